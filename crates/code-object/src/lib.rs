@@ -1,0 +1,2 @@
+//! Reads AMDGPU code objects: ELF, kernel metadata, kernel descriptors and target ids.
+#![warn(missing_docs)]

@@ -1,0 +1,2 @@
+//! Compiles CUDA-dialect kernels for many AMD targets and embeds the code objects.
+#![warn(missing_docs)]

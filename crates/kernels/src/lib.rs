@@ -1,0 +1,2 @@
+//! Ready-made GPU kernels for AMD targets, embedded and launched through typed wrappers.
+#![warn(missing_docs)]

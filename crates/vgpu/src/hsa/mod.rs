@@ -1,0 +1,1 @@
+//! The HSA function table of the virtual GPU.

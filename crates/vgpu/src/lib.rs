@@ -1,0 +1,14 @@
+//! A virtual AMD GPU: executes real AMDGPU machine code on the CPU behind the HSA API.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`isa`] | decoding of the gfx9, gfx10, gfx11 encodings into one set of operations, and a disassembler |
+//! | `exec` | what each operation does to a wave, a whole wave at a time |
+//! | [`machine`] | device memory, workgroups, waves, LDS, barriers, scratch, faults |
+//! | [`hsa`] | the HSA function table on top |
+#![warn(missing_docs)]
+
+mod exec;
+pub mod hsa;
+pub mod isa;
+pub mod machine;

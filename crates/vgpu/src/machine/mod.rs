@@ -1,0 +1,1 @@
+//! The machine behind the HSA API: memory, dispatches, workgroups and waves.
