@@ -1,2 +1,44 @@
 //! Reads AMDGPU code objects: ELF, kernel metadata, kernel descriptors and target ids.
+//!
+//! A *code object* is the ELF shared object that holds machine code for one AMD target, as written by
+//! clang and lld for `amdgcn-amd-amdhsa`. [`CodeObject::parse`] reads versions 4, 5 and 6 of the format
+//! and answers what a loader, a launch check or a build report asks: which target it is for, which kernels
+//! it holds with their arguments and resource use, which segments to map and which relocations to apply.
+//!
+//! It does **not** load, relocate or disassemble anything, and it does not unpack offload bundles
+//! (`__CLANG_OFFLOAD_BUNDLE__`): those are reported as [`Error::OffloadBundle`].
+//!
+//! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names
+//! the part at fault, and what a returned [`CodeObject`] says is already consistent: file
+//! ranges lie within the file, descriptors within loaded segments, arguments within the kernel's argument
+//! segment.
+//!
+//! ```no_run
+//! use code_object::CodeObject;
+//!
+//! let bytes = std::fs::read("gemm.hsaco")?;
+//! let object = CodeObject::parse(&bytes)?;
+//! println!("{} (code object v{})", object.target(), object.version());
+//! for kernel in object.kernels() {
+//!     println!("{}: {} VGPRs, {} bytes of LDS", kernel.name, kernel.vgpr_count, kernel.group_segment_size);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod descriptor;
+pub mod embedded;
+mod error;
+mod image;
+mod kernel;
+mod metadata;
+mod parse;
+mod target;
+
+pub use descriptor::KernelDescriptor;
+pub use error::Error;
+pub use image::{Binding, Relocation, RelocationKind, Segment, Symbol, SymbolKind};
+pub use kernel::{Arg, ArgKind, HiddenArg, Kernel};
+pub use parse::CodeObject;
+pub use target::{Feature, Match, PROCESSORS, ParseTargetError, Processor, TargetId};
