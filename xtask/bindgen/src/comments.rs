@@ -5,8 +5,9 @@ pub(crate) fn to_markdown(comment: &str) -> String {
     let mut lines = Vec::new();
     let mut fenced = false;
     for raw in comment.lines() {
-        // Four spaces of indentation would be a doctest.
+        // Four spaces of indentation would be a doctest; some comments keep the asterisks of their left edge.
         let line = raw.trim().trim_start_matches('<').trim_start();
+        let line = line.strip_prefix("* ").map_or(line, str::trim_start);
         if line.starts_with("@code") || line.starts_with("\\code") {
             lines.push("```text".to_owned());
             fenced = true;
@@ -36,14 +37,13 @@ pub(crate) fn to_markdown(comment: &str) -> String {
 
 /// Commands that only order Doxygen's own pages.
 fn is_structural(line: &str) -> bool {
-    const COMMANDS: [&str; 10] = [
-        "addtogroup", "defgroup", "ingroup", "name", "file", "struct", "{", "}", "endxmlonly", "xmlonly",
-    ];
+    const COMMANDS: [&str; 10] =
+        ["addtogroup", "defgroup", "ingroup", "name", "file", "struct", "{", "}", "endxmlonly", "xmlonly"];
     match line.strip_prefix(['@', '\\']) {
         Some(rest) => COMMANDS.iter().any(|command| {
             rest.strip_prefix(command).is_some_and(|tail| !tail.starts_with(|c: char| c.is_alphanumeric()))
         }),
-        None => line.chars().all(|c| matches!(c, '*' | '-' | '=')) && line.len() > 3,
+        None => !line.is_empty() && line.chars().all(|c| matches!(c, '*' | '-' | '=' | '/')),
     }
 }
 
@@ -62,7 +62,11 @@ fn paragraph_start(line: &str) -> String {
                 None => (String::new(), tail),
             };
             let tail = tail.trim_start();
-            let tail = tail.strip_prefix(['[']).and_then(|t| t.split_once(']')).map_or(tail, |(_, t)| t).trim_start();
+            let tail = tail
+                .strip_prefix(['['])
+                .and_then(|t| t.split_once(']'))
+                .map_or(tail, |(_, t)| t)
+                .trim_start();
             let (name, text) = tail.split_once(char::is_whitespace).unwrap_or((tail, ""));
             format!("* `{}`{direction}: {}", name.trim_end_matches('.'), inline(text.trim_start()))
         }
