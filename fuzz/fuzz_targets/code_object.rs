@@ -1,0 +1,27 @@
+//! Any bytes: the reader returns an error or a code object whose promises hold.
+#![no_main]
+
+use code_object::{CodeObject, TargetId};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(target) = text.parse::<TargetId>()
+    {
+        assert_eq!(target.to_string().parse::<TargetId>().as_ref(), Ok(&target));
+    }
+    let Ok(object) = CodeObject::parse(bytes) else { return };
+    for segment in object.segments() {
+        assert!(bytes[segment.file_range.clone()].len() as u64 <= segment.mem_size);
+        assert!(segment.end() <= object.load_size());
+    }
+    for relocation in object.relocations() {
+        assert!(relocation.symbol.is_none_or(|symbol| symbol < object.symbols().len()));
+        assert!(object.segments().iter().any(|s| s.contains(relocation.offset, relocation.kind.width())));
+    }
+    for kernel in object.kernels() {
+        assert!(kernel.args.iter().all(|arg| arg.offset + arg.size <= kernel.kernarg_size));
+        assert!(object.file_range(kernel.descriptor_vaddr, 64).is_some());
+        assert!(object.file_range(kernel.entry_vaddr, 4).is_some());
+    }
+});
