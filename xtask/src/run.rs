@@ -1,0 +1,113 @@
+//! Running other programs, with errors that name them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+/// Why a program did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// It could not be started.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        program: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// It ended with a failure.
+    #[error("{command} failed ({status}){}", excerpt(output))]
+    Failed { command: String, status: ExitStatus, output: String },
+}
+
+fn excerpt(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let shown = &lines[lines.len().saturating_sub(12)..];
+    shown.iter().map(|line| format!("\n    {line}")).collect()
+}
+
+/// The command as a person would type it.
+pub(crate) fn describe(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .map(|word| match word.is_empty() || word.contains([' ', '(', '&', '|', '*', '"']) {
+            true => format!("'{word}'"),
+            false => word.into_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn start_error(command: &Command, source: std::io::Error) -> Error {
+    Error::Start { program: command.get_program().to_string_lossy().into_owned(), source }
+}
+
+/// Runs to the end with the terminal as it is.
+pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
+    let status = command.status().map_err(|source| start_error(command, source))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Failed { command: describe(command), status, output: String::new() }),
+    }
+}
+
+/// Runs to the end and returns what was printed to stdout; stderr goes into the error.
+pub(crate) fn capture(command: &mut Command) -> Result<String, Error> {
+    let output = command.stdin(Stdio::null()).output().map_err(|source| start_error(command, source))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Error::Failed {
+            command: describe(command),
+            status: output.status,
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }),
+    }
+}
+
+/// First line of a program's output, or `None` when it cannot be had.
+pub(crate) fn output_of(program: &str, args: &[&str]) -> Option<String> {
+    let text = capture(Command::new(program).args(args)).ok()?;
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// Looks a program up in `PATH`.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    find_program_in(name, std::env::var_os("PATH").as_deref()?)
+}
+
+/// Looks a program up in a list of folders.
+pub(crate) fn find_program_in(name: &str, path: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join(name)).find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = run(&mut Command::new("no-such-program-here")).expect_err("cannot start");
+        assert!(error.to_string().starts_with("cannot start no-such-program-here"), "{error}");
+    }
+
+    #[test]
+    fn a_failure_shows_the_command_and_its_last_lines() {
+        let error = capture(Command::new("sh").args(["-c", "echo first >&2; echo last >&2; exit 3"]));
+        let text = error.expect_err("fails").to_string();
+        assert!(text.contains("sh -c 'echo first") && text.contains("exit status: 3"), "{text}");
+        assert!(text.ends_with("\n    last"), "{text}");
+    }
+
+    #[test]
+    fn programs_are_found_only_where_executable() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        std::fs::write(folder.path().join("tool"), "").expect("write");
+        assert_eq!(find_program_in("tool", folder.path().as_os_str()), None);
+        assert!(find_program_in("sh", OsStr::new("/nonexistent:/bin")).is_some());
+    }
+}

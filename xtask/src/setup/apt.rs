@@ -1,0 +1,308 @@
+//! Apt on a state of its own: indexes, downloads and settings live in one temporary folder, so that nothing of the
+//! machine's apt configuration, lists, caches or package database is read for resolving or written at all. Only the
+//! machine's transport settings (proxies and the like) still apply.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Error;
+use super::index::{self, Candidate, PackageFile};
+use super::sources::{ARCHIVE_KEYRING, Mirror, SignedBy};
+use crate::run;
+
+/// One private apt state over a fixed set of sources.
+#[derive(Debug)]
+pub(crate) struct PrivateApt {
+    root: PathBuf,
+    config: PathBuf,
+}
+
+/// The text of a deb822 stanza for one mirror.
+pub(crate) fn stanza(mirror: &Mirror, suites: &[&str], check_valid_until: Option<bool>) -> String {
+    let mut text =
+        format!("Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n", mirror.uri, suites.join(" "));
+    // Only package lists: plug-ins of the machine's apt may ask for icons, file lists and translations.
+    text.push_str("Targets: Packages\n");
+    if let Some(check) = check_valid_until {
+        text.push_str(if check { "Check-Valid-Until: yes\n" } else { "Check-Valid-Until: no\n" });
+    }
+    match &mirror.signed_by {
+        Some(SignedBy::Named(names)) => text.push_str(&format!("Signed-By: {names}\n")),
+        Some(SignedBy::Inline(lines)) => {
+            text.push_str("Signed-By:\n");
+            text.extend(lines.iter().map(|line| format!(" {line}\n")));
+        }
+        // Without the field apt would accept every key that the machine trusts.
+        None if Path::new(ARCHIVE_KEYRING).exists() => {
+            text.push_str(&format!("Signed-By: {ARCHIVE_KEYRING}\n"))
+        }
+        None => {}
+    }
+    text.push('\n');
+    text
+}
+
+/// The configuration that turns apt away from the machine's state. Read after the machine's own, so it has the last word.
+fn configuration(root: &Path, sandbox_user: Option<&str>) -> String {
+    let root = root.display();
+    let mut text = format!(
+        "\
+#clear APT::Architectures;
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear APT::Default-Release;
+#clear DPkg;
+APT::Architecture \"amd64\";
+APT::Architectures {{ \"amd64\"; }};
+APT::Update::Error-Mode \"any\";
+APT::Install-Recommends \"false\";
+APT::Install-Suggests \"false\";
+APT::Get::AllowUnauthenticated \"false\";
+Acquire::AllowInsecureRepositories \"false\";
+Acquire::AllowWeakRepositories \"false\";
+Acquire::AllowDowngradeToInsecureRepositories \"false\";
+Acquire::ForceHash \"sha256\";
+Acquire::Languages \"none\";
+Acquire::Retries \"3\";
+Dir::State \"{root}\";
+Dir::State::lists \"{root}/lists/\";
+Dir::State::status \"{root}/dpkg/status\";
+Dir::State::extended_states \"{root}/extended_states\";
+Dir::Cache \"{root}/cache\";
+Dir::Log \"{root}/log\";
+Dir::Etc::sourcelist \"{root}/sources.sources\";
+Dir::Etc::sourceparts \"/dev/null\";
+Dir::Etc::preferences \"/dev/null\";
+Dir::Etc::preferencesparts \"/dev/null\";
+"
+    );
+    if let Some(user) = sandbox_user {
+        text.push_str(&format!("APT::Sandbox::User \"{user}\";\n"));
+    }
+    text
+}
+
+impl PrivateApt {
+    /// Makes the state under `root`, a folder that does not exist yet, with the given deb822 sources.
+    pub(crate) fn create(root: PathBuf, sources: &str) -> Result<Self, Error> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| Error::Io { action: "write", path, source }
+        };
+        let make = |folder: &str| {
+            let path = root.join(folder);
+            fs::create_dir_all(&path).map_err(at(&path)).map(|()| path)
+        };
+        let mut handed_over = true;
+        for folder in ["lists/partial", "cache/archives/partial", "debs"] {
+            handed_over &= hand_to_apt_user(&make(folder)?);
+        }
+        for folder in ["dpkg", "log"] {
+            make(folder)?;
+        }
+        let write = |file: &str, text: &str| {
+            let path = root.join(file);
+            fs::write(&path, text).map_err(at(&path)).map(|()| path)
+        };
+        // No package counts as installed: what is fetched is the same on every machine, whatever it has.
+        write("dpkg/status", "")?;
+        write("sources.sources", sources)?;
+        let config = write("apt.conf", &configuration(&root, (!handed_over).then_some("root")))?;
+        Ok(Self { root, config })
+    }
+
+    /// Where `download` puts files.
+    pub(crate) fn downloads(&self) -> PathBuf {
+        self.root.join("debs")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.arg("-q").arg("-c").arg(&self.config);
+        command.env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive").current_dir(self.downloads());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Fetches the signed indexes; any suite that fails or does not verify is an error.
+    pub(crate) fn update(&self) -> Result<(), Error> {
+        self.watched(self.command("apt-get").arg("update"), || {}).map_err(|source| Error::Index { source })
+    }
+
+    /// The package files that installing `roots` on an empty system takes, dependencies included.
+    pub(crate) fn closure(&self, roots: &[&str]) -> Result<Vec<PackageFile>, Error> {
+        let mut command = self.command("apt-get");
+        command.args(["install", "--yes", "--no-install-recommends", "--print-uris"]).args(roots);
+        self.print_uris(&mut command)
+    }
+
+    /// The package files of exactly these versions, without dependencies.
+    pub(crate) fn files(&self, candidates: &[Candidate]) -> Result<Vec<PackageFile>, Error> {
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut command = self.command("apt-get");
+        command
+            .args(["download", "--print-uris"])
+            .args(candidates.iter().map(|c| format!("{}={}", c.name, c.version)));
+        self.print_uris(&mut command)
+    }
+
+    fn print_uris(&self, command: &mut Command) -> Result<Vec<PackageFile>, Error> {
+        let text = run::capture(command).map_err(|source| Error::Resolve { source })?;
+        index::parse_print_uris(&text).map_err(Error::UnknownAptAnswer)
+    }
+
+    /// All versions of these packages that the indexes offer, apt's preference first; absent packages are left out.
+    pub(crate) fn candidates<S: AsRef<OsStr>>(&self, names: &[S]) -> Result<Vec<Candidate>, Error> {
+        let text = run::capture(self.command("apt-cache").arg("madison").args(names))
+            .map_err(|source| Error::Resolve { source })?;
+        Ok(index::parse_madison(&text))
+    }
+
+    /// Downloads the files; apt checks each against the signed index. `progress` is told how many bytes are there.
+    pub(crate) fn download(&self, files: &[PackageFile], progress: &dyn Fn(u64)) -> Result<(), Error> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut command = self.command("apt-get");
+        command.arg("download").args(files.iter().map(|file| format!("{}={}", file.name, file.version)));
+        let folder = self.downloads();
+        self.watched(&mut command, || progress(bytes_in(&folder)))
+            .map_err(|source| Error::Download { source })?;
+        progress(bytes_in(&folder));
+        Ok(())
+    }
+
+    /// Runs a command with its output kept aside for the error, calling `tick` while it works.
+    fn watched(&self, command: &mut Command, tick: impl Fn()) -> Result<(), run::Error> {
+        let described = run::describe(command);
+        let started = |source| run::Error::Start { program: described.clone(), source };
+        let log = self.root.join("log/output");
+        let file = fs::File::create(&log).map_err(started)?;
+        command.stderr(file.try_clone().map_err(started)?).stdout(file);
+        let mut child = command.spawn().map_err(started)?;
+        let status = loop {
+            match child.try_wait().map_err(started)? {
+                Some(status) => break status,
+                None => {
+                    tick();
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+            }
+        };
+        match status.success() {
+            true => Ok(()),
+            false => {
+                let output = fs::read(&log).unwrap_or_default();
+                let output = String::from_utf8_lossy(&output).into_owned();
+                Err(run::Error::Failed { command: described, status, output })
+            }
+        }
+    }
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
+}
+
+/// Gives a folder to the user that apt downloads as when it is started by root. True when apt can keep to that user
+/// (or is not root at all); false means that it has to download as root.
+fn hand_to_apt_user(folder: &Path) -> bool {
+    let Ok(meta) = fs::metadata(folder) else { return false };
+    if meta.uid() != 0 {
+        return true;
+    }
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let Some(uid) = uid_of(&passwd, "_apt") else { return false };
+    chown(folder, Some(uid), None).is_ok()
+        && fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).is_ok()
+        && reachable_by_others(folder)
+}
+
+/// Whether every folder on the way can be entered by any user.
+fn reachable_by_others(folder: &Path) -> bool {
+    folder.ancestors().skip(1).all(|dir| fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o001 != 0))
+}
+
+fn uid_of(passwd: &str, user: &str) -> Option<u32> {
+    let line = passwd.lines().find(|line| line.split(':').next() == Some(user))?;
+    line.split(':').nth(2)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mirror(signed_by: Option<SignedBy>) -> Mirror {
+        Mirror {
+            uri: "http://a.example/debian".to_owned(),
+            suites: vec!["bookworm".to_owned()],
+            signed_by,
+            check_valid_until: None,
+        }
+    }
+
+    #[test]
+    fn stanzas_carry_the_key_and_never_blind_trust() {
+        let named =
+            stanza(&mirror(Some(SignedBy::Named("/k.gpg".to_owned()))), &["experimental"], Some(false));
+        assert!(
+            named.contains("Signed-By: /k.gpg\n") && named.contains("Check-Valid-Until: no\n"),
+            "{named}"
+        );
+        assert!(
+            named.contains("Suites: experimental\n") && !named.to_lowercase().contains("trusted"),
+            "{named}"
+        );
+        let inline =
+            stanza(&mirror(Some(SignedBy::Inline(vec!["-----BEGIN".into(), ".".into()]))), &["sid"], None);
+        assert!(
+            inline.contains("Signed-By:\n -----BEGIN\n .\n\n") && !inline.contains("Check-Valid"),
+            "{inline}"
+        );
+    }
+
+    #[test]
+    fn stanzas_read_back_as_written() {
+        for signed_by in
+            [SignedBy::Named("/k.gpg".into()), SignedBy::Inline(vec!["-----BEGIN PGP".into(), ".".into()])]
+        {
+            let text = stanza(&mirror(Some(signed_by.clone())), &["sid", "trixie"], Some(false));
+            let read = crate::setup::sources::parse_deb822(&text);
+            assert_eq!(read.len(), 1, "{text}");
+            assert_eq!(read[0].suites, ["sid", "trixie"]);
+            assert_eq!(read[0].signed_by, Some(signed_by));
+            assert_eq!(read[0].check_valid_until, Some(false));
+        }
+    }
+
+    #[test]
+    fn the_configuration_keeps_verification_on_and_hooks_off() {
+        let text = configuration(Path::new("/state"), None);
+        for line in [
+            "APT::Get::AllowUnauthenticated \"false\";",
+            "Acquire::AllowInsecureRepositories \"false\";",
+            "#clear APT::Update::Post-Invoke;",
+            "Dir::State::status \"/state/dpkg/status\";",
+        ] {
+            assert!(text.contains(line), "{line}");
+        }
+        assert!(!text.contains("Sandbox"));
+        assert!(configuration(Path::new("/s"), Some("root")).contains("APT::Sandbox::User \"root\";"));
+    }
+
+    #[test]
+    fn the_download_user_is_read_from_passwd() {
+        let passwd = "root:x:0:0:root:/root:/bin/bash\n_apt:x:42:65534::/nonexistent:/usr/sbin/nologin\n";
+        assert_eq!(uid_of(passwd, "_apt"), Some(42));
+        assert_eq!(uid_of(passwd, "apt"), None);
+    }
+}
