@@ -8,7 +8,10 @@
 //! | [`hsa`] | the HSA function table on top |
 #![warn(missing_docs)]
 
+mod config;
 mod exec;
 pub mod hsa;
 pub mod isa;
 pub mod machine;
+
+pub use config::{ConfigError, DeviceConfig, attach};

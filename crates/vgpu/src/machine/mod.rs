@@ -1,1 +1,217 @@
-//! The machine behind the HSA API: memory, dispatches, workgroups and waves.
+//! The machine behind the HSA API: devices, memory, code objects, dispatches, workgroups and waves.
+//!
+//! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all memory, kernels come
+//! from [`Device::load`], and [`Device::dispatch`] runs one and returns when it is done. A kernel that does something wrong
+//! ends its dispatch with a [`Fault`]; the process and other dispatches go on.
+
+mod access;
+mod code;
+mod fault;
+mod memory;
+mod target;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
+
+use code_object::TargetId;
+
+use crate::config::{ConfigError, DeviceConfig};
+
+#[allow(unused_imports, reason = "scalar execution reads the aperture registers")]
+pub(crate) use access::{Access, PRIVATE_APERTURE, SH_MEM_BASES, SHARED_APERTURE, misaligned};
+pub use code::{LoadError, LoadedCode};
+pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};
+pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
+pub use target::{Generation, TARGETS, Target};
+
+/// The virtual machine: all devices and all memory.
+#[derive(Debug)]
+pub struct Machine {
+    memory: Arc<Memory>,
+    devices: RwLock<Vec<Arc<Device>>>,
+    attached: RwLock<Vec<(DeviceConfig, usize)>>,
+    codes: Arc<Codes>,
+    timeout: RwLock<Option<Duration>>,
+}
+
+/// One virtual GPU.
+#[derive(Debug)]
+pub struct Device {
+    index: usize,
+    target: &'static Target,
+    target_id: TargetId,
+    compute_units: u32,
+    memory_size: u64,
+    machine: Shared,
+}
+
+/// What devices need of the machine.
+#[derive(Clone, Debug)]
+struct Shared {
+    memory: Arc<Memory>,
+    codes: Arc<Codes>,
+}
+
+/// Loaded code by address.
+#[derive(Default, Debug)]
+struct Codes(RwLock<BTreeMap<u64, Weak<LoadedCode>>>);
+
+impl Codes {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Weak<LoadedCode>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(&self, code: &Arc<LoadedCode>) {
+        let mut codes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        codes.retain(|_, code| code.strong_count() > 0);
+        codes.insert(code.base(), Arc::downgrade(code));
+    }
+
+    /// The code object whose image holds the address.
+    fn find(&self, address: u64) -> Option<Arc<LoadedCode>> {
+        let codes = self.read();
+        let (_, code) = codes.range(..=address).next_back()?;
+        code.upgrade().filter(|code| address < code.end())
+    }
+}
+
+impl Machine {
+    /// The machine of this process.
+    pub fn global() -> &'static Machine {
+        static MACHINE: OnceLock<Machine> = OnceLock::new();
+        MACHINE.get_or_init(Machine::new)
+    }
+
+    fn new() -> Machine {
+        let timeout = std::env::var("FERROCM_VGPU_TIMEOUT").ok().and_then(|text| parse_timeout(&text));
+        Machine {
+            memory: Arc::new(Memory::new()),
+            devices: RwLock::default(),
+            attached: RwLock::default(),
+            codes: Arc::default(),
+            timeout: RwLock::new(timeout),
+        }
+    }
+
+    fn devices_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Device>>> {
+        self.devices.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds devices and returns the index of the first. An equal configuration attached again returns the same index.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
+        let target = config.validated()?;
+        let target_id: TargetId = target.target_id.parse()?;
+        let mut attached = self.attached.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, index)) = attached.iter().find(|(known, _)| known == config) {
+            return Ok(*index);
+        }
+        let mut devices = self.devices_mut();
+        let first = devices.len();
+        for _ in 0..config.count {
+            let index = self.memory.add_device(config.memory);
+            devices.push(Arc::new(Device {
+                index,
+                target,
+                target_id: target_id.clone(),
+                compute_units: config.compute_units,
+                memory_size: config.memory,
+                machine: Shared { memory: Arc::clone(&self.memory), codes: Arc::clone(&self.codes) },
+            }));
+        }
+        attached.push((config.clone(), first));
+        Ok(first)
+    }
+
+    /// The devices in the order they were attached.
+    pub fn devices(&self) -> Vec<Arc<Device>> {
+        self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The device with that index.
+    pub fn device(&self, index: usize) -> Option<Arc<Device>> {
+        self.devices.read().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
+    }
+
+    /// All memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The code object whose memory holds the address, such as a kernel object's.
+    pub fn code_at(&self, address: u64) -> Option<Arc<LoadedCode>> {
+        self.codes.find(address)
+    }
+
+    /// Ends dispatches that run longer, from now on; none lets them run for ever. The environment variable
+    /// `FERROCM_VGPU_TIMEOUT` (seconds, or with `ms`) sets the value the process starts with.
+    pub fn set_timeout(&self, limit: Option<Duration>) {
+        *self.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
+    }
+
+    /// See [`Machine::set_timeout`].
+    pub fn timeout(&self) -> Option<Duration> {
+        *self.timeout.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn parse_timeout(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let duration = match text.strip_suffix("ms") {
+        Some(number) => Duration::from_millis(number.trim().parse().ok()?),
+        None => Duration::from_secs(text.strip_suffix('s').unwrap_or(text).trim().parse().ok()?),
+    };
+    (!duration.is_zero()).then_some(duration)
+}
+
+impl Device {
+    /// Its index among the machine's devices.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What kind of GPU it is.
+    pub fn target(&self) -> &'static Target {
+        self.target
+    }
+
+    /// Its target id, features included.
+    pub fn target_id(&self) -> &TargetId {
+        &self.target_id
+    }
+
+    /// Compute units it reports.
+    pub fn compute_units(&self) -> u32 {
+        self.compute_units
+    }
+
+    /// Bytes of memory it has.
+    pub fn memory_size(&self) -> u64 {
+        self.memory_size
+    }
+
+    /// All memory; allocations for this device name its [`index`](Device::index).
+    pub fn memory(&self) -> &Memory {
+        &self.machine.memory
+    }
+
+    /// Loads a code object. `resolve` gives the addresses of symbols that it uses but does not define, such as agent-global
+    /// variables defined by the program.
+    ///
+    /// # Errors
+    /// The bytes are no sound code object, it is for another target, a symbol or relocation cannot be resolved, or there is
+    /// no memory.
+    pub fn load(
+        &self,
+        bytes: &[u8],
+        resolve: &mut dyn FnMut(&str) -> Option<u64>,
+    ) -> Result<Arc<LoadedCode>, LoadError> {
+        let code = LoadedCode::load(&self.machine.memory, self.target, &self.target_id, bytes, resolve)?;
+        let code = Arc::new(code);
+        self.machine.codes.insert(&code);
+        Ok(code)
+    }
+}

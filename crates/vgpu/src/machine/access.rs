@@ -1,0 +1,147 @@
+//! What a wave can reach besides its registers: checked global memory, LDS and scratch.
+
+use std::sync::Arc;
+
+use super::fault::{AccessKind, FaultKind, Space, WaveFault};
+use super::memory::{Memory, Reader};
+
+/// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
+/// `HW_REG_SH_MEM_BASES` requires.
+pub(crate) const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
+/// Base of the scratch aperture in flat addresses.
+pub(crate) const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
+/// The value of `HW_REG_SH_MEM_BASES`: bits 63..48 of the private and shared aperture.
+pub(crate) const SH_MEM_BASES: u32 = ((SHARED_APERTURE >> 48) << 16 | PRIVATE_APERTURE >> 48) as u32;
+
+/// How many ranges a wave remembers.
+const WAYS: usize = 4;
+
+/// A verified range of global memory.
+#[derive(Clone, Copy, Debug)]
+struct Verified {
+    start: u64,
+    end: u64,
+    writable: bool,
+}
+
+const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
+
+/// A wave's way to memory.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// Ranges known to be live in `epoch`, the latest hit first. The wave's own scratch memory is never among them.
+    verified: [Verified; WAYS],
+    epoch: u64,
+    memory: Arc<Memory>,
+    /// The workgroup's LDS and its size in bytes.
+    pub lds: *mut u8,
+    /// See `lds`.
+    pub lds_size: u32,
+    /// The wave's scratch memory: dword `d` of lane `l` at dword `d * lanes + l`. 64-byte aligned.
+    pub scratch: *mut u8,
+    /// Bytes of scratch memory each lane has.
+    pub scratch_size: u32,
+}
+
+impl Access {
+    /// A wave's access to `memory`; LDS and scratch are set for each workgroup.
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Access {
+            verified: [NOTHING; WAYS],
+            epoch: 0,
+            memory,
+            lds: std::ptr::null_mut(),
+            lds_size: 0,
+            scratch: std::ptr::null_mut(),
+            scratch_size: 0,
+        }
+    }
+
+    /// Begins a time slice of the wave: forgets ranges that may have been freed since they were verified.
+    pub(crate) fn begin_slice(&mut self, reader: &Reader) {
+        let epoch = self.memory.enter(reader);
+        if epoch != self.epoch {
+            self.verified = [NOTHING; WAYS];
+            self.epoch = epoch;
+        }
+    }
+
+    /// Forgets every range: the worker went through a time in which it was no reader.
+    pub(crate) fn forget(&mut self) {
+        self.verified = [NOTHING; WAYS];
+        self.epoch = 0;
+    }
+
+    /// Whether `[address, address + size)` lies in one live allocation that permits the access.
+    #[inline(always)]
+    pub(crate) fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
+        let hit = &self.verified[0];
+        let end = address.wrapping_add(size);
+        if address >= hit.start
+            && end <= hit.end
+            && end >= address
+            && (hit.writable || access == AccessKind::Read)
+        {
+            return true;
+        }
+        self.permits_slowly(access, address, size)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn permits_slowly(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
+        let Some(end) = address.checked_add(size) else { return false };
+        let allowed = |range: &Verified| range.writable || access == AccessKind::Read;
+        if let Some(way) =
+            (1..WAYS).find(|&way| address >= self.verified[way].start && end <= self.verified[way].end)
+        {
+            self.verified[..=way].rotate_right(1);
+            return allowed(&self.verified[0]);
+        }
+        let Some((start, end, writable)) = self.memory.find(address, size) else { return false };
+        self.verified.rotate_right(1);
+        self.verified[0] = Verified { start, end, writable };
+        allowed(&self.verified[0])
+    }
+
+    /// The fault for an access to global memory that [`Access::permits`] refused.
+    #[cold]
+    pub(crate) fn refused(
+        &self,
+        access: AccessKind,
+        address: u64,
+        size: u64,
+        lane: Option<usize>,
+    ) -> Box<WaveFault> {
+        let kind = self.memory.explain(access, address, size);
+        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8) })
+    }
+
+    /// The fault for an access beyond the end of LDS or scratch.
+    #[cold]
+    pub(crate) fn beyond(
+        &self,
+        space: Space,
+        access: AccessKind,
+        address: u64,
+        size: u64,
+        lane: usize,
+    ) -> Box<WaveFault> {
+        let limit = u64::from(if space == Space::Lds { self.lds_size } else { self.scratch_size });
+        let kind = FaultKind::BeyondLimit { space, access, address, size, limit };
+        Box::new(WaveFault { kind, lane: Some(lane as u8) })
+    }
+}
+
+/// The fault for a misaligned access.
+#[cold]
+pub(crate) fn misaligned(
+    space: Space,
+    access: AccessKind,
+    address: u64,
+    required: u64,
+    lane: usize,
+) -> Box<WaveFault> {
+    let kind = FaultKind::Misaligned { space, access, address, required };
+    Box::new(WaveFault { kind, lane: Some(lane as u8) })
+}

@@ -1,0 +1,225 @@
+//! The request to run a kernel, and the checks before anything runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use code_object::KernelDescriptor;
+
+use super::fault::Fault;
+use super::launch::Launch;
+use super::pool::Job;
+use super::{Device, Generation, LoadedCode, Machine};
+
+/// Scratch memory that one work-item can have, in bytes.
+const MAX_SCRATCH: u32 = 256 << 10;
+
+/// A kernel to run, as an AQL kernel dispatch packet says it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Dispatch {
+    /// Address of the kernel's descriptor.
+    pub kernel_object: u64,
+    /// Work-items per dimension. The last workgroup of a dimension may be a partial one.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup per dimension.
+    pub workgroup: [u32; 3],
+    /// Address of the kernel's arguments.
+    pub kernarg: u64,
+    /// LDS of a workgroup in bytes, static and dynamic.
+    pub group_segment_size: u32,
+    /// Scratch memory of a work-item in bytes.
+    pub private_segment_size: u32,
+    /// Address of the dispatch packet, for kernels that read it.
+    pub packet: u64,
+    /// Address of the queue, for kernels that read it.
+    pub queue: u64,
+    /// Number of the packet in its queue.
+    pub id: u64,
+}
+
+/// What running a kernel took.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DispatchStats {
+    /// When the first workgroup began, on the clock of [`now_ns`].
+    pub start_ns: u64,
+    /// When the last one was done.
+    pub end_ns: u64,
+    /// How many workgroups ran.
+    pub workgroups: u64,
+}
+
+/// Why a kernel could not be started, or did not end well.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DispatchError {
+    /// The address is no kernel descriptor in a loaded code object.
+    #[error("no kernel object at {0:#x}")]
+    NoKernel(u64),
+    /// The kernel's code was loaded for another kind of device.
+    #[error("kernel {kernel} was loaded for {code}, the device is {device}")]
+    WrongDevice {
+        /// The kernel's name.
+        kernel: String,
+        /// The target its code was loaded for.
+        code: &'static str,
+        /// The device's target.
+        device: &'static str,
+    },
+    /// The descriptor contradicts itself or the target.
+    #[error("kernel {kernel}: bad descriptor: {what}")]
+    BadDescriptor {
+        /// The kernel's name.
+        kernel: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A dimension of the grid or the workgroup is zero.
+    #[error("kernel {kernel}: {what} {sizes:?} has a size of zero")]
+    ZeroSize {
+        /// The kernel's name.
+        kernel: String,
+        /// `grid` or `workgroup`.
+        what: &'static str,
+        /// The sizes.
+        sizes: [u32; 3],
+    },
+    /// More work-items in a workgroup than the device or the kernel allows.
+    #[error("kernel {kernel}: workgroup {sizes:?} is larger than the {limit} work-items {of} allows")]
+    WorkgroupTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// Work-items per dimension.
+        sizes: [u32; 3],
+        /// The most that is allowed.
+        limit: u32,
+        /// Who limits: the device or the kernel.
+        of: &'static str,
+    },
+    /// The kernel was compiled for one workgroup size only.
+    #[error("kernel {kernel} was compiled for workgroup {required:?}, not for {sizes:?}")]
+    WorkgroupMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// Work-items per dimension.
+        sizes: [u32; 3],
+        /// What the kernel requires.
+        required: [u32; 3],
+    },
+    /// More LDS than a workgroup can have.
+    #[error("kernel {kernel}: {size} bytes of LDS asked for, a workgroup has {limit}")]
+    LdsTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// Bytes asked for.
+        size: u32,
+        /// Bytes there are.
+        limit: u32,
+    },
+    /// More scratch memory than a work-item can have.
+    #[error("kernel {kernel}: {size} bytes of scratch memory asked for, a work-item has {limit}")]
+    ScratchTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// Bytes asked for.
+        size: u32,
+        /// Bytes there are.
+        limit: u32,
+    },
+    /// The host has no memory for the registers, LDS and scratch memory of the workgroups.
+    #[error("no memory to run workgroups: {0}")]
+    NoMemory(#[from] super::MemoryError),
+    /// The kernel did something wrong while it ran.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+}
+
+/// Nanoseconds of the monotonic clock, which also gives dispatches their time stamps.
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Checks a dispatch and works out everything that its workgroups share.
+fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError> {
+    let missing = || DispatchError::NoKernel(dispatch.kernel_object);
+    let code: Arc<LoadedCode> = device.machine.codes.find(dispatch.kernel_object).ok_or_else(missing)?;
+    let offset = dispatch.kernel_object - code.base();
+    let inside = code.object().segments().iter().any(|segment| segment.contains(offset, KernelDescriptor::SIZE as u64));
+    if !inside || !dispatch.kernel_object.is_multiple_of(64) {
+        return Err(missing());
+    }
+    let metadata = code.object().kernels().iter().find(|kernel| kernel.descriptor_vaddr == offset);
+    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an array of bytes.
+    let bytes = unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
+    let descriptor = KernelDescriptor::from_bytes(&bytes);
+    let kernel = match metadata {
+        Some(metadata) => metadata.name.clone(),
+        None => {
+            let symbol = code.object().symbols().iter().find(|symbol| symbol.value == offset && !symbol.undefined);
+            symbol.ok_or_else(missing)?.name.trim_end_matches(".kd").to_owned()
+        }
+    };
+    let target = device.target;
+    if code.target() != target {
+        return Err(DispatchError::WrongDevice { kernel, code: code.target().name, device: target.name });
+    }
+    for (what, sizes) in [("grid", dispatch.grid), ("workgroup", dispatch.workgroup)] {
+        if sizes.contains(&0) {
+            return Err(DispatchError::ZeroSize { kernel, what, sizes });
+        }
+    }
+    let sizes = dispatch.workgroup;
+    let items = sizes.iter().try_fold(1u32, |product, &size| product.checked_mul(size)).unwrap_or(u32::MAX);
+    if items > target.max_workgroup_size {
+        let limit = target.max_workgroup_size;
+        return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the device" });
+    }
+    if let Some(metadata) = metadata {
+        let limit = metadata.max_flat_workgroup_size;
+        if limit != 0 && items > limit {
+            return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the kernel" });
+        }
+        if let Some(required) = metadata.required_workgroup_size
+            && required != sizes
+        {
+            return Err(DispatchError::WorkgroupMismatch { kernel, sizes, required });
+        }
+    }
+    let lds = dispatch.group_segment_size.max(descriptor.group_segment_fixed_size);
+    if lds > target.lds_size {
+        return Err(DispatchError::LdsTooLarge { kernel, size: lds, limit: target.lds_size });
+    }
+    let scratch = dispatch.private_segment_size.max(descriptor.private_segment_fixed_size);
+    if scratch > MAX_SCRATCH {
+        return Err(DispatchError::ScratchTooLarge { kernel, size: scratch, limit: MAX_SCRATCH });
+    }
+    let bad = |kernel: String, what: String| Err(DispatchError::BadDescriptor { kernel, what });
+    if target.generation == Generation::Gfx9 && descriptor.enable_wavefront_size32() {
+        return bad(kernel, format!("{} has no waves of 32", target.name));
+    }
+    let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
+    if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
+        return bad(kernel, format!("its code at offset {:#x} is no code", entry.wrapping_sub(code.base())));
+    }
+    let preload = target.generation == Generation::Gfx9 && descriptor.kernarg_preload_spec_length() != 0;
+    if preload {
+        // Code for hardware that preloads arguments begins after 256 bytes that load them on hardware that does not.
+        entry += 256;
+    }
+    Launch::new(device, code, kernel, descriptor, *dispatch, entry, lds, scratch)
+}
+
+pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
+    let machine = Machine::global();
+    let launch = prepare(device, dispatch)?;
+    let workgroups = launch.workgroups();
+    let timeout = machine.timeout();
+    let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
+    let start_ns = now_ns();
+    let job = Arc::new(Job::new(launch, deadline));
+    match machine.pool().run(&machine.memory, &job)? {
+        Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
+        None => Ok(DispatchStats { start_ns, end_ns: now_ns(), workgroups }),
+    }
+}

@@ -1,0 +1,288 @@
+//! Why a dispatch ended early, told so that a reader can find the line to fix.
+
+use std::fmt;
+
+use super::memory::{Allocation, MemoryKind};
+
+/// What a faulting instruction tried to do with memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A read-modify-write.
+    Atomic,
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic access",
+        })
+    }
+}
+
+/// Which memory a faulting instruction meant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Space {
+    /// Memory shared with the host and other devices.
+    Global,
+    /// The workgroup's local data share.
+    Lds,
+    /// The work-item's private memory.
+    Scratch,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Space::Global => "global memory",
+            Space::Lds => "LDS",
+            Space::Scratch => "scratch memory",
+        })
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access to global memory that no live allocation covers entirely.
+    OutOfBounds {
+        /// Read, write or atomic.
+        access: AccessKind,
+        /// First byte accessed.
+        address: u64,
+        /// Bytes accessed.
+        size: u64,
+        /// The live allocation that is nearest to the address.
+        nearest: Option<Allocation>,
+    },
+    /// An access to an allocation that was freed.
+    UseAfterFree {
+        /// Read, write or atomic.
+        access: AccessKind,
+        /// First byte accessed.
+        address: u64,
+        /// Bytes accessed.
+        size: u64,
+        /// The allocation as it was.
+        freed: Allocation,
+    },
+    /// A write to memory that holds code or constants of a code object.
+    ReadOnly {
+        /// First byte accessed.
+        address: u64,
+        /// Bytes accessed.
+        size: u64,
+        /// The read-only memory.
+        allocation: Allocation,
+    },
+    /// An access beyond the end of the workgroup's LDS or the work-item's scratch memory.
+    BeyondLimit {
+        /// LDS or scratch.
+        space: Space,
+        /// Read, write or atomic.
+        access: AccessKind,
+        /// First byte accessed, relative to the start of the space.
+        address: u64,
+        /// Bytes accessed.
+        size: u64,
+        /// Bytes the space has.
+        limit: u64,
+    },
+    /// An access whose address is not a multiple of what the hardware requires.
+    Misaligned {
+        /// Which memory.
+        space: Space,
+        /// Read, write or atomic.
+        access: AccessKind,
+        /// First byte accessed.
+        address: u64,
+        /// The alignment that the instruction requires.
+        required: u64,
+    },
+    /// Bytes that are no instruction of the target.
+    IllegalInstruction {
+        /// The bytes at the program counter.
+        bytes: Vec<u8>,
+    },
+    /// An instruction of the target, or a form of it, that the virtual GPU does not execute.
+    Unsupported {
+        /// What exactly.
+        what: String,
+    },
+    /// The program counter left the code object's code.
+    BadJump {
+        /// Where it went.
+        target: u64,
+    },
+    /// `s_trap`: an abort, a failed assertion or a breakpoint in the kernel.
+    Trap {
+        /// The trap's number; 2 is an abort.
+        id: u8,
+    },
+    /// All waves of a workgroup wait, none can ever go on.
+    EndlessBarrier {
+        /// Waves that wait at a barrier.
+        waiting: u32,
+        /// Waves of the workgroup.
+        waves: u32,
+    },
+    /// The dispatch ran longer than the watchdog allows (`FERROCM_VGPU_TIMEOUT`).
+    Timeout {
+        /// The limit in milliseconds.
+        limit_ms: u64,
+    },
+    /// The engine itself failed; a defect of the virtual GPU, not of the kernel.
+    Internal {
+        /// What failed.
+        what: String,
+    },
+}
+
+/// What a wave reports when an instruction fails; the dispatch adds where that was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaveFault {
+    /// What went wrong.
+    pub kind: FaultKind,
+    /// The lane, where one lane is to blame.
+    pub lane: Option<u8>,
+}
+
+impl From<FaultKind> for WaveFault {
+    fn from(kind: FaultKind) -> Self {
+        WaveFault { kind, lane: None }
+    }
+}
+
+/// The first fault of a dispatch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What went wrong.
+    pub kind: FaultKind,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The target the code was built for.
+    pub target: String,
+    /// The program counter as an offset into the code object, as disassemblers print it.
+    pub pc: u64,
+    /// The function of the code object that holds the program counter, and the offset in it.
+    pub function: Option<(String, u64)>,
+    /// The instruction in assembler syntax; empty where there is none.
+    pub instruction: String,
+    /// Workgroup id.
+    pub workgroup: [u32; 3],
+    /// Wave in the workgroup.
+    pub wave: u32,
+    /// Lane in the wave, where one lane is to blame.
+    pub lane: Option<u8>,
+    /// Work-item id in the workgroup, where one lane is to blame.
+    pub work_item: Option<[u32; 3]>,
+}
+
+/// Text for an allocation: what it is, its size and its range.
+fn describe(allocation: &Allocation) -> String {
+    let what = match allocation.kind {
+        MemoryKind::Coarse => "device memory",
+        MemoryKind::Fine => "fine-grained device memory",
+        MemoryKind::Host => "host memory",
+        MemoryKind::Kernarg => "kernel argument memory",
+        MemoryKind::Registered => "registered host memory",
+        MemoryKind::Code => "code",
+        MemoryKind::Constant => "constants of a code object",
+        MemoryKind::Data => "variables of a code object",
+    };
+    format!("{} bytes of {what} at {:#x}..{:#x}", allocation.size, allocation.start, allocation.end())
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FaultKind::OutOfBounds { access, address, size, nearest } => {
+                write!(f, "{access} of {size} bytes at {address:#x} is outside every allocation")?;
+                match nearest {
+                    _ if *address < 0x1_0000 => {
+                        write!(f, "\n  the address looks like a null pointer plus {address}")
+                    }
+                    Some(near) if *address >= near.end() => {
+                        write!(f, "\n  {} bytes after the end of {}", address - near.end(), describe(near))
+                    }
+                    Some(near) if *address < near.start => {
+                        write!(f, "\n  {} bytes before the start of {}", near.start - address, describe(near))
+                    }
+                    Some(near) => {
+                        let over = address.saturating_add(*size) - near.end();
+                        write!(f, "\n  the last {over} bytes are after the end of {}", describe(near))
+                    }
+                    None => f.write_str("\n  no memory is allocated"),
+                }
+            }
+            FaultKind::UseAfterFree { access, address, size, freed } => {
+                let offset = address.saturating_sub(freed.start);
+                write!(
+                    f,
+                    "{access} of {size} bytes at {address:#x} after free\n  {offset} bytes into {}",
+                    describe(freed)
+                )
+            }
+            FaultKind::ReadOnly { address, size, allocation } => {
+                write!(
+                    f,
+                    "write of {size} bytes at {address:#x} to read-only memory\n  {}",
+                    describe(allocation)
+                )
+            }
+            FaultKind::BeyondLimit { space, access, address, size, limit } => write!(
+                f,
+                "{access} of {size} bytes at {space} address {address:#x} is beyond its {limit} bytes"
+            ),
+            FaultKind::Misaligned { space, access, address, required } => {
+                write!(f, "{access} at {space} address {address:#x} must be aligned to {required} bytes")
+            }
+            FaultKind::IllegalInstruction { bytes } => {
+                f.write_str("illegal instruction, bytes")?;
+                bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
+            }
+            FaultKind::Unsupported { what } => write!(f, "not executed by the virtual GPU: {what}"),
+            FaultKind::BadJump { target } => write!(f, "the program counter left the code: {target:#x}"),
+            FaultKind::Trap { id: 2 } => {
+                f.write_str("trap 2: the kernel aborted (abort, failed assertion or trap)")
+            }
+            FaultKind::Trap { id } => write!(f, "trap {id}"),
+            FaultKind::EndlessBarrier { waiting, waves } => {
+                write!(f, "endless barrier: {waiting} of {waves} waves wait and no wave can go on")
+            }
+            FaultKind::Timeout { limit_ms } => write!(f, "the dispatch ran longer than {limit_ms} ms"),
+            FaultKind::Internal { what } => write!(f, "defect of the virtual GPU: {what}"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.kind)?;
+        write!(f, "  kernel      {} ({})", self.kernel, self.target)?;
+        write!(f, "\n  pc          {:#x}", self.pc)?;
+        if let Some((function, offset)) = &self.function {
+            write!(f, " <{function}+{offset:#x}>")?;
+        }
+        if !self.instruction.is_empty() {
+            write!(f, "\n  instruction {}", self.instruction)?;
+        }
+        let [x, y, z] = self.workgroup;
+        write!(f, "\n  workgroup   {x},{y},{z} wave {}", self.wave)?;
+        if let Some(lane) = self.lane {
+            write!(f, " lane {lane}")?;
+        }
+        if let Some([x, y, z]) = self.work_item {
+            write!(f, " (work-item {x},{y},{z})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,201 @@
+//! One workgroup in progress: its waves, LDS and scratch memory.
+
+use std::sync::Arc;
+
+use super::access::Access;
+use super::fault::{Fault, FaultKind, WaveFault};
+use super::launch::Launch;
+use super::memory::{Mapping, Memory, MemoryError, Reader};
+use crate::exec::{self, Flow, Wave};
+
+/// How often each wave of a workgroup may yield before another workgroup gets a turn.
+const TURN: u32 = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Ready,
+    /// At a barrier.
+    Waiting,
+    Ended,
+}
+
+/// What became of a workgroup's turn.
+pub(super) enum Turn {
+    /// All waves ended.
+    Done,
+    /// Its waves only yielded; others should run.
+    Parked,
+    /// A wave faulted.
+    Fault(Box<Fault>),
+}
+
+/// Memory that grows, page by page as it is touched.
+#[derive(Default)]
+struct Buffer {
+    mapping: Option<Mapping>,
+    start: u64,
+    size: usize,
+}
+
+impl Buffer {
+    /// At least `size` bytes, aligned to a page; what they held is lost when they have to grow.
+    fn reserve(&mut self, size: usize) -> Result<*mut u8, MemoryError> {
+        if size > self.size {
+            self.mapping = None;
+            self.size = 0;
+            let (mapping, start) = Mapping::new(size as u64, 4096)?;
+            (self.mapping, self.start, self.size) = (Some(mapping), start, size);
+        }
+        Ok(self.start as *mut u8)
+    }
+}
+
+/// A workgroup's state, reused for the next one.
+pub(super) struct Group {
+    memory: Arc<Memory>,
+    waves: Vec<Box<Wave>>,
+    states: Vec<State>,
+    registers: Buffer,
+    lds: Buffer,
+    scratch: Buffer,
+    id: [u32; 3],
+    size: [u32; 3],
+}
+
+impl Group {
+    pub(super) fn new(memory: &Arc<Memory>) -> Self {
+        Group {
+            memory: Arc::clone(memory),
+            waves: Vec::new(),
+            states: Vec::new(),
+            registers: Buffer::default(),
+            lds: Buffer::default(),
+            scratch: Buffer::default(),
+            id: [0; 3],
+            size: [0; 3],
+        }
+    }
+
+    /// Sets everything to the beginning of workgroup `number`.
+    pub(super) fn begin(&mut self, launch: &Launch, number: u64) -> Result<(), MemoryError> {
+        self.id = launch.group_at(number);
+        self.size = launch.group_size(self.id);
+        let waves = (self.size.iter().product::<u32>() as usize).div_ceil(launch.lanes);
+        let dwords = launch.vgpr_dwords();
+        let registers = self.registers.reserve(launch.waves() * dwords * 4)?.cast::<u32>();
+        let lds = self.lds.reserve(launch.lds as usize)?;
+        let scratch = self.scratch.reserve(launch.waves() * launch.wave_scratch())?;
+        if launch.lds != 0 {
+            // SAFETY: the buffer holds at least `launch.lds` bytes.
+            unsafe { lds.write_bytes(0, launch.lds as usize) };
+        }
+        while self.waves.len() < waves {
+            self.waves.push(Box::new(Wave::new(Access::new(Arc::clone(&self.memory)))));
+        }
+        self.states.clear();
+        self.states.resize(waves, State::Ready);
+        for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
+            // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
+            wave.vgpr = unsafe { registers.add(index * dwords) };
+            wave.lanes = launch.lanes as u8;
+            wave.access.forget();
+            wave.access.lds = lds;
+            wave.access.lds_size = launch.lds;
+            // SAFETY: as for the registers.
+            wave.access.scratch = unsafe { scratch.add(index * launch.wave_scratch()) };
+            wave.access.scratch_size = launch.scratch;
+            wave.fault = None;
+            launch.start(wave, self.id, self.size, index, scratch);
+            exec::enter(wave, launch.program(), launch.entry);
+        }
+        Ok(())
+    }
+
+    /// Runs the waves one after the other until all have ended, one has faulted, or all only yield.
+    pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
+        let program = launch.program();
+        for _ in 0..TURN {
+            let mut ready = false;
+            for index in 0..self.states.len() {
+                if self.states[index] != State::Ready {
+                    continue;
+                }
+                let wave = &mut *self.waves[index];
+                wave.access.begin_slice(reader);
+                // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
+                // the kernel, and the program was lowered for the wave's size.
+                match unsafe { exec::run(wave, program) } {
+                    Flow::Barrier => self.states[index] = State::Waiting,
+                    Flow::End => self.states[index] = State::Ended,
+                    Flow::Fault => return Turn::Fault(self.fault(launch, index)),
+                    _ => ready = true,
+                }
+            }
+            // A barrier counts the waves that ended as arrived.
+            if !ready {
+                let mut released = false;
+                for state in &mut self.states {
+                    if *state == State::Waiting {
+                        *state = State::Ready;
+                        released = true;
+                    }
+                }
+                if !released {
+                    return Turn::Done;
+                }
+            }
+            if stop() {
+                break;
+            }
+        }
+        Turn::Parked
+    }
+
+    /// The report for the wave that faulted.
+    fn fault(&mut self, launch: &Launch, index: usize) -> Box<Fault> {
+        let wave = &mut self.waves[index];
+        let WaveFault { kind, lane } = wave.fault.take().map(|fault| *fault).unwrap_or_else(|| {
+            FaultKind::Internal { what: "a wave stopped without saying why".to_owned() }.into()
+        });
+        let (address, instruction) = exec::location(wave, launch.program());
+        let pc = address.wrapping_sub(launch.code.base());
+        let item = lane.map(|lane| {
+            let number = index * launch.lanes + usize::from(lane);
+            launch.work_item(self.size, number as u32)
+        });
+        Box::new(Fault {
+            kind,
+            kernel: launch.kernel.clone(),
+            target: launch.code.target().name.to_owned(),
+            pc,
+            function: launch.code.function_at(pc).map(|(name, offset)| (name.to_owned(), offset)),
+            instruction,
+            workgroup: self.id,
+            wave: index as u32,
+            lane,
+            work_item: item,
+        })
+    }
+
+    /// The report for a workgroup that is stopped because time is up: a wave that waits at a barrier others never reach
+    /// makes it an endless barrier.
+    pub(super) fn timed_out(&mut self, launch: &Launch, limit_ms: u64) -> Box<Fault> {
+        let waiting = self.states.iter().filter(|state| **state == State::Waiting).count();
+        let waves = self.states.len();
+        let kind = if waiting != 0 {
+            FaultKind::EndlessBarrier { waiting: waiting as u32, waves: waves as u32 }
+        } else {
+            FaultKind::Timeout { limit_ms }
+        };
+        let index = self.states.iter().position(|state| *state == State::Ready).unwrap_or(0);
+        self.waves[index].fault = Some(Box::new(kind.into()));
+        self.fault(launch, index)
+    }
+
+    /// The report for a workgroup whose execution panicked.
+    pub(super) fn panicked(&mut self, launch: &Launch, what: String) -> Box<Fault> {
+        let index = self.states.iter().position(|state| *state == State::Ready).unwrap_or(0);
+        self.waves[index].fault = Some(Box::new(FaultKind::Internal { what }.into()));
+        self.fault(launch, index)
+    }
+}

@@ -1,0 +1,540 @@
+//! Memory of the virtual machine: every allocation that kernels may touch, by exact bounds.
+//!
+//! A device address *is* the host address. Kernels reach an allocation only through this registry, so that an access that
+//! is out of bounds, or to memory that was freed, is a [`FaultKind`](super::FaultKind) and never touches the host process.
+//!
+//! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no references to
+//! this memory; the engine reads and writes it through raw pointers, at most 64 bytes at a time and naturally aligned
+//! elements of up to 8 bytes never in parts. Atomic instructions are atomic operations of the host.
+//!
+//! Freeing while dispatches run is safe. A worker checks addresses against ranges it remembers from an earlier lookup, and
+//! forgets them when the registry's epoch changed, which it looks at whenever a wave's time slice ends. [`Memory::free`]
+//! removes the allocation, starts a new epoch and waits until every worker has seen it before the memory is unmapped.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use super::fault::{AccessKind, FaultKind};
+
+/// How many freed allocations are remembered, and their addresses kept from being used again.
+const QUARANTINE_ENTRIES: usize = 4096;
+/// How much address space they may hold. Address space, not memory: their pages are given back at once.
+const QUARANTINE_BYTES: u64 = 1 << 40;
+const PAGE: u64 = 4096;
+const HUGE_PAGE: u64 = 2 << 20;
+
+/// What an allocation is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MemoryKind {
+    /// Coarse-grained device memory.
+    Coarse,
+    /// Fine-grained device memory.
+    Fine,
+    /// Fine-grained host memory.
+    Host,
+    /// Memory for kernel arguments.
+    Kernarg,
+    /// Memory of the host program that was registered; its owner keeps it.
+    Registered,
+    /// Machine code; read-only to kernels.
+    Code,
+    /// Constants of a code object; read-only to kernels.
+    Constant,
+    /// Variables of a code object.
+    Data,
+}
+
+impl MemoryKind {
+    /// Whether kernels may write it.
+    pub fn writable(self) -> bool {
+        !matches!(self, MemoryKind::Code | MemoryKind::Constant)
+    }
+}
+
+/// A range of memory known to the machine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Allocation {
+    /// First byte.
+    pub start: u64,
+    /// Size in bytes, exactly as asked for.
+    pub size: u64,
+    /// What it is for.
+    pub kind: MemoryKind,
+    /// The device whose memory it counts against; none for host memory.
+    pub device: Option<usize>,
+    /// Counts allocations, to tell two at the same address apart.
+    pub serial: u64,
+}
+
+impl Allocation {
+    /// The byte after the last one.
+    pub fn end(&self) -> u64 {
+        self.start + self.size
+    }
+
+    fn covers(&self, address: u64, size: u64) -> bool {
+        address >= self.start && size <= self.size && address - self.start <= self.size - size
+    }
+}
+
+/// Why memory could not be allocated, freed or registered.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The size is zero.
+    #[error("an allocation of zero bytes")]
+    ZeroSize,
+    /// The alignment is not a power of two.
+    #[error("alignment {0} is not a power of two")]
+    BadAlignment(u64),
+    /// The device's memory does not hold that much more.
+    #[error("device {device} has {available} bytes of memory left, {size} were asked for")]
+    OutOfMemory {
+        /// Index of the device.
+        device: usize,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes left.
+        available: u64,
+    },
+    /// The host's system did not give the memory.
+    #[error("the host did not give {size} bytes of memory (error {errno})")]
+    Host {
+        /// Bytes asked for.
+        size: u64,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// No allocation starts at the address.
+    #[error("no allocation starts at {0:#x}")]
+    NotAllocated(u64),
+    /// The allocation was freed before.
+    #[error("the allocation at {0:#x} was freed before")]
+    FreedTwice(u64),
+    /// The range overlaps memory that is allocated or registered.
+    #[error("{size} bytes at {address:#x} overlap memory that is allocated or registered")]
+    Overlap {
+        /// First byte.
+        address: u64,
+        /// Size in bytes.
+        size: u64,
+    },
+    /// No device has that index.
+    #[error("no device {0}")]
+    NoDevice(usize),
+}
+
+/// Pages of memory, given back on drop.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: u64,
+    length: u64,
+}
+
+struct Entry {
+    allocation: Allocation,
+    /// Not there for registered memory and for parts of a code object.
+    mapping: Option<Mapping>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Account {
+    limit: u64,
+    used: u64,
+}
+
+#[derive(Default)]
+struct State {
+    live: BTreeMap<u64, Entry>,
+    freed: VecDeque<Entry>,
+    freed_bytes: u64,
+    accounts: Vec<Account>,
+    serial: u64,
+}
+
+impl State {
+    fn at(&self, address: u64) -> Option<&Entry> {
+        self.live.range(..=address).next_back().map(|(_, entry)| entry)
+    }
+
+    fn overlaps(&self, address: u64, size: u64) -> bool {
+        let end = address.saturating_add(size);
+        self.live.range(..end).next_back().is_some_and(|(_, entry)| entry.allocation.end() > address)
+    }
+
+    fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>) {
+        self.live.insert(allocation.start, Entry { allocation, mapping });
+    }
+
+    fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+}
+
+/// A worker's view of the epoch: 0 while it runs nothing, else the epoch whose ranges it may still use.
+#[derive(Default, Debug)]
+pub(crate) struct Reader {
+    seen: AtomicU64,
+}
+
+impl Reader {
+    /// Says that the worker uses no range it remembered.
+    pub(crate) fn leave(&self) {
+        self.seen.store(0, Ordering::Release);
+    }
+}
+
+/// All memory of the machine, for every device and the host.
+pub struct Memory {
+    state: RwLock<State>,
+    epoch: AtomicU64,
+    readers: Mutex<Vec<Arc<Reader>>>,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.read();
+        f.debug_struct("Memory").field("live", &state.live.len()).field("freed", &state.freed.len()).finish()
+    }
+}
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        Memory { state: RwLock::default(), epoch: AtomicU64::new(1), readers: Mutex::default() }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Vec<Arc<Reader>>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a device's account and returns its index.
+    pub(crate) fn add_device(&self, limit: u64) -> usize {
+        let mut state = self.write();
+        state.accounts.push(Account { limit, used: 0 });
+        state.accounts.len() - 1
+    }
+
+    /// Allocates `size` bytes of zeroed memory aligned to `align` (a power of two; pages are the least), counted against
+    /// `device` where one is given. Returns the address, the same for kernels and for the host.
+    ///
+    /// # Errors
+    /// A size of zero, a bad alignment, a device with too little memory left, or a host without memory.
+    pub fn allocate(
+        &self,
+        size: u64,
+        align: u64,
+        kind: MemoryKind,
+        device: Option<usize>,
+    ) -> Result<u64, MemoryError> {
+        if size == 0 {
+            return Err(MemoryError::ZeroSize);
+        }
+        if !align.is_power_of_two() {
+            return Err(MemoryError::BadAlignment(align));
+        }
+        self.charge(size, device)?;
+        let align = align.max(if size >= HUGE_PAGE { HUGE_PAGE } else { PAGE });
+        let (mapping, start) = match Mapping::new(size, align) {
+            Ok(found) => found,
+            Err(error) => {
+                self.refund(size, device);
+                return Err(error);
+            }
+        };
+        let mut state = self.write();
+        let serial = state.next_serial();
+        state.insert(Allocation { start, size, kind, device, serial }, Some(mapping));
+        Ok(start)
+    }
+
+    fn charge(&self, size: u64, device: Option<usize>) -> Result<(), MemoryError> {
+        let Some(device) = device else { return Ok(()) };
+        let mut state = self.write();
+        let account = state.accounts.get_mut(device).ok_or(MemoryError::NoDevice(device))?;
+        let available = account.limit - account.used;
+        if size > available {
+            return Err(MemoryError::OutOfMemory { device, size, available });
+        }
+        account.used += size;
+        Ok(())
+    }
+
+    fn refund(&self, size: u64, device: Option<usize>) {
+        if let Some(device) = device
+            && let Some(account) = self.write().accounts.get_mut(device)
+        {
+            account.used = account.used.saturating_sub(size);
+        }
+    }
+
+    /// Frees what [`Memory::allocate`] returned. Waits until no running wave can still use it.
+    ///
+    /// # Errors
+    /// The address is no allocation's start, or was freed before.
+    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        let entry = self.remove(address, true)?;
+        self.refund(entry.allocation.size, entry.allocation.device);
+        self.synchronize();
+        self.quarantine(entry);
+        Ok(())
+    }
+
+    /// Makes `size` bytes of the host program's memory at `address` known to kernels. Overlapping registrations of the very
+    /// same range are refused; the caller counts references.
+    ///
+    /// # Errors
+    /// A size of zero, or an overlap with memory that is known already.
+    ///
+    /// # Safety
+    /// The memory must stay mapped and be used by the host only as memory shared with other threads until
+    /// [`Memory::unregister`] returned.
+    pub unsafe fn register(&self, address: u64, size: u64) -> Result<(), MemoryError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.register_as(address, size, MemoryKind::Registered, None) }
+    }
+
+    /// [`Memory::register`] with a kind of memory.
+    ///
+    /// # Safety
+    /// As for [`Memory::register`]; kinds that are not writable need only be readable.
+    pub(crate) unsafe fn register_as(
+        &self,
+        address: u64,
+        size: u64,
+        kind: MemoryKind,
+        device: Option<usize>,
+    ) -> Result<(), MemoryError> {
+        if size == 0 {
+            return Err(MemoryError::ZeroSize);
+        }
+        let mut state = self.write();
+        if address.checked_add(size).is_none() || state.overlaps(address, size) {
+            return Err(MemoryError::Overlap { address, size });
+        }
+        let serial = state.next_serial();
+        state.insert(Allocation { start: address, size, kind, device, serial }, None);
+        Ok(())
+    }
+
+    /// Takes memory that was registered at `address` away from kernels. Waits until no running wave can still use it.
+    ///
+    /// # Errors
+    /// Nothing is registered at the address.
+    pub fn unregister(&self, address: u64) -> Result<(), MemoryError> {
+        let entry = self.remove(address, false)?;
+        self.synchronize();
+        self.quarantine(entry);
+        Ok(())
+    }
+
+    /// [`Memory::unregister`] for the parts of one image, with one wait; their addresses are not remembered.
+    pub(crate) fn unregister_all(&self, addresses: &[u64]) {
+        if addresses.is_empty() {
+            return;
+        }
+        {
+            let mut state = self.write();
+            for address in addresses {
+                state.live.remove(address);
+            }
+        }
+        self.synchronize();
+    }
+
+    fn remove(&self, address: u64, mapped: bool) -> Result<Entry, MemoryError> {
+        let mut state = self.write();
+        match state.live.get(&address) {
+            Some(entry) if entry.mapping.is_some() == mapped => {}
+            Some(_) => return Err(MemoryError::NotAllocated(address)),
+            None if state.freed.iter().any(|entry| entry.allocation.start == address) => {
+                return Err(MemoryError::FreedTwice(address));
+            }
+            None => return Err(MemoryError::NotAllocated(address)),
+        }
+        state.live.remove(&address).ok_or(MemoryError::NotAllocated(address))
+    }
+
+    /// Gives the pages back but keeps the addresses for a while, so that late accesses are recognised.
+    fn quarantine(&self, entry: Entry) {
+        let length = |entry: &Entry| entry.mapping.as_ref().map_or(0, |mapping| mapping.length);
+        if let Some(mapping) = &entry.mapping {
+            mapping.seal();
+        }
+        let mut state = self.write();
+        state.freed_bytes += length(&entry);
+        state.freed.push_back(entry);
+        while state.freed.len() > QUARANTINE_ENTRIES || state.freed_bytes > QUARANTINE_BYTES {
+            let Some(entry) = state.freed.pop_front() else { break };
+            state.freed_bytes -= length(&entry);
+        }
+    }
+
+    /// The live allocation that holds the address.
+    pub fn lookup(&self, address: u64) -> Option<Allocation> {
+        self.read()
+            .at(address)
+            .map(|entry| &entry.allocation)
+            .filter(|found| found.covers(address, 1))
+            .cloned()
+    }
+
+    /// Whether one live allocation holds all `size` bytes at `address`.
+    pub fn contains(&self, address: u64, size: u64) -> bool {
+        self.read().at(address).is_some_and(|entry| entry.allocation.covers(address, size))
+    }
+
+    /// Bytes of the device's memory that are not allocated.
+    pub fn available(&self, device: usize) -> u64 {
+        self.read().accounts.get(device).map_or(0, |account| account.limit - account.used)
+    }
+
+    /// Bytes of memory the device has.
+    pub fn capacity(&self, device: usize) -> u64 {
+        self.read().accounts.get(device).map_or(0, |account| account.limit)
+    }
+
+    /// The range `[start, end)` and writability of the live allocation that covers the access, for a wave to remember.
+    pub(crate) fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
+        let state = self.read();
+        let found = &state.at(address)?.allocation;
+        found.covers(address, size).then(|| (found.start, found.end(), found.kind.writable()))
+    }
+
+    /// Says why an access that [`Memory::find`] refused is wrong.
+    pub(crate) fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind {
+        let state = self.read();
+        if let Some(entry) = state.at(address)
+            && entry.allocation.covers(address, size)
+        {
+            return FaultKind::ReadOnly { address, size, allocation: entry.allocation.clone() };
+        }
+        let below = state.at(address).map(|entry| &entry.allocation);
+        let inside_live = below.is_some_and(|found| found.covers(address, 1));
+        if !inside_live
+            && let Some(entry) = state.freed.iter().rev().find(|entry| entry.allocation.covers(address, 1))
+        {
+            return FaultKind::UseAfterFree { access, address, size, freed: entry.allocation.clone() };
+        }
+        let above = state.live.range(address..).next().map(|(_, entry)| &entry.allocation);
+        let nearest = match (below, above) {
+            (Some(below), Some(above)) if !inside_live => {
+                if above.start - address < address.saturating_sub(below.end()) {
+                    Some(above)
+                } else {
+                    Some(below)
+                }
+            }
+            (Some(below), _) => Some(below),
+            (None, above) => above,
+        };
+        FaultKind::OutOfBounds { access, address, size, nearest: nearest.cloned() }
+    }
+
+    /// A new worker's reader.
+    pub(crate) fn reader(&self) -> Arc<Reader> {
+        let reader = Arc::new(Reader::default());
+        self.readers().push(Arc::clone(&reader));
+        reader
+    }
+
+    /// The current epoch, which the reader has then seen. Ranges remembered in another epoch must be forgotten.
+    pub(crate) fn enter(&self, reader: &Reader) -> u64 {
+        let epoch = self.epoch.load(Ordering::Acquire);
+        reader.seen.store(epoch, Ordering::Release);
+        fence(Ordering::SeqCst);
+        epoch
+    }
+
+    /// Starts a new epoch and waits until every worker is in it or idle.
+    fn synchronize(&self) {
+        let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
+        fence(Ordering::SeqCst);
+        let readers = {
+            let mut readers = self.readers();
+            readers.retain(|reader| Arc::strong_count(reader) > 1);
+            readers.clone()
+        };
+        for reader in readers {
+            let mut tries = 0u32;
+            loop {
+                let seen = reader.seen.load(Ordering::Acquire);
+                if seen == 0 || seen >= epoch {
+                    break;
+                }
+                tries += 1;
+                if tries < 64 {
+                    std::thread::yield_now();
+                } else {
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            }
+        }
+    }
+}
+
+impl Mapping {
+    /// Maps zeroed pages for `size` bytes and returns them with the first address that is a multiple of `align`.
+    pub(crate) fn new(size: u64, align: u64) -> Result<(Mapping, u64), MemoryError> {
+        let no_room = || MemoryError::Host { size, errno: libc::ENOMEM };
+        let slack = if align > PAGE { align } else { 0 };
+        let pages = size.checked_next_multiple_of(PAGE).ok_or_else(no_room)?;
+        let length = pages.checked_add(slack).ok_or_else(no_room)?;
+        let bytes = usize::try_from(length).map_err(|_| no_room())?;
+        // SAFETY: a new private mapping at an address of the system's choice touches nothing that exists.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOMEM);
+            return Err(MemoryError::Host { size, errno });
+        }
+        if size >= HUGE_PAGE {
+            // SAFETY: advice about the mapping just made; failing to take it changes nothing.
+            unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
+        }
+        let base = base as u64;
+        Ok((Mapping { base, length }, base.next_multiple_of(align)))
+    }
+
+    /// Replaces the pages by ones that cannot be accessed.
+    fn seal(&self) {
+        // SAFETY: the mapping belongs to an entry that is no longer live and that no worker uses.
+        unsafe {
+            libc::mmap(
+                self.base as *mut libc::c_void,
+                self.length as usize,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+                -1,
+                0,
+            );
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner lets go of it only when unused.
+        unsafe {
+            libc::munmap(self.base as *mut libc::c_void, self.length as usize);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The threads that run workgroups.
+//!
+//! The thread that dispatches a kernel runs workgroups itself; helpers join in when what is left to do is worth waking them.
+//! So a small kernel costs no thread switch.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::fault::Fault;
+use super::group::{Group, Turn};
+use super::launch::Launch;
+use super::memory::{Memory, MemoryError, Reader};
+
+/// Work that is worth waking helpers for.
+const WORTH_WAKING: Duration = Duration::from_micros(20);
+/// Workgroups between two looks at the clock while helpers sleep.
+const LOOK_EVERY: u64 = 4;
+
+/// A dispatch in progress.
+pub(super) struct Job {
+    launch: Launch,
+    total: u64,
+    chunk: u64,
+    next: AtomicU64,
+    stop: AtomicBool,
+    deadline: Option<(Instant, Duration)>,
+    outcome: Mutex<Outcome>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Outcome {
+    helpers: usize,
+    fault: Option<Box<Fault>>,
+    error: Option<MemoryError>,
+}
+
+impl Job {
+    pub(super) fn new(launch: Launch, deadline: Option<(Instant, Duration)>) -> Self {
+        let total = launch.workgroups();
+        // Small enough that threads end together, large enough that they rarely meet at the counter.
+        let chunk = (total / (threads() as u64 * 16)).clamp(1, 64);
+        Job {
+            launch,
+            total,
+            chunk,
+            next: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            deadline,
+            outcome: Mutex::default(),
+            left: Condvar::new(),
+        }
+    }
+
+    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> std::ops::Range<u64> {
+        if self.next.load(Ordering::Relaxed) >= self.total {
+            return 0..0;
+        }
+        let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        first.min(self.total)..(first + self.chunk).min(self.total)
+    }
+
+    fn fail(&self, fault: Box<Fault>) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.outcome().fault.get_or_insert(fault);
+    }
+
+    fn overdue(&self) -> bool {
+        self.deadline.is_some_and(|(deadline, _)| Instant::now() >= deadline)
+    }
+}
+
+/// How many threads run workgroups: `FERROCM_VGPU_THREADS`, else as many as the host has cores for this process.
+fn threads() -> usize {
+    static THREADS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let asked = std::env::var("FERROCM_VGPU_THREADS").ok().and_then(|text| text.trim().parse().ok());
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        asked.filter(|&count| count > 0).unwrap_or_else(cores).min(1024)
+    })
+}
+
+/// Threads and workers, shared by all dispatches.
+pub(super) struct Pool {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("threads", &threads()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Arc<Job>>,
+    idle: Vec<Worker>,
+    helpers: usize,
+    sleeping: usize,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pool {
+    pub(super) fn new() -> Self {
+        Pool { shared: Arc::default() }
+    }
+
+    /// Runs all workgroups of a job and returns its first fault.
+    pub(super) fn run(&self, memory: &Arc<Memory>, job: &Arc<Job>) -> Result<Option<Fault>, MemoryError> {
+        let mut worker = self.shared.lock().idle.pop().unwrap_or_else(|| Worker::new(memory));
+        let shared = &self.shared;
+        let mut called = false;
+        worker.work(job, &mut |spent, done| {
+            if !called && worth_waking(spent, done, job.total) {
+                called = true;
+                shared.call_helpers(memory, job);
+            }
+        });
+        let mut state = shared.lock();
+        if called {
+            state.jobs.retain(|other| !Arc::ptr_eq(other, job));
+        }
+        state.idle.push(worker);
+        drop(state);
+        let mut outcome = job.outcome();
+        while outcome.helpers != 0 {
+            outcome = job.left.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+        }
+        match (outcome.fault.take(), outcome.error.take()) {
+            (Some(fault), _) => Ok(Some(*fault)),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Whether the rest of a job, going by what the first workgroups took, is worth waking helpers for.
+fn worth_waking(spent: Duration, done: u64, total: u64) -> bool {
+    let rest = total.saturating_sub(done);
+    threads() > 1 && rest > 0 && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
+}
+
+impl Shared {
+    fn call_helpers(self: &Arc<Self>, memory: &Arc<Memory>, job: &Arc<Job>) {
+        let mut state = self.lock();
+        state.jobs.push_back(Arc::clone(job));
+        let wanted = threads() - 1;
+        while state.helpers < wanted {
+            let shared = Arc::clone(self);
+            let memory = Arc::clone(memory);
+            let name = format!("vgpu-{}", state.helpers);
+            // Without threads the dispatching thread does all the work.
+            let Ok(_) = std::thread::Builder::new().name(name).spawn(move || shared.help(&memory)) else { break };
+            state.helpers += 1;
+        }
+        if state.sleeping != 0 {
+            self.wake.notify_all();
+        }
+    }
+
+    fn help(&self, memory: &Arc<Memory>) {
+        let mut worker = Worker::new(memory);
+        let mut state = self.lock();
+        loop {
+            let open = state.jobs.iter().find(|job| job.next.load(Ordering::Relaxed) < job.total);
+            match open.map(Arc::clone) {
+                Some(job) => {
+                    job.outcome().helpers += 1;
+                    drop(state);
+                    worker.work(&job, &mut |_, _| {});
+                    let mut outcome = job.outcome();
+                    outcome.helpers -= 1;
+                    if outcome.helpers == 0 {
+                        job.left.notify_all();
+                    }
+                    drop(outcome);
+                    state = self.lock();
+                }
+                None => {
+                    state.sleeping += 1;
+                    state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    state.sleeping -= 1;
+                }
+            }
+        }
+    }
+}
+
+/// What a thread needs to run workgroups: registers, LDS and scratch memory that are used again and again.
+struct Worker {
+    memory: Arc<Memory>,
+    reader: Arc<Reader>,
+    spare: Vec<Group>,
+}
+
+// SAFETY: the pointers in a worker's groups are to buffers that the groups own, and only one thread has the worker.
+unsafe impl Send for Worker {}
+
+impl Worker {
+    fn new(memory: &Arc<Memory>) -> Self {
+        Worker { memory: Arc::clone(memory), reader: memory.reader(), spare: Vec::new() }
+    }
+
+    /// Runs workgroups of the job until none is left to start. `progress` hears how long how many took.
+    fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64)) {
+        let began = Instant::now();
+        let mut done = 0u64;
+        let mut chunk = 0..0;
+        let mut parked: VecDeque<Group> = VecDeque::new();
+        let bound = (job.launch.resident as usize).div_ceil(threads()).max(1);
+        while !job.stop.load(Ordering::Relaxed) {
+            if chunk.is_empty() && parked.len() < bound {
+                chunk = job.take();
+            }
+            let mut group = if parked.len() < bound
+                && let Some(number) = chunk.next()
+            {
+                let mut group = self.spare.pop().unwrap_or_else(|| Group::new(&self.memory));
+                if let Err(error) = group.begin(&job.launch, number) {
+                    job.stop.store(true, Ordering::Relaxed);
+                    job.outcome().error.get_or_insert(error);
+                    break;
+                }
+                group
+            } else if let Some(group) = parked.pop_front() {
+                group
+            } else {
+                break;
+            };
+            let stop = || job.stop.load(Ordering::Relaxed);
+            let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
+            match turn {
+                Ok(Turn::Done) => {
+                    self.spare.push(group);
+                    done += 1;
+                    if done == 1 || done.is_multiple_of(LOOK_EVERY) {
+                        progress(began.elapsed(), done);
+                    }
+                }
+                Ok(Turn::Parked) => {
+                    // Whoever it waits for may need this thread, or its core.
+                    progress(began.elapsed().max(WORTH_WAKING * 2), done.max(1));
+                    if job.overdue() {
+                        let limit = job.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
+                        job.fail(group.timed_out(&job.launch, limit));
+                    }
+                    if parked.len() + 1 >= bound || chunk.is_empty() {
+                        std::thread::yield_now();
+                    }
+                    parked.push_back(group);
+                }
+                Ok(Turn::Fault(fault)) => {
+                    job.fail(fault);
+                    self.spare.push(group);
+                }
+                Err(panic) => {
+                    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                    job.fail(group.panicked(&job.launch, text.unwrap_or_else(|| "panic".to_owned())));
+                }
+            }
+        }
+        self.reader.leave();
+        self.spare.extend(parked);
+        // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.
+        self.spare.truncate(2);
+    }
+}

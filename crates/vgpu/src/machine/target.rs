@@ -1,0 +1,117 @@
+//! The targets a virtual GPU can be, one row each.
+
+/// A family of instruction encodings and register conventions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Generation {
+    /// CDNA: wave64, accumulation registers in one file with the vector registers (gfx90a).
+    Gfx9,
+    /// RDNA 1 and 2.
+    Gfx10,
+    /// RDNA 3.
+    Gfx11,
+}
+
+/// What a target is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The processor's name, `gfx1100`.
+    pub name: &'static str,
+    /// Instruction encodings and register conventions.
+    pub generation: Generation,
+    /// The product name that devices report.
+    pub product: &'static str,
+    /// The whole target id that devices report.
+    pub target_id: &'static str,
+    /// Compute units of a device that is configured without a number.
+    pub compute_units: u32,
+    /// The wave size that devices report. Kernels of gfx10 and later choose 32 or 64 themselves.
+    pub wave_size: u32,
+    /// LDS that a workgroup can have, in bytes.
+    pub lds_size: u32,
+    /// Work-items that a workgroup can have.
+    pub max_workgroup_size: u32,
+    /// Waves that a compute unit can hold.
+    pub max_waves_per_cu: u32,
+    /// SIMD units of a compute unit.
+    pub simds_per_cu: u32,
+    /// The unit in which descriptors count vector registers, for waves of 64 and of 32.
+    pub vgpr_granule: [u32; 2],
+    /// Vector registers a wave can address, ACC registers included.
+    pub max_vgprs: u32,
+    /// Memory of a device that is configured without a size; never more than the host has.
+    pub memory: u64,
+    /// PCI device id.
+    pub chip_id: u32,
+    /// Clock in MHz that devices report; nothing runs at it.
+    pub clock_mhz: u32,
+}
+
+const KIB: u32 = 1 << 10;
+const GIB: u64 = 1 << 30;
+
+/// Every supported target.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "gfx90a",
+        generation: Generation::Gfx9,
+        product: "ferrocm Virtual GPU (gfx90a)",
+        target_id: "gfx90a:sramecc+:xnack-",
+        compute_units: 8,
+        wave_size: 64,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        max_waves_per_cu: 32,
+        simds_per_cu: 4,
+        vgpr_granule: [8, 8],
+        max_vgprs: 512,
+        memory: 16 * GIB,
+        chip_id: 0x740c,
+        clock_mhz: 1700,
+    },
+    Target {
+        name: "gfx1030",
+        generation: Generation::Gfx10,
+        product: "ferrocm Virtual GPU (gfx1030)",
+        target_id: "gfx1030",
+        compute_units: 8,
+        wave_size: 32,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        max_waves_per_cu: 32,
+        simds_per_cu: 2,
+        vgpr_granule: [4, 8],
+        max_vgprs: 256,
+        memory: 16 * GIB,
+        chip_id: 0x73bf,
+        clock_mhz: 2250,
+    },
+    Target {
+        name: "gfx1100",
+        generation: Generation::Gfx11,
+        product: "ferrocm Virtual GPU (gfx1100)",
+        target_id: "gfx1100",
+        compute_units: 8,
+        wave_size: 32,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        max_waves_per_cu: 32,
+        simds_per_cu: 2,
+        vgpr_granule: [4, 8],
+        max_vgprs: 256,
+        memory: 16 * GIB,
+        chip_id: 0x744c,
+        clock_mhz: 2300,
+    },
+];
+
+impl Target {
+    /// The target with that processor name.
+    pub fn by_name(name: &str) -> Option<&'static Target> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// The supported names, for messages.
+    pub(crate) fn names() -> String {
+        TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ")
+    }
+}
