@@ -1,2 +1,73 @@
 //! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD and virtual GPUs.
+//!
+//! A program opens a [`Device`] by its [URI](uri), loads a [`Module`] of compiled kernels, and launches its
+//! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. It needs no SDK to build: AMD's library is opened
+//! when the program runs, and where there is no GPU, a virtual one in this process executes the same machine code.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/first.rs")]
+//! ```
+//!
+//! # CUDA, cudarc, and this crate
+//! | CUDA runtime | cudarc | `hip` |
+//! |---|---|---|
+//! | `cudaSetDevice` | `CudaContext::new(0)` | [`Device::open("amdgpu:0")`](Device::open), current on every thread by itself |
+//! | `cudaGetDeviceProperties` | `CudaContext::attribute` | [`Device::properties`] |
+//! | `cudaStreamCreate` | `CudaContext::new_stream` | [`Device::stream`] |
+//! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
+//! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait_event`]; buffers order streams by themselves |
+//! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
+//! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
+//! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`] |
+//! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
+//! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
+//! | `cudaMallocHost` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer) |
+//! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along |
+//! | `cuModuleLoadData` | `CudaContext::load_module` | [`Module::load`], [`Module::load_embedded`] |
+//! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`] |
+//! | `cuLaunchKernel` | `CudaStream::launch_builder` | [`Function::launch`], checked against the code object |
+//! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
+//! | `__shared__` memory, SM, warp, thread | | LDS, compute unit, wave, work-item |
+//!
+//! # What is promised
+//! - **Nothing panics** for what a caller passes; every failure is an [`Error`] that names the operation, the code and the thing.
+//! - **Lifetimes.** A function keeps its module loaded, a module its device open. A buffer is freed and a module unloaded
+//!   only when no stream uses them any more. Host memory of an asynchronous copy belongs to the copy until it is done.
+//! - **Threads.** Everything may be sent to and shared between threads. Each call makes its device current itself.
+//! - **Streams.** Work on one stream is ordered. A buffer used on several streams orders them where they conflict.
+//! - **Launches** are checked before they reach the device; see [`launch`] for what a check promises and what it cannot.
+//! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`]; the next stream works.
+//! - **Drop** reports nothing to unrelated calls: a failure there is traced and counted by [`drop_failures`].
+//!
+//! # What it does not do
+//! Graphs, memory pools, peer copies, runtime compilation and logical devices of several GPUs are not in this version.
+//! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
+
+mod backend;
+mod call;
+mod device;
+mod error;
+mod event;
+pub mod launch;
+mod memory;
+mod module;
+mod properties;
+mod stream;
+pub mod uri;
+mod usage;
+
+pub use backend::{Backend, Skipped};
+pub use call::drop_failures;
+pub use code_object;
+pub use code_object::TargetId;
+pub use device::{Device, MemoryInfo};
+pub use error::{Error, FaultReport, Result};
+pub use event::Event;
+pub use hip_sys;
+pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
+pub use memory::{DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
+pub use module::{Function, FunctionAttributes, Module};
+pub use properties::{PciAddress, Properties};
+pub use stream::Stream;
+pub use uri::{DeviceUri, UriError};

@@ -1,0 +1,20 @@
+use hip::{Device, DeviceBuffer, Module};
+
+fn main() -> hip::Result<()> {
+    let path = std::env::args().nth(1).expect("usage: first CODE_OBJECT");
+    let device = Device::open_default()?;
+    let stream = device.stream()?;
+    let module = Module::load(&device, &std::fs::read(path).expect("the code object"))?;
+    // __global__ void saxpy(unsigned n, float a, const float* x, float* y)
+    let saxpy = module.function("saxpy")?;
+
+    let n = 1000;
+    let x = DeviceBuffer::from_slice(&stream, &vec![1.0_f32; n])?;
+    let mut y = DeviceBuffer::from_slice(&stream, &vec![3.0_f32; n])?;
+    let launch = saxpy.launch(&stream).elements(n, 256).arg(n as u32).arg(2.0_f32).arg(&x).arg(&mut y);
+    // SAFETY: `saxpy` reads x[0..n], and reads and writes y[0..n].
+    unsafe { launch.enqueue()? };
+
+    println!("{device}: {:?} …", &y.to_vec(&stream)?[..4]);
+    Ok(())
+}

@@ -1,0 +1,366 @@
+//! Devices: found by URI, described by properties.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use code_object::TargetId;
+
+use crate::backend::{self, Backend, Opened, Skipped};
+use crate::call::call;
+use crate::error::{Error, Result};
+use crate::properties::{self, Properties};
+use crate::stream::Stream;
+use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
+
+/// A GPU, real or virtual.
+///
+/// Cheap to clone; two handles of the same GPU are equal. A GPU that has been opened stays open until the process ends,
+/// so nothing can outlive it. Every call makes the device current on the calling thread where it is not already, so
+/// several devices may be used by any number of threads; other code that changes a thread's current HIP device with
+/// HIP's own `hipSetDevice` must put it back, as HIP's documentation asks.
+#[doc(alias = "hipDevice_t")]
+#[doc(alias = "hipSetDevice")]
+#[doc(alias = "CudaContext")]
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<DeviceInner>,
+    skipped: Arc<[Skipped]>,
+}
+
+struct DeviceInner {
+    backend: Backend,
+    table: &'static hip_sys::Table,
+    ordinal: i32,
+    properties: Properties,
+    default_stream: OnceLock<Stream>,
+}
+
+/// Free and total device memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Bytes that are not allocated.
+    pub free: usize,
+    /// All bytes.
+    pub total: usize,
+}
+
+impl Device {
+    /// Opens the device that a [device URI](crate::uri) names: `auto`, `amdgpu:0`, `vgpu:gfx90a`, …
+    ///
+    /// Where the URI names several (`amdgpu`, `vgpu?count=2`), this is the first; [`open_all`](Self::open_all)
+    /// gives all of them.
+    ///
+    /// # Errors
+    /// [`Error::Uri`] for a malformed URI, [`Error::NotFound`] if there is no such device,
+    /// [`Error::BackendUnavailable`] if what is behind it cannot be used, and [`Error::Unsupported`] for a logical device
+    /// of several GPUs.
+    pub fn open(uri: impl AsRef<str>) -> Result<Self> {
+        Self::open_uri(&uri.as_ref().parse()?)
+    }
+
+    /// Opens the device that `FERROCM_DEVICE` names, or `auto` where it is unset or empty.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Error::Environment`] if the variable's value is at fault.
+    pub fn open_default() -> Result<Self> {
+        Self::open_uri(&default_uri()?)
+    }
+
+    /// Opens the device that an already parsed URI names.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for [`Error::Uri`].
+    pub fn open_uri(uri: &DeviceUri) -> Result<Self> {
+        if let DeviceUri::Amd(Selection::Devices(names)) | DeviceUri::Cuda(Selection::Devices(names)) = uri
+            && names.len() > 1
+        {
+            return Err(Error::Unsupported {
+                what: format!("one logical device of several GPUs (`{uri}`)"),
+                instead: "open one GPU, or all of them separately with `Device::open_all`".to_owned(),
+            });
+        }
+        let devices = Self::open_all(uri)?;
+        devices.into_iter().next().ok_or_else(|| not_found(uri, "the backend has no device".to_owned()))
+    }
+
+    /// Opens every device that a URI names, each as a device of its own.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_all(uri: &DeviceUri) -> Result<Vec<Self>> {
+        let (opened, skipped) = match uri {
+            DeviceUri::Auto => open_auto()?,
+            DeviceUri::Amd(_) => (backend::open_amd()?, Vec::new()),
+            DeviceUri::Cuda(_) => (backend::open_cuda()?, Vec::new()),
+            DeviceUri::Virtual(gpu) => (backend::open_virtual(gpu)?, Vec::new()),
+        };
+        let skipped: Arc<[Skipped]> = skipped.into();
+        let devices: Vec<Self> = opened
+            .ordinals
+            .iter()
+            .map(|&ordinal| Self::attach(opened.backend, opened.table, ordinal, &skipped))
+            .collect::<Result<_>>()?;
+        match uri {
+            DeviceUri::Amd(selection) | DeviceUri::Cuda(selection) => select(uri, selection, devices),
+            DeviceUri::Auto | DeviceUri::Virtual(_) => Ok(devices),
+        }
+    }
+
+    /// Every device there is without making one: all AMD and NVIDIA GPUs, and why a backend has none.
+    ///
+    /// Virtual GPUs come into being when they are opened, and are not listed.
+    pub fn list() -> (Vec<Self>, Vec<Skipped>) {
+        let mut devices = Vec::new();
+        let mut skipped = Vec::new();
+        for uri in [DeviceUri::Amd(Selection::All), DeviceUri::Cuda(Selection::All)] {
+            let backend = if matches!(uri, DeviceUri::Amd(_)) { Backend::Amd } else { Backend::Cuda };
+            match Self::open_all(&uri) {
+                Ok(found) => devices.extend(found),
+                Err(error) => skipped.push(Skipped { backend, reason: reason(error) }),
+            }
+        }
+        (devices, skipped)
+    }
+
+    /// The one `DeviceInner` of this process for a device.
+    fn attach(
+        backend: Backend,
+        table: &'static hip_sys::Table,
+        ordinal: i32,
+        skipped: &Arc<[Skipped]>,
+    ) -> Result<Self> {
+        type Registry = HashMap<(usize, i32), Arc<DeviceInner>>;
+        static DEVICES: Mutex<Option<Registry>> = Mutex::new(None);
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        let devices = devices.get_or_insert_default();
+        let key = (std::ptr::from_ref(table).addr(), ordinal);
+        let inner = match devices.get(&key) {
+            Some(inner) => inner.clone(),
+            None => {
+                let properties = properties::read(table, ordinal)?;
+                let target = &properties.target;
+                if !target.is_known() {
+                    tracing::warn!(%target, "unknown processor; going by what the device says about itself");
+                }
+                let default_stream = OnceLock::new();
+                let inner = Arc::new(DeviceInner { backend, table, ordinal, properties, default_stream });
+                devices.insert(key, inner.clone());
+                inner
+            }
+        };
+        Ok(Self { inner, skipped: skipped.clone() })
+    }
+
+    /// Who stands behind the device.
+    pub fn backend(&self) -> Backend {
+        self.inner.backend
+    }
+
+    /// The device's ordinal in its runtime.
+    pub fn ordinal(&self) -> u32 {
+        self.inner.ordinal.unsigned_abs()
+    }
+
+    /// The URI that names the device.
+    pub fn uri(&self) -> DeviceUri {
+        match self.inner.backend {
+            Backend::Amd => DeviceUri::Amd(Selection::Ordinal(self.ordinal())),
+            Backend::Cuda => DeviceUri::Cuda(Selection::Ordinal(self.ordinal())),
+            Backend::Virtual => DeviceUri::Virtual(VirtualGpu {
+                target: Some(self.target().clone()),
+                compute_units: Some(self.properties().compute_units),
+                memory: Some(self.properties().memory as u64),
+                count: None,
+            }),
+        }
+    }
+
+    /// Why `auto` did not choose a backend that comes before this device's; empty for any other URI.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// What the device is and can do, read when it was opened.
+    pub fn properties(&self) -> &Properties {
+        &self.inner.properties
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        &self.inner.properties.name
+    }
+
+    /// What code has to be compiled for to run on the device.
+    pub fn target(&self) -> &TargetId {
+        &self.inner.properties.target
+    }
+
+    /// Makes a stream (`hipStreamCreateWithFlags`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipStreamCreate")]
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::create(self)
+    }
+
+    /// The device's default stream, HIP's null stream.
+    ///
+    /// It lives as long as the process: a kernel that faults on it ends it for good, so prefer [`stream`](Self::stream).
+    pub fn default_stream(&self) -> &Stream {
+        // The stream refers to its device, which is a cycle; devices live until the process ends anyway.
+        self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))
+    }
+
+    /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`], also if the work of one stream failed; the report of a fault comes from
+    /// [`Stream::synchronize`].
+    #[doc(alias = "hipDeviceSynchronize")]
+    pub fn synchronize(&self) -> Result<()> {
+        self.make_current()?;
+        // SAFETY: the call takes no arguments.
+        unsafe { call!(self.table(), hipDeviceSynchronize()) }
+    }
+
+    /// Free and total memory right now (`hipMemGetInfo`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipMemGetInfo")]
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        self.make_current()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both results are places to write to.
+        unsafe { call!(self.table(), hipMemGetInfo(&raw mut free, &raw mut total))? };
+        Ok(MemoryInfo { free, total })
+    }
+
+    /// The function table behind this device, for calls that this crate does not wrap.
+    pub fn table(&self) -> &'static hip_sys::Table {
+        self.inner.table
+    }
+
+    /// Makes this the current device of the calling thread, as every method of this crate does by itself
+    /// (`hipSetDevice`); for calls through [`table`](Self::table).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[inline]
+    pub fn make_current(&self) -> Result<()> {
+        thread_local! {
+            static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
+        }
+        let wanted = (std::ptr::from_ref(self.inner.table).addr(), self.inner.ordinal);
+        if CURRENT.get() == wanted {
+            return Ok(());
+        }
+        // SAFETY: the call takes no memory of ours.
+        unsafe { call!(self.inner.table, hipSetDevice(self.inner.ordinal))? };
+        CURRENT.set(wanted);
+        Ok(())
+    }
+
+    /// An error unless `other` is this device.
+    pub(crate) fn same(&self, other: &Self, operation: &'static str, what: &'static str) -> Result<()> {
+        if self == other { Ok(()) } else { Err(self.mismatch(other, operation, what)) }
+    }
+
+    #[cold]
+    fn mismatch(&self, other: &Self, operation: &'static str, what: &'static str) -> Error {
+        Error::OtherDevice { operation, what, expected: self.to_string(), got: other.to_string() }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Device {}
+
+/// The device's URI and name.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.uri(), self.name())
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
+/// The URI that `FERROCM_DEVICE` holds.
+fn default_uri() -> Result<DeviceUri> {
+    let problem = |problem| Error::Environment { variable: DEVICE_VARIABLE, problem };
+    match std::env::var_os(DEVICE_VARIABLE) {
+        None => Ok(DeviceUri::Auto),
+        Some(value) if value.is_empty() => Ok(DeviceUri::Auto),
+        Some(value) => match value.to_str() {
+            Some(text) => text.parse().map_err(|error: crate::UriError| problem(error.to_string())),
+            None => Err(problem(format!("{value:?} is not UTF-8"))),
+        },
+    }
+}
+
+/// The first backend that has a device, and why those before it were skipped.
+fn open_auto() -> Result<(Opened, Vec<Skipped>)> {
+    let mut skipped = Vec::new();
+    for backend in Backend::ALL {
+        let opened = match backend {
+            Backend::Amd => backend::open_amd(),
+            Backend::Cuda => backend::open_cuda(),
+            Backend::Virtual => backend::open_virtual(&VirtualGpu::default()),
+        };
+        match opened {
+            Ok(opened) => return Ok((opened, skipped)),
+            Err(error) => skipped.push(Skipped { backend, reason: reason(error) }),
+        }
+    }
+    let reasons: Vec<String> = skipped.iter().map(Skipped::to_string).collect();
+    Err(not_found(&DeviceUri::Auto, reasons.join("; ")))
+}
+
+/// The reason alone, where the backend is named beside it.
+fn reason(error: Error) -> String {
+    match error {
+        Error::BackendUnavailable { reason, .. } => reason,
+        other => other.to_string(),
+    }
+}
+
+fn select(uri: &DeviceUri, selection: &Selection, devices: Vec<Device>) -> Result<Vec<Device>> {
+    let find = |name: &DeviceName| {
+        let found = devices.iter().find(|device| match name {
+            DeviceName::Ordinal(ordinal) => device.ordinal() == *ordinal,
+            DeviceName::Uuid(uuid) => device.properties().uuid.as_ref() == Some(uuid),
+        });
+        found.cloned().ok_or_else(|| not_found(uri, available(&devices)))
+    };
+    match selection {
+        Selection::All => Ok(devices),
+        Selection::Ordinal(ordinal) => Ok(vec![find(&DeviceName::Ordinal(*ordinal))?]),
+        Selection::Devices(names) => names.iter().map(find).collect(),
+    }
+}
+
+fn available(devices: &[Device]) -> String {
+    let names: Vec<String> = devices
+        .iter()
+        .map(|device| match &device.properties().uuid {
+            Some(uuid) => format!("{device} {uuid}"),
+            None => device.to_string(),
+        })
+        .collect();
+    format!("there is {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+}
+
+fn not_found(uri: &DeviceUri, available: String) -> Error {
+    Error::NotFound { uri: uri.to_string(), available }
+}

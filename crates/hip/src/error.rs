@@ -1,0 +1,323 @@
+//! The one error type of this crate.
+
+use std::fmt;
+
+use hip_sys::hipError_t;
+
+use crate::launch::LaunchError;
+use crate::uri::UriError;
+
+/// The result type of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, named by operation, code and thing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A call into the HIP table failed.
+    #[error("{operation} failed: {code:?} ({})", code.0)]
+    Hip {
+        /// The HIP function that was called.
+        operation: &'static str,
+        /// What it returned.
+        code: hipError_t,
+    },
+
+    /// A kernel ended abnormally; its stream accepts no more work, other and new streams do.
+    #[error(transparent)]
+    Fault(Box<FaultReport>),
+
+    /// The device has too little free memory.
+    #[error("out of device memory on {device}: {requested} bytes requested, {free} of {total} bytes free")]
+    OutOfMemory {
+        /// The device, as its URI.
+        device: String,
+        /// Bytes that were asked for.
+        requested: usize,
+        /// Bytes that were free just after the failure.
+        free: usize,
+        /// Bytes of memory that the device has.
+        total: usize,
+    },
+
+    /// A number of elements whose size in bytes does not fit into the address space.
+    #[error("{elements} elements of {size} bytes do not fit into the address space")]
+    TooLarge {
+        /// How many elements were asked for.
+        elements: usize,
+        /// The size of each in bytes.
+        size: usize,
+    },
+
+    /// The device URI is malformed.
+    #[error(transparent)]
+    Uri(#[from] UriError),
+
+    /// `FERROCM_DEVICE` holds something that is not a device URI.
+    #[error("environment variable `{variable}`: {problem}")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with its value.
+        problem: String,
+    },
+
+    /// The URI is well-formed, and no such device exists.
+    #[error("device `{uri}` not found: {available}")]
+    NotFound {
+        /// The device that was asked for.
+        uri: String,
+        /// What there is instead.
+        available: String,
+    },
+
+    /// The library or virtual machine behind a kind of device could not be used.
+    #[error("the {backend} backend is not available: {reason}")]
+    BackendUnavailable {
+        /// The kind of device, as the scheme of its URI.
+        backend: &'static str,
+        /// Why.
+        reason: String,
+    },
+
+    /// Something that this version does not do.
+    #[error("{what} is not supported: {instead}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// What to do instead.
+        instead: String,
+    },
+
+    /// The bytes are no code object that can be read.
+    #[error("module `{module}` cannot be read: {source}")]
+    CodeObject {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// What the reader found.
+        source: code_object::Error,
+    },
+
+    /// The module has no code for the device.
+    #[error("module `{module}` has no code for {device}: it holds {}", list(available))]
+    WrongTarget {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// The device's target id.
+        device: String,
+        /// The target ids that the module has code for.
+        available: Vec<String>,
+    },
+
+    /// The module has no such kernel.
+    #[error("module `{module}` has no kernel `{kernel}`: {}", suggestion(near, available))]
+    KernelNotFound {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// The kernel that was asked for.
+        kernel: String,
+        /// Names like it that the module does have, the nearest first.
+        near: Vec<String>,
+        /// How many kernels the module has.
+        available: usize,
+    },
+
+    /// A launch does not fit its kernel or the device.
+    #[error(transparent)]
+    Launch(#[from] Box<LaunchError>),
+
+    /// Two things that must be of the same length are not.
+    #[error("{operation}: the destination has {destination} elements and the source {source_len}")]
+    LengthMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// Elements of the destination.
+        destination: usize,
+        /// Elements of the source.
+        source_len: usize,
+    },
+
+    /// A range that is not inside the buffer.
+    #[error("range {start}..{end} is outside of a buffer of {len} elements")]
+    OutOfRange {
+        /// First element of the range.
+        start: usize,
+        /// One past the last element of the range.
+        end: usize,
+        /// Elements of the buffer.
+        len: usize,
+    },
+
+    /// Things of two devices were used together.
+    #[error("{operation}: the {what} belongs to {got}, and the stream to {expected}")]
+    OtherDevice {
+        /// The operation.
+        operation: &'static str,
+        /// What belongs to the other device.
+        what: &'static str,
+        /// The device of the stream.
+        expected: String,
+        /// The device of the other thing.
+        got: String,
+    },
+}
+
+impl Error {
+    /// The HIP status behind this error, if a HIP call made it.
+    pub fn code(&self) -> Option<hipError_t> {
+        match self {
+            Self::Hip { code, .. } => Some(*code),
+            Self::Fault(report) => Some(report.code),
+            Self::OutOfMemory { .. } => Some(hipError_t::hipErrorOutOfMemory),
+            _ => None,
+        }
+    }
+
+    /// The HIP function behind this error, if a HIP call made it.
+    pub fn operation(&self) -> Option<&'static str> {
+        match self {
+            Self::Hip { operation, .. }
+            | Self::LengthMismatch { operation, .. }
+            | Self::OtherDevice { operation, .. } => Some(operation),
+            Self::Fault(report) => Some(report.operation),
+            Self::OutOfMemory { .. } => Some("hipMalloc"),
+            _ => None,
+        }
+    }
+
+    /// The report of the kernel that ended abnormally, if this error is about one.
+    pub fn fault(&self) -> Option<&FaultReport> {
+        match self {
+            Self::Fault(report) => Some(report),
+            _ => None,
+        }
+    }
+}
+
+impl From<LaunchError> for Error {
+    fn from(error: LaunchError) -> Self {
+        Self::Launch(Box::new(error))
+    }
+}
+
+/// What is known about a kernel that ended abnormally.
+///
+/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave and lane that
+/// executed it. Where a library has no such report, the text says so.
+#[derive(Clone, Debug)]
+pub struct FaultReport {
+    pub(crate) operation: &'static str,
+    pub(crate) code: hipError_t,
+    pub(crate) text: String,
+}
+
+impl FaultReport {
+    /// The HIP function that returned the fault.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// The HIP status that it returned.
+    pub fn code(&self) -> hipError_t {
+        self.code
+    }
+
+    /// The report's text, of one or several lines.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for FaultReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} found a device fault ({:?}): {}", self.operation, self.code, self.text)
+    }
+}
+
+impl std::error::Error for FaultReport {}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn suggestion(near: &[String], available: &usize) -> String {
+    if near.is_empty() {
+        format!("none of its {available} kernels has a name like it")
+    } else {
+        format!(
+            "did you mean {}?",
+            near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+        )
+    }
+}
+
+/// The `names` most like `wanted`, the nearest first: for "did you mean".
+pub(crate) fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let mut ranked: Vec<(usize, &str)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let distance = edit_distance(wanted, name);
+            let close = distance <= wanted.len().max(name.len()) / 3;
+            let contained = !wanted.is_empty() && (name.contains(wanted) || wanted.contains(name));
+            (close || contained).then_some((distance, name))
+        })
+        .collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Levenshtein distance over bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_come_nearest_first() {
+        let names = ["fill_f32", "fill_f16", "softmax_f32", "saxpy"];
+        assert_eq!(near_names("fill_f3", names), ["fill_f32", "fill_f16"]);
+        assert_eq!(near_names("saxpi", names), ["saxpy"]);
+        assert_eq!(near_names("softmax", names), ["softmax_f32"]);
+        assert!(near_names("gemm", names).is_empty());
+        assert!(near_names("", names).is_empty());
+    }
+
+    #[test]
+    fn edit_distance_counts_edits() {
+        for (a, b, distance) in [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3)] {
+            assert_eq!(edit_distance(a, b), distance);
+        }
+    }
+
+    #[test]
+    fn errors_are_small_and_cross_threads() {
+        fn sendable<T: Send + Sync + 'static>() {}
+        sendable::<Error>();
+        assert!(size_of::<Error>() <= 120, "{}", size_of::<Error>());
+    }
+
+    #[test]
+    fn a_missing_kernel_names_the_near_ones() {
+        let error = Error::KernelNotFound {
+            module: "fill".into(),
+            kernel: "fil_f32".into(),
+            near: vec!["fill_f32".into()],
+            available: 4,
+        };
+        assert_eq!(error.to_string(), "module `fill` has no kernel `fil_f32`: did you mean `fill_f32`?");
+    }
+}

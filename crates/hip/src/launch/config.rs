@@ -1,0 +1,203 @@
+//! The size of a launch, and its check against kernel and device.
+
+use super::LaunchError;
+
+/// A size in up to three dimensions; the missing ones are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "dim3")]
+pub struct Dim3(pub [u32; 3]);
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self([x, 1, 1])
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self([x, y, 1])
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self([x, y, z])
+    }
+}
+
+impl From<[u32; 3]> for Dim3 {
+    fn from(size: [u32; 3]) -> Self {
+        Self(size)
+    }
+}
+
+/// How many blocks of how many work-items, and how much LDS for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchConfig {
+    /// Blocks (workgroups) in each dimension.
+    pub grid: Dim3,
+    /// Work-items of a block in each dimension.
+    pub block: Dim3,
+    /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
+    pub dynamic_lds: u32,
+}
+
+impl LaunchConfig {
+    /// A grid of blocks, with no dynamic LDS.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), dynamic_lds: 0 }
+    }
+
+    /// As many blocks of `block` work-items as it takes for one work-item per element.
+    ///
+    /// More than 2³² − 1 blocks are as many as that, which no launch accepts; no elements are no blocks, which
+    /// no launch accepts either.
+    pub fn for_elements(elements: usize, block: u32) -> Self {
+        let blocks = elements.div_ceil((block as usize).max(1));
+        Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
+    }
+}
+
+/// What a kernel and its device allow.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) kernel_threads: u32,
+    pub(crate) required_block: Option<[u32; 3]>,
+    pub(crate) kernel_lds: u32,
+    pub(crate) kernel_wave: u32,
+    pub(crate) device_threads: u32,
+    pub(crate) device_block: [u32; 3],
+    pub(crate) device_grid: [u32; 3],
+    pub(crate) device_lds: u32,
+    pub(crate) device_wave: u32,
+}
+
+impl Limits {
+    pub(crate) fn check(&self, kernel: &str, config: &LaunchConfig) -> Result<(), LaunchError> {
+        let name = || kernel.to_owned();
+        let (grid, block) = (config.grid.0, config.block.0);
+        for (what, size) in [("grid", grid), ("block", block)] {
+            if size.contains(&0) {
+                return Err(LaunchError::ZeroSize { kernel: name(), what, size });
+            }
+        }
+        if let Some(required) = self.required_block
+            && required != block
+        {
+            return Err(LaunchError::BlockMismatch { kernel: name(), block, required });
+        }
+        let threads = block.iter().fold(1_u64, |product, n| product.saturating_mul(u64::from(*n)));
+        // A limit of 0 means that the device does not say.
+        for (limit, limited_by) in [(self.kernel_threads, "the kernel"), (self.device_threads, "the device")]
+        {
+            if limit != 0 && threads > u64::from(limit) {
+                return Err(LaunchError::BlockTooLarge { kernel: name(), block, threads, limit, limited_by });
+            }
+        }
+        let exceeds =
+            |size: [u32; 3], limit: [u32; 3]| size.iter().zip(limit).any(|(n, max)| max != 0 && *n > max);
+        if exceeds(block, self.device_block) {
+            return Err(LaunchError::BlockTooLong { kernel: name(), block, limit: self.device_block });
+        }
+        if exceeds(grid, self.device_grid) {
+            return Err(LaunchError::GridTooLarge { kernel: name(), grid, limit: self.device_grid });
+        }
+        if grid.iter().zip(block).any(|(blocks, threads)| blocks.checked_mul(threads).is_none()) {
+            return Err(LaunchError::GridOverflow { kernel: name(), grid, block });
+        }
+        let lds = u64::from(self.kernel_lds) + u64::from(config.dynamic_lds);
+        if lds > u64::from(self.device_lds) {
+            return Err(LaunchError::LdsTooLarge {
+                kernel: name(),
+                fixed: self.kernel_lds,
+                dynamic: config.dynamic_lds,
+                limit: self.device_lds,
+            });
+        }
+        // RDNA runs both sizes and reports the smaller one; GCN and CDNA run waves of 64 only.
+        if self.kernel_wave < self.device_wave {
+            return Err(LaunchError::WaveSize {
+                kernel: name(),
+                kernel_wave: self.kernel_wave,
+                device_wave: self.device_wave,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        kernel_threads: 256,
+        required_block: None,
+        kernel_lds: 1024,
+        kernel_wave: 32,
+        device_threads: 1024,
+        device_block: [1024, 1024, 64],
+        device_grid: [0x7fff_ffff, 65536, 65536],
+        device_lds: 65536,
+        device_wave: 32,
+    };
+
+    fn error(limits: &Limits, config: LaunchConfig) -> String {
+        limits.check("k", &config).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_fits_is_accepted() {
+        for (grid, block, dynamic_lds) in
+            [([1; 3], [1; 3], 0), ([1, 1, 1], [256, 1, 1], 65536 - 1024), ([65536; 3], [8, 4, 8], 0)]
+        {
+            let config = LaunchConfig { grid: Dim3(grid), block: Dim3(block), dynamic_lds };
+            assert_eq!(LIMITS.check("k", &config), Ok(()));
+        }
+    }
+
+    #[test]
+    fn every_limit_is_kept_and_named() {
+        assert!(
+            error(&LIMITS, LaunchConfig::new((1, 0), 1)).contains("the grid [1, 0, 1] has a zero dimension")
+        );
+        assert!(error(&LIMITS, LaunchConfig::new(1, 0)).contains("the block [0, 1, 1] has a zero dimension"));
+        assert!(
+            error(&LIMITS, LaunchConfig::new(1, 257))
+                .contains("257 work-items, the kernel allows at most 256")
+        );
+        assert!(
+            error(&LIMITS, LaunchConfig::new(1, [u32::MAX; 3])).contains("the kernel allows at most 256"),
+            "the product saturates"
+        );
+        let wide = Limits { kernel_threads: 2048, ..LIMITS };
+        assert!(error(&wide, LaunchConfig::new(1, 1025)).contains("the device allows at most 1024"));
+        assert!(error(&LIMITS, LaunchConfig::new(1, (1, 1, 65))).contains("limit of [1024, 1024, 64]"));
+        assert!(
+            error(&LIMITS, LaunchConfig::new((1, 65537), 1)).contains("limit of [2147483647, 65536, 65536]")
+        );
+        assert!(
+            error(&LIMITS, LaunchConfig::new(0x7fff_ffff, 4)).contains("more than 4294967295 work-items")
+        );
+        let fixed = Limits { required_block: Some([64, 1, 1]), ..LIMITS };
+        assert!(
+            error(&fixed, LaunchConfig::new(1, 32))
+                .contains("compiled for blocks of [64, 1, 1], got [32, 1, 1]")
+        );
+        let lds = LaunchConfig { dynamic_lds: u32::MAX, ..LaunchConfig::new(1, 1) };
+        assert!(error(&LIMITS, lds).contains("its own 1024 bytes exceed the 65536 bytes"));
+        let wave64 = Limits { device_wave: 64, ..LIMITS };
+        assert!(
+            error(&wave64, LaunchConfig::new(1, 1)).contains("waves of 32, and the device has waves of 64")
+        );
+    }
+
+    #[test]
+    fn a_grid_for_elements_covers_them() {
+        assert_eq!(LaunchConfig::for_elements(1000, 256).grid, Dim3([4, 1, 1]));
+        assert_eq!(LaunchConfig::for_elements(1024, 256).grid, Dim3([4, 1, 1]));
+        assert_eq!(LaunchConfig::for_elements(0, 256).grid, Dim3([0, 1, 1]));
+        assert_eq!(LaunchConfig::for_elements(usize::MAX, 1).grid, Dim3([u32::MAX, 1, 1]));
+        assert_eq!(LaunchConfig::for_elements(5, 0).block, Dim3([0, 1, 1]));
+    }
+}

@@ -1,0 +1,54 @@
+//! A launch that was checked once and is enqueued many times.
+
+use super::{Arguments, KernelArg, LaunchConfig};
+use crate::error::Result;
+use crate::module::Function;
+use crate::stream::Stream;
+
+/// A launch whose every check is done: enqueuing it again costs the call into HIP and the order of streams.
+///
+/// It borrows what it was given for as long as it lives; [`set`](Self::set) replaces one argument.
+#[derive(Debug)]
+pub struct PreparedLaunch<'a> {
+    function: &'a Function,
+    stream: &'a Stream,
+    config: LaunchConfig,
+    arguments: Arguments<'a>,
+}
+
+impl<'a> PreparedLaunch<'a> {
+    pub(super) fn new(
+        function: &'a Function,
+        stream: &'a Stream,
+        config: LaunchConfig,
+        arguments: Arguments<'a>,
+    ) -> Self {
+        Self { function, stream, config, arguments }
+    }
+
+    /// Grid, block and dynamic LDS.
+    pub fn config(&self) -> LaunchConfig {
+        self.config
+    }
+
+    /// Replaces the argument at `index`, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Launch`](crate::Error::Launch) if the kernel has no such parameter or the argument does not fit it; the old
+    /// argument then stays.
+    pub fn set(&mut self, index: usize, argument: impl KernelArg<'a>) -> Result<()> {
+        Ok(self.arguments.replace(index, argument, &self.function.check())?)
+    }
+
+    /// Enqueues the kernel (`hipModuleLaunchKernel`); does not wait for it.
+    ///
+    /// # Errors
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`](super::Launch::enqueue), with the arguments as they are now.
+    pub unsafe fn enqueue(&mut self) -> Result<()> {
+        // SAFETY: the arguments were checked, and the caller vouches for what the kernel does with them.
+        unsafe { self.function.enqueue(self.stream, &self.config, &mut self.arguments) }
+    }
+}

@@ -1,0 +1,262 @@
+//! Copies and fills, all on a stream.
+
+use std::ffi::c_void;
+
+use hip_sys::hipMemcpyKind;
+
+use super::{DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
+use crate::call::call;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+
+impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
+    /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
+    /// before the copy faulted, else [`Error::Hip`]. `destination` is then of unspecified content.
+    #[doc(alias = "hipMemcpyDtoH")]
+    pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
+        same_length("copy_to_host", destination.len(), self.len())?;
+        // SAFETY: the destination holds as many elements as the view, and the wait follows before it is released.
+        unsafe { self.read_into(stream, destination.as_mut_ptr())? };
+        stream.synchronize()
+    }
+
+    /// Copies all elements into a new `Vec` and blocks until that is done.
+    ///
+    /// # Errors
+    /// As [`copy_to_host`](Self::copy_to_host).
+    pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
+        let mut destination = Vec::new();
+        if destination.try_reserve_exact(self.len()).is_err() {
+            return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
+        }
+        // SAFETY: there is room for as many elements as the view has, and the wait follows before it is released.
+        unsafe { self.read_into(stream, destination.as_mut_ptr())? };
+        stream.synchronize()?;
+        // SAFETY: the copy has written them all, and any bytes are a valid `T`.
+        unsafe { destination.set_len(self.len()) };
+        Ok(destination)
+    }
+
+    /// Enqueues a copy of all elements to `destination`, which travels with the copy: the result gives it back when
+    /// the copy is done (`hipMemcpyAsync`).
+    ///
+    /// # Errors
+    /// As [`copy_to_host`](Self::copy_to_host), at once or from [`Pending::wait`].
+    #[doc(alias = "hipMemcpyDtoHAsync")]
+    pub fn download(
+        &self,
+        stream: &Stream,
+        mut destination: HostBuffer<T>,
+    ) -> Result<Pending<HostBuffer<T>>> {
+        same_length("download", destination.len(), self.len())?;
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        unsafe { self.read_into(stream, destination.as_mut_ptr())? };
+        Pending::new(stream, destination)
+    }
+
+    /// Enqueues a copy of all elements to `destination`.
+    ///
+    /// # Safety
+    /// `destination` has room for all elements, and nobody uses it until the stream has been waited for.
+    unsafe fn read_into(&self, stream: &Stream, destination: *mut T) -> Result<()> {
+        stream.device().same(self.device(), "hipMemcpyAsync", "source")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.raw().usage().read(stream)?;
+        let (source, bytes) = (self.address().pointer(), self.size_in_bytes());
+        // SAFETY: the caller vouches for the destination, the view for the source.
+        unsafe { copy(stream, destination.cast(), source, bytes, hipMemcpyKind::hipMemcpyDeviceToHost) }
+    }
+}
+
+impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
+    /// Copies `source` to all elements and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
+    /// before the copy faulted, else [`Error::Hip`]. The elements are then of unspecified value.
+    #[doc(alias = "hipMemcpyHtoD")]
+    pub fn copy_from_host(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
+        same_length("copy_from_host", self.len(), source.len())?;
+        // SAFETY: the source holds as many elements as the view, and the wait follows before it is released.
+        unsafe { self.write_from(stream, source.as_ptr())? };
+        stream.synchronize()
+    }
+
+    /// Enqueues a copy of `source` to all elements. The buffer travels with the copy: the result gives it back when
+    /// the copy is done (`hipMemcpyAsync`).
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host), at once or from [`Pending::wait`].
+    #[doc(alias = "hipMemcpyHtoDAsync")]
+    pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
+        same_length("upload", self.len(), source.len())?;
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        unsafe { self.write_from(stream, source.as_ptr())? };
+        Pending::new(stream, source)
+    }
+
+    /// Enqueues a copy of other memory of the same device; does not block (`hipMemcpyAsync`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream or one side is another device's,
+    /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].
+    #[doc(alias = "hipMemcpyDtoDAsync")]
+    pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
+        let source = source.into();
+        same_length("copy_from", self.len(), source.len())?;
+        stream.device().same(source.device(), "hipMemcpyAsync", "source")?;
+        stream.device().same(self.device(), "hipMemcpyAsync", "destination")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        source.raw().usage().read(stream)?;
+        self.raw().usage().write(stream)?;
+        let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
+        let (source, kind) = (source.address().pointer(), hipMemcpyKind::hipMemcpyDeviceToDevice);
+        // SAFETY: both views hold that many bytes; a shared and an exclusive view cannot overlap.
+        unsafe { copy(stream, destination, source, bytes, kind) }
+    }
+
+    /// Sets every element to `value`.
+    ///
+    /// Elements of 1, 2 and 4 bytes, and values that repeat such a pattern, are set by one `hipMemsetD8Async`,
+    /// `…D16Async` or `…D32Async` and do not block. Other values are copied once and then doubled on the device;
+    /// that blocks until the first copy is done.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if it has faulted, else [`Error::Hip`].
+    #[doc(alias = "hipMemsetAsync")]
+    pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
+        // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+        if bytes.is_empty() || self.is_empty() {
+            return stream.device().same(self.device(), "fill", "buffer");
+        }
+        match Pattern::of(bytes) {
+            Some(pattern) => self.set(stream, pattern),
+            None => self.fill_by_doubling(stream, value),
+        }
+    }
+
+    /// Sets every byte to zero.
+    pub(crate) fn fill_zero(&mut self, stream: &Stream) -> Result<()> {
+        if self.size_in_bytes() == 0 {
+            return stream.device().same(self.device(), "fill", "buffer");
+        }
+        self.set(stream, Pattern::One(0))
+    }
+
+    fn set(&mut self, stream: &Stream, pattern: Pattern) -> Result<()> {
+        stream.device().same(self.device(), "hipMemsetAsync", "buffer")?;
+        self.raw().usage().write(stream)?;
+        stream.make_current()?;
+        let (table, handle) = (stream.table(), stream.handle());
+        let (start, bytes) = (self.address().pointer(), self.size_in_bytes());
+        // SAFETY: the view holds that many bytes, of which the pattern's size is a divisor.
+        stream.check(unsafe {
+            match pattern {
+                Pattern::One(value) => call!(table, hipMemsetD8Async(start, value, bytes, handle)),
+                Pattern::Two(value) => call!(table, hipMemsetD16Async(start, value, bytes / 2, handle)),
+                Pattern::Four(value) => call!(table, hipMemsetD32Async(start, value, bytes / 4, handle)),
+            }
+        })
+    }
+
+    fn fill_by_doubling(&mut self, stream: &Stream, value: T) -> Result<()> {
+        self.slice_mut(..1)?.copy_from_host(stream, &[value])?;
+        let mut done = 1;
+        while done < self.len() {
+            let count = done.min(self.len() - done);
+            let (filled, mut rest) = self.reborrow().split_at_mut(done)?;
+            rest.slice_mut(..count)?.copy_from(stream, filled.as_slice().slice(..count)?)?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Enqueues a copy of as many elements as the view has.
+    ///
+    /// # Safety
+    /// `source` holds that many elements, and nobody writes or releases them until the stream has been waited for.
+    unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
+        stream.device().same(self.device(), "hipMemcpyAsync", "destination")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.raw().usage().write(stream)?;
+        let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
+        // SAFETY: the caller vouches for the source, the view for the destination.
+        unsafe { copy(stream, destination, source.cast(), bytes, hipMemcpyKind::hipMemcpyHostToDevice) }
+    }
+}
+
+/// # Safety
+/// Both sides hold `bytes` bytes until the stream has run the copy, and `kind` says where they are.
+unsafe fn copy(
+    stream: &Stream,
+    destination: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    kind: hipMemcpyKind,
+) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    stream.make_current()?;
+    // SAFETY: as this function's contract.
+    stream.check(unsafe {
+        call!(stream.table(), hipMemcpyAsync(destination, source, bytes, kind, stream.handle()))
+    })
+}
+
+fn same_length(operation: &'static str, destination: usize, source_len: usize) -> Result<()> {
+    if destination == source_len {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { operation, destination, source_len })
+    }
+}
+
+/// A value that one memset can repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    One(u8),
+    Two(u16),
+    Four(i32),
+}
+
+impl Pattern {
+    /// The shortest pattern that `bytes` are repetitions of.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let repeats = |size: usize| {
+            bytes.len().is_multiple_of(size) && bytes.chunks_exact(size).all(|chunk| *chunk == bytes[..size])
+        };
+        match *bytes {
+            [a, ..] if repeats(1) => Some(Self::One(a)),
+            [a, b, ..] if repeats(2) => Some(Self::Two(u16::from_ne_bytes([a, b]))),
+            [a, b, c, d, ..] if repeats(4) => Some(Self::Four(i32::from_ne_bytes([a, b, c, d]))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_pattern_is_found() {
+        assert_eq!(Pattern::of(&[0; 16]), Some(Pattern::One(0)));
+        assert_eq!(Pattern::of(&[1, 2, 1, 2]), Some(Pattern::Two(u16::from_ne_bytes([1, 2]))));
+        assert_eq!(Pattern::of(&1.0_f32.to_ne_bytes()), Some(Pattern::Four(1.0_f32.to_bits() as i32)));
+        assert_eq!(Pattern::of(&1.5_f64.to_ne_bytes()), None);
+        assert_eq!(Pattern::of(&[1, 2, 3]), None);
+        assert_eq!(Pattern::of(&[7, 7, 7]), Some(Pattern::One(7)));
+        assert_eq!(Pattern::of(&[]), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Pinned host memory.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use super::{DeviceCopy, size_in_bytes};
+use crate::call::{call, dropped};
+use crate::device::Device;
+use crate::error::Result;
+
+/// An owned array of `T` in pinned host memory, which the device copies from and to without a detour.
+///
+/// Reads and writes like a slice. Copies of it run while the host goes on: see
+/// [`DeviceBuffer::upload`](crate::DeviceBuffer::upload) and [`download`](crate::DeviceBuffer::download).
+#[doc(alias = "hipHostMalloc")]
+#[doc(alias = "PinnedHostSlice")]
+pub struct HostBuffer<T: DeviceCopy> {
+    device: Device,
+    pointer: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: the buffer owns its elements, which may go to any thread.
+unsafe impl<T: DeviceCopy> Send for HostBuffer<T> {}
+// SAFETY: a shared buffer only gives shared elements, which any thread may have.
+unsafe impl<T: DeviceCopy> Sync for HostBuffer<T> {}
+
+impl<T: DeviceCopy> HostBuffer<T> {
+    /// Allocates `len` elements whose bytes are zero (`hipHostMalloc`).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else
+    /// [`Error::Hip`](crate::Error::Hip).
+    pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        let bytes = size_in_bytes::<T>(len)?;
+        let mut pointer = NonNull::dangling();
+        if bytes > 0 {
+            device.make_current()?;
+            let mut raw: *mut c_void = std::ptr::null_mut();
+            // SAFETY: the result is a place to write to, and the device is current on this thread.
+            unsafe {
+                call!(device.table(), hipHostMalloc(&raw mut raw, bytes, hip_sys::hipHostMallocDefault))?;
+            }
+            pointer = match NonNull::new(raw.cast::<T>()) {
+                Some(pointer) if pointer.is_aligned() => pointer,
+                _ => return Err(unusable(device, raw)),
+            };
+            // SAFETY: the allocation has that many bytes.
+            unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
+        }
+        Ok(Self { device: device.clone(), pointer, len })
+    }
+
+    /// Allocates as many elements as `source` has and copies them.
+    ///
+    /// # Errors
+    /// As [`zeroed`](Self::zeroed).
+    pub fn from_slice(device: &Device, source: &[T]) -> Result<Self> {
+        let mut buffer = Self::zeroed(device, source.len())?;
+        buffer.copy_from_slice(source);
+        Ok(buffer)
+    }
+
+    /// The device that the memory was pinned for.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+/// Gives back memory that cannot hold what it was asked for.
+#[cold]
+fn unusable(device: &Device, raw: *mut c_void) -> crate::Error {
+    if !raw.is_null() {
+        // SAFETY: the memory was just allocated and nobody has it.
+        dropped("host buffer", unsafe { call!(device.table(), hipHostFree(raw)) });
+    }
+    crate::Error::Hip { operation: "hipHostMalloc", code: hip_sys::hipError_t::hipErrorUnknown }
+}
+
+impl<T: DeviceCopy> Deref for HostBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the elements are initialised, and only the owner of the buffer can change them.
+        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<T: DeviceCopy> DerefMut for HostBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<T: DeviceCopy> Drop for HostBuffer<T> {
+    fn drop(&mut self) {
+        if size_of::<T>() == 0 || self.len == 0 {
+            return;
+        }
+        let freed = self.device.make_current().and_then(|()| {
+            // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer.
+            unsafe { call!(self.device.table(), hipHostFree(self.pointer.as_ptr().cast())) }
+        });
+        dropped("host buffer", freed);
+    }
+}
+
+impl<T: DeviceCopy + fmt::Debug> fmt::Debug for HostBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

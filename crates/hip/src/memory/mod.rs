@@ -1,0 +1,26 @@
+//! Memory: on the device, pinned on the host, and the copies between them.
+
+mod buffer;
+mod copy;
+mod host;
+mod pending;
+mod plain;
+mod raw;
+mod view;
+
+pub use buffer::DeviceBuffer;
+pub use host::HostBuffer;
+pub use pending::Pending;
+pub use plain::DeviceCopy;
+pub use raw::DeviceAddress;
+pub use view::{DeviceSlice, DeviceSliceMut};
+
+pub(crate) use raw::RawBuffer;
+
+use crate::error::{Error, Result};
+
+/// The size of `len` elements in bytes, if they fit into the address space.
+pub(crate) fn size_in_bytes<T>(len: usize) -> Result<usize> {
+    let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= isize::MAX as usize);
+    bytes.ok_or(Error::TooLarge { elements: len, size: size_of::<T>() })
+}

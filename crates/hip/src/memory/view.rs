@@ -1,0 +1,223 @@
+//! Borrowed parts of a device buffer.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+
+use super::{DeviceAddress, DeviceCopy, RawBuffer};
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// A shared view of device memory, as `&[T]` is of host memory.
+pub struct DeviceSlice<'a, T> {
+    raw: &'a RawBuffer,
+    address: DeviceAddress,
+    len: usize,
+    marker: PhantomData<&'a [T]>,
+}
+
+/// An exclusive view of device memory, as `&mut [T]` is of host memory.
+pub struct DeviceSliceMut<'a, T> {
+    raw: &'a RawBuffer,
+    address: DeviceAddress,
+    len: usize,
+    marker: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for DeviceSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for DeviceSlice<'_, T> {}
+
+/// `start..end` of a buffer of `len` elements, or an error that says both.
+fn resolve(range: &impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.checked_add(1).ok_or(Error::OutOfRange { start, end: last, len })?,
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => len,
+    };
+    if start <= end && end <= len { Ok((start, end)) } else { Err(Error::OutOfRange { start, end, len }) }
+}
+
+impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
+    /// The first `len` elements at `address`, which lie in `raw`.
+    pub(crate) fn new(raw: &'a RawBuffer, address: DeviceAddress, len: usize) -> Self {
+        Self { raw, address, len, marker: PhantomData }
+    }
+
+    /// A part of the view.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the range is not inside the view.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
+        let (start, end) = resolve(&range, self.len)?;
+        Ok(Self::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+    }
+
+    /// A part of the view, or nothing if the range is not inside it.
+    pub fn try_slice(&self, range: impl RangeBounds<usize>) -> Option<DeviceSlice<'a, T>> {
+        self.slice(range).ok()
+    }
+
+    /// The elements before `middle`, and those from it on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
+    pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'a, T>, DeviceSlice<'a, T>)> {
+        Ok((self.slice(..middle)?, self.slice(middle..)?))
+    }
+}
+
+impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
+    /// The first `len` elements at `address`, which lie in `raw` and nobody else views.
+    pub(crate) fn new(raw: &'a RawBuffer, address: DeviceAddress, len: usize) -> Self {
+        Self { raw, address, len, marker: PhantomData }
+    }
+
+    /// The same elements, shared for as long as this view is borrowed.
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::new(self.raw, self.address, self.len)
+    }
+
+    /// The same elements, exclusive for as long as this view is borrowed.
+    pub fn reborrow(&mut self) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut::new(self.raw, self.address, self.len)
+    }
+
+    /// A part of the view.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the range is not inside the view.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
+        let (start, end) = resolve(&range, self.len)?;
+        Ok(DeviceSliceMut::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+    }
+
+    /// A part of the view, for as long as the view itself.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the range is not inside the view.
+    pub fn into_slice_mut(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
+        let (start, end) = resolve(&range, self.len)?;
+        Ok(Self::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+    }
+
+    /// A part of the view, or nothing if the range is not inside it.
+    pub fn try_slice_mut(&mut self, range: impl RangeBounds<usize>) -> Option<DeviceSliceMut<'_, T>> {
+        self.slice_mut(range).ok()
+    }
+
+    /// The elements before `middle`, and those from it on: two views that may be written independently.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
+    pub fn split_at_mut(self, middle: usize) -> Result<(DeviceSliceMut<'a, T>, DeviceSliceMut<'a, T>)> {
+        let (start, len) = resolve(&(middle..), self.len)?;
+        let second = self.address.offset(start * size_of::<T>());
+        Ok((Self::new(self.raw, self.address, start), Self::new(self.raw, second, len - start)))
+    }
+}
+
+/// What both views know.
+macro_rules! common {
+    ($view:ident) => {
+        impl<'a, T> $view<'a, T> {
+            /// How many elements there are.
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            /// The size in bytes.
+            pub fn size_in_bytes(&self) -> usize {
+                // The allocation has this size at least.
+                self.len * size_of::<T>()
+            }
+
+            /// The device that the memory belongs to.
+            pub fn device(&self) -> &'a Device {
+                self.raw.device()
+            }
+
+            /// Where the first element lies in the device's memory; null if the buffer has no elements.
+            pub fn address(&self) -> DeviceAddress {
+                self.address
+            }
+
+            pub(crate) fn raw(&self) -> &'a RawBuffer {
+                self.raw
+            }
+        }
+
+        impl<T> fmt::Debug for $view<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($view))
+                    .field("type", &std::any::type_name::<T>())
+                    .field("len", &self.len)
+                    .field("address", &self.address)
+                    .field("device", self.raw.device())
+                    .finish()
+            }
+        }
+    };
+}
+
+common!(DeviceSlice);
+common!(DeviceSliceMut);
+
+impl<'a, T: DeviceCopy> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
+    fn from(view: DeviceSliceMut<'a, T>) -> Self {
+        Self::new(view.raw, view.address, view.len)
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a DeviceSlice<'_, T>> for DeviceSlice<'a, T> {
+    fn from(view: &'a DeviceSlice<'_, T>) -> Self {
+        *view
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a DeviceSliceMut<'_, T>> for DeviceSlice<'a, T> {
+    fn from(view: &'a DeviceSliceMut<'_, T>) -> Self {
+        view.as_slice()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_every_kind_resolve() {
+        assert_eq!(resolve(&(1..3), 4).unwrap(), (1, 3));
+        assert_eq!(resolve(&(1..=3), 4).unwrap(), (1, 4));
+        assert_eq!(resolve(&(..), 4).unwrap(), (0, 4));
+        assert_eq!(resolve(&(4..), 4).unwrap(), (4, 4));
+        assert_eq!(resolve(&(Bound::Excluded(1), Bound::Unbounded), 4).unwrap(), (2, 4));
+    }
+
+    #[test]
+    fn a_range_outside_names_itself_and_the_length() {
+        let error = resolve(&(2..5), 4).unwrap_err();
+        assert_eq!(error.to_string(), "range 2..5 is outside of a buffer of 4 elements");
+        #[allow(clippy::reversed_empty_ranges, reason = "that is the case under test")]
+        let reversed = 3..2;
+        for range in [reversed, 5..5, usize::MAX..usize::MAX] {
+            assert!(resolve(&range, 4).is_err());
+        }
+        assert!(resolve(&(0..=usize::MAX), 4).is_err());
+        assert!(resolve(&(Bound::Excluded(usize::MAX), Bound::Unbounded), 4).is_err());
+    }
+}

@@ -1,0 +1,331 @@
+//! Streams: queues of work that a device runs in order.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+
+use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
+
+use crate::call::{call, check, dropped};
+use crate::device::Device;
+use crate::error::{Error, FaultReport, Result};
+use crate::event::Event;
+
+/// A queue of work on one device, run in the order in which it was enqueued.
+///
+/// A clone is another handle of the same stream. When the last handle is dropped, the work is waited for and the stream
+/// is destroyed; work that must be awaited with its errors is awaited with [`synchronize`](Self::synchronize).
+///
+/// Streams made by [`Device::stream`] do not synchronise with the default stream by themselves
+/// (`hipStreamNonBlocking`). Buffers do: using a buffer on another stream than before makes that stream wait for
+/// the earlier uses, see [`DeviceBuffer`](crate::DeviceBuffer).
+///
+/// # Faults
+/// A kernel that accesses memory it must not ends with [`Error::Fault`], reported by the next call that waits for
+/// its stream. That stream accepts no more work; other streams and new ones do.
+#[doc(alias = "hipStream_t")]
+#[doc(alias = "cudaStream_t")]
+#[derive(Clone, Debug)]
+pub struct Stream(Arc<StreamInner>);
+
+#[derive(Debug)]
+pub(crate) struct StreamInner {
+    device: Device,
+    handle: hipStream_t,
+    /// Unique in the process and never 0, so that it can stand for the stream in an atomic.
+    id: u64,
+    /// The default stream belongs to the library.
+    owned: bool,
+    /// Marks this stream's tail for another stream to wait for; recorded anew each time.
+    tail: Mutex<Option<TailEvent>>,
+    closed: Arc<Closed>,
+}
+
+#[derive(Debug)]
+struct TailEvent(hipEvent_t);
+
+/// Whether a stream is gone, its work included. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
+#[derive(Debug, Default)]
+struct Closed(Mutex<bool>, Condvar);
+
+/// A stream that does not keep itself alive.
+#[derive(Debug)]
+pub(crate) struct WeakStream {
+    stream: Weak<StreamInner>,
+    closed: Arc<Closed>,
+}
+
+impl WeakStream {
+    /// The stream, or nothing if it has been destroyed and its work is done; blocks while it is being destroyed.
+    pub(crate) fn upgrade(&self) -> Option<Stream> {
+        if let Some(stream) = self.stream.upgrade() {
+            return Some(Stream(stream));
+        }
+        let mut closed = self.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*closed {
+            closed = self.closed.1.wait(closed).unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    /// Whether the stream has been destroyed and its work is done.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.stream.strong_count() == 0 && *self.closed.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this is `stream`.
+    pub(crate) fn is(&self, stream: &Stream) -> bool {
+        std::ptr::eq(self.stream.as_ptr(), Arc::as_ptr(&stream.0))
+    }
+}
+
+// SAFETY: HIP's stream and event handles may be used by any thread; the tail event is behind a mutex.
+unsafe impl Send for StreamInner {}
+// SAFETY: as above, HIP's functions on a stream may be called by several threads at once.
+unsafe impl Sync for StreamInner {}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl Stream {
+    pub(crate) fn create(device: &Device) -> Result<Self> {
+        device.make_current()?;
+        let mut handle: hipStream_t = std::ptr::null_mut();
+        // SAFETY: the handle is a place to write to, and the device is current on this thread.
+        unsafe {
+            call!(device.table(), hipStreamCreateWithFlags(&raw mut handle, hip_sys::hipStreamNonBlocking))?;
+        }
+        Ok(Self::from_handle(device.clone(), handle, true))
+    }
+
+    /// The null stream of the device.
+    pub(crate) fn null(device: Device) -> Self {
+        Self::from_handle(device, std::ptr::null_mut(), false)
+    }
+
+    fn from_handle(device: Device, handle: hipStream_t, owned: bool) -> Self {
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(StreamInner {
+            device,
+            handle,
+            id,
+            owned,
+            tail: Mutex::default(),
+            closed: Arc::default(),
+        }))
+    }
+
+    /// The device that runs this stream's work.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// Blocks until all work enqueued so far is done (`hipStreamSynchronize`).
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if a kernel of this stream ended abnormally, else [`Error::Hip`].
+    #[doc(alias = "hipStreamSynchronize")]
+    pub fn synchronize(&self) -> Result<()> {
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })
+    }
+
+    /// Whether all work enqueued so far is done, without waiting (`hipStreamQuery`).
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    #[doc(alias = "hipStreamQuery")]
+    pub fn is_done(&self) -> Result<bool> {
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        let status = unsafe { (self.table().hipStreamQuery)(self.handle()) };
+        if status == hipError_t::hipErrorNotReady {
+            return Ok(false);
+        }
+        self.check(check("hipStreamQuery", status)).map(|()| true)
+    }
+
+    /// Makes work enqueued from now on wait for `event`, on the device; the host goes on (`hipStreamWaitEvent`).
+    ///
+    /// An event that was never recorded is not waited for.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the event is another device's, [`Error::Fault`] if this stream has faulted, else
+    /// [`Error::Hip`].
+    #[doc(alias = "hipStreamWaitEvent")]
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        self.device().same(event.device(), "hipStreamWaitEvent", "event")?;
+        self.make_current()?;
+        // SAFETY: both handles are valid during the call, and HIP keeps what it needs of the event.
+        self.check(unsafe { call!(self.table(), hipStreamWaitEvent(self.handle(), event.handle(), 0)) })
+    }
+
+    /// Makes an event at this point of the stream: it is done when all work enqueued so far is.
+    ///
+    /// # Errors
+    /// As [`Event::record`].
+    pub fn record(&self) -> Result<Event> {
+        let event = Event::new(self.device())?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Makes work enqueued from now on wait for all work enqueued so far on `other`.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the streams are of two devices, [`Error::Fault`] if this stream has faulted.
+    pub fn wait_stream(&self, other: &Self) -> Result<()> {
+        self.device().same(other.device(), "hipStreamWaitEvent", "stream")?;
+        if self.id() == other.id() { Ok(()) } else { self.wait_for(other) }
+    }
+
+    /// Orders this stream after the tail of `other`, of the same device. If `other` has failed, it runs nothing any
+    /// more and there is nothing to wait for.
+    pub(crate) fn wait_for(&self, other: &Self) -> Result<()> {
+        self.make_current()?;
+        let table = self.table();
+        let mut tail = other.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let event = match &*tail {
+            Some(event) => event.0,
+            None => {
+                let mut event: hipEvent_t = std::ptr::null_mut();
+                // SAFETY: the handle is a place to write to, and the device is current on this thread.
+                unsafe {
+                    call!(table, hipEventCreateWithFlags(&raw mut event, hip_sys::hipEventDisableTiming))?;
+                }
+                tail.insert(TailEvent(event)).0
+            }
+        };
+        // SAFETY: both handles are valid, and the lock keeps the event from being recorded again before it is waited for.
+        if let Err(error) = unsafe { call!(table, hipEventRecord(event, other.handle())) } {
+            tracing::debug!(%error, "a stream to be waited for had failed");
+            return match other.synchronize() {
+                Ok(()) => Ok(()),
+                Err(Error::Fault(_)) => Ok(()),
+                Err(error) if is_fatal(&error) => Ok(()),
+                Err(error) => Err(error),
+            };
+        }
+        // SAFETY: both handles are valid, and HIP keeps what it needs of the event's current recording.
+        self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) })
+    }
+
+    /// Turns an error into [`Error::Fault`] if the stream has a report of one.
+    pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error {
+            Error::Hip { operation, code } => self.explain(operation, code),
+            other => other,
+        })
+    }
+
+    #[cold]
+    fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        match self.fault_text() {
+            Some(text) => Error::Fault(Box::new(FaultReport { operation, code, text })),
+            None if FAULTS.contains(&code) => {
+                let text = "the library says nothing more about it".to_owned();
+                Error::Fault(Box::new(FaultReport { operation, code, text }))
+            }
+            None => Error::Hip { operation, code },
+        }
+    }
+
+    /// The report of the fault that ended this stream, if the implementation has one.
+    fn fault_text(&self) -> Option<String> {
+        let report = self.table().ext.stream_fault_report?;
+        let mut text = vec![0_u8; 1024];
+        loop {
+            // SAFETY: the buffer is writable for the length given, and the handle is valid.
+            let length = unsafe { report(self.handle(), text.as_mut_ptr().cast(), text.len()) };
+            if length == 0 {
+                return None;
+            }
+            // The text and its NUL must fit, else it was cut.
+            if length < text.len() {
+                text.truncate(length);
+                break;
+            }
+            text.resize(length + 1, 0);
+        }
+        Some(String::from_utf8_lossy(&text).trim_end_matches(['\0', '\n']).to_owned())
+    }
+
+    /// The raw handle, for calls that this crate does not wrap; valid as long as this stream.
+    pub fn as_raw(&self) -> hipStream_t {
+        self.0.handle
+    }
+
+    pub(crate) fn handle(&self) -> hipStream_t {
+        self.0.handle
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    pub(crate) fn table(&self) -> &'static hip_sys::Table {
+        self.0.device.table()
+    }
+
+    /// Makes the stream's device current on this thread, cheaply where it already is.
+    pub(crate) fn make_current(&self) -> Result<()> {
+        self.0.device.make_current()
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakStream {
+        WeakStream { stream: Arc::downgrade(&self.0), closed: self.0.closed.clone() }
+    }
+}
+
+/// Handles of the same stream are equal.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Stream {}
+
+/// Statuses that mean that a kernel ended abnormally.
+const FAULTS: [hipError_t; 4] = [
+    hipError_t::hipErrorIllegalAddress,
+    hipError_t::hipErrorLaunchFailure,
+    hipError_t::hipErrorLaunchTimeOut,
+    hipError_t::hipErrorAssert,
+];
+
+fn is_fatal(error: &Error) -> bool {
+    error.code().is_some_and(|code| FAULTS.contains(&code))
+}
+
+impl Drop for StreamInner {
+    fn drop(&mut self) {
+        self.destroy();
+        *self.closed.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.closed.1.notify_all();
+    }
+}
+
+impl StreamInner {
+    /// Waits for the work, then releases the handles.
+    fn destroy(&mut self) {
+        let table = self.device.table();
+        let current = self.device.make_current();
+        if current.is_err() {
+            return dropped("stream", current);
+        }
+        // Buffers rely on it that a stream that is gone has no more work. A fault was or would have been reported to
+        // whoever waited; here it only means that nothing runs any more.
+        // SAFETY: the handle is valid until it is destroyed below.
+        if let Err(error) = unsafe { call!(table, hipStreamSynchronize(self.handle)) } {
+            tracing::warn!(%error, "a stream was dropped whose work had failed");
+        }
+        if let Some(event) = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            // SAFETY: the event was made by this stream and is destroyed once.
+            dropped("event", unsafe { call!(table, hipEventDestroy(event.0)) });
+        }
+        if self.owned {
+            // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
+            dropped("stream", unsafe { call!(table, hipStreamDestroy(self.handle)) });
+        }
+    }
+}
