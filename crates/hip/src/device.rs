@@ -125,7 +125,7 @@ impl Device {
     }
 
     /// The one `DeviceInner` of this process for a device.
-    fn attach(
+    pub(crate) fn attach(
         backend: Backend,
         table: &'static hip_sys::Table,
         ordinal: i32,
@@ -363,4 +363,74 @@ fn available(devices: &[Device]) -> String {
 
 fn not_found(uri: &DeviceUri, available: String) -> Error {
     Error::NotFound { uri: uri.to_string(), available }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    fn devices() -> Vec<Device> {
+        vec![fake::device(0), fake::device(1)]
+    }
+
+    fn choose(uri: &str) -> Result<Vec<Device>> {
+        let uri: DeviceUri = uri.parse().unwrap();
+        let DeviceUri::Amd(selection) = &uri else { panic!("{uri}") };
+        select(&uri, selection, devices())
+    }
+
+    #[test]
+    fn devices_are_chosen_by_ordinal_and_uuid() {
+        assert_eq!(choose("amdgpu").unwrap(), devices());
+        assert_eq!(choose("amdgpu:1").unwrap(), [fake::device(1)]);
+        let both = choose("amdgpu://GPU-00000000000000A1,GPU-00000000000000a0").unwrap();
+        assert_eq!(both, [fake::device(1), fake::device(0)]);
+        assert_eq!(choose("amdgpu://1,0").unwrap(), both);
+    }
+
+    #[test]
+    fn an_unknown_device_is_not_found_and_the_others_are_listed() {
+        for uri in ["amdgpu:2", "amdgpu://0,7", "amdgpu://GPU-ffffffffffffffff"] {
+            let error = choose(uri).unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. }), "{error}");
+            let text = error.to_string();
+            assert!(
+                text.contains(uri) && text.contains("amdgpu:1") && text.contains("GPU-00000000000000a0"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn opening_a_device_twice_gives_the_same_one() {
+        assert_eq!(fake::device(0), fake::device(0));
+        assert_ne!(fake::device(0), fake::device(1));
+        assert_eq!(fake::device(1).to_string(), "amdgpu:1 ()");
+    }
+
+    #[test]
+    fn what_is_not_part_of_this_build_says_so() {
+        let error = Device::open("cuda").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the cuda backend is not available: the NVIDIA backend is not part of this build"
+        );
+        let error = Device::open("amdgpu://0,1").unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        assert!(matches!(Device::open("gpu"), Err(Error::Uri(_))));
+    }
+
+    #[test]
+    fn devices_cross_threads() {
+        fn sendable<T: Send + Sync + 'static>() {}
+        sendable::<Device>();
+        sendable::<Stream>();
+        sendable::<crate::Event>();
+        sendable::<crate::DeviceBuffer<f32>>();
+        sendable::<crate::HostBuffer<f32>>();
+        sendable::<crate::Pending<crate::HostBuffer<f32>>>();
+        sendable::<crate::Module>();
+        sendable::<crate::Function>();
+    }
 }

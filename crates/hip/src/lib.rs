@@ -49,6 +49,8 @@ mod call;
 mod device;
 mod error;
 mod event;
+#[cfg(test)]
+mod fake;
 pub mod launch;
 mod memory;
 mod module;

@@ -329,3 +329,54 @@ impl StreamInner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    #[test]
+    fn a_report_of_any_length_arrives_whole() {
+        let device = fake::device(0);
+        for length in [1, 1022, 1023, 1024, 1025, 5000] {
+            let stream = device.stream().unwrap();
+            fake::fault(&stream, &"x".repeat(length));
+            let error = stream.synchronize().unwrap_err();
+            assert_eq!(error.fault().unwrap().text().len(), length);
+            assert_eq!(error.operation(), Some("hipStreamSynchronize"));
+            assert_eq!(error.code(), Some(hipError_t::hipErrorLaunchFailure));
+        }
+    }
+
+    #[test]
+    fn a_fault_leaves_other_streams_alone() {
+        let device = fake::device(0);
+        let (bad, good) = (device.stream().unwrap(), device.stream().unwrap());
+        fake::fault(&bad, "k");
+        assert!(matches!(bad.is_done(), Err(Error::Fault(_))));
+        assert!(good.is_done().unwrap());
+        good.wait_stream(&bad).unwrap();
+        good.synchronize().unwrap();
+        device.stream().unwrap().synchronize().unwrap();
+    }
+
+    #[test]
+    fn streams_and_events_of_two_devices_do_not_mix() {
+        let (first, second) = (fake::device(0), fake::device(1));
+        let stream = first.stream().unwrap();
+        let event = Event::new(&second).unwrap();
+        for result in
+            [event.record(&stream), stream.wait_event(&event), stream.wait_stream(&second.stream().unwrap())]
+        {
+            assert!(matches!(result, Err(Error::OtherDevice { .. })), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn the_default_stream_is_one_and_the_null_stream() {
+        let device = fake::device(0);
+        assert_eq!(device.default_stream(), fake::device(0).default_stream());
+        assert!(device.default_stream().as_raw().is_null());
+        assert_ne!(device.default_stream(), &device.stream().unwrap());
+    }
+}

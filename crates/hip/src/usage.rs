@@ -115,3 +115,86 @@ impl State {
         self.writer.iter().chain(&self.readers).filter_map(WeakStream::upgrade)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{DeviceBuffer, Error, fake};
+
+    #[test]
+    fn one_stream_never_waits() {
+        let stream = fake::device(0).stream().unwrap();
+        let mut buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+        buffer.fill(&stream, 3).unwrap();
+        assert_eq!(buffer.to_vec(&stream).unwrap(), [3, 3]);
+        let calls = fake::calls(&stream);
+        assert_eq!(calls, ["copy", "synchronize", "set32", "copy", "synchronize"]);
+    }
+
+    #[test]
+    fn a_read_on_another_stream_waits_once_for_the_write() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        fake::calls(&a);
+        buffer.to_vec(&b).unwrap();
+        buffer.to_vec(&b).unwrap();
+        assert_eq!(fake::calls(&a), ["record"]);
+        assert_eq!(fake::calls(&b), ["wait", "copy", "synchronize", "copy", "synchronize"]);
+        // The writer itself may go on reading without waiting for the other readers.
+        buffer.to_vec(&a).unwrap();
+        assert_eq!(fake::calls(&a), ["copy", "synchronize"]);
+    }
+
+    #[test]
+    fn a_write_waits_for_the_write_and_all_reads_before() {
+        let device = fake::device(0);
+        let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&streams[0], 2).unwrap();
+        buffer.to_vec(&streams[1]).unwrap();
+        streams.iter().for_each(|stream| drop(fake::calls(stream)));
+        buffer.fill(&streams[2], 1).unwrap();
+        assert_eq!(fake::calls(&streams[0]), ["record"]);
+        assert_eq!(fake::calls(&streams[1]), ["record"]);
+        assert_eq!(fake::calls(&streams[2]), ["wait", "wait", "set32"]);
+        buffer.fill(&streams[2], 2).unwrap();
+        assert_eq!(fake::calls(&streams[2]), ["set32"]);
+    }
+
+    #[test]
+    fn a_stream_that_is_gone_is_not_waited_for() {
+        let device = fake::device(0);
+        let a = device.stream().unwrap();
+        let b = device.stream().unwrap();
+        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        drop(a);
+        buffer.to_vec(&b).unwrap();
+        assert_eq!(fake::calls(&b), ["copy", "synchronize"]);
+    }
+
+    #[test]
+    fn a_buffer_is_freed_after_its_streams_are_done() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        buffer.fill(&b, 1).unwrap();
+        let address = buffer.address();
+        fake::calls(&b);
+        drop(buffer);
+        assert_eq!(fake::calls(&b), ["synchronize"]);
+        assert!(!fake::is_allocated(address));
+    }
+
+    #[test]
+    fn what_a_faulted_stream_used_can_be_used_and_freed() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        fake::fault(&a, "kernel `k`, lane 3");
+        assert!(matches!(buffer.fill(&a, 1), Err(Error::Fault(report)) if report.text().contains("lane 3")));
+        buffer.fill(&b, 7).unwrap();
+        assert_eq!(buffer.to_vec(&b).unwrap(), [7, 7]);
+        let address = buffer.address();
+        drop(buffer);
+        assert!(!fake::is_allocated(address));
+    }
+}

@@ -333,3 +333,166 @@ impl<'a, T: DeviceCopy> sealed::Pass<'a> for &'a mut DeviceBuffer<T> {
         self.as_mut_slice().pass(arguments, index, check);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    fn parameter(name: &str, offset: u32, size: u32, kind: ParameterKind, access: Option<&str>) -> Parameter {
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        Parameter { name, offset, size, kind, access: access.map(str::to_owned) }
+    }
+
+    /// `k(unsigned n, double a, const float* x, float* y)`
+    fn parameters() -> Vec<Parameter> {
+        vec![
+            parameter("n", 0, 4, ParameterKind::Value, None),
+            parameter("", 8, 8, ParameterKind::Value, None),
+            parameter("x", 16, 8, ParameterKind::Pointer, Some("read_only")),
+            parameter("y", 24, 8, ParameterKind::Pointer, Some("write_only")),
+        ]
+    }
+
+    struct Fixture {
+        device: Device,
+        parameters: Vec<Parameter>,
+        x: DeviceBuffer<f32>,
+        y: DeviceBuffer<f32>,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let device = fake::device(0);
+            let buffer = || DeviceBuffer::uninit(&device, 4).unwrap();
+            Self { parameters: parameters(), x: buffer(), y: buffer(), device: device.clone() }
+        }
+
+        fn check(&self) -> Check<'_> {
+            Check { kernel: "k", device: &self.device, parameters: &self.parameters }
+        }
+    }
+
+    #[test]
+    fn arguments_that_fit_are_laid_out_as_the_kernel_reads_them() {
+        let Fixture { device, parameters, x, mut y } = Fixture::new();
+        let (x_address, y_address) = (x.address(), y.address());
+        let check = Check { kernel: "k", device: &device, parameters: &parameters };
+        let mut arguments = Arguments::new(&parameters);
+        arguments.push(7_u32, &check);
+        arguments.push(2.5_f64, &check);
+        arguments.push(&x, &check);
+        arguments.push(&mut y, &check);
+        arguments.finish(&check).unwrap();
+        assert_eq!(arguments.words[..], [7, 2.5_f64.to_bits(), x_address.0, y_address.0]);
+        assert_eq!(arguments.used().map(|(_, written)| written).collect::<Vec<_>>(), [false, true]);
+        let pointers = arguments.pointers(&parameters);
+        // SAFETY: the pointers lead to the words, which are still there.
+        assert_eq!(unsafe { (*pointers[0].cast::<u32>(), *pointers[2].cast::<u64>()) }, (7, x_address.0));
+    }
+
+    #[test]
+    fn what_does_not_fit_names_kernel_argument_and_both_sides() {
+        let fixture = Fixture::new();
+        let error = |first: fn(&mut Arguments<'_>, &Check<'_>)| {
+            let mut arguments = Arguments::new(&fixture.parameters);
+            first(&mut arguments, &fixture.check());
+            arguments.finish(&fixture.check()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            error(|arguments, check| arguments.push(1_u32, check)),
+            "kernel `k` takes 4 arguments, 1 were given; it takes a value of 4 bytes (`n`), a value of 8 bytes, \
+             a pointer (`x`), a pointer (`y`)"
+        );
+        assert_eq!(
+            error(|arguments, check| {
+                arguments.push(1_u64, check);
+                (1..4).for_each(|_| arguments.push(DeviceAddress::NULL, check));
+            }),
+            "kernel `k`, argument 0 (`n`): expected a value of 4 bytes, got 8 bytes (`u64`)"
+        );
+        assert_eq!(
+            error(|arguments, check| {
+                arguments.push(1_u32, check);
+                (1..4).for_each(|_| arguments.push(DeviceAddress::NULL, check));
+            }),
+            "kernel `k`, argument 1 (counted from 0): expected a value of 8 bytes, got a pointer to device memory"
+        );
+        assert_eq!(
+            error(|arguments, check| {
+                arguments.push(1_u32, check);
+                arguments.push(1_f64, check);
+                (2..4).for_each(|_| arguments.push(0_u64, check));
+            }),
+            "kernel `k`, argument 2 (`x`): expected a pointer, got a value of type `u64`"
+        );
+        assert!(
+            error(|arguments, check| (0..5).for_each(|_| arguments.push(1_u32, check)))
+                .contains("5 were given")
+        );
+    }
+
+    #[test]
+    fn a_pointer_that_the_kernel_writes_through_needs_an_exclusive_borrow() {
+        let Fixture { device, parameters, x, y } = Fixture::new();
+        let check = Check { kernel: "k", device: &device, parameters: &parameters };
+        let mut arguments = Arguments::new(&parameters);
+        arguments.push(1_u32, &check);
+        arguments.push(1_f64, &check);
+        arguments.push(&x, &check);
+        arguments.push(&y, &check);
+        let error = *arguments.finish(&check).unwrap_err();
+        assert!(
+            matches!(&error, LaunchError::WrittenThroughShared { argument, .. } if argument.index == 3),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn memory_of_another_device_is_refused() {
+        let fixture = Fixture::new();
+        let elsewhere = DeviceBuffer::<f32>::uninit(&fake::device(1), 4).unwrap();
+        let mut arguments = Arguments::new(&fixture.parameters);
+        arguments.push(1_u32, &fixture.check());
+        arguments.push(1_f64, &fixture.check());
+        arguments.push(&elsewhere, &fixture.check());
+        arguments.push(DeviceAddress::NULL, &fixture.check());
+        let error = *arguments.finish(&fixture.check()).unwrap_err();
+        assert!(matches!(error, LaunchError::OtherDevice { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_parameter_that_cannot_be_passed_is_refused() {
+        let fixture = Fixture {
+            parameters: vec![parameter("image", 0, 8, ParameterKind::Other("Image".into()), None)],
+            ..Fixture::new()
+        };
+        let mut arguments = Arguments::new(&fixture.parameters);
+        arguments.push(1_u64, &fixture.check());
+        let error = arguments.finish(&fixture.check()).unwrap_err().to_string();
+        assert_eq!(error, "kernel `k`, argument 0 (`image`): parameters of kind `Image` cannot be passed");
+    }
+
+    #[test]
+    fn a_replaced_argument_takes_the_old_ones_place() {
+        let Fixture { device, parameters, x, mut y } = Fixture::new();
+        let other = DeviceBuffer::<f32>::uninit(&device, 4).unwrap();
+        let check = Check { kernel: "k", device: &device, parameters: &parameters };
+        let mut arguments = Arguments::new(&parameters);
+        arguments.push(1_u32, &check);
+        arguments.push(1_f64, &check);
+        arguments.push(&x, &check);
+        arguments.push(&mut y, &check);
+        arguments.finish(&check).unwrap();
+        arguments.replace(0, 9_u32, &check).unwrap();
+        arguments.replace(2, &other, &check).unwrap();
+        assert_eq!((arguments.words[0], arguments.words[2]), (9, other.address().0));
+        assert_eq!(arguments.used().count(), 2);
+        arguments.replace(2, DeviceAddress::NULL, &check).unwrap();
+        assert_eq!((arguments.words[2], arguments.used().count()), (0, 1));
+        assert!(arguments.replace(0, 1_u8, &check).is_err());
+        assert!(arguments.replace(4, 1_u8, &check).is_err());
+        assert_eq!(arguments.words[0], 9);
+        arguments.finish(&check).unwrap();
+    }
+}

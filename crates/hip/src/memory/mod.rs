@@ -6,6 +6,8 @@ mod host;
 mod pending;
 mod plain;
 mod raw;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use buffer::DeviceBuffer;

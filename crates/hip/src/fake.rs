@@ -1,0 +1,255 @@
+//! A HIP implementation for unit tests: device memory is host memory, work is done when it is enqueued, and calls on
+//! streams are recorded. It has two devices.
+
+use std::alloc::Layout;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::*;
+
+use crate::backend::Backend;
+use crate::device::Device;
+use crate::stream::Stream;
+
+const OK: hipError_t = hipError_t::hipSuccess;
+/// Allocations above this fail.
+const MEMORY: usize = 1 << 20;
+
+#[derive(Default)]
+struct State {
+    next: usize,
+    /// What was called on each stream, by handle.
+    calls: HashMap<usize, Vec<&'static str>>,
+    /// Streams that have faulted, with their report.
+    faults: HashMap<usize, String>,
+    /// Live allocations and their sizes.
+    memory: HashMap<usize, usize>,
+    /// The stream that each event was recorded on.
+    events: HashMap<usize, usize>,
+}
+
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn handle(&mut self) -> usize {
+        self.next += 16;
+        self.next
+    }
+
+    fn call(&mut self, stream: hipStream_t, name: &'static str) -> hipError_t {
+        self.calls.entry(stream.addr()).or_default().push(name);
+        if self.faults.contains_key(&stream.addr()) { hipError_t::hipErrorLaunchFailure } else { OK }
+    }
+}
+
+/// One of the fake devices, 0 or 1.
+pub(crate) fn device(ordinal: i32) -> Device {
+    static TABLE: LazyLock<&'static Table> = LazyLock::new(|| {
+        let mut builder = Builder::new("fake", "0");
+        builder
+            .hipSetDevice(set_device)
+            .hipGetDevicePropertiesR0600(properties)
+            .hipMemGetInfo(memory_info)
+            .hipStreamCreateWithFlags(stream_create)
+            .hipStreamDestroy(stream_destroy)
+            .hipStreamSynchronize(stream_synchronize)
+            .hipStreamQuery(stream_synchronize)
+            .hipStreamWaitEvent(stream_wait)
+            .hipEventCreateWithFlags(event_create)
+            .hipEventRecord(event_record)
+            .hipEventSynchronize(event_synchronize)
+            .hipEventQuery(event_synchronize)
+            .hipEventDestroy(event_destroy)
+            .hipMalloc(malloc)
+            .hipFree(free)
+            .hipHostMalloc(host_malloc)
+            .hipHostFree(free)
+            .hipMemcpyAsync(copy)
+            .hipMemsetD8Async(set8)
+            .hipMemsetD16Async(set16)
+            .hipMemsetD32Async(set32);
+        builder.extensions(Extensions { stream_fault_report: Some(fault_report) });
+        // SAFETY: each function does what the tests need of its contract.
+        unsafe { builder.finish() }
+    });
+    Device::attach(Backend::Amd, *TABLE, ordinal, &Vec::new().into()).expect("a fake device")
+}
+
+/// What was called on the stream since this was last asked.
+pub(crate) fn calls(stream: &Stream) -> Vec<&'static str> {
+    state().calls.remove(&stream.as_raw().addr()).unwrap_or_default()
+}
+
+/// Makes everything on the stream fail from now on.
+pub(crate) fn fault(stream: &Stream, report: &str) {
+    state().faults.insert(stream.as_raw().addr(), report.to_owned());
+}
+
+/// Whether the address is allocated.
+pub(crate) fn is_allocated(address: crate::DeviceAddress) -> bool {
+    state().memory.contains_key(&(address.0 as usize))
+}
+
+unsafe extern "C" fn set_device(_ordinal: c_int) -> hipError_t {
+    OK
+}
+
+unsafe extern "C" fn properties(out: *mut hipDeviceProp_tR0600, ordinal: c_int) -> hipError_t {
+    // SAFETY: the caller gives a place for the properties; zeroes are valid in all its fields.
+    let out = unsafe {
+        out.write_bytes(0, 1);
+        &mut *out
+    };
+    for (place, byte) in out.gcnArchName.iter_mut().zip(*b"gfx1100") {
+        *place = byte as c_char;
+    }
+    for (place, byte) in out.uuid.bytes.iter_mut().zip(*b"00000000000000a0") {
+        *place = byte as c_char;
+    }
+    out.uuid.bytes[15] = b'0' as c_char + ordinal as c_char;
+    out.warpSize = 32;
+    out.sharedMemPerBlock = 65536;
+    out.maxThreadsPerBlock = 1024;
+    OK
+}
+
+unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> hipError_t {
+    // SAFETY: the caller gives two places.
+    unsafe { (*free, *total) = (MEMORY, MEMORY) };
+    OK
+}
+
+unsafe extern "C" fn stream_create(out: *mut hipStream_t, _flags: c_uint) -> hipError_t {
+    // SAFETY: the caller gives a place.
+    unsafe { *out = std::ptr::without_provenance_mut(state().handle()) };
+    OK
+}
+
+unsafe extern "C" fn stream_destroy(_stream: hipStream_t) -> hipError_t {
+    OK
+}
+
+unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
+    state().call(stream, "synchronize")
+}
+
+unsafe extern "C" fn stream_wait(stream: hipStream_t, _event: hipEvent_t, _flags: c_uint) -> hipError_t {
+    state().call(stream, "wait")
+}
+
+unsafe extern "C" fn event_create(out: *mut hipEvent_t, _flags: c_uint) -> hipError_t {
+    // SAFETY: the caller gives a place.
+    unsafe { *out = std::ptr::without_provenance_mut(state().handle()) };
+    OK
+}
+
+unsafe extern "C" fn event_record(event: hipEvent_t, stream: hipStream_t) -> hipError_t {
+    let mut state = state();
+    state.events.insert(event.addr(), stream.addr());
+    state.call(stream, "record")
+}
+
+unsafe extern "C" fn event_synchronize(event: hipEvent_t) -> hipError_t {
+    let state = state();
+    let faulted = state.events.get(&event.addr()).is_some_and(|stream| state.faults.contains_key(stream));
+    if faulted { hipError_t::hipErrorLaunchFailure } else { OK }
+}
+
+unsafe extern "C" fn event_destroy(_event: hipEvent_t) -> hipError_t {
+    OK
+}
+
+unsafe extern "C" fn malloc(out: *mut *mut c_void, size: usize) -> hipError_t {
+    let Some(layout) = Layout::from_size_align(size, 256).ok().filter(|_| size <= MEMORY) else {
+        return hipError_t::hipErrorOutOfMemory;
+    };
+    // SAFETY: nothing asks for zero bytes, and the caller gives a place.
+    let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
+    state().memory.insert(pointer.expose_provenance(), size);
+    // SAFETY: the caller gives a place.
+    unsafe { *out = pointer.cast() };
+    OK
+}
+
+unsafe extern "C" fn host_malloc(out: *mut *mut c_void, size: usize, _flags: c_uint) -> hipError_t {
+    // SAFETY: as the caller's.
+    unsafe { malloc(out, size) }
+}
+
+unsafe extern "C" fn free(pointer: *mut c_void) -> hipError_t {
+    match state().memory.remove(&pointer.addr()) {
+        // SAFETY: the memory was allocated with this layout and is freed once.
+        Some(size) => unsafe {
+            std::alloc::dealloc(pointer.cast(), Layout::from_size_align_unchecked(size, 256));
+            OK
+        },
+        None => hipError_t::hipErrorInvalidValue,
+    }
+}
+
+unsafe extern "C" fn copy(
+    destination: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    _kind: hipMemcpyKind,
+    stream: hipStream_t,
+) -> hipError_t {
+    let status = state().call(stream, "copy");
+    if status == OK {
+        // SAFETY: the caller gives that much on both sides.
+        unsafe { destination.cast::<u8>().copy_from(source.cast(), bytes) };
+    }
+    status
+}
+
+unsafe extern "C" fn set8(
+    destination: hipDeviceptr_t,
+    value: u8,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller gives that much.
+    unsafe { destination.cast::<u8>().write_bytes(value, count) };
+    state().call(stream, "set8")
+}
+
+unsafe extern "C" fn set16(
+    destination: hipDeviceptr_t,
+    value: u16,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller gives that much, aligned.
+    unsafe { std::slice::from_raw_parts_mut(destination.cast::<u16>(), count) }.fill(value);
+    state().call(stream, "set16")
+}
+
+unsafe extern "C" fn set32(
+    destination: hipDeviceptr_t,
+    value: c_int,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller gives that much, aligned.
+    unsafe { std::slice::from_raw_parts_mut(destination.cast::<c_int>(), count) }.fill(value);
+    state().call(stream, "set32")
+}
+
+unsafe extern "C" fn fault_report(stream: hipStream_t, out: *mut c_char, size: usize) -> usize {
+    let state = state();
+    let Some(text) = state.faults.get(&stream.addr()) else { return 0 };
+    let copied = text.len().min(size.saturating_sub(1));
+    if size > 0 {
+        // SAFETY: the caller gives `size` bytes.
+        unsafe {
+            out.cast::<u8>().copy_from(text.as_ptr(), copied);
+            *out.add(copied) = 0;
+        }
+    }
+    text.len()
+}
