@@ -1,2 +1,72 @@
 //! Compiles CUDA-dialect kernels for many AMD targets and embeds the code objects.
+//!
+//! A [`Builder`] finds the `.cu` files in a folder, compiles each for each target, in parallel, with the device
+//! toolchain that [`toolchain`] finds, and keeps the results in a cache, so that only what changed is compiled again.
+//! A build script ends with [`Builder::embed`], which writes a Rust module with everything in it; tools take the
+//! [`Build`] and what it knows about each kernel.
+//!
+//! It does **not** compile host code: sources hold kernels and what they call. It does not link several
+//! sources into one code object either.
+//!
+//! # In a build script
+//! In `main` of `build.rs`:
+//! ```no_run
+//! kernel_build::Builder::new("kernels").include("kernels/include").embed_or_exit();
+//! ```
+//! `lib.rs` (the crate depends on `code-object`, whose [`embedded`](code_object::embedded) types the module uses):
+//! ```ignore
+//! pub mod modules {
+//!     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+//! }
+//! let gemm = &modules::GEMM; // from kernels/gemm.cu
+//! let code = gemm.for_device(&device_target).ok_or("not built for this GPU")?;
+//! ```
+//!
+//! # In a tool
+//! ```no_run
+//! use kernel_build::{Builder, Event};
+//!
+//! let build = Builder::new("kernels")
+//!     .targets(["gfx1100", "gfx90a"])
+//!     .on_event(|event| {
+//!         if let Event::Finished { module, target, cached, duration } = event {
+//!             println!("{module} {target} {duration:?}{}", if cached { " (cached)" } else { "" });
+//!         }
+//!     })
+//!     .build()?;
+//! for kernel in build.kernel_uses() {
+//!     println!("{} {}: {} VGPRs, {} SGPRs", kernel.target, kernel.kernel, kernel.vgprs, kernel.sgprs);
+//! }
+//! # Ok::<(), kernel_build::Error>(())
+//! ```
+//!
+//! # The cache
+//! Code is found again by the content of its source and of every header that it included, by options, target and
+//! compiler. It is in `kernels` in the [cache folder](toolchain::cache_root) and may be deleted at any time; several
+//! builds may use it at once. Files appear complete or not at all and are verified when read.
+//!
+//! # Contract
+//! Compiler messages name file and line of the original source, also after a [translation](Translate). Warnings are
+//! kept with cached code and returned each time. Every failure is an [`Error`] that names what is at fault.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod build;
+mod builder;
+mod cache;
+mod compile;
+mod depfile;
+mod diagnostics;
+mod discover;
+mod embed;
+mod error;
+mod targets;
+pub mod toolchain;
+mod translate;
+
+pub use build::{Build, BuiltModule, BuiltObject, KernelUse};
+pub use builder::{Builder, Event};
+pub use diagnostics::{Diagnostic, Place, Severity};
+pub use error::{CompileFailure, Error};
+pub use targets::{DEFAULT_TARGETS, targets_from_env};
+pub use translate::Translate;

@@ -1,0 +1,333 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use code_object::TargetId;
+
+use crate::cache::Cache;
+use crate::compile::{Context, Failed, Prepared};
+use crate::discover::{self, Source};
+use crate::toolchain::{self, Toolchain};
+use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, targets};
+
+/// What a build tells while it runs. Events come from several threads, for one job in order.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Sources and targets are known.
+    Planned {
+        /// Sources times targets.
+        jobs: usize,
+    },
+    /// A job begins.
+    Started {
+        /// The source's name.
+        module: &'a str,
+        /// The target.
+        target: &'a TargetId,
+    },
+    /// A job is done.
+    Finished {
+        /// The source's name.
+        module: &'a str,
+        /// The target.
+        target: &'a TargetId,
+        /// The code was in the cache.
+        cached: bool,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// A job failed; the build goes on with the others and then returns the error.
+    Failed {
+        /// The source's name.
+        module: &'a str,
+        /// The target.
+        target: &'a TargetId,
+    },
+}
+
+type Listener = Box<dyn Fn(Event<'_>) + Send + Sync>;
+
+/// Compiles all device sources in a folder for several targets. See the [crate](crate) for an example.
+#[must_use = "nothing is built before `build` or `embed` is called"]
+pub struct Builder {
+    folder: PathBuf,
+    includes: Vec<PathBuf>,
+    options: Vec<OsString>,
+    targets: Option<Result<Vec<TargetId>, Error>>,
+    cache: Option<PathBuf>,
+    toolchain: Option<Toolchain>,
+    jobs: Option<usize>,
+    translate: Translate,
+    code_object_version: u8,
+    runtime_header: bool,
+    listener: Option<Listener>,
+    pub(crate) types: String,
+    pub(crate) output: String,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("folder", &self.folder)
+            .field("includes", &self.includes)
+            .field("options", &self.options)
+            .field("targets", &self.targets)
+            .field("cache", &self.cache)
+            .field("translate", &self.translate)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Will compile every `.cu` file in `folder` and below.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            includes: Vec::new(),
+            options: vec!["-O3".into()],
+            targets: None,
+            cache: None,
+            toolchain: None,
+            jobs: None,
+            translate: Translate::default(),
+            code_object_version: 5,
+            runtime_header: true,
+            listener: None,
+            types: "::code_object::embedded".into(),
+            output: "kernels.rs".into(),
+        }
+    }
+
+    /// Adds a folder of headers, searched before the compiler's own.
+    pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.includes.push(folder.into());
+        self
+    }
+
+    /// Adds a compiler option. `-O3` comes first, so another level wins.
+    pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
+        self.options.push(flag.into());
+        self
+    }
+
+    /// Defines a macro, with a value or as 1.
+    pub fn define(self, name: &str, value: Option<&str>) -> Self {
+        let value = value.unwrap_or("1");
+        self.flag(format!("-D{name}={value}"))
+    }
+
+    /// Compiles for these targets (`gfx1100`, `gfx90a:xnack-`, `gfx11-generic`) instead of those of
+    /// [`targets_from_env`](crate::targets_from_env). A bad name is an error of the build.
+    pub fn targets<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.targets = Some(targets::parse("the caller's targets", names));
+        self
+    }
+
+    /// Keeps compiled code in this folder instead of `kernels` in the [cache](crate::toolchain::cache_root).
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache = Some(folder.into());
+        self
+    }
+
+    /// Compiles with this toolchain instead of the one that [`toolchain::find`] finds.
+    pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
+        self.toolchain = Some(toolchain);
+        self
+    }
+
+    /// Runs so many compilers at once instead of one per core (in a build script: what Cargo allows).
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.jobs = Some(jobs.max(1));
+        self
+    }
+
+    /// How CUDA sources become HIP; not at all unless said otherwise.
+    pub fn translate(mut self, translate: Translate) -> Self {
+        self.translate = translate;
+        self
+    }
+
+    /// Code object version to write, 5 unless said otherwise. Generic targets always get 6, which first has them.
+    pub fn code_object_version(mut self, version: u8) -> Self {
+        self.code_object_version = version;
+        self
+    }
+
+    /// Whether every source includes the HIP runtime header first, as nvcc does with its own. On unless said otherwise.
+    pub fn runtime_header(mut self, include: bool) -> Self {
+        self.runtime_header = include;
+        self
+    }
+
+    /// Calls `listener` with what happens.
+    pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
+    /// Path of the module with the types of generated code: `::code_object::embedded` unless said otherwise.
+    pub fn types(mut self, path: impl Into<String>) -> Self {
+        self.types = path.into();
+        self
+    }
+
+    /// Name of the generated file: `kernels.rs` unless said otherwise.
+    pub fn output(mut self, name: impl Into<String>) -> Self {
+        self.output = name.into();
+        self
+    }
+
+    /// Compiles everything that the cache does not have.
+    ///
+    /// All sources are tried, so one error tells about each that does not compile. What succeeded is in the cache.
+    ///
+    /// # Errors
+    /// [`Error`] names the source, target, file or variable at fault.
+    pub fn build(mut self) -> Result<Build, Error> {
+        let folder = absolute(&self.folder)?;
+        let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
+        let targets = self.targets.take().unwrap_or_else(targets::targets_from_env)?;
+        let sources = discover::sources(&folder)?;
+        let toolchain = match self.toolchain.take() {
+            Some(toolchain) => toolchain,
+            None => toolchain::find()?,
+        };
+        let cache = Cache::open(&self.cache_folder())?;
+        let mut options = std::mem::take(&mut self.options);
+        if self.runtime_header {
+            options.extend(["-include".into(), "hip/hip_runtime.h".into()]);
+        }
+        let context = Context::new(
+            &toolchain,
+            &cache,
+            &folder,
+            &includes,
+            &options,
+            self.translate,
+            self.code_object_version,
+        )?;
+        let objects = self.run(&context, &sources, &targets)?;
+        Ok(Build { modules: modules(sources, objects), targets, folder, includes, toolchain })
+    }
+
+    fn cache_folder(&self) -> PathBuf {
+        self.cache
+            .clone()
+            .or_else(|| toolchain::cache_root().map(|root| root.join("kernels")))
+            .or_else(|| std::env::var_os("OUT_DIR").map(|out| Path::new(&out).join("kernel-cache")))
+            .unwrap_or_else(|| std::env::temp_dir().join("ferrocm-kernels"))
+    }
+
+    /// Compiles all sources for all targets; one list of objects per source.
+    fn run(
+        &self,
+        context: &Context<'_>,
+        sources: &[Source],
+        targets: &[TargetId],
+    ) -> Result<Vec<Vec<BuiltObject>>, Error> {
+        let tell = |event: Event<'_>| {
+            if let Some(listener) = &self.listener {
+                listener(event);
+            }
+        };
+        let total = sources.len() * targets.len();
+        tell(Event::Planned { jobs: total });
+        let prepared: Vec<OnceLock<Option<Prepared>>> = sources.iter().map(|_| OnceLock::new()).collect();
+        let results: Vec<OnceLock<Result<BuiltObject, CompileFailure>>> =
+            (0..total).map(|_| OnceLock::new()).collect();
+        let (next, fatal) = (AtomicUsize::new(0), OnceLock::new());
+
+        // Nothing means that the build cannot go on; the reason is in `fatal`.
+        let job = |index: usize| -> Option<Result<BuiltObject, CompileFailure>> {
+            let (source, target) = (index / targets.len(), &targets[index % targets.len()]);
+            let (cell, source) = (&prepared[source], &sources[source]);
+            let module = source.name.as_str();
+            tell(Event::Started { module, target });
+            let stop = |error: Error| {
+                // The first reason counts.
+                let _ = fatal.set(error);
+            };
+            let result = match cell.get_or_init(|| context.prepare(source).map_err(stop).ok()) {
+                Some(prepared) => context.compile(source, prepared, target),
+                None => return None,
+            };
+            match result {
+                Ok(object) => {
+                    let (cached, duration) = (object.cached, object.duration);
+                    tell(Event::Finished { module, target, cached, duration });
+                    Some(Ok(object))
+                }
+                Err(Failed::Source(failure)) => {
+                    tell(Event::Failed { module, target });
+                    Some(Err(failure))
+                }
+                Err(Failed::Build(error)) => {
+                    tell(Event::Failed { module, target });
+                    stop(error);
+                    None
+                }
+            }
+        };
+        let worker = || {
+            while fatal.get().is_none() {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= total {
+                    break;
+                }
+                if let Some(result) = job(index) {
+                    // Each index is handed out once.
+                    let _ = results[index].set(result);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.job_count().min(total) {
+                scope.spawn(worker);
+            }
+        });
+        if let Some(error) = fatal.into_inner() {
+            return Err(error);
+        }
+        let mut objects: Vec<Vec<BuiltObject>> = sources.iter().map(|_| Vec::new()).collect();
+        let mut failures = Vec::new();
+        for (index, result) in results.into_iter().enumerate() {
+            match result.into_inner() {
+                Some(Ok(object)) => objects[index / targets.len()].push(object),
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
+            }
+        }
+        if failures.is_empty() { Ok(objects) } else { Err(Error::Compile { failures }) }
+    }
+
+    fn job_count(&self) -> usize {
+        let cargo = || std::env::var("NUM_JOBS").ok()?.parse().ok();
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.or_else(cargo).unwrap_or_else(cores).max(1)
+    }
+}
+
+fn absolute(folder: &Path) -> Result<PathBuf, Error> {
+    let found = std::fs::canonicalize(folder).map_err(|e| Error::io("find the folder", folder, e))?;
+    if found.is_dir() {
+        return Ok(found);
+    }
+    Err(Error::io("use as a folder", folder, std::io::ErrorKind::NotADirectory.into()))
+}
+
+fn modules(sources: Vec<Source>, objects: Vec<Vec<BuiltObject>>) -> Vec<BuiltModule> {
+    let module = |(id, (source, objects)): (usize, (Source, Vec<BuiltObject>))| {
+        let names = |object: &BuiltObject| -> Vec<String> {
+            object.code_object.kernels().iter().map(|kernel| kernel.name.clone()).collect()
+        };
+        let mut kernels: Vec<String> = objects.iter().flat_map(names).collect();
+        kernels.sort();
+        kernels.dedup();
+        let Source { path, relative, name, ident } = source;
+        BuiltModule { id, name, ident, relative, source: path, kernels, objects }
+    };
+    sources.into_iter().zip(objects).enumerate().map(module).collect()
+}

@@ -1,0 +1,314 @@
+//! One source for one target: through the cache or through clang.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Instant, SystemTime};
+
+use code_object::{CodeObject, TargetId};
+
+use crate::cache::{Cache, Entry, Input};
+use crate::discover::Source;
+use crate::toolchain::Toolchain;
+use crate::translate::{self, Translate};
+use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Severity, depfile, diagnostics, discover};
+
+/// Changes when the same inputs would give other results.
+const SCHEMA: &str = "ferrocm kernel cache 1";
+
+/// What all jobs of a build have in common.
+pub(crate) struct Context<'a> {
+    pub(crate) toolchain: &'a Toolchain,
+    pub(crate) cache: &'a Cache,
+    pub(crate) folder: &'a Path,
+    pub(crate) includes: &'a [PathBuf],
+    pub(crate) options: &'a [OsString],
+    pub(crate) translate: Translate,
+    pub(crate) code_object_version: u8,
+    /// Hash of toolchain, options and header names.
+    pub(crate) base: blake3::Hash,
+    /// Begin of the build: a file that is newer may have changed while it was compiled.
+    pub(crate) begin: SystemTime,
+    hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+/// How a job ended, if not well.
+pub(crate) enum Failed {
+    /// The source is at fault; others may still be compiled.
+    Source(CompileFailure),
+    /// The build is at fault.
+    Build(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Build(error)
+    }
+}
+
+/// A source as clang gets to see it.
+pub(crate) struct Prepared {
+    /// The text in place of the file, if it was translated.
+    text: Option<String>,
+    hash: blake3::Hash,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// What a run of clang gave.
+struct Compiled {
+    bytes: Vec<u8>,
+    /// What it was made from; nothing if that changed meanwhile.
+    inputs: Option<Vec<Input>>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(
+        toolchain: &'a Toolchain,
+        cache: &'a Cache,
+        folder: &'a Path,
+        includes: &'a [PathBuf],
+        options: &'a [OsString],
+        translate: Translate,
+        code_object_version: u8,
+    ) -> Result<Self, Error> {
+        let mut base = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            base.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        };
+        part(SCHEMA.as_bytes());
+        part(toolchain.identity()?.as_bytes());
+        for option in toolchain.args.iter().chain(options) {
+            part(option.as_encoded_bytes());
+        }
+        // A header that appears in an earlier folder changes what an include finds, though no known input changes.
+        for dir in std::iter::once(folder).chain(includes.iter().map(PathBuf::as_path)) {
+            part(dir.as_os_str().as_encoded_bytes());
+            for header in discover::headers(dir)? {
+                part(header.as_os_str().as_encoded_bytes());
+            }
+        }
+        part(format!("{translate:?}").as_bytes());
+        Ok(Self {
+            toolchain,
+            cache,
+            folder,
+            includes,
+            options,
+            translate,
+            code_object_version,
+            base: base.finalize(),
+            begin: SystemTime::now(),
+            hashes: Mutex::default(),
+        })
+    }
+
+    /// Reads and translates a source.
+    pub(crate) fn prepare(&self, source: &Source) -> Result<Prepared, Error> {
+        let bytes = std::fs::read(&source.path).map_err(|e| Error::io("read", &source.path, e))?;
+        let hash = blake3::hash(&bytes);
+        if self.translate == Translate::None {
+            return Ok(Prepared { text: None, hash, diagnostics: Vec::new() });
+        }
+        let text = String::from_utf8(bytes).map_err(|_| Error::Translate {
+            source_file: source.path.clone(),
+            reason: "it is not UTF-8".into(),
+        })?;
+        let (body, diagnostics) = match self.translate {
+            Translate::HipifyPerl => self.hipify(source, &text, hash)?,
+            _ => (translate::names(&text), Vec::new()),
+        };
+        let text = format!("#line 1 {}\n{body}", quoted(&source.path));
+        Ok(Prepared { hash: blake3::hash(text.as_bytes()), text: Some(text), diagnostics })
+    }
+
+    /// hipify-perl is slow, so what it makes of a text is cached like code.
+    fn hipify(
+        &self,
+        source: &Source,
+        text: &str,
+        hash: blake3::Hash,
+    ) -> Result<(String, Vec<Diagnostic>), Error> {
+        let program = self.toolchain.hipify.as_deref();
+        let identity = program.and_then(|path| self.hash(path)).unwrap_or_default();
+        let key = blake3::hash(format!("{SCHEMA} hipify {identity} {hash}").as_bytes()).to_hex();
+        if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
+            && let Ok(text) = String::from_utf8(bytes)
+        {
+            return Ok((text, entry.diagnostics));
+        }
+        let (translated, said) = translate::hipify(program, &source.path, text)?;
+        let message = |line: &str| Diagnostic {
+            severity: Severity::Warning,
+            place: None,
+            message: format!("hipify-perl: {}", line.trim()),
+            text: format!("{}: warning: hipify-perl: {}\n", source.path.display(), line.trim()),
+        };
+        let diagnostics: Vec<_> = said.lines().filter(|l| !l.trim().is_empty()).map(message).collect();
+        let object = blake3::hash(translated.as_bytes()).to_hex().to_string();
+        let entry = Entry { inputs: Vec::new(), object, diagnostics: diagnostics.clone() };
+        self.cache.store(&key, entry, translated.as_bytes())?;
+        Ok((translated, diagnostics))
+    }
+
+    /// The hash of a file's content, computed once per build.
+    fn hash(&self, path: &Path) -> Option<String> {
+        let mut hashes = self.hashes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        hashes
+            .entry(path.to_owned())
+            .or_insert_with(|| Some(blake3::hash(&std::fs::read(path).ok()?).to_hex().to_string()))
+            .clone()
+    }
+
+    /// Gets a source's code for a target.
+    pub(crate) fn compile(
+        &self,
+        source: &Source,
+        prepared: &Prepared,
+        target: &TargetId,
+    ) -> Result<BuiltObject, Failed> {
+        let begin = Instant::now();
+        let version = if target.is_generic() { 6 } else { self.code_object_version };
+        let mut key = blake3::Hasher::new();
+        key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
+        key.update(format!("{target} {version} {}", source.relative).as_bytes());
+        let key = key.finalize().to_hex();
+
+        if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
+            && let Ok(code_object) = check(source, target, &bytes)
+        {
+            let mut diagnostics = prepared.diagnostics.clone();
+            diagnostics.extend(entry.diagnostics);
+            return Ok(BuiltObject {
+                target: target.clone(),
+                bytes,
+                hash: entry.object,
+                code_object,
+                diagnostics,
+                cached: true,
+                duration: begin.elapsed(),
+            });
+        }
+
+        let work = self.cache.work_folder()?;
+        let Compiled { bytes, inputs, diagnostics: told } =
+            self.run(source, prepared, target, version, work.path())?;
+        let code_object = check(source, target, &bytes)?;
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        if let Some(inputs) = inputs {
+            let entry = Entry { inputs, object: hash.clone(), diagnostics: told.clone() };
+            self.cache.store(&key, entry, &bytes)?;
+        }
+        let mut diagnostics = prepared.diagnostics.clone();
+        diagnostics.extend(told);
+        Ok(BuiltObject {
+            target: target.clone(),
+            bytes,
+            hash,
+            code_object,
+            diagnostics,
+            cached: false,
+            duration: begin.elapsed(),
+        })
+    }
+
+    fn run(
+        &self,
+        source: &Source,
+        prepared: &Prepared,
+        target: &TargetId,
+        version: u8,
+        work: &Path,
+    ) -> Result<Compiled, Failed> {
+        let (object, deps) = (work.join("out.hsaco"), work.join("out.d"));
+        let input = match &prepared.text {
+            None => source.path.clone(),
+            Some(text) => {
+                let translated = work.join("in.hip");
+                std::fs::write(&translated, text).map_err(|e| Error::io("write", &translated, e))?;
+                translated
+            }
+        };
+        let mut command = self.toolchain.command();
+        command.args(["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]);
+        // A name that depends on the path of the source would make the code depend on it.
+        command.arg("-fuse-cuid=none");
+        command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
+        command.arg(format!("--offload-arch={target}")).arg(format!("-mcode-object-version={version}"));
+        command.args(self.options);
+        if prepared.text.is_some()
+            && let Some(parent) = source.path.parent()
+        {
+            command.arg("-iquote").arg(parent);
+        }
+        for include in self.includes {
+            command.arg("-I").arg(include);
+        }
+        // The driver refuses -MD for device code, the compiler behind it does not.
+        for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]
+        {
+            command.arg("-Xclang").arg(option);
+        }
+        command.args(["-Xclang", "-sys-header-deps"]);
+        command.arg("-o").arg(&object).arg(&input);
+        command.env("TMPDIR", work);
+
+        let program = || self.toolchain.clang.clone();
+        let output =
+            command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            if text.contains("No space left on device") {
+                return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into());
+            }
+            if output.status.code().is_none() {
+                return Err(Error::Program { program: program(), reason: output.status.to_string() }.into());
+            }
+            return Err(Failed::Source(CompileFailure {
+                source: source.path.clone(),
+                target: target.clone(),
+                diagnostics: diagnostics::parse(&text),
+                text,
+            }));
+        }
+        let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
+        let deps_text = std::fs::read_to_string(&deps).map_err(|e| Error::io("read", &deps, e))?;
+        let read =
+            depfile::parse(&deps_text).into_iter().filter(|path| *path != input && *path != source.path);
+        Ok(Compiled { bytes, inputs: self.inputs(read), diagnostics: diagnostics::parse(&text) })
+    }
+
+    /// The hashes of files that a compilation read, unless one of them is newer than the build.
+    fn inputs(&self, paths: impl Iterator<Item = PathBuf>) -> Option<Vec<Input>> {
+        paths
+            .map(|path| {
+                let modified = std::fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
+                let hash = self.hash(&path).filter(|_| modified < self.begin)?;
+                Some(Input { path, hash })
+            })
+            .collect()
+    }
+}
+
+fn check(source: &Source, target: &TargetId, bytes: &[u8]) -> Result<CodeObject, Error> {
+    let error = |reason| Error::Output { source_file: source.path.clone(), target: target.clone(), reason };
+    let code_object = CodeObject::parse(bytes).map_err(|e| error(e.to_string()))?;
+    if code_object.target() != target {
+        return Err(error(format!("it is for {}", code_object.target())));
+    }
+    Ok(code_object)
+}
+
+fn joined(before: &str, path: &Path, after: &str) -> OsString {
+    let mut joined = OsString::from(before);
+    joined.push(path);
+    joined.push(after);
+    joined
+}
+
+/// A path as a text in C source.
+fn quoted(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}

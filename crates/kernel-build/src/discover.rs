@@ -1,0 +1,138 @@
+//! Device sources in a folder, and the names that they get.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// A device source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Absolute path.
+    pub(crate) path: PathBuf,
+    /// Path below the kernels' folder with `/` between parts.
+    pub(crate) relative: String,
+    /// The relative path without extension.
+    pub(crate) name: String,
+    /// The name as a Rust identifier, lower case.
+    pub(crate) ident: String,
+}
+
+/// What is compiled.
+const EXTENSION: &str = "cu";
+/// What a source may include.
+const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
+
+/// Finds the device sources in a folder and below, sorted by relative path. Hidden folders and folders behind links
+/// are left out.
+pub(crate) fn sources(folder: &Path) -> Result<Vec<Source>, Error> {
+    let mut found = Vec::new();
+    walk(folder, &mut |path| {
+        if path.extension().is_some_and(|e| e == EXTENSION) {
+            found.push(path.to_owned());
+        }
+    })?;
+    let mut sources = found.into_iter().map(|path| source(folder, path)).collect::<Result<Vec<_>, _>>()?;
+    sources.sort_by(|a, b| a.relative.cmp(&b.relative));
+    for (i, source) in sources.iter().enumerate() {
+        if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
+            let reason =
+                format!("in generated code it would have the name of {}: {}", other.relative, source.ident);
+            return Err(Error::SourceName { source_file: source.path.clone(), reason });
+        }
+    }
+    if sources.is_empty() {
+        return Err(Error::NoSources { folder: folder.to_owned() });
+    }
+    Ok(sources)
+}
+
+/// The headers in a folder and below, as paths relative to it, sorted.
+pub(crate) fn headers(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    walk(folder, &mut |path| {
+        if path.extension().and_then(|e| e.to_str()).is_some_and(|e| HEADERS.contains(&e)) {
+            found.push(path.strip_prefix(folder).unwrap_or(path).to_owned());
+        }
+    })?;
+    found.sort();
+    Ok(found)
+}
+
+fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
+    let bad = |reason: &str| Error::SourceName { source_file: path.clone(), reason: reason.to_owned() };
+    let below = path.strip_prefix(folder).unwrap_or(&path);
+    let relative = below.to_str().ok_or_else(|| bad("its name is not UTF-8"))?.replace('\\', "/");
+    let name = relative.strip_suffix(".cu").unwrap_or(&relative).to_owned();
+    let mut ident: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    if !ident.contains(|c: char| c.is_ascii_alphanumeric()) {
+        return Err(bad("its name has no letter or digit"));
+    }
+    if !ident.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        ident.insert(0, 'k');
+    }
+    if ident == "all" {
+        // `ALL` is the list of all modules.
+        ident.push('_');
+    }
+    Ok(Source { path, relative, name, ident })
+}
+
+fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
+    let read = |e| Error::io("read the folder", folder, e);
+    for entry in std::fs::read_dir(folder).map_err(read)? {
+        let entry = entry.map_err(read)?;
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        let path = entry.path();
+        if entry.file_type().map_err(read)?.is_dir() {
+            walk(&path, visit)?;
+        } else if path.is_file() {
+            visit(&path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn sources_are_found_below_and_sorted() {
+        let folder = folder(&["b.cu", "a-b.cu", "quant/q4.cu", ".git/x.cu", "a.cuh", "2d.cu", "cu.cu"]);
+        let found = sources(folder.path()).unwrap();
+        let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.ident.as_str())).collect();
+        assert_eq!(
+            names,
+            [("2d", "k2d"), ("a-b", "a_b"), ("b", "b"), ("cu", "cu"), ("quant/q4", "quant_q4")]
+        );
+        assert_eq!(headers(folder.path()).unwrap(), [PathBuf::from("a.cuh")]);
+    }
+
+    #[test]
+    fn names_that_clash_or_say_nothing_are_errors() {
+        let clash = folder(&["a-b.cu", "a_b.cu"]);
+        assert!(sources(clash.path()).unwrap_err().to_string().contains("name of a-b.cu"));
+        let empty = folder(&["_.cu"]);
+        assert!(matches!(sources(empty.path()), Err(Error::SourceName { .. })));
+    }
+
+    #[test]
+    fn a_folder_without_sources_is_an_error() {
+        let empty = folder(&["a.h"]);
+        assert!(matches!(sources(empty.path()), Err(Error::NoSources { .. })));
+        assert!(matches!(sources(&empty.path().join("no")), Err(Error::Io { .. })));
+    }
+}

@@ -1,0 +1,173 @@
+//! Rust code that embeds a build, and what a build script tells Cargo.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use code_object::{Feature, TargetId};
+
+use crate::cache::write_atomically;
+use crate::{Build, Builder, BuiltModule, Error};
+
+/// Variables that change what a build does.
+const VARIABLES: &[&str] =
+    &["FERROCM_TARGETS", "FERROCM_CLANG", "FERROCM_HIP_PATH", "FERROCM_CACHE", "ROCM_PATH", "HIP_PATH"];
+
+impl Builder {
+    /// For build scripts: builds, writes the generated module into `OUT_DIR` and tells Cargo what it depends on.
+    ///
+    /// Returns what was built. The crate takes the module in with
+    /// `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build); [`Error::NotABuildScript`] without `OUT_DIR`.
+    pub fn embed(self) -> Result<Build, Error> {
+        let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
+        let (types, output) = (self.types.clone(), self.output.clone());
+        // Before anything can fail: a failed build script runs again when one of these changes.
+        for name in VARIABLES {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        let build = self.build()?;
+        for path in build.dependencies() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+        for warning in build.warnings() {
+            for line in warning.text.lines() {
+                println!("cargo::warning={line}");
+            }
+        }
+        build.write_rust(Path::new(&out), &output, &types)?;
+        Ok(build)
+    }
+
+    /// As [`embed`](Self::embed), but an error goes to Cargo, line by line, and ends the process with status 1.
+    pub fn embed_or_exit(self) -> Build {
+        self.embed().unwrap_or_else(|error| {
+            for line in error.to_string().lines() {
+                println!("cargo::error={line}");
+            }
+            std::process::exit(1)
+        })
+    }
+}
+
+impl Build {
+    /// What a build script has to watch: the folders of sources and headers, and the compiler.
+    #[must_use]
+    pub fn dependencies(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.folder.clone()];
+        paths.extend(self.includes.iter().filter(|dir| !dir.starts_with(&self.folder)).cloned());
+        paths.push(self.toolchain.clang.clone());
+        paths
+    }
+
+    /// Writes the code objects and a Rust file that embeds them into a folder; returns the Rust file's path.
+    ///
+    /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in upper
+    /// case, `ALL` with all of them in the order of their ids, and `ids` with one module of kernel ids per source.
+    /// `types` is the path under which the generated code finds [`code_object::embedded`]. Equal builds give equal
+    /// files, and files that would not change are not touched.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn write_rust(&self, folder: &Path, name: &str, types: &str) -> Result<PathBuf, Error> {
+        for (module, object) in self.objects() {
+            let path = folder.join(file_name(module, &object.target));
+            write_atomically(&path, &object.bytes)?;
+        }
+        let path = folder.join(name);
+        write_atomically(&path, self.rust(types).as_bytes())?;
+        Ok(path)
+    }
+
+    fn rust(&self, types: &str) -> String {
+        let mut out = String::from("// Generated from device sources; changes are lost.\n\n");
+        for module in &self.modules {
+            module_item(&mut out, module, types);
+        }
+        let names: Vec<_> = self.modules.iter().map(|module| format!("&{}", upper(&module.ident))).collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "/// All modules; a module's id is its position.");
+        let _ = writeln!(out, "pub static ALL: &[&{types}::Module] = &[{}];", names.join(", "));
+        let _ = writeln!(out, "\n/// Kernel ids: positions in a module's list of kernels.\npub mod ids {{");
+        for module in &self.modules {
+            let _ = writeln!(
+                out,
+                "    /// Kernels of `{}`.\n    pub mod {} {{",
+                module.relative,
+                raw(&module.ident)
+            );
+            let mut taken = HashSet::new();
+            for (id, kernel) in module.kernels.iter().enumerate() {
+                let mut ident = upper(kernel);
+                while !taken.insert(ident.clone()) {
+                    ident.push('_');
+                }
+                let _ = writeln!(out, "        /// `{kernel}`\n        pub const {ident}: usize = {id};");
+            }
+            out.push_str("    }\n");
+        }
+        out.push_str("}\n");
+        out
+    }
+}
+
+fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
+    let _ = writeln!(out, "/// `{}`", module.relative);
+    let _ = writeln!(out, "pub static {}: {types}::Module = {types}::Module {{", upper(&module.ident));
+    let _ = writeln!(out, "    id: {},", module.id);
+    let _ = writeln!(out, "    name: {:?},\n    source: {:?},", module.name, module.relative);
+    let _ = writeln!(out, "    kernels: &{:?},\n    code_objects: &[", module.kernels);
+    for object in &module.objects {
+        let target = &object.target;
+        let file = file_name(module, target);
+        let _ = writeln!(out, "        {types}::CodeObject {{ target: \"{target}\", bytes: {{");
+        let _ = writeln!(
+            out,
+            "            const FILE: &{types}::Aligned<[u8]> = &{types}::Aligned(*include_bytes!({file:?}));"
+        );
+        let _ = writeln!(out, "            &FILE.0\n        }}, hash: {:?} }},", object.hash);
+    }
+    out.push_str("    ],\n};\n\n");
+}
+
+/// Target ids have characters that file systems and make do not like.
+fn file_name(module: &BuiltModule, target: &TargetId) -> String {
+    let mut name = format!("{}.{}", module.ident, target.processor);
+    for (feature, state) in [("sramecc", target.sramecc), ("xnack", target.xnack)] {
+        match state {
+            Feature::Any => {}
+            Feature::On => name.push_str(&format!("-{feature}-on")),
+            Feature::Off => name.push_str(&format!("-{feature}-off")),
+        }
+    }
+    name.push_str(".hsaco");
+    name
+}
+
+fn upper(name: &str) -> String {
+    let mut ident: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    if ident.starts_with(|c: char| c.is_ascii_digit()) || ident.chars().all(|c| c == '_') {
+        ident.insert(0, 'K');
+    }
+    ident
+}
+
+/// Sources may be called like Rust's keywords.
+fn raw(ident: &str) -> String {
+    const KEYWORDS: &[&str] = &[
+        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+        "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+        "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "static",
+        "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where",
+        "while", "yield",
+    ];
+    match ident {
+        // These cannot be written raw.
+        "crate" | "self" | "super" => format!("{ident}_"),
+        _ if KEYWORDS.contains(&ident) => format!("r#{ident}"),
+        _ => ident.to_owned(),
+    }
+}

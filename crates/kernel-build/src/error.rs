@@ -1,0 +1,150 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use code_object::{ParseTargetError, TargetId};
+
+use crate::{Diagnostic, toolchain::NotFound};
+
+/// Why kernels could not be built. Each variant names the thing at fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nothing to compile with.
+    #[error(transparent)]
+    Toolchain(#[from] NotFound),
+    /// A target's name is wrong.
+    #[error("{origin}: {error}")]
+    Target {
+        /// Who named the target: the caller or `FERROCM_TARGETS`.
+        origin: &'static str,
+        /// What is wrong.
+        error: ParseTargetError,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The kernels' folder has no device sources.
+    #[error("no .cu file in {}", folder.display())]
+    NoSources {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A source's name is not text or two sources would get the same name in the generated module.
+    #[error("{}: {reason}", source_file.display())]
+    SourceName {
+        /// The source.
+        source_file: PathBuf,
+        /// What is wrong with its name.
+        reason: String,
+    },
+    /// The compiler refused sources.
+    #[error("{}", CompileErrors(failures))]
+    Compile {
+        /// Each source and target that failed, in the order of the sources and targets.
+        failures: Vec<CompileFailure>,
+    },
+    /// A program could not be run, or was killed.
+    #[error("cannot run {}: {reason}", program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// The compiler succeeded, but what it wrote is not the code object that was asked for.
+    #[error("{} for {target}: the compiler's output is not usable: {reason}", source_file.display())]
+    Output {
+        /// The device source.
+        source_file: PathBuf,
+        /// The target.
+        target: TargetId,
+        /// What is wrong with the output.
+        reason: String,
+    },
+    /// hipify-perl was asked for and is not there, or failed.
+    #[error("cannot translate {}: {reason}", source_file.display())]
+    Translate {
+        /// The device source.
+        source_file: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// A variable that Cargo sets for build scripts is missing.
+    #[error("{name} is not set: this function is for build scripts")]
+    NotABuildScript {
+        /// The variable.
+        name: &'static str,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Io { action, path: path.into(), source }
+    }
+
+    /// Whether a full disk or quota is the cause.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        use std::io::ErrorKind as K;
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), K::StorageFull | K::QuotaExceeded))
+    }
+}
+
+fn hint(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as K;
+    match error.kind() {
+        K::StorageFull | K::QuotaExceeded => "; make room there, or set FERROCM_CACHE to a folder elsewhere",
+        K::PermissionDenied | K::ReadOnlyFilesystem => {
+            "; make it writable, or set FERROCM_CACHE to a folder that is"
+        }
+        _ => "",
+    }
+}
+
+/// A source that the compiler refused for a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileFailure {
+    /// The source.
+    pub source: PathBuf,
+    /// The target.
+    pub target: TargetId,
+    /// The messages, one by one, at their places in the original source.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Everything that the compiler printed.
+    pub text: String,
+}
+
+struct CompileErrors<'a>(&'a [CompileFailure]);
+
+impl fmt::Display for CompileErrors<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The same text for each target is told once.
+        let mut told: Vec<(&Path, &str, Vec<String>)> = Vec::new();
+        for failure in self.0 {
+            let target = failure.target.to_string();
+            match told.iter_mut().find(|(source, text, _)| *source == failure.source && *text == failure.text)
+            {
+                Some((_, _, targets)) => targets.push(target),
+                None => told.push((&failure.source, &failure.text, vec![target])),
+            }
+        }
+        for (i, (source, text, targets)) in told.iter().enumerate() {
+            let line = if i == 0 { "" } else { "\n" };
+            write!(
+                f,
+                "{line}{} does not compile for {}:\n{}",
+                source.display(),
+                targets.join(", "),
+                text.trim_end()
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+use code_object::TargetId;
+
+use crate::Error;
+
+/// What is built when nobody says otherwise.
+pub const DEFAULT_TARGETS: &[&str] = &["gfx1030", "gfx1100", "gfx90a"];
+
+/// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
+pub(crate) fn parse<S: AsRef<str>>(
+    origin: &'static str,
+    names: impl IntoIterator<Item = S>,
+) -> Result<Vec<TargetId>, Error> {
+    let mut targets = Vec::new();
+    for name in names {
+        let target: TargetId = name.as_ref().parse().map_err(|error| Error::Target { origin, error })?;
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
+}
+
+/// The targets that `FERROCM_TARGETS` (separated by commas) or else the default names.
+///
+/// # Errors
+/// [`Error::Target`] with what would be right.
+pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
+    from_value(std::env::var("FERROCM_TARGETS").ok().as_deref())
+}
+
+fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
+    match value.map(str::trim).filter(|value| !value.is_empty()) {
+        Some(value) => {
+            let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+            parse("FERROCM_TARGETS", names)
+        }
+        None => parse("the default targets", DEFAULT_TARGETS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(value: Option<&str>) -> Result<Vec<String>, String> {
+        from_value(value).map(|t| t.iter().map(ToString::to_string).collect()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_variable_is_a_list() {
+        assert_eq!(names(None).unwrap(), DEFAULT_TARGETS);
+        assert_eq!(names(Some(" ")).unwrap(), DEFAULT_TARGETS);
+        assert_eq!(names(Some("gfx1100, gfx90a:xnack-,gfx1100,")).unwrap(), ["gfx1100", "gfx90a:xnack-"]);
+    }
+
+    #[test]
+    fn a_bad_name_says_what_would_be_right() {
+        let error = names(Some("gfx1100,sm_80")).unwrap_err();
+        assert!(error.starts_with("FERROCM_TARGETS: bad target id `sm_80`"), "{error}");
+        assert!(error.contains("gfx1100, gfx11-generic"), "{error}");
+    }
+}
