@@ -1,38 +1,155 @@
 //! Drives the workspace: `cargo xtask <command>`.
 
+mod bindgen;
+mod build_kernels;
+mod demo;
+mod doctor;
 mod run;
 mod setup;
 mod table;
+mod test;
 mod toolchain;
+mod tools;
 
-use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
+use clap::{Args, Parser, Subcommand};
+
+/// Drives this workspace: sets up the device toolchain, builds kernels, runs the demo and the tests.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask")]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
     #[command(subcommand)]
-    command: Task,
+    task: Task,
 }
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    Setup {
-        #[arg(long, short)]
-        yes: bool,
-        #[arg(long)]
-        dry_run: bool,
-        #[arg(long)]
-        prefix_only: bool,
-        #[arg(long)]
-        update: bool,
-    },
+    /// Finds the device toolchain, or installs it into a folder of its own in the user's cache
+    ///
+    /// Looks for an installed ROCm, then for clang 22 or later in PATH. Where there is neither, the packages are taken
+    /// from Debian's suites and unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache): no
+    /// root is needed, and the system's packages and apt configuration stay as they are. docs/setup.md says more.
+    Setup(SetupArguments),
+    /// Shows every tool and library: where it is, its version, what to do about what is missing
+    Doctor,
+    /// Compiles the sources in kernels/ and prints what was built
+    BuildKernels(BuildKernelsArguments),
+    /// Sets up, builds the kernels and runs the demo program on a device
+    Demo(DemoArguments),
+    /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests
+    ///
+    /// The device tests run on virtual GPUs (gfx1100 and gfx90a); docs/testing.md lists the steps.
+    Test(TestArguments),
+    /// Generates the checked-in bindings of the -sys crates from the ROCm headers
+    Bindgen(BindgenArguments),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
-        Task::Setup { yes, dry_run, prefix_only, update } => {
-            setup::setup(setup::Options { yes, dry_run, prefix_only, update })?
+#[derive(Debug, Args)]
+struct SetupArguments {
+    /// Install without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Show what would be installed, with versions and sizes, and install nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Install the whole toolchain, whatever the machine has
+    #[arg(long)]
+    prefix_only: bool,
+    /// Resolve again and install newer versions, if the toolchain in use is the installed one
+    #[arg(long)]
+    update: bool,
+}
+
+#[derive(Debug, Args)]
+struct BuildKernelsArguments {
+    /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
+    /// gfx1030, gfx1100 and gfx90a]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',')]
+    target: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct DemoArguments {
+    /// Device to run on, such as auto, vgpu:gfx90a or amdgpu:0 [default: FERROCM_DEVICE, else auto]
+    #[arg(long, value_name = "URI")]
+    device: Option<String>,
+    /// Install the device toolchain without asking, if there is none
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Debug, Args)]
+struct TestArguments {
+    /// Run the device tests on the AMD GPU of this machine, too
+    #[arg(long)]
+    gpu: bool,
+}
+
+#[derive(Debug, Args)]
+struct BindgenArguments {
+    /// Change nothing; fail if a checked-in file differs from what the headers give
+    #[arg(long)]
+    check: bool,
+    /// Further arguments for the generator; --help shows them
+    #[arg(last = true)]
+    more: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match run_task(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            // Most errors here tell their causes themselves.
+            let mut told = error.to_string();
+            for cause in error.chain().skip(1).map(ToString::to_string) {
+                if !told.contains(&cause) {
+                    eprintln!("  because: {cause}");
+                    told.push_str(&cause);
+                }
+            }
+            ExitCode::FAILURE
         }
     }
-    Ok(())
+}
+
+fn run_task(task: Task) -> anyhow::Result<()> {
+    match task {
+        Task::Setup(SetupArguments { yes, dry_run, prefix_only, update }) => {
+            Ok(setup::setup(setup::Options { yes, dry_run, prefix_only, update })?)
+        }
+        Task::Doctor => doctor::doctor(),
+        Task::BuildKernels(BuildKernelsArguments { target }) => {
+            build_kernels::build(&build_kernels::Options { targets: target, table: true })
+        }
+        Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
+        Task::Test(TestArguments { gpu }) => test::test(test::Options { gpu }),
+        Task::Bindgen(BindgenArguments { check, mut more }) => {
+            if check {
+                more.insert(0, "--check".to_owned());
+            }
+            bindgen::bindgen(&more)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn targets_may_be_repeated_or_separated_by_commas() {
+        let cli =
+            Cli::try_parse_from(["x", "build-kernels", "--target", "gfx1100,gfx90a", "--target", "gfx1030"]);
+        let Ok(Cli { task: Task::BuildKernels(arguments) }) = cli else { panic!("parses: {cli:?}") };
+        assert_eq!(arguments.target, ["gfx1100", "gfx90a", "gfx1030"]);
+    }
 }

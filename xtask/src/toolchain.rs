@@ -1,17 +1,126 @@
+//! What `kernel_build` knows about this machine's device toolchain, as the commands here need it.
+
 use std::path::PathBuf;
 
+use kernel_build::toolchain::{Attempt, NotFound, Search, Toolchain, cache_root};
+
+/// The environment names no folder for the cache.
 #[derive(Debug, thiserror::Error)]
-#[error("no cache folder")]
+#[error("no folder for the cache: set FERROCM_CACHE, XDG_CACHE_HOME or HOME")]
 pub(crate) struct CacheError;
 
-pub(crate) enum Found {
-    Complete { description: String, from_prefix: bool },
-    CompilerOnly { clang: PathBuf, description: String, missing: String, cpp_headers_missing: bool },
-    Nothing { reason: String },
-}
-pub(crate) fn find() -> Found {
-    Found::Nothing { reason: "todo".into() }
-}
+/// The folder of everything that is kept between builds.
 pub(crate) fn cache_folder() -> Result<PathBuf, CacheError> {
-    Ok(std::env::var_os("FERROCM_CACHE").map(PathBuf::from).unwrap_or("/tmp/xt/cache".into()))
+    cache_root().ok_or(CacheError)
+}
+
+/// The private prefix, whether or not it exists.
+pub(crate) fn prefix() -> Option<PathBuf> {
+    cache_root().map(|root| root.join("toolchain/current"))
+}
+
+/// What a search for the toolchain came to.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// All of it.
+    Complete(Box<Toolchain>),
+    /// A compiler that lacks headers or device libraries.
+    CompilerOnly,
+    /// No compiler that would do.
+    Nothing,
+    /// A variable names a part that will not do; nothing that could be installed would be used.
+    Bound(NotFound),
+}
+
+/// Looks for a toolchain where the environment says, and tells what kind of gap there is.
+pub(crate) fn find(search: &Search) -> Found {
+    match search.find() {
+        Ok(toolchain) => Found::Complete(Box::new(toolchain)),
+        Err(error) => {
+            // The prefix is what `setup` makes: whether it is worth making is the other places' matter.
+            let elsewhere = Search { prefix: None, ..search.clone() }.find();
+            let attempts = elsewhere.err().map(|error| error.attempts).unwrap_or_default();
+            classify(search, &attempts, error)
+        }
+    }
+}
+
+fn classify(search: &Search, attempts: &[Attempt], error: NotFound) -> Found {
+    let lacks = |what: &str| attempts.iter().any(|attempt| attempt.what == what);
+    // Parts are looked for only beside a compiler that would do.
+    let usable_compiler = lacks("HIP headers") || lacks("device libraries");
+    if search.clang.is_some() && !usable_compiler || search.hip_path.is_some() && lacks("HIP headers") {
+        return Found::Bound(error);
+    }
+    if usable_compiler { Found::CompilerOnly } else { Found::Nothing }
+}
+
+/// One line about a complete toolchain.
+pub(crate) fn describe(toolchain: &Toolchain) -> String {
+    format!(
+        "clang {} ({}), HIP {} headers in {}, device libraries in {}",
+        toolchain.version,
+        toolchain.origin,
+        toolchain.hip_version,
+        toolchain.hip_path.display(),
+        toolchain.device_libs.display()
+    )
+}
+
+/// Folders that may hold the HIP and HSA headers, best first.
+pub(crate) fn header_folders() -> Vec<PathBuf> {
+    let search = Search::from_env();
+    let roots = search.hip_path.into_iter().chain(search.rocm);
+    let prefix = search.prefix.map(|prefix| prefix.join("usr"));
+    roots.chain(prefix).chain(search.system).map(|root| root.join("include")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(what: &'static str) -> Attempt {
+        Attempt { what, place: "/somewhere".to_owned(), reason: "not there".to_owned() }
+    }
+
+    fn search(clang: Option<&str>, hip_path: Option<&str>) -> Search {
+        Search {
+            clang: clang.map(Into::into),
+            hip_path: hip_path.map(Into::into),
+            rocm: Vec::new(),
+            path: Vec::new(),
+            system: Vec::new(),
+            prefix: None,
+            clang_args: Vec::new(),
+        }
+    }
+
+    fn classified(search: &Search, attempts: &[Attempt]) -> &'static str {
+        match classify(search, attempts, NotFound { attempts: attempts.to_vec() }) {
+            Found::Complete(_) => "complete",
+            Found::CompilerOnly => "compiler only",
+            Found::Nothing => "nothing",
+            Found::Bound(_) => "bound",
+        }
+    }
+
+    #[test]
+    fn gaps_are_told_apart() {
+        let free = search(None, None);
+        assert_eq!(classified(&free, &[attempt("ROCm"), attempt("clang")]), "nothing");
+        assert_eq!(classified(&free, &[attempt("clang"), attempt("HIP headers")]), "compiler only");
+        assert_eq!(classified(&free, &[attempt("device libraries")]), "compiler only");
+    }
+
+    #[test]
+    fn what_a_variable_names_is_not_worked_around() {
+        assert_eq!(classified(&search(Some("/x/clang"), None), &[attempt("clang")]), "bound");
+        assert_eq!(classified(&search(Some("/x/clang"), None), &[attempt("HIP headers")]), "compiler only");
+        assert_eq!(classified(&search(None, Some("/x")), &[attempt("HIP headers")]), "bound");
+    }
+
+    #[test]
+    fn an_empty_machine_has_nothing() {
+        assert!(matches!(find(&search(None, None)), Found::Nothing));
+    }
 }

@@ -14,11 +14,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::apt::PrivateApt;
 use self::index::{Candidate, PackageFile, Wanted};
-use self::prefix::{Manifest, ManifestPackage, Probe, Toolchains};
+use self::prefix::{Manifest, ManifestPackage, Toolchains};
 use self::sources::Mirrors;
 use crate::run;
 use crate::table::{Align, Table, bytes};
 use crate::toolchain::{self, Found};
+use kernel_build::toolchain::{NotFound, Origin, Search};
 
 /// The compiler's package, whose version names the toolchain.
 const CLANG: &str = "clang-22";
@@ -39,7 +40,6 @@ const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
 /// Inside a prefix: the shared libraries, the compiler and the device libraries.
 pub(crate) const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 pub(crate) const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
-const DEVICE_LIBS_FOLDER: &str = "usr/lib/llvm-22/lib/clang/22/amdgcn/bitcode";
 
 /// Dependencies of the compiler's packages that compiling for a GPU does not touch, or that have to be the machine's own
 /// (the C and C++ runtimes, which belong together with its dynamic loader).
@@ -85,6 +85,13 @@ pub(crate) enum Error {
     NoMirror { files: Vec<String> },
     #[error("nothing was installed: the answer was no")]
     Declined,
+    #[error(
+        "a variable (FERROCM_CLANG or FERROCM_HIP_PATH) names a part of the toolchain that will not do, and set-up does \
+         not override it: {0}"
+    )]
+    Bound(NotFound),
+    #[error("what was fetched does not make a complete toolchain, so it was not installed: {0}")]
+    Incomplete(NotFound),
     #[error(transparent)]
     Cache(#[from] toolchain::CacheError),
     #[error("cannot {action} {}: {source}", path.display())]
@@ -149,16 +156,16 @@ pub(crate) struct Options {
 enum Plan {
     /// Everything.
     Whole,
-    /// The machine's own clang lacks pieces.
-    Pieces { clang: PathBuf, cpp_headers: bool },
+    /// What the machine's own clang lacks.
+    Pieces { cpp_headers: bool },
 }
 
 impl Plan {
     fn roots(&self) -> &'static [&'static str] {
         match self {
             Self::Whole => &COMPILER_ROOTS,
-            Self::Pieces { cpp_headers: true, .. } => &HEADER_ROOTS,
-            Self::Pieces { cpp_headers: false, .. } => &[],
+            Self::Pieces { cpp_headers: true } => &HEADER_ROOTS,
+            Self::Pieces { cpp_headers: false } => &[],
         }
     }
 
@@ -166,8 +173,8 @@ impl Plan {
     fn rough_size(&self) -> &'static str {
         match self {
             Self::Whole => "about 95 MB to download, 400 MB on disk",
-            Self::Pieces { cpp_headers: true, .. } => "about 25 MB to download, 75 MB on disk",
-            Self::Pieces { cpp_headers: false, .. } => "about 5 MB to download, 30 MB on disk",
+            Self::Pieces { cpp_headers: true } => "about 20 MB to download, 75 MB on disk",
+            Self::Pieces { cpp_headers: false } => "about 2 MB to download, 10 MB on disk",
         }
     }
 
@@ -176,12 +183,10 @@ impl Plan {
             Self::Whole => {
                 "clang 22, lld and libclang, C++ headers, ROCm device libraries, HIP and HSA headers, hipify-perl"
             }
-            Self::Pieces { cpp_headers: true, .. } => {
+            Self::Pieces { cpp_headers: true } => {
                 "C++ headers, ROCm device libraries, HIP and HSA headers, hipify-perl"
             }
-            Self::Pieces { cpp_headers: false, .. } => {
-                "ROCm device libraries, HIP and HSA headers, hipify-perl"
-            }
+            Self::Pieces { cpp_headers: false } => "ROCm device libraries, HIP and HSA headers, hipify-perl",
         }
     }
 }
@@ -203,7 +208,15 @@ pub(crate) fn setup(options: Options) -> Result<(), Error> {
     let toolchains = Toolchains::lock(&folder)?;
     // A set-up that held the lock until now may have installed it.
     let Some(plan) = self::plan(options, false)? else { return Ok(()) };
-    install(&plan, &mirrors, &toolchains, options.dry_run)
+    match install(&plan, &mirrors, &toolchains, options.dry_run) {
+        Err(Error::Incomplete(reason)) if plan != Plan::Whole => {
+            println!("The machine's own compiler cannot be completed: {reason}");
+            announce(&Plan::Whole, &mirrors, &folder);
+            confirm(options)?;
+            install(&Plan::Whole, &mirrors, &toolchains, options.dry_run)
+        }
+        result => result,
+    }
 }
 
 /// What is missing, or `None` when nothing is.
@@ -220,41 +233,43 @@ fn plan(options: Options, say: bool) -> Result<Option<Plan>, Error> {
             _ => Some(Plan::Whole),
         });
     }
-    match toolchain::find() {
-        Found::Complete { description, from_prefix } => {
-            if from_prefix && options.update {
+    match toolchain::find(&Search::from_env()) {
+        Found::Complete(toolchain) => {
+            if options.update && matches!(toolchain.origin, Origin::Prefix(_)) {
                 return Ok(Some(Plan::Whole));
             }
-            println!("Device toolchain: {description}");
+            println!("Device toolchain: {}", toolchain::describe(&toolchain));
             Ok(None)
         }
-        Found::CompilerOnly { clang, description, missing, cpp_headers_missing } => {
+        Found::CompilerOnly => {
             if say {
-                println!("Found {description}; it lacks {missing}.");
+                println!("This machine has a clang that would do, but not all that it needs.");
             }
-            Ok(Some(Plan::Pieces { clang, cpp_headers: cpp_headers_missing }))
+            Ok(Some(Plan::Pieces { cpp_headers: !os::has_entries(Path::new("/usr/include/c++")) }))
         }
-        Found::Nothing { reason } => {
+        Found::Nothing => {
             if say {
-                println!("No device toolchain on this machine: {reason}");
+                println!("This machine has no ROCm and no clang 22 or later.");
             }
             Ok(Some(Plan::Whole))
         }
+        Found::Bound(error) => Err(Error::Bound(error)),
     }
 }
 
 fn announce(plan: &Plan, mirrors: &Mirrors, folder: &Path) {
     println!("To install: {} ({}).", plan.contents(), plan.rough_size());
-    let uri = |mirror: &sources::Mirror| sources::without_credentials(&mirror.uri);
-    println!(
-        "  from   {} and {}, the mirrors of this machine's apt",
-        uri(&mirrors.main),
-        uri(&mirrors.security)
-    );
-    if mirrors.security_derived && !plan.roots().is_empty() {
-        println!(
-            "         (the apt sources name no security archive: its address is derived from the main one)"
-        );
+    let main = sources::without_credentials(&mirrors.main.uri);
+    if plan.roots().is_empty() {
+        println!("  from   {main}, the mirror of this machine's apt");
+    } else {
+        let security = sources::without_credentials(&mirrors.security.uri);
+        println!("  from   {main} and {security}, the mirrors of this machine's apt");
+        if mirrors.security_derived {
+            println!(
+                "         (its sources name no security archive: that address is derived from the main one)"
+            );
+        }
     }
     println!("  into   {}, a folder of its own", folder.display());
     println!("  apt's configuration, the package database and the system's folders stay as they are.");
@@ -324,11 +339,20 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
 
     let manifest = Manifest::new(*plan == Plan::Whole, all.into_iter().map(manifest_package).collect());
     let steps = spinner("Compiling a probe kernel");
-    let (clang, own_headers) = match plan {
-        Plan::Whole => (staging.prefix().join(CLANG_IN_PREFIX), true),
-        Plan::Pieces { clang, cpp_headers } => (clang.clone(), *cpp_headers),
+    // The search that every build makes is what has to find the new parts.
+    let environment = Search { prefix: Some(staging.prefix().to_owned()), ..Search::from_env() };
+    let search = match plan {
+        Plan::Whole => Search {
+            clang: None,
+            hip_path: None,
+            rocm: Vec::new(),
+            path: Vec::new(),
+            system: Vec::new(),
+            ..environment
+        },
+        Plan::Pieces { .. } => environment,
     };
-    Probe { clang, prefix: staging.prefix(), own_headers }.run()?;
+    prefix::probe(&search.find().map_err(Error::Incomplete)?)?;
     steps.finish_and_clear();
 
     let place = toolchains.publish(staging, &manifest)?;

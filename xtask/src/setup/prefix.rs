@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use kernel_build::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -262,62 +263,26 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Erro
     move |source| Error::Io { action, path, source }
 }
 
-/// The compiler and where its parts are, for the probe.
-#[derive(Debug)]
-pub(crate) struct Probe<'a> {
-    pub(crate) clang: PathBuf,
-    pub(crate) prefix: &'a Path,
-    /// Whether the C and C++ headers are in the prefix.
-    pub(crate) own_headers: bool,
-}
-
 /// Kernels in this file use what goes missing when a piece of the toolchain does.
 const PROBE_SOURCE: &str = include_str!("probe.hip");
 const PROBE_TARGETS: [&str; 3] = ["gfx1030", "gfx1100", "gfx90a"];
 
-impl Probe<'_> {
-    /// Compiles the probe for each target in a temporary folder.
-    pub(crate) fn run(&self) -> Result<(), Error> {
-        let folder = tempfile::tempdir().map_err(io_error("create a folder in", &std::env::temp_dir()))?;
-        let source = folder.path().join("probe.hip");
-        fs::write(&source, PROBE_SOURCE).map_err(io_error("write", &source))?;
-        for target in PROBE_TARGETS {
-            let object = folder.path().join(target);
-            let result = run::capture(&mut self.command(target, &source, &object));
-            let is_elf = || fs::read(&object).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"));
-            match result {
-                Ok(_) if is_elf() => {}
-                Ok(_) => return Err(Error::ProbeOutput { target, clang: self.clang.clone() }),
-                Err(source) => return Err(Error::Probe { target, source }),
-            }
+/// Compiles the probe for each target in a temporary folder.
+pub(crate) fn probe(toolchain: &Toolchain) -> Result<(), Error> {
+    let folder = tempfile::tempdir().map_err(io_error("create a folder in", &std::env::temp_dir()))?;
+    let source = folder.path().join("probe.hip");
+    fs::write(&source, PROBE_SOURCE).map_err(io_error("write", &source))?;
+    for target in PROBE_TARGETS {
+        let object = folder.path().join(target);
+        let mut command = toolchain.command();
+        command.args(["--offload-device-only", "--no-gpu-bundle-output", "-O3", "-mcode-object-version=5"]);
+        command.arg(format!("--offload-arch={target}")).arg("-o").arg(&object).arg(&source);
+        run::capture(&mut command).map_err(|source| Error::Probe { target, source })?;
+        if !fs::read(&object).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF")) {
+            return Err(Error::ProbeOutput { target, clang: toolchain.clang.clone() });
         }
-        Ok(())
     }
-
-    fn command(&self, target: &str, source: &Path, object: &Path) -> Command {
-        let usr = self.prefix.join("usr");
-        let mut command = Command::new(&self.clang);
-        command.args([
-            "-x",
-            "hip",
-            "--offload-device-only",
-            "--no-gpu-bundle-output",
-            "-O3",
-            "-mcode-object-version=5",
-        ]);
-        command.arg(format!("--offload-arch={target}"));
-        command.arg(format!("--hip-path={}", usr.display()));
-        command
-            .arg(format!("--rocm-device-lib-path={}", self.prefix.join(super::DEVICE_LIBS_FOLDER).display()));
-        if self.own_headers {
-            command.arg(format!("--sysroot={}", self.prefix.display()));
-        }
-        if self.clang.starts_with(self.prefix) {
-            command.env("LD_LIBRARY_PATH", self.prefix.join(super::LIBRARY_FOLDER));
-        }
-        command.arg("-o").arg(object).arg(source);
-        command
-    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,139 @@
+//! `cargo xtask bindgen`: runs the generator with the headers and libclang that this machine has.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+use crate::{run, setup, toolchain, tools};
+
+/// What the generator needs besides its own code.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    include: PathBuf,
+    libclang: Libclang,
+}
+
+/// Where libclang comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Libclang {
+    /// The machine's own, which the loader finds.
+    Machine(PathBuf),
+    /// The private prefix, whose libraries need a search path.
+    Prefix(PathBuf),
+}
+
+impl Libclang {
+    /// The library's folder.
+    pub(crate) fn folder(&self) -> PathBuf {
+        match self {
+            Self::Machine(folder) => folder.clone(),
+            Self::Prefix(prefix) => prefix.join("usr/lib/llvm-22/lib"),
+        }
+    }
+}
+
+impl Inputs {
+    /// Looks for both; the error says what is missing and how to get it.
+    pub(crate) fn find() -> Result<Self, String> {
+        let include = toolchain::header_folders()
+            .into_iter()
+            .find(|folder| {
+                ["hsa/hsa.h", "hip/hip_runtime_api.h"].iter().all(|header| folder.join(header).is_file())
+            })
+            .ok_or("the HSA and HIP headers were not found (cargo xtask setup)")?;
+        let libclang =
+            find_libclang().ok_or("libclang was not found (install libclang1-22, or set LIBCLANG_PATH)")?;
+        Ok(Self { include, libclang })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = tools::cargo();
+        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--include"]).arg(&self.include);
+        command.env("LIBCLANG_PATH", self.libclang.folder());
+        if let Libclang::Prefix(prefix) = &self.libclang {
+            let mut folders = vec![prefix.join(setup::LIBRARY_FOLDER)];
+            folders.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
+            if let Ok(joined) = std::env::join_paths(folders) {
+                command.env("LD_LIBRARY_PATH", joined);
+            }
+        }
+        command.current_dir(tools::workspace()).stdin(Stdio::null());
+        command
+    }
+
+    /// The command that compares the checked-in files with what the headers give.
+    pub(crate) fn check_command(&self) -> Command {
+        let mut command = self.command();
+        command.arg("--check");
+        command
+    }
+}
+
+/// Looks where `LIBCLANG_PATH` says, then in LLVM installations of the machine, newest first, then in the prefix.
+pub(crate) fn find_libclang() -> Option<Libclang> {
+    if let Some(given) = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from) {
+        return holds_libclang(&given).then_some(Libclang::Machine(given));
+    }
+    let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.strip_prefix("llvm-")?.parse().ok()?;
+            Some((version, entry.path().join("lib")))
+        })
+        .collect();
+    versions.sort_by(|a, b| b.cmp(a));
+    versions
+        .into_iter()
+        .map(|(_, folder)| folder)
+        .chain(["/usr/lib64", "/usr/lib"].map(PathBuf::from))
+        .find(|folder| holds_libclang(folder))
+        .map(Libclang::Machine)
+        .or_else(|| {
+            let prefix = toolchain::prefix()?;
+            let libclang = Libclang::Prefix(prefix);
+            holds_libclang(&libclang.folder()).then_some(libclang)
+        })
+}
+
+fn holds_libclang(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.path().exists())
+        .any(|entry| is_libclang(&entry.file_name().to_string_lossy()))
+}
+
+fn is_libclang(name: &str) -> bool {
+    // libclang-cpp is another library.
+    let versioned = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(".so");
+    name == "libclang.so"
+        || name.starts_with("libclang.so.")
+        || name.strip_prefix("libclang-").is_some_and(versioned)
+}
+
+/// Runs the generator.
+pub(crate) fn bindgen(arguments: &[String]) -> Result<()> {
+    let inputs = match Inputs::find() {
+        Ok(inputs) => inputs,
+        Err(reason) => bail!("cannot generate bindings: {reason}"),
+    };
+    run::run(inputs.command().args(arguments))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_libclang;
+
+    #[test]
+    fn libclang_is_told_from_its_cousins() {
+        for name in ["libclang.so", "libclang.so.1", "libclang-22.so.1", "libclang-14.so.14.0.6"] {
+            assert!(is_libclang(name), "{name}");
+        }
+        for name in ["libclang-cpp.so.22.1", "libclangBasic.a", "libclang-22", "clang"] {
+            assert!(!is_libclang(name), "{name}");
+        }
+    }
+}

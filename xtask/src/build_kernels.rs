@@ -1,0 +1,210 @@
+//! `cargo xtask build-kernels`: compiles `kernels/` and shows what came out.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use kernel_build::{Build, Builder, Event, KernelUse};
+
+use crate::table::{Align, Table, bytes, thousands};
+use crate::tools;
+
+/// What to build and how much to say.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// Targets; none means those of the environment or the default ones.
+    pub(crate) targets: Vec<String>,
+    /// Print the tables.
+    pub(crate) table: bool,
+}
+
+/// Builds every module for every target, from the cache where nothing changed.
+pub(crate) fn build(options: &Options) -> Result<()> {
+    let folder = tools::workspace().join("kernels");
+    // The same folders and options as in the build script of the `kernels` crate, which then finds all of it cached.
+    let mut builder = Builder::new(&folder).include(folder.join("hip"));
+    if !options.targets.is_empty() {
+        builder = builder.targets(&options.targets);
+    }
+    let started = Instant::now();
+    let progress = Progress::new();
+    let listener = progress.clone();
+    let result = builder.on_event(move |event| listener.tell(event)).build();
+    progress.bar.finish_and_clear();
+    let build = result?;
+    for warning in build.warnings() {
+        eprintln!("{warning}");
+    }
+    if options.table {
+        print!("{}\n{}\n", module_table(&build), kernel_table(&build.kernel_uses().collect::<Vec<_>>()));
+    }
+    println!("{}", closing_line(&build, started.elapsed()));
+    if build.modules.is_empty() {
+        bail!("no kernel sources in {}", folder.display());
+    }
+    Ok(())
+}
+
+fn closing_line(build: &Build, elapsed: Duration) -> String {
+    let objects: Vec<_> = build.objects().map(|(_, object)| object).collect();
+    let cached = objects.iter().filter(|object| object.cached).count();
+    let size: usize = objects.iter().map(|object| object.bytes.len()).sum();
+    format!(
+        "{} modules for {} targets: {} code objects, {}; {} compiled, {cached} from the cache, in {:.1} s.",
+        build.modules.len(),
+        build.targets.len(),
+        objects.len(),
+        bytes(size as u64),
+        objects.len() - cached,
+        elapsed.as_secs_f64()
+    )
+}
+
+/// A bar on a terminal, a line per finished job elsewhere; nothing for what comes from the cache there.
+#[derive(Debug, Clone)]
+struct Progress {
+    bar: ProgressBar,
+    terminal: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        // The template is a constant; without it the bar has indicatif's own look.
+        if let Ok(style) = ProgressStyle::with_template("Compiling    {wide_bar} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, terminal }
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        match event {
+            Event::Planned { jobs } => self.bar.set_length(jobs as u64),
+            Event::Started { module, target } => self.bar.set_message(format!("{module} {target}")),
+            Event::Finished { module, target, cached, duration } => {
+                self.bar.inc(1);
+                if !self.terminal && !cached {
+                    println!("compiled {module} for {target} in {:.1} s", duration.as_secs_f64());
+                }
+            }
+            Event::Failed { module, target } => {
+                self.bar.inc(1);
+                if !self.terminal {
+                    println!("FAILED {module} for {target}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn module_table(build: &Build) -> String {
+    let mut table = Table::new(&[
+        ("module", Align::Left),
+        ("target", Align::Left),
+        ("kernels", Align::Right),
+        ("bytes", Align::Right),
+        ("wave", Align::Right),
+        ("from", Align::Left),
+    ]);
+    for (module, object) in build.objects() {
+        let kernels = object.code_object.kernels();
+        let waves: BTreeSet<u32> = kernels.iter().map(|kernel| kernel.wavefront_size).collect();
+        let waves: Vec<String> = waves.iter().map(u32::to_string).collect();
+        table.row([
+            module.name.clone(),
+            object.target.to_string(),
+            kernels.len().to_string(),
+            thousands(object.bytes.len() as u64),
+            waves.join("/"),
+            if object.cached {
+                "cache".to_owned()
+            } else {
+                format!("clang, {:.1} s", object.duration.as_secs_f64())
+            },
+        ]);
+    }
+    table.render()
+}
+
+/// One row per kernel of a module, with the figures of each target beside each other.
+fn kernel_table(uses: &[KernelUse]) -> String {
+    let mut targets: Vec<&str> = Vec::new();
+    let mut kernels: Vec<(&str, &str)> = Vec::new();
+    for used in uses {
+        if !targets.contains(&used.target.as_str()) {
+            targets.push(&used.target);
+        }
+        if !kernels.contains(&(&used.module, &used.kernel)) {
+            kernels.push((&used.module, &used.kernel));
+        }
+    }
+    let headings: Vec<String> =
+        targets.iter().map(|target| format!("{target}: VGPRs SGPRs   LDS wave")).collect();
+    let mut columns = vec![("module", Align::Left), ("kernel", Align::Left)];
+    columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for (module, kernel) in kernels {
+        let mut row = vec![module.to_owned(), kernel.to_owned()];
+        for target in &targets {
+            let found = uses.iter().find(|u| u.module == module && u.kernel == kernel && u.target == *target);
+            row.push(found.map_or_else(|| "-".to_owned(), figures));
+        }
+        table.row(row);
+    }
+    table.render()
+}
+
+fn figures(used: &KernelUse) -> String {
+    let mut text = format!("{:>5} {:>5} {:>5} {:>4}", used.vgprs, used.sgprs, used.lds, used.wave);
+    // Spills and scratch are what makes a kernel slow without a sign elsewhere.
+    if used.vgpr_spills + used.sgpr_spills > 0 {
+        text = format!("{}v+{}s spilled {text}", used.vgpr_spills, used.sgpr_spills);
+    } else if used.scratch > 0 {
+        text = format!("scratch {} {text}", used.scratch);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(target: &str, kernel: &str, wave: u32) -> KernelUse {
+        KernelUse {
+            module: "fill".to_owned(),
+            target: target.to_owned(),
+            kernel: kernel.to_owned(),
+            vgprs: 5,
+            agprs: 0,
+            sgprs: 16,
+            lds: 0,
+            scratch: 0,
+            wave,
+            vgpr_spills: 0,
+            sgpr_spills: 0,
+            code_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn kernels_have_one_row_and_targets_a_column_each() {
+        let mut spilled = used("gfx90a", "b", 64);
+        spilled.vgpr_spills = 3;
+        let text = kernel_table(&[used("gfx1100", "a", 32), used("gfx90a", "a", 64), spilled]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(
+            lines[0].contains("gfx1100: VGPRs SGPRs   LDS wave") && lines[0].contains("gfx90a: "),
+            "{text}"
+        );
+        assert!(lines[2].starts_with("fill    a ") && lines[2].contains("    5    16     0   32"), "{text}");
+        assert!(
+            lines[3].contains(" -  ") && lines[3].ends_with("3v+0s spilled     5    16     0   64"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! The cargo subcommands that the tests use, installed into the cache where the machine lacks them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::run;
+
+/// A cargo subcommand that is a program of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    /// Program and crate name.
+    pub(crate) name: &'static str,
+    /// The version that is installed where there is none.
+    version: &'static str,
+    /// Features; the defaults hold updaters and clients that are not used here.
+    features: &'static str,
+}
+
+/// Runs each test in a process of its own.
+pub(crate) const NEXTEST: Tool =
+    Tool { name: "cargo-nextest", version: "0.9.151", features: "default-no-update" };
+/// Checks licences and sources of dependencies.
+pub(crate) const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: "" };
+
+impl Tool {
+    /// Where it is: in `PATH`, in cargo's own folder, or in the cache.
+    pub(crate) fn find(&self, cache: Option<&Path>) -> Option<PathBuf> {
+        let cargo_bin = std::env::var_os("CARGO_HOME")
+            .map(PathBuf::from)
+            .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+            .map(|home| home.join("bin"));
+        run::find_program(self.name).or_else(|| {
+            let folders = cargo_bin.into_iter().chain(cache.map(|cache| cache.join("tools/bin")));
+            folders.map(|folder| folder.join(self.name)).find(|path| path.is_file())
+        })
+    }
+
+    /// Its version, as it says itself.
+    pub(crate) fn version_of(path: &Path) -> Option<String> {
+        let line = run::capture(Command::new(path).arg("--version")).ok()?;
+        line.split_whitespace().nth(1).map(str::to_owned)
+    }
+
+    /// The command that installs it by hand.
+    pub(crate) fn install_hint(&self) -> String {
+        format!("cargo install {}@{} --locked (`cargo xtask test` does it)", self.name, self.version)
+    }
+
+    /// Finds it, or builds it from crates.io into the cache: unoptimised, which takes a quarter of the time, since it
+    /// spends its own time waiting for others.
+    pub(crate) fn find_or_install(&self, cache: &Path) -> Result<PathBuf, run::Error> {
+        if let Some(found) = self.find(Some(cache)) {
+            return Ok(found);
+        }
+        let root = cache.join("tools");
+        let build = root.join(format!("build-{}", self.name));
+        println!(
+            "Installing {} {} into {} (once, a minute or two) …",
+            self.name,
+            self.version,
+            root.display()
+        );
+        let mut command = cargo();
+        command.args([
+            "install",
+            self.name,
+            "--version",
+            &format!("={}", self.version),
+            "--locked",
+            "--debug",
+        ]);
+        command.args([
+            "--quiet",
+            "--no-default-features",
+            "--features",
+            self.features,
+            "--no-track",
+            "--force",
+        ]);
+        command.arg("--root").arg(&root).arg("--target-dir").arg(&build);
+        // The workspace's own settings are not meant for it.
+        command.current_dir(std::env::temp_dir()).env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
+        let result = run::run(command.stdin(Stdio::null()));
+        let _ = std::fs::remove_dir_all(&build);
+        result.map(|()| root.join("bin").join(self.name))
+    }
+}
+
+/// The cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The workspace's folder.
+pub(crate) fn workspace() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
