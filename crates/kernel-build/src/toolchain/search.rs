@@ -205,7 +205,10 @@ impl Search {
     }
 
     fn prefix_clang(&self) -> Option<PathBuf> {
-        self.prefix_llvm().into_iter().map(|llvm| llvm.join("bin/clang")).find(|clang| clang.is_file())
+        let name =
+            |llvm: &Path| llvm.file_name()?.to_str()?.strip_prefix("llvm-").map(|n| format!("bin/clang-{n}"));
+        let clangs = |llvm: PathBuf| [Some(llvm.join("bin/clang")), name(&llvm).map(|name| llvm.join(name))];
+        self.prefix_llvm().into_iter().flat_map(clangs).flatten().find(|clang| clang.is_file())
     }
 
     /// The prefix's libraries, if `clang` is the prefix's.
