@@ -19,6 +19,14 @@ pub(crate) enum Error {
     Failed { command: String, status: ExitStatus, output: String },
 }
 
+impl Error {
+    /// Whether the program failed because a disk is full.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        let full = "No space left on device";
+        matches!(self, Self::Failed { output, .. } if output.contains(full) || output.contains("enough free space"))
+    }
+}
+
 fn excerpt(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(12)..];

@@ -132,7 +132,8 @@ impl PrivateApt {
 
     /// Fetches the signed indexes; any suite that fails or does not verify is an error.
     pub(crate) fn update(&self) -> Result<(), Error> {
-        self.watched(self.command("apt-get").arg("update"), || {}).map_err(|source| Error::Index { source })
+        let result = self.watched(self.command("apt-get").arg("update"), || {});
+        result.map_err(|source| Self::or_disk_full(source, |source| Error::Index { source }))
     }
 
     /// The package files that installing `roots` on an empty system takes, dependencies included.
@@ -178,6 +179,13 @@ impl PrivateApt {
             .map_err(|source| Error::Download { source })?;
         progress(bytes_in(&folder));
         Ok(())
+    }
+
+    fn or_disk_full(source: run::Error, otherwise: impl FnOnce(run::Error) -> Error) -> Error {
+        match source.is_disk_full() {
+            true => Error::DiskFull { folder: std::env::temp_dir() },
+            false => otherwise(source),
+        }
     }
 
     /// Runs a command with its output kept aside for the error, calling `tick` while it works.

@@ -37,6 +37,8 @@ const ROCM_PACKAGES: [Wanted; 4] = [
 ];
 /// Where those are looked for, in this order.
 const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
+/// How much larger the packages are when unpacked (measured: 4.8).
+const UNPACKED_PER_PACKED: u64 = 5;
 /// Inside a prefix: the shared libraries, the compiler and the device libraries.
 pub(crate) const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 pub(crate) const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
@@ -101,6 +103,12 @@ pub(crate) enum Error {
         #[source]
         source: io::Error,
     },
+    #[error(
+        "no room left in {}: the packages and indexes take 120 MB in the temporary folder (TMPDIR) and the toolchain \
+         400 MB in the cache (FERROCM_CACHE)",
+        folder.display()
+    )]
+    DiskFull { folder: PathBuf },
     #[error("the package indexes could not be fetched and verified: {source}")]
     Index {
         #[source]
@@ -319,6 +327,8 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
         return Ok(());
     }
 
+    ensure_room(state.path(), total)?;
+    ensure_room(staging.prefix(), total * UNPACKED_PER_PACKED)?;
     let bar = bar(total, "Downloading", "{bytes}/{total_bytes}");
     let mut done = 0;
     for (apt, packages) in &states {
@@ -358,6 +368,18 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
     let place = toolchains.publish(staging, &manifest)?;
     report(&manifest, &place, toolchains);
     Ok(())
+}
+
+/// Fails early where the file system says that it has too little room; one that says nothing is tried.
+fn ensure_room(folder: &Path, needed: u64) -> Result<(), Error> {
+    let folder_text = folder.to_string_lossy();
+    let free = run::capture(std::process::Command::new("df").args(["-B1", "--output=avail", &folder_text]))
+        .ok()
+        .and_then(|text| text.lines().last()?.trim().parse::<u64>().ok());
+    match free {
+        Some(free) if free < needed => Err(Error::DiskFull { folder: folder.to_owned() }),
+        _ => Ok(()),
+    }
 }
 
 fn manifest_package((file, suite): &Resolved) -> ManifestPackage {

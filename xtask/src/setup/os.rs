@@ -99,6 +99,7 @@ The device toolchain needs:
   - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names)
   - to regenerate the bindings only: the HSA headers (hsa/hsa.h) and libclang
 A ROCm 7 installation has all of it: install it under /opt/rocm, or set ROCM_PATH (or HIP_PATH) to where it is.
+Single parts elsewhere can be named by FERROCM_CLANG (a clang) and FERROCM_HIP_PATH (a folder with include/hip).
 `cargo xtask doctor` shows what was found."
 }
 

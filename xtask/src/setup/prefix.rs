@@ -237,11 +237,17 @@ impl Staging {
             (true, false) => (run::describe(&tar), unpacked),
         };
         let (command, output) = failed;
-        Err(unpack_error(run::Error::Failed {
+        let source = run::Error::Failed {
             command,
             status: output.status,
             output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }))
+        };
+        match source.is_disk_full() {
+            true => Err(Error::DiskFull {
+                folder: self.folder.path().parent().unwrap_or(&self.prefix).to_owned(),
+            }),
+            false => Err(unpack_error(source)),
+        }
     }
 }
 
