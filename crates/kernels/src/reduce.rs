@@ -1,0 +1,110 @@
+//! Reductions and softmax.
+
+use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
+
+use crate::error::{Error, Result, check_length, check_u32};
+use crate::library::{Kernels, names};
+use crate::{Element, modules};
+
+/// The most work-items that work on one group or row.
+const MAX_BLOCK: usize = 256;
+/// Block sizes are multiples of the largest wave, so that every wave is full on every device.
+const WAVE: usize = 64;
+
+/// How the elements of a group are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the operations' names")]
+pub enum ReduceOp {
+    /// In f32, in no fixed order.
+    Sum,
+    /// NaN if any element is.
+    Max,
+    /// NaN if any element is.
+    Min,
+}
+
+/// Work-items for groups of `elements`.
+fn block(elements: usize) -> u32 {
+    elements.next_multiple_of(WAVE).clamp(WAVE, MAX_BLOCK) as u32
+}
+
+impl Kernels {
+    /// Combines each `group` consecutive elements of `x` into one element of `out`; the last group may be shorter.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `out` has not one element per group, [`Error::Size`] if `group` is zero; [`Error::Hip`].
+    pub fn reduce<'a, T: Element>(
+        &'a self,
+        stream: &'a Stream,
+        op: ReduceOp,
+        x: impl Into<DeviceSlice<'a, T>>,
+        group: usize,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (x, out) = (x.into(), out.into());
+        let operation = "reduce";
+        if group == 0 {
+            return Err(Error::Size { operation, parameter: "group", got: 0, problem: "must be at least 1" });
+        }
+        let groups = x.len().div_ceil(group);
+        check_length(operation, "out", out.len(), groups)?;
+        if groups == 0 {
+            return Ok(());
+        }
+        let names = match op {
+            ReduceOp::Sum => names!("fast_sum"),
+            ReduceOp::Max => names!("fast_max"),
+            ReduceOp::Min => names!("fast_min"),
+        };
+        let launch = self
+            .of::<T>(&modules::REDUCE, &names)?
+            .launch(stream)
+            .grid(check_u32(operation, "groups", groups)?)
+            .block(block(group))
+            .arg(x.len() as u64)
+            .arg(group as u64)
+            .arg(1_u64)
+            .arg(DeviceAddress(0))
+            .arg(x)
+            .arg(out);
+        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; there is an `out` for each.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// Softmax of each row of `columns` elements, computed in f32.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that
+    /// length; [`Error::Hip`].
+    pub fn softmax<'a, T: Element>(
+        &'a self,
+        stream: &'a Stream,
+        x: impl Into<DeviceSlice<'a, T>>,
+        columns: usize,
+        y: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (x, y) = (x.into(), y.into());
+        let operation = "softmax";
+        check_length(operation, "y", y.len(), x.len())?;
+        if columns == 0 || x.len() % columns != 0 {
+            let problem = "must be at least 1 and divide the number of elements";
+            return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
+        }
+        let rows = x.len() / columns;
+        if rows == 0 {
+            return Ok(());
+        }
+        let launch = self
+            .of::<T>(&modules::REDUCE, &names!("softmax"))?
+            .launch(stream)
+            .grid(check_u32(operation, "rows", rows)?)
+            .block(block(columns))
+            .arg(x)
+            .arg(y)
+            .arg(check_u32(operation, "columns", columns)?);
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+}

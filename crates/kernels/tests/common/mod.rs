@@ -1,0 +1,61 @@
+//! What the device tests share: the device under test and numbers to try.
+
+use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
+use kernels::{Element, Kernels};
+
+/// The device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
+pub struct Bench {
+    pub kernels: Kernels,
+    pub stream: Stream,
+}
+
+impl Bench {
+    pub fn open() -> Self {
+        let uri = std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned());
+        let device = Device::open(&uri).unwrap();
+        Self { kernels: Kernels::new(&device), stream: device.stream().unwrap() }
+    }
+
+    pub fn upload<T: DeviceCopy>(&self, values: &[T]) -> DeviceBuffer<T> {
+        DeviceBuffer::from_slice(&self.stream, values).unwrap()
+    }
+
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize) -> DeviceBuffer<T> {
+        DeviceBuffer::zeroed(&self.stream, len).unwrap()
+    }
+
+    pub fn download<T: DeviceCopy>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
+        buffer.to_vec(&self.stream).unwrap()
+    }
+}
+
+/// Pseudo-random numbers in `-range..range`.
+#[allow(dead_code, reason = "not every test file needs random numbers")]
+pub fn random<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..count).map(|_| T::from_f64((next() * 2.0 - 1.0) * range)).collect()
+}
+
+/// Numbers that arithmetic treats specially, and their neighbours.
+#[allow(dead_code, reason = "not every test file needs special numbers")]
+pub fn special<T: Element>() -> Vec<T> {
+    let least = T::UNDERFLOW * 2.0;
+    let positive = [0.0, least, 1e-4, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 10.0, 60000.0, f64::INFINITY, f64::NAN];
+    positive.iter().flat_map(|&x| [T::from_f64(x), T::from_f64(-x)]).collect()
+}
+
+/// Runs a generic check for every element type.
+#[macro_export]
+macro_rules! for_every_type {
+    ($check:ident) => {
+        $check::<f32>(&common::Bench::open());
+        $check::<half::f16>(&common::Bench::open());
+        $check::<half::bf16>(&common::Bench::open());
+    };
+}
