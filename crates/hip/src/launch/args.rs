@@ -110,7 +110,8 @@ pub struct Arguments<'a> {
     /// The argument segment's explicit part. Words, so that every value is aligned as in the segment.
     words: SmallVec<[u64; 32]>,
     /// The memory that is used, by argument, and whether it may be written.
-    used: SmallVec<[(usize, &'a RawBuffer, bool); 8]>,
+    // A `Vec`, whose drop the borrow checker knows not to look at what it holds: borrows end with their last use.
+    used: Vec<(usize, &'a RawBuffer, bool)>,
     count: usize,
     error: Option<Box<LaunchError>>,
 }
@@ -120,7 +121,8 @@ impl<'a> Arguments<'a> {
         let end = parameters.iter().map(|p| p.offset as usize + p.size as usize).max().unwrap_or(0);
         let mut words = SmallVec::new();
         words.resize(end.div_ceil(8), 0);
-        Self { words, ..Self::default() }
+        let pointers = parameters.iter().filter(|p| p.kind == ParameterKind::Pointer).count();
+        Self { words, used: Vec::with_capacity(pointers), ..Self::default() }
     }
 
     /// Adds the next argument.

@@ -1,0 +1,8 @@
+//! A kernel is foreign code.
+use hip::Launch;
+
+fn enqueue(launch: Launch<'_>) -> hip::Result<()> {
+    launch.enqueue()
+}
+
+fn main() {}

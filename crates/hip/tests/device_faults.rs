@@ -1,0 +1,102 @@
+//! Kernels that leave their buffers: an error that names where, and a process that goes on.
+
+mod common;
+
+use hip::{DeviceBuffer, Error, Function, HostBuffer, Stream};
+
+/// Lane 5 of the kernel writes to `data[index]`.
+fn write_at(
+    function: &Function,
+    stream: &Stream,
+    data: &mut DeviceBuffer<f32>,
+    index: i64,
+) -> hip::Result<()> {
+    // SAFETY: only run where an access out of bounds is an error that harms nothing.
+    unsafe { function.launch(stream).grid(1).block(64).arg(data).arg(index).enqueue() }
+}
+
+/// The report of the fault that `result` is.
+fn report(result: hip::Result<()>) -> String {
+    match result {
+        Err(Error::Fault(report)) => report.text().to_owned(),
+        other => panic!("no fault: {other:?}"),
+    }
+}
+
+#[test]
+fn a_write_outside_of_a_buffer_is_reported_and_the_next_stream_works() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let function = common::module(&device).function("write_at").unwrap();
+    for index in [1 << 30, -(1 << 30)] {
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+        write_at(&function, &stream, &mut data, index).unwrap();
+        let text = report(stream.synchronize());
+        let lower = text.to_lowercase();
+        for word in ["write_at", "pc", "store", "lane 5"] {
+            assert!(lower.contains(word), "`{word}` is missing in: {text}");
+        }
+        // The fault stays with its stream, and is not an error of what comes after.
+        assert!(stream.synchronize().is_err());
+        let next = device.stream().unwrap();
+        let mut data = DeviceBuffer::<f32>::zeroed(&next, 64).unwrap();
+        write_at(&function, &next, &mut data, 7).unwrap();
+        assert_eq!(data.to_vec(&next).unwrap()[7], 1.0);
+    }
+}
+
+#[test]
+fn a_read_outside_of_a_buffer_is_reported() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("read_at").unwrap();
+    let data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+    let mut out = DeviceBuffer::<f32>::zeroed(&stream, 1).unwrap();
+    let launch = function.launch(&stream).grid(1).block(32).arg(&data).arg(1_i64 << 30).arg(&mut out);
+    // SAFETY: only run where an access out of bounds is an error that harms nothing.
+    unsafe { launch.enqueue().unwrap() };
+    let text = report(out.to_vec(&stream).map(drop));
+    assert!(text.contains("read_at") && text.contains("load"), "{text}");
+}
+
+#[test]
+fn a_read_of_freed_memory_is_reported() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("read_at").unwrap();
+    let freed = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap().address();
+    let mut out = DeviceBuffer::<f32>::zeroed(&stream, 1).unwrap();
+    let launch = function.launch(&stream).grid(1).block(32).arg(freed).arg(0_i64).arg(&mut out);
+    // SAFETY: as above.
+    unsafe { launch.enqueue().unwrap() };
+    let text = report(stream.synchronize());
+    assert!(text.contains("read_at"), "{text}");
+}
+
+#[test]
+fn what_a_faulted_stream_used_is_released_and_usable() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+    let function = common::module(&device).function("write_at").unwrap();
+    let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+    write_at(&function, &stream, &mut data, 1 << 30).unwrap();
+    let pending = data.download(&stream, HostBuffer::zeroed(&device, 64).unwrap());
+    assert!(matches!(pending.and_then(|pending| pending.wait()), Err(Error::Fault(_))));
+    data.fill(&other, 4.0).unwrap();
+    assert_eq!(data.to_vec(&other).unwrap(), [4.0; 64]);
+    drop(stream);
+    drop(data);
+    other.synchronize().unwrap();
+}
