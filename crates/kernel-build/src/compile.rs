@@ -257,7 +257,7 @@ impl<'a> Context<'a> {
         let program = || self.toolchain.clang.clone();
         let output =
             command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             if text.contains("No space left on device") {
                 return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into());

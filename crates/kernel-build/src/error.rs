@@ -117,7 +117,7 @@ pub struct CompileFailure {
     pub target: TargetId,
     /// The messages, one by one, at their places in the original source.
     pub diagnostics: Vec<Diagnostic>,
-    /// Everything that the compiler printed.
+    /// Everything that the compiler printed, but for the closing count of messages.
     pub text: String,
 }
 

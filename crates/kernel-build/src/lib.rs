@@ -40,6 +40,14 @@
 //! # Ok::<(), kernel_build::Error>(())
 //! ```
 //!
+//! # Environment
+//! | variable | means |
+//! |---|---|
+//! | `FERROCM_TARGETS` | targets, separated by commas, where the caller names none |
+//! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |
+//! | `ROCM_PATH`, `HIP_PATH` | where ROCm is installed |
+//! | `FERROCM_CACHE` | folder of compiled kernels and of the toolchain that `cargo xtask setup` installs |
+//!
 //! # The cache
 //! Code is found again by the content of its source and of every header that it included, by options, target and
 //! compiler. It is in `kernels` in the [cache folder](toolchain::cache_root) and may be deleted at any time; several

@@ -1,0 +1,246 @@
+//! What a build gives, what the cache keeps, and what makes it compile again.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use kernel_build::{Builder, Event, Severity};
+use support::{Folder, KERNEL, toolchain};
+
+#[test]
+fn real_kernels_are_built_for_all_default_targets_and_reported() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    folder.write(
+        "scale.cu",
+        r#"
+extern "C" __global__ void scale(float *x, float by, int n) {
+    __shared__ float tile[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x & 63] = by;
+    __syncthreads();
+    if (i < n) x[i] = sinf(x[i]) * tile[(threadIdx.x + 1) & 63];
+}"#,
+    );
+    folder.write("empty/no_kernels.cu", "__device__ int unused = 1;\n");
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let build = |events: &Arc<Mutex<Vec<String>>>| {
+        let events = events.clone();
+        Builder::new(folder.kernels())
+            .toolchain(toolchain.clone())
+            .cache(folder.cache())
+            .targets(kernel_build::DEFAULT_TARGETS)
+            .on_event(move |event| events.lock().unwrap().push(told(event)))
+            .build()
+            .unwrap()
+    };
+
+    let first = build(&events);
+    assert!(!first.all_cached());
+    let modules: Vec<_> = first.modules.iter().map(|m| (m.id, m.name.as_str(), m.ident.as_str())).collect();
+    assert_eq!(modules, [(0, "empty/no_kernels", "empty_no_kernels"), (1, "scale", "scale")]);
+    let uses: Vec<_> = first.kernel_uses().collect();
+    let rows: Vec<_> = uses.iter().map(|u| (u.target.as_str(), u.kernel.as_str(), u.wave, u.lds)).collect();
+    assert_eq!(
+        rows,
+        [("gfx1030", "scale", 32, 256), ("gfx1100", "scale", 32, 256), ("gfx90a", "scale", 64, 256)]
+    );
+    assert!(uses.iter().all(|u| u.vgprs > 0 && u.sgprs > 0 && u.code_bytes > 0 && u.vgpr_spills == 0));
+    let mut told = std::mem::take(&mut *events.lock().unwrap());
+    assert_eq!(told.remove(0), "planned 6");
+    assert_eq!(told.len(), 12);
+    assert!(told.contains(&"finished scale gfx90a false".to_owned()), "{told:?}");
+
+    let second = build(&events);
+    assert!(second.all_cached());
+    for ((_, a), (_, b)) in first.objects().zip(second.objects()) {
+        assert_eq!(
+            (&a.bytes, &a.hash, a.code_object.kernels()),
+            (&b.bytes, &b.hash, b.code_object.kernels())
+        );
+    }
+    assert!(events.lock().unwrap().contains(&"finished scale gfx90a true".to_owned()));
+}
+
+fn told(event: Event<'_>) -> String {
+    match event {
+        Event::Planned { jobs } => format!("planned {jobs}"),
+        Event::Started { module, target } => format!("started {module} {target}"),
+        Event::Finished { module, target, cached, .. } => format!("finished {module} {target} {cached}"),
+        Event::Failed { module, target } => format!("failed {module} {target}"),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn generic_targets_and_feature_states_are_built() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    let build = folder.builder().targets(["gfx90a:sramecc+:xnack-", "gfx11-generic"]).build().unwrap();
+    let objects: Vec<_> =
+        build.objects().map(|(_, o)| (o.target.to_string(), o.code_object.version())).collect();
+    assert_eq!(objects, [("gfx90a:sramecc+:xnack-".to_owned(), 5), ("gfx11-generic".to_owned(), 6)]);
+}
+
+#[test]
+fn a_changed_source_option_or_header_compiles_again() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("#include \"deep/a.cuh\"\n{KERNEL} k(int *p) {{ *p = VALUE; }}"));
+    folder.write("deep/a.cuh", "#include \"b.cuh\"\n");
+    folder.write("deep/b.cuh", "#define VALUE 1\n");
+    let cached = || folder.builder().build().unwrap().all_cached();
+    assert!(!cached());
+    assert!(cached());
+
+    folder.write("deep/b.cuh", "#define VALUE 2\n");
+    assert!(!cached(), "a header of a header changed");
+    folder.write("deep/b.cuh", "#define VALUE 1\n");
+    assert!(cached(), "the old state is remembered");
+
+    folder.write("a.cu", &format!("#include \"deep/a.cuh\"\n{KERNEL} k(int *p) {{ *p = VALUE + 1; }}"));
+    assert!(!cached(), "the source changed");
+    assert!(!folder.builder().define("OTHER", None).build().unwrap().all_cached(), "an option changed");
+
+    let include = tempfile::tempdir().unwrap();
+    let with_include = || folder.builder().include(include.path()).build().unwrap().all_cached();
+    assert!(!with_include());
+    assert!(with_include());
+    fs::write(include.path().join("unrelated.h"), "").unwrap();
+    assert!(!with_include(), "a new header may hide another one");
+}
+
+#[test]
+fn a_header_that_changes_during_the_build_is_not_cached() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("#include \"a.cuh\"\n{KERNEL} k() {{}}"));
+    let header = folder.write("a.cuh", "// one\n");
+    let future = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::open(header).unwrap().set_modified(future).unwrap();
+    assert!(!folder.builder().build().unwrap().all_cached());
+    assert!(!folder.builder().build().unwrap().all_cached());
+}
+
+#[test]
+fn equal_sources_elsewhere_give_equal_code() {
+    let Some(toolchain) = toolchain() else { return };
+    let source = format!(
+        "__attribute__((device)) const char *file() {{ return __FILE__; }}\n{KERNEL} k(const char **p) {{ *p = file(); }}"
+    );
+    let hashes: Vec<_> = (0..2)
+        .map(|_| {
+            let folder = Folder::new(toolchain.clone());
+            folder.write("a.cu", &source);
+            folder.builder().build().unwrap().modules[0].objects[0].hash.clone()
+        })
+        .collect();
+    assert_eq!(hashes[0], hashes[1]);
+}
+
+#[test]
+fn warnings_are_returned_each_time() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let source = folder.write("a.cu", &format!("{KERNEL} k() {{\n    int unused;\n}}"));
+    for cached in [false, true] {
+        let build = folder.builder().flag("-Wall").targets(["gfx1100", "gfx90a"]).build().unwrap();
+        assert_eq!(build.all_cached(), cached);
+        let warnings = build.warnings();
+        assert_eq!(warnings.len(), 1, "the same text is told once: {warnings:?}");
+        let place = warnings[0].place.as_ref().unwrap();
+        assert_eq!((&place.file, place.line, place.column), (&source, 2, 9));
+        assert_eq!(warnings[0].severity, Severity::Warning);
+        assert!(warnings[0].message.contains("unused variable"));
+    }
+}
+
+#[test]
+fn builders_may_race_for_one_cache() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    for name in ["a", "b", "c"] {
+        folder.write(&format!("{name}.cu"), &format!("{KERNEL} {name}(int *p) {{ *p = 1; }}"));
+    }
+    let hashes: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let builders: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let build = folder.builder().build().unwrap();
+                    build.objects().map(|(_, object)| object.hash.clone()).collect()
+                })
+            })
+            .collect();
+        builders.into_iter().map(|builder| builder.join().unwrap()).collect()
+    });
+    assert!(hashes.iter().all(|other| *other == hashes[0]));
+    assert!(folder.builder().build().unwrap().all_cached());
+    assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
+}
+
+/// What generated code expects, without the crates that a test cannot name to rustc.
+const TYPES: &str = r#"
+mod types {
+    #[derive(Debug)]
+    pub struct Module {
+        pub id: usize, pub name: &'static str, pub source: &'static str,
+        pub kernels: &'static [&'static str], pub code_objects: &'static [CodeObject],
+    }
+    #[derive(Debug)]
+    pub struct CodeObject { pub target: &'static str, pub bytes: &'static [u8], pub hash: &'static str }
+    #[repr(C, align(4096))]
+    pub struct Aligned<T: ?Sized>(pub T);
+}
+"#;
+
+const PROGRAM: &str = r#"
+#[deny(warnings, missing_docs)]
+/// Generated.
+pub mod generated { include!("kernels.rs"); }
+fn main() {
+    use generated::{ALL, QUANT_TYPE, ids};
+    assert_eq!(ALL.len(), 2);
+    assert!(ALL.iter().enumerate().all(|(i, module)| module.id == i));
+    assert_eq!((QUANT_TYPE.name, QUANT_TYPE.source), ("quant/type", "quant/type.cu"));
+    assert_eq!(QUANT_TYPE.kernels[ids::quant_type::FIRST], "first");
+    assert_eq!(QUANT_TYPE.kernels[ids::quant_type::SECOND], "second");
+    assert_eq!(ids::r#mod::K, 0);
+    for object in ALL.iter().flat_map(|module| module.code_objects) {
+        assert!(object.bytes.starts_with(b"\x7fELF") && object.bytes.as_ptr() as usize % 4096 == 0);
+        assert_eq!(object.hash.len(), 64);
+    }
+    let targets: Vec<_> = QUANT_TYPE.code_objects.iter().map(|object| object.target).collect();
+    assert_eq!(targets, ["gfx1100", "gfx90a:xnack-"]);
+}
+"#;
+
+#[test]
+fn the_generated_module_compiles_and_is_deterministic() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("quant/type.cu", &format!("{KERNEL} second() {{}}\n{KERNEL} first() {{}}"));
+    folder.write("mod.cu", &format!("{KERNEL} k() {{}}"));
+    let build = folder.builder().targets(["gfx1100", "gfx90a:xnack-"]).build().unwrap();
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let generated = build.write_rust(one.path(), "kernels.rs", "crate::types").unwrap();
+    let modified = fs::metadata(&generated).unwrap().modified().unwrap();
+    build.write_rust(one.path(), "kernels.rs", "crate::types").unwrap();
+    assert_eq!(
+        fs::metadata(&generated).unwrap().modified().unwrap(),
+        modified,
+        "equal files are not touched"
+    );
+    build.write_rust(two.path(), "kernels.rs", "crate::types").unwrap();
+    assert_eq!(fs::read(&generated).unwrap(), fs::read(two.path().join("kernels.rs")).unwrap());
+
+    fs::write(one.path().join("main.rs"), format!("{TYPES}{PROGRAM}")).unwrap();
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let run =
+        Command::new(rustc).args(["--edition", "2024", "main.rs"]).current_dir(one.path()).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let run = Command::new(one.path().join("main")).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}

@@ -1,0 +1,219 @@
+//! Bad input and bad surroundings: each an error that names what is at fault, and nothing lost.
+
+mod support;
+
+use std::fs;
+
+use kernel_build::{Builder, Error, Severity, Translate};
+use support::{Folder, KERNEL, script, toolchain};
+
+#[test]
+fn compiler_errors_name_the_original_line_in_every_mode() {
+    let Some(toolchain) = toolchain() else { return };
+    let has_hipify =
+        toolchain.hipify.is_some() && std::process::Command::new("perl").arg("-v").output().is_ok();
+    let folder = Folder::new(toolchain);
+    let text =
+        format!("// cudaMalloc\n#include \"a.cuh\"\n{KERNEL} k(int *p) {{\n    *p = cudaUndeclared;\n}}\n");
+    let source = folder.write("a.cu", &text);
+    folder.write("a.cuh", "// nothing\n");
+    for (mode, name) in [
+        (Translate::None, "cudaUndeclared"),
+        (Translate::Names, "hipUndeclared"),
+        (Translate::HipifyPerl, "cudaUndeclared"),
+    ] {
+        if mode == Translate::HipifyPerl && !has_hipify {
+            eprintln!("skipped: no hipify-perl");
+            continue;
+        }
+        let error = folder.builder().translate(mode).targets(["gfx1100", "gfx90a"]).build().unwrap_err();
+        let Error::Compile { failures } = &error else { panic!("{error}") };
+        assert_eq!(failures.len(), 2);
+        let first = failures[0].diagnostics.iter().find(|d| d.severity == Severity::Error).unwrap();
+        let place = first.place.as_ref().unwrap();
+        assert_eq!((&place.file, place.line, place.column), (&source, 4, 10), "{mode:?}");
+        assert!(first.message.contains(name), "{mode:?}: {}", first.message);
+        let text = error.to_string();
+        assert!(text.contains("does not compile for gfx1100, gfx90a:\n"), "{text}");
+        assert!(text.contains(&format!("{}:4:10: error: ", source.display())), "{text}");
+        assert!(text.contains("4 |     *p = "), "the source's line is shown: {text}");
+    }
+}
+
+#[test]
+fn translation_makes_cuda_names_compile() {
+    let Some(toolchain) = toolchain() else { return };
+    let has_hipify = toolchain.hipify.is_some();
+    let folder = Folder::new(toolchain.clone());
+    folder.write(
+        "a.cu",
+        "#include <cuda_fp16.h>\n#include \"a.cuh\"\nextern \"C\" __global__ void k(__half *p, cudaError_t *e) {\n    \
+         *p = __float2half(VALUE);\n    *e = cudaSuccess;\n}\n",
+    );
+    folder.write("a.cuh", "#define VALUE 1.5f\n");
+    let build = |mode| {
+        Builder::new(folder.kernels())
+            .toolchain(toolchain.clone())
+            .cache(folder.cache())
+            .targets(["gfx90a"])
+            .translate(mode)
+            .build()
+    };
+    assert!(matches!(build(Translate::None), Err(Error::Compile { .. })));
+    for mode in [Translate::Names, Translate::HipifyPerl] {
+        if mode == Translate::HipifyPerl && !has_hipify {
+            eprintln!("skipped: no hipify-perl");
+            continue;
+        }
+        assert!(!build(mode).unwrap().all_cached());
+        let again = build(mode).unwrap();
+        assert!(again.all_cached());
+        assert_eq!(again.modules[0].kernels, ["k"]);
+    }
+}
+
+#[test]
+fn all_failures_are_told_and_the_rest_is_kept() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("bad1.cu", "#include \"bad.cuh\"\n");
+    let header = folder.write("bad.cuh", "\n\nint x = ;\n");
+    let bad = folder.write("bad2.cu", "#include \"missing.cuh\"\n");
+    folder.write("good.cu", &format!("{KERNEL} k() {{}}"));
+    let linked = folder.write(
+        "unlinked.cu",
+        &format!("extern \"C\" __attribute__((device)) void elsewhere();\n{KERNEL} k() {{ elsewhere(); }}"),
+    );
+    let error = folder.builder().build().unwrap_err();
+    let Error::Compile { failures } = &error else { panic!("{error}") };
+    assert_eq!(failures.len(), 3);
+    let text = error.to_string();
+    assert!(text.contains(&format!("{}:3:9: error: expected expression", header.display())), "{text}");
+    assert!(text.contains(&format!("{}:1:10: fatal error: 'missing.cuh'", bad.display())), "{text}");
+    assert_eq!(failures[2].source, linked);
+    assert!(
+        failures[2].diagnostics.iter().any(|d| d.place.is_none() && d.message.contains("elsewhere")),
+        "{text}"
+    );
+
+    for name in ["bad1.cu", "bad2.cu", "unlinked.cu"] {
+        fs::remove_file(folder.kernels().join(name)).unwrap();
+    }
+    assert!(folder.builder().build().unwrap().all_cached());
+}
+
+#[test]
+fn damaged_cache_files_are_made_again() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    let first = folder.builder().build().unwrap();
+    for kind in ["objects", "manifests"] {
+        let file = folder.only_file(kind);
+        let good = fs::read(&file).unwrap();
+        let mut flipped = good.clone();
+        flipped[good.len() / 2] ^= 0x10;
+        for damage in [&flipped[..], &good[..good.len() / 2], &[]] {
+            fs::write(&file, damage).unwrap();
+            let again = folder.builder().build().unwrap();
+            assert!(!again.all_cached(), "{kind}");
+            assert_eq!(again.modules[0].objects[0].bytes, first.modules[0].objects[0].bytes);
+            assert!(folder.builder().build().unwrap().all_cached(), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_compiler_that_dies_or_lies_leaves_nothing_behind() {
+    let Some(real) = toolchain() else { return };
+    let folder = Folder::new(real.clone());
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    // The argument after -o is the output.
+    let half =
+        "while [ \"$1\" != -o ]; do shift; done; printf '\\177ELF\\002\\001' > \"$2\"; : > \"${2%.hsaco}.d\"";
+    let fake = |body: &str| {
+        let clang = script(folder.path(), body);
+        folder
+            .builder()
+            .toolchain(kernel_build::toolchain::Toolchain { clang, ..real.clone() })
+            .build()
+            .unwrap_err()
+    };
+
+    let killed = fake(&format!("{half}\nkill -9 $$"));
+    assert!(
+        matches!(&killed, Error::Program { program, reason }
+        if program.ends_with("clang") && reason.contains("signal: 9")),
+        "{killed}"
+    );
+    let truncated = fake(half);
+    assert!(
+        matches!(&truncated, Error::Output { reason, .. } if reason.contains("truncated")),
+        "{truncated}"
+    );
+    let full = fake("echo 'LLVM ERROR: IO failure on output stream: No space left on device' >&2; exit 1");
+    assert!(full.is_disk_full() && full.to_string().contains("cache/tmp"), "{full}");
+    let other = fake(
+        &format!("{} \"$@\"", real.clang.display())
+            .replace("\"$@\"", "$(echo \"$@\" | sed s/gfx1100/gfx1030/)"),
+    );
+    assert!(matches!(&other, Error::Output { reason, .. } if reason == "it is for gfx1030"), "{other}");
+    let missing = kernel_build::toolchain::Toolchain { clang: "/no/such/clang".into(), ..real.clone() };
+    let error = folder.builder().toolchain(missing).build().unwrap_err();
+    assert!(error.to_string().starts_with("cannot run /no/such/clang"), "{error}");
+
+    assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
+    assert!(!folder.builder().build().unwrap().all_cached(), "nothing false was kept");
+    assert!(folder.builder().build().unwrap().all_cached());
+}
+
+#[test]
+fn a_killed_build_is_continued() {
+    // A build that was killed leaves its work folder; the next one is not disturbed by it.
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    let left = folder.cache().join("tmp/work-killed");
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("out.hsaco"), b"\x7fELF").unwrap();
+    fs::create_dir_all(folder.cache().join("objects/ab")).unwrap();
+    assert!(!folder.builder().build().unwrap().all_cached());
+    assert!(folder.builder().build().unwrap().all_cached());
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_named() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let file = folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    // A file, a folder below a file, and a file system that nobody can write to.
+    for cache in [file.clone(), file.join("below"), "/proc/self".into()] {
+        let error = folder.builder().cache(&cache).build().unwrap_err();
+        assert!(matches!(&error, Error::Io { path, .. } if path.starts_with(&cache)), "{error}");
+    }
+}
+
+#[test]
+fn bad_targets_folders_and_cargo_variables_are_named() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let text = |error: Error| error.to_string();
+    let empty = text(folder.builder().build().unwrap_err());
+    assert!(empty.starts_with("no .cu file in "), "{empty}");
+    folder.write("a.cu", "");
+    let target = text(folder.builder().targets(["gfx1100", "gfx11xx"]).build().unwrap_err());
+    assert!(target.contains("the caller's targets: bad target id `gfx11xx`"), "{target}");
+    let missing = text(Builder::new("/no/such/folder").build().unwrap_err());
+    assert!(missing.starts_with("cannot find the folder /no/such/folder"), "{missing}");
+    let include = text(folder.builder().include(folder.kernels().join("a.cu")).build().unwrap_err());
+    assert!(include.contains("a.cu: not a directory"), "{include}");
+    // A target that the compiler does not know is told by the compiler.
+    let unknown = text(folder.builder().targets(["gfx1399"]).build().unwrap_err());
+    assert!(
+        unknown.contains("does not compile for gfx1399") && unknown.contains("unsupported HIP gpu"),
+        "{unknown}"
+    );
+    if std::env::var_os("OUT_DIR").is_none() {
+        assert!(matches!(folder.builder().embed(), Err(Error::NotABuildScript { name: "OUT_DIR" })));
+    }
+}

@@ -1,0 +1,84 @@
+//! A folder of kernels that compile in a moment, and the toolchain of this machine.
+#![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use kernel_build::Builder;
+use kernel_build::toolchain::{self, Toolchain};
+
+/// The machine's toolchain. Without one a test has nothing to do; `cargo xtask doctor` says why there is none.
+pub fn toolchain() -> Option<Toolchain> {
+    toolchain::find().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+}
+
+/// A scratch folder with `kernels/` and `cache/`.
+pub struct Folder {
+    folder: tempfile::TempDir,
+    toolchain: Toolchain,
+}
+
+/// `extern "C" __global__` without the headers that would define it.
+pub const KERNEL: &str = r#"extern "C" __attribute__((global)) void "#;
+
+impl Folder {
+    pub fn new(toolchain: Toolchain) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("kernels")).unwrap();
+        Self { folder, toolchain }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn kernels(&self) -> PathBuf {
+        // What messages show.
+        fs::canonicalize(self.path().join("kernels")).unwrap()
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.path().join("cache")
+    }
+
+    /// Writes a file of a moment ago: files newer than a build are not cached.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.kernels().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(10);
+        fs::File::open(&path).unwrap().set_modified(before).unwrap();
+        path
+    }
+
+    /// A builder for one target that uses no headers.
+    pub fn builder(&self) -> Builder {
+        Builder::new(self.kernels())
+            .toolchain(self.toolchain.clone())
+            .cache(self.cache())
+            .targets(["gfx1100"])
+            .runtime_header(false)
+            .flag("-nogpuinc")
+            .flag("-nogpulib")
+    }
+
+    /// The only file below a folder of the cache.
+    pub fn only_file(&self, kind: &str) -> PathBuf {
+        let mut files = Vec::new();
+        for folder in fs::read_dir(self.cache().join(kind)).unwrap() {
+            files.extend(fs::read_dir(folder.unwrap().path()).unwrap().map(|file| file.unwrap().path()));
+        }
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.remove(0)
+    }
+}
+
+/// A script in place of clang.
+pub fn script(folder: &Path, body: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join("clang");
+    fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
