@@ -2,19 +2,40 @@
 
 /// Plain data that can be copied to a device and back, byte by byte.
 ///
-/// Implemented for everything that is [`bytemuck::Pod`]: integers, floats, [`half::f16`], [`half::bf16`], arrays of
-/// them, and structs with `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`. Not for `bool`, `char`,
-/// enums and references: a device can write bytes that are none of their values.
+/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them. Not for `bool`, `char`, enums
+/// and references: a device can write bytes that are none of their values. A struct of such fields takes one line:
+///
+/// ```
+/// #[repr(C)]
+/// #[derive(Clone, Copy)]
+/// struct Particle {
+///     position: [f32; 3],
+///     mass: f32,
+/// }
+/// // SAFETY: four floats, with no padding between or after them.
+/// unsafe impl hip::DeviceCopy for Particle {}
+/// ```
 ///
 /// # Safety
 /// Every sequence of `size_of::<Self>()` bytes is a valid value, the type has no padding, and it holds no pointer that
-/// safe code follows.
+/// safe code follows. Its layout is fixed (`#[repr(C)]` or `#[repr(transparent)]`).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot lie in device memory or be passed to a kernel",
-    label = "not plain data",
-    note = "structs: `#[repr(C)]` with `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]`"
+    message = "`{Self}` is not plain data that can lie in device memory",
+    label = "not `DeviceCopy`",
+    note = "integers, floats, `half::f16`, `half::bf16` and arrays of them are"
 )]
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {}
 
-// SAFETY: `Pod` promises exactly this: any bit pattern is valid, no padding, no pointers.
-unsafe impl<T: bytemuck::Pod + Send + Sync> DeviceCopy for T {}
+macro_rules! plain {
+    ($($type:ty),* $(,)?) => {
+        $(
+            // SAFETY: a number without padding, of which every bit pattern is a value.
+            unsafe impl DeviceCopy for $type {}
+        )*
+    };
+}
+
+plain!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f32, f64, half::f16, half::bf16);
+
+// SAFETY: an array has its elements' bytes and no others.
+unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}

@@ -1,12 +1,10 @@
 //! A device can write any bytes: only types for which all are valid lie in its memory.
-use hip::{DeviceBuffer, Stream};
+use hip::DeviceBuffer;
 
-fn booleans(stream: &Stream) {
-    DeviceBuffer::from_slice(stream, &[true]).unwrap();
-}
+fn booleans(_: DeviceBuffer<bool>) {}
 
-fn references(stream: &Stream) {
-    DeviceBuffer::from_slice(stream, &["text"]).unwrap();
-}
+fn references(_: DeviceBuffer<&'static f32>) {}
+
+fn owners(_: DeviceBuffer<String>) {}
 
 fn main() {}
