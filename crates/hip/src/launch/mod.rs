@@ -44,7 +44,7 @@ use crate::stream::Stream;
 /// # let module = hip::Module::load(&device, &[])?;
 /// let n = 1_000_u32;
 /// let x = hip::DeviceBuffer::from_slice(&stream, &vec![1.0_f32; n as usize])?;
-/// let mut y = hip::DeviceBuffer::zeroed(&stream, n as usize)?;
+/// let mut y = hip::DeviceBuffer::<f32>::zeroed(&stream, n as usize)?;
 /// let saxpy = module.function("saxpy")?; // __global__ void saxpy(unsigned n, float a, const float* x, float* y)
 /// let launch = saxpy.launch(&stream).elements(n as usize, 256).arg(n).arg(2.0_f32).arg(&x).arg(&mut y);
 /// // SAFETY: `saxpy` reads x[0..n] and reads and writes y[0..n], and both have n elements.
