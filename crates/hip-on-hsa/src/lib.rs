@@ -1,2 +1,115 @@
 //! The HIP function table implemented over any HSA function table.
+//!
+//! [`table`] takes an HSA implementation, AMD's own runtime or the virtual GPU, and gives HIP on top of it: devices,
+//! memory, copies, streams, events, modules and launches. [`FUNCTIONS`] lists what is there; every other function of the
+//! table returns `hipErrorNotSupported`, and `Table::has` tells the two apart.
+//!
+//! ```no_run
+//! let hsa = hsa_sys::Table::load()?;
+//! let hip = hip_on_hsa::table(hsa)?;
+//! let mut count = 0;
+//! // SAFETY: the pointer is valid.
+//! let status = unsafe { (hip.hipGetDeviceCount)(&mut count) };
+//! println!("{status:?}: {count} devices");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How it works
+//! | HIP | HSA |
+//! |---|---|
+//! | device | GPU agent, in HSA's order; new agents are appended when `hipInit` or `hipGetDeviceCount` looks |
+//! | stream | AQL queue, created with the stream's first work; packets run in order |
+//! | event | barrier packet with a signal; its time is the packet's |
+//! | copy | copy engine, ordered by signals; staging buffers for pageable memory |
+//! | callback, large fill, ordered free | one thread per stream that uses them, ordered by signals |
+//! | module, function | executable, kernel symbol and the code object's metadata |
+//!
+//! # What differs from AMD's HIP
+//! * A kernel that faults fails *its stream*, not the process: the calls on that stream return `hipErrorIllegalAddress` or
+//!   `hipErrorLaunchFailure`, events recorded on it complete with that error, and other streams go on. A default stream
+//!   works again once a synchronising call has returned the error; any other stream is to be destroyed. The text of the
+//!   fault is what the table's extension `stream_fault_report` returns.
+//! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
+//! * `hipMallocAsync` allocates at once; `hipFreeAsync` frees when the stream gets there.
+//! * Textures, surfaces, graphs, memory pools, IPC, cooperative launches and device-side `printf` and `malloc` are not
+//!   there.
+//!
+//! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
+#![allow(non_snake_case, reason = "the functions of the table have their C names")]
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("HSA's large machine model needs 64-bit addresses");
+
+mod copy;
+mod device;
+mod error;
+mod event;
+mod fill;
+mod host_op;
+mod hsa;
+mod image;
+mod kernarg;
+mod launch;
+mod memory;
+mod module;
+mod occupancy;
+mod peer;
+mod props;
+mod queue;
+mod registry;
+mod runtime;
+mod signal;
+mod stream;
+mod table;
+
+use hsa_sys::hsa_status_t;
+
+pub use table::FUNCTIONS;
+
+/// Why the runtime could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The process already runs HIP over another HSA table.
+    #[error("HIP already runs over another HSA implementation in this process; there can be only one")]
+    OtherTable,
+    /// The HSA table lacks functions that nothing works without.
+    #[error("the HSA implementation lacks {}", .0.join(", "))]
+    MissingFunctions(
+        /// Their names.
+        Vec<&'static str>,
+    ),
+    /// An HSA call failed.
+    #[error("{call}: {status:?}")]
+    Hsa {
+        /// The function.
+        call: &'static str,
+        /// What it returned.
+        status: hsa_status_t,
+    },
+    /// HSA could not list its agents or their memory.
+    #[error("HSA cannot list its agents and memory pools")]
+    Enumeration,
+    /// HSA shows no CPU agent, whose memory the runtime needs.
+    #[error("HSA shows no CPU agent")]
+    NoCpuAgent,
+    /// The CPU agent has no memory pool of a kind.
+    #[error("the CPU agent has no memory pool for {0}")]
+    NoHostPool(
+        /// What the pool is for.
+        &'static str,
+    ),
+}
+
+/// The HIP table over an HSA table. Later calls with the same table return the same result.
+///
+/// Calls `hsa_init` once. No device is needed: without one, `hipGetDeviceCount` says so, and agents that appear later are
+/// found.
+///
+/// # Errors
+/// See [`Error`]; a second, different HSA table is one.
+pub fn table(hsa: &'static hsa_sys::Table) -> Result<&'static hip_sys::Table, Error> {
+    runtime::start(hsa)?;
+    Ok(table::table())
+}

@@ -1,0 +1,668 @@
+//! Copies: between any two places, plain or in rows, in a stream's order.
+//!
+//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable memory goes
+//! through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has been read; a copy
+//! *to* pageable memory returns when the memory is written. So no copy uses the program's pageable memory after its call.
+//! Where the host can reach the device's memory directly and cheaply, synchronous copies are done by the host.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use hip_sys::{hip_Memcpy2D, hipDeviceptr_t, hipError_t, hipMemcpyKind, hipMemoryType, hipStream_t};
+
+use crate::device::{Device, by_ordinal};
+use crate::error::{Result, entry};
+use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::queue::{CopyOp, Progress};
+use crate::runtime::{Runtime, active};
+use crate::stream::{Stream, resolve};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// Over a bus, the host itself writes at most this many bytes of device memory, and reads at most that many.
+const HOST_WRITES: usize = 16 << 10;
+const HOST_READS: usize = 256;
+/// Asynchronous copies on an idle stream of near memory are done by the host up to this size.
+const HOST_ASYNC: usize = 64 << 10;
+/// Staging buffers that one copy has in flight.
+const IN_FLIGHT: usize = 4;
+
+/// A rectangle of bytes at two places; a plain copy is one row.
+#[derive(Debug, Clone, Copy)]
+struct Rect {
+    dst: usize,
+    dst_pitch: usize,
+    src: usize,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+}
+
+impl Rect {
+    fn row(dst: usize, src: usize, width: usize) -> Self {
+        Self { dst, dst_pitch: width, src, src_pitch: width, width, height: 1 }
+    }
+
+    /// Joins rows that follow each other without gaps.
+    fn simplified(self) -> Self {
+        if self.dst_pitch == self.width && self.src_pitch == self.width {
+            Self::row(self.dst, self.src, self.width * self.height)
+        } else {
+            self
+        }
+    }
+
+    /// Bytes from the first to the last one at a place with a pitch; `None` if that overflows.
+    fn extent(&self, pitch: usize) -> Option<usize> {
+        pitch.checked_mul(self.height - 1)?.checked_add(self.width)
+    }
+
+    fn rows(self) -> impl Iterator<Item = Piece> {
+        (0..self.height)
+            .map(move |row| (self.dst + row * self.dst_pitch, self.src + row * self.src_pitch, self.width))
+    }
+}
+
+/// Where a row or a part of it goes, where it comes from, and its bytes.
+type Piece = (usize, usize, usize);
+
+/// A staging buffer that is being filled, and where its contents go.
+struct Landing {
+    progress: Arc<Progress>,
+    fence: u64,
+    staging: Staging,
+    batch: Vec<Piece>,
+}
+
+/// What one end of a copy is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Memory of a device.
+    Device(&'static Device),
+    /// Host memory that devices reach, at this distance from its host address.
+    Pinned(usize),
+    /// Any other memory of the program.
+    Pageable,
+}
+
+impl Place {
+    /// Finds out what is at an address and that a known allocation holds the whole extent.
+    fn of(runtime: &Runtime, address: usize, extent: usize) -> Result<(Self, usize)> {
+        if address.checked_add(extent).is_none() {
+            return Err(INVALID_VALUE);
+        }
+        let Some((found, offset)) = runtime.memory.find(address) else {
+            return Ok((Self::Pageable, address));
+        };
+        if extent > found.size - offset {
+            return Err(INVALID_VALUE);
+        }
+        Ok(match found.origin {
+            Origin::Device | Origin::Global => (Self::Device(found.device), address),
+            Origin::Managed | Origin::Host | Origin::Registered => {
+                (Self::Pinned(found.device_base.wrapping_sub(found.base)), found.base + offset)
+            }
+        })
+    }
+
+    fn device(self) -> Option<&'static Device> {
+        match self {
+            Self::Device(device) => Some(device),
+            _ => None,
+        }
+    }
+}
+
+/// Copies by the host.
+///
+/// # Safety
+/// Both places are valid for the host and nothing else writes them meanwhile.
+unsafe fn copy_on_host(rect: Rect) {
+    for (dst, src, size) in rect.rows() {
+        // SAFETY: as this function's contract; `copy` allows overlap.
+        unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, size) };
+    }
+}
+
+/// One copy request, sorted out.
+struct Request {
+    runtime: &'static Runtime,
+    stream: Arc<Stream>,
+    rect: Rect,
+    dst: Place,
+    src: Place,
+}
+
+impl Request {
+    fn new(
+        runtime: &'static Runtime,
+        stream: Arc<Stream>,
+        rect: Rect,
+        kind: hipMemcpyKind,
+    ) -> Result<Option<Self>> {
+        let device_end = match kind {
+            hipMemcpyKind::hipMemcpyHostToHost | hipMemcpyKind::hipMemcpyDefault => [false, false],
+            hipMemcpyKind::hipMemcpyHostToDevice => [true, false],
+            hipMemcpyKind::hipMemcpyDeviceToHost => [false, true],
+            hipMemcpyKind::hipMemcpyDeviceToDevice | hipMemcpyKind::hipMemcpyDeviceToDeviceNoCU => {
+                [true, true]
+            }
+            _ => return Err(hipError_t::hipErrorInvalidMemcpyDirection),
+        };
+        if rect.width == 0 || rect.height == 0 {
+            return Ok(None);
+        }
+        if rect.dst == 0 || rect.src == 0 {
+            return Err(INVALID_VALUE);
+        }
+        if rect.height > 1 && (rect.dst_pitch < rect.width || rect.src_pitch < rect.width) {
+            return Err(hipError_t::hipErrorInvalidPitchValue);
+        }
+        let dst_extent = rect.extent(rect.dst_pitch).ok_or(INVALID_VALUE)?;
+        let src_extent = rect.extent(rect.src_pitch).ok_or(INVALID_VALUE)?;
+        let (dst, dst_address) = Place::of(runtime, rect.dst, dst_extent)?;
+        let (src, src_address) = Place::of(runtime, rect.src, src_extent)?;
+        // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches.
+        for (is_device, place) in device_end.into_iter().zip([dst, src]) {
+            if is_device && matches!(place, Place::Pageable) {
+                return Err(INVALID_VALUE);
+            }
+        }
+        let rect = Rect { dst: dst_address, src: src_address, ..rect }.simplified();
+        Ok(Some(Self { runtime, stream, rect, dst, src }))
+    }
+
+    /// Whether the host can do the copy itself at a reasonable speed.
+    fn suits_host(&self) -> bool {
+        let size = self.rect.width * self.rect.height;
+        let end = |place: Place, limit: usize| match place {
+            Place::Device(device) => device.host_near || (device.host_visible && size <= limit),
+            _ => true,
+        };
+        end(self.dst, HOST_WRITES) && end(self.src, HOST_READS)
+    }
+
+    /// Copies by the host once the stream is idle.
+    fn copy_on_host(&self) {
+        // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; the stream's work
+        // has completed.
+        unsafe { copy_on_host(self.rect) };
+        if let Some(device) = self.dst.device() {
+            device.info.hdp_mem_flush.flush();
+        }
+    }
+
+    fn run(self, wait: bool) -> Result {
+        match (self.dst, self.src) {
+            (Place::Device(_), Place::Pageable) => {
+                if self.suits_host() && (wait || self.stream.query(self.runtime).is_ok()) {
+                    self.stream.synchronize(self.runtime)?;
+                    self.copy_on_host();
+                    return Ok(());
+                }
+                self.stage_in(wait)
+            }
+            (Place::Pageable, Place::Device(_)) => {
+                if self.suits_host() {
+                    self.stream.synchronize(self.runtime)?;
+                    self.copy_on_host();
+                    return Ok(());
+                }
+                self.stage_out()
+            }
+            (Place::Pageable | Place::Pinned(_), Place::Pageable) | (Place::Pageable, Place::Pinned(_)) => {
+                self.stream.synchronize(self.runtime)?;
+                self.copy_on_host();
+                Ok(())
+            }
+            (Place::Pinned(_), Place::Pinned(_)) => {
+                if wait || self.stream.query(self.runtime).is_ok() {
+                    self.stream.synchronize(self.runtime)?;
+                    self.copy_on_host();
+                    return Ok(());
+                }
+                let rect = self.rect;
+                self.stream.run_on_host(self.runtime, true, move |failure| {
+                    if failure.is_none() {
+                        // SAFETY: pinned memory stays until the devices are idle, and this is part of a stream's work.
+                        unsafe { copy_on_host(rect) };
+                    }
+                })
+            }
+            (Place::Device(to), Place::Device(from)) if !std::ptr::eq(to, from) && !reaches(to, from) => {
+                self.copy_between_strangers()
+            }
+            _ => {
+                let size = self.rect.width * self.rect.height;
+                let at_once = wait || (size <= HOST_ASYNC && self.stream.query(self.runtime).is_ok());
+                if at_once && self.suits_host() {
+                    self.stream.synchronize(self.runtime)?;
+                    self.copy_on_host();
+                    return Ok(());
+                }
+                self.copy_by_engine(wait)
+            }
+        }
+    }
+
+    /// Agent and device address of an end.
+    fn end(&self, place: Place, address: usize) -> (hsa_sys::hsa_agent_t, usize) {
+        match place {
+            Place::Device(device) => (device.agent, address),
+            Place::Pinned(distance) => (self.runtime.cpu, address.wrapping_add(distance)),
+            Place::Pageable => (self.runtime.cpu, address),
+        }
+    }
+
+    fn op(&self, dst: usize, src: usize, size: usize) -> CopyOp {
+        let (dst_agent, dst) = self.end(self.dst, dst);
+        let (src_agent, src) = self.end(self.src, src);
+        CopyOp { dst: dst as *mut c_void, dst_agent, src: src as *const c_void, src_agent, size }
+    }
+
+    fn copy_by_engine(self, wait: bool) -> Result {
+        let ops: Vec<CopyOp> = self.rect.rows().map(|(dst, src, size)| self.op(dst, src, size)).collect();
+        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
+        let copy = |engine: &mut crate::queue::Engine| unsafe { engine.copy(&ops, None) };
+        if wait {
+            self.stream.run(self.runtime, copy)
+        } else {
+            self.stream.submit(self.runtime, copy).map(drop)
+        }
+    }
+
+    /// Pieces of the rows, each no larger than a staging buffer.
+    fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
+        self.rect.rows().flat_map(|(dst, src, size)| {
+            (0..size)
+                .step_by(STAGING_BYTES)
+                .map(move |at| (dst + at, src + at, (size - at).min(STAGING_BYTES)))
+        })
+    }
+
+    /// The pieces in groups that fill a staging buffer each.
+    fn batches(&self) -> impl Iterator<Item = Vec<Piece>> + use<> {
+        let mut pieces = self.pieces().peekable();
+        std::iter::from_fn(move || {
+            let mut batch = vec![pieces.next()?];
+            let mut used = batch[0].2;
+            while let Some(piece) = pieces.next_if(|piece| used + piece.2 <= STAGING_BYTES) {
+                used += piece.2;
+                batch.push(piece);
+            }
+            Some(batch)
+        })
+    }
+
+    /// Copies from pageable memory to a device. The memory has been read on return.
+    fn stage_in(self, wait: bool) -> Result {
+        let Place::Device(device) = self.dst else { return Err(INVALID_VALUE) };
+        let mut flying: VecDeque<(Arc<Progress>, u64)> = VecDeque::new();
+        for batch in self.batches() {
+            if flying.len() >= IN_FLIGHT
+                && let Some((progress, fence)) = flying.pop_front()
+            {
+                progress.wait(self.runtime, fence)?;
+            }
+            let staging = Staging::new(self.runtime, device)?;
+            let mut ops = Vec::with_capacity(batch.len());
+            let mut used = 0;
+            for (dst, src, size) in batch {
+                // SAFETY: the caller vouches for the source; the batch fits the buffer.
+                let staged = unsafe {
+                    let staged = staging.pointer().add(used);
+                    staged.copy_from_nonoverlapping(src as *const u8, size);
+                    staged
+                };
+                ops.push(CopyOp {
+                    dst: dst as *mut c_void,
+                    dst_agent: device.agent,
+                    src: staged.cast_const().cast(),
+                    src_agent: self.runtime.cpu,
+                    size,
+                });
+                used += size;
+            }
+            let submitted = self.stream.submit(self.runtime, |engine| {
+                // SAFETY: the staging buffer stays with the engine until the copies have completed; the destination is an
+                // allocation whose free waits for the device.
+                let fence = unsafe { engine.copy(&ops, Some(staging)) }?;
+                Ok((engine.progress.clone(), fence))
+            })?;
+            flying.push_back(submitted);
+        }
+        if wait { self.stream.synchronize(self.runtime) } else { Ok(()) }
+    }
+
+    /// Copies from a device to pageable memory, which is written on return.
+    fn stage_out(self) -> Result {
+        let Place::Device(device) = self.src else { return Err(INVALID_VALUE) };
+        // Each buffer is held here as well as by its copies: it is read after them.
+        let mut flying: VecDeque<Landing> = VecDeque::new();
+        let land = |Landing { progress, fence, staging, batch }: Landing| {
+            if let Err(code) = progress.wait(self.runtime, fence) {
+                // A copy may still be on its way to the buffer of a failed stream.
+                std::mem::forget(staging);
+                return Err(code);
+            }
+            let mut used = 0;
+            for (dst, _, size) in batch {
+                // SAFETY: the caller vouches for the destination; the copies have completed.
+                unsafe { (dst as *mut u8).copy_from_nonoverlapping(staging.pointer().add(used), size) };
+                used += size;
+            }
+            Ok(())
+        };
+        let mut result = Ok(());
+        for batch in self.batches() {
+            if flying.len() >= IN_FLIGHT
+                && let Some(landing) = flying.pop_front()
+            {
+                result = result.and(land(landing));
+            }
+            if result.is_err() {
+                break;
+            }
+            let staging = Staging::new(self.runtime, device)?;
+            let mut ops = Vec::with_capacity(batch.len());
+            let mut used = 0;
+            for &(_, src, size) in &batch {
+                ops.push(CopyOp {
+                    // SAFETY: the batch fits the buffer.
+                    dst: unsafe { staging.pointer().add(used) }.cast(),
+                    dst_agent: self.runtime.cpu,
+                    src: src as *const c_void,
+                    src_agent: device.agent,
+                    size,
+                });
+                used += size;
+            }
+            let submitted = self.stream.submit(self.runtime, |engine| {
+                // SAFETY: the buffer is held until the copies have completed, or for ever; the source is an allocation
+                // whose free waits for the device.
+                let fence = unsafe { engine.copy(&ops, None) }?;
+                Ok((engine.progress.clone(), fence))
+            });
+            match submitted {
+                Ok((progress, fence)) => flying.push_back(Landing { progress, fence, staging, batch }),
+                Err(code) => {
+                    std::mem::forget(staging);
+                    result = Err(code);
+                    break;
+                }
+            }
+        }
+        for landing in flying {
+            result = result.and(land(landing));
+        }
+        // A failure was noticed on the way; the synchronising call reports it and lets a default stream recover.
+        result.map_err(|code| self.stream.synchronize(self.runtime).err().unwrap_or(code))
+    }
+
+    /// Copies between devices that do not reach each other's memory, through the host.
+    fn copy_between_strangers(self) -> Result {
+        let mut host = vec![0u8; STAGING_BYTES.min(self.rect.width * self.rect.height)];
+        for (dst, src, size) in self.pieces() {
+            let through = host.as_mut_ptr() as usize;
+            let part = |rect: Rect, dst: Place, src: Place| Request {
+                runtime: self.runtime,
+                stream: self.stream.clone(),
+                rect,
+                dst,
+                src,
+            };
+            part(Rect::row(through, src, size), Place::Pageable, self.src).run(true)?;
+            part(Rect::row(dst, through, size), self.dst, Place::Pageable).run(true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a device was given access to another one's memory.
+fn reaches(device: &Device, other: &Device) -> bool {
+    device.peers.lock().is_ok_and(|peers| peers.contains(&other.ordinal))
+}
+
+fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
+    let runtime = active()?;
+    let stream = resolve(runtime, stream)?;
+    let Some(request) = Request::new(runtime, stream.clone(), rect, kind)? else { return Ok(()) };
+    // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
+    request.run(wait).map_err(|code| match wait {
+        true => stream.synchronize(runtime).err().unwrap_or(code),
+        false => code,
+    })
+}
+
+const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();
+
+fn row(dst: *mut c_void, src: *const c_void, size: usize) -> Rect {
+    Rect::row(dst as usize, src as usize, size)
+}
+
+/// `hipMemcpy`: on the default stream; the copy has completed on return.
+pub(crate) unsafe extern "C" fn hipMemcpy(
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), kind, DEFAULT_STREAM, true))
+}
+
+/// `hipMemcpyWithStream`: the copy has completed on return.
+pub(crate) unsafe extern "C" fn hipMemcpyWithStream(
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), kind, stream, true))
+}
+
+/// `hipMemcpyAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpyAsync(
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), kind, stream, false))
+}
+
+/// `hipMemcpyHtoD`.
+pub(crate) unsafe extern "C" fn hipMemcpyHtoD(
+    dst: hipDeviceptr_t,
+    src: *const c_void,
+    size: usize,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyHostToDevice, DEFAULT_STREAM, true))
+}
+
+/// `hipMemcpyHtoDAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpyHtoDAsync(
+    dst: hipDeviceptr_t,
+    src: *const c_void,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyHostToDevice, stream, false))
+}
+
+/// `hipMemcpyDtoH`.
+pub(crate) unsafe extern "C" fn hipMemcpyDtoH(
+    dst: *mut c_void,
+    src: hipDeviceptr_t,
+    size: usize,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToHost, DEFAULT_STREAM, true))
+}
+
+/// `hipMemcpyDtoHAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpyDtoHAsync(
+    dst: *mut c_void,
+    src: hipDeviceptr_t,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToHost, stream, false))
+}
+
+/// `hipMemcpyDtoD`.
+pub(crate) unsafe extern "C" fn hipMemcpyDtoD(
+    dst: hipDeviceptr_t,
+    src: hipDeviceptr_t,
+    size: usize,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToDevice, DEFAULT_STREAM, true))
+}
+
+/// `hipMemcpyDtoDAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpyDtoDAsync(
+    dst: hipDeviceptr_t,
+    src: hipDeviceptr_t,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToDevice, stream, false))
+}
+
+/// `hipMemcpyPeer`: works with and without peer access.
+pub(crate) unsafe extern "C" fn hipMemcpyPeer(
+    dst: *mut c_void,
+    dst_device: i32,
+    src: *const c_void,
+    src_device: i32,
+    size: usize,
+) -> hipError_t {
+    entry(|| {
+        by_ordinal(dst_device).and(by_ordinal(src_device))?;
+        copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToDevice, DEFAULT_STREAM, true)
+    })
+}
+
+/// `hipMemcpyPeerAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpyPeerAsync(
+    dst: *mut c_void,
+    dst_device: i32,
+    src: *const c_void,
+    src_device: i32,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| {
+        by_ordinal(dst_device).and(by_ordinal(src_device))?;
+        copy(row(dst, src, size), hipMemcpyKind::hipMemcpyDeviceToDevice, stream, false)
+    })
+}
+
+/// `hipMemcpy2D`.
+pub(crate) unsafe extern "C" fn hipMemcpy2D(
+    dst: *mut c_void,
+    dst_pitch: usize,
+    src: *const c_void,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: hipMemcpyKind,
+) -> hipError_t {
+    let rect = Rect { dst: dst as usize, dst_pitch, src: src as usize, src_pitch, width, height };
+    entry(|| copy(rect, kind, DEFAULT_STREAM, true))
+}
+
+/// `hipMemcpy2DAsync`.
+pub(crate) unsafe extern "C" fn hipMemcpy2DAsync(
+    dst: *mut c_void,
+    dst_pitch: usize,
+    src: *const c_void,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: hipMemcpyKind,
+    stream: hipStream_t,
+) -> hipError_t {
+    let rect = Rect { dst: dst as usize, dst_pitch, src: src as usize, src_pitch, width, height };
+    entry(|| copy(rect, kind, stream, false))
+}
+
+/// # Safety
+/// `parameters` is null or valid for reading.
+unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wait: bool) -> Result {
+    // SAFETY: as this function's contract.
+    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let base = |kind: hipMemoryType, host: usize, device: usize| match kind {
+        hipMemoryType::hipMemoryTypeHost => Ok((host, false)),
+        hipMemoryType::hipMemoryTypeDevice => Ok((device, true)),
+        hipMemoryType::hipMemoryTypeUnified | hipMemoryType::hipMemoryTypeManaged => Ok((device, true)),
+        hipMemoryType::hipMemoryTypeArray => Err(hipError_t::hipErrorNotSupported),
+        _ => Err(INVALID_VALUE),
+    };
+    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
+    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
+    let start = |base: usize, x: usize, y: usize, pitch: usize| {
+        y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x)).ok_or(INVALID_VALUE)
+    };
+    // A pitch of 0 stands for rows without gaps.
+    let dst_pitch = if p.dstPitch == 0 { p.WidthInBytes } else { p.dstPitch };
+    let src_pitch = if p.srcPitch == 0 { p.WidthInBytes } else { p.srcPitch };
+    let rect = Rect {
+        dst: start(dst, p.dstXInBytes, p.dstY, dst_pitch)?,
+        dst_pitch,
+        src: start(src, p.srcXInBytes, p.srcY, src_pitch)?,
+        src_pitch,
+        width: p.WidthInBytes,
+        height: p.Height,
+    };
+    let kind = match (src_device, dst_device) {
+        (false, false) => hipMemcpyKind::hipMemcpyHostToHost,
+        (false, true) => hipMemcpyKind::hipMemcpyHostToDevice,
+        (true, false) => hipMemcpyKind::hipMemcpyDeviceToHost,
+        (true, true) => hipMemcpyKind::hipMemcpyDeviceToDevice,
+    };
+    copy(rect, kind, stream, wait)
+}
+
+/// `hipMemcpyParam2D`: everything but arrays.
+pub(crate) unsafe extern "C" fn hipMemcpyParam2D(parameters: *const hip_Memcpy2D) -> hipError_t {
+    // SAFETY: the caller passes null or a valid structure.
+    entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
+}
+
+/// `hipMemcpyParam2DAsync`: everything but arrays.
+pub(crate) unsafe extern "C" fn hipMemcpyParam2DAsync(
+    parameters: *const hip_Memcpy2D,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid structure.
+    entry(|| unsafe { copy_param_2d(parameters, stream, false) })
+}
+
+/// `hipDrvMemcpy2DUnaligned`.
+pub(crate) unsafe extern "C" fn hipDrvMemcpy2DUnaligned(parameters: *const hip_Memcpy2D) -> hipError_t {
+    // SAFETY: the caller passes null or a valid structure.
+    entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_gaps_become_one() {
+        let rect = Rect { dst: 1000, dst_pitch: 16, src: 5000, src_pitch: 16, width: 16, height: 4 };
+        let rows: Vec<_> = rect.simplified().rows().collect();
+        assert_eq!(rows, [(1000, 5000, 64)]);
+    }
+
+    #[test]
+    fn rows_with_gaps_stay_apart_and_their_extent_ends_with_the_last_byte() {
+        let rect = Rect { dst: 1000, dst_pitch: 20, src: 5000, src_pitch: 16, width: 16, height: 3 };
+        let rows: Vec<_> = rect.simplified().rows().collect();
+        assert_eq!(rows, [(1000, 5000, 16), (1020, 5016, 16), (1040, 5032, 16)]);
+        assert_eq!(rect.extent(20), Some(56));
+        assert_eq!(Rect { height: usize::MAX, ..rect }.extent(20), None);
+    }
+}

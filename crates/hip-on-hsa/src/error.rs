@@ -1,0 +1,278 @@
+//! Error codes: their names and texts, the last error of each thread, and the frame around every entry point.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hip_sys::hipError_t;
+use hsa_sys::hsa_status_t;
+
+/// What the runtime's own functions return; the error is the code that the caller of HIP will see.
+pub(crate) type Result<T = ()> = std::result::Result<T, hipError_t>;
+
+thread_local! {
+    /// The last failure, kept until `hipGetLastError` takes it.
+    static LAST_ERROR: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
+    /// The code of the last call, success included.
+    static LAST_CODE: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
+}
+
+/// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
+/// unwinding into C.
+pub(crate) fn entry(call: impl FnOnce() -> Result) -> hipError_t {
+    let code = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => hipError_t::hipSuccess,
+        Ok(Err(code)) => code,
+        Err(_) => {
+            tracing::error!("a HIP call panicked");
+            hipError_t::hipErrorUnknown
+        }
+    };
+    LAST_CODE.set(code);
+    // "Not ready" is an answer rather than a failure.
+    if code != hipError_t::hipSuccess && code != hipError_t::hipErrorNotReady {
+        LAST_ERROR.set(code);
+    }
+    code
+}
+
+/// `hipGetLastError`: returns the thread's last failure and forgets it.
+pub(crate) unsafe extern "C" fn hipGetLastError() -> hipError_t {
+    LAST_ERROR.replace(hipError_t::hipSuccess)
+}
+
+/// `hipPeekAtLastError`: returns the thread's last failure.
+pub(crate) unsafe extern "C" fn hipPeekAtLastError() -> hipError_t {
+    LAST_ERROR.get()
+}
+
+/// `hipExtGetLastError`: returns the code of the thread's last call and forgets it.
+pub(crate) unsafe extern "C" fn hipExtGetLastError() -> hipError_t {
+    LAST_CODE.replace(hipError_t::hipSuccess)
+}
+
+/// `hipGetErrorName`: the code's C name.
+pub(crate) unsafe extern "C" fn hipGetErrorName(code: hipError_t) -> *const std::ffi::c_char {
+    describe(code).map_or(c"hipErrorUnknown", |(name, _)| name).as_ptr()
+}
+
+/// `hipGetErrorString`: one phrase about the code.
+pub(crate) unsafe extern "C" fn hipGetErrorString(code: hipError_t) -> *const std::ffi::c_char {
+    describe(code).map_or(c"unknown error", |(_, text)| text).as_ptr()
+}
+
+/// `hipDrvGetErrorName`: as [`hipGetErrorName`], but an unknown code is an error.
+pub(crate) unsafe extern "C" fn hipDrvGetErrorName(
+    code: hipError_t,
+    out: *mut *const std::ffi::c_char,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { write_text(out, describe(code).map(|(name, _)| name)) })
+}
+
+/// `hipDrvGetErrorString`: as [`hipGetErrorString`], but an unknown code is an error.
+pub(crate) unsafe extern "C" fn hipDrvGetErrorString(
+    code: hipError_t,
+    out: *mut *const std::ffi::c_char,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { write_text(out, describe(code).map(|(_, text)| text)) })
+}
+
+/// # Safety
+/// `out` is null or valid for writing a pointer.
+unsafe fn write_text(out: *mut *const std::ffi::c_char, text: Option<&'static CStr>) -> Result {
+    // SAFETY: as this function's contract.
+    let out = unsafe { out.as_mut() }.ok_or(hipError_t::hipErrorInvalidValue)?;
+    *out = text.map_or(std::ptr::null(), CStr::as_ptr);
+    text.map(|_| ()).ok_or(hipError_t::hipErrorInvalidValue)
+}
+
+/// The HIP code for a failed HSA call, `other` for those that HSA does not explain.
+pub(crate) fn from_hsa(status: hsa_status_t, other: hipError_t) -> hipError_t {
+    match status {
+        hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES
+        | hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION => hipError_t::hipErrorOutOfMemory,
+        hsa_status_t::HSA_STATUS_ERROR_NOT_INITIALIZED => hipError_t::hipErrorNotInitialized,
+        _ => other,
+    }
+}
+
+/// `Ok` for success and HSA's informational codes, else the HIP code of the failure.
+pub(crate) fn check(status: hsa_status_t, other: hipError_t) -> Result {
+    if status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK {
+        Ok(())
+    } else {
+        tracing::debug!(?status, ?other, "an HSA call failed");
+        Err(from_hsa(status, other))
+    }
+}
+
+/// The HIP code for what a queue's error callback reports.
+pub(crate) fn from_queue_fault(status: hsa_status_t) -> hipError_t {
+    match status {
+        hsa_status_t::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION
+        | hsa_status_t::HSA_STATUS_ERROR_MEMORY_FAULT => hipError_t::hipErrorIllegalAddress,
+        hsa_status_t::HSA_STATUS_ERROR_OUT_OF_REGISTERS | hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES => {
+            hipError_t::hipErrorLaunchOutOfResources
+        }
+        // HIP has no code for an illegal instruction or a trap; AMD's headers name this one for device exceptions.
+        _ => hipError_t::hipErrorLaunchFailure,
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident => $text:literal,)*) => {
+        /// Name and text of a code.
+        fn describe(code: hipError_t) -> Option<(&'static CStr, &'static CStr)> {
+            const fn c(text: &'static str) -> &'static CStr {
+                match CStr::from_bytes_with_nul(text.as_bytes()) {
+                    Ok(text) => text,
+                    Err(_) => panic!("a text with an inner NUL"),
+                }
+            }
+            match code {
+                $(hipError_t::$name => Some(const {
+                    (c(concat!(stringify!($name), "\0")), c(concat!($text, "\0")))
+                }),)*
+                _ => None,
+            }
+        }
+
+        #[cfg(test)]
+        const ALL: &[hipError_t] = &[$(hipError_t::$name,)*];
+    };
+}
+
+codes! {
+    hipSuccess => "no error",
+    hipErrorInvalidValue => "invalid argument",
+    hipErrorOutOfMemory => "out of memory",
+    hipErrorNotInitialized => "initialization error",
+    hipErrorDeinitialized => "driver shutting down",
+    hipErrorProfilerDisabled => "profiler disabled while using external profiling tool",
+    hipErrorProfilerNotInitialized => "profiler is not initialized",
+    hipErrorProfilerAlreadyStarted => "profiler already started",
+    hipErrorProfilerAlreadyStopped => "profiler already stopped",
+    hipErrorInvalidConfiguration => "invalid configuration argument",
+    hipErrorInvalidPitchValue => "invalid pitch argument",
+    hipErrorInvalidSymbol => "invalid device symbol",
+    hipErrorInvalidDevicePointer => "invalid device pointer",
+    hipErrorInvalidMemcpyDirection => "invalid copy direction for memcpy",
+    hipErrorInsufficientDriver => "driver version is insufficient for runtime version",
+    hipErrorMissingConfiguration => "launch has no configuration",
+    hipErrorPriorLaunchFailure => "unspecified launch failure in a prior launch",
+    hipErrorInvalidDeviceFunction => "invalid device function",
+    hipErrorNoDevice => "no GPU is available",
+    hipErrorInvalidDevice => "invalid device ordinal",
+    hipErrorInvalidImage => "device kernel image is invalid",
+    hipErrorInvalidContext => "invalid device context",
+    hipErrorContextAlreadyCurrent => "context is already current",
+    hipErrorMapFailed => "mapping of buffer object failed",
+    hipErrorUnmapFailed => "unmapping of buffer object failed",
+    hipErrorArrayIsMapped => "array is mapped",
+    hipErrorAlreadyMapped => "resource already mapped",
+    hipErrorNoBinaryForGpu => "no kernel image is available for execution on the device",
+    hipErrorAlreadyAcquired => "resource already acquired",
+    hipErrorNotMapped => "resource not mapped",
+    hipErrorNotMappedAsArray => "resource not mapped as array",
+    hipErrorNotMappedAsPointer => "resource not mapped as pointer",
+    hipErrorECCNotCorrectable => "uncorrectable ECC error encountered",
+    hipErrorUnsupportedLimit => "limit is not supported on this architecture",
+    hipErrorContextAlreadyInUse => "exclusive-thread device already in use by a different thread",
+    hipErrorPeerAccessUnsupported => "peer access is not supported between these two devices",
+    hipErrorInvalidKernelFile => "invalid kernel file",
+    hipErrorInvalidGraphicsContext => "invalid graphics context",
+    hipErrorInvalidSource => "device kernel image is invalid",
+    hipErrorFileNotFound => "file not found",
+    hipErrorSharedObjectSymbolNotFound => "shared object symbol not found",
+    hipErrorSharedObjectInitFailed => "shared object initialization failed",
+    hipErrorOperatingSystem => "OS call failed or operation not supported on this OS",
+    hipErrorInvalidHandle => "invalid resource handle",
+    hipErrorIllegalState => "the operation cannot be performed in the present state",
+    hipErrorNotFound => "named symbol not found",
+    hipErrorNotReady => "device not ready",
+    hipErrorIllegalAddress => "an illegal memory access was encountered",
+    hipErrorLaunchOutOfResources => "too many resources requested for launch",
+    hipErrorLaunchTimeOut => "the launch timed out and was terminated",
+    hipErrorPeerAccessAlreadyEnabled => "peer access is already enabled",
+    hipErrorPeerAccessNotEnabled => "peer access has not been enabled",
+    hipErrorSetOnActiveProcess => "cannot set while device is active in this process",
+    hipErrorContextIsDestroyed => "context is destroyed",
+    hipErrorAssert => "device-side assert triggered",
+    hipErrorHostMemoryAlreadyRegistered => "part or all of the requested memory range is already mapped",
+    hipErrorHostMemoryNotRegistered => "pointer does not correspond to a registered memory region",
+    hipErrorLaunchFailure => "unspecified launch failure",
+    hipErrorCooperativeLaunchTooLarge => "too many blocks in cooperative launch",
+    hipErrorNotSupported => "operation not supported",
+    hipErrorStreamCaptureUnsupported => "operation not permitted when stream is capturing",
+    hipErrorStreamCaptureInvalidated => "operation failed due to a previous error during capture",
+    hipErrorStreamCaptureMerge => "operation would result in a merge of separate capture sequences",
+    hipErrorStreamCaptureUnmatched => "capture was not ended in the same stream as it began",
+    hipErrorStreamCaptureUnjoined => "capturing stream has unjoined work",
+    hipErrorStreamCaptureIsolation => "dependency created on uncaptured work in another stream",
+    hipErrorStreamCaptureImplicit => "operation would make the legacy stream depend on a capturing blocking stream",
+    hipErrorCapturedEvent => "operation not permitted on an event last recorded in a capturing stream",
+    hipErrorStreamCaptureWrongThread => "attempt to terminate a thread-local capture sequence from another thread",
+    hipErrorGraphExecUpdateFailure => "the graph update was not performed because it violates constraints",
+    hipErrorInvalidChannelDescriptor => "invalid channel descriptor",
+    hipErrorInvalidTexture => "invalid texture",
+    hipErrorUnknown => "unknown error",
+    hipErrorRuntimeMemory => "a memory call of the HSA runtime returned an error",
+    hipErrorRuntimeOther => "a call of the HSA runtime returned an error",
+    hipErrorTbd => "marker that more error codes are needed",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_of_the_bindings_has_a_name_and_a_text() {
+        for value in 0..2000 {
+            let code = hipError_t(value);
+            let Some(name) = code.name() else {
+                assert!(describe(code).is_none(), "{value} has no name in the headers");
+                continue;
+            };
+            let (ours, text) = describe(code).unwrap_or_else(|| panic!("{name} is missing"));
+            // The headers give some codes two names; ours is one that stands for the same value.
+            assert!(ALL.contains(&code) && ours.to_str().is_ok() && !text.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_failure_stays_until_it_is_taken_and_success_does_not_clear_it() {
+        // SAFETY: these functions have no preconditions.
+        unsafe {
+            let _ = hipGetLastError();
+            assert_eq!(entry(|| Err(hipError_t::hipErrorInvalidValue)), hipError_t::hipErrorInvalidValue);
+            assert_eq!(entry(|| Ok(())), hipError_t::hipSuccess);
+            assert_eq!(entry(|| Err(hipError_t::hipErrorNotReady)), hipError_t::hipErrorNotReady);
+            assert_eq!(hipExtGetLastError(), hipError_t::hipErrorNotReady);
+            assert_eq!(hipPeekAtLastError(), hipError_t::hipErrorInvalidValue);
+            assert_eq!(hipGetLastError(), hipError_t::hipErrorInvalidValue);
+            assert_eq!(hipGetLastError(), hipError_t::hipSuccess);
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_an_unknown_error() {
+        let code = entry(|| panic!("expected by this test"));
+        assert_eq!(code, hipError_t::hipErrorUnknown);
+    }
+
+    #[test]
+    fn unknown_codes_have_texts_too() {
+        // SAFETY: the functions take any code; the out pointer is valid.
+        unsafe {
+            let text = CStr::from_ptr(hipGetErrorString(hipError_t(12345)));
+            assert_eq!(text, c"unknown error");
+            let mut out = std::ptr::null();
+            assert_eq!(hipDrvGetErrorName(hipError_t(12345), &mut out), hipError_t::hipErrorInvalidValue);
+            assert!(out.is_null());
+            assert_eq!(hipDrvGetErrorName(hipError_t::hipErrorNotFound, &mut out), hipError_t::hipSuccess);
+            assert_eq!(CStr::from_ptr(out), c"hipErrorNotFound");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Fills: `hipMemset` and its kin.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use hip_sys::{hipDeviceptr_t, hipError_t, hipStream_t};
+
+use crate::device::Device;
+use crate::error::{Result, entry};
+use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::queue::CopyOp;
+use crate::runtime::{Runtime, active};
+use crate::stream::{Stream, resolve};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();
+
+/// What is written: the bytes of one element, repeated to a word.
+#[derive(Debug, Clone, Copy)]
+struct Pattern {
+    word: u32,
+    element: usize,
+}
+
+impl Pattern {
+    fn new(value: u32, element: usize) -> Self {
+        let word = match element {
+            1 => (value & 0xff) * 0x0101_0101,
+            2 => (value & 0xffff) * 0x0001_0001,
+            _ => value,
+        };
+        Self { word, element }
+    }
+
+    /// Fills bytes that begin with an element.
+    fn write(self, bytes: &mut [u8]) {
+        let word = self.word.to_le_bytes();
+        if word.iter().all(|&byte| byte == word[0]) {
+            bytes.fill(word[0]);
+            return;
+        }
+        for chunk in bytes.chunks_mut(4) {
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}
+
+/// Rows to fill; one row for a plain fill.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    start: usize,
+    pitch: usize,
+    /// Bytes of a row.
+    width: usize,
+    height: usize,
+}
+
+impl Rows {
+    fn iter(self) -> impl Iterator<Item = usize> {
+        (0..self.height).map(move |row| self.start + row * self.pitch)
+    }
+}
+
+/// Where the rows are.
+#[derive(Clone, Copy)]
+struct Target {
+    /// The device that owns them, `None` for host memory.
+    device: Option<&'static Device>,
+    /// Distance of the address for devices.
+    distance: usize,
+}
+
+/// Fills rows now, whoever has to do it.
+///
+/// # Safety
+/// The rows lie within one allocation and nothing else uses them meanwhile.
+unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Pattern) -> Result {
+    let by_host = target.device.is_none_or(|device| device.host_near);
+    for start in rows.iter() {
+        if by_host {
+            // SAFETY: as this function's contract; the host reaches the memory.
+            pattern.write(unsafe { std::slice::from_raw_parts_mut(start as *mut u8, rows.width) });
+            continue;
+        }
+        // HSA fills whole words only; the ends are copied.
+        let head = (start.wrapping_neg() & 3).min(rows.width);
+        let words = (rows.width - head) / 4;
+        let tail = rows.width - head - 4 * words;
+        // The body's first byte is byte `head` of the pattern.
+        let body = pattern.word.rotate_right(8 * head as u32);
+        let (head_bytes, body_bytes) = (pattern.word.to_le_bytes(), body.to_le_bytes());
+        // SAFETY: as this function's contract.
+        unsafe {
+            if head != 0 {
+                runtime.hsa.copy(start as *mut c_void, head_bytes.as_ptr().cast(), head)?;
+            }
+            if words != 0 {
+                runtime.hsa.fill((start + head) as *mut c_void, body, words)?;
+            }
+            if tail != 0 {
+                let end = start + head + 4 * words;
+                runtime.hsa.copy(end as *mut c_void, body_bytes.as_ptr().cast(), tail)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result {
+    let runtime = active()?;
+    let stream = resolve(runtime, stream)?;
+    if rows.width == 0 || rows.height == 0 {
+        return Ok(());
+    }
+    if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) {
+        return Err(INVALID_VALUE);
+    }
+    if rows.height > 1 && rows.pitch < rows.width {
+        return Err(hipError_t::hipErrorInvalidPitchValue);
+    }
+    let extent = rows.pitch.checked_mul(rows.height - 1).and_then(|size| size.checked_add(rows.width));
+    let extent = extent.ok_or(INVALID_VALUE)?;
+    let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
+    if extent > found.size - offset {
+        return Err(INVALID_VALUE);
+    }
+    let is_device = matches!(found.origin, Origin::Device | Origin::Global);
+    let target = Target {
+        device: is_device.then_some(found.device),
+        distance: found.device_base.wrapping_sub(found.base),
+    };
+    // From here on, addresses are the host's, or the device's where the memory is a device's.
+    let mut rows = Rows { start: found.base + offset, ..rows };
+    if rows.pitch == rows.width {
+        rows = Rows { width: rows.width * rows.height, height: 1, ..rows };
+    }
+    run(runtime, stream, target, rows, pattern, wait)
+}
+
+fn run(
+    runtime: &'static Runtime,
+    stream: Arc<Stream>,
+    target: Target,
+    rows: Rows,
+    pattern: Pattern,
+    wait: bool,
+) -> Result {
+    let near = target.device.is_none_or(|device| device.host_near);
+    let size = rows.width * rows.height;
+    if wait || (near && size <= STAGING_BYTES && stream.query(runtime).is_ok()) {
+        stream.synchronize(runtime)?;
+        // SAFETY: `fill` has checked that an allocation holds the rows; the stream is idle.
+        return unsafe { fill_now(runtime, target, rows, pattern) };
+    }
+    if rows.width <= STAGING_BYTES && rows.height <= 64 {
+        let staging = Staging::new(runtime, target.device.unwrap_or(stream.device))?;
+        // SAFETY: the buffer belongs to this call until the copies are submitted, and holds a row.
+        pattern.write(unsafe { std::slice::from_raw_parts_mut(staging.pointer(), rows.width) });
+        let ops: Vec<CopyOp> = rows
+            .iter()
+            .map(|start| CopyOp {
+                dst: start.wrapping_add(target.distance) as *mut c_void,
+                dst_agent: target.device.map_or(runtime.cpu, |device| device.agent),
+                src: staging.pointer().cast_const().cast(),
+                src_agent: runtime.cpu,
+                size: rows.width,
+            })
+            .collect();
+        // SAFETY: the buffer stays with the engine until the copies have completed; the destination is an allocation
+        // whose free waits for the device, or for the stream.
+        return stream.submit(runtime, |engine| unsafe { engine.copy(&ops, Some(staging)) }).map(drop);
+    }
+    stream.run_on_host(runtime, true, move |failure| {
+        // SAFETY: an allocation holds the rows; its free waits for the device, or for the stream, which this is part of.
+        if failure.is_none() && unsafe { fill_now(runtime, target, rows, pattern) }.is_err() {
+            tracing::error!(start = rows.start, size, "a fill failed");
+        }
+    })
+}
+
+fn plain(
+    dst: *mut c_void,
+    value: u32,
+    element: usize,
+    count: usize,
+    stream: hipStream_t,
+    wait: bool,
+) -> Result {
+    let width = count.checked_mul(element).ok_or(INVALID_VALUE)?;
+    let rows = Rows { start: dst as usize, pitch: width, width, height: 1 };
+    fill(rows, Pattern::new(value, element), stream, wait)
+}
+
+/// `hipMemset`: the memory is written on return.
+pub(crate) unsafe extern "C" fn hipMemset(dst: *mut c_void, value: i32, size: usize) -> hipError_t {
+    entry(|| plain(dst, value as u32, 1, size, DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetAsync`.
+pub(crate) unsafe extern "C" fn hipMemsetAsync(
+    dst: *mut c_void,
+    value: i32,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| plain(dst, value as u32, 1, size, stream, false))
+}
+
+/// `hipMemsetD8`.
+pub(crate) unsafe extern "C" fn hipMemsetD8(dst: hipDeviceptr_t, value: u8, count: usize) -> hipError_t {
+    entry(|| plain(dst, value.into(), 1, count, DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD8Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD8Async(
+    dst: hipDeviceptr_t,
+    value: u8,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| plain(dst, value.into(), 1, count, stream, false))
+}
+
+/// `hipMemsetD16`.
+pub(crate) unsafe extern "C" fn hipMemsetD16(dst: hipDeviceptr_t, value: u16, count: usize) -> hipError_t {
+    entry(|| plain(dst, value.into(), 2, count, DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD16Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD16Async(
+    dst: hipDeviceptr_t,
+    value: u16,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| plain(dst, value.into(), 2, count, stream, false))
+}
+
+/// `hipMemsetD32`.
+pub(crate) unsafe extern "C" fn hipMemsetD32(dst: hipDeviceptr_t, value: i32, count: usize) -> hipError_t {
+    entry(|| plain(dst, value as u32, 4, count, DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD32Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD32Async(
+    dst: hipDeviceptr_t,
+    value: i32,
+    count: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| plain(dst, value as u32, 4, count, stream, false))
+}
+
+/// `hipMemset2D`.
+pub(crate) unsafe extern "C" fn hipMemset2D(
+    dst: *mut c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+) -> hipError_t {
+    let rows = Rows { start: dst as usize, pitch, width, height };
+    entry(|| fill(rows, Pattern::new(value as u32, 1), DEFAULT_STREAM, true))
+}
+
+/// `hipMemset2DAsync`.
+pub(crate) unsafe extern "C" fn hipMemset2DAsync(
+    dst: *mut c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    let rows = Rows { start: dst as usize, pitch, width, height };
+    entry(|| fill(rows, Pattern::new(value as u32, 1), stream, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_repeat_their_element() {
+        let mut bytes = [0u8; 7];
+        Pattern::new(0xab, 1).write(&mut bytes);
+        assert_eq!(bytes, [0xab; 7]);
+        Pattern::new(0x1234, 2).write(&mut bytes[..6]);
+        assert_eq!(bytes[..6], [0x34, 0x12, 0x34, 0x12, 0x34, 0x12]);
+        Pattern::new(0x0102_0304, 4).write(&mut bytes[..4]);
+        assert_eq!(bytes[..4], [4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn the_body_of_an_unaligned_fill_continues_the_pattern() {
+        // Two bytes before the first aligned word: the word starts in the middle of the pattern.
+        let pattern = Pattern::new(0x4433_2211, 4);
+        let whole: Vec<u8> = (0..12).map(|i| pattern.word.to_le_bytes()[i % 4]).collect();
+        for head in 0..4 {
+            assert_eq!(pattern.word.rotate_right(8 * head as u32).to_le_bytes(), whole[head..head + 4]);
+        }
+    }
+}

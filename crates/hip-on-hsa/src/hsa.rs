@@ -1,0 +1,424 @@
+//! The HSA calls that the runtime makes, as methods with Rust types and HIP errors.
+//!
+//! Handles of agents, pools and signals come from HSA itself and live as long as the process (signals: as long as their
+//! owner), which is what makes most of these methods safe. Those that act on memory or on foreign objects are not.
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hip_sys::hipError_t;
+use hsa_sys::*;
+
+use crate::error::{Result, check};
+
+const MEMORY: hipError_t = hipError_t::hipErrorRuntimeMemory;
+const OTHER: hipError_t = hipError_t::hipErrorRuntimeOther;
+
+/// The HSA implementation under this runtime.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hsa {
+    pub(crate) table: &'static Table,
+}
+
+impl Hsa {
+    /// `hsa_init`.
+    pub(crate) fn init(self) -> hsa_status_t {
+        // SAFETY: no preconditions; each call is counted.
+        unsafe { (self.table.hsa_init)() }
+    }
+
+    /// A number that describes the system, 0 where unknown.
+    pub(crate) fn timestamp_frequency(self) -> u64 {
+        let mut value = 0u64;
+        // SAFETY: the attribute's type is u64.
+        let status = unsafe {
+            (self.table.hsa_system_get_info)(
+                hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
+                (&raw mut value).cast(),
+            )
+        };
+        if status == hsa_status_t::HSA_STATUS_SUCCESS { value } else { 0 }
+    }
+
+    /// All agents, in HSA's order.
+    pub(crate) fn agents(self) -> Result<Vec<hsa_agent_t>> {
+        unsafe extern "C" fn collect(agent: hsa_agent_t, data: *mut c_void) -> hsa_status_t {
+            // SAFETY: `data` is the vector that `agents` passed.
+            unsafe { &mut *data.cast::<Vec<hsa_agent_t>>() }.push(agent);
+            hsa_status_t::HSA_STATUS_SUCCESS
+        }
+        let mut agents: Vec<hsa_agent_t> = Vec::new();
+        // SAFETY: the callback only runs during the call and gets the vector.
+        check(unsafe { (self.table.hsa_iterate_agents)(Some(collect), (&raw mut agents).cast()) }, OTHER)?;
+        Ok(agents)
+    }
+
+    /// An attribute of an agent, or `None` if the agent does not know it.
+    ///
+    /// # Safety
+    /// `T` is the attribute's type in the headers.
+    pub(crate) unsafe fn agent_info<T: Copy>(self, agent: hsa_agent_t, attribute: u32, zero: T) -> Option<T> {
+        let mut value = zero;
+        // SAFETY: the caller vouches for the type.
+        let status = unsafe {
+            (self.table.hsa_agent_get_info)(agent, hsa_agent_info_t(attribute), (&raw mut value).cast())
+        };
+        (status == hsa_status_t::HSA_STATUS_SUCCESS).then_some(value)
+    }
+
+    /// The name of the agent's preferred instruction set, for example `amdgcn-amd-amdhsa--gfx1100`.
+    pub(crate) fn isa_name(self, agent: hsa_agent_t) -> Option<String> {
+        unsafe extern "C" fn first(isa: hsa_isa_t, data: *mut c_void) -> hsa_status_t {
+            // SAFETY: `data` is the option that `isa_name` passed.
+            let slot = unsafe { &mut *data.cast::<Option<hsa_isa_t>>() };
+            slot.get_or_insert(isa);
+            hsa_status_t::HSA_STATUS_SUCCESS
+        }
+        let mut isa: Option<hsa_isa_t> = None;
+        let mut length = 0u32;
+        // SAFETY: the callback only runs during the call; the name's buffer has the length that HSA asked for plus one.
+        unsafe {
+            let status = (self.table.hsa_agent_iterate_isas)(agent, Some(first), (&raw mut isa).cast());
+            check(status, OTHER).ok()?;
+            let isa = isa?;
+            let info = self.table.hsa_isa_get_info_alt;
+            check(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME_LENGTH, (&raw mut length).cast()), OTHER)
+                .ok()?;
+            let mut name = vec![0u8; length as usize + 1];
+            check(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME, name.as_mut_ptr().cast()), OTHER).ok()?;
+            let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+            name.truncate(end);
+            String::from_utf8(name).ok()
+        }
+    }
+
+    /// The memory pools of an agent.
+    pub(crate) fn pools(self, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>> {
+        unsafe extern "C" fn collect(pool: hsa_amd_memory_pool_t, data: *mut c_void) -> hsa_status_t {
+            // SAFETY: `data` is the vector that `pools` passed.
+            unsafe { &mut *data.cast::<Vec<hsa_amd_memory_pool_t>>() }.push(pool);
+            hsa_status_t::HSA_STATUS_SUCCESS
+        }
+        let mut pools: Vec<hsa_amd_memory_pool_t> = Vec::new();
+        // SAFETY: the callback only runs during the call and gets the vector.
+        let status = unsafe {
+            (self.table.hsa_amd_agent_iterate_memory_pools)(agent, Some(collect), (&raw mut pools).cast())
+        };
+        check(status, OTHER)?;
+        Ok(pools)
+    }
+
+    /// An attribute of a pool, or `None` if it does not apply.
+    ///
+    /// # Safety
+    /// `T` is the attribute's type in the headers.
+    pub(crate) unsafe fn pool_info<T: Copy>(
+        self,
+        pool: hsa_amd_memory_pool_t,
+        attribute: hsa_amd_memory_pool_info_t,
+        zero: T,
+    ) -> Option<T> {
+        let mut value = zero;
+        // SAFETY: the caller vouches for the type.
+        let status =
+            unsafe { (self.table.hsa_amd_memory_pool_get_info)(pool, attribute, (&raw mut value).cast()) };
+        (status == hsa_status_t::HSA_STATUS_SUCCESS).then_some(value)
+    }
+
+    /// Whether the agent can be given access to the pool's memory.
+    pub(crate) fn can_access(self, agent: hsa_agent_t, pool: hsa_amd_memory_pool_t) -> bool {
+        let mut value = hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+        // SAFETY: the attribute's type is hsa_amd_memory_pool_access_t.
+        let status = unsafe {
+            (self.table.hsa_amd_agent_memory_pool_get_info)(
+                agent,
+                pool,
+                hsa_amd_agent_memory_pool_info_t::HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS,
+                (&raw mut value).cast(),
+            )
+        };
+        status == hsa_status_t::HSA_STATUS_SUCCESS
+            && value != hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
+    }
+
+    /// Links between the agent and the pool's memory; 0 means that the memory is the agent's own.
+    pub(crate) fn link_hops(self, agent: hsa_agent_t, pool: hsa_amd_memory_pool_t) -> Option<u32> {
+        let mut value = 0u32;
+        // SAFETY: the attribute's type is u32.
+        let status = unsafe {
+            (self.table.hsa_amd_agent_memory_pool_get_info)(
+                agent,
+                pool,
+                hsa_amd_agent_memory_pool_info_t::HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
+                (&raw mut value).cast(),
+            )
+        };
+        (status == hsa_status_t::HSA_STATUS_SUCCESS).then_some(value)
+    }
+
+    /// `hsa_amd_memory_pool_allocate`.
+    pub(crate) fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Result<*mut c_void> {
+        let mut pointer = std::ptr::null_mut();
+        // SAFETY: the out pointer is valid.
+        check(unsafe { (self.table.hsa_amd_memory_pool_allocate)(pool, size, 0, &mut pointer) }, MEMORY)?;
+        if pointer.is_null() { Err(hipError_t::hipErrorOutOfMemory) } else { Ok(pointer) }
+    }
+
+    /// `hsa_amd_memory_pool_free`.
+    ///
+    /// # Safety
+    /// The memory came from [`allocate`](Self::allocate) and nothing uses it any more.
+    pub(crate) unsafe fn free(self, pointer: *mut c_void) -> Result {
+        // SAFETY: as this function's contract.
+        check(unsafe { (self.table.hsa_amd_memory_pool_free)(pointer) }, MEMORY)
+    }
+
+    /// `hsa_amd_agents_allow_access`: the agents, and the memory's own, may access the memory; no others.
+    pub(crate) fn allow_access(self, agents: &[hsa_agent_t], pointer: *const c_void) -> Result {
+        // SAFETY: the list is valid for the call; HSA refuses a pointer that it did not allocate.
+        let status = unsafe {
+            (self.table.hsa_amd_agents_allow_access)(
+                agents.len() as u32,
+                agents.as_ptr(),
+                std::ptr::null(),
+                pointer,
+            )
+        };
+        check(status, MEMORY)
+    }
+
+    /// Makes host memory accessible to agents; returns its address for them. `hsa_amd_memory_unlock` ends it.
+    ///
+    /// # Safety
+    /// The memory is mapped until it is unlocked.
+    pub(crate) unsafe fn lock(
+        self,
+        host: *mut c_void,
+        size: usize,
+        agents: &mut [hsa_agent_t],
+        pool: hsa_amd_memory_pool_t,
+    ) -> Result<*mut c_void> {
+        let mut pointer = std::ptr::null_mut();
+        let count = agents.len() as i32;
+        // SAFETY: the caller vouches for the memory; lists and out pointer are valid for the calls.
+        unsafe {
+            let mut status = (self.table.hsa_amd_memory_lock_to_pool)(
+                host,
+                size,
+                agents.as_mut_ptr(),
+                count,
+                pool,
+                0,
+                &mut pointer,
+            );
+            if status != hsa_status_t::HSA_STATUS_SUCCESS {
+                // Older runtimes have only this one.
+                status =
+                    (self.table.hsa_amd_memory_lock)(host, size, agents.as_mut_ptr(), count, &mut pointer);
+            }
+            check(status, MEMORY)?;
+        }
+        Ok(pointer)
+    }
+
+    /// `hsa_amd_memory_unlock`.
+    ///
+    /// # Safety
+    /// The memory was locked by [`lock`](Self::lock) and no device uses it any more.
+    pub(crate) unsafe fn unlock(self, host: *mut c_void) -> Result {
+        // SAFETY: as this function's contract.
+        check(unsafe { (self.table.hsa_amd_memory_unlock)(host) }, MEMORY)
+    }
+
+    /// `hsa_amd_memory_fill`, which returns when the memory is written.
+    ///
+    /// # Safety
+    /// `count` words at the 4-byte aligned `pointer` lie within one allocation.
+    pub(crate) unsafe fn fill(self, pointer: *mut c_void, value: u32, count: usize) -> Result {
+        // SAFETY: as this function's contract.
+        check(unsafe { (self.table.hsa_amd_memory_fill)(pointer, value, count) }, MEMORY)
+    }
+
+    /// `hsa_memory_copy`, which returns when the memory is copied.
+    ///
+    /// # Safety
+    /// `size` bytes at both places lie within one allocation each and do not overlap.
+    pub(crate) unsafe fn copy(self, dst: *mut c_void, src: *const c_void, size: usize) -> Result {
+        // SAFETY: as this function's contract.
+        check(unsafe { (self.table.hsa_memory_copy)(dst, src, size) }, MEMORY)
+    }
+
+    /// `hsa_amd_memory_async_copy`.
+    ///
+    /// # Safety
+    /// Both places are valid for `size` bytes for the agents, and stay so until `done` says that the copy has ended.
+    pub(crate) unsafe fn async_copy(
+        self,
+        (dst, dst_agent): (*mut c_void, hsa_agent_t),
+        (src, src_agent): (*const c_void, hsa_agent_t),
+        size: usize,
+        after: &[hsa_signal_t],
+        done: hsa_signal_t,
+    ) -> Result {
+        let list = if after.is_empty() { std::ptr::null() } else { after.as_ptr() };
+        // SAFETY: as this function's contract; the list is read during the call.
+        let status = unsafe {
+            (self.table.hsa_amd_memory_async_copy)(
+                dst,
+                dst_agent,
+                src,
+                src_agent,
+                size,
+                after.len() as u32,
+                list,
+                done,
+            )
+        };
+        check(status, MEMORY)
+    }
+
+    /// `hsa_signal_create` for every agent.
+    pub(crate) fn signal_create(self, value: i64) -> Result<hsa_signal_t> {
+        let mut signal = hsa_signal_t { handle: 0 };
+        // SAFETY: no consumers are listed, the out pointer is valid.
+        check(unsafe { (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal) }, OTHER)?;
+        Ok(signal)
+    }
+
+    /// `hsa_signal_destroy`.
+    ///
+    /// # Safety
+    /// Nothing uses the signal any more.
+    pub(crate) unsafe fn signal_destroy(self, signal: hsa_signal_t) {
+        // SAFETY: as this function's contract.
+        if unsafe { (self.table.hsa_signal_destroy)(signal) } != hsa_status_t::HSA_STATUS_SUCCESS {
+            tracing::warn!("a signal could not be destroyed");
+        }
+    }
+
+    /// The value of a live signal.
+    #[inline]
+    pub(crate) fn signal_load(self, signal: hsa_signal_t) -> i64 {
+        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        unsafe { (self.table.hsa_signal_load_scacquire)(signal) }
+    }
+
+    /// Sets a live signal and wakes its waiters.
+    #[inline]
+    pub(crate) fn signal_store(self, signal: hsa_signal_t, value: i64) {
+        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        unsafe { (self.table.hsa_signal_store_screlease)(signal, value) }
+    }
+
+    /// Adds to a live signal and wakes its waiters.
+    pub(crate) fn signal_subtract(self, signal: hsa_signal_t, value: i64) {
+        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        unsafe { (self.table.hsa_signal_subtract_screlease)(signal, value) }
+    }
+
+    /// Waits until the live signal is less than `value` or about `ticks` of the system clock have passed; returns the
+    /// value seen last.
+    pub(crate) fn signal_wait_less(self, signal: hsa_signal_t, value: i64, ticks: u64, spin: bool) -> i64 {
+        let state = if spin {
+            hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE
+        } else {
+            hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED
+        };
+        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        unsafe {
+            (self.table.hsa_signal_wait_scacquire)(
+                signal,
+                hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT,
+                value,
+                ticks,
+                state,
+            )
+        }
+    }
+
+    /// Start and end of the packet that completed the signal, in system clock ticks.
+    pub(crate) fn packet_time(self, agent: hsa_agent_t, signal: hsa_signal_t) -> Option<(u64, u64)> {
+        let mut time = hsa_amd_profiling_dispatch_time_t { start: 0, end: 0 };
+        // SAFETY: the signal lives; the out pointer is valid.
+        let status = unsafe { (self.table.hsa_amd_profiling_get_dispatch_time)(agent, signal, &mut time) };
+        (status == hsa_status_t::HSA_STATUS_SUCCESS && time.end != 0).then_some((time.start, time.end))
+    }
+
+    /// The text of the fault that ended a queue, if the implementation offers it.
+    pub(crate) fn fault_report(self, queue: *const hsa_queue_t) -> Option<String> {
+        let report = self.table.ext.queue_fault_report?;
+        let mut buffer = vec![0u8; 4096];
+        loop {
+            // SAFETY: the buffer is valid for its length; the implementation accepts any queue of its own.
+            let length = unsafe { report(queue, buffer.as_mut_ptr().cast::<c_char>(), buffer.len()) };
+            if length == 0 {
+                return None;
+            }
+            if length < buffer.len() {
+                buffer.truncate(length);
+                return Some(String::from_utf8_lossy(&buffer).into_owned());
+            }
+            buffer = vec![0u8; length + 1];
+        }
+    }
+}
+
+/// Words of the host that the device's host-data path needs to be flushed after direct writes; see [`HdpFlush::flush`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HdpFlush(pub(crate) *mut u32);
+
+// SAFETY: the address is a device register that the kernel driver maps for the whole life of the process.
+unsafe impl Send for HdpFlush {}
+// SAFETY: as above; it is only ever written with an atomic-width volatile store.
+unsafe impl Sync for HdpFlush {}
+
+impl HdpFlush {
+    /// Makes direct writes of the host to device memory visible to the device. Does nothing where there is no such path.
+    pub(crate) fn flush(self) {
+        if !self.0.is_null() {
+            // SAFETY: HSA gave the address as that of the flush register.
+            unsafe {
+                self.0.write_volatile(1);
+                self.0.read_volatile();
+            }
+        }
+    }
+}
+
+/// Reserves slots of the queue; returns the first one's index.
+///
+/// # Safety
+/// The queue is live.
+#[inline]
+pub(crate) unsafe fn reserve(hsa: Hsa, queue: *const hsa_queue_t, count: u64) -> u64 {
+    // SAFETY: as this function's contract.
+    unsafe { (hsa.table.hsa_queue_add_write_index_screlease)(queue, count) }
+}
+
+/// Index of the first packet that the queue has not consumed.
+///
+/// # Safety
+/// The queue is live.
+#[inline]
+pub(crate) unsafe fn read_index(hsa: Hsa, queue: *const hsa_queue_t) -> u64 {
+    // SAFETY: as this function's contract.
+    unsafe { (hsa.table.hsa_queue_load_read_index_scacquire)(queue) }
+}
+
+/// Counts things for diagnostics.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, value: u64) {
+        self.0.fetch_add(value, Ordering::Relaxed);
+    }
+
+    pub(crate) fn subtract(&self, value: u64) {
+        self.0.fetch_sub(value, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,636 @@
+//! Memory: what has been allocated and by whom, and the functions that allocate, register and free.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use hip_sys::{hipDeviceptr_t, hipError_t, hipMemoryType, hipPointerAttribute_t, hipStream_t};
+use hsa_sys::hsa_agent_t;
+
+use crate::device::{Device, current_device};
+use crate::error::{Result, entry};
+use crate::runtime::{Runtime, active, runtime};
+use crate::stream::resolve;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// Rows of pitched memory start at multiples of this.
+const PITCH_ALIGN: usize = 256;
+
+/// Where memory came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// `hipMalloc` and its kin.
+    Device,
+    /// `hipMallocManaged`.
+    Managed,
+    /// `hipHostMalloc` and its kin.
+    Host,
+    /// `hipHostRegister`.
+    Registered,
+    /// A variable of a module.
+    Global,
+}
+
+/// A range of memory that the runtime knows.
+#[derive(Clone)]
+pub(crate) struct Allocation {
+    /// Address by which the program knows it.
+    pub(crate) base: usize,
+    pub(crate) size: usize,
+    pub(crate) origin: Origin,
+    pub(crate) device: &'static Device,
+    /// Address for devices.
+    pub(crate) device_base: usize,
+    /// Flags that it was allocated or registered with.
+    pub(crate) flags: u32,
+}
+
+impl Allocation {
+    fn is_host(&self) -> bool {
+        matches!(self.origin, Origin::Host | Origin::Registered | Origin::Managed)
+    }
+}
+
+/// All memory that the runtime knows, by address.
+#[derive(Default)]
+pub(crate) struct Memory {
+    map: RwLock<BTreeMap<usize, Arc<Allocation>>>,
+}
+
+impl Memory {
+    /// The allocation that holds an address, and how far the address is behind its start.
+    pub(crate) fn find(&self, address: usize) -> Option<(Arc<Allocation>, usize)> {
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let (&start, allocation) = map.range(..=address).next_back()?;
+        let offset = address - start;
+        (offset < allocation.size).then(|| (allocation.clone(), offset))
+    }
+
+    pub(crate) fn insert(&self, allocation: Allocation) {
+        let allocation = Arc::new(allocation);
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
+        map.insert(allocation.base, allocation.clone());
+        if allocation.device_base != allocation.base {
+            map.insert(allocation.device_base, allocation);
+        }
+    }
+
+    /// Takes the allocation that starts exactly at an address, if it has one of the origins.
+    pub(crate) fn remove(&self, address: usize, origins: &[Origin]) -> Option<Arc<Allocation>> {
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
+        let found = map.get(&address)?;
+        if !origins.contains(&found.origin) || found.base != address {
+            return None;
+        }
+        let found = map.remove(&address)?;
+        if found.device_base != found.base {
+            map.remove(&found.device_base);
+        }
+        Some(found)
+    }
+
+    /// Whether any byte of the range is known.
+    fn overlaps(&self, start: usize, size: usize) -> bool {
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let end = start.saturating_add(size);
+        map.range(..end).next_back().is_some_and(|(&base, found)| base + found.size > start)
+    }
+
+    /// Gives all devices access to host memory that was allocated before some of them were there.
+    pub(crate) fn share_host_memory(&self, runtime: &Runtime, gpus: &[hsa_agent_t]) {
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        for allocation in map.values() {
+            if matches!(allocation.origin, Origin::Host | Origin::Managed)
+                && runtime.hsa.allow_access(gpus, allocation.base as *const c_void).is_err()
+            {
+                tracing::warn!(address = allocation.base, "a new device has no access to this host memory");
+            }
+        }
+    }
+
+    /// Applies the present peer access to all memory of a device.
+    pub(crate) fn share_device_memory(&self, runtime: &Runtime, owner: &Device) -> Result {
+        let agents = accessors(runtime, owner);
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        map.values()
+            .filter(|found| found.origin == Origin::Device && std::ptr::eq(found.device, owner))
+            .try_for_each(|found| runtime.hsa.allow_access(&agents, found.base as *const c_void))
+    }
+}
+
+/// Agents that may access the memory of a device: its own, its peers', and the host's where it can.
+fn accessors(runtime: &Runtime, owner: &Device) -> Vec<hsa_agent_t> {
+    let mut agents = vec![owner.agent];
+    if owner.host_visible {
+        agents.push(runtime.cpu);
+    }
+    for device in runtime.devices() {
+        let peers = device.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if peers.contains(&owner.ordinal) {
+            agents.push(device.agent);
+        }
+    }
+    agents
+}
+
+/// Bytes of a staging buffer.
+pub(crate) const STAGING_BYTES: usize = 1 << 20;
+/// Staging buffers that a device keeps for the next copies.
+const STAGING_KEEP: usize = 8;
+
+/// Host memory through which a device's copies of pageable memory go.
+#[derive(Default)]
+pub(crate) struct StagingBuffers {
+    free: Mutex<Vec<usize>>,
+}
+
+/// One staging buffer, given back on drop. Whoever drops it has waited for the copies that use it.
+pub(crate) struct Staging {
+    device: &'static Device,
+    address: usize,
+}
+
+impl Staging {
+    pub(crate) fn new(runtime: &Runtime, device: &'static Device) -> Result<Self> {
+        let free = device.staging.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let address = match free {
+            Some(address) => address,
+            None => {
+                let pointer = runtime.hsa.allocate(runtime.host_pool, STAGING_BYTES)?;
+                if let Err(code) = runtime.hsa.allow_access(&[device.agent], pointer) {
+                    // SAFETY: the memory was just allocated.
+                    let _ = unsafe { runtime.hsa.free(pointer) };
+                    return Err(code);
+                }
+                pointer as usize
+            }
+        };
+        Ok(Self { device, address })
+    }
+
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.address as *mut u8
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let mut free = self.device.staging.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < STAGING_KEEP {
+            free.push(self.address);
+        } else if let Some(runtime) = runtime() {
+            drop(free);
+            // SAFETY: the buffer came from the host pool and no copy uses it any more.
+            let _ = unsafe { runtime.hsa.free(self.address as *mut c_void) };
+        }
+    }
+}
+
+/// Allocates memory of a device.
+fn allocate_device(
+    runtime: &'static Runtime,
+    device: &'static Device,
+    size: usize,
+    fine: bool,
+    flags: u32,
+) -> Result<usize> {
+    if size as u64 > device.info.max_allocation {
+        return Err(hipError_t::hipErrorOutOfMemory);
+    }
+    let pool = if fine { device.fine_pool.unwrap_or(device.pool) } else { device.pool };
+    let pointer = runtime.hsa.allocate(pool, size).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
+    let agents = accessors(runtime, device);
+    if agents.len() > 1
+        && let Err(code) = runtime.hsa.allow_access(&agents, pointer)
+    {
+        // SAFETY: the memory was just allocated.
+        let _ = unsafe { runtime.hsa.free(pointer) };
+        return Err(code);
+    }
+    let base = pointer as usize;
+    device.allocated.add(size as u64);
+    runtime.memory.insert(Allocation {
+        base,
+        size,
+        origin: Origin::Device,
+        device,
+        device_base: base,
+        flags,
+    });
+    Ok(base)
+}
+
+/// Allocates host memory that all devices can access.
+fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: u32) -> Result<usize> {
+    let device = current_device(runtime)?;
+    let pointer =
+        runtime.hsa.allocate(runtime.host_pool, size).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
+    if let Err(code) = runtime.hsa.allow_access(&runtime.gpu_agents(), pointer) {
+        // SAFETY: the memory was just allocated.
+        let _ = unsafe { runtime.hsa.free(pointer) };
+        return Err(code);
+    }
+    let base = pointer as usize;
+    runtime.memory.insert(Allocation { base, size, origin, device, device_base: base, flags });
+    Ok(base)
+}
+
+/// Gives memory back to HSA. Nothing uses it any more.
+fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
+    if allocation.origin == Origin::Device {
+        allocation.device.allocated.subtract(allocation.size as u64);
+    }
+    // SAFETY: the allocation came from HSA's pools and was taken out of the map, so that this happens once.
+    unsafe { runtime.hsa.free(allocation.base as *mut c_void) }
+}
+
+/// Writes an address to a caller's pointer; `size` 0 gives null.
+///
+/// # Safety
+/// `out` is null or valid for writing.
+unsafe fn allocate_to(
+    out: *mut *mut c_void,
+    size: usize,
+    allocate: impl FnOnce(&'static Runtime) -> Result<usize>,
+) -> Result {
+    let runtime = active()?;
+    // SAFETY: as this function's contract.
+    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    *out = std::ptr::null_mut();
+    if size != 0 {
+        *out = allocate(runtime)? as *mut c_void;
+    }
+    Ok(())
+}
+
+/// `hipMalloc`: of the current device. 0 bytes give a null pointer.
+pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, size: usize) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe {
+        allocate_to(out, size, |runtime| allocate_device(runtime, current_device(runtime)?, size, false, 0))
+    })
+}
+
+/// `hipExtMallocWithFlags`: default and fine-grained memory.
+pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
+    out: *mut *mut c_void,
+    size: usize,
+    flags: u32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe {
+        let fine = match flags {
+            hip_sys::hipDeviceMallocDefault => false,
+            hip_sys::hipDeviceMallocFinegrained | hip_sys::hipDeviceMallocUncached => true,
+            hip_sys::hipMallocSignalMemory | hip_sys::hipDeviceMallocContiguous => {
+                return Err(hipError_t::hipErrorNotSupported);
+            }
+            _ => return Err(INVALID_VALUE),
+        };
+        allocate_to(out, size, |runtime| {
+            allocate_device(runtime, current_device(runtime)?, size, fine, flags)
+        })
+    })
+}
+
+/// `hipMallocAsync`: the memory is there at once; only its free is ordered by a stream.
+pub(crate) unsafe extern "C" fn hipMallocAsync(
+    out: *mut *mut c_void,
+    size: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe {
+        let stream = resolve(active()?, stream)?;
+        stream.failure().map_or(Ok(()), Err)?;
+        allocate_to(out, size, |runtime| allocate_device(runtime, stream.device, size, false, 0))
+    })
+}
+
+/// `hipFree`: waits until the device is idle, then frees. Null is allowed.
+pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if pointer.is_null() {
+            return Ok(());
+        }
+        let found = runtime
+            .memory
+            .remove(pointer as usize, &[Origin::Device, Origin::Managed])
+            .ok_or(INVALID_VALUE)?;
+        quiesce_users(runtime, &found);
+        release(runtime, &found)
+    })
+}
+
+/// Waits for all devices that may be using the memory.
+fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
+    for device in runtime.devices() {
+        let is_peer =
+            device.peers.lock().unwrap_or_else(PoisonError::into_inner).contains(&allocation.device.ordinal);
+        if allocation.is_host() || is_peer || std::ptr::eq(device, allocation.device) {
+            device.quiesce(runtime);
+        }
+    }
+}
+
+/// `hipFreeAsync`: frees once everything submitted to the stream so far has completed.
+pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let stream = resolve(runtime, stream)?;
+        if pointer.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let found = runtime.memory.remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
+        let later = found.clone();
+        let queued = stream.run_on_host(runtime, false, move |_| {
+            if release(runtime, &later).is_err() {
+                tracing::warn!(address = later.base, "a stream-ordered free failed");
+            }
+        });
+        if queued.is_err() {
+            // The memory is still the program's.
+            runtime.memory.insert((*found).clone());
+        }
+        queued
+    })
+}
+
+/// `hipMallocManaged`: host memory that every device can access, for both sides at the same address.
+pub(crate) unsafe extern "C" fn hipMallocManaged(
+    out: *mut *mut c_void,
+    size: usize,
+    flags: u32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe {
+        if size == 0 || (flags != hip_sys::hipMemAttachGlobal && flags != hip_sys::hipMemAttachHost) {
+            return Err(INVALID_VALUE);
+        }
+        allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Managed, flags))
+    })
+}
+
+/// # Safety
+/// `out` and `pitch` are null or valid for writing.
+unsafe fn malloc_pitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Result {
+    // SAFETY: as this function's contract.
+    let pitch = unsafe { pitch.as_mut() }.ok_or(INVALID_VALUE)?;
+    let row = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(INVALID_VALUE)?;
+    let size = row.checked_mul(height).ok_or(INVALID_VALUE)?;
+    // SAFETY: as this function's contract.
+    unsafe {
+        allocate_to(out, size, |runtime| allocate_device(runtime, current_device(runtime)?, size, false, 0))?;
+    }
+    *pitch = row;
+    Ok(())
+}
+
+/// `hipMallocPitch`: rows start at multiples of 256 bytes.
+pub(crate) unsafe extern "C" fn hipMallocPitch(
+    out: *mut *mut c_void,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+) -> hipError_t {
+    // SAFETY: the caller passes null or valid places.
+    entry(|| unsafe { malloc_pitch(out, pitch, width, height) })
+}
+
+/// `hipMemAllocPitch`.
+pub(crate) unsafe extern "C" fn hipMemAllocPitch(
+    out: *mut hipDeviceptr_t,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+    element: u32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or valid places.
+    entry(|| unsafe {
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(INVALID_VALUE);
+        }
+        malloc_pitch(out, pitch, width, height)
+    })
+}
+
+/// # Safety
+/// `out` is null or valid for writing.
+unsafe fn host_malloc(out: *mut *mut c_void, size: usize, flags: u32) -> Result {
+    use hip_sys::*;
+    let known = hipHostMallocPortable
+        | hipHostMallocMapped
+        | hipHostMallocWriteCombined
+        | hipHostMallocUncached
+        | hipHostMallocNumaUser
+        | hipHostMallocCoherent
+        | hipHostMallocNonCoherent;
+    let both = hipHostMallocCoherent | hipHostMallocNonCoherent;
+    if flags & !known != 0 || flags & both == both {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: as this function's contract.
+    unsafe { allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Host, flags)) }
+}
+
+/// `hipHostMalloc`: pinned, coherent, mapped for all devices whatever the flags say.
+pub(crate) unsafe extern "C" fn hipHostMalloc(out: *mut *mut c_void, size: usize, flags: u32) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { host_malloc(out, size, flags) })
+}
+
+/// `hipHostAlloc`.
+pub(crate) unsafe extern "C" fn hipHostAlloc(out: *mut *mut c_void, size: usize, flags: u32) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { host_malloc(out, size, flags) })
+}
+
+/// `hipMallocHost`.
+pub(crate) unsafe extern "C" fn hipMallocHost(out: *mut *mut c_void, size: usize) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { host_malloc(out, size, hip_sys::hipHostMallocDefault) })
+}
+
+/// `hipMemAllocHost`.
+pub(crate) unsafe extern "C" fn hipMemAllocHost(out: *mut *mut c_void, size: usize) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a pointer.
+    entry(|| unsafe { host_malloc(out, size, hip_sys::hipHostMallocDefault) })
+}
+
+fn host_free(pointer: *mut c_void) -> Result {
+    let runtime = active()?;
+    if pointer.is_null() {
+        return Ok(());
+    }
+    let found = runtime.memory.remove(pointer as usize, &[Origin::Host]).ok_or(INVALID_VALUE)?;
+    quiesce_users(runtime, &found);
+    release(runtime, &found)
+}
+
+/// `hipHostFree`: waits until the devices are idle, then frees. Null is allowed.
+pub(crate) unsafe extern "C" fn hipHostFree(pointer: *mut c_void) -> hipError_t {
+    entry(|| host_free(pointer))
+}
+
+/// `hipFreeHost`.
+pub(crate) unsafe extern "C" fn hipFreeHost(pointer: *mut c_void) -> hipError_t {
+    entry(|| host_free(pointer))
+}
+
+/// `hipHostRegister`: pins memory of the program for the devices there are now.
+pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usize, flags: u32) -> hipError_t {
+    entry(|| {
+        use hip_sys::*;
+        let runtime = active()?;
+        let known = hipHostRegisterPortable
+            | hipHostRegisterMapped
+            | hipHostRegisterReadOnly
+            | hipExtHostRegisterUncached;
+        if flags & hipHostRegisterIoMemory != 0 {
+            return Err(hipError_t::hipErrorNotSupported);
+        }
+        if pointer.is_null() || size == 0 || flags & !known != 0 {
+            return Err(INVALID_VALUE);
+        }
+        let base = pointer as usize;
+        if base.checked_add(size).is_none() {
+            return Err(INVALID_VALUE);
+        }
+        let device = current_device(runtime)?;
+        if runtime.memory.overlaps(base, size) {
+            return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
+        }
+        let mut agents = runtime.gpu_agents();
+        // SAFETY: the caller vouches that the memory is there until it is unregistered.
+        let mapped = unsafe { runtime.hsa.lock(pointer, size, &mut agents, runtime.host_pool) }?;
+        runtime.memory.insert(Allocation {
+            base,
+            size,
+            origin: Origin::Registered,
+            device,
+            device_base: mapped as usize,
+            flags,
+        });
+        Ok(())
+    })
+}
+
+/// `hipHostUnregister`: waits until the devices are idle first.
+pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if pointer.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let found = runtime
+            .memory
+            .remove(pointer as usize, &[Origin::Registered])
+            .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
+        quiesce_users(runtime, &found);
+        // SAFETY: the range was locked when it entered the map, and all devices are idle.
+        unsafe { runtime.hsa.unlock(pointer) }
+    })
+}
+
+/// `hipHostGetDevicePointer`.
+pub(crate) unsafe extern "C" fn hipHostGetDevicePointer(
+    out: *mut *mut c_void,
+    pointer: *mut c_void,
+    flags: u32,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place for a pointer.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        if flags != 0 {
+            return Err(INVALID_VALUE);
+        }
+        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        if !found.is_host() {
+            return Err(INVALID_VALUE);
+        }
+        *out = (found.device_base + offset) as *mut c_void;
+        Ok(())
+    })
+}
+
+/// `hipHostGetFlags`.
+pub(crate) unsafe extern "C" fn hipHostGetFlags(flags: *mut u32, pointer: *mut c_void) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let flags = unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)?;
+        let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        if !matches!(found.origin, Origin::Host | Origin::Registered) {
+            return Err(INVALID_VALUE);
+        }
+        *flags = found.flags;
+        Ok(())
+    })
+}
+
+/// `hipPointerGetAttributes`: unknown memory is an error, as the header says.
+pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
+    out: *mut hipPointerAttribute_t,
+    pointer: *const c_void,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (kind, host) = match found.origin {
+            Origin::Device | Origin::Global => (hipMemoryType::hipMemoryTypeDevice, std::ptr::null_mut()),
+            Origin::Managed => (hipMemoryType::hipMemoryTypeManaged, (found.base + offset) as *mut c_void),
+            Origin::Host | Origin::Registered => {
+                (hipMemoryType::hipMemoryTypeHost, (found.base + offset) as *mut c_void)
+            }
+        };
+        *out = hipPointerAttribute_t {
+            type_: kind,
+            device: found.device.ordinal,
+            devicePointer: (found.device_base + offset) as *mut c_void,
+            hostPointer: host,
+            isManaged: i32::from(found.origin == Origin::Managed),
+            allocationFlags: found.flags,
+        };
+        Ok(())
+    })
+}
+
+/// `hipMemGetAddressRange`: start and size of the allocation that holds an address.
+pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
+    base: *mut hipDeviceptr_t,
+    size: *mut usize,
+    pointer: hipDeviceptr_t,
+) -> hipError_t {
+    entry(|| {
+        let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
+        // SAFETY: the caller passes null or valid places.
+        unsafe {
+            if let Some(base) = base.as_mut() {
+                *base = found.device_base as hipDeviceptr_t;
+            }
+            if let Some(size) = size.as_mut() {
+                *size = found.size;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `hipMemPtrGetInfo`: size of the allocation that starts at an address.
+pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mut usize) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let size = unsafe { size.as_mut() }.ok_or(INVALID_VALUE)?;
+        *size = match pointer.is_null() {
+            true => 0,
+            false => runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
+        };
+        Ok(())
+    })
+}

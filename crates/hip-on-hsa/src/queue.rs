@@ -1,0 +1,665 @@
+//! One HSA queue and everything in flight on it.
+//!
+//! Packets run in order: each has the barrier bit. Kernels carry no completion signal; instead a *fence*, a barrier
+//! packet with a system-scope release, decrements the queue's one *progress* signal, so that a number says how far the
+//! queue has come. Fences are written where somebody needs to know: before a wait, when a part of the argument ring is
+//! left, and after each copy. A *marker* is a barrier packet with a signal of its own that others can wait for.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use hip_sys::hipError_t;
+use hsa_sys::*;
+
+use crate::error::{self, Result, check};
+use crate::hsa::{self, Hsa};
+use crate::memory::Staging;
+use crate::runtime::Runtime;
+use crate::signal::{Marker, Signal};
+use crate::stream::Stream;
+
+/// Packets that a queue holds; fewer if the agent says so.
+const PACKETS: u32 = 4096;
+/// The progress signal starts here and goes down by one with each fence.
+const START: i64 = i64::MAX / 2;
+/// What a failed queue's progress signal is set to: every wait for progress ends.
+const FAILED: i64 = i64::MIN / 2;
+/// Parts of the argument ring, and bytes of each; a part is reused when its last kernel has completed.
+const SEGMENTS: usize = 8;
+const SEGMENT_BYTES: usize = 64 << 10;
+/// More things in flight than this are looked through for finished ones.
+const MANY: usize = 64;
+
+const SCOPE_NONE: u32 = 0;
+const SCOPE_AGENT: u32 = 1;
+const SCOPE_SYSTEM: u32 = 2;
+
+/// First half of a packet's first word.
+const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
+    kind.0 << hsa_packet_header_t::HSA_PACKET_HEADER_TYPE.0
+        | 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0
+        | acquire << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0
+        | release << hsa_packet_header_t::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE.0
+}
+
+/// A packet as the sixteen words that it is in memory.
+type Packet = [u32; 16];
+
+fn put(packet: &mut Packet, word: usize, value: u64) {
+    packet[word] = value as u32;
+    packet[word + 1] = (value >> 32) as u32;
+}
+
+/// What a kernel dispatch packet says besides the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dispatch {
+    /// Work-items of the grid.
+    pub(crate) grid: [u32; 3],
+    /// Work-items of a workgroup, each at most 65535.
+    pub(crate) block: [u32; 3],
+    /// Scratch of a work-item, bytes.
+    pub(crate) private: u32,
+    /// LDS of a workgroup, bytes.
+    pub(crate) group: u32,
+    /// HSA's handle of the kernel.
+    pub(crate) kernel: u64,
+}
+
+fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32) -> Packet {
+    let mut packet = [0; 16];
+    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16;
+    packet[1] = dispatch.block[0] | dispatch.block[1] << 16;
+    packet[2] = dispatch.block[2];
+    packet[3..6].copy_from_slice(&dispatch.grid);
+    packet[6] = dispatch.private;
+    packet[7] = dispatch.group;
+    put(&mut packet, 8, dispatch.kernel);
+    put(&mut packet, 10, arguments);
+    packet
+}
+
+fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
+    let mut packet = [0; 16];
+    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_AND, SCOPE_SYSTEM, release);
+    for (index, signal) in after.iter().enumerate() {
+        put(&mut packet, 2 + 2 * index, signal.handle);
+    }
+    put(&mut packet, 14, done.handle);
+    packet
+}
+
+const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
+
+/// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    hsa: Hsa,
+    signal: hsa_signal_t,
+    fault: AtomicU32,
+    /// The fault has been returned by a synchronising call.
+    pub(crate) reported: AtomicBool,
+    report: Mutex<String>,
+    stream: Weak<Stream>,
+}
+
+impl Progress {
+    fn new(hsa: Hsa, stream: Weak<Stream>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            hsa,
+            signal: hsa.signal_create(START)?,
+            fault: AtomicU32::new(0),
+            reported: AtomicBool::new(false),
+            report: Mutex::default(),
+            stream,
+        }))
+    }
+
+    /// The failure, if the queue has failed.
+    pub(crate) fn fault(&self) -> Option<hipError_t> {
+        match self.fault.load(Ordering::Acquire) {
+            0 => None,
+            code => Some(hipError_t(code)),
+        }
+    }
+
+    /// What the implementation said about the failure.
+    pub(crate) fn report(&self) -> String {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Fences that have completed.
+    fn completed(&self) -> u64 {
+        START.saturating_sub(self.hsa.signal_load(self.signal)).max(0) as u64
+    }
+
+    /// Waits for a fence, or for the queue's failure.
+    pub(crate) fn wait(&self, runtime: &Runtime, fence: u64) -> Result {
+        runtime.wait_less(self.signal, START - fence as i64 + 1);
+        self.fault().map_or(Ok(()), Err)
+    }
+
+    /// Whether a fence has completed.
+    pub(crate) fn has_reached(&self, fence: u64) -> Result<bool> {
+        match self.fault() {
+            Some(code) => Err(code),
+            None => Ok(self.completed() >= fence),
+        }
+    }
+
+    /// Notes the first failure and ends all waits for progress. Returns whether this was the first.
+    fn fail(&self, code: hipError_t, report: String) -> bool {
+        let mut text = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if first {
+            *text = report;
+        }
+        drop(text);
+        self.hsa.signal_store(self.signal, FAILED);
+        first
+    }
+
+    /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
+    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: String) {
+        tracing::error!(?code, report, "a stream has failed");
+        self.fail(code, report);
+        if let Some(stream) = self.stream.upgrade() {
+            stream.release_waiters(self);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // SAFETY: the queue, the only other user, is destroyed before it lets go of this object.
+        unsafe { self.hsa.signal_destroy(self.signal) };
+    }
+}
+
+/// HSA's report that a queue has ended with an error.
+unsafe extern "C" fn on_queue_error(status: hsa_status_t, queue: *mut hsa_queue_t, data: *mut c_void) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: `data` is the reference that `Engine::new` gave away, which lives until the queue is destroyed; this
+        // adds one for the time of the call.
+        let progress = unsafe {
+            Arc::increment_strong_count(data.cast::<Progress>());
+            Arc::from_raw(data.cast_const().cast::<Progress>())
+        };
+        let report =
+            progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
+        progress.fail_stream(error::from_queue_fault(status), report);
+    }));
+}
+
+/// Something that has to live until a fence has completed.
+enum Kept {
+    /// The signal of copies.
+    Copies(Signal),
+    /// A point of this stream, which ends when the stream fails.
+    Marker(Arc<Marker>),
+    /// A point of another stream that this one waits for.
+    #[allow(dead_code, reason = "held so that its signal is not used again")]
+    Foreign(Arc<Marker>),
+    /// Held for its Drop, which gives the memory back.
+    Staging(#[allow(dead_code, reason = "held for its Drop")] Staging),
+}
+
+/// A plain copy as the copy engines take it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyOp {
+    pub(crate) dst: *mut c_void,
+    pub(crate) dst_agent: hsa_agent_t,
+    pub(crate) src: *const c_void,
+    pub(crate) src_agent: hsa_agent_t,
+    pub(crate) size: usize,
+}
+
+/// A queue with its argument ring and the things in flight.
+pub(crate) struct Engine {
+    runtime: &'static Runtime,
+    agent: hsa_agent_t,
+    queue: *mut hsa_queue_t,
+    packets: *mut Packet,
+    capacity: u64,
+    doorbell: hsa_signal_t,
+    /// The read index as last seen.
+    consumed: u64,
+    pub(crate) progress: Arc<Progress>,
+    /// The reference that the error callback uses.
+    callback_data: *const Progress,
+    fences: u64,
+    /// Packets were written after the last fence.
+    unfenced: bool,
+    /// The next kernel must see what others wrote: the host, a copy, another stream.
+    acquire: bool,
+    /// A marker after which nothing was written.
+    tail: Option<Arc<Marker>>,
+    ring: *mut u8,
+    segment: usize,
+    cursor: usize,
+    /// The last fence over each part of the ring.
+    segment_fences: [u64; SEGMENTS],
+    kept: VecDeque<(u64, Kept)>,
+    geometry: (u64, u32, u32),
+}
+
+// SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no thread.
+unsafe impl Send for Engine {}
+
+impl Engine {
+    /// Creates the queue.
+    pub(crate) fn new(
+        runtime: &'static Runtime,
+        agent: hsa_agent_t,
+        max_packets: u32,
+        priority: i32,
+        stream: Weak<Stream>,
+    ) -> Result<Self> {
+        let hsa = runtime.hsa;
+        let progress = Progress::new(hsa, stream)?;
+        let callback_data = Arc::into_raw(progress.clone());
+        let mut queue: *mut hsa_queue_t = std::ptr::null_mut();
+        // SAFETY: the callback's data lives until the queue is destroyed; the out pointer is valid.
+        let status = unsafe {
+            (hsa.table.hsa_queue_create)(
+                agent,
+                PACKETS.min(max_packets),
+                hsa_queue_type_t::HSA_QUEUE_TYPE_MULTI.0,
+                Some(on_queue_error),
+                callback_data.cast_mut().cast(),
+                u32::MAX,
+                u32::MAX,
+                &mut queue,
+            )
+        };
+        if let Err(code) = check(status, hipError_t::hipErrorRuntimeOther) {
+            // SAFETY: no queue has taken the reference.
+            drop(unsafe { Arc::from_raw(callback_data) });
+            return Err(code);
+        }
+        // SAFETY: the queue was just created; HSA's queues begin with this structure.
+        let fields = unsafe { &*queue };
+        // SAFETY: AMD's queues are this structure, whose first part is HSA's; these words do not change.
+        let (shared_base, private_base) = unsafe {
+            let amd = queue.cast::<amd_queue_v2_t>();
+            ((*amd).group_segment_aperture_base_hi, (*amd).private_segment_aperture_base_hi)
+        };
+        let engine = Self {
+            runtime,
+            agent,
+            queue,
+            packets: fields.base_address.cast(),
+            capacity: fields.size.into(),
+            doorbell: fields.doorbell_signal,
+            consumed: 0,
+            progress,
+            callback_data,
+            fences: 0,
+            unfenced: false,
+            acquire: true,
+            tail: None,
+            ring: std::ptr::null_mut(),
+            segment: 0,
+            cursor: 0,
+            segment_fences: [0; SEGMENTS],
+            kept: VecDeque::new(),
+            geometry: (queue as u64, shared_base, private_base),
+        };
+        // Event times come from the packets, which have them only while this is on.
+        // SAFETY: the queue is live.
+        let status = unsafe { (hsa.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+        if status != hsa_status_t::HSA_STATUS_SUCCESS {
+            tracing::debug!(?status, "no packet times on this queue");
+        }
+        if priority != 0 {
+            let level = if priority < 0 {
+                hsa_amd_queue_priority_t::HSA_AMD_QUEUE_PRIORITY_HIGH
+            } else {
+                hsa_amd_queue_priority_t::HSA_AMD_QUEUE_PRIORITY_LOW
+            };
+            // SAFETY: the queue is live.
+            let status = unsafe { (hsa.table.hsa_amd_queue_set_priority)(queue, level) };
+            if status != hsa_status_t::HSA_STATUS_SUCCESS {
+                tracing::debug!(?status, "the queue keeps its normal priority");
+            }
+        }
+        Ok(engine)
+    }
+
+    /// Address of the queue and high halves of the LDS and scratch apertures, for hidden arguments.
+    pub(crate) fn geometry(&self) -> (u64, u32, u32) {
+        self.geometry
+    }
+
+    /// The failure, if the queue has failed.
+    pub(crate) fn check(&self) -> Result {
+        self.progress.fault().map_or(Ok(()), Err)
+    }
+
+    /// Writes a packet and rings the doorbell; waits while the queue is full.
+    fn push(&mut self, packet: &Packet) -> Result {
+        self.check()?;
+        let hsa = self.runtime.hsa;
+        // SAFETY: the queue is live; this engine is its only writer, so that the slot is free once the read index is near.
+        let index = unsafe { hsa::reserve(hsa, self.queue, 1) };
+        let mut spins = 0u32;
+        while index.wrapping_sub(self.consumed) >= self.capacity {
+            // SAFETY: the queue is live.
+            self.consumed = unsafe { hsa::read_index(hsa, self.queue) };
+            // A failed queue takes no more packets: the slot stays empty for ever.
+            self.check()?;
+            spins = spins.wrapping_add(1);
+            if spins < 200 {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+            if spins.is_multiple_of(10_000) {
+                self.fail_with_copy();
+            }
+        }
+        // SAFETY: the slot lies within the ring of `capacity` packets and belongs to this writer until its header is
+        // valid. The header goes last, with release order, as the packet processor reads it first.
+        unsafe {
+            let slot = self.packets.add((index & (self.capacity - 1)) as usize).cast::<u32>();
+            slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), 15);
+            AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
+        }
+        hsa.signal_store(self.doorbell, index as i64);
+        self.tail = None;
+        self.unfenced = true;
+        Ok(())
+    }
+
+    /// Whether everything that was written has completed.
+    pub(crate) fn is_idle(&self) -> bool {
+        if let Some(tail) = &self.tail {
+            return tail.is_done(self.runtime);
+        }
+        !self.unfenced && self.progress.completed() >= self.fences
+    }
+
+    /// Makes sure that a fence follows everything written so far; returns its number.
+    pub(crate) fn fence(&mut self) -> Result<u64> {
+        if self.unfenced {
+            self.push(&barrier_packet(&[], self.progress.signal, SCOPE_SYSTEM))?;
+            self.fenced();
+        }
+        self.reap();
+        Ok(self.fences)
+    }
+
+    /// Notes that the packet just written was a fence.
+    fn fenced(&mut self) {
+        self.fences += 1;
+        self.unfenced = false;
+        self.acquire = true;
+    }
+
+    fn keep(&mut self, thing: Kept) {
+        let fence = self.fences + u64::from(self.unfenced);
+        self.kept.push_back((fence, thing));
+    }
+
+    /// Lets go of what completed fences no longer need.
+    fn reap(&mut self) {
+        if self.kept.is_empty() || self.progress.fault().is_some() {
+            return;
+        }
+        let completed = self.progress.completed();
+        while self.kept.front().is_some_and(|(fence, _)| *fence <= completed) {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Lets go of finished things when there are many.
+    fn tidy(&mut self) -> Result {
+        if self.kept.len() >= MANY {
+            self.fence()?;
+        }
+        Ok(())
+    }
+
+    /// A new marker behind everything written so far.
+    pub(crate) fn marker(&mut self) -> Result<Arc<Marker>> {
+        self.tidy()?;
+        let marker = Arc::new(Marker::new(self.runtime, self.agent)?);
+        self.push(&barrier_packet(&[], marker.signal(), SCOPE_SYSTEM))?;
+        self.keep(Kept::Marker(marker.clone()));
+        self.tail = Some(marker.clone());
+        self.acquire = true;
+        Ok(marker)
+    }
+
+    /// A marker behind everything written so far, an existing one if nothing was written after it.
+    pub(crate) fn tail(&mut self) -> Result<Arc<Marker>> {
+        match &self.tail {
+            Some(tail) => Ok(tail.clone()),
+            None => self.marker(),
+        }
+    }
+
+    /// What follows waits for a point of another stream.
+    pub(crate) fn wait_for(&mut self, marker: Arc<Marker>) -> Result {
+        if marker.is_done(self.runtime) {
+            return Ok(());
+        }
+        self.wait_for_signal(marker.signal())?;
+        self.keep(Kept::Foreign(marker));
+        Ok(())
+    }
+
+    /// What follows waits for a point that the host completes on behalf of this stream.
+    pub(crate) fn wait_for_host(&mut self, marker: Arc<Marker>) -> Result {
+        self.wait_for_signal(marker.signal())?;
+        self.keep(Kept::Marker(marker));
+        Ok(())
+    }
+
+    fn wait_for_signal(&mut self, signal: hsa_signal_t) -> Result {
+        self.tidy()?;
+        self.push(&barrier_packet(&[signal], NO_SIGNAL, SCOPE_NONE))?;
+        self.acquire = true;
+        Ok(())
+    }
+
+    /// Copies behind everything written so far; what follows waits for them. Returns the fence that covers them.
+    ///
+    /// # Safety
+    /// The memory stays valid for the agents until that fence has completed or, if the queue fails, until the engine is
+    /// gone.
+    pub(crate) unsafe fn copy(
+        &mut self,
+        copies: &[CopyOp],
+        staging: impl IntoIterator<Item = Staging>,
+    ) -> Result<u64> {
+        self.check()?;
+        self.tidy()?;
+        let before = if self.is_idle() { None } else { Some(self.tail()?) };
+        let after = before.as_ref().map(|marker| marker.signal());
+        let done = Signal::new(self.runtime, copies.len() as i64)?;
+        let mut failure = None;
+        for (index, copy) in copies.iter().enumerate() {
+            // SAFETY: as this function's contract.
+            let result = unsafe {
+                self.runtime.hsa.async_copy(
+                    (copy.dst, copy.dst_agent),
+                    (copy.src, copy.src_agent),
+                    copy.size,
+                    after.as_slice(),
+                    done.raw(),
+                )
+            };
+            if let Err(code) = result {
+                failure = Some(code);
+                self.runtime.hsa.signal_subtract(done.raw(), (copies.len() - index) as i64);
+                break;
+            }
+        }
+        let pushed = self.push(&barrier_packet(&[done.raw()], self.progress.signal, SCOPE_SYSTEM));
+        if pushed.is_ok() {
+            self.fenced();
+        }
+        self.keep(Kept::Copies(done));
+        for piece in staging {
+            self.keep(Kept::Staging(piece));
+        }
+        pushed?;
+        failure.map_or(Ok(self.fences), Err)
+    }
+
+    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes.
+    pub(crate) fn dispatch(
+        &mut self,
+        dispatch: &Dispatch,
+        size: usize,
+        align: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result {
+        self.check()?;
+        let arguments = self.arguments(size, align)?;
+        if size != 0 {
+            // SAFETY: the bytes belong to this dispatch until its part of the ring is used again.
+            fill(unsafe { std::slice::from_raw_parts_mut(arguments, size) });
+        }
+        let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
+        self.push(&dispatch_packet(dispatch, arguments as u64, acquire))?;
+        self.acquire = false;
+        Ok(())
+    }
+
+    /// Room for an argument segment.
+    fn arguments(&mut self, size: usize, align: usize) -> Result<*mut u8> {
+        if size == 0 {
+            return Ok(std::ptr::null_mut());
+        }
+        // Whole cache lines, so that no two launches share one.
+        let align = align.max(64);
+        if size > SEGMENT_BYTES || align > 4096 {
+            return Err(hipError_t::hipErrorInvalidValue);
+        }
+        if self.ring.is_null() {
+            self.ring = self.runtime.allocate_kernarg(self.agent, SEGMENTS * SEGMENT_BYTES)?.cast();
+        }
+        let mut offset = self.cursor.next_multiple_of(align);
+        if offset + size > SEGMENT_BYTES {
+            self.segment_fences[self.segment] = self.fence()?;
+            let next = (self.segment + 1) % SEGMENTS;
+            let value = START - self.segment_fences[next] as i64 + 1;
+            let (runtime, signal) = (self.runtime, self.progress.signal);
+            runtime.wait_less_and(signal, value, || self.fail_with_copy());
+            self.check()?;
+            self.segment = next;
+            offset = 0;
+        }
+        self.cursor = offset + size;
+        // SAFETY: the offset lies within the ring.
+        Ok(unsafe { self.ring.add(self.segment * SEGMENT_BYTES + offset) })
+    }
+
+    /// Fails the queue if a copy has ended with an error, which HSA reports by a negative signal and nothing else.
+    pub(crate) fn fail_with_copy(&mut self) {
+        let failed = self.kept.iter().any(|(_, kept)| match kept {
+            Kept::Copies(signal) => self.runtime.hsa.signal_load(signal.raw()) < 0,
+            _ => false,
+        });
+        if failed && self.progress.fault().is_none() {
+            self.progress.fail(hipError_t::hipErrorLaunchFailure, "a copy engine reported an error".into());
+            self.release_waiters();
+        }
+    }
+
+    /// Ends all markers of a failed queue.
+    pub(crate) fn release_waiters(&mut self) {
+        let Some(code) = self.progress.fault() else { return };
+        for (_, kept) in &self.kept {
+            if let Kept::Marker(marker) = kept {
+                marker.fail(self.runtime, code);
+            }
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.progress.fault().is_none() {
+            // Whoever drops an engine has waited for it, unless something went wrong on the way.
+            if let Ok(fence) = self.fence() {
+                let _ = self.progress.wait(self.runtime, fence);
+            }
+        }
+        // SAFETY: nobody submits any more: the engine is owned by the caller alone.
+        let status = unsafe { (self.runtime.hsa.table.hsa_queue_destroy)(self.queue) };
+        if status != hsa_status_t::HSA_STATUS_SUCCESS {
+            tracing::warn!(?status, "a queue could not be destroyed");
+        }
+        // SAFETY: the queue is gone, so that its callback cannot run any more.
+        drop(unsafe { Arc::from_raw(self.callback_data) });
+        // Copies that were on their way use memory and signals until they end, even when the queue has failed.
+        for (_, kept) in &self.kept {
+            match kept {
+                Kept::Marker(marker) if !marker.is_done(self.runtime) => {
+                    marker.fail(self.runtime, hipError_t::hipErrorContextIsDestroyed);
+                }
+                Kept::Copies(done) => self.runtime.wait_less(done.raw(), 1),
+                _ => {}
+            }
+        }
+        if !self.ring.is_null() {
+            // SAFETY: the ring came from the kernarg pool and no kernel reads it any more.
+            let _ = unsafe { self.runtime.hsa.free(self.ring.cast()) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// The words of a packet at a byte offset.
+    fn at(packet: &Packet, offset: usize) -> u64 {
+        u64::from(packet[offset / 4]) | packet.get(offset / 4 + 1).map_or(0, |&high| u64::from(high) << 32)
+    }
+
+    #[test]
+    fn dispatch_packets_have_hsas_layout() {
+        type P = hsa_kernel_dispatch_packet_t;
+        let dispatch = Dispatch {
+            grid: [1 << 20, 7, 3],
+            block: [256, 2, 1],
+            private: 48,
+            group: 1024,
+            kernel: 0x1122_3344_5566_7788,
+        };
+        let packet = dispatch_packet(&dispatch, 0xaabb_ccdd_eeff_0011, SCOPE_SYSTEM);
+        // Type 2, barrier bit, acquire at system and release at agent scope, three dimensions.
+        assert_eq!(packet[0], 0x0003_0d02);
+        assert_eq!(at(&packet, offset_of!(P, workgroup_size_x)) as u16, 256);
+        assert_eq!((at(&packet, offset_of!(P, workgroup_size_x)) >> 16) as u16, 2);
+        assert_eq!(at(&packet, offset_of!(P, workgroup_size_z)) as u16, 1);
+        assert_eq!(at(&packet, offset_of!(P, grid_size_x)) as u32, 1 << 20);
+        assert_eq!(at(&packet, offset_of!(P, grid_size_y)) as u32, 7);
+        assert_eq!(at(&packet, offset_of!(P, grid_size_z)) as u32, 3);
+        assert_eq!(at(&packet, offset_of!(P, private_segment_size)) as u32, 48);
+        assert_eq!(at(&packet, offset_of!(P, group_segment_size)) as u32, 1024);
+        assert_eq!(at(&packet, offset_of!(P, kernel_object)), dispatch.kernel);
+        assert_eq!(at(&packet, offset_of!(P, kernarg_address)), 0xaabb_ccdd_eeff_0011);
+        assert_eq!(at(&packet, offset_of!(P, completion_signal)), 0);
+    }
+
+    #[test]
+    fn barrier_packets_have_hsas_layout() {
+        type P = hsa_barrier_and_packet_t;
+        let signals: Vec<_> = (1..=5u64).map(|handle| hsa_signal_t { handle: handle << 33 }).collect();
+        let packet = barrier_packet(&signals, hsa_signal_t { handle: 99 << 32 }, SCOPE_SYSTEM);
+        assert_eq!(packet[0], 0x1503);
+        for (index, signal) in signals.iter().enumerate() {
+            assert_eq!(at(&packet, offset_of!(P, dep_signal) + 8 * index), signal.handle);
+        }
+        assert_eq!(at(&packet, offset_of!(P, completion_signal)), 99 << 32);
+    }
+}

@@ -1,0 +1,290 @@
+//! The one runtime of the process: the HSA implementation, the host's memory pools, the devices and all objects.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+use hip_sys::hipError_t;
+use hsa_sys::*;
+
+use crate::Error;
+use crate::device::Device;
+use crate::error::Result;
+use crate::event::Event;
+use crate::hsa::Hsa;
+use crate::memory::Memory;
+use crate::module::{Function, Module};
+use crate::registry::{Kind, Registry};
+use crate::signal::SignalPool;
+use crate::stream::Stream;
+
+/// HSA functions without which nothing works. The others are missed only where they are used.
+const REQUIRED: &[&str] = &[
+    "hsa_init",
+    "hsa_system_get_info",
+    "hsa_iterate_agents",
+    "hsa_agent_get_info",
+    "hsa_amd_agent_iterate_memory_pools",
+    "hsa_amd_memory_pool_get_info",
+    "hsa_amd_memory_pool_allocate",
+    "hsa_amd_memory_pool_free",
+    "hsa_amd_agents_allow_access",
+    "hsa_signal_create",
+    "hsa_signal_destroy",
+    "hsa_signal_load_scacquire",
+    "hsa_signal_store_screlease",
+    "hsa_signal_subtract_screlease",
+    "hsa_signal_wait_scacquire",
+    "hsa_queue_create",
+    "hsa_queue_destroy",
+    "hsa_queue_add_write_index_screlease",
+    "hsa_queue_load_read_index_scacquire",
+    "hsa_amd_memory_async_copy",
+];
+
+static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// The process's runtime.
+pub(crate) struct Runtime {
+    pub(crate) hsa: Hsa,
+    pub(crate) cpu: hsa_agent_t,
+    /// Fine-grained host memory.
+    pub(crate) host_pool: hsa_amd_memory_pool_t,
+    /// Host memory for kernel arguments.
+    kernarg_pool: hsa_amd_memory_pool_t,
+    /// Ticks of the system clock per second.
+    pub(crate) frequency: u64,
+    pub(crate) signals: SignalPool,
+    devices: RwLock<Vec<&'static Device>>,
+    pub(crate) streams: Registry<Stream>,
+    pub(crate) events: Registry<Event>,
+    pub(crate) modules: Registry<Module>,
+    pub(crate) functions: Registry<Function>,
+    pub(crate) memory: Memory,
+}
+
+/// The runtime, once [`start`] has succeeded.
+#[inline]
+pub(crate) fn runtime() -> Option<&'static Runtime> {
+    RUNTIME.get()
+}
+
+/// The runtime for an entry point.
+#[inline]
+pub(crate) fn active() -> Result<&'static Runtime> {
+    runtime().ok_or(hipError_t::hipErrorNotInitialized)
+}
+
+/// Starts the runtime over an HSA implementation, or returns it if it runs over the same one.
+pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runtime, Error> {
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(runtime) = RUNTIME.get() {
+        return if std::ptr::eq(runtime.hsa.table, table) { Ok(runtime) } else { Err(Error::OtherTable) };
+    }
+    let missing: Vec<&'static str> = REQUIRED.iter().copied().filter(|name| !table.has(name)).collect();
+    if !missing.is_empty() {
+        return Err(Error::MissingFunctions(missing));
+    }
+    let hsa = Hsa { table };
+    let status = hsa.init();
+    if status != hsa_status_t::HSA_STATUS_SUCCESS {
+        return Err(Error::Hsa { call: "hsa_init", status });
+    }
+    let (cpu, host_pool, kernarg_pool) = host(hsa)?;
+    let runtime = Runtime {
+        hsa,
+        cpu,
+        host_pool,
+        kernarg_pool,
+        // The specification fixes no frequency; AMD's is 100 MHz where it cannot be asked.
+        frequency: match hsa.timestamp_frequency() {
+            0 => 100_000_000,
+            frequency => frequency,
+        },
+        signals: SignalPool::default(),
+        devices: RwLock::default(),
+        streams: Registry::new(Kind::Stream),
+        events: Registry::new(Kind::Event),
+        modules: Registry::new(Kind::Module),
+        functions: Registry::new(Kind::Function),
+        memory: Memory::default(),
+    };
+    let runtime = RUNTIME.get_or_init(|| runtime);
+    register_event_handler(runtime);
+    runtime.refresh().map_err(|_| Error::Enumeration)?;
+    Ok(runtime)
+}
+
+/// The first CPU agent with its fine-grained and kernarg pools.
+fn host(hsa: Hsa) -> std::result::Result<(hsa_agent_t, hsa_amd_memory_pool_t, hsa_amd_memory_pool_t), Error> {
+    let agents = hsa.agents().map_err(|_| Error::Enumeration)?;
+    let cpu = agents
+        .into_iter()
+        .find(|&agent| device_type(hsa, agent) == Some(hsa_device_type_t::HSA_DEVICE_TYPE_CPU))
+        .ok_or(Error::NoCpuAgent)?;
+    let pools = hsa.pools(cpu).map_err(|_| Error::Enumeration)?;
+    let with_flag = |flag: hsa_amd_memory_pool_global_flag_t| {
+        pools.iter().copied().find(|&pool| global_flags(hsa, pool).is_some_and(|flags| flags & flag.0 != 0))
+    };
+    let kernarg = with_flag(hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
+        .ok_or(Error::NoHostPool("kernel arguments"))?;
+    // A pool of its own for fine-grained memory where there is one, else the kernarg pool, which is fine-grained too.
+    let fine = hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+    let host = pools
+        .iter()
+        .copied()
+        .find(|&pool| {
+            pool.handle != kernarg.handle && global_flags(hsa, pool).is_some_and(|flags| flags & fine.0 != 0)
+        })
+        .or_else(|| with_flag(fine))
+        .ok_or(Error::NoHostPool("fine-grained host memory"))?;
+    Ok((cpu, host, kernarg))
+}
+
+/// What an agent is.
+pub(crate) fn device_type(hsa: Hsa, agent: hsa_agent_t) -> Option<hsa_device_type_t> {
+    // SAFETY: the attribute's type is hsa_device_type_t.
+    unsafe {
+        hsa.agent_info(
+            agent,
+            hsa_agent_info_t::HSA_AGENT_INFO_DEVICE.0,
+            hsa_device_type_t::HSA_DEVICE_TYPE_CPU,
+        )
+    }
+}
+
+/// The flags of a pool of the global segment, `None` for other pools and those that cannot be allocated from.
+pub(crate) fn global_flags(hsa: Hsa, pool: hsa_amd_memory_pool_t) -> Option<u32> {
+    type Info = hsa_amd_memory_pool_info_t;
+    // SAFETY: the types are the headers' for these attributes.
+    unsafe {
+        let segment =
+            hsa.pool_info(pool, Info::HSA_AMD_MEMORY_POOL_INFO_SEGMENT, hsa_amd_segment_t(u32::MAX))?;
+        let allowed = hsa.pool_info(pool, Info::HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, true);
+        if segment != hsa_amd_segment_t::HSA_AMD_SEGMENT_GLOBAL || allowed == Some(false) {
+            return None;
+        }
+        hsa.pool_info(pool, Info::HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, 0u32)
+    }
+}
+
+/// Asks HSA to report memory faults that no queue's callback reports, so that they fail streams instead of the process.
+fn register_event_handler(owner: &Runtime) {
+    unsafe extern "C" fn on_event(event: *const hsa_amd_event_t, _data: *mut c_void) -> hsa_status_t {
+        // SAFETY: HSA passes null or a valid event.
+        let Some(event) = (unsafe { event.as_ref() }) else { return hsa_status_t::HSA_STATUS_ERROR };
+        if event.event_type != hsa_amd_event_type_t::HSA_AMD_GPU_MEMORY_FAULT_EVENT {
+            return hsa_status_t::HSA_STATUS_ERROR;
+        }
+        // SAFETY: the event's type says which member is valid.
+        let fault = unsafe { event.__bindgen_anon_1.memory_fault };
+        let done = std::panic::catch_unwind(|| {
+            let Some(runtime) = self::runtime() else { return };
+            let report = format!("memory fault at address {:#x}", fault.virtual_address);
+            for device in runtime.devices() {
+                if device.agent.handle == fault.agent.handle {
+                    device.fail_streams(hipError_t::hipErrorIllegalAddress, &report);
+                }
+            }
+        });
+        if done.is_ok() { hsa_status_t::HSA_STATUS_SUCCESS } else { hsa_status_t::HSA_STATUS_ERROR }
+    }
+    // SAFETY: the handler is a function of this library and needs no data.
+    let status = unsafe {
+        (owner.hsa.table.hsa_amd_register_system_event_handler)(Some(on_event), std::ptr::null_mut())
+    };
+    if status != hsa_status_t::HSA_STATUS_SUCCESS {
+        tracing::debug!(?status, "memory faults are reported by queues alone");
+    }
+}
+
+impl Runtime {
+    /// The devices found so far, in the order of their ordinals.
+    pub(crate) fn devices(&self) -> Vec<&'static Device> {
+        self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many devices have been found so far.
+    pub(crate) fn device_count(&self) -> usize {
+        self.devices.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// The device with an ordinal.
+    pub(crate) fn device(&self, ordinal: i32) -> Result<&'static Device> {
+        let devices = self.devices.read().unwrap_or_else(PoisonError::into_inner);
+        usize::try_from(ordinal)
+            .ok()
+            .and_then(|index| devices.get(index).copied())
+            .ok_or(hipError_t::hipErrorInvalidDevice)
+    }
+
+    /// Appends the GPU agents that were not there at the last look; ordinals never change.
+    pub(crate) fn refresh(&'static self) -> Result {
+        let agents = self.hsa.agents()?;
+        let mut devices = self.devices.write().unwrap_or_else(PoisonError::into_inner);
+        let before = devices.len();
+        for agent in agents {
+            let is_gpu = device_type(self.hsa, agent) == Some(hsa_device_type_t::HSA_DEVICE_TYPE_GPU);
+            if !is_gpu || devices.iter().any(|device| device.agent.handle == agent.handle) {
+                continue;
+            }
+            match Device::discover(self, agent, devices.len()) {
+                Ok(device) => devices.push(Box::leak(Box::new(device))),
+                Err(reason) => tracing::warn!(reason, "a GPU agent is left out"),
+            }
+        }
+        if devices.len() != before {
+            let gpus: Vec<hsa_agent_t> = devices.iter().map(|device| device.agent).collect();
+            drop(devices);
+            self.memory.share_host_memory(self, &gpus);
+        }
+        Ok(())
+    }
+
+    /// The agents of all devices.
+    pub(crate) fn gpu_agents(&self) -> Vec<hsa_agent_t> {
+        self.devices
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .map(|device| device.agent)
+            .collect()
+    }
+
+    /// Memory for kernel arguments that the agent can read.
+    pub(crate) fn allocate_kernarg(&self, agent: hsa_agent_t, size: usize) -> Result<*mut c_void> {
+        let pointer = self.hsa.allocate(self.kernarg_pool, size)?;
+        if let Err(code) = self.hsa.allow_access(&[agent], pointer) {
+            // SAFETY: the memory was just allocated.
+            let _ = unsafe { self.hsa.free(pointer) };
+            return Err(code);
+        }
+        Ok(pointer)
+    }
+
+    /// Waits until a signal is less than a value: first awake, as most waits are short, then asleep.
+    ///
+    /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and copies that
+    /// fail without ending are looked for while waiting.
+    pub(crate) fn wait_less(&self, signal: hsa_signal_t, value: i64) {
+        self.wait_less_and(signal, value, || {
+            for device in self.devices() {
+                device.check_health();
+            }
+        });
+    }
+
+    /// As [`wait_less`](Self::wait_less) with something else to do now and then while asleep.
+    pub(crate) fn wait_less_and(&self, signal: hsa_signal_t, value: i64, mut now_and_then: impl FnMut()) {
+        let spin = self.frequency / 20_000;
+        let sleep = self.frequency / 10;
+        if self.hsa.signal_load(signal) < value
+            || self.hsa.signal_wait_less(signal, value, spin, true) < value
+        {
+            return;
+        }
+        while self.hsa.signal_wait_less(signal, value, sleep, false) >= value {
+            now_and_then();
+        }
+    }
+}

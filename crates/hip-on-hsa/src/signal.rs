@@ -1,0 +1,117 @@
+//! Signals that are used again, and markers: points in a stream that anyone can wait for.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hip_sys::hipError_t;
+use hsa_sys::{hsa_agent_t, hsa_signal_t};
+
+use crate::error::Result;
+use crate::runtime::{Runtime, runtime};
+
+/// Signals that nobody uses at present.
+#[derive(Default)]
+pub(crate) struct SignalPool {
+    free: Mutex<Vec<hsa_signal_t>>,
+}
+
+/// Creating a signal takes a system call on real hardware, so some are kept; more than this many are given back.
+const KEEP: usize = 1024;
+
+/// A signal of the pool, returned to it on drop.
+///
+/// The owner drops it only once no packet or copy will touch it any more.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    raw: hsa_signal_t,
+}
+
+impl Signal {
+    pub(crate) fn new(runtime: &Runtime, value: i64) -> Result<Self> {
+        let free = runtime.signals.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let raw = match free {
+            Some(raw) => {
+                runtime.hsa.signal_store(raw, value);
+                raw
+            }
+            None => runtime.hsa.signal_create(value)?,
+        };
+        Ok(Self { raw })
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> hsa_signal_t {
+        self.raw
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        let Some(runtime) = runtime() else { return };
+        let mut free = runtime.signals.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < KEEP {
+            free.push(self.raw);
+        } else {
+            drop(free);
+            // SAFETY: the owner vouched that nothing uses the signal any more.
+            unsafe { runtime.hsa.signal_destroy(self.raw) };
+        }
+    }
+}
+
+/// A point in a stream: its signal goes from 1 to 0 when everything before it has completed, or when the stream fails.
+#[derive(Debug)]
+pub(crate) struct Marker {
+    signal: Signal,
+    agent: hsa_agent_t,
+    /// The `hipError_t` of the stream's failure, 0 if it has not failed.
+    failure: AtomicU32,
+}
+
+impl Marker {
+    pub(crate) fn new(runtime: &Runtime, agent: hsa_agent_t) -> Result<Self> {
+        Ok(Self { signal: Signal::new(runtime, 1)?, agent, failure: AtomicU32::new(0) })
+    }
+
+    #[inline]
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        self.signal.raw()
+    }
+
+    /// Whether the point has been reached, by completion or failure.
+    pub(crate) fn is_done(&self, runtime: &Runtime) -> bool {
+        runtime.hsa.signal_load(self.signal()) <= 0
+    }
+
+    /// The failure of the stream, if it came before this point was reached.
+    pub(crate) fn failure(&self) -> Option<hipError_t> {
+        match self.failure.load(Ordering::Acquire) {
+            0 => None,
+            code => Some(hipError_t(code)),
+        }
+    }
+
+    /// Waits until the point is reached.
+    pub(crate) fn wait(&self, runtime: &Runtime) -> Result {
+        runtime.wait_less(self.signal(), 1);
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    /// Reaches the point from the host.
+    pub(crate) fn complete(&self, runtime: &Runtime) {
+        runtime.hsa.signal_store(self.signal(), 0);
+    }
+
+    /// Ends the point because its stream has failed, unless it was reached before.
+    pub(crate) fn fail(&self, runtime: &Runtime, code: hipError_t) {
+        if !self.is_done(runtime) {
+            self.failure.store(code.0, Ordering::Release);
+            self.complete(runtime);
+        }
+    }
+
+    /// When the marker's packet ended, in system clock ticks.
+    pub(crate) fn time(&self, runtime: &Runtime) -> Option<u64> {
+        runtime.hsa.packet_time(self.agent, self.signal()).map(|(_, end)| end)
+    }
+}

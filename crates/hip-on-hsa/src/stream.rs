@@ -1,0 +1,615 @@
+//! Streams: what orders work on a device, alone and among each other.
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use hip_sys::{hipError_t, hipHostFn_t, hipStream_t, hipStreamCallback_t};
+
+use crate::device::{Device, current_device};
+use crate::error::{Result, entry};
+use crate::host_op::{Job, Worker};
+use crate::queue::{Engine, Progress};
+use crate::runtime::{Runtime, active, runtime};
+use crate::signal::Marker;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
+
+/// `hipStreamLegacy` and `hipStreamPerThread`, which stand for streams without being handles.
+const LEGACY: usize = 1;
+const PER_THREAD: usize = 2;
+
+/// The priorities that `hipDeviceGetStreamPriorityRange` reports; a smaller number is more urgent.
+pub(crate) const LEAST_PRIORITY: i32 = 1;
+pub(crate) const GREATEST_PRIORITY: i32 = -1;
+
+/// How a stream came to be, which decides how it is ordered and whether it recovers from a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The device's default stream: ordered with all blocking streams.
+    Null,
+    /// The default stream of one thread: a blocking stream.
+    PerThread,
+    /// Created by the program.
+    User,
+}
+
+/// A stream of a device.
+pub(crate) struct Stream {
+    pub(crate) device: &'static Device,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) role: Role,
+    this: Weak<Stream>,
+    handle: OnceLock<usize>,
+    inner: Mutex<Inner>,
+    /// Submissions so far.
+    work: AtomicU64,
+    /// `work` of the null stream that this stream is ordered behind.
+    seen_null: AtomicU64,
+    /// `work` of this stream that the null stream is ordered behind.
+    seen_by_null: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Created with the first work.
+    engine: Option<Engine>,
+    worker: Option<Worker>,
+    /// The last failure's text.
+    report: String,
+    closed: bool,
+}
+
+/// A stream that work on another one has to wait for.
+struct Predecessor {
+    stream: Arc<Stream>,
+    /// Its submissions at the time.
+    work: u64,
+    /// A point behind them, unless all have completed.
+    marker: Option<Arc<Marker>>,
+}
+
+impl Stream {
+    pub(crate) fn new(device: &'static Device, flags: u32, priority: i32, role: Role) -> Arc<Self> {
+        let stream = Arc::new_cyclic(|this| Self {
+            device,
+            flags,
+            priority,
+            role,
+            this: this.clone(),
+            handle: OnceLock::new(),
+            inner: Mutex::default(),
+            work: AtomicU64::new(0),
+            seen_null: AtomicU64::new(0),
+            seen_by_null: AtomicU64::new(0),
+        });
+        device.add_stream(stream.clone());
+        stream
+    }
+
+    /// Whether the stream and the null stream wait for each other.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.flags & hip_sys::hipStreamNonBlocking == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine<'a>(&self, runtime: &'static Runtime, inner: &'a mut Inner) -> Result<&'a mut Engine> {
+        if inner.closed {
+            return Err(hipError_t::hipErrorContextIsDestroyed);
+        }
+        if inner.engine.is_none() {
+            let engine = Engine::new(
+                runtime,
+                self.device.agent,
+                self.device.max_packets,
+                self.priority,
+                self.this.clone(),
+            )?;
+            inner.engine = Some(engine);
+        }
+        let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
+        engine.check()?;
+        Ok(engine)
+    }
+
+    /// Streams that new work on this one has to wait for, by the rules of the null stream.
+    fn predecessors(&self, runtime: &'static Runtime) -> Result<Vec<Predecessor>> {
+        let mut found = Vec::new();
+        match self.role {
+            Role::Null => self.device.visit_blocking(|stream| {
+                let work = stream.work.load(Ordering::Acquire);
+                if work != stream.seen_by_null.load(Ordering::Acquire) {
+                    found.push(Predecessor { marker: stream.tail(runtime)?, stream: stream.clone(), work });
+                }
+                Ok(())
+            })?,
+            Role::PerThread | Role::User => {
+                let null = self.device.null_stream_if_used().filter(|_| self.is_blocking());
+                if let Some(null) = null {
+                    let work = null.work.load(Ordering::Acquire);
+                    if work != self.seen_null.load(Ordering::Acquire) {
+                        found.push(Predecessor { marker: null.tail(runtime)?, stream: null.clone(), work });
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// A marker behind all work of the stream, or `None` if all has completed or the stream has failed.
+    fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
+        let mut inner = self.lock();
+        match &mut inner.engine {
+            Some(engine) if engine.check().is_ok() && !engine.is_idle() => match engine.tail() {
+                Ok(marker) if !marker.is_done(runtime) => Ok(Some(marker)),
+                Ok(_) => Ok(None),
+                // A stream that fails at this moment has nothing to wait for either.
+                Err(_) if engine.check().is_err() => Ok(None),
+                Err(code) => Err(code),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Writes work to the stream's queue, behind the work of other streams that must come first.
+    pub(crate) fn submit<T>(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine) -> Result<T>,
+    ) -> Result<T> {
+        self.submit_with(runtime, |engine, _| work(engine))
+    }
+
+    fn submit_with<T>(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+    ) -> Result<T> {
+        // Other streams are asked before this one is locked: nobody ever holds two of these locks.
+        let predecessors = self.predecessors(runtime)?;
+        let mut inner = self.lock();
+        self.engine(runtime, &mut inner)?;
+        let Inner { engine: Some(engine), worker, .. } = &mut *inner else {
+            return Err(hipError_t::hipErrorUnknown);
+        };
+        for Predecessor { stream, work, marker } in predecessors {
+            if let Some(marker) = marker {
+                engine.wait_for(marker)?;
+            }
+            let noted = if self.role == Role::Null { &stream.seen_by_null } else { &self.seen_null };
+            noted.fetch_max(work, Ordering::AcqRel);
+        }
+        self.work.fetch_add(1, Ordering::AcqRel);
+        work(engine, worker)
+    }
+
+    /// Runs host code behind everything submitted so far. With `blocks`, what is submitted later waits for it.
+    ///
+    /// The code gets the stream's failure if there was one; it then runs early.
+    pub(crate) fn run_on_host(
+        &self,
+        runtime: &'static Runtime,
+        blocks: bool,
+        run: impl FnOnce(Option<hipError_t>) + Send + 'static,
+    ) -> Result {
+        self.submit_with(runtime, |engine, worker| {
+            let worker = match worker {
+                Some(worker) => worker,
+                None => worker.insert(Worker::start()?),
+            };
+            let after = engine.tail()?;
+            let done = if blocks { Some(Arc::new(Marker::new(runtime, self.device.agent)?)) } else { None };
+            worker.send(Job { after, done: done.clone(), run: Box::new(run) })?;
+            match done {
+                Some(done) => engine.wait_for_host(done),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Waits for everything submitted so far. A failure of the stream is returned here.
+    pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
+        let waited = self.wait(runtime);
+        if let Err(code) = waited {
+            return Err(self.report_failure().unwrap_or(code));
+        }
+        Ok(())
+    }
+
+    fn wait(&self, runtime: &'static Runtime) -> Result {
+        let (progress, fence) = if self.role == Role::Null && self.has_predecessors() {
+            self.submit(runtime, |engine| Ok((engine.progress.clone(), engine.fence()?)))?
+        } else {
+            let mut inner = self.lock();
+            let Some(engine) = &mut inner.engine else { return Ok(()) };
+            engine.check()?;
+            (engine.progress.clone(), engine.fence()?)
+        };
+        progress.wait(runtime, fence)
+    }
+
+    fn has_predecessors(&self) -> bool {
+        let mut any = false;
+        let _ = self.device.visit_blocking(|stream| {
+            any |= stream.work.load(Ordering::Acquire) != stream.seen_by_null.load(Ordering::Acquire);
+            Ok(())
+        });
+        any
+    }
+
+    /// Submits work and waits for it. The work returns the fence that covers it.
+    pub(crate) fn run(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine) -> Result<u64>,
+    ) -> Result {
+        let submitted = self.submit(runtime, |engine| {
+            let fence = work(engine)?;
+            Ok((engine.progress.clone(), fence))
+        });
+        let done = submitted.and_then(|(progress, fence)| progress.wait(runtime, fence));
+        done.map_err(|code| self.report_failure().unwrap_or(code))
+    }
+
+    /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew.
+    fn report_failure(&self) -> Option<hipError_t> {
+        let mut inner = self.lock();
+        let engine = inner.engine.as_ref()?;
+        let code = engine.progress.fault()?;
+        let first = !engine.progress.reported.swap(true, Ordering::AcqRel);
+        if first {
+            inner.report = engine.progress.report();
+        }
+        if self.role != Role::User {
+            let failed = inner.engine.take();
+            drop(inner);
+            // Destroying the queue may wait for the error callback, which takes this lock.
+            drop(failed);
+        }
+        Some(code)
+    }
+
+    /// Waits for everything; returns a failure only if no other call has returned it before.
+    pub(crate) fn settle(&self, runtime: &'static Runtime) -> Result {
+        if let Some(code) = self.failure() {
+            let known = self
+                .lock()
+                .engine
+                .as_ref()
+                .is_some_and(|engine| engine.progress.reported.load(Ordering::Acquire));
+            if known {
+                return Ok(());
+            }
+            return Err(self.report_failure().unwrap_or(code));
+        }
+        self.synchronize(runtime)
+    }
+
+    /// Waits for everything, and takes no notice of failures.
+    pub(crate) fn drain(&self, runtime: &'static Runtime) {
+        let _ = self.wait(runtime);
+    }
+
+    /// The stream's failure.
+    pub(crate) fn failure(&self) -> Option<hipError_t> {
+        self.lock().engine.as_ref().and_then(|engine| engine.progress.fault())
+    }
+
+    /// Whether everything submitted so far has completed.
+    pub(crate) fn query(&self, runtime: &'static Runtime) -> Result {
+        if self.role == Role::Null {
+            self.device.visit_blocking(|stream| match stream.tail(runtime)? {
+                Some(_) => Err(hipError_t::hipErrorNotReady),
+                None => Ok(()),
+            })?;
+        }
+        let mut inner = self.lock();
+        let Some(engine) = &mut inner.engine else { return Ok(()) };
+        engine.check()?;
+        if engine.is_idle() {
+            return Ok(());
+        }
+        let fence = engine.fence()?;
+        if engine.progress.has_reached(fence)? { Ok(()) } else { Err(hipError_t::hipErrorNotReady) }
+    }
+
+    /// The text of the last failure, empty if there was none.
+    pub(crate) fn report(&self) -> String {
+        let inner = self.lock();
+        match &inner.engine {
+            Some(engine) if engine.progress.fault().is_some() => engine.progress.report(),
+            _ => inner.report.clone(),
+        }
+    }
+
+    /// Ends the waits of a failed queue, if it is still this stream's.
+    pub(crate) fn release_waiters(&self, progress: &Arc<Progress>) {
+        let mut inner = self.lock();
+        if let Some(engine) = inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress)) {
+            engine.release_waiters();
+        }
+    }
+
+    /// Fails the stream from outside.
+    pub(crate) fn fail(&self, code: hipError_t, report: &str) {
+        let progress = self.lock().engine.as_ref().map(|engine| engine.progress.clone());
+        if let Some(progress) = progress {
+            progress.fail_stream(code, report.to_owned());
+        }
+    }
+
+    /// Fails the stream if one of its copies has ended with an error.
+    pub(crate) fn check_health(&self) {
+        // A stream that somebody has locked is looked at the next time.
+        let Ok(mut inner) = self.inner.try_lock() else { return };
+        if let Some(engine) = &mut inner.engine {
+            engine.fail_with_copy();
+        }
+    }
+
+    /// Waits for the stream's work and ends it.
+    pub(crate) fn close(&self, runtime: &'static Runtime) {
+        let _ = self.wait(runtime);
+        let mut inner = self.lock();
+        inner.closed = true;
+        let engine = inner.engine.take();
+        let worker = inner.worker.take();
+        drop(inner);
+        drop(engine);
+        drop(worker);
+        self.device.remove_stream(self);
+    }
+
+    /// The handle by which callbacks name the stream.
+    fn handle(&self) -> hipStream_t {
+        self.handle.get().copied().unwrap_or(0) as hipStream_t
+    }
+}
+
+thread_local! {
+    static OWN_STREAMS: RefCell<OwnStreams> = const { RefCell::new(OwnStreams(Vec::new())) };
+}
+
+/// The default streams of one thread, one per device at most.
+struct OwnStreams(Vec<Arc<Stream>>);
+
+impl Drop for OwnStreams {
+    fn drop(&mut self) {
+        if let Some(runtime) = runtime() {
+            for stream in self.0.drain(..) {
+                stream.close(runtime);
+            }
+        }
+    }
+}
+
+/// The stream that a program's handle names; null stands for the current device's default stream.
+pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
+    match handle as usize {
+        0 | LEGACY => Ok(current_device(runtime)?.null_stream().clone()),
+        PER_THREAD => {
+            let device = current_device(runtime)?;
+            OWN_STREAMS
+                .try_with(|own| {
+                    let mut own = own.borrow_mut();
+                    match own.0.iter().find(|stream| std::ptr::eq(stream.device, device)) {
+                        Some(stream) => stream.clone(),
+                        None => {
+                            let stream = Stream::new(device, hip_sys::hipStreamDefault, 0, Role::PerThread);
+                            own.0.push(stream.clone());
+                            stream
+                        }
+                    }
+                })
+                .map_err(|_| hipError_t::hipErrorContextIsDestroyed)
+        }
+        handle => runtime.streams.get(handle).ok_or(INVALID_HANDLE),
+    }
+}
+
+/// # Safety
+/// `out` is null or valid for writing.
+unsafe fn create(out: *mut hipStream_t, flags: u32, priority: i32) -> Result {
+    let runtime = active()?;
+    // SAFETY: as this function's contract.
+    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    if flags & !hip_sys::hipStreamNonBlocking != 0 {
+        return Err(INVALID_VALUE);
+    }
+    let device = current_device(runtime)?;
+    let stream = Stream::new(device, flags, priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY), Role::User);
+    let Some(handle) = runtime.streams.insert(stream.clone()) else {
+        stream.close(runtime);
+        return Err(hipError_t::hipErrorOutOfMemory);
+    };
+    let _ = stream.handle.set(handle);
+    *out = handle as hipStream_t;
+    Ok(())
+}
+
+/// `hipStreamCreate`.
+pub(crate) unsafe extern "C" fn hipStreamCreate(stream: *mut hipStream_t) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a handle.
+    entry(|| unsafe { create(stream, hip_sys::hipStreamDefault, 0) })
+}
+
+/// `hipStreamCreateWithFlags`.
+pub(crate) unsafe extern "C" fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: u32) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a handle.
+    entry(|| unsafe { create(stream, flags, 0) })
+}
+
+/// `hipStreamCreateWithPriority`: a priority outside of the range is taken to its nearest end.
+pub(crate) unsafe extern "C" fn hipStreamCreateWithPriority(
+    stream: *mut hipStream_t,
+    flags: u32,
+    priority: i32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place for a handle.
+    entry(|| unsafe { create(stream, flags, priority) })
+}
+
+/// `hipDeviceGetStreamPriorityRange`.
+pub(crate) unsafe extern "C" fn hipDeviceGetStreamPriorityRange(
+    least: *mut i32,
+    greatest: *mut i32,
+) -> hipError_t {
+    entry(|| {
+        active()?;
+        // SAFETY: the caller passes null or valid places.
+        unsafe {
+            if let Some(least) = least.as_mut() {
+                *least = LEAST_PRIORITY;
+            }
+            if let Some(greatest) = greatest.as_mut() {
+                *greatest = GREATEST_PRIORITY;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `hipStreamDestroy`: waits for the stream's work, then ends it. Default streams cannot be destroyed.
+pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let stream = runtime.streams.remove(stream as usize).ok_or(INVALID_HANDLE)?;
+        stream.close(runtime);
+        Ok(())
+    })
+}
+
+/// `hipStreamSynchronize`.
+pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        resolve(runtime, stream)?.synchronize(runtime)
+    })
+}
+
+/// `hipStreamQuery`.
+pub(crate) unsafe extern "C" fn hipStreamQuery(stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        resolve(runtime, stream)?.query(runtime)
+    })
+}
+
+/// `hipDeviceSynchronize`: waits for all streams of the current device. A failed stream is reported once.
+pub(crate) unsafe extern "C" fn hipDeviceSynchronize() -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        current_device(runtime)?.synchronize(runtime)
+    })
+}
+
+/// `hipStreamGetFlags`.
+pub(crate) unsafe extern "C" fn hipStreamGetFlags(stream: hipStream_t, flags: *mut u32) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)? = stream.flags;
+        Ok(())
+    })
+}
+
+/// `hipStreamGetPriority`.
+pub(crate) unsafe extern "C" fn hipStreamGetPriority(stream: hipStream_t, priority: *mut i32) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { priority.as_mut() }.ok_or(INVALID_VALUE)? = stream.priority;
+        Ok(())
+    })
+}
+
+/// `hipStreamGetDevice`.
+pub(crate) unsafe extern "C" fn hipStreamGetDevice(stream: hipStream_t, device: *mut i32) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { device.as_mut() }.ok_or(INVALID_VALUE)? = stream.device.ordinal;
+        Ok(())
+    })
+}
+
+/// The `void*` of a program's callback, passed on untouched.
+struct UserData(*mut c_void);
+
+// SAFETY: the program handed the pointer over for use on whichever thread runs the callback.
+unsafe impl Send for UserData {}
+
+impl UserData {
+    fn get(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error.
+pub(crate) unsafe extern "C" fn hipStreamAddCallback(
+    stream: hipStream_t,
+    callback: hipStreamCallback_t,
+    data: *mut c_void,
+    flags: u32,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let stream = resolve(runtime, stream)?;
+        let callback = callback.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
+        let (data, handle) = (UserData(data), stream.handle() as usize);
+        stream.run_on_host(runtime, true, move |failure| {
+            let status = failure.unwrap_or(hipError_t::hipSuccess);
+            // SAFETY: the program passed the function to be called with this data.
+            unsafe { callback(handle as hipStream_t, status, data.get()) };
+        })
+    })
+}
+
+/// `hipLaunchHostFunc`: the function does not run if the stream has failed.
+pub(crate) unsafe extern "C" fn hipLaunchHostFunc(
+    stream: hipStream_t,
+    function: hipHostFn_t,
+    data: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let stream = resolve(runtime, stream)?;
+        let function = function.ok_or(INVALID_VALUE)?;
+        let data = UserData(data);
+        stream.run_on_host(runtime, true, move |failure| {
+            if failure.is_none() {
+                // SAFETY: the program passed the function to be called with this data.
+                unsafe { function(data.get()) };
+            }
+        })
+    })
+}
+
+/// The extension `stream_fault_report`: copies the text of the stream's last failure, NUL-terminated and cut to the
+/// buffer's size, and returns its full length without the NUL; 0 if the stream has not failed.
+pub(crate) unsafe extern "C" fn stream_fault_report(
+    stream: hipStream_t,
+    buffer: *mut std::ffi::c_char,
+    size: usize,
+) -> usize {
+    let text = std::panic::catch_unwind(|| {
+        let runtime = active()?;
+        Ok::<_, hipError_t>(resolve(runtime, stream)?.report())
+    });
+    let Ok(Ok(text)) = text else { return 0 };
+    if !buffer.is_null() && size != 0 {
+        let length = text.len().min(size - 1);
+        // SAFETY: the caller's buffer has `size` bytes, of which at most that many are written.
+        unsafe {
+            buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
+            buffer.add(length).write(0);
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,90 @@
+//! The table: which of HIP's functions this crate implements.
+
+use std::sync::OnceLock;
+
+use hip_sys::{Builder, Extensions, Table};
+
+use crate::{copy, device, error, event, fill, launch, memory, module, occupancy, peer, props, stream};
+
+macro_rules! functions {
+    ($($module:ident: $($name:ident)+;)+) => {
+        fn provide(builder: &mut Builder) {
+            $($(builder.$name($module::$name);)+)+
+        }
+
+        /// The C names of the functions that [`table`](crate::table) implements. All others return
+        /// `hipErrorNotSupported`.
+        pub const FUNCTIONS: &[&str] = &[$($(stringify!($name),)+)+];
+    };
+}
+
+functions! {
+    copy:
+        hipDrvMemcpy2DUnaligned hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync
+        hipMemcpyDtoH hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyParam2D hipMemcpyParam2DAsync
+        hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
+    device:
+        hipDeviceComputeCapability hipDeviceGet hipDeviceGetByPCIBusId hipDeviceGetName hipDeviceGetPCIBusId
+        hipDeviceGetUuid hipDeviceTotalMem hipDriverGetVersion hipGetDevice hipGetDeviceCount hipInit hipMemGetInfo
+        hipRuntimeGetVersion hipSetDevice;
+    error:
+        hipDrvGetErrorName hipDrvGetErrorString hipExtGetLastError hipGetErrorName hipGetErrorString hipGetLastError
+        hipPeekAtLastError;
+    event:
+        hipEventCreate hipEventCreateWithFlags hipEventDestroy hipEventElapsedTime hipEventQuery hipEventRecord
+        hipEventRecordWithFlags hipEventSynchronize hipStreamWaitEvent;
+    fill:
+        hipMemset hipMemset2D hipMemset2DAsync hipMemsetAsync hipMemsetD16 hipMemsetD16Async hipMemsetD32
+        hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
+    launch:
+        hipModuleLaunchKernel;
+    memory:
+        hipExtMallocWithFlags hipFree hipFreeAsync hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer
+        hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMallocAsync hipMallocHost
+        hipMallocManaged hipMallocPitch hipMemAllocHost hipMemAllocPitch hipMemGetAddressRange hipMemPtrGetInfo
+        hipPointerGetAttributes;
+    module:
+        hipFuncGetAttribute hipFuncGetAttributes hipFuncSetAttribute hipFuncSetCacheConfig hipModuleGetFunction
+        hipModuleGetFunctionCount hipModuleGetGlobal hipModuleLoad hipModuleLoadData hipModuleLoadDataEx
+        hipModuleLoadFatBinary hipModuleUnload;
+    occupancy:
+        hipModuleOccupancyMaxActiveBlocksPerMultiprocessor hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+        hipModuleOccupancyMaxPotentialBlockSize hipModuleOccupancyMaxPotentialBlockSizeWithFlags;
+    peer:
+        hipDeviceCanAccessPeer hipDeviceDisablePeerAccess hipDeviceEnablePeerAccess hipDeviceGetP2PAttribute;
+    props:
+        hipChooseDeviceR0600 hipDeviceGetAttribute hipGetDevicePropertiesR0600;
+    stream:
+        hipDeviceGetStreamPriorityRange hipDeviceSynchronize hipLaunchHostFunc hipStreamAddCallback hipStreamCreate
+        hipStreamCreateWithFlags hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags
+        hipStreamGetPriority hipStreamQuery hipStreamSynchronize;
+}
+
+/// The one table of the process.
+pub(crate) fn table() -> &'static Table {
+    static TABLE: OnceLock<&'static Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut builder = Builder::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        provide(&mut builder);
+        builder.extensions(Extensions { stream_fault_report: Some(stream::stream_fault_report) });
+        // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
+        // called from any thread, and live as long as the process.
+        unsafe { builder.finish() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_exactly_what_is_listed() {
+        let table = table();
+        for name in Table::symbols() {
+            assert_eq!(table.has(name), FUNCTIONS.contains(&name), "{name}");
+        }
+        for name in FUNCTIONS {
+            assert!(table.has(name), "{name}");
+        }
+    }
+}
