@@ -57,6 +57,12 @@ impl Inputs {
             if let Ok(joined) = std::env::join_paths(folders) {
                 command.env("LD_LIBRARY_PATH", joined);
             }
+            // There, libclang does not find its own headers (stddef.h …) by itself.
+            if let Some(resources) = resource_folder(prefix) {
+                let given = std::env::var("BINDGEN_EXTRA_CLANG_ARGS").unwrap_or_default();
+                let argument = format!("'-resource-dir={}' {given}", resources.display());
+                command.env("BINDGEN_EXTRA_CLANG_ARGS", argument);
+            }
         }
         command.current_dir(tools::workspace()).stdin(Stdio::null());
         command
@@ -96,6 +102,11 @@ pub(crate) fn find_libclang() -> Option<Libclang> {
             let libclang = Libclang::Prefix(prefix);
             holds_libclang(&libclang.folder()).then_some(libclang)
         })
+}
+
+fn resource_folder(prefix: &Path) -> Option<PathBuf> {
+    let versions = std::fs::read_dir(prefix.join("usr/lib/llvm-22/lib/clang")).ok()?;
+    versions.flatten().map(|entry| entry.path()).find(|folder| folder.join("include/stddef.h").is_file())
 }
 
 fn holds_libclang(folder: &Path) -> bool {

@@ -33,6 +33,16 @@ fn excerpt(output: &str) -> String {
     shown.iter().map(|line| format!("\n    {line}")).collect()
 }
 
+/// The first line of a message, cut where a table would become unreadable.
+pub(crate) fn headline(message: &str) -> String {
+    const LONGEST: usize = 90;
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// The command as a person would type it.
 pub(crate) fn describe(command: &Command) -> String {
     std::iter::once(command.get_program())
@@ -109,6 +119,13 @@ mod tests {
         let text = error.expect_err("fails").to_string();
         assert!(text.contains("sh -c 'echo first") && text.contains("exit status: 3"), "{text}");
         assert!(text.ends_with("\n    last"), "{text}");
+    }
+
+    #[test]
+    fn headlines_are_one_line_of_bearable_length() {
+        assert_eq!(headline("first\nsecond"), "first");
+        assert_eq!(headline(&"ü".repeat(200)), format!("{}…", "ü".repeat(90)));
+        assert_eq!(headline(""), "");
     }
 
     #[test]

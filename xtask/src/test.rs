@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::bindgen::Inputs;
 use crate::table::{Align, Table};
@@ -138,8 +138,8 @@ fn summary(results: &[(String, Outcome, Duration)]) -> String {
         };
         let result = match outcome {
             Outcome::Passed => "passed".to_owned(),
-            Outcome::Failed(reason) => format!("FAILED: {}", reason.lines().next().unwrap_or_default()),
-            Outcome::Skipped(reason) => format!("skipped: {}", reason.lines().next().unwrap_or_default()),
+            Outcome::Failed(reason) => format!("FAILED: {}", run::headline(reason)),
+            Outcome::Skipped(reason) => format!("skipped: {}", run::headline(reason)),
             Outcome::NotReached => "not reached".to_owned(),
         };
         table.row([name.clone(), seconds, result]);
@@ -164,7 +164,9 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     let deny = match DENY.find_or_install(cache) {
         Ok(deny) => deny,
         Err(error) => {
-            return Ok(Outcome::Skipped(format!("cargo-deny is not here and cannot be installed: {error}")));
+            println!("{error}");
+            let reason = "cargo-deny is not here and could not be installed (see above)";
+            return Ok(Outcome::Skipped(reason.to_owned()));
         }
     };
     // Advisories change by the day and need the network: they are no property of a commit.
@@ -174,7 +176,8 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
 }
 
 fn nextest(cache: &Path, filter: &str, device: Option<&str>) -> Result<Outcome> {
-    let program = NEXTEST.find_or_install(cache)?;
+    let program =
+        NEXTEST.find_or_install(cache).context("cargo-nextest is needed and could not be installed")?;
     let mut command = Command::new(program);
     command.args(["nextest", "run", "--workspace", "--filterset", filter]);
     match device {

@@ -59,6 +59,8 @@ fn run_bindgen(library: &Library, include: &Path) -> Result<String> {
         .clang_arg(format!("-I{}", include.display()))
         .clang_args(["-x", "c", "-std=c11", "--target=x86_64-linux-gnu", "-D__HIP_PLATFORM_AMD__=1"])
         .clang_args(["-fparse-all-comments", "-DLITTLEENDIAN_CPU=1"])
+        // The folder may be one that clang takes for a system's (/usr/include), or hold C headers besides.
+        .clang_args(["-fretain-comments-from-system-headers", "-Wno-macro-redefined"])
         .allowlist_file(library.files)
         .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })
         .default_macro_constant_type(bindgen::MacroTypeVariation::Unsigned)
