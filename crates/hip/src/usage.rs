@@ -3,8 +3,12 @@
 //! Work on one stream runs in order, work on two streams does not. Each allocation therefore remembers the stream
 //! that last wrote it and the streams that read it since. A use on the same stream costs one atomic load; a use on
 //! another stream makes that stream wait for what went before, on the device and without blocking the host.
+//!
+//! A use is registered just before it is enqueued. Borrows keep another thread from using the same memory in between,
+//! except for the parts of a split buffer: two threads may register writes of theirs at once. While an allocation is
+//! split, streams are therefore never forgotten, and nothing counts as waited for.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
@@ -15,58 +19,62 @@ use crate::stream::{Stream, WeakStream};
 pub(crate) struct Usage {
     /// Id of the only stream that uses it, or 0: the fast path.
     only: AtomicU64,
+    /// Exclusive views of parts of it may exist.
+    split: AtomicBool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Every use that is not a plain read by one of `readers` is ordered on this stream.
-    writer: Option<WeakStream>,
-    /// Streams that have read since, and have been made to wait for `writer`.
-    readers: Vec<WeakStream>,
+    /// How often it was written.
+    writes: u64,
+    /// All streams with uses that a later write has to wait for.
+    users: Vec<User>,
+}
+
+#[derive(Debug)]
+struct User {
+    stream: WeakStream,
+    /// It has written, and nothing has waited for all users since.
+    wrote: bool,
+    /// The stream comes after this many writes.
+    seen: u64,
 }
 
 impl Usage {
-    /// Orders a read on `stream` after the last write.
+    /// Orders a read on `stream` after the writes before it.
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
         if self.only.load(Ordering::Acquire) == stream.id() {
             return Ok(());
         }
         let mut state = self.lock();
-        let State { writer, readers } = &mut *state;
-        let Some(last) = writer.as_ref() else {
-            // Nobody has used it yet: this stream now has it alone.
-            *writer = Some(stream.downgrade());
-            self.only.store(stream.id(), Ordering::Release);
-            return Ok(());
-        };
-        readers.retain(|reader| !reader.is_gone());
-        if last.is(stream) || readers.iter().any(|reader| reader.is(stream)) {
+        let split = self.split.load(Ordering::Acquire);
+        let writes = state.writes;
+        if !split && state.users.iter().any(|user| user.seen == writes && user.stream.is(stream)) {
             return Ok(());
         }
-        // A stream that is gone has finished its work first.
-        if let Some(last) = last.upgrade() {
-            stream.wait_for(&last)?;
-        }
-        readers.push(stream.downgrade());
-        self.only.store(0, Ordering::Release);
+        state.wait(stream, |user| user.wrote)?;
+        state.user(stream).seen = writes;
+        self.set_only(&state, stream, split);
         Ok(())
     }
 
-    /// Orders a write on `stream` after every earlier use.
+    /// Orders a write on `stream` after every use before it.
     pub(crate) fn write(&self, stream: &Stream) -> Result<()> {
         if self.only.load(Ordering::Acquire) == stream.id() {
             return Ok(());
         }
         let mut state = self.lock();
-        for user in state.users() {
-            if user.id() != stream.id() {
-                stream.wait_for(&user)?;
-            }
+        let split = self.split.load(Ordering::Acquire);
+        state.wait(stream, |_| true)?;
+        state.writes += 1;
+        let writes = state.writes;
+        if !split {
+            state.users.clear();
         }
-        state.readers.clear();
-        state.writer = Some(stream.downgrade());
-        self.only.store(stream.id(), Ordering::Release);
+        let user = state.user(stream);
+        (user.wrote, user.seen) = (true, writes);
+        self.set_only(&state, stream, split);
         Ok(())
     }
 
@@ -76,19 +84,23 @@ impl Usage {
             return;
         }
         let mut state = self.lock();
-        let State { writer, readers } = &mut *state;
-        match writer {
-            None => {
-                *writer = Some(stream.downgrade());
-                self.only.store(stream.id(), Ordering::Release);
-            }
-            Some(last) if last.is(stream) => {}
-            Some(_) => {
-                readers.retain(|reader| !reader.is_gone());
-                if !readers.iter().any(|reader| reader.is(stream)) {
-                    readers.push(stream.downgrade());
-                }
-                self.only.store(0, Ordering::Release);
+        state.user(stream);
+        self.set_only(&state, stream, false);
+    }
+
+    /// Exclusive views of parts are about to be made, by whoever has the only one of the whole.
+    pub(crate) fn split(&self) {
+        self.split.store(true, Ordering::Release);
+        self.only.store(0, Ordering::Release);
+    }
+
+    /// There are no exclusive views: every registered use has been enqueued.
+    pub(crate) fn settle(&self) {
+        if self.split.load(Ordering::Acquire) {
+            let mut state = self.lock();
+            if self.split.swap(false, Ordering::AcqRel) {
+                // What was waited for until now may have missed a write that had not been enqueued yet.
+                state.writes += 1;
             }
         }
     }
@@ -97,11 +109,17 @@ impl Usage {
     /// belongs to whoever waits for that stream, does not matter here.
     pub(crate) fn finish(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for user in state.users() {
+        for user in state.users.drain(..).filter_map(|user| user.stream.upgrade()) {
             if let Err(error) = user.synchronize() {
                 tracing::debug!(%error, "a stream had failed before what it used was released");
             }
         }
+    }
+
+    /// Opens the fast path if `stream` is alone, and closes it otherwise.
+    fn set_only(&self, state: &State, stream: &Stream, split: bool) {
+        let alone = !split && state.users.len() == 1;
+        self.only.store(if alone { stream.id() } else { 0 }, Ordering::Release);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -111,8 +129,25 @@ impl Usage {
 }
 
 impl State {
-    fn users(&self) -> impl Iterator<Item = Stream> {
-        self.writer.iter().chain(&self.readers).filter_map(WeakStream::upgrade)
+    /// Makes `stream` wait for the other users that `which` picks.
+    fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool) -> Result<()> {
+        // A stream that is gone finished its work first.
+        self.users.retain(|user| !user.stream.is_gone());
+        for user in self.users.iter().filter(|user| which(user) && !user.stream.is(stream)) {
+            if let Some(user) = user.stream.upgrade() {
+                stream.wait_for(&user)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of `stream`, made if there is none.
+    fn user(&mut self, stream: &Stream) -> &mut User {
+        let index = self.users.iter().position(|user| user.stream.is(stream)).unwrap_or_else(|| {
+            self.users.push(User { stream: stream.downgrade(), wrote: false, seen: 0 });
+            self.users.len() - 1
+        });
+        &mut self.users[index]
     }
 }
 
@@ -196,5 +231,55 @@ mod tests {
         let address = buffer.address();
         drop(buffer);
         assert!(!fake::is_allocated(address));
+    }
+
+    #[test]
+    fn reads_alone_wait_for_nothing() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let buffer = DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
+        buffer.to_vec(&a).unwrap();
+        buffer.to_vec(&b).unwrap();
+        assert_eq!(fake::calls(&b), ["copy", "synchronize"]);
+    }
+
+    #[test]
+    fn parts_written_on_two_streams_are_both_waited_for_once() {
+        let device = fake::device(0);
+        let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
+        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 4).unwrap();
+        let (mut low, mut high) = buffer.split_at_mut(2).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| low.fill(&streams[0], 1).unwrap());
+            scope.spawn(|| high.fill(&streams[1], 2).unwrap());
+        });
+        streams.iter().for_each(|stream| drop(fake::calls(stream)));
+        assert_eq!(buffer.to_vec(&streams[2]).unwrap(), [1, 1, 2, 2]);
+        assert_eq!(fake::calls(&streams[2]), ["wait", "wait", "copy", "synchronize"]);
+        // The writers have to wait for each other as well, and nobody has to wait again.
+        buffer.to_vec(&streams[0]).unwrap();
+        assert_eq!(fake::calls(&streams[0]), ["record", "wait", "copy", "synchronize"]);
+        for stream in [&streams[2], &streams[0]] {
+            buffer.to_vec(stream).unwrap();
+            assert_eq!(fake::calls(stream), ["copy", "synchronize"]);
+        }
+        fake::calls(&streams[1]);
+        drop(buffer);
+        streams.iter().for_each(|stream| assert_eq!(fake::calls(stream), ["synchronize"]));
+    }
+
+    #[test]
+    fn what_a_part_is_used_for_in_turn_is_ordered() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 4).unwrap();
+        let (mut low, mut high) = buffer.split_at_mut(2).unwrap();
+        high.fill(&b, 2).unwrap();
+        low.fill(&a, 1).unwrap();
+        fake::calls(&b);
+        low.fill(&b, 3).unwrap();
+        assert_eq!(fake::calls(&b), ["wait", "set32"]);
+        low.as_slice().to_vec(&a).unwrap();
+        assert_eq!(buffer.to_vec(&a).unwrap(), [3, 3, 2, 2]);
     }
 }

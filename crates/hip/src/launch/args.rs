@@ -390,7 +390,8 @@ mod tests {
         assert_eq!(arguments.used().map(|(_, written)| written).collect::<Vec<_>>(), [false, true]);
         let pointers = arguments.pointers(&parameters);
         // SAFETY: the pointers lead to the words, which are still there.
-        assert_eq!(unsafe { (*pointers[0].cast::<u32>(), *pointers[2].cast::<u64>()) }, (7, x_address.0));
+        let (n, x) = unsafe { (*pointers[0].cast::<u32>(), *pointers[2].cast::<u64>()) };
+        assert_eq!((n, x), (7, x_address.0));
     }
 
     #[test]

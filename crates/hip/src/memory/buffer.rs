@@ -19,7 +19,7 @@ use crate::stream::Stream;
 /// Work on one stream runs in order. A buffer that is used on another stream than before makes that stream wait for
 /// the uses that conflict: a write waits for everything, a read for the last write. The wait happens on the device, and
 /// costs nothing as long as a buffer stays on one stream. The whole allocation counts: two halves of a buffer that are
-/// written on two streams are written one after the other. Uses through a [`DeviceAddress`] are not seen.
+/// written on two streams may be written one after the other. Uses through a [`DeviceAddress`] are not seen.
 ///
 /// # Drop
 /// Dropping a buffer waits for the streams that use it, then frees the memory (`hipFree`). It never frees memory
@@ -109,11 +109,13 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
     /// All elements, shared.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        self.raw.usage().settle();
         DeviceSlice::new(&self.raw, self.raw.address(), self.len)
     }
 
     /// All elements, exclusive.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
+        self.raw.usage().settle();
         DeviceSliceMut::new(&self.raw, self.raw.address(), self.len)
     }
 

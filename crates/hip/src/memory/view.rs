@@ -121,6 +121,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
     pub fn split_at_mut(self, middle: usize) -> Result<(DeviceSliceMut<'a, T>, DeviceSliceMut<'a, T>)> {
         let (start, len) = resolve(&(middle..), self.len)?;
+        self.raw.usage().split();
         let second = self.address.offset(start * size_of::<T>());
         Ok((Self::new(self.raw, self.address, start), Self::new(self.raw, second, len - start)))
     }
