@@ -90,21 +90,16 @@ impl Device {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_all(uri: &DeviceUri) -> Result<Vec<Self>> {
-        let (opened, skipped) = match uri {
-            DeviceUri::Auto => open_auto()?,
-            DeviceUri::Amd(_) => (backend::open_amd()?, Vec::new()),
-            DeviceUri::Cuda(_) => (backend::open_cuda()?, Vec::new()),
-            DeviceUri::Virtual(gpu) => (backend::open_virtual(gpu)?, Vec::new()),
-        };
-        let skipped: Arc<[Skipped]> = skipped.into();
-        let devices: Vec<Self> = opened
-            .ordinals
-            .iter()
-            .map(|&ordinal| Self::attach(opened.backend, opened.table, ordinal, &skipped))
-            .collect::<Result<_>>()?;
+        let none: Arc<[Skipped]> = Arc::default();
         match uri {
-            DeviceUri::Amd(selection) | DeviceUri::Cuda(selection) => select(uri, selection, devices),
-            DeviceUri::Auto | DeviceUri::Virtual(_) => Ok(devices),
+            DeviceUri::Auto => open_auto(),
+            DeviceUri::Amd(selection) => {
+                select(uri, selection, Self::attach_all(&backend::open_amd()?, &none)?)
+            }
+            DeviceUri::Cuda(selection) => {
+                select(uri, selection, Self::attach_all(&backend::open_cuda()?, &none)?)
+            }
+            DeviceUri::Virtual(gpu) => Self::attach_all(&backend::open_virtual(gpu)?, &none),
         }
     }
 
@@ -122,6 +117,11 @@ impl Device {
             }
         }
         (devices, skipped)
+    }
+
+    fn attach_all(opened: &Opened, skipped: &Arc<[Skipped]>) -> Result<Vec<Self>> {
+        let attach = |&ordinal| Self::attach(opened.backend, opened.table, ordinal, skipped);
+        opened.ordinals.iter().map(attach).collect()
     }
 
     /// The one `DeviceInner` of this process for a device.
@@ -309,8 +309,8 @@ fn default_uri() -> Result<DeviceUri> {
     }
 }
 
-/// The first backend that has a device, and why those before it were skipped.
-fn open_auto() -> Result<(Opened, Vec<Skipped>)> {
+/// The devices of the first backend that has any, with why those before it were skipped.
+fn open_auto() -> Result<Vec<Device>> {
     let mut skipped = Vec::new();
     for backend in Backend::ALL {
         let opened = match backend {
@@ -318,8 +318,9 @@ fn open_auto() -> Result<(Opened, Vec<Skipped>)> {
             Backend::Cuda => backend::open_cuda(),
             Backend::Virtual => backend::open_virtual(&VirtualGpu::default()),
         };
-        match opened {
-            Ok(opened) => return Ok((opened, skipped)),
+        let devices = opened.and_then(|opened| Device::attach_all(&opened, &skipped.clone().into()));
+        match devices {
+            Ok(devices) => return Ok(devices),
             Err(error) => skipped.push(Skipped { backend, reason: reason(error) }),
         }
     }
