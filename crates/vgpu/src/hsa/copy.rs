@@ -1,0 +1,364 @@
+//! Copies and fills of memory: at once, or in the background when other work is done.
+
+use std::cell::OnceCell;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, Once};
+
+use hsa_sys::*;
+
+use super::agent::Agent;
+use super::event::{POLL, lock};
+use super::signal::{Signal, notify_any, wait_any_slowly};
+use super::{S, call, machine, now, write};
+use crate::machine::{AccessKind, FaultKind, Reader};
+
+/// Copies are checked against the machine's memory this many bytes at a time, so that freeing memory never waits long.
+const CHUNK: u64 = 1 << 20;
+/// The copy engines that a device says it has.
+const ENGINES: u32 = 0b11;
+
+thread_local! {
+    /// Lets the machine's memory wait, before it takes pages away, for the thread that copies.
+    static READER: OnceCell<Arc<Reader>> = const { OnceCell::new() };
+}
+
+/// Runs `access` while no memory of the machine that it checks is taken away.
+fn guarded<T>(access: impl FnOnce() -> T) -> T {
+    READER.with(|reader| {
+        let reader = reader.get_or_init(|| machine().memory().reader());
+        machine().memory().enter(reader);
+        let result = access();
+        reader.leave();
+        result
+    })
+}
+
+/// Whether the host may access the range: it lies in one allocation, or outside all of them and is the program's own.
+fn check(address: u64, size: u64) -> Result<(), S> {
+    let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if address == 0 || address.checked_add(size).is_none() {
+        return Err(invalid);
+    }
+    let memory = machine().memory();
+    if memory.find(address, size).is_some() {
+        return Ok(());
+    }
+    match memory.explain(AccessKind::Read, address, size) {
+        FaultKind::UseAfterFree { .. } => Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION),
+        FaultKind::OutOfBounds { nearest: Some(near), .. }
+            if address < near.end() && address + size > near.start =>
+        {
+            Err(invalid)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Copies bytes; the ranges may overlap.
+///
+/// # Safety
+/// What is not memory of the machine is the program's own, mapped and free for this copy.
+unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
+    if size == 0 {
+        return Ok(());
+    }
+    guarded(|| {
+        check(to, size)?;
+        check(from, size)
+    })?;
+    // Overlapping ranges are copied from the end that is not overwritten first.
+    let backward = to > from && to - from < size;
+    let chunks = size.div_ceil(CHUNK);
+    for step in 0..chunks {
+        let chunk = if backward { chunks - 1 - step } else { step };
+        let offset = chunk * CHUNK;
+        let length = CHUNK.min(size - offset);
+        let (to, from) = (to + offset, from + offset);
+        guarded(|| {
+            check(to, length)?;
+            check(from, length)?;
+            // SAFETY: both ranges were just found in live memory, which stays while this thread is a reader, or are the
+            // program's own as the caller promises. Kernels may access them at the same time, as on hardware.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn memory_copy(to: *mut c_void, from: *const c_void, size: usize) -> S {
+    call(|| {
+        if to.is_null() || from.is_null() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        // SAFETY: as this function's contract.
+        unsafe { copy_bytes(to as u64, from as u64, size as u64) }
+    })
+}
+
+unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize) -> S {
+    call(|| {
+        let address = pointer as u64;
+        if pointer.is_null() || !address.is_multiple_of(4) {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        let size = (count as u64).checked_mul(4).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        if !machine().memory().contains(address, size) {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        }
+        for offset in (0..size).step_by(CHUNK as usize) {
+            let length = CHUNK.min(size - offset);
+            guarded(|| {
+                check(address + offset, length)?;
+                let start = (address + offset) as *mut u32;
+                for index in 0..(length / 4) as usize {
+                    // SAFETY: the range was just found in live memory, which stays while this thread is a reader, and is
+                    // aligned.
+                    unsafe { start.add(index).write(value) };
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// What a copy in the background does.
+#[derive(Clone, Copy)]
+enum Work {
+    Linear { to: u64, from: u64, size: u64 },
+    Rectangle { to: Place, from: Place, range: [u64; 3] },
+}
+
+/// Where the first byte of a rectangle is, and the distances of its rows and slices.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
+    pitch: u64,
+    slice: u64,
+}
+
+impl Work {
+    /// # Safety
+    /// As for [`copy_bytes`].
+    unsafe fn run(self) -> Result<(), S> {
+        match self {
+            // SAFETY: the caller's promise.
+            Work::Linear { to, from, size } => unsafe { copy_bytes(to, from, size) },
+            Work::Rectangle { to, from, range: [width, height, depth] } => {
+                for z in 0..depth {
+                    for y in 0..height {
+                        let to = to.address + z * to.slice + y * to.pitch;
+                        let from = from.address + z * from.slice + y * from.pitch;
+                        // SAFETY: the caller's promise.
+                        unsafe { copy_bytes(to, from, width) }?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+struct Job {
+    work: Work,
+    after: Vec<Signal>,
+    completion: Signal,
+}
+
+static JOBS: Mutex<Vec<Job>> = Mutex::new(Vec::new());
+static THREAD: Once = Once::new();
+
+fn submit(job: Job) -> Result<(), S> {
+    let mut started = true;
+    THREAD.call_once(|| {
+        started = std::thread::Builder::new().name("vgpu-copies".to_owned()).spawn(serve).is_ok();
+    });
+    if !started {
+        return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    }
+    lock(&JOBS).push(job);
+    notify_any();
+    Ok(())
+}
+
+/// Takes out the first copy that waits for nothing any more.
+fn take_ready() -> Option<Job> {
+    let mut jobs = lock(&JOBS);
+    let ready = jobs.iter().position(|job| job.after.iter().all(|signal| signal.load() == 0))?;
+    Some(jobs.remove(ready))
+}
+
+fn serve() {
+    loop {
+        let mut ready = None;
+        let poll = if lock(&JOBS).is_empty() { POLL * 1000 } else { POLL };
+        // Ends now and then even if nothing is ready, so that the time between looks fits what there is to look at.
+        let mut looks = 0;
+        wait_any_slowly(poll, || {
+            ready = take_ready();
+            looks += 1;
+            ready.is_some() || looks > 2
+        });
+        let Some(job) = ready else { continue };
+        let start = now();
+        // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal changes.
+        match unsafe { job.work.run() } {
+            Ok(()) => job.completion.complete(start, now()),
+            Err(status) => {
+                tracing::error!(?status, "an asynchronous copy failed: its memory was freed before it ran");
+                job.completion.fail();
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `list` is null or has `count` entries.
+unsafe fn dependencies(count: u32, list: *const hsa_signal_t) -> Result<Vec<Signal>, S> {
+    if count > 0 && list.is_null() {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    let mut signals = Vec::new();
+    for index in 0..count as usize {
+        // SAFETY: the caller's promise.
+        if let Some(signal) = Signal::optional(unsafe { list.add(index).read_unaligned() })? {
+            signals.push(signal);
+        }
+    }
+    Ok(signals)
+}
+
+unsafe extern "C" fn async_copy(
+    to: *mut c_void,
+    to_agent: hsa_agent_t,
+    from: *const c_void,
+    from_agent: hsa_agent_t,
+    size: usize,
+    num_dependencies: u32,
+    dependency_list: *const hsa_signal_t,
+    completion: hsa_signal_t,
+) -> S {
+    call(|| {
+        if to.is_null() || from.is_null() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        Agent::from_handle(to_agent)?;
+        Agent::from_handle(from_agent)?;
+        // SAFETY: as this function's contract.
+        let after = unsafe { dependencies(num_dependencies, dependency_list) }?;
+        let completion = Signal::required(completion)?;
+        let (to, from, size) = (to as u64, from as u64, size as u64);
+        if size > 0 {
+            check(to, size)?;
+            check(from, size)?;
+        }
+        submit(Job { work: Work::Linear { to, from, size }, after, completion })
+    })
+}
+
+unsafe extern "C" fn async_copy_on_engine(
+    to: *mut c_void,
+    to_agent: hsa_agent_t,
+    from: *const c_void,
+    from_agent: hsa_agent_t,
+    size: usize,
+    num_dependencies: u32,
+    dependency_list: *const hsa_signal_t,
+    completion: hsa_signal_t,
+    engine: hsa_amd_sdma_engine_id_t,
+    _force: bool,
+) -> S {
+    if !engine.0.is_power_of_two() {
+        return S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    // SAFETY: as this function's contract.
+    unsafe { async_copy(to, to_agent, from, from_agent, size, num_dependencies, dependency_list, completion) }
+}
+
+unsafe extern "C" fn async_copy_rect(
+    to: *const hsa_pitched_ptr_t,
+    to_offset: *const hsa_dim3_t,
+    from: *const hsa_pitched_ptr_t,
+    from_offset: *const hsa_dim3_t,
+    range: *const hsa_dim3_t,
+    agent: hsa_agent_t,
+    _direction: hsa_amd_copy_direction_t,
+    num_dependencies: u32,
+    dependency_list: *const hsa_signal_t,
+    completion: hsa_signal_t,
+) -> S {
+    call(|| {
+        let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+        if to.is_null() || from.is_null() || to_offset.is_null() || from_offset.is_null() || range.is_null() {
+            return Err(invalid);
+        }
+        Agent::from_handle(agent)?.gpu()?;
+        // SAFETY: checked for null above; the caller's structures are valid for reads.
+        let (to, from, to_offset, from_offset, range) = unsafe {
+            (
+                to.read_unaligned(),
+                from.read_unaligned(),
+                to_offset.read_unaligned(),
+                from_offset.read_unaligned(),
+                range.read_unaligned(),
+            )
+        };
+        // SAFETY: as this function's contract.
+        let after = unsafe { dependencies(num_dependencies, dependency_list) }?;
+        let completion = Signal::required(completion)?;
+        let range = [u64::from(range.x), u64::from(range.y), u64::from(range.z)];
+        let to = place(&to, &to_offset, range).ok_or(invalid)?;
+        let from = place(&from, &from_offset, range).ok_or(invalid)?;
+        let work = if range.contains(&0) {
+            Work::Linear { to: to.address, from: from.address, size: 0 }
+        } else {
+            Work::Rectangle { to, from, range }
+        };
+        submit(Job { work, after, completion })
+    })
+}
+
+/// Where a rectangle begins, if all of it has addresses.
+fn place(base: &hsa_pitched_ptr_t, offset: &hsa_dim3_t, range: [u64; 3]) -> Option<Place> {
+    let (pitch, slice) = (base.pitch as u64, base.slice as u64);
+    if base.base.is_null() || range[0] > pitch.max(range[0] * u64::from(range[1] <= 1)) {
+        return None;
+    }
+    let at = |z: u64, y: u64, x: u64| {
+        slice
+            .checked_mul(z)?
+            .checked_add(pitch.checked_mul(y)?)?
+            .checked_add(x)?
+            .checked_add(base.base as u64)
+    };
+    let (x, y, z) = (u64::from(offset.x), u64::from(offset.y), u64::from(offset.z));
+    at(z + range[2], y + range[1], x + range[0])?;
+    Some(Place { address: at(z, y, x)?, pitch, slice })
+}
+
+unsafe extern "C" fn copy_engine_status(to: hsa_agent_t, from: hsa_agent_t, engines: *mut u32) -> S {
+    call(|| {
+        Agent::from_handle(to)?;
+        Agent::from_handle(from)?;
+        // SAFETY: the caller's pointer is null or valid for a write.
+        unsafe { write(engines, ENGINES) }
+    })
+}
+
+unsafe extern "C" fn profiling_async_copy_enable(_enable: bool) -> S {
+    // Copies always carry their times.
+    call(|| Ok(()))
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_memory_copy(memory_copy).hsa_amd_memory_fill(memory_fill);
+    builder.hsa_amd_memory_async_copy(async_copy).hsa_amd_memory_async_copy_on_engine(async_copy_on_engine);
+    builder.hsa_amd_memory_async_copy_rect(async_copy_rect);
+    builder.hsa_amd_memory_copy_engine_status(copy_engine_status);
+    builder.hsa_amd_memory_get_preferred_copy_engine(copy_engine_status);
+    builder.hsa_amd_profiling_async_copy_enable(profiling_async_copy_enable);
+}

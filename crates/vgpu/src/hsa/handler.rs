@@ -1,0 +1,117 @@
+//! The thread that calls back: handlers of signals, and functions to be called soon.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, Once};
+
+use hsa_sys::*;
+
+use super::event::{POLL, lock};
+use super::signal::{Condition, Signal, notify_any, wait_any_slowly};
+use super::{S, call};
+
+enum Task {
+    /// Called when the signal's value meets the condition, again each time it returns true.
+    Handler {
+        signal: Signal,
+        condition: Condition,
+        function: unsafe extern "C" fn(hsa_signal_value_t, *mut c_void) -> bool,
+    },
+    /// Called once.
+    Function(unsafe extern "C" fn(*mut c_void)),
+}
+
+struct Entry {
+    task: Task,
+    /// What the caller wants back; as a number, because only the callback knows what it points to.
+    argument: usize,
+}
+
+static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+static THREAD: Once = Once::new();
+
+fn add(entry: Entry) -> Result<(), S> {
+    lock(&ENTRIES).push(entry);
+    let mut started = true;
+    THREAD.call_once(|| {
+        started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
+    });
+    notify_any();
+    if started { Ok(()) } else { Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES) }
+}
+
+/// Forgets the handlers of a signal that goes away.
+pub(super) fn forget(gone: Signal) {
+    lock(&ENTRIES).retain(|entry| !matches!(&entry.task, Task::Handler { signal, .. } if *signal == gone));
+}
+
+/// Takes out the first entry that is due.
+fn take_due() -> Option<(Entry, i64)> {
+    let mut entries = lock(&ENTRIES);
+    let due = |entry: &Entry| match &entry.task {
+        Task::Handler { signal, condition, .. } => {
+            let value = signal.load();
+            condition.holds(value).then_some(value)
+        }
+        Task::Function(_) => Some(0),
+    };
+    let (index, value) = entries.iter().enumerate().find_map(|(index, entry)| Some((index, due(entry)?)))?;
+    Some((entries.remove(index), value))
+}
+
+fn serve() {
+    loop {
+        let mut due = None;
+        let poll = if lock(&ENTRIES).is_empty() { POLL * 1000 } else { POLL };
+        // Ends now and then even if nothing is due, so that the time between looks fits what there is to look at.
+        let mut looks = 0;
+        wait_any_slowly(poll, || {
+            due = take_due();
+            looks += 1;
+            due.is_some() || looks > 2
+        });
+        let Some((entry, value)) = due else { continue };
+        let argument = entry.argument as *mut c_void;
+        // No lock is held here: callbacks call HSA functions, these among them.
+        match entry.task {
+            Task::Handler { signal, function, .. } => {
+                // SAFETY: whoever registered the handler said it can be called so, from another thread.
+                let again = unsafe { function(value, argument) };
+                // The callback may have destroyed the signal.
+                if again && Signal::from_handle(signal.handle()).is_some() {
+                    lock(&ENTRIES).push(entry);
+                }
+            }
+            // SAFETY: whoever gave the function said it can be called so, from another thread.
+            Task::Function(function) => unsafe { function(argument) },
+        }
+    }
+}
+
+unsafe extern "C" fn signal_async_handler(
+    signal: hsa_signal_t,
+    condition: hsa_signal_condition_t,
+    value: hsa_signal_value_t,
+    handler: hsa_amd_signal_handler,
+    argument: *mut c_void,
+) -> S {
+    call(|| {
+        let function = handler.ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        let signal = Signal::required(signal)?;
+        let condition = Condition::new(condition, value).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        add(Entry { task: Task::Handler { signal, condition, function }, argument: argument as usize })
+    })
+}
+
+unsafe extern "C" fn async_function(
+    callback: Option<unsafe extern "C" fn(*mut c_void)>,
+    argument: *mut c_void,
+) -> S {
+    call(|| {
+        let function = callback.ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        add(Entry { task: Task::Function(function), argument: argument as usize })
+    })
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_amd_signal_async_handler(signal_async_handler).hsa_amd_async_function(async_function);
+}

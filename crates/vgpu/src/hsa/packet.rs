@@ -1,0 +1,222 @@
+//! The packet processor of a queue.
+//!
+//! Packets are processed one after the other, each to its end, so the barrier bit holds for every packet whether it is
+//! set or not. A packet is copied before its slot is given back: producers never wait for a kernel to end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hsa_sys::*;
+
+use super::queue::{Failure, PACKET, Queue};
+use super::signal::{Condition, Signal, wait_any};
+use super::{S, now};
+use crate::machine::{Dispatch, DispatchError, FaultKind};
+
+/// Header of a packet that is not yet written.
+pub(super) const INVALID: u16 = hsa_packet_type_t::HSA_PACKET_TYPE_INVALID.0 as u16;
+
+/// The type in a header.
+fn packet_type(header: u16) -> hsa_packet_type_t {
+    hsa_packet_type_t(u32::from(header & 0xff))
+}
+
+/// Whether a header says that its packet can be processed.
+pub(super) fn is_written(header: u16) -> bool {
+    packet_type(header) != hsa_packet_type_t::HSA_PACKET_TYPE_INVALID
+}
+
+/// A copied packet.
+struct Packet([u8; PACKET as usize]);
+
+impl Packet {
+    fn u16(&self, offset: usize) -> u16 {
+        u16::from_le_bytes([self.0[offset], self.0[offset + 1]])
+    }
+
+    fn u32(&self, offset: usize) -> u32 {
+        u32::from(self.u16(offset)) | u32::from(self.u16(offset + 2)) << 16
+    }
+
+    fn u64(&self, offset: usize) -> u64 {
+        u64::from(self.u32(offset)) | u64::from(self.u32(offset + 4)) << 32
+    }
+
+    fn signal(&self, offset: usize) -> Result<Option<Signal>, Failure> {
+        let handle = hsa_signal_t { handle: self.u64(offset) };
+        Signal::optional(handle).map_err(|status| Failure {
+            status,
+            report: format!("a packet names signal {:#x}, which does not exist", handle.handle),
+        })
+    }
+
+    /// The signals that a barrier packet waits for.
+    fn dependencies(&self) -> Result<Vec<Signal>, Failure> {
+        let mut signals = Vec::new();
+        for slot in 0..5 {
+            signals.extend(self.signal(8 + 8 * slot)?);
+        }
+        Ok(signals)
+    }
+}
+
+/// Where the completion signal is in every type of packet.
+const COMPLETION: usize = 56;
+
+/// Processes packets until the queue stops or fails.
+pub(super) fn serve(queue: &Arc<Queue>) {
+    let mut id = 0u64;
+    while queue.wait_for_packet(id) {
+        let header = queue.header(id).load(Ordering::Acquire);
+        let mut packet = Packet([0; PACKET as usize]);
+        // SAFETY: the slot is in the ring, which the queue keeps; its producer is done with it, as the header says.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                queue.slot(id) as *const u8,
+                packet.0.as_mut_ptr(),
+                PACKET as usize,
+            );
+        }
+        queue.release(id);
+        let start = now();
+        let result =
+            process(queue, id, header, &packet).and_then(|times| Ok((times, packet.signal(COMPLETION)?)));
+        match result {
+            Ok((Processed::Stopped, _)) => return,
+            Ok((Processed::Done, completion)) => {
+                if let Some(completion) = completion {
+                    completion.complete(start, now());
+                }
+            }
+            Ok((Processed::Ran { start, end }, completion)) => {
+                if let Some(completion) = completion {
+                    completion.complete(start, end);
+                }
+            }
+            Err(failure) => {
+                queue.fail(failure);
+                return;
+            }
+        }
+        id += 1;
+    }
+}
+
+enum Processed {
+    /// A packet that ran no kernel.
+    Done,
+    /// A kernel, with its times.
+    Ran { start: u64, end: u64 },
+    /// The queue was stopped while the packet waited.
+    Stopped,
+}
+
+fn process(queue: &Queue, id: u64, header: u16, packet: &Packet) -> Result<Processed, Failure> {
+    use hsa_packet_type_t as T;
+    match packet_type(header) {
+        T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet),
+        T::HSA_PACKET_TYPE_BARRIER_AND => {
+            let signals = packet.dependencies()?;
+            Ok(wait(queue, || signals.iter().all(|signal| signal.load() == 0)))
+        }
+        T::HSA_PACKET_TYPE_BARRIER_OR => {
+            let signals = packet.dependencies()?;
+            Ok(wait(queue, || signals.is_empty() || signals.iter().any(|signal| signal.load() == 0)))
+        }
+        T::HSA_PACKET_TYPE_VENDOR_SPECIFIC
+            if u32::from(packet.0[2]) == hsa_amd_packet_type_t::HSA_AMD_PACKET_TYPE_BARRIER_VALUE.0 =>
+        {
+            let signal = packet.signal(8)?;
+            let mask = packet.u64(24) as i64;
+            let condition = Condition::new(hsa_signal_condition_t(packet.u32(32)), packet.u64(16) as i64);
+            let condition =
+                condition.ok_or_else(|| malformed(id, "a barrier-value packet with an unknown condition"))?;
+            Ok(wait(queue, || signal.is_none_or(|signal| condition.holds(signal.load() & mask))))
+        }
+        T::HSA_PACKET_TYPE_VENDOR_SPECIFIC => {
+            Err(malformed(id, &format!("a vendor packet of the unknown format {}", packet.0[2])))
+        }
+        T::HSA_PACKET_TYPE_AGENT_DISPATCH => {
+            Err(malformed(id, "an agent dispatch packet, which GPUs do not process"))
+        }
+        other => Err(malformed(id, &format!("a packet of the unknown type {}", other.0))),
+    }
+}
+
+fn malformed(id: u64, what: &str) -> Failure {
+    Failure {
+        status: S::HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
+        report: format!("packet {id} of the queue is {what}"),
+    }
+}
+
+fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
+    if !ready() {
+        wait_any(None, || queue.is_stopped() || ready());
+        if !ready() {
+            return Processed::Stopped;
+        }
+    }
+    Processed::Done
+}
+
+fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failure> {
+    let dimensions = packet.u16(2) & 3;
+    if dimensions == 0 {
+        return Err(malformed(id, "a kernel dispatch of 0 dimensions"));
+    }
+    // Sizes in dimensions that the dispatch does not have are 1, whatever the packet says.
+    let size = |dimension: u16, value: u32| if dimension < dimensions { value } else { 1 };
+    let dispatch = Dispatch {
+        kernel_object: packet.u64(32),
+        grid: [size(0, packet.u32(12)), size(1, packet.u32(16)), size(2, packet.u32(20))],
+        workgroup: [
+            size(0, packet.u16(4).into()),
+            size(1, packet.u16(6).into()),
+            size(2, packet.u16(8).into()),
+        ],
+        kernarg: packet.u64(40),
+        private_segment_size: packet.u32(24),
+        group_segment_size: packet.u32(28),
+        packet: queue.current_packet(),
+        queue: queue.address,
+        id,
+    };
+    // SAFETY: the place is in the queue's block, aligned, and written by this thread only, while no kernel of the queue runs.
+    unsafe {
+        std::ptr::copy_nonoverlapping(packet.0.as_ptr(), queue.current_packet() as *mut u8, PACKET as usize);
+    }
+    match queue.device.dispatch(&dispatch) {
+        Ok(stats) => Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns }),
+        Err(error) => Err(Failure { status: status_of(&error), report: error.to_string() }),
+    }
+}
+
+/// What the queue's callback is told about a kernel that could not run or did not end well.
+fn status_of(error: &DispatchError) -> S {
+    match error {
+        DispatchError::NoKernel(_) | DispatchError::BadDescriptor { .. } => {
+            S::HSA_STATUS_ERROR_INVALID_CODE_OBJECT
+        }
+        DispatchError::WrongDevice { .. } => S::HSA_STATUS_ERROR_INVALID_ISA,
+        DispatchError::ZeroSize { .. } => S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
+        DispatchError::WorkgroupTooLarge { .. } | DispatchError::WorkgroupMismatch { .. } => {
+            S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS
+        }
+        DispatchError::LdsTooLarge { .. } | DispatchError::ScratchTooLarge { .. } => {
+            S::HSA_STATUS_ERROR_INVALID_ALLOCATION
+        }
+        DispatchError::NoMemory(_) => S::HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        DispatchError::Fault(fault) => match fault.kind {
+            FaultKind::OutOfBounds { .. }
+            | FaultKind::UseAfterFree { .. }
+            | FaultKind::ReadOnly { .. }
+            | FaultKind::BeyondLimit { .. }
+            | FaultKind::Misaligned { .. } => S::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
+            FaultKind::IllegalInstruction { .. } | FaultKind::Unsupported { .. } => {
+                S::HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION
+            }
+            _ => S::HSA_STATUS_ERROR_EXCEPTION,
+        },
+    }
+}

@@ -1,0 +1,440 @@
+//! AQL queues: real `amd_queue_t` and packets in memory that kernels can reach, each served by a thread of its own.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hsa_sys::*;
+
+use super::agent::{Agent, QUEUE_MAX_SIZE};
+use super::event::lock;
+use super::signal::{Doorbell, Signal, notify_any};
+use super::{S, call, machine, packet, write};
+use crate::machine::{Device, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
+
+/// Bytes of a packet.
+pub(super) const PACKET: u64 = 64;
+/// The queue's structure, then the packet that is being processed, for kernels that read it.
+const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
+const BLOCK: u64 = CURRENT_PACKET + PACKET;
+/// How long a queue that has just been used looks often for packets that no doorbell announced.
+const ATTENTIVE: Duration = Duration::from_millis(100);
+const OFTEN: Duration = Duration::from_millis(1);
+const SELDOM: Duration = Duration::from_millis(20);
+
+type Callback = unsafe extern "C" fn(S, *mut hsa_queue_t, *mut c_void);
+
+/// A queue, as its packet processor and the functions of this module see it.
+pub(super) struct Queue {
+    pub(super) device: Arc<Device>,
+    id: u64,
+    /// Address of the `amd_queue_v2_t`, which is also the handle.
+    pub(super) address: u64,
+    ring: u64,
+    size: u64,
+    doorbell: &'static Doorbell,
+    doorbell_signal: Signal,
+    callback: Option<Callback>,
+    /// What the callback wants back; as a number, because only the callback knows what it points to.
+    data: usize,
+    stop: AtomicBool,
+    report: Mutex<Option<String>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+static QUEUES: LazyLock<RwLock<HashMap<u64, Arc<Queue>>>> = LazyLock::new(RwLock::default);
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+/// Doorbells of queues that are gone: signals point to them for ever, so they are used again instead of freed.
+static SPARE_DOORBELLS: Mutex<Vec<&'static Doorbell>> = Mutex::new(Vec::new());
+
+/// One of the two indices of a queue.
+#[derive(Clone, Copy)]
+enum Index {
+    Read,
+    Write,
+}
+
+/// # Safety
+/// `queue` is the address of an `amd_queue_v2_t` that stays for `'a`.
+unsafe fn index<'a>(queue: u64, which: Index) -> &'a AtomicU64 {
+    let offset = match which {
+        Index::Read => offset_of!(amd_queue_v2_t, read_dispatch_id),
+        Index::Write => offset_of!(amd_queue_v2_t, write_dispatch_id),
+    };
+    // SAFETY: the field is 8 aligned bytes of the structure, and every access to it is atomic.
+    unsafe { AtomicU64::from_ptr((queue + offset as u64) as *mut u64) }
+}
+
+/// A queue that does not work, and the one who is told; see [`Queue::fail`].
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) status: S,
+    pub(super) report: String,
+}
+
+impl Queue {
+    fn new(
+        device: Arc<Device>,
+        size: u32,
+        kind: hsa_queue_type32_t,
+        callback: Option<Callback>,
+        data: usize,
+    ) -> Result<Arc<Queue>, S> {
+        let memory = machine().memory();
+        let no_memory = |_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+        let ring_size = u64::from(size) * PACKET;
+        let address = memory.allocate(BLOCK, 4096, MemoryKind::Host, None).map_err(no_memory)?;
+        let ring = match memory.allocate(ring_size, 4096, MemoryKind::Host, None) {
+            Ok(ring) => ring,
+            Err(error) => {
+                let freed = memory.free(address);
+                debug_assert!(freed.is_ok());
+                return Err(no_memory(error));
+            }
+        };
+        let doorbell = lock(&SPARE_DOORBELLS).pop().unwrap_or_else(|| Box::leak(Box::default()));
+        doorbell.index.store(u64::MAX, Ordering::Relaxed);
+        let queue = Signal::doorbell(doorbell).map(|doorbell_signal| {
+            Arc::new(Queue {
+                device,
+                id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+                address,
+                ring,
+                size: u64::from(size),
+                doorbell,
+                doorbell_signal,
+                callback,
+                data,
+                stop: AtomicBool::new(false),
+                report: Mutex::new(None),
+                thread: Mutex::new(None),
+            })
+        });
+        let queue = match queue {
+            Ok(queue) => queue,
+            Err(status) => {
+                lock(&SPARE_DOORBELLS).push(doorbell);
+                for block in [address, ring] {
+                    let freed = memory.free(block);
+                    debug_assert!(freed.is_ok());
+                }
+                return Err(status);
+            }
+        };
+        queue.initialise(kind);
+        Ok(queue)
+    }
+
+    /// Fills in the structure and marks every packet as not yet written.
+    fn initialise(&self, kind: hsa_queue_type32_t) {
+        let target = self.device.target();
+        let slots = self.device.compute_units();
+        let structure = amd_queue_v2_t {
+            hsa_queue: hsa_queue_t {
+                type_: kind,
+                features: hsa_queue_feature_t::HSA_QUEUE_FEATURE_KERNEL_DISPATCH.0,
+                base_address: self.ring as *mut c_void,
+                doorbell_signal: self.doorbell_signal.handle(),
+                size: self.size as u32,
+                reserved1: 0,
+                id: self.id,
+            },
+            group_segment_aperture_base_hi: (SHARED_APERTURE >> 32) as u32,
+            private_segment_aperture_base_hi: (PRIVATE_APERTURE >> 32) as u32,
+            max_cu_id: slots - 1,
+            max_wave_id: target.max_waves_per_cu - 1,
+            read_dispatch_id_field_base_byte_offset: offset_of!(amd_queue_v2_t, read_dispatch_id) as u32,
+            queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
+            ..Default::default()
+        };
+        // SAFETY: the block was just allocated, is aligned to pages, larger than the structure and known to nobody else.
+        unsafe { (self.address as *mut amd_queue_v2_t).write(structure) };
+        for slot in 0..self.size {
+            self.header(slot).store(packet::INVALID, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of the next packet to be processed.
+    fn read_index(&self) -> &AtomicU64 {
+        // SAFETY: the block is freed when the queue is dropped.
+        unsafe { index(self.address, Index::Read) }
+    }
+
+    /// The address of a packet.
+    pub(super) fn slot(&self, id: u64) -> u64 {
+        self.ring + id % self.size * PACKET
+    }
+
+    /// The header of a packet.
+    pub(super) fn header(&self, id: u64) -> &AtomicU16 {
+        // SAFETY: the address is that of a packet in the ring, which is freed when the queue is dropped. Producers publish
+        // the header with an atomic store.
+        unsafe { AtomicU16::from_ptr(self.slot(id) as *mut u16) }
+    }
+
+    /// Where the packet that is being processed can be read by kernels.
+    pub(super) fn current_packet(&self) -> u64 {
+        self.address + CURRENT_PACKET
+    }
+
+    /// Gives a packet's slot back to the producers.
+    pub(super) fn release(&self, id: u64) {
+        self.header(id).store(packet::INVALID, Ordering::Release);
+        self.read_index().store(id + 1, Ordering::Release);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Waits for a packet; false when the queue stops.
+    pub(super) fn wait_for_packet(&self, id: u64) -> bool {
+        let ready = || self.is_stopped() || packet::is_written(self.header(id).load(Ordering::Acquire));
+        for _ in 0..200 {
+            if ready() {
+                return !self.is_stopped();
+            }
+            std::hint::spin_loop();
+        }
+        let event = &self.doorbell.event;
+        if !event.wait_until(Some(Instant::now() + ATTENTIVE), OFTEN, ready) {
+            event.wait_until(None, SELDOM, ready);
+        }
+        !self.is_stopped()
+    }
+
+    /// Ends the queue: no further packet is processed, and whoever created the queue is told why.
+    pub(super) fn fail(&self, failure: Failure) {
+        tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
+        *lock(&self.report) = Some(failure.report);
+        self.stop.store(true, Ordering::Release);
+        if let Some(callback) = self.callback {
+            // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
+            // held here: callbacks call HSA functions.
+            unsafe { callback(failure.status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
+        }
+    }
+
+    fn halt(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.doorbell.event.notify();
+        notify_any();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.doorbell_signal.destroy();
+        lock(&SPARE_DOORBELLS).push(self.doorbell);
+        for block in [self.ring, self.address] {
+            if let Err(error) = machine().memory().free(block) {
+                tracing::error!(%error, "a queue's memory could not be freed");
+            }
+        }
+    }
+}
+
+fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
+    if queue.is_null() {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    let queues = QUEUES.read().unwrap_or_else(PoisonError::into_inner);
+    queues.get(&(queue as u64)).cloned().ok_or(S::HSA_STATUS_ERROR_INVALID_QUEUE)
+}
+
+unsafe extern "C" fn create(
+    agent: hsa_agent_t,
+    size: u32,
+    kind: hsa_queue_type32_t,
+    callback: Option<Callback>,
+    data: *mut c_void,
+    _private_segment_size: u32,
+    _group_segment_size: u32,
+    queue: *mut *mut hsa_queue_t,
+) -> S {
+    call(|| {
+        let agent = Agent::from_handle(agent)?;
+        if queue.is_null() || !size.is_power_of_two() || size > QUEUE_MAX_SIZE {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        if kind > hsa_queue_type_t::HSA_QUEUE_TYPE_COOPERATIVE.0 {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let Agent::Gpu(device) = agent else { return Err(S::HSA_STATUS_ERROR_INVALID_QUEUE_CREATION) };
+        let made = Queue::new(device, size, kind, callback, data as usize)?;
+        let server = Arc::clone(&made);
+        let thread = std::thread::Builder::new()
+            .name(format!("vgpu-queue-{}", made.id))
+            .spawn(move || packet::serve(&server))
+            .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        *lock(&made.thread) = Some(thread);
+        let address = made.address;
+        QUEUES.write().unwrap_or_else(PoisonError::into_inner).insert(address, made);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(queue, address as *mut hsa_queue_t) }
+    })
+}
+
+unsafe extern "C" fn destroy(queue: *mut hsa_queue_t) -> S {
+    call(|| {
+        let found = find(queue)?;
+        let removed = QUEUES.write().unwrap_or_else(PoisonError::into_inner).remove(&(queue as u64));
+        if removed.is_none() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_QUEUE);
+        }
+        found.halt();
+        let thread = lock(&found.thread).take();
+        // The callback of a queue may destroy it; its thread then ends on its own.
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id())
+            && thread.join().is_err()
+        {
+            tracing::error!("the packet processor of a queue panicked");
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
+    call(|| {
+        find(queue)?.halt();
+        Ok(())
+    })
+}
+
+/// Copies the report of the fault that ended the queue; see [`Extensions::queue_fault_report`].
+pub(super) unsafe extern "C" fn fault_report(
+    queue: *const hsa_queue_t,
+    buffer: *mut c_char,
+    size: usize,
+) -> usize {
+    let mut length = 0;
+    let status = super::call_always(|| {
+        let found = find(queue)?;
+        let report = lock(&found.report);
+        let Some(report) = report.as_deref() else { return Ok(()) };
+        length = report.len();
+        if !buffer.is_null() && size > 0 {
+            let copied = length.min(size - 1);
+            // SAFETY: the caller's buffer has `size` bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(report.as_ptr(), buffer.cast(), copied);
+                buffer.add(copied).write(0);
+            }
+        }
+        Ok(())
+    });
+    if status == S::HSA_STATUS_SUCCESS { length } else { 0 }
+}
+
+unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) -> S {
+    call(|| {
+        let found = find(queue)?;
+        let bit = amd_queue_properties_t::AMD_QUEUE_PROPERTIES_ENABLE_PROFILING.0 as u32;
+        let field = found.address + offset_of!(amd_queue_v2_t, queue_properties) as u64;
+        // SAFETY: the field is 4 aligned bytes of the queue's structure, which `found` keeps.
+        let properties = unsafe { std::sync::atomic::AtomicU32::from_ptr(field as *mut u32) };
+        // Packets always carry their times; the bit is for those who look.
+        if enable != 0 {
+            properties.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            properties.fetch_and(!bit, Ordering::Relaxed);
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn set_priority(queue: *mut hsa_queue_t, priority: hsa_amd_queue_priority_t) -> S {
+    call(|| {
+        find(queue)?;
+        priority.name().map(|_| ()).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
+    })
+}
+
+unsafe extern "C" fn set_cu_mask(queue: *const hsa_queue_t, bits: u32, mask: *const u32) -> S {
+    call(|| {
+        find(queue)?;
+        // The host's threads do the work, whatever compute units it is for.
+        if !bits.is_multiple_of(32) || (bits > 0 && mask.is_null()) {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn get_info(
+    queue: *mut hsa_queue_t,
+    attribute: hsa_queue_info_attribute_t,
+    value: *mut c_void,
+) -> S {
+    use hsa_queue_info_attribute_t as I;
+    call(|| {
+        let found = find(queue)?;
+        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type.
+        unsafe {
+            match attribute {
+                I::HSA_AMD_QUEUE_INFO_AGENT => {
+                    write(value.cast(), Agent::device_handle(found.device.index()))
+                }
+                I::HSA_AMD_QUEUE_INFO_DOORBELL_ID => write(value.cast(), found.id),
+                _ => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            }
+        }
+    })
+}
+
+/// The functions on indices have no way to report an error; a null queue has indices of 0.
+macro_rules! index_function {
+    ($name:ident($($argument:ident),*) -> u64, $which:expr, $index:ident => $body:expr) => {
+        unsafe extern "C" fn $name(queue: *const hsa_queue_t, $($argument: u64),*) -> u64 {
+            if queue.is_null() {
+                return 0;
+            }
+            // SAFETY: the caller's queue exists.
+            let $index = unsafe { index(queue as u64, $which) };
+            $body
+        }
+    };
+}
+index_function!(load_read_index() -> u64, Index::Read, index => index.load(Ordering::Acquire));
+index_function!(load_write_index() -> u64, Index::Write, index => index.load(Ordering::Acquire));
+index_function!(add_write_index(value) -> u64, Index::Write, index => index.fetch_add(value, Ordering::AcqRel));
+index_function!(cas_write_index(expected, value) -> u64, Index::Write, index => index
+    .compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire)
+    .unwrap_or_else(|seen| seen));
+
+unsafe extern "C" fn store_write_index(queue: *const hsa_queue_t, value: u64) {
+    if !queue.is_null() {
+        // SAFETY: the caller's queue exists.
+        unsafe { index(queue as u64, Index::Write) }.store(value, Ordering::Release);
+    }
+}
+
+/// Gives one function to all names of an operation, which differ in the memory order they ask for.
+macro_rules! orders {
+    ($builder:ident, $function:expr, $($name:ident)*) => {
+        $($builder.$name($function);)*
+    };
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_queue_create(create).hsa_queue_destroy(destroy).hsa_queue_inactivate(inactivate);
+    builder.hsa_amd_profiling_set_profiler_enabled(set_profiler_enabled);
+    builder.hsa_amd_queue_set_priority(set_priority).hsa_amd_queue_cu_set_mask(set_cu_mask);
+    builder.hsa_amd_queue_get_info(get_info);
+    orders!(builder, load_read_index, hsa_queue_load_read_index_relaxed hsa_queue_load_read_index_scacquire
+        hsa_queue_load_read_index_acquire);
+    orders!(builder, load_write_index, hsa_queue_load_write_index_relaxed hsa_queue_load_write_index_scacquire
+        hsa_queue_load_write_index_acquire);
+    orders!(builder, store_write_index, hsa_queue_store_write_index_relaxed
+        hsa_queue_store_write_index_screlease hsa_queue_store_write_index_release);
+    orders!(builder, add_write_index, hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_scacquire
+        hsa_queue_add_write_index_acquire hsa_queue_add_write_index_screlease hsa_queue_add_write_index_release
+        hsa_queue_add_write_index_scacq_screl hsa_queue_add_write_index_acq_rel);
+    orders!(builder, cas_write_index, hsa_queue_cas_write_index_relaxed hsa_queue_cas_write_index_scacquire
+        hsa_queue_cas_write_index_acquire hsa_queue_cas_write_index_screlease hsa_queue_cas_write_index_release
+        hsa_queue_cas_write_index_scacq_screl hsa_queue_cas_write_index_acq_rel);
+}

@@ -1,0 +1,562 @@
+//! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use hsa_sys::*;
+
+use super::event::{Event, POLL, lock};
+use super::{S, Status, call, handler, machine, write};
+use crate::machine::MemoryKind;
+
+/// The most signals that can exist at once. Their address space is reserved when the first is made.
+const CAPACITY: u64 = 1 << 20;
+const SIZE: u64 = size_of::<amd_signal_t>() as u64;
+const BUCKETS: usize = 64;
+
+/// Start of the memory that holds every signal; 0 before there is one.
+static BASE: AtomicU64 = AtomicU64::new(0);
+static SLOTS: Mutex<Slots> = Mutex::new(Slots { used: 0, free: Vec::new() });
+/// For threads that wait for one signal, by address.
+static WAITING: [Event; BUCKETS] = [const { Event::new() }; BUCKETS];
+/// For threads that wait for any of several signals.
+static ANY: Event = Event::new();
+
+struct Slots {
+    used: u64,
+    free: Vec<u64>,
+}
+
+/// What the doorbell signal of a queue points to: the index that was rung last, and who to wake.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct Doorbell {
+    pub(super) index: AtomicU64,
+    pub(super) event: Event,
+}
+
+/// A signal that exists, or existed: its memory is never given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Signal(u64);
+
+impl Signal {
+    /// Makes a signal that anyone may wait for.
+    pub(super) fn new(value: i64) -> Result<Signal, S> {
+        let signal = Signal::slot()?;
+        signal.value().store(value, Ordering::Relaxed);
+        signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_USER);
+        Ok(signal)
+    }
+
+    /// Makes the doorbell signal of a queue.
+    pub(super) fn doorbell(doorbell: &'static Doorbell) -> Result<Signal, S> {
+        let signal = Signal::slot()?;
+        signal.value().store(std::ptr::from_ref(doorbell) as i64, Ordering::Relaxed);
+        signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL);
+        Ok(signal)
+    }
+
+    fn slot() -> Result<Signal, S> {
+        let mut slots = lock(&SLOTS);
+        let mut base = BASE.load(Ordering::Acquire);
+        if base == 0 {
+            base = machine()
+                .memory()
+                .allocate(CAPACITY * SIZE, 4096, MemoryKind::Host, None)
+                .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+            BASE.store(base, Ordering::Release);
+        }
+        let address = match slots.free.pop() {
+            Some(address) => address,
+            None if slots.used == CAPACITY => return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+            None => {
+                slots.used += 1;
+                base + (slots.used - 1) * SIZE
+            }
+        };
+        let signal = Signal(address);
+        // SAFETY: the slot is in the signals' memory and was free, so nobody else uses it.
+        unsafe { signal.raw().write(std::mem::zeroed()) };
+        Ok(signal)
+    }
+
+    /// The signal behind a handle, if there is one.
+    pub(super) fn from_handle(handle: hsa_signal_t) -> Option<Signal> {
+        let base = BASE.load(Ordering::Acquire);
+        let offset = handle.handle.checked_sub(base)?;
+        if base == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
+            return None;
+        }
+        let signal = Signal(handle.handle);
+        (signal.kind() != amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID).then_some(signal)
+    }
+
+    /// The signal behind a handle; an error names a handle that is none.
+    pub(super) fn required(handle: hsa_signal_t) -> Result<Signal, S> {
+        Signal::from_handle(handle).ok_or(S::HSA_STATUS_ERROR_INVALID_SIGNAL)
+    }
+
+    /// `None` for the null handle, which packets and copies may carry.
+    pub(super) fn optional(handle: hsa_signal_t) -> Result<Option<Signal>, S> {
+        if handle.handle == 0 { Ok(None) } else { Signal::required(handle).map(Some) }
+    }
+
+    pub(super) fn handle(self) -> hsa_signal_t {
+        hsa_signal_t { handle: self.0 }
+    }
+
+    /// Takes the signal away; its memory will be another one's.
+    pub(super) fn destroy(self) {
+        self.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID);
+        handler::forget(self);
+        lock(&SLOTS).free.push(self.0);
+        self.changed();
+    }
+
+    fn raw(self) -> *mut amd_signal_t {
+        self.0 as *mut amd_signal_t
+    }
+
+    fn word<T>(self, field: *mut T) -> &'static AtomicI64 {
+        const { assert!(size_of::<T>() == 8) };
+        // SAFETY: the field is 8 aligned bytes of the signals' memory, which is never unmapped, and every access by the host
+        // is atomic.
+        unsafe { AtomicI64::from_ptr(field.cast()) }
+    }
+
+    pub(super) fn kind(self) -> amd_signal_kind_t {
+        // SAFETY: only the field's address is formed.
+        let field = unsafe { &raw mut (*self.raw()).kind };
+        amd_signal_kind_t(self.word(field).load(Ordering::Acquire) as i32)
+    }
+
+    fn set_kind(self, kind: amd_signal_kind_t) {
+        // SAFETY: only the field's address is formed.
+        let field = unsafe { &raw mut (*self.raw()).kind };
+        self.word(field).store(i64::from(kind.0), Ordering::Release);
+    }
+
+    /// The word that holds the value, or for a doorbell the pointer to it.
+    fn value(self) -> &'static AtomicI64 {
+        // SAFETY: only the field's address is formed.
+        let field = unsafe { &raw mut (*self.raw()).__bindgen_anon_1 };
+        self.word(field)
+    }
+
+    fn as_doorbell(self) -> Option<&'static Doorbell> {
+        if self.kind() != amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL {
+            return None;
+        }
+        let pointer = self.value().load(Ordering::Acquire) as *const Doorbell;
+        // SAFETY: the word of a doorbell signal is set once, to a `Doorbell` that lives as long as the process.
+        unsafe { pointer.as_ref() }
+    }
+
+    pub(super) fn load(self) -> i64 {
+        match self.as_doorbell() {
+            Some(doorbell) => doorbell.index.load(Ordering::Acquire) as i64,
+            None => self.value().load(Ordering::SeqCst),
+        }
+    }
+
+    pub(super) fn store(self, value: i64) {
+        match self.as_doorbell() {
+            Some(doorbell) => {
+                doorbell.index.store(value as u64, Ordering::SeqCst);
+                doorbell.event.notify();
+            }
+            None => {
+                self.value().store(value, Ordering::SeqCst);
+                self.changed();
+            }
+        }
+    }
+
+    /// Changes the value; doorbells only take stores.
+    fn update(self, change: impl FnOnce(&AtomicI64) -> i64) -> i64 {
+        if self.as_doorbell().is_some() {
+            return 0;
+        }
+        let old = change(self.value());
+        self.changed();
+        old
+    }
+
+    /// What the end of a packet or copy does to its completion signal.
+    pub(super) fn complete(self, start: u64, end: u64) {
+        // SAFETY: only the fields' addresses are formed.
+        let (first, last) = unsafe { (&raw mut (*self.raw()).start_ts, &raw mut (*self.raw()).end_ts) };
+        self.word(first).store(start as i64, Ordering::Relaxed);
+        self.word(last).store(end as i64, Ordering::Relaxed);
+        self.update(|value| value.fetch_sub(1, Ordering::SeqCst));
+    }
+
+    /// Marks a copy that could not be made.
+    pub(super) fn fail(self) {
+        self.update(|value| value.swap(-1, Ordering::SeqCst));
+    }
+
+    /// Start and end of what completed last with this signal.
+    pub(super) fn times(self) -> (u64, u64) {
+        // SAFETY: only the fields' addresses are formed.
+        let (first, last) = unsafe { (&raw mut (*self.raw()).start_ts, &raw mut (*self.raw()).end_ts) };
+        (self.word(first).load(Ordering::Relaxed) as u64, self.word(last).load(Ordering::Relaxed) as u64)
+    }
+
+    fn waiting(self) -> &'static Event {
+        &WAITING[(self.0 / SIZE) as usize % BUCKETS]
+    }
+
+    fn changed(self) {
+        self.waiting().notify();
+        ANY.notify();
+    }
+
+    /// Waits until the value meets the condition or the time is over; returns the value seen last.
+    pub(super) fn wait(self, condition: Condition, deadline: Option<Instant>) -> i64 {
+        let mut seen = self.load();
+        if condition.holds(seen) {
+            return seen;
+        }
+        // Most waits are for work that is nearly done; sleeping and being woken costs more than that.
+        for _ in 0..200 {
+            std::hint::spin_loop();
+            seen = self.load();
+            if condition.holds(seen) {
+                return seen;
+            }
+        }
+        self.waiting().wait_until(deadline, POLL, || {
+            seen = self.load();
+            condition.holds(seen)
+        });
+        seen
+    }
+}
+
+/// Wakes those who wait for any of several things, though no signal changed.
+pub(super) fn notify_any() {
+    ANY.notify();
+}
+
+/// Waits until `ready` says so, which is asked again whenever any signal may have changed.
+pub(super) fn wait_any(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
+    ANY.wait_until(deadline, POLL, ready)
+}
+
+/// As [`wait_any`] for a service thread that may have nothing to wait for: `poll` is how often it looks all the same.
+pub(super) fn wait_any_slowly(poll: Duration, ready: impl FnMut() -> bool) -> bool {
+    ANY.wait_until(None, poll, ready)
+}
+
+/// A comparison with a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Condition {
+    comparison: Comparison,
+    value: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtLeast,
+}
+
+impl Condition {
+    pub(super) fn new(condition: hsa_signal_condition_t, value: i64) -> Option<Condition> {
+        let comparison = match condition {
+            hsa_signal_condition_t::HSA_SIGNAL_CONDITION_EQ => Comparison::Equal,
+            hsa_signal_condition_t::HSA_SIGNAL_CONDITION_NE => Comparison::NotEqual,
+            hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT => Comparison::Less,
+            hsa_signal_condition_t::HSA_SIGNAL_CONDITION_GTE => Comparison::AtLeast,
+            _ => return None,
+        };
+        Some(Condition { comparison, value })
+    }
+
+    pub(super) fn holds(self, value: i64) -> bool {
+        match self.comparison {
+            Comparison::Equal => value == self.value,
+            Comparison::NotEqual => value != self.value,
+            Comparison::Less => value < self.value,
+            Comparison::AtLeast => value >= self.value,
+        }
+    }
+}
+
+/// The instant that a timeout in ticks (nanoseconds) ends; `None` if that is never.
+fn deadline(timeout: u64) -> Option<Instant> {
+    if timeout == u64::MAX { None } else { Instant::now().checked_add(Duration::from_nanos(timeout)) }
+}
+
+unsafe extern "C" fn create(
+    value: i64,
+    num_consumers: u32,
+    consumers: *const hsa_agent_t,
+    signal: *mut hsa_signal_t,
+) -> S {
+    // SAFETY: as this function's contract.
+    unsafe { amd_create(value, num_consumers, consumers, 0, signal) }
+}
+
+unsafe extern "C" fn amd_create(
+    value: i64,
+    num_consumers: u32,
+    consumers: *const hsa_agent_t,
+    _attributes: u64,
+    signal: *mut hsa_signal_t,
+) -> S {
+    call(|| {
+        if signal.is_null() || (num_consumers > 0 && consumers.is_null()) {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        for index in 0..num_consumers as usize {
+            // SAFETY: the caller's list has that many agents.
+            super::agent::Agent::from_handle(unsafe { consumers.add(index).read_unaligned() })?;
+        }
+        let made = Signal::new(value)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(signal, made.handle()) }
+    })
+}
+
+unsafe extern "C" fn destroy(signal: hsa_signal_t) -> S {
+    call(|| {
+        if signal.handle == 0 {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let signal = Signal::required(signal)?;
+        // A doorbell goes with its queue.
+        if signal.as_doorbell().is_some() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_SIGNAL);
+        }
+        signal.destroy();
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn load(signal: hsa_signal_t) -> i64 {
+    Signal::from_handle(signal).map_or(0, Signal::load)
+}
+
+unsafe extern "C" fn store(signal: hsa_signal_t, value: i64) {
+    if let Some(signal) = Signal::from_handle(signal) {
+        signal.store(value);
+    }
+}
+
+unsafe extern "C" fn silent_store(signal: hsa_signal_t, value: i64) {
+    if let Some(signal) = Signal::from_handle(signal)
+        && signal.as_doorbell().is_none()
+    {
+        signal.value().store(value, Ordering::SeqCst);
+    }
+}
+
+unsafe extern "C" fn exchange(signal: hsa_signal_t, value: i64) -> i64 {
+    Signal::from_handle(signal).map_or(0, |signal| signal.update(|word| word.swap(value, Ordering::SeqCst)))
+}
+
+unsafe extern "C" fn cas(signal: hsa_signal_t, expected: i64, value: i64) -> i64 {
+    Signal::from_handle(signal).map_or(0, |signal| {
+        signal.update(|word| {
+            word.compare_exchange(expected, value, Ordering::SeqCst, Ordering::SeqCst)
+                .unwrap_or_else(|old| old)
+        })
+    })
+}
+
+/// An operation that changes the value and returns nothing.
+macro_rules! operation {
+    ($name:ident, $method:ident) => {
+        unsafe extern "C" fn $name(signal: hsa_signal_t, value: i64) {
+            if let Some(signal) = Signal::from_handle(signal) {
+                signal.update(|word| word.$method(value, Ordering::SeqCst));
+            }
+        }
+    };
+}
+operation!(add, fetch_add);
+operation!(subtract, fetch_sub);
+operation!(and, fetch_and);
+operation!(or, fetch_or);
+operation!(xor, fetch_xor);
+
+unsafe extern "C" fn wait(
+    signal: hsa_signal_t,
+    condition: hsa_signal_condition_t,
+    value: i64,
+    timeout: u64,
+    _hint: hsa_wait_state_t,
+) -> i64 {
+    let Some(signal) = Signal::from_handle(signal) else { return 0 };
+    match Condition::new(condition, value) {
+        Some(condition) => signal.wait(condition, deadline(timeout)),
+        None => signal.load(),
+    }
+}
+
+/// Signals with their conditions, as three parallel lists of the C interface give them.
+///
+/// # Safety
+/// Each list that is not null has `count` entries.
+unsafe fn read_lists(
+    count: u32,
+    signals: *const hsa_signal_t,
+    conditions: *const hsa_signal_condition_t,
+    values: *const i64,
+) -> Option<Vec<(Option<Signal>, Condition)>> {
+    if count == 0 || signals.is_null() || conditions.is_null() || values.is_null() {
+        return None;
+    }
+    (0..count as usize)
+        .map(|index| {
+            // SAFETY: the caller's lists have `count` entries.
+            let (signal, condition, value) = unsafe {
+                (
+                    signals.add(index).read_unaligned(),
+                    conditions.add(index).read_unaligned(),
+                    values.add(index).read_unaligned(),
+                )
+            };
+            Some((Signal::optional(signal).ok()?, Condition::new(condition, value)?))
+        })
+        .collect()
+}
+
+unsafe extern "C" fn wait_for_any(
+    count: u32,
+    signals: *mut hsa_signal_t,
+    conditions: *mut hsa_signal_condition_t,
+    values: *mut i64,
+    timeout: u64,
+    _hint: hsa_wait_state_t,
+    satisfying: *mut i64,
+) -> u32 {
+    // SAFETY: as this function's contract.
+    let Some(list) = (unsafe { read_lists(count, signals, conditions, values) }) else { return u32::MAX };
+    let mut found = None;
+    wait_any(deadline(timeout), || {
+        found = list.iter().enumerate().find_map(|(index, (signal, condition))| {
+            let value = (*signal)?.load();
+            condition.holds(value).then_some((index as u32, value))
+        });
+        found.is_some()
+    });
+    let Some((index, value)) = found else { return u32::MAX };
+    if !satisfying.is_null() {
+        // SAFETY: the caller's pointer is valid for a write.
+        unsafe { satisfying.write_unaligned(value) };
+    }
+    index
+}
+
+unsafe extern "C" fn wait_for_all(
+    count: u32,
+    signals: *mut hsa_signal_t,
+    conditions: *mut hsa_signal_condition_t,
+    values: *mut i64,
+    timeout: u64,
+    _hint: hsa_wait_state_t,
+    satisfying: *mut i64,
+) -> u32 {
+    // SAFETY: as this function's contract.
+    let Some(list) = (unsafe { read_lists(count, signals, conditions, values) }) else { return u32::MAX };
+    let mut seen = vec![0; list.len()];
+    let reached = wait_any(deadline(timeout), || {
+        list.iter().zip(&mut seen).all(|((signal, condition), seen)| match signal {
+            Some(signal) => {
+                *seen = signal.load();
+                condition.holds(*seen)
+            }
+            None => true,
+        })
+    });
+    if !reached {
+        return u32::MAX;
+    }
+    if !satisfying.is_null() {
+        for (index, value) in seen.into_iter().enumerate() {
+            // SAFETY: the caller's list has `count` entries.
+            unsafe { satisfying.add(index).write_unaligned(value) };
+        }
+    }
+    0
+}
+
+unsafe extern "C" fn value_pointer(signal: hsa_signal_t, pointer: *mut *mut i64) -> S {
+    call(|| {
+        let signal = Signal::required(signal)?;
+        if signal.as_doorbell().is_some() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_SIGNAL);
+        }
+        // SAFETY: the caller's pointer is valid for a write if it is not null.
+        unsafe { write(pointer, signal.value().as_ptr()) }
+    })
+}
+
+/// Start and end times that a completion signal carries.
+fn times(signal: hsa_signal_t) -> Result<(u64, u64), S> {
+    let times = Signal::required(signal)?.times();
+    if times.1 == 0 { Err(S::HSA_STATUS_ERROR) } else { Ok(times) }
+}
+
+unsafe extern "C" fn dispatch_time(
+    agent: hsa_agent_t,
+    signal: hsa_signal_t,
+    time: *mut hsa_amd_profiling_dispatch_time_t,
+) -> S {
+    call(|| -> Status {
+        super::agent::Agent::from_handle(agent)?;
+        let (start, end) = times(signal)?;
+        // SAFETY: the caller's pointer is valid for a write if it is not null.
+        unsafe { write(time, hsa_amd_profiling_dispatch_time_t { start, end }) }
+    })
+}
+
+unsafe extern "C" fn copy_time(signal: hsa_signal_t, time: *mut hsa_amd_profiling_async_copy_time_t) -> S {
+    call(|| {
+        let (start, end) = times(signal)?;
+        // SAFETY: the caller's pointer is valid for a write if it is not null.
+        unsafe { write(time, hsa_amd_profiling_async_copy_time_t { start, end }) }
+    })
+}
+
+/// Gives one function to all names of an operation, which differ in the memory order they ask for: ours is the strongest.
+macro_rules! orders {
+    ($builder:ident, $function:expr, $($name:ident)*) => {
+        $($builder.$name($function);)*
+    };
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_signal_create(create).hsa_amd_signal_create(amd_create).hsa_signal_destroy(destroy);
+    builder.hsa_amd_signal_value_pointer(value_pointer);
+    builder.hsa_amd_signal_wait_any(wait_for_any).hsa_amd_signal_wait_all(wait_for_all);
+    builder
+        .hsa_amd_profiling_get_dispatch_time(dispatch_time)
+        .hsa_amd_profiling_get_async_copy_time(copy_time);
+    orders!(builder, load, hsa_signal_load_relaxed hsa_signal_load_scacquire hsa_signal_load_acquire);
+    orders!(builder, store, hsa_signal_store_relaxed hsa_signal_store_screlease hsa_signal_store_release);
+    orders!(builder, silent_store, hsa_signal_silent_store_relaxed hsa_signal_silent_store_screlease);
+    orders!(builder, wait, hsa_signal_wait_relaxed hsa_signal_wait_scacquire hsa_signal_wait_acquire);
+    orders!(builder, exchange, hsa_signal_exchange_relaxed hsa_signal_exchange_scacquire hsa_signal_exchange_acquire
+        hsa_signal_exchange_screlease hsa_signal_exchange_release hsa_signal_exchange_scacq_screl
+        hsa_signal_exchange_acq_rel);
+    orders!(builder, cas, hsa_signal_cas_relaxed hsa_signal_cas_scacquire hsa_signal_cas_acquire
+        hsa_signal_cas_screlease hsa_signal_cas_release hsa_signal_cas_scacq_screl hsa_signal_cas_acq_rel);
+    orders!(builder, add, hsa_signal_add_relaxed hsa_signal_add_scacquire hsa_signal_add_acquire
+        hsa_signal_add_screlease hsa_signal_add_release hsa_signal_add_scacq_screl hsa_signal_add_acq_rel);
+    orders!(builder, subtract, hsa_signal_subtract_relaxed hsa_signal_subtract_scacquire
+        hsa_signal_subtract_acquire hsa_signal_subtract_screlease hsa_signal_subtract_release
+        hsa_signal_subtract_scacq_screl hsa_signal_subtract_acq_rel);
+    orders!(builder, and, hsa_signal_and_relaxed hsa_signal_and_scacquire hsa_signal_and_acquire
+        hsa_signal_and_screlease hsa_signal_and_release hsa_signal_and_scacq_screl hsa_signal_and_acq_rel);
+    orders!(builder, or, hsa_signal_or_relaxed hsa_signal_or_scacquire hsa_signal_or_acquire
+        hsa_signal_or_screlease hsa_signal_or_release hsa_signal_or_scacq_screl hsa_signal_or_acq_rel);
+    orders!(builder, xor, hsa_signal_xor_relaxed hsa_signal_xor_scacquire hsa_signal_xor_acquire
+        hsa_signal_xor_screlease hsa_signal_xor_release hsa_signal_xor_scacq_screl hsa_signal_xor_acq_rel);
+}

@@ -1,0 +1,241 @@
+//! The runtime as a whole: start and end, system attributes, status texts, extension tables.
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hsa_sys::*;
+
+use super::{S, call, call_always, loader_amd, now, write};
+
+/// How many times `hsa_init` was called without `hsa_shut_down`.
+static USERS: AtomicU32 = AtomicU32::new(0);
+
+const HSA_VERSION: (u16, u16) = (1, 1);
+/// Version of the AMD extensions whose functions are here.
+const AMD_VERSION: (u16, u16) = (1, 7);
+const LOADER: u16 = hsa_extension_t::HSA_EXTENSION_AMD_LOADER.0 as u16;
+const LOADER_VERSION: (u16, u16) = (1, 3);
+
+pub(super) fn is_initialised() -> bool {
+    USERS.load(Ordering::Acquire) != 0
+}
+
+unsafe extern "C" fn init() -> S {
+    call_always(|| {
+        let counted = USERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| {
+            if users == i32::MAX as u32 { None } else { Some(users + 1) }
+        });
+        counted.map(|_| ()).map_err(|_| S::HSA_STATUS_ERROR_REFCOUNT_OVERFLOW)
+    })
+}
+
+unsafe extern "C" fn shut_down() -> S {
+    // What was created stays until the process ends: the next user of the runtime may be a library that knows nothing of
+    // the one that left.
+    call_always(|| {
+        let counted = USERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| users.checked_sub(1));
+        counted.map(|_| ()).map_err(|_| S::HSA_STATUS_ERROR_NOT_INITIALIZED)
+    })
+}
+
+unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) -> S {
+    use hsa_system_info_t as I;
+    call(|| {
+        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type.
+        unsafe {
+            match attribute {
+                I::HSA_SYSTEM_INFO_VERSION_MAJOR => write(value.cast(), HSA_VERSION.0),
+                I::HSA_SYSTEM_INFO_VERSION_MINOR => write(value.cast(), HSA_VERSION.1),
+                I::HSA_SYSTEM_INFO_TIMESTAMP => write(value.cast(), now()),
+                I::HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY => write(value.cast(), 1_000_000_000u64),
+                I::HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT => write(value.cast(), u64::MAX),
+                I::HSA_SYSTEM_INFO_ENDIANNESS => write(value.cast(), hsa_endianness_t::HSA_ENDIANNESS_LITTLE),
+                I::HSA_SYSTEM_INFO_MACHINE_MODEL => {
+                    write(value.cast(), hsa_machine_model_t::HSA_MACHINE_MODEL_LARGE)
+                }
+                I::HSA_SYSTEM_INFO_EXTENSIONS => {
+                    let mut mask = [0u8; 128];
+                    mask[usize::from(LOADER / 8)] = 1 << (LOADER % 8);
+                    write(value.cast(), mask)
+                }
+                I::HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
+                    const VERSION: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
+                        concat!("ferrocm virtual GPU ", env!("CARGO_PKG_VERSION"), "\0").as_bytes(),
+                    ) {
+                        Ok(version) => version,
+                        Err(_) => c"ferrocm virtual GPU",
+                    };
+                    write(value.cast(), VERSION.as_ptr())
+                }
+                I::HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED
+                | I::HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT
+                | I::HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED
+                | I::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED
+                | I::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED
+                | I::HSA_AMD_SYSTEM_INFO_XNACK_ENABLED => write(value.cast(), false),
+                I::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR => write(value.cast(), AMD_VERSION.0),
+                I::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR => write(value.cast(), AMD_VERSION.1),
+                _ => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            }
+        }
+    })
+}
+
+macro_rules! texts {
+    ($($name:ident => $text:literal,)*) => {
+        /// What a status means. The strings are static because callers keep them.
+        fn text(status: S) -> Option<&'static std::ffi::CStr> {
+            Some(match status {
+                $(S::$name => match std::ffi::CStr::from_bytes_with_nul(
+                    concat!(stringify!($name), ": ", $text, "\0").as_bytes(),
+                ) {
+                    Ok(text) => text,
+                    Err(_) => return None,
+                },)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+texts! {
+    HSA_STATUS_SUCCESS => "the function has been executed successfully",
+    HSA_STATUS_INFO_BREAK => "a traversal was ended by the application",
+    HSA_STATUS_ERROR => "an error that has no code of its own",
+    HSA_STATUS_ERROR_INVALID_ARGUMENT => "an argument does not have a valid value",
+    HSA_STATUS_ERROR_INVALID_QUEUE_CREATION => "a queue of this kind cannot be created",
+    HSA_STATUS_ERROR_INVALID_ALLOCATION => "this allocation is not allowed",
+    HSA_STATUS_ERROR_INVALID_AGENT => "the agent is invalid",
+    HSA_STATUS_ERROR_INVALID_REGION => "the memory region is invalid",
+    HSA_STATUS_ERROR_INVALID_SIGNAL => "the signal is invalid",
+    HSA_STATUS_ERROR_INVALID_QUEUE => "the queue is invalid",
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES => "there is not enough memory, or another resource is used up",
+    HSA_STATUS_ERROR_INVALID_PACKET_FORMAT => "a packet in the queue is malformed",
+    HSA_STATUS_ERROR_RESOURCE_FREE => "a resource could not be freed",
+    HSA_STATUS_ERROR_NOT_INITIALIZED => "the runtime has not been initialised with hsa_init",
+    HSA_STATUS_ERROR_REFCOUNT_OVERFLOW => "a reference count is at its maximum",
+    HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS => "the arguments do not go together",
+    HSA_STATUS_ERROR_INVALID_INDEX => "the index is invalid",
+    HSA_STATUS_ERROR_INVALID_ISA => "the instruction set is invalid",
+    HSA_STATUS_ERROR_INVALID_ISA_NAME => "the name of the instruction set is invalid",
+    HSA_STATUS_ERROR_INVALID_CODE_OBJECT => "the code object is invalid",
+    HSA_STATUS_ERROR_INVALID_EXECUTABLE => "the executable is invalid",
+    HSA_STATUS_ERROR_FROZEN_EXECUTABLE => "the executable is frozen",
+    HSA_STATUS_ERROR_INVALID_SYMBOL_NAME => "there is no symbol of this name",
+    HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED => "the variable is defined already",
+    HSA_STATUS_ERROR_VARIABLE_UNDEFINED => "a variable is not defined",
+    HSA_STATUS_ERROR_EXCEPTION => "a kernel ended with an exception",
+    HSA_STATUS_ERROR_INVALID_CODE_SYMBOL => "the code object's symbol is invalid",
+    HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL => "the executable's symbol is invalid",
+    HSA_STATUS_ERROR_INVALID_FILE => "the file is invalid",
+    HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER => "the code object reader is invalid",
+    HSA_STATUS_ERROR_INVALID_CACHE => "the cache is invalid",
+    HSA_STATUS_ERROR_INVALID_WAVEFRONT => "the wavefront is invalid",
+    HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP => "the signal group is invalid",
+    HSA_STATUS_ERROR_INVALID_RUNTIME_STATE => "the runtime is in the wrong state for this",
+    HSA_STATUS_ERROR_FATAL => "the queue cannot go on",
+    HSA_STATUS_ERROR_INVALID_MEMORY_POOL => "the memory pool is invalid",
+    HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION => "a kernel accessed memory it must not",
+    HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION => "a kernel executed an illegal instruction",
+    HSA_STATUS_ERROR_MEMORY_FAULT => "a kernel accessed memory that is not there",
+    HSA_STATUS_CU_MASK_REDUCED => "the mask was set, without compute units that are not to be used",
+    HSA_STATUS_ERROR_OUT_OF_REGISTERS => "the kernel needs more registers than there are",
+    HSA_STATUS_ERROR_RESOURCE_BUSY => "the resource is in use",
+    HSA_STATUS_ERROR_NOT_SUPPORTED => "this system does not support the request",
+}
+
+unsafe extern "C" fn status_string(status: S, string: *mut *const c_char) -> S {
+    call_always(|| {
+        let text = text(status).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        // SAFETY: the caller's pointer is null or valid for a write.
+        unsafe { write(string, text.as_ptr()) }
+    })
+}
+
+unsafe extern "C" fn extension_get_name(extension: u16, name: *mut *const c_char) -> S {
+    call(|| {
+        let text =
+            if extension == LOADER { c"HSA_EXTENSION_AMD_LOADER" } else { return Err(unknown_extension()) };
+        // SAFETY: the caller's pointer is null or valid for a write.
+        unsafe { write(name, text.as_ptr()) }
+    })
+}
+
+fn unknown_extension() -> S {
+    S::HSA_STATUS_ERROR_INVALID_ARGUMENT
+}
+
+unsafe extern "C" fn extension_supported(extension: u16, major: u16, minor: u16, result: *mut bool) -> S {
+    call(|| {
+        let has = extension == LOADER && major == LOADER_VERSION.0 && minor <= LOADER_VERSION.1;
+        // SAFETY: the caller's pointer is null or valid for a write.
+        unsafe { write(result, has) }
+    })
+}
+
+unsafe extern "C" fn major_extension_supported(
+    extension: u16,
+    major: u16,
+    minor: *mut u16,
+    result: *mut bool,
+) -> S {
+    call(|| {
+        let has = extension == LOADER && major == LOADER_VERSION.0;
+        // SAFETY: the caller's pointers are null or valid for a write.
+        unsafe {
+            if has {
+                write(minor, LOADER_VERSION.1)?;
+            }
+            write(result, has)
+        }
+    })
+}
+
+unsafe extern "C" fn major_extension_table(
+    extension: u16,
+    major: u16,
+    length: usize,
+    table: *mut c_void,
+) -> S {
+    call(|| {
+        if table.is_null() || length == 0 || extension != LOADER || major != LOADER_VERSION.0 {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let functions = loader_amd::extension_table();
+        let length = length.min(size_of_val(&functions));
+        // SAFETY: the caller's buffer has `length` bytes; the table is plain pointers and at least as long.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const functions).cast::<u8>(), table.cast(), length) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn extension_table(extension: u16, major: u16, minor: u16, table: *mut c_void) -> S {
+    let length = match minor {
+        0 => size_of::<hsa_ven_amd_loader_1_00_pfn_t>(),
+        1 => size_of::<hsa_ven_amd_loader_1_01_pfn_t>(),
+        2 => size_of::<hsa_ven_amd_loader_1_02_pfn_t>(),
+        _ => size_of::<hsa_ven_amd_loader_1_03_pfn_t>(),
+    };
+    // SAFETY: as this function's contract: the caller's table is that of the version it names.
+    unsafe { major_extension_table(extension, major, length, table) }
+}
+
+unsafe extern "C" fn register_event_handler(callback: hsa_amd_system_event_callback_t, _: *mut c_void) -> S {
+    // Faults are reported to the queue's callback, with what is known of them; there are no other events.
+    call(|| callback.map(|_| ()).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT))
+}
+
+unsafe extern "C" fn enable_logging(_: *mut u8, _: *mut c_void) -> S {
+    call(|| Ok(()))
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_init(init).hsa_shut_down(shut_down).hsa_system_get_info(get_info);
+    builder.hsa_status_string(status_string).hsa_extension_get_name(extension_get_name);
+    builder.hsa_system_extension_supported(extension_supported);
+    builder.hsa_system_major_extension_supported(major_extension_supported);
+    builder.hsa_system_get_major_extension_table(major_extension_table);
+    builder.hsa_system_get_extension_table(extension_table);
+    builder.hsa_amd_register_system_event_handler(register_event_handler);
+    builder.hsa_amd_enable_logging(enable_logging);
+}
