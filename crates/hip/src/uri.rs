@@ -424,4 +424,20 @@ mod tests {
             assert!(error.to_string().contains(&format!("`{text}`")), "{error}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused(text in ".*") {
+            let _ = text.parse::<DeviceUri>();
+        }
+
+        #[test]
+        fn what_parses_prints_as_something_equal(
+            text in "(amdgpu|cuda|vgpu|auto)(:|://)?(gfx90a|gfx1100|[0-9]{1,3}|GPU-[0-9a-fA-F]{16}|,){0,3}[?]?((cus|memory|count)=[0-9]{1,3}(KiB|GiB)?&?){0,3}"
+        ) {
+            if let Ok(uri) = text.parse::<DeviceUri>() {
+                proptest::prop_assert_eq!(uri.to_string().parse::<DeviceUri>(), Ok(uri));
+            }
+        }
+    }
 }
