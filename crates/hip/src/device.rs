@@ -208,7 +208,7 @@ impl Device {
 
     /// The device's default stream, HIP's null stream.
     ///
-    /// It lives as long as the process: a kernel that faults on it ends it for good, so prefer [`stream`](Self::stream).
+    /// It cannot be made anew: whether it works again after a fault is up to the library, so prefer [`stream`](Self::stream).
     pub fn default_stream(&self) -> &Stream {
         // The stream refers to its device, which is a cycle; devices live until the process ends anyway.
         self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))

@@ -219,12 +219,13 @@ impl Stream {
 
     #[cold]
     fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
-        match self.fault_text() {
+        let fault = FAULTS.contains(&code);
+        // A queue also fails this way; but so do calls that leave the stream as it was.
+        let text =
+            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
+        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
+        match text {
             Some(text) => Error::Fault(Box::new(FaultReport { operation, code, text })),
-            None if FAULTS.contains(&code) => {
-                let text = "the library says nothing more about it".to_owned();
-                Error::Fault(Box::new(FaultReport { operation, code, text }))
-            }
             None => Error::Hip { operation, code },
         }
     }
