@@ -1,11 +1,12 @@
 //! Code objects in memory: segments mapped, relocations applied, kernels ready to dispatch.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
 use super::memory::{Mapping, Memory, MemoryError, MemoryKind};
 use super::target::Target;
+use crate::exec::Program;
 
 /// Why a code object could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,7 @@ pub struct LoadedCode {
     mapping: Option<Mapping>,
     base: u64,
     registered: Vec<u64>,
+    program: OnceLock<Program>,
 }
 
 impl LoadedCode {
@@ -87,6 +89,7 @@ impl LoadedCode {
             mapping: None,
             base: 0,
             registered: Vec::new(),
+            program: OnceLock::new(),
         };
         if size == 0 {
             return Ok(code);
@@ -198,6 +201,16 @@ impl LoadedCode {
             self.registered.push(address);
         }
         Ok(())
+    }
+
+    /// The lowered instructions, as far as they were reached.
+    pub(crate) fn program(&self) -> &Program {
+        self.program.get_or_init(|| {
+            let text = self.object.segments().iter().filter(|segment| segment.executable);
+            let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
+            // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write its code.
+            unsafe { Program::in_memory(self.target.generation, text) }
+        })
     }
 
     /// What the file says.

@@ -8,7 +8,7 @@ use code_object::KernelDescriptor;
 use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
-use super::{Device, Generation, LoadedCode, Machine};
+use super::{Device, Generation, LoadedCode};
 
 /// Scratch memory that one work-item can have, in bytes.
 const MAX_SCRATCH: u32 = 256 << 10;
@@ -145,18 +145,24 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     let missing = || DispatchError::NoKernel(dispatch.kernel_object);
     let code: Arc<LoadedCode> = device.machine.codes.find(dispatch.kernel_object).ok_or_else(missing)?;
     let offset = dispatch.kernel_object - code.base();
-    let inside = code.object().segments().iter().any(|segment| segment.contains(offset, KernelDescriptor::SIZE as u64));
+    let inside = code
+        .object()
+        .segments()
+        .iter()
+        .any(|segment| segment.contains(offset, KernelDescriptor::SIZE as u64));
     if !inside || !dispatch.kernel_object.is_multiple_of(64) {
         return Err(missing());
     }
     let metadata = code.object().kernels().iter().find(|kernel| kernel.descriptor_vaddr == offset);
     // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an array of bytes.
-    let bytes = unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
+    let bytes =
+        unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
     let descriptor = KernelDescriptor::from_bytes(&bytes);
     let kernel = match metadata {
         Some(metadata) => metadata.name.clone(),
         None => {
-            let symbol = code.object().symbols().iter().find(|symbol| symbol.value == offset && !symbol.undefined);
+            let symbol =
+                code.object().symbols().iter().find(|symbol| symbol.value == offset && !symbol.undefined);
             symbol.ok_or_else(missing)?.name.trim_end_matches(".kd").to_owned()
         }
     };
@@ -211,14 +217,13 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
 }
 
 pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-    let machine = Machine::global();
     let launch = prepare(device, dispatch)?;
     let workgroups = launch.workgroups();
-    let timeout = machine.timeout();
+    let timeout = device.machine.timeout();
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, deadline));
-    match machine.pool().run(&machine.memory, &job)? {
+    match device.machine.pool.run(&device.machine.memory, &job)? {
         Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
         None => Ok(DispatchStats { start_ns, end_ns: now_ns(), workgroups }),
     }

@@ -208,7 +208,14 @@ impl Launch {
 
     /// Sets the registers that wave `index` of a workgroup begins with. Its scratch memory is `index` times
     /// [`Launch::wave_scratch`] after `scratch`.
-    pub(super) fn start(&self, wave: &mut Wave, id: [u32; 3], size: [u32; 3], index: usize, scratch: *mut u8) {
+    pub(super) fn start(
+        &self,
+        wave: &mut Wave,
+        id: [u32; 3],
+        size: [u32; 3],
+        index: usize,
+        scratch: *mut u8,
+    ) {
         wave.sgpr = self.sgpr;
         for (slot, id) in self.group_id.iter().zip(id) {
             if let Some(slot) = *slot {

@@ -6,9 +6,15 @@
 
 mod access;
 mod code;
+mod dispatch;
 mod fault;
+mod group;
+mod launch;
 mod memory;
+mod pool;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -21,18 +27,18 @@ use crate::config::{ConfigError, DeviceConfig};
 #[allow(unused_imports, reason = "scalar execution reads the aperture registers")]
 pub(crate) use access::{Access, PRIVATE_APERTURE, SH_MEM_BASES, SHARED_APERTURE, misaligned};
 pub use code::{LoadError, LoadedCode};
+pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};
+pub(crate) use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
 pub use target::{Generation, TARGETS, Target};
 
 /// The virtual machine: all devices and all memory.
 #[derive(Debug)]
 pub struct Machine {
-    memory: Arc<Memory>,
+    shared: Arc<Shared>,
     devices: RwLock<Vec<Arc<Device>>>,
     attached: RwLock<Vec<(DeviceConfig, usize)>>,
-    codes: Arc<Codes>,
-    timeout: RwLock<Option<Duration>>,
 }
 
 /// One virtual GPU.
@@ -43,14 +49,22 @@ pub struct Device {
     target_id: TargetId,
     compute_units: u32,
     memory_size: u64,
-    machine: Shared,
+    machine: Arc<Shared>,
 }
 
 /// What devices need of the machine.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Shared {
     memory: Arc<Memory>,
-    codes: Arc<Codes>,
+    codes: Codes,
+    pool: pool::Pool,
+    timeout: RwLock<Option<Duration>>,
+}
+
+impl Shared {
+    fn timeout(&self) -> Option<Duration> {
+        *self.timeout.read().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Loaded code by address.
@@ -85,13 +99,13 @@ impl Machine {
 
     fn new() -> Machine {
         let timeout = std::env::var("FERROCM_VGPU_TIMEOUT").ok().and_then(|text| parse_timeout(&text));
-        Machine {
+        let shared = Shared {
             memory: Arc::new(Memory::new()),
-            devices: RwLock::default(),
-            attached: RwLock::default(),
-            codes: Arc::default(),
+            codes: Codes::default(),
+            pool: pool::Pool::new(),
             timeout: RwLock::new(timeout),
-        }
+        };
+        Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
 
     fn devices_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Device>>> {
@@ -112,14 +126,14 @@ impl Machine {
         let mut devices = self.devices_mut();
         let first = devices.len();
         for _ in 0..config.count {
-            let index = self.memory.add_device(config.memory);
+            let index = self.shared.memory.add_device(config.memory);
             devices.push(Arc::new(Device {
                 index,
                 target,
                 target_id: target_id.clone(),
                 compute_units: config.compute_units,
                 memory_size: config.memory,
-                machine: Shared { memory: Arc::clone(&self.memory), codes: Arc::clone(&self.codes) },
+                machine: Arc::clone(&self.shared),
             }));
         }
         attached.push((config.clone(), first));
@@ -138,23 +152,23 @@ impl Machine {
 
     /// All memory.
     pub fn memory(&self) -> &Memory {
-        &self.memory
+        &self.shared.memory
     }
 
     /// The code object whose memory holds the address, such as a kernel object's.
     pub fn code_at(&self, address: u64) -> Option<Arc<LoadedCode>> {
-        self.codes.find(address)
+        self.shared.codes.find(address)
     }
 
     /// Ends dispatches that run longer, from now on; none lets them run for ever. The environment variable
     /// `FERROCM_VGPU_TIMEOUT` (seconds, or with `ms`) sets the value the process starts with.
     pub fn set_timeout(&self, limit: Option<Duration>) {
-        *self.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
+        *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
     }
 
     /// See [`Machine::set_timeout`].
     pub fn timeout(&self) -> Option<Duration> {
-        *self.timeout.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.timeout()
     }
 }
 
@@ -213,5 +227,13 @@ impl Device {
         let code = Arc::new(code);
         self.machine.codes.insert(&code);
         Ok(code)
+    }
+
+    /// Runs a kernel and returns when all its workgroups are done or one of them faulted.
+    ///
+    /// # Errors
+    /// A dispatch that cannot be started, before anything runs, or the first fault.
+    pub fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
+        dispatch::run(self, dispatch)
     }
 }

@@ -155,7 +155,9 @@ impl Pool {
 /// Whether the rest of a job, going by what the first workgroups took, is worth waking helpers for.
 fn worth_waking(spent: Duration, done: u64, total: u64) -> bool {
     let rest = total.saturating_sub(done);
-    threads() > 1 && rest > 0 && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
+    threads() > 1
+        && rest > 0
+        && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
 }
 
 impl Shared {
@@ -168,7 +170,9 @@ impl Shared {
             let memory = Arc::clone(memory);
             let name = format!("vgpu-{}", state.helpers);
             // Without threads the dispatching thread does all the work.
-            let Ok(_) = std::thread::Builder::new().name(name).spawn(move || shared.help(&memory)) else { break };
+            let Ok(_) = std::thread::Builder::new().name(name).spawn(move || shared.help(&memory)) else {
+                break;
+            };
             state.helpers += 1;
         }
         if state.sleeping != 0 {

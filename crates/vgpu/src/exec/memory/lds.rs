@@ -1,0 +1,215 @@
+//! DS instructions: LDS accesses, and data exchanged between lanes.
+
+use super::lanes::{Bits, EXTRA_SHIFT, Registers, offset, register};
+use super::moves::{Move, splat};
+use super::spaces::{fail, lds};
+use crate::exec::{Code, Flow, Src, Wave};
+use crate::isa::scalar;
+use crate::machine::{AccessKind, Space, misaligned};
+
+/// One access per lane.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn single<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    if mask == 0 {
+        return Flow::Next;
+    }
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let row = register::<L>(wave, first);
+        lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code), mask)
+    }
+}
+
+/// Two accesses per lane; the offsets count elements, or 64 elements.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let offsets = offset(code);
+    let unit = M::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
+    let registers = Registers::of::<L>(code);
+    let second =
+        Registers { dst: registers.dst + (M::BYTES / 4 * L) as u32, data: registers.data2, ..registers };
+    // SAFETY: operands were lowered for this wave's file. The address was copied before the first half is written.
+    unsafe {
+        let row = register::<L>(wave, first);
+        let flow = lds::<M, L>(wave, registers, &row, (offsets & 0xff) * unit, mask);
+        if flow != Flow::Next {
+            return flow;
+        }
+        lds::<M, L>(wave, second, &row, (offsets >> 8 & 0xff) * unit, mask)
+    }
+}
+
+/// `ds_load_addtid_b32`, `ds_store_addtid_b32`: consecutive lanes, from M0 on.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let row = std::array::from_fn(|lane| 4 * lane as u32);
+    let base = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff);
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
+}
+
+/// Reads source lanes into `dst`: lane `l` takes what `data` holds in lane `from(l)`, or zero where that lane is disabled.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+unsafe fn pull<const L: usize>(wave: &mut Wave, dst: u32, data: [u32; L], from: impl Fn(usize) -> usize) {
+    let mask = wave.exec::<L>();
+    let mut masked = data;
+    for (lane, value) in masked.iter_mut().enumerate() {
+        *value &= ((mask >> lane) as u32 & 1).wrapping_neg();
+    }
+    let mut result = [0u32; L];
+    for (lane, value) in result.iter_mut().enumerate() {
+        *value = masked[from(lane) % L];
+    }
+    // SAFETY: `dst` is a register of the wave's file.
+    unsafe { put(wave, dst, result, mask) };
+}
+
+/// Writes the enabled lanes of a register.
+///
+/// # Safety
+/// `dst` must be a register of the wave's file.
+#[inline(always)]
+unsafe fn put<const L: usize>(wave: &mut Wave, dst: u32, value: [u32; L], mask: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = wave.vgpr.add(dst as usize).cast::<[u32; L]>();
+        let mut result = at.read();
+        for lane in 0..L {
+            let on = ((mask >> lane) as u32 & 1).wrapping_neg();
+            result[lane] = value[lane] & on | result[lane] & !on;
+        }
+        at.write(result);
+    }
+}
+
+/// How many lanes exchange data: gfx10 and gfx11 work on halves of a wave of 64.
+#[inline(always)]
+fn span<const L: usize>(code: &Code) -> usize {
+    if code.imm >> EXTRA_SHIFT & 1 != 0 { 32 } else { L }
+}
+
+/// `ds_bpermute_b32`: every lane reads from the lane that it names.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn backward_permute<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let (Src::Vector(address), Src::Vector(data)) = (code.src[0], code.src[1]) else { return Flow::Next };
+    let (offset, span) = (offset(code) as u32, span::<L>(code));
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let from = register::<L>(wave, address);
+        let data = register::<L>(wave, data);
+        pull::<L>(wave, code.dst, data, |lane| {
+            (from[lane].wrapping_add(offset) / 4) as usize % span + lane / span * span
+        });
+    }
+    Flow::Next
+}
+
+/// `ds_permute_b32`: every lane writes to the lane that it names; of several the highest wins.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn forward_permute<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let (Src::Vector(address), Src::Vector(data)) = (code.src[0], code.src[1]) else { return Flow::Next };
+    let (offset, span, mask) = (offset(code) as u32, span::<L>(code), wave.exec::<L>());
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let to = register::<L>(wave, address);
+        let data = register::<L>(wave, data);
+        let mut result = [0u32; L];
+        for lane in Bits(mask) {
+            result[(to[lane].wrapping_add(offset) / 4) as usize % span + lane / span * span] = data[lane];
+        }
+        put::<L>(wave, code.dst, result, mask);
+    }
+    Flow::Next
+}
+
+/// `ds_swizzle_b32`: a fixed exchange within groups of 32 lanes, coded in the offset.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn swizzle<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    let pattern = offset(code) as u32 & 0xffff;
+    let from = |lane: usize| {
+        let (group, lane) = (lane & !31, lane as u32 & 31);
+        let source = if pattern >= 0xe000 {
+            let mask = pattern & 0x1f;
+            (lane.reverse_bits() >> 27) >> mask.count_ones() | lane & mask
+        } else if pattern >= 0xc000 {
+            let (mask, amount) = (pattern & 0x1f, pattern >> 5 & 0x1f);
+            let moved = if pattern >> 10 & 1 != 0 { lane.wrapping_sub(amount) } else { lane + amount };
+            lane & mask | moved & !mask & 0x1f
+        } else if pattern >= 0x8000 {
+            lane & !3 | pattern >> (2 * (lane & 3)) & 3
+        } else {
+            (lane & pattern | pattern >> 5) & 0x1f ^ pattern >> 10 & 0x1f
+        };
+        group + source as usize
+    };
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let data = register::<L>(wave, first);
+        pull::<L>(wave, code.dst, data, from);
+    }
+    Flow::Next
+}
+
+/// `ds_append`, `ds_consume`: a counter in LDS goes up or down by the number of enabled lanes.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let address = u64::from(wave.sgpr[usize::from(scalar::M0)]) + (offset(code) as u64 & 0xffff);
+    let lane = mask.trailing_zeros() as usize;
+    if address + 4 > u64::from(wave.access.lds_size) {
+        let fault = wave.access.beyond(Space::Lds, AccessKind::Atomic, address, 4, lane);
+        return fail(wave, fault);
+    }
+    if !address.is_multiple_of(4) {
+        return fail(wave, misaligned(Space::Lds, AccessKind::Atomic, address, 4, lane));
+    }
+    // SAFETY: the word lies in the workgroup's LDS, which only this thread uses; `dst` is in the wave's file.
+    unsafe {
+        let word = wave.access.lds.add(address as usize).cast::<u32>();
+        let old = word.read();
+        let lanes = mask.count_ones();
+        let up = code.imm >> EXTRA_SHIFT & 1 == 0;
+        word.write(if up { old.wrapping_add(lanes) } else { old.wrapping_sub(lanes) });
+        splat::<L>(wave.vgpr.add(code.dst as usize), old, mask);
+    }
+    Flow::Next
+}

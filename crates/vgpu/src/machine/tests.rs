@@ -1,0 +1,178 @@
+//! Memory, loading and the checks before a dispatch; whole kernels run in `tests/kernels.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::memory::Memory;
+use super::*;
+
+fn memory() -> Memory {
+    let memory = Memory::new();
+    assert_eq!(memory.add_device(1 << 20), 0);
+    memory
+}
+
+#[test]
+fn memory_is_zeroed_aligned_and_exact() {
+    let memory = memory();
+    for (size, align) in [(1, 1), (5000, 256), (1 << 16, 1 << 16), (1 << 20, 1 << 21)] {
+        let address = memory.allocate(size, align, MemoryKind::Host, None).unwrap();
+        assert_eq!(address % align, 0);
+        let found = memory.lookup(address + size - 1).unwrap();
+        assert_eq!((found.start, found.size, found.kind), (address, size, MemoryKind::Host));
+        assert!(memory.lookup(address + size).is_none());
+        assert!(memory.contains(address, size) && !memory.contains(address, size + 1));
+        // SAFETY: the allocation holds `size` bytes, and nothing else uses it.
+        let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, size as usize) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        memory.free(address).unwrap();
+    }
+}
+
+#[test]
+fn device_memory_is_accounted() {
+    let memory = memory();
+    let first = memory.allocate(1 << 19, 1, MemoryKind::Coarse, Some(0)).unwrap();
+    assert_eq!((memory.available(0), memory.capacity(0)), (1 << 19, 1 << 20));
+    let error = memory.allocate((1 << 19) + 1, 1, MemoryKind::Coarse, Some(0)).unwrap_err();
+    assert_eq!(error, MemoryError::OutOfMemory { device: 0, size: (1 << 19) + 1, available: 1 << 19 });
+    memory.free(first).unwrap();
+    assert_eq!(memory.available(0), 1 << 20);
+    assert_eq!(memory.allocate(1, 1, MemoryKind::Coarse, Some(7)), Err(MemoryError::NoDevice(7)));
+    assert_eq!(memory.allocate(0, 1, MemoryKind::Coarse, None), Err(MemoryError::ZeroSize));
+    assert_eq!(memory.allocate(1, 3, MemoryKind::Coarse, None), Err(MemoryError::BadAlignment(3)));
+    assert!(matches!(memory.allocate(1 << 60, 1, MemoryKind::Host, None), Err(MemoryError::Host { .. })));
+    assert!(memory.allocate(u64::MAX, 1, MemoryKind::Host, None).is_err());
+}
+
+#[test]
+fn wrong_frees_are_named() {
+    let memory = memory();
+    let address = memory.allocate(64, 1, MemoryKind::Coarse, Some(0)).unwrap();
+    assert_eq!(memory.free(address + 1), Err(MemoryError::NotAllocated(address + 1)));
+    assert_eq!(memory.unregister(address), Err(MemoryError::NotAllocated(address)));
+    memory.free(address).unwrap();
+    assert_eq!(memory.free(address), Err(MemoryError::FreedTwice(address)));
+    assert_eq!(memory.free(12), Err(MemoryError::NotAllocated(12)));
+}
+
+#[test]
+fn registered_memory_belongs_to_its_owner() {
+    let memory = memory();
+    let mut host = vec![7u8; 100];
+    let address = host.as_mut_ptr() as u64;
+    // SAFETY: `host` outlives the registration and is not used meanwhile.
+    unsafe {
+        memory.register(address, 100).unwrap();
+        assert_eq!(
+            memory.register(address + 99, 2),
+            Err(MemoryError::Overlap { address: address + 99, size: 2 })
+        );
+        assert_eq!(memory.register(u64::MAX, 2), Err(MemoryError::Overlap { address: u64::MAX, size: 2 }));
+    }
+    assert_eq!(memory.lookup(address + 5).unwrap().kind, MemoryKind::Registered);
+    assert_eq!(memory.free(address), Err(MemoryError::NotAllocated(address)));
+    memory.unregister(address).unwrap();
+    assert!(memory.lookup(address).is_none());
+    assert!(host.iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn bad_accesses_are_explained() {
+    let memory = memory();
+    let address = memory.allocate(4096, 1, MemoryKind::Coarse, Some(0)).unwrap();
+    let FaultKind::OutOfBounds { nearest: Some(near), .. } =
+        memory.explain(AccessKind::Read, address + 4094, 4)
+    else {
+        panic!()
+    };
+    assert_eq!(near.start, address);
+    let text = memory.explain(AccessKind::Read, address + 4094, 4).to_string();
+    assert!(text.contains("the last 2 bytes are after the end of 4096 bytes of device memory"), "{text}");
+    let text = memory.explain(AccessKind::Write, address + 5000, 4).to_string();
+    assert!(text.contains("904 bytes after the end of"), "{text}");
+    let text = memory.explain(AccessKind::Write, address - 16, 4).to_string();
+    assert!(text.contains("16 bytes before the start of"), "{text}");
+    let text = memory.explain(AccessKind::Read, 8, 4).to_string();
+    assert!(text.contains("null pointer plus 8"), "{text}");
+    memory.free(address).unwrap();
+    let kind = memory.explain(AccessKind::Atomic, address + 8, 4);
+    assert!(matches!(kind, FaultKind::UseAfterFree { .. }), "{kind:?}");
+    assert!(kind.to_string().contains("8 bytes into 4096 bytes of device memory"));
+}
+
+#[test]
+fn freeing_waits_for_waves_that_may_still_look() {
+    let memory = Arc::new(memory());
+    let address = memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
+    let reader = memory.reader();
+    let mut access = Access::new(Arc::clone(&memory));
+    access.begin_slice(&reader);
+    assert!(access.permits(AccessKind::Write, address, 64));
+    assert!(!access.permits(AccessKind::Write, address, 65));
+    let done = Arc::new(AtomicBool::new(false));
+    let freeing = std::thread::spawn({
+        let (memory, done) = (Arc::clone(&memory), Arc::clone(&done));
+        move || {
+            memory.free(address).unwrap();
+            done.store(true, Ordering::SeqCst);
+        }
+    });
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!done.load(Ordering::SeqCst), "freed under a running wave");
+    // SAFETY: the range was verified in this slice, so the memory is still there.
+    unsafe { (address as *mut u32).write_volatile(1) };
+    while !memory.lookup(address).is_none() {
+        std::thread::yield_now();
+    }
+    access.begin_slice(&reader);
+    assert!(!access.permits(AccessKind::Read, address, 4));
+    freeing.join().unwrap();
+    assert!(done.load(Ordering::SeqCst));
+    reader.leave();
+}
+
+#[test]
+fn many_allocations_do_not_exhaust_the_host() {
+    let memory = memory();
+    for _ in 0..10_000 {
+        let address = memory.allocate(100, 1, MemoryKind::Kernarg, None).unwrap();
+        memory.free(address).unwrap();
+    }
+}
+
+#[test]
+fn attaching_an_equal_device_again_gives_the_same() {
+    let machine = Machine::new();
+    let config: DeviceConfig = "gfx1100?cus=3&count=2".parse().unwrap();
+    assert_eq!(machine.attach(&config), Ok(0));
+    assert_eq!(machine.attach(&"gfx90a".parse().unwrap()), Ok(2));
+    assert_eq!(machine.attach(&config), Ok(0));
+    assert_eq!(machine.devices().len(), 3);
+    let device = machine.device(1).unwrap();
+    assert_eq!((device.index(), device.compute_units(), device.target().name), (1, 3, "gfx1100"));
+    assert_eq!(machine.device(2).unwrap().target_id().to_string(), "gfx90a:sramecc+:xnack-");
+    assert!(machine.device(3).is_none());
+}
+
+#[test]
+fn timeouts_are_read() {
+    for (text, expected) in
+        [("5", Some(5000)), ("5s", Some(5000)), (" 250ms ", Some(250)), ("0", None), ("never", None)]
+    {
+        assert_eq!(parse_timeout(text), expected.map(Duration::from_millis), "{text}");
+    }
+}
+
+#[test]
+fn unsound_code_objects_are_refused() {
+    let machine = Machine::new();
+    let index = machine.attach(&"gfx1100".parse().unwrap()).unwrap();
+    let device = machine.device(index).unwrap();
+    for bytes in [&b""[..], b"\x7fELF", &[0u8; 4096]] {
+        assert!(matches!(device.load(bytes, &mut |_| None), Err(LoadError::Object(_))));
+    }
+    let dispatch = Dispatch { kernel_object: 64, grid: [1; 3], workgroup: [1; 3], ..Dispatch::default() };
+    assert_eq!(device.dispatch(&dispatch), Err(DispatchError::NoKernel(64)));
+}
