@@ -1,8 +1,26 @@
 //! Execution: what each operation does to a wave, written once for all generations.
 //!
-//! Decoded instructions are lowered once per kernel into [`Code`]: a handler chosen for the operation, the wave size and the
-//! CPU's vector extensions, with operands resolved to offsets. Running a wave is a loop over handlers.
+//! Decoded instructions are lowered once into [`Code`]: a handler chosen for the operation, the wave size and the CPU's vector
+//! extensions, with operands resolved to offsets. Running a wave is a loop over handlers.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `wave` | the state of a wave, the lowered form of an instruction |
+//! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
+//! | `lower` | operands and modifiers; the choice of a handler |
+//! | `level` | one body compiled for each CPU level |
+//! | `salu` | scalar instructions |
+//! | `valu` | vector instructions |
+//! | `memory` | loads, stores, atomics |
 
+mod level;
+mod lower;
+mod memory;
+mod program;
+mod salu;
+mod valu;
 mod wave;
 
-pub(crate) use wave::{Code, Flow, Handler, Src, Wave};
+pub(crate) use level::{Body, Level, handler, scalar_handler};
+pub(crate) use program::{Fetched, Program, enter, location, run};
+pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};

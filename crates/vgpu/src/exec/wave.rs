@@ -1,6 +1,10 @@
 //! The state of one wave and the lowered form of an instruction.
 
-use crate::isa::scalar;
+use std::sync::Arc;
+
+use super::program::Unit;
+use crate::isa::{Modifiers, scalar};
+use crate::machine::{Access, FaultKind, WaveFault};
 
 /// What the run loop does after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -8,8 +12,10 @@ use crate::isa::scalar;
 pub(crate) enum Flow {
     /// Go on with the next instruction.
     Next,
-    /// `wave.next` was set to another instruction.
+    /// `wave.next` was set to another instruction of the same unit.
     Jump,
+    /// `wave.target` was set to an address that may lie anywhere.
+    Leave,
     /// The wave waits at a workgroup barrier.
     Barrier,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
@@ -28,7 +34,7 @@ pub(crate) enum Flow {
 pub(crate) type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
 
 /// A source operand, resolved.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Src {
     /// A vector register: its first lane's index in the register file.
     Vector(u32),
@@ -36,6 +42,8 @@ pub(crate) enum Src {
     Scalar(u8),
     /// A constant, already converted to the operand's type and width.
     Const(u64),
+    /// A row of `wave.temp`, written by the instruction that was lowered before this one (DPP, SDWA).
+    Temp(u8),
 }
 
 /// One lowered instruction.
@@ -43,27 +51,133 @@ pub(crate) enum Src {
 pub(crate) struct Code {
     /// What executes it.
     pub run: Handler,
-    /// Sources.
+    /// Sources. Operands that do not exist are `Const(0)`.
     pub src: [Src; 4],
     /// Destination: first lane's index in the vector register file, or a scalar slot.
     pub dst: u32,
+    /// Index of the decoded instruction, for faults, traces and rare handlers.
+    pub inst: u32,
+    /// Free for the handler: offsets, jump targets, immediates.
+    pub imm: i64,
+    /// Input and output modifiers.
+    pub mods: Modifiers,
     /// Second, scalar destination slot.
     pub sdst: u8,
-    /// Free for the handler: modifier bits, offsets, jump targets.
-    pub imm: i64,
-    /// Index of the decoded instruction, for faults, traces and rare handlers that need its modifiers.
-    pub inst: u32,
 }
+
+/// How many rows [`Wave::temp`] has: two per source operand.
+pub(crate) const TEMPS: usize = 8;
 
 /// The architectural state of one wave.
 #[repr(C, align(64))]
+#[derive(Debug)]
 pub(crate) struct Wave {
     /// Scalar slots, see [`scalar`]: SGPRs, VCC, M0 and EXEC. Slot NULL always holds zero.
     pub sgpr: [u32; scalar::COUNT],
+    /// Rows that belong to no register: permuted or extracted sources, broadcast scalars.
+    pub temp: [[u32; 64]; TEMPS],
     /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
     pub vgpr: *mut u32,
     /// Scalar condition code.
     pub scc: bool,
     /// 32 or 64.
     pub lanes: u8,
+    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23).
+    pub mode: u32,
+    /// The address that [`Flow::Leave`] goes to.
+    pub target: u64,
+    /// EXEC as it was before a DPP instruction narrowed it.
+    pub saved_exec: u64,
+    /// Index of the next instruction in `unit`; on faults, of the instruction that failed.
+    pub next: u32,
+    /// The lowered code the wave is in.
+    pub unit: Option<Arc<Unit>>,
+    /// Memory, LDS and scratch memory.
+    pub access: Access,
+    /// Why the wave stopped.
+    pub fault: Option<Box<WaveFault>>,
+}
+
+impl Wave {
+    /// A wave without registers, which are set for each workgroup.
+    pub(crate) fn new(access: Access) -> Self {
+        Wave {
+            sgpr: [0; scalar::COUNT],
+            temp: [[0; 64]; TEMPS],
+            vgpr: std::ptr::null_mut(),
+            scc: false,
+            lanes: 32,
+            mode: 0,
+            target: 0,
+            saved_exec: 0,
+            next: 0,
+            unit: None,
+            access,
+            fault: None,
+        }
+    }
+
+    /// Stops the wave.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&mut self, kind: FaultKind) -> Flow {
+        self.fault = Some(Box::new(kind.into()));
+        Flow::Fault
+    }
+
+    /// A pair of scalar slots.
+    #[inline(always)]
+    pub(crate) fn scalar64(&self, slot: u8) -> u64 {
+        let slot = usize::from(slot & 127);
+        u64::from(self.sgpr[slot]) | u64::from(self.sgpr[(slot + 1) & 127]) << 32
+    }
+
+    /// Writes a pair of scalar slots. NULL stays zero.
+    #[inline(always)]
+    pub(crate) fn set_scalar64(&mut self, slot: u8, value: u64) {
+        let slot = usize::from(slot & 127);
+        self.sgpr[slot] = value as u32;
+        self.sgpr[(slot + 1) & 127] = (value >> 32) as u32;
+        self.sgpr[usize::from(scalar::NULL)] = 0;
+    }
+
+    /// Writes a scalar slot. NULL stays zero.
+    #[inline(always)]
+    pub(crate) fn set_scalar(&mut self, slot: u8, value: u32) {
+        self.sgpr[usize::from(slot & 127)] = value;
+        self.sgpr[usize::from(scalar::NULL)] = 0;
+    }
+
+    /// A lane mask in scalar slots: one slot in a wave of 32, two in a wave of 64.
+    #[inline(always)]
+    pub(crate) fn mask<const W: usize>(&self, slot: u8) -> u64 {
+        if W == 64 { self.scalar64(slot) } else { u64::from(self.sgpr[usize::from(slot & 127)]) }
+    }
+
+    /// Writes a lane mask.
+    #[inline(always)]
+    pub(crate) fn set_mask<const W: usize>(&mut self, slot: u8, value: u64) {
+        if W == 64 {
+            self.set_scalar64(slot, value);
+        } else {
+            self.set_scalar(slot, value as u32);
+        }
+    }
+
+    /// The lanes that EXEC enables.
+    #[inline(always)]
+    pub(crate) fn exec<const W: usize>(&self) -> u64 {
+        self.mask::<W>(scalar::EXEC)
+    }
+
+    /// The decoded instruction behind a lowered one.
+    pub(crate) fn inst(&self, code: &Code) -> Option<crate::isa::Inst> {
+        self.unit.as_ref().and_then(|unit| unit.insts.get(code.inst as usize)).copied()
+    }
+}
+
+/// Every lane of a wave of `W`.
+#[inline(always)]
+pub(crate) const fn all<const W: usize>() -> u64 {
+    if W == 64 { u64::MAX } else { (1 << W) - 1 }
 }

@@ -1,0 +1,235 @@
+//! From decoded instructions to handlers: operands resolved, modifiers taken apart, a handler chosen.
+
+use super::{Code, Flow, Handler, Level, Src, Wave, memory, salu, valu};
+use crate::isa::{Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits};
+use crate::machine::{FaultKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE};
+
+/// What an instruction is lowered for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    pub generation: Generation,
+    pub level: Level,
+    /// 32 or 64.
+    pub lanes: usize,
+}
+
+/// The instruction that `bytes` begin with.
+pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
+    let isa = match generation {
+        Generation::Gfx9 => Isa::Gfx90a,
+        Generation::Gfx10 => Isa::Gfx1030,
+        Generation::Gfx11 => Isa::Gfx1100,
+    };
+    decode_bits(isa, bytes).ok()
+}
+
+/// The text of an instruction for reports.
+pub(super) fn text(inst: &Inst) -> String {
+    if inst.op == Op::SCodeEnd { String::new() } else { inst.op.name().to_owned() }
+}
+
+/// Stands for bytes that are no instruction.
+pub(super) fn no_inst() -> Inst {
+    Inst {
+        op: Op::SCodeEnd,
+        format: Format::Sopp,
+        size: 4,
+        dst: Operand::None,
+        sdst: Operand::None,
+        src: [Operand::None; 4],
+        mods: Modifiers::default(),
+        dpp: None,
+        sdwa: None,
+        mem: Memory::default(),
+        dual: None,
+    }
+}
+
+/// Lowered code without operands.
+fn bare(run: Handler, imm: i64, inst: u32) -> Code {
+    Code { run, src: [Src::Const(0); 4], dst: 0, inst, imm, mods: Modifiers::default(), sdst: 0 }
+}
+
+/// Goes on elsewhere in the unit.
+pub(super) fn goto(inst: u32) -> Code {
+    unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
+        wave.next = code.imm as u32;
+        Flow::Jump
+    }
+    bare(run, 0, inst)
+}
+
+/// Goes on at an address.
+pub(super) fn leave(pc: u64, inst: u32) -> Code {
+    unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
+        wave.target = code.imm as u64;
+        Flow::Leave
+    }
+    bare(run, pc as i64, inst)
+}
+
+/// Bytes that are no instruction.
+pub(super) fn illegal(bytes: &[u8], inst: u32) -> Code {
+    unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
+        let bytes = code.imm.to_le_bytes()[..usize::from(code.sdst)].to_vec();
+        wave.fail(FaultKind::IllegalInstruction { bytes })
+    }
+    let mut head = [0; 8];
+    let count = bytes.len().min(8);
+    head[..count].copy_from_slice(&bytes[..count]);
+    Code { sdst: count as u8, ..bare(run, i64::from_le_bytes(head), inst) }
+}
+
+/// An address where there is no code.
+pub(super) fn outside(pc: u64, inst: u32) -> Code {
+    unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
+        wave.fail(FaultKind::BadJump { target: code.imm as u64 })
+    }
+    bare(run, pc as i64, inst)
+}
+
+/// An instruction that is not executed; it faults when a wave comes there.
+unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
+    let what = wave.inst(code).map_or_else(String::new, |inst| {
+        let form = match (&inst.dpp, &inst.sdwa) {
+            (Some(_), _) => " with DPP",
+            (_, Some(_)) => " with SDWA",
+            _ => "",
+        };
+        format!("{}{form}", inst.op.name())
+    });
+    wave.fail(FaultKind::Unsupported { what })
+}
+
+/// Lowers one instruction to any number of codes; hints and waits lower to none.
+pub(super) fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, codes: &mut Vec<Code>) {
+    let start = codes.len();
+    if try_lower(inst, pc, number, context, codes).is_none() {
+        codes.truncate(start);
+        codes.push(bare(unsupported, 0, number));
+    }
+}
+
+fn try_lower(inst: &Inst, pc: u64, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
+    match inst.format {
+        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+            salu::lower(inst, pc, number, context, codes)
+        }
+        Format::Vop1
+        | Format::Vop2
+        | Format::Vopc
+        | Format::Vop3
+        | Format::Vop3Sd
+        | Format::Vop3p
+        | Format::Vopd => valu::lower(inst, number, context, codes),
+        _ => {
+            let code = operands(inst, number, context, codes)?;
+            let lowered = memory::lower(inst, context.lanes, context.level, context.generation)?;
+            codes.push(Code { run: lowered.run, imm: lowered.imm, ..code });
+            Some(())
+        }
+    }
+}
+
+/// The code of an instruction with all operands resolved and no handler yet. Special sources get a code of their own that
+/// reads them.
+pub(super) fn operands(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Code> {
+    let signature = inst.op.signature();
+    let mut code = bare(unsupported, 0, number);
+    code.mods = inst.mods;
+    for (i, operand) in inst.src.iter().enumerate() {
+        code.src[i] = source(*operand, signature.src[i], i, context, codes, number)?;
+    }
+    code.dst = destination(inst.dst, context)?;
+    code.sdst = match inst.sdst {
+        Operand::Sgpr(slot) => slot,
+        Operand::None => crate::isa::scalar::NULL,
+        _ => return None,
+    };
+    Some(code)
+}
+
+/// Where a result goes: an index into the register file, or a scalar slot.
+pub(super) fn destination(operand: Operand, context: &Context) -> Option<u32> {
+    let lanes = context.lanes as u32;
+    match operand {
+        Operand::Vgpr(register) => Some(u32::from(register) * lanes),
+        Operand::Agpr(register) => Some((256 + u32::from(register)) * lanes),
+        Operand::Sgpr(slot) => Some(u32::from(slot)),
+        Operand::None => Some(u32::from(crate::isa::scalar::NULL)),
+        _ => None,
+    }
+}
+
+/// Resolves a source of the given type. `place` is its number, which names the temporary row a special value goes to.
+pub(super) fn source(
+    operand: Operand,
+    ty: Type,
+    place: usize,
+    context: &Context,
+    codes: &mut Vec<Code>,
+    number: u32,
+) -> Option<Src> {
+    let lanes = context.lanes as u32;
+    Some(match operand {
+        Operand::None => Src::Const(0),
+        Operand::Vgpr(register) => Src::Vector(u32::from(register) * lanes),
+        Operand::Agpr(register) => Src::Vector((256 + u32::from(register)) * lanes),
+        Operand::Sgpr(slot) => Src::Scalar(slot),
+        Operand::Special(special) => {
+            let wide = ty.bits() == 64;
+            let aperture = |base: u64, limit: bool| {
+                let value = base | if limit { 0xffff_ffff } else { 0 };
+                Src::Const(if wide { value } else { value >> 32 })
+            };
+            match special {
+                Special::SharedBase => aperture(SHARED_APERTURE, false),
+                Special::SharedLimit => aperture(SHARED_APERTURE, true),
+                Special::PrivateBase => aperture(PRIVATE_APERTURE, false),
+                Special::PrivateLimit => aperture(PRIVATE_APERTURE, true),
+                Special::PopsExitingWaveId => Src::Const(0),
+                Special::Scc | Special::VccZ | Special::ExecZ => {
+                    codes.push(salu::read_special(special, place, number, context.lanes));
+                    Src::Temp(2 * place as u8)
+                }
+                Special::LdsDirect => return None,
+            }
+        }
+        Operand::Int(value) => {
+            let value = i64::from(value);
+            Src::Const(match ty.bits() {
+                64 if ty.count == 1 => value as u64,
+                _ => u64::from(value as u32),
+            })
+        }
+        Operand::Float(code) => Src::Const(inline_float(code, ty)?),
+        Operand::Literal(value) => Src::Const(match ty.elem {
+            Elem::F64 => u64::from(value) << 32,
+            Elem::I64 => i64::from(value as i32) as u64,
+            _ => u64::from(value),
+        }),
+        Operand::Imm(value) => Src::Const(i64::from(value) as u64),
+    })
+}
+
+/// The bits of a floating-point inline constant, source code 240..=248.
+pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
+    const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+    if code == 248 {
+        return Some(match ty.elem {
+            Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => 0x3118,
+            Elem::Bf16 => 0x3e22,
+            Elem::B64 | Elem::I64 | Elem::U64 | Elem::F64 => 0x3fc4_5f30_6dc9_c882,
+            _ => 0x3e22_f983,
+        });
+    }
+    let value = VALUES.get(usize::from(code.checked_sub(240)?))?;
+    Some(match ty.elem {
+        Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => {
+            u64::from(half::f16::from_f64(*value).to_bits())
+        }
+        Elem::Bf16 => u64::from((*value as f32).to_bits() >> 16),
+        Elem::B64 | Elem::I64 | Elem::U64 | Elem::F64 => value.to_bits(),
+        _ => u64::from((*value as f32).to_bits()),
+    })
+}

@@ -1,0 +1,288 @@
+//! Lowered code: units of reachable instructions, found and lowered when a wave first comes there.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::lower::{self, Context};
+use super::{Code, Flow, Level, Wave};
+use crate::isa::{Inst, Op, Operand};
+use crate::machine::{FaultKind, Generation};
+
+/// Loops end a wave's time slice after this many jumps backward.
+const SLICE: u32 = 1 << 16;
+
+/// No function is longer than this many instructions; what is, goes on in another unit.
+const LONGEST: usize = 1 << 20;
+
+/// What is at an address.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Fetched {
+    /// An instruction.
+    Inst(Inst),
+    /// Bytes that are no instruction of the generation.
+    Illegal(Vec<u8>),
+    /// The address is not in the code.
+    Outside,
+}
+
+type Fetch = Box<dyn Fn(u64) -> Fetched + Send + Sync>;
+
+/// Everything that is reachable from one address by direct jumps, lowered for one wave size.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    /// Lowered instructions. Every path ends in one that does not go on to the next.
+    pub codes: Vec<Code>,
+    /// The decoded instructions they came from.
+    pub insts: Vec<Inst>,
+    /// The address of each decoded instruction.
+    pub pcs: Vec<u64>,
+    /// The index in `codes` of each address.
+    index: HashMap<u64, u32>,
+    lanes: u8,
+}
+
+type Place = (Arc<Unit>, u32);
+
+/// The code of a code object, lowered piece by piece as waves reach it.
+pub(crate) struct Program {
+    generation: Generation,
+    level: Level,
+    fetch: Fetch,
+    places: RwLock<HashMap<(u64, u8), Place>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        f.debug_struct("Program")
+            .field("generation", &self.generation)
+            .field("level", &self.level)
+            .field("places", &places.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// The program in memory at the given addresses.
+    ///
+    /// # Safety
+    /// The memory must stay mapped, and unchanged, as long as the program lives.
+    pub(crate) unsafe fn in_memory(generation: Generation, text: Vec<Range<u64>>) -> Program {
+        let fetch = move |pc: u64| {
+            let Some(range) = text.iter().find(|range| range.contains(&pc)) else { return Fetched::Outside };
+            // The longest instructions have 24 bytes.
+            let size = (range.end - pc).min(24) as usize;
+            // SAFETY: the bytes lie in the text, which the caller promised to keep.
+            let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, size) };
+            match lower::decode(generation, bytes) {
+                Some(inst) => Fetched::Inst(inst),
+                None => Fetched::Illegal(bytes[..bytes.len().min(8)].to_vec()),
+            }
+        };
+        Program::new(generation, Level::detect(), Box::new(fetch))
+    }
+
+    /// A program whose instructions come from a function.
+    pub(crate) fn new(generation: Generation, level: Level, fetch: Fetch) -> Program {
+        Program { generation, level, fetch, places: RwLock::default() }
+    }
+
+    /// Where an address is in lowered code, which is made if it is not there yet.
+    fn place(&self, pc: u64, lanes: u8) -> Place {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(&(pc, lanes)) {
+            return place.clone();
+        }
+        drop(places);
+        let unit = Arc::new(self.build(pc, lanes));
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        // Calls come back to the instruction after them.
+        for (inst, pc) in unit.insts.iter().zip(&unit.pcs) {
+            if matches!(inst.op, Op::SSwappcB64 | Op::SCallB64) {
+                let back = pc + u64::from(inst.size);
+                if let Some(&index) = unit.index.get(&back) {
+                    places.entry((back, lanes)).or_insert_with(|| (Arc::clone(&unit), index));
+                }
+            }
+        }
+        let index = unit.index.get(&pc).copied().unwrap_or(0);
+        places.entry((pc, lanes)).or_insert((unit, index)).clone()
+    }
+
+    /// Lowers everything that is reachable from `entry` by direct jumps.
+    fn build(&self, entry: u64, lanes: u8) -> Unit {
+        let context = Context { generation: self.generation, level: self.level, lanes: usize::from(lanes) };
+        let mut unit =
+            Unit { codes: Vec::new(), insts: Vec::new(), pcs: Vec::new(), index: HashMap::new(), lanes };
+        let mut jumps: Vec<(u32, u64)> = Vec::new();
+        let mut todo = BTreeSet::from([entry]);
+        while let Some(start) = todo.pop_first() {
+            if unit.index.contains_key(&start) {
+                continue;
+            }
+            let mut pc = start;
+            loop {
+                let here = unit.codes.len() as u32;
+                if unit.index.contains_key(&pc) {
+                    jumps.push((here, pc));
+                    unit.codes.push(lower::goto(unit.insts.len().saturating_sub(1) as u32));
+                    break;
+                }
+                unit.index.insert(pc, here);
+                let number = unit.insts.len() as u32;
+                let inst = match (self.fetch)(pc) {
+                    Fetched::Inst(inst) if unit.insts.len() < LONGEST => inst,
+                    Fetched::Inst(_) => {
+                        unit.codes.push(lower::leave(pc, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                    Fetched::Illegal(bytes) => {
+                        unit.codes.push(lower::illegal(&bytes, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                    Fetched::Outside => {
+                        unit.codes.push(lower::outside(pc, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                };
+                unit.note(inst, pc);
+                let next = pc.wrapping_add(u64::from(inst.size.max(4)));
+                if let Some(target) = direct_target(&inst, next) {
+                    jumps.push((here, target));
+                    todo.insert(target);
+                }
+                lower::lower(&inst, pc, number, &context, &mut unit.codes);
+                if ends(&inst) {
+                    break;
+                }
+                pc = next;
+            }
+        }
+        for (code, target) in jumps {
+            let index = unit.index.get(&target).copied().unwrap_or(0);
+            unit.codes[code as usize].imm = i64::from(index);
+        }
+        unit
+    }
+}
+
+impl Unit {
+    fn note(&mut self, inst: Inst, pc: u64) {
+        self.insts.push(inst);
+        self.pcs.push(pc);
+    }
+}
+
+/// Where a direct jump goes, if `inst` is one.
+fn direct_target(inst: &Inst, next: u64) -> Option<u64> {
+    let jumps = matches!(
+        inst.op,
+        Op::SBranch
+            | Op::SCbranchScc0
+            | Op::SCbranchScc1
+            | Op::SCbranchVccz
+            | Op::SCbranchVccnz
+            | Op::SCbranchExecz
+            | Op::SCbranchExecnz
+            | Op::SCbranchCdbgsys
+            | Op::SCbranchCdbguser
+            | Op::SCbranchCdbgsysOrUser
+            | Op::SCbranchCdbgsysAndUser
+            | Op::SSubvectorLoopBegin
+            | Op::SSubvectorLoopEnd
+    );
+    let offset = inst.src.iter().find_map(|src| match src {
+        Operand::Imm(offset) => Some(i64::from(*offset)),
+        _ => None,
+    })?;
+    jumps.then(|| next.wrapping_add_signed(offset * 4))
+}
+
+/// Whether execution never goes on to the next instruction.
+fn ends(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Op::SBranch
+            | Op::SEndpgm
+            | Op::SEndpgmSaved
+            | Op::SEndpgmOrderedPsDone
+            | Op::SSetpcB64
+            | Op::SRfeB64
+            | Op::SCodeEnd
+    )
+}
+
+/// Puts a wave at an address.
+pub(crate) fn enter(wave: &mut Wave, program: &Program, pc: u64) {
+    let (unit, index) = program.place(pc, wave.lanes);
+    wave.unit = Some(unit);
+    wave.next = index;
+}
+
+/// The address and the text of the instruction a wave is at: the one that failed, or else the next one.
+pub(crate) fn location(wave: &Wave, _program: &Program) -> (u64, String) {
+    let Some(unit) = &wave.unit else { return (0, String::new()) };
+    let Some(code) = unit.codes.get(wave.next as usize) else { return (0, String::new()) };
+    let pc = unit.pcs.get(code.inst as usize).copied().unwrap_or(0);
+    let text = unit.insts.get(code.inst as usize).map(lower::text).unwrap_or_default();
+    (pc, text)
+}
+
+/// Runs a wave until it ends, faults, waits or has used up its time slice.
+///
+/// # Safety
+/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
+/// more where the generation has ACC registers, and slack for tuples that begin at the last one.
+pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
+    let mut budget = SLICE;
+    loop {
+        let Some(unit) = wave.unit.clone().filter(|unit| unit.lanes == wave.lanes) else {
+            return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
+        };
+        let codes = unit.codes.as_slice();
+        let mut next = wave.next as usize;
+        if next >= codes.len() {
+            return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
+        }
+        loop {
+            // SAFETY: `next` began in range; every path through a unit ends in an instruction that does not return
+            // `Next`, and jumps were resolved to indices in range.
+            let code = unsafe { codes.get_unchecked(next) };
+            // SAFETY: the code was lowered for this CPU and the wave's size.
+            match unsafe { (code.run)(wave, code) } {
+                Flow::Next => next += 1,
+                Flow::Jump => {
+                    let to = wave.next as usize;
+                    if to <= next {
+                        budget -= 1;
+                        if budget == 0 {
+                            return Flow::Yield;
+                        }
+                    }
+                    next = to;
+                }
+                Flow::Leave => {
+                    wave.next = next as u32;
+                    enter(wave, program, wave.target);
+                    budget -= 1;
+                    if budget == 0 {
+                        return Flow::Yield;
+                    }
+                    break;
+                }
+                Flow::Fault => {
+                    wave.next = next as u32;
+                    return Flow::Fault;
+                }
+                flow @ (Flow::Barrier | Flow::Yield | Flow::End) => {
+                    wave.next = next as u32 + u32::from(flow != Flow::End);
+                    return flow;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Scalar instructions: SOP1, SOP2, SOPC, SOPK and SOPP.
+
+mod arithmetic;
+mod control;
+mod registers;
+
+use super::lower::{Context, operands};
+use super::{Code, Flow, Src, Wave};
+use crate::isa::{Inst, Op, Special};
+
+/// Lowers a scalar instruction.
+pub(super) fn lower(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
+    if vanishes(inst.op) {
+        return Some(());
+    }
+    let code = operands(inst, number, context, codes)?;
+    if let Some(run) = arithmetic::handler(inst.op) {
+        codes.push(Code { run, ..code });
+        return Some(());
+    }
+    let next = pc.wrapping_add(u64::from(inst.size));
+    let (run, imm) = control::handler(inst, next, context).or_else(|| registers::handler(inst, context))?;
+    codes.push(Code { run, imm, ..code });
+    Some(())
+}
+
+/// Hints, waits and cache control: memory is coherent and every instruction is done before the next.
+fn vanishes(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SNop
+            | Op::SClause
+            | Op::SDelayAlu
+            | Op::SSetprio
+            | Op::SSetInstPrefetchDistance
+            | Op::SWaitcnt
+            | Op::SWaitcntDepctr
+            | Op::SWaitcntExpcnt
+            | Op::SWaitcntLgkmcnt
+            | Op::SWaitcntVmcnt
+            | Op::SWaitcntVscnt
+            | Op::SWaitAlu
+            | Op::SWaitBvhcnt
+            | Op::SWaitDscnt
+            | Op::SWaitEvent
+            | Op::SWaitExpcnt
+            | Op::SWaitIdle
+            | Op::SWaitKmcnt
+            | Op::SWaitLoadcnt
+            | Op::SWaitLoadcntDscnt
+            | Op::SWaitSamplecnt
+            | Op::SWaitStorecnt
+            | Op::SWaitStorecntDscnt
+            | Op::SWakeup
+            | Op::SIcacheInv
+            | Op::SIncperflevel
+            | Op::SDecperflevel
+            | Op::STtracedata
+            | Op::STtracedataImm
+            | Op::SSendmsg
+            | Op::SSetkill
+            | Op::SVersion
+    )
+}
+
+/// A 32-bit scalar source.
+#[inline(always)]
+fn read32(wave: &Wave, src: Src) -> u32 {
+    match src {
+        Src::Scalar(slot) => wave.sgpr[usize::from(slot & 127)],
+        Src::Const(value) => value as u32,
+        Src::Temp(row) => wave.temp[usize::from(row & 7)][0],
+        Src::Vector(_) => 0,
+    }
+}
+
+/// A 64-bit scalar source.
+#[inline(always)]
+fn read64(wave: &Wave, src: Src) -> u64 {
+    match src {
+        Src::Scalar(slot) => wave.scalar64(slot),
+        Src::Const(value) => value,
+        Src::Temp(row) => u64::from(wave.temp[usize::from(row & 7)][0]),
+        Src::Vector(_) => 0,
+    }
+}
+
+/// The code that reads a status bit into a temporary row, ahead of the instruction that has it as a source.
+pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usize) -> Code {
+    unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
+        let wide = wave.lanes == 64;
+        let zero = |slot: u8| {
+            let value = if wide { wave.scalar64(slot) } else { u64::from(wave.sgpr[usize::from(slot)]) };
+            u32::from(value == 0)
+        };
+        let value = match code.imm {
+            0 => u32::from(wave.scc),
+            1 => zero(crate::isa::scalar::VCC),
+            _ => zero(crate::isa::scalar::EXEC),
+        };
+        let row = usize::from(code.sdst & 7);
+        wave.temp[row] = [value; 64];
+        wave.temp[(row + 1) & 7] = [0; 64];
+        Flow::Next
+    }
+    debug_assert!(lanes == 32 || lanes == 64);
+    let imm = match special {
+        Special::Scc => 0,
+        Special::VccZ => 1,
+        _ => 2,
+    };
+    Code {
+        run,
+        src: [Src::Const(0); 4],
+        dst: 0,
+        inst,
+        imm,
+        mods: crate::isa::Modifiers::default(),
+        sdst: 2 * place as u8,
+    }
+}

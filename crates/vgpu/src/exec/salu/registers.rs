@@ -1,0 +1,183 @@
+//! Hardware registers, messages, and registers that are named at run time.
+
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use super::{read32, read64};
+use crate::exec::lower::Context;
+use crate::exec::{Code, Flow, Handler, Wave};
+use crate::isa::{Inst, Op, Operand, scalar};
+use crate::machine::{FaultKind, Generation, SH_MEM_BASES};
+
+/// Ticks of the 100 MHz clock that `s_memrealtime` and its successors read.
+pub(in crate::exec) fn realtime() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    (START.elapsed().as_nanos() / 10) as u64
+}
+
+const MODE: u32 = 1;
+const STATUS: u32 = 2;
+const SH_MEM: u32 = 15;
+const SHADER_CYCLES: u32 = 29;
+
+/// The value of a hardware register; those that say where a wave runs read as zero.
+fn read_register(wave: &Wave, id: u32) -> u32 {
+    match id {
+        MODE => wave.mode,
+        STATUS => {
+            let zero = |slot| {
+                let slot: u8 = slot;
+                if wave.lanes == 64 { wave.scalar64(slot) == 0 } else { wave.sgpr[usize::from(slot)] == 0 }
+            };
+            u32::from(wave.scc)
+                | u32::from(zero(scalar::EXEC)) << 9
+                | u32::from(zero(scalar::VCC)) << 10
+                | 1 << 16
+        }
+        SH_MEM => SH_MEM_BASES,
+        // A 20-bit counter that runs through.
+        SHADER_CYCLES => (realtime() * 20) as u32 & 0xf_ffff,
+        _ => 0,
+    }
+}
+
+/// Number, first bit and width of a register field.
+fn register_field(code: &Code) -> (u32, u32, u32) {
+    let field = code.imm as u32;
+    let offset = field >> 6 & 31;
+    let width = ((field >> 11 & 31) + 1).min(32 - offset);
+    (field & 63, offset, width)
+}
+
+unsafe fn getreg(wave: &mut Wave, code: &Code) -> Flow {
+    let (id, offset, width) = register_field(code);
+    let value = read_register(wave, id) >> offset & (u32::MAX >> (32 - width));
+    wave.set_scalar(code.dst as u8, value);
+    Flow::Next
+}
+
+unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
+    let (id, offset, width) = register_field(code);
+    // Others that kernels write (scratch addresses, trap status) have no effect here.
+    if id == MODE {
+        let mask = (u32::MAX >> (32 - width)) << offset;
+        wave.mode = wave.mode & !mask | read32(wave, code.src[0]) << offset & mask;
+    }
+    Flow::Next
+}
+
+unsafe fn round_mode(wave: &mut Wave, code: &Code) -> Flow {
+    wave.mode = wave.mode & !0xf | code.imm as u32 & 0xf;
+    Flow::Next
+}
+
+unsafe fn denorm_mode(wave: &mut Wave, code: &Code) -> Flow {
+    wave.mode = wave.mode & !0xf0 | (code.imm as u32 & 0xf) << 4;
+    Flow::Next
+}
+
+/// Messages that return something; only the clock has anything to say.
+unsafe fn sendmsg_rtn32(wave: &mut Wave, code: &Code) -> Flow {
+    let value = if code.imm & 0xff == 131 { realtime() as u32 } else { 0 };
+    wave.set_scalar(code.dst as u8, value);
+    Flow::Next
+}
+
+unsafe fn sendmsg_rtn64(wave: &mut Wave, code: &Code) -> Flow {
+    let value = if code.imm & 0xff == 131 { realtime() } else { 0 };
+    wave.set_scalar64(code.dst as u8, value);
+    Flow::Next
+}
+
+/// The general register `offset` after `slot`, if there are `count` of them.
+fn relative(wave: &mut Wave, slot: u32, offset: u32, count: u32) -> Result<u8, Flow> {
+    match slot.checked_add(offset).filter(|slot| slot + count <= u32::from(scalar::VCC)) {
+        Some(slot) => Ok(slot as u8),
+        None => {
+            let what = format!("scalar register {slot} relative to {offset} is none");
+            Err(wave.fail(FaultKind::Unsupported { what }))
+        }
+    }
+}
+
+/// Scalar moves between registers relative to M0. `imm` holds the number of registers, 1 or 2.
+unsafe fn movrels(wave: &mut Wave, code: &Code) -> Flow {
+    let crate::exec::Src::Scalar(slot) = code.src[0] else { return Flow::Next };
+    let offset = wave.sgpr[usize::from(scalar::M0)];
+    match relative(wave, u32::from(slot), offset, code.imm as u32) {
+        Ok(slot) if code.imm == 2 => {
+            let value = wave.scalar64(slot);
+            wave.set_scalar64(code.dst as u8, value);
+            Flow::Next
+        }
+        Ok(slot) => {
+            let value = wave.sgpr[usize::from(slot)];
+            wave.set_scalar(code.dst as u8, value);
+            Flow::Next
+        }
+        Err(flow) => flow,
+    }
+}
+
+/// See [`movrels`].
+unsafe fn movreld(wave: &mut Wave, code: &Code) -> Flow {
+    let offset = wave.sgpr[usize::from(scalar::M0)];
+    match relative(wave, code.dst, offset, code.imm as u32) {
+        Ok(slot) if code.imm == 2 => {
+            let value = read64(wave, code.src[0]);
+            wave.set_scalar64(slot, value);
+            Flow::Next
+        }
+        Ok(slot) => {
+            let value = read32(wave, code.src[0]);
+            wave.set_scalar(slot, value);
+            Flow::Next
+        }
+        Err(flow) => flow,
+    }
+}
+
+unsafe fn movrelsd2(wave: &mut Wave, code: &Code) -> Flow {
+    let crate::exec::Src::Scalar(slot) = code.src[0] else { return Flow::Next };
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let from = relative(wave, u32::from(slot), m0 & 0x3ff, 1);
+    let to = relative(wave, code.dst, m0 >> 16 & 0x3ff, 1);
+    match (from, to) {
+        (Ok(from), Ok(to)) => {
+            let value = wave.sgpr[usize::from(from)];
+            wave.set_scalar(to, value);
+            Flow::Next
+        }
+        (Err(flow), _) | (_, Err(flow)) => flow,
+    }
+}
+
+/// The handler of an instruction on hardware registers and its `imm`.
+pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> {
+    let immediate = inst.src.iter().find_map(|src| match src {
+        Operand::Imm(value) => Some(i64::from(*value)),
+        Operand::Int(value) => Some(i64::from(*value)),
+        Operand::Literal(value) => Some(i64::from(*value)),
+        _ => None,
+    });
+    let hwreg = || match inst.src[if inst.op == Op::SGetregB32 { 0 } else { 1 }] {
+        Operand::Imm(value) => Some(i64::from(value)),
+        _ => None,
+    };
+    // gfx9 has no scalar register file beyond what it names, and its M0-relative moves work alike.
+    let _: Generation = context.generation;
+    Some(match inst.op {
+        Op::SGetregB32 => (getreg as Handler, hwreg()?),
+        Op::SSetregB32 | Op::SSetregImm32B32 => (setreg as Handler, hwreg()?),
+        Op::SRoundMode => (round_mode as Handler, immediate?),
+        Op::SDenormMode => (denorm_mode as Handler, immediate?),
+        Op::SSendmsgRtnB32 => (sendmsg_rtn32 as Handler, immediate?),
+        Op::SSendmsgRtnB64 => (sendmsg_rtn64 as Handler, immediate?),
+        Op::SMovrelsB32 => (movrels as Handler, 1),
+        Op::SMovrelsB64 => (movrels as Handler, 2),
+        Op::SMovreldB32 => (movreld as Handler, 1),
+        Op::SMovreldB64 => (movreld as Handler, 2),
+        Op::SMovrelsd2B32 => (movrelsd2 as Handler, 0),
+        _ => return None,
+    })
+}
