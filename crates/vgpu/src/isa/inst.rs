@@ -147,6 +147,12 @@ pub struct Modifiers {
     pub omod: u8,
     /// Clamp the result: floats to 0..=1, integers to their range.
     pub clamp: bool,
+    /// MFMA: control broadcast size of A.
+    pub cbsz: u8,
+    /// MFMA: the block of A that is broadcast; SMFMAC: which index set.
+    pub abid: u8,
+    /// MFMA: permutation of the lanes of B, for f64 instead: negate source `i` if bit `i` is set.
+    pub blgp: u8,
 }
 
 /// Address and cache control of memory instructions (SMEM, DS, FLAT, MUBUF, MTBUF).
@@ -175,6 +181,10 @@ pub struct Memory {
     pub tfe: bool,
     /// MTBUF: the combined data and number format code of the generation.
     pub format: u8,
+    /// gfx12: cache scope (0 CU, 1 SE, 2 device, 3 system).
+    pub scope: u8,
+    /// gfx12: temporal hint as encoded. On atomics, bit 0 is also shown as `glc`: return the value before the operation.
+    pub temporal: u8,
 }
 
 /// A decoded instruction.
@@ -183,7 +193,13 @@ pub struct Memory {
 /// its mask to `dst`). Implicit operands are explicit here: VCC of `v_add_co_u32_e32` is `sdst`, VCC of `v_cndmask_b32_e32`
 /// is `src[2]`, the destination that `v_fmac_f32` accumulates into is `src[2]` too, `v_fmamk`'s constant is `src[1]` and
 /// `v_fmaak`'s is `src[2]`.
-/// Memory: `dst` loaded or returned data; `src[0]` the vector address, `src[1]` the stored data, `src[2]` the scalar base
+/// `v_div_fmas`, which reads VCC, has it in `src[3]`; `v_smfmac` and `v_swmmac`, which accumulate into their destination, have
+/// that in `src[3]`. `v_swap` exchanges `dst` and `src[0]`. `v_cmpx` writes its mask to EXEC, and on gfx9 to `dst` too; from
+/// gfx10 on `dst` is EXEC.
+/// SOPK: the 16-bit immediate is `Imm` in `src[0]`, or in `src[1]` where a register is read too (`s_addk_i32`: the destination;
+/// `s_cmpk`, `s_setreg`, `s_waitcnt_vscnt`: the register), sign-extended except where it is unsigned or bit fields. SOPP: `Imm`
+/// in `src[0]`; branches, and `s_call_b64`: signed words relative to the next instruction.
+/// Memory: `dst` loaded or returned data (absent for atomics that return nothing); `src[0]` the vector address, `src[1]` the stored data, `src[2]` the scalar base
 /// (FLAT `saddr`, SMEM `sbase`, MUBUF `srsrc`), `src[3]` the second data (DS `data1`) or scalar offset (SMEM/MUBUF `soffset`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inst {

@@ -1,7 +1,64 @@
-//! Decoding: machine code of every generation into [`Inst`]s over one set of [`Op`]s.
+//! Decoding: machine code of every generation into [`Inst`]s over one set of [`Op`]s, and the disassembler.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `op` | [`Op`]: the operations of all generations, each with its operand types |
+//! | `inst` | [`Inst`]: a decoded instruction |
+//! | `tables` | per generation: opcode → operation and printed mnemonic |
+//! | `decode` | bits → [`Inst`], one file per encoding family |
+//! | `print` | [`Inst`] → the text that LLVM prints |
 
+mod class;
+mod decode;
 mod inst;
 mod op;
+mod print;
+mod tables;
+mod types;
 
+pub use decode::{DecodeError, DecodeErrorKind, decode};
 pub use inst::{Dpp, Format, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use op::Op;
+pub use print::Text;
+pub use types::{Elem, Signature, Type};
+
+/// An instruction set: which encodings there are and what the opcodes mean.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Isa {
+    /// CDNA 2.
+    Gfx90a,
+    /// CDNA 3.
+    Gfx942,
+    /// RDNA 2.
+    Gfx1030,
+    /// RDNA 3.
+    Gfx1100,
+    /// RDNA 4.
+    Gfx1201,
+}
+
+impl Isa {
+    /// Every instruction set that can be decoded.
+    pub const ALL: &[Isa] = &[Isa::Gfx90a, Isa::Gfx942, Isa::Gfx1030, Isa::Gfx1100, Isa::Gfx1201];
+
+    /// The processor that it is named after, `gfx1100`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Gfx90a => "gfx90a",
+            Isa::Gfx942 => "gfx942",
+            Isa::Gfx1030 => "gfx1030",
+            Isa::Gfx1100 => "gfx1100",
+            Isa::Gfx1201 => "gfx1201",
+        }
+    }
+
+    /// The instruction set of a processor (`gfx1100`; no feature suffixes).
+    pub fn by_name(name: &str) -> Option<Isa> {
+        Isa::ALL.iter().copied().find(|isa| isa.name() == name)
+    }
+
+    /// gfx9: instruction encodings of GCN, waves of 64 only.
+    pub const fn is_gfx9(self) -> bool {
+        matches!(self, Isa::Gfx90a | Isa::Gfx942)
+    }
+}

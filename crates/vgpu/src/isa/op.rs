@@ -1,15 +1,23 @@
 //! The one set of operations that all generations map to.
 
-/// Declares [`Op`] with the printed name of each operation.
+use super::types::{Elem, Signature, Type};
+
+/// Declares [`Op`] with the canonical name and the operand types of each operation.
 macro_rules! ops {
-    ($($variant:ident $name:literal,)*) => {
+    ($(
+        $variant:ident $name:literal
+        ($($dst:ident $(* $dst_count:literal)?),*; $($src:ident $(* $src_count:literal)?),*)
+    )*) => {
         /// What an instruction does, independent of the generation and of the encoding it came in.
         ///
         /// An operation is named after its gfx11 mnemonic without encoding suffix; what gfx11 lacks, after its gfx12 mnemonic,
         /// else after its gfx9 or gfx10 mnemonic with today's spelling of sizes (`b64`, not `dwordx2`). Generations that
         /// spell the same operation differently share one `Op`; operations that share a spelling but differ in what they
         /// do have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two data operands in the other order than
-        /// `ds_cmpstore_b32`).
+        /// `ds_cmpstore_b32`; the operands of `v_wmma_*` are laid out differently in gfx12).
+        ///
+        /// One difference between generations is not in the operation: up to gfx9, 16-bit results clear the upper half
+        /// of their register, from gfx10 on they keep it.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]
         pub enum Op {
@@ -25,1456 +33,1472 @@ macro_rules! ops {
                 const NAMES: &[&str] = &[$($name),*];
                 NAMES[self as usize]
             }
+
+            /// The types of the operands, in the order that [`Inst`](super::Inst) documents.
+            pub fn signature(self) -> &'static Signature {
+                static SIGNATURES: &[Signature] = &[$(
+                    Signature::new(
+                        &[$(Type::new(Elem::$dst, 1 $(* $dst_count)?)),*],
+                        &[$(Type::new(Elem::$src, 1 $(* $src_count)?)),*],
+                    )
+                ),*];
+                &SIGNATURES[self as usize]
+            }
         }
     };
 }
 
+// Each line: variant, canonical name, (destination, scalar destination; sources). `B32 * 4` is four 32-bit elements; `None`
+// holds the place of an operand that the operation lacks.
 ops! {
-    BufferAtomicAddF32 "buffer_atomic_add_f32",
-    BufferAtomicAddF64 "buffer_atomic_add_f64",
-    BufferAtomicAddU32 "buffer_atomic_add_u32",
-    BufferAtomicAddU64 "buffer_atomic_add_u64",
-    BufferAtomicAndB32 "buffer_atomic_and_b32",
-    BufferAtomicAndB64 "buffer_atomic_and_b64",
-    BufferAtomicCmpswapB32 "buffer_atomic_cmpswap_b32",
-    BufferAtomicCmpswapB64 "buffer_atomic_cmpswap_b64",
-    BufferAtomicCmpswapF32 "buffer_atomic_cmpswap_f32",
-    BufferAtomicCmpswapF64 "buffer_atomic_cmpswap_f64",
-    BufferAtomicCondSubU32 "buffer_atomic_cond_sub_u32",
-    BufferAtomicCsubU32 "buffer_atomic_csub_u32",
-    BufferAtomicDecU32 "buffer_atomic_dec_u32",
-    BufferAtomicDecU64 "buffer_atomic_dec_u64",
-    BufferAtomicIncU32 "buffer_atomic_inc_u32",
-    BufferAtomicIncU64 "buffer_atomic_inc_u64",
-    BufferAtomicMaxF32 "buffer_atomic_max_f32",
-    BufferAtomicMaxF64 "buffer_atomic_max_f64",
-    BufferAtomicMaxI32 "buffer_atomic_max_i32",
-    BufferAtomicMaxI64 "buffer_atomic_max_i64",
-    BufferAtomicMaxU32 "buffer_atomic_max_u32",
-    BufferAtomicMaxU64 "buffer_atomic_max_u64",
-    BufferAtomicMinF32 "buffer_atomic_min_f32",
-    BufferAtomicMinF64 "buffer_atomic_min_f64",
-    BufferAtomicMinI32 "buffer_atomic_min_i32",
-    BufferAtomicMinI64 "buffer_atomic_min_i64",
-    BufferAtomicMinU32 "buffer_atomic_min_u32",
-    BufferAtomicMinU64 "buffer_atomic_min_u64",
-    BufferAtomicOrB32 "buffer_atomic_or_b32",
-    BufferAtomicOrB64 "buffer_atomic_or_b64",
-    BufferAtomicPkAddBf16 "buffer_atomic_pk_add_bf16",
-    BufferAtomicPkAddF16 "buffer_atomic_pk_add_f16",
-    BufferAtomicSubU32 "buffer_atomic_sub_u32",
-    BufferAtomicSubU64 "buffer_atomic_sub_u64",
-    BufferAtomicSwapB32 "buffer_atomic_swap_b32",
-    BufferAtomicSwapB64 "buffer_atomic_swap_b64",
-    BufferAtomicXorB32 "buffer_atomic_xor_b32",
-    BufferAtomicXorB64 "buffer_atomic_xor_b64",
-    BufferGl0Inv "buffer_gl0_inv",
-    BufferGl1Inv "buffer_gl1_inv",
-    BufferInv "buffer_inv",
-    BufferInvl2 "buffer_invl2",
-    BufferLoadB128 "buffer_load_b128",
-    BufferLoadB32 "buffer_load_b32",
-    BufferLoadB64 "buffer_load_b64",
-    BufferLoadB96 "buffer_load_b96",
-    BufferLoadD16B16 "buffer_load_d16_b16",
-    BufferLoadD16FormatX "buffer_load_d16_format_x",
-    BufferLoadD16FormatXy "buffer_load_d16_format_xy",
-    BufferLoadD16FormatXyz "buffer_load_d16_format_xyz",
-    BufferLoadD16FormatXyzw "buffer_load_d16_format_xyzw",
-    BufferLoadD16HiB16 "buffer_load_d16_hi_b16",
-    BufferLoadD16HiFormatX "buffer_load_d16_hi_format_x",
-    BufferLoadD16HiI8 "buffer_load_d16_hi_i8",
-    BufferLoadD16HiU8 "buffer_load_d16_hi_u8",
-    BufferLoadD16I8 "buffer_load_d16_i8",
-    BufferLoadD16U8 "buffer_load_d16_u8",
-    BufferLoadFormatX "buffer_load_format_x",
-    BufferLoadFormatXy "buffer_load_format_xy",
-    BufferLoadFormatXyz "buffer_load_format_xyz",
-    BufferLoadFormatXyzw "buffer_load_format_xyzw",
-    BufferLoadI16 "buffer_load_i16",
-    BufferLoadI8 "buffer_load_i8",
-    BufferLoadU16 "buffer_load_u16",
-    BufferLoadU8 "buffer_load_u8",
-    BufferStoreB128 "buffer_store_b128",
-    BufferStoreB16 "buffer_store_b16",
-    BufferStoreB32 "buffer_store_b32",
-    BufferStoreB64 "buffer_store_b64",
-    BufferStoreB8 "buffer_store_b8",
-    BufferStoreB96 "buffer_store_b96",
-    BufferStoreD16FormatX "buffer_store_d16_format_x",
-    BufferStoreD16FormatXy "buffer_store_d16_format_xy",
-    BufferStoreD16FormatXyz "buffer_store_d16_format_xyz",
-    BufferStoreD16FormatXyzw "buffer_store_d16_format_xyzw",
-    BufferStoreD16HiB16 "buffer_store_d16_hi_b16",
-    BufferStoreD16HiB8 "buffer_store_d16_hi_b8",
-    BufferStoreD16HiFormatX "buffer_store_d16_hi_format_x",
-    BufferStoreFormatX "buffer_store_format_x",
-    BufferStoreFormatXy "buffer_store_format_xy",
-    BufferStoreFormatXyz "buffer_store_format_xyz",
-    BufferStoreFormatXyzw "buffer_store_format_xyzw",
-    BufferWbinvl1 "buffer_wbinvl1",
-    BufferWbinvl1Vol "buffer_wbinvl1_vol",
-    BufferWbl2 "buffer_wbl2",
-    DsAddF32 "ds_add_f32",
-    DsAddF64 "ds_add_f64",
-    DsAddRtnF32 "ds_add_rtn_f32",
-    DsAddRtnF64 "ds_add_rtn_f64",
-    DsAddRtnU32 "ds_add_rtn_u32",
-    DsAddRtnU64 "ds_add_rtn_u64",
-    DsAddU32 "ds_add_u32",
-    DsAddU64 "ds_add_u64",
-    DsAndB32 "ds_and_b32",
-    DsAndB64 "ds_and_b64",
-    DsAndRtnB32 "ds_and_rtn_b32",
-    DsAndRtnB64 "ds_and_rtn_b64",
-    DsAppend "ds_append",
-    DsBpermuteB32 "ds_bpermute_b32",
-    DsBpermuteFiB32 "ds_bpermute_fi_b32",
-    DsBvhStackPush4Pop1RtnB32 "ds_bvh_stack_push4_pop1_rtn_b32",
-    DsBvhStackPush8Pop1RtnB32 "ds_bvh_stack_push8_pop1_rtn_b32",
-    DsBvhStackPush8Pop2RtnB64 "ds_bvh_stack_push8_pop2_rtn_b64",
-    DsBvhStackRtnB32 "ds_bvh_stack_rtn_b32",
-    DsCmpstB32 "ds_cmpst_b32",
-    DsCmpstB64 "ds_cmpst_b64",
-    DsCmpstF32 "ds_cmpst_f32",
-    DsCmpstF64 "ds_cmpst_f64",
-    DsCmpstRtnB32 "ds_cmpst_rtn_b32",
-    DsCmpstRtnB64 "ds_cmpst_rtn_b64",
-    DsCmpstRtnF32 "ds_cmpst_rtn_f32",
-    DsCmpstRtnF64 "ds_cmpst_rtn_f64",
-    DsCmpstoreB32 "ds_cmpstore_b32",
-    DsCmpstoreB64 "ds_cmpstore_b64",
-    DsCmpstoreF32 "ds_cmpstore_f32",
-    DsCmpstoreF64 "ds_cmpstore_f64",
-    DsCmpstoreRtnB32 "ds_cmpstore_rtn_b32",
-    DsCmpstoreRtnB64 "ds_cmpstore_rtn_b64",
-    DsCmpstoreRtnF32 "ds_cmpstore_rtn_f32",
-    DsCmpstoreRtnF64 "ds_cmpstore_rtn_f64",
-    DsCondSubRtnU32 "ds_cond_sub_rtn_u32",
-    DsCondSubU32 "ds_cond_sub_u32",
-    DsCondxchg32RtnB64 "ds_condxchg32_rtn_b64",
-    DsConsume "ds_consume",
-    DsDecRtnU32 "ds_dec_rtn_u32",
-    DsDecRtnU64 "ds_dec_rtn_u64",
-    DsDecU32 "ds_dec_u32",
-    DsDecU64 "ds_dec_u64",
-    DsGwsBarrier "ds_gws_barrier",
-    DsGwsInit "ds_gws_init",
-    DsGwsSemaBr "ds_gws_sema_br",
-    DsIncRtnU32 "ds_inc_rtn_u32",
-    DsIncRtnU64 "ds_inc_rtn_u64",
-    DsIncU32 "ds_inc_u32",
-    DsIncU64 "ds_inc_u64",
-    DsLoad2addrB32 "ds_load_2addr_b32",
-    DsLoad2addrB64 "ds_load_2addr_b64",
-    DsLoad2addrStride64B32 "ds_load_2addr_stride64_b32",
-    DsLoad2addrStride64B64 "ds_load_2addr_stride64_b64",
-    DsLoadAddtidB32 "ds_load_addtid_b32",
-    DsLoadB128 "ds_load_b128",
-    DsLoadB32 "ds_load_b32",
-    DsLoadB64 "ds_load_b64",
-    DsLoadB96 "ds_load_b96",
-    DsLoadI16 "ds_load_i16",
-    DsLoadI8 "ds_load_i8",
-    DsLoadI8D16 "ds_load_i8_d16",
-    DsLoadI8D16Hi "ds_load_i8_d16_hi",
-    DsLoadU16 "ds_load_u16",
-    DsLoadU16D16 "ds_load_u16_d16",
-    DsLoadU16D16Hi "ds_load_u16_d16_hi",
-    DsLoadU8 "ds_load_u8",
-    DsLoadU8D16 "ds_load_u8_d16",
-    DsLoadU8D16Hi "ds_load_u8_d16_hi",
-    DsMaxF32 "ds_max_f32",
-    DsMaxF64 "ds_max_f64",
-    DsMaxI32 "ds_max_i32",
-    DsMaxI64 "ds_max_i64",
-    DsMaxRtnF32 "ds_max_rtn_f32",
-    DsMaxRtnF64 "ds_max_rtn_f64",
-    DsMaxRtnI32 "ds_max_rtn_i32",
-    DsMaxRtnI64 "ds_max_rtn_i64",
-    DsMaxRtnU32 "ds_max_rtn_u32",
-    DsMaxRtnU64 "ds_max_rtn_u64",
-    DsMaxU32 "ds_max_u32",
-    DsMaxU64 "ds_max_u64",
-    DsMinF32 "ds_min_f32",
-    DsMinF64 "ds_min_f64",
-    DsMinI32 "ds_min_i32",
-    DsMinI64 "ds_min_i64",
-    DsMinRtnF32 "ds_min_rtn_f32",
-    DsMinRtnF64 "ds_min_rtn_f64",
-    DsMinRtnI32 "ds_min_rtn_i32",
-    DsMinRtnI64 "ds_min_rtn_i64",
-    DsMinRtnU32 "ds_min_rtn_u32",
-    DsMinRtnU64 "ds_min_rtn_u64",
-    DsMinU32 "ds_min_u32",
-    DsMinU64 "ds_min_u64",
-    DsMskorB32 "ds_mskor_b32",
-    DsMskorB64 "ds_mskor_b64",
-    DsMskorRtnB32 "ds_mskor_rtn_b32",
-    DsMskorRtnB64 "ds_mskor_rtn_b64",
-    DsNop "ds_nop",
-    DsOrB32 "ds_or_b32",
-    DsOrB64 "ds_or_b64",
-    DsOrRtnB32 "ds_or_rtn_b32",
-    DsOrRtnB64 "ds_or_rtn_b64",
-    DsOrderedCount "ds_ordered_count",
-    DsPermuteB32 "ds_permute_b32",
-    DsPkAddBf16 "ds_pk_add_bf16",
-    DsPkAddF16 "ds_pk_add_f16",
-    DsPkAddRtnBf16 "ds_pk_add_rtn_bf16",
-    DsPkAddRtnF16 "ds_pk_add_rtn_f16",
-    DsRsubRtnU32 "ds_rsub_rtn_u32",
-    DsRsubRtnU64 "ds_rsub_rtn_u64",
-    DsRsubU32 "ds_rsub_u32",
-    DsRsubU64 "ds_rsub_u64",
-    DsStore2addrB32 "ds_store_2addr_b32",
-    DsStore2addrB64 "ds_store_2addr_b64",
-    DsStore2addrStride64B32 "ds_store_2addr_stride64_b32",
-    DsStore2addrStride64B64 "ds_store_2addr_stride64_b64",
-    DsStoreAddtidB32 "ds_store_addtid_b32",
-    DsStoreB128 "ds_store_b128",
-    DsStoreB16 "ds_store_b16",
-    DsStoreB16D16Hi "ds_store_b16_d16_hi",
-    DsStoreB32 "ds_store_b32",
-    DsStoreB64 "ds_store_b64",
-    DsStoreB8 "ds_store_b8",
-    DsStoreB8D16Hi "ds_store_b8_d16_hi",
-    DsStoreB96 "ds_store_b96",
-    DsStorexchg2addrRtnB32 "ds_storexchg_2addr_rtn_b32",
-    DsStorexchg2addrRtnB64 "ds_storexchg_2addr_rtn_b64",
-    DsStorexchg2addrStride64RtnB32 "ds_storexchg_2addr_stride64_rtn_b32",
-    DsStorexchg2addrStride64RtnB64 "ds_storexchg_2addr_stride64_rtn_b64",
-    DsStorexchgRtnB32 "ds_storexchg_rtn_b32",
-    DsStorexchgRtnB64 "ds_storexchg_rtn_b64",
-    DsSubClampRtnU32 "ds_sub_clamp_rtn_u32",
-    DsSubClampU32 "ds_sub_clamp_u32",
-    DsSubRtnU32 "ds_sub_rtn_u32",
-    DsSubRtnU64 "ds_sub_rtn_u64",
-    DsSubU32 "ds_sub_u32",
-    DsSubU64 "ds_sub_u64",
-    DsSwizzleB32 "ds_swizzle_b32",
-    DsWrapRtnB32 "ds_wrap_rtn_b32",
-    DsXorB32 "ds_xor_b32",
-    DsXorB64 "ds_xor_b64",
-    DsXorRtnB32 "ds_xor_rtn_b32",
-    DsXorRtnB64 "ds_xor_rtn_b64",
-    FlatAtomicAddF32 "flat_atomic_add_f32",
-    FlatAtomicAddF64 "flat_atomic_add_f64",
-    FlatAtomicAddU32 "flat_atomic_add_u32",
-    FlatAtomicAddU64 "flat_atomic_add_u64",
-    FlatAtomicAndB32 "flat_atomic_and_b32",
-    FlatAtomicAndB64 "flat_atomic_and_b64",
-    FlatAtomicCmpswapB32 "flat_atomic_cmpswap_b32",
-    FlatAtomicCmpswapB64 "flat_atomic_cmpswap_b64",
-    FlatAtomicCmpswapF32 "flat_atomic_cmpswap_f32",
-    FlatAtomicCmpswapF64 "flat_atomic_cmpswap_f64",
-    FlatAtomicCondSubU32 "flat_atomic_cond_sub_u32",
-    FlatAtomicCsubU32 "flat_atomic_csub_u32",
-    FlatAtomicDecU32 "flat_atomic_dec_u32",
-    FlatAtomicDecU64 "flat_atomic_dec_u64",
-    FlatAtomicIncU32 "flat_atomic_inc_u32",
-    FlatAtomicIncU64 "flat_atomic_inc_u64",
-    FlatAtomicMaxF32 "flat_atomic_max_f32",
-    FlatAtomicMaxF64 "flat_atomic_max_f64",
-    FlatAtomicMaxI32 "flat_atomic_max_i32",
-    FlatAtomicMaxI64 "flat_atomic_max_i64",
-    FlatAtomicMaxU32 "flat_atomic_max_u32",
-    FlatAtomicMaxU64 "flat_atomic_max_u64",
-    FlatAtomicMinF32 "flat_atomic_min_f32",
-    FlatAtomicMinF64 "flat_atomic_min_f64",
-    FlatAtomicMinI32 "flat_atomic_min_i32",
-    FlatAtomicMinI64 "flat_atomic_min_i64",
-    FlatAtomicMinU32 "flat_atomic_min_u32",
-    FlatAtomicMinU64 "flat_atomic_min_u64",
-    FlatAtomicOrB32 "flat_atomic_or_b32",
-    FlatAtomicOrB64 "flat_atomic_or_b64",
-    FlatAtomicPkAddBf16 "flat_atomic_pk_add_bf16",
-    FlatAtomicPkAddF16 "flat_atomic_pk_add_f16",
-    FlatAtomicSubU32 "flat_atomic_sub_u32",
-    FlatAtomicSubU64 "flat_atomic_sub_u64",
-    FlatAtomicSwapB32 "flat_atomic_swap_b32",
-    FlatAtomicSwapB64 "flat_atomic_swap_b64",
-    FlatAtomicXorB32 "flat_atomic_xor_b32",
-    FlatAtomicXorB64 "flat_atomic_xor_b64",
-    FlatLoadB128 "flat_load_b128",
-    FlatLoadB32 "flat_load_b32",
-    FlatLoadB64 "flat_load_b64",
-    FlatLoadB96 "flat_load_b96",
-    FlatLoadD16B16 "flat_load_d16_b16",
-    FlatLoadD16HiB16 "flat_load_d16_hi_b16",
-    FlatLoadD16HiI8 "flat_load_d16_hi_i8",
-    FlatLoadD16HiU8 "flat_load_d16_hi_u8",
-    FlatLoadD16I8 "flat_load_d16_i8",
-    FlatLoadD16U8 "flat_load_d16_u8",
-    FlatLoadI16 "flat_load_i16",
-    FlatLoadI8 "flat_load_i8",
-    FlatLoadU16 "flat_load_u16",
-    FlatLoadU8 "flat_load_u8",
-    FlatStoreB128 "flat_store_b128",
-    FlatStoreB16 "flat_store_b16",
-    FlatStoreB32 "flat_store_b32",
-    FlatStoreB64 "flat_store_b64",
-    FlatStoreB8 "flat_store_b8",
-    FlatStoreB96 "flat_store_b96",
-    FlatStoreD16HiB16 "flat_store_d16_hi_b16",
-    FlatStoreD16HiB8 "flat_store_d16_hi_b8",
-    GlobalAtomicAddF32 "global_atomic_add_f32",
-    GlobalAtomicAddF64 "global_atomic_add_f64",
-    GlobalAtomicAddU32 "global_atomic_add_u32",
-    GlobalAtomicAddU64 "global_atomic_add_u64",
-    GlobalAtomicAndB32 "global_atomic_and_b32",
-    GlobalAtomicAndB64 "global_atomic_and_b64",
-    GlobalAtomicCmpswapB32 "global_atomic_cmpswap_b32",
-    GlobalAtomicCmpswapB64 "global_atomic_cmpswap_b64",
-    GlobalAtomicCmpswapF32 "global_atomic_cmpswap_f32",
-    GlobalAtomicCmpswapF64 "global_atomic_cmpswap_f64",
-    GlobalAtomicCondSubU32 "global_atomic_cond_sub_u32",
-    GlobalAtomicCsubU32 "global_atomic_csub_u32",
-    GlobalAtomicDecU32 "global_atomic_dec_u32",
-    GlobalAtomicDecU64 "global_atomic_dec_u64",
-    GlobalAtomicIncU32 "global_atomic_inc_u32",
-    GlobalAtomicIncU64 "global_atomic_inc_u64",
-    GlobalAtomicMaxF32 "global_atomic_max_f32",
-    GlobalAtomicMaxF64 "global_atomic_max_f64",
-    GlobalAtomicMaxI32 "global_atomic_max_i32",
-    GlobalAtomicMaxI64 "global_atomic_max_i64",
-    GlobalAtomicMaxU32 "global_atomic_max_u32",
-    GlobalAtomicMaxU64 "global_atomic_max_u64",
-    GlobalAtomicMinF32 "global_atomic_min_f32",
-    GlobalAtomicMinF64 "global_atomic_min_f64",
-    GlobalAtomicMinI32 "global_atomic_min_i32",
-    GlobalAtomicMinI64 "global_atomic_min_i64",
-    GlobalAtomicMinU32 "global_atomic_min_u32",
-    GlobalAtomicMinU64 "global_atomic_min_u64",
-    GlobalAtomicOrB32 "global_atomic_or_b32",
-    GlobalAtomicOrB64 "global_atomic_or_b64",
-    GlobalAtomicOrderedAddB64 "global_atomic_ordered_add_b64",
-    GlobalAtomicPkAddBf16 "global_atomic_pk_add_bf16",
-    GlobalAtomicPkAddF16 "global_atomic_pk_add_f16",
-    GlobalAtomicSubU32 "global_atomic_sub_u32",
-    GlobalAtomicSubU64 "global_atomic_sub_u64",
-    GlobalAtomicSwapB32 "global_atomic_swap_b32",
-    GlobalAtomicSwapB64 "global_atomic_swap_b64",
-    GlobalAtomicXorB32 "global_atomic_xor_b32",
-    GlobalAtomicXorB64 "global_atomic_xor_b64",
-    GlobalInv "global_inv",
-    GlobalLoadAddtidB32 "global_load_addtid_b32",
-    GlobalLoadB128 "global_load_b128",
-    GlobalLoadB32 "global_load_b32",
-    GlobalLoadB64 "global_load_b64",
-    GlobalLoadB96 "global_load_b96",
-    GlobalLoadBlock "global_load_block",
-    GlobalLoadD16B16 "global_load_d16_b16",
-    GlobalLoadD16HiB16 "global_load_d16_hi_b16",
-    GlobalLoadD16HiI8 "global_load_d16_hi_i8",
-    GlobalLoadD16HiU8 "global_load_d16_hi_u8",
-    GlobalLoadD16I8 "global_load_d16_i8",
-    GlobalLoadD16U8 "global_load_d16_u8",
-    GlobalLoadI16 "global_load_i16",
-    GlobalLoadI8 "global_load_i8",
-    GlobalLoadLdsB32 "global_load_lds_b32",
-    GlobalLoadLdsI16 "global_load_lds_i16",
-    GlobalLoadLdsI8 "global_load_lds_i8",
-    GlobalLoadLdsU16 "global_load_lds_u16",
-    GlobalLoadLdsU8 "global_load_lds_u8",
-    GlobalLoadTrB128 "global_load_tr_b128",
-    GlobalLoadTrB64 "global_load_tr_b64",
-    GlobalLoadU16 "global_load_u16",
-    GlobalLoadU8 "global_load_u8",
-    GlobalStoreAddtidB32 "global_store_addtid_b32",
-    GlobalStoreB128 "global_store_b128",
-    GlobalStoreB16 "global_store_b16",
-    GlobalStoreB32 "global_store_b32",
-    GlobalStoreB64 "global_store_b64",
-    GlobalStoreB8 "global_store_b8",
-    GlobalStoreB96 "global_store_b96",
-    GlobalStoreBlock "global_store_block",
-    GlobalStoreD16HiB16 "global_store_d16_hi_b16",
-    GlobalStoreD16HiB8 "global_store_d16_hi_b8",
-    GlobalWb "global_wb",
-    GlobalWbinv "global_wbinv",
-    LdsDirectLoad "lds_direct_load",
-    LdsParamLoad "lds_param_load",
-    SAbsI32 "s_abs_i32",
-    SAbsdiffI32 "s_absdiff_i32",
-    SAddF16 "s_add_f16",
-    SAddF32 "s_add_f32",
-    SAddI32 "s_add_i32",
-    SAddNcU64 "s_add_nc_u64",
-    SAddU32 "s_add_u32",
-    SAddcU32 "s_addc_u32",
-    SAddkI32 "s_addk_i32",
-    SAllocVgpr "s_alloc_vgpr",
-    SAndB32 "s_and_b32",
-    SAndB64 "s_and_b64",
-    SAndNot0SaveexecB32 "s_and_not0_saveexec_b32",
-    SAndNot0SaveexecB64 "s_and_not0_saveexec_b64",
-    SAndNot0WrexecB32 "s_and_not0_wrexec_b32",
-    SAndNot0WrexecB64 "s_and_not0_wrexec_b64",
-    SAndNot1B32 "s_and_not1_b32",
-    SAndNot1B64 "s_and_not1_b64",
-    SAndNot1SaveexecB32 "s_and_not1_saveexec_b32",
-    SAndNot1SaveexecB64 "s_and_not1_saveexec_b64",
-    SAndNot1WrexecB32 "s_and_not1_wrexec_b32",
-    SAndNot1WrexecB64 "s_and_not1_wrexec_b64",
-    SAndSaveexecB32 "s_and_saveexec_b32",
-    SAndSaveexecB64 "s_and_saveexec_b64",
-    SAshrI32 "s_ashr_i32",
-    SAshrI64 "s_ashr_i64",
-    SAtcProbe "s_atc_probe",
-    SAtcProbeBuffer "s_atc_probe_buffer",
-    SAtomicAddU32 "s_atomic_add_u32",
-    SAtomicAddU64 "s_atomic_add_u64",
-    SAtomicAndB32 "s_atomic_and_b32",
-    SAtomicAndB64 "s_atomic_and_b64",
-    SAtomicCmpswapB32 "s_atomic_cmpswap_b32",
-    SAtomicCmpswapB64 "s_atomic_cmpswap_b64",
-    SAtomicDecU32 "s_atomic_dec_u32",
-    SAtomicDecU64 "s_atomic_dec_u64",
-    SAtomicIncU32 "s_atomic_inc_u32",
-    SAtomicIncU64 "s_atomic_inc_u64",
-    SAtomicMaxI32 "s_atomic_max_i32",
-    SAtomicMaxI64 "s_atomic_max_i64",
-    SAtomicMaxU32 "s_atomic_max_u32",
-    SAtomicMaxU64 "s_atomic_max_u64",
-    SAtomicMinI32 "s_atomic_min_i32",
-    SAtomicMinI64 "s_atomic_min_i64",
-    SAtomicMinU32 "s_atomic_min_u32",
-    SAtomicMinU64 "s_atomic_min_u64",
-    SAtomicOrB32 "s_atomic_or_b32",
-    SAtomicOrB64 "s_atomic_or_b64",
-    SAtomicSubU32 "s_atomic_sub_u32",
-    SAtomicSubU64 "s_atomic_sub_u64",
-    SAtomicSwapB32 "s_atomic_swap_b32",
-    SAtomicSwapB64 "s_atomic_swap_b64",
-    SAtomicXorB32 "s_atomic_xor_b32",
-    SAtomicXorB64 "s_atomic_xor_b64",
-    SBarrier "s_barrier",
-    SBarrierInit "s_barrier_init",
-    SBarrierJoin "s_barrier_join",
-    SBarrierLeave "s_barrier_leave",
-    SBarrierSignal "s_barrier_signal",
-    SBarrierSignalIsfirst "s_barrier_signal_isfirst",
-    SBarrierWait "s_barrier_wait",
-    SBcnt0I32B32 "s_bcnt0_i32_b32",
-    SBcnt0I32B64 "s_bcnt0_i32_b64",
-    SBcnt1I32B32 "s_bcnt1_i32_b32",
-    SBcnt1I32B64 "s_bcnt1_i32_b64",
-    SBfeI32 "s_bfe_i32",
-    SBfeI64 "s_bfe_i64",
-    SBfeU32 "s_bfe_u32",
-    SBfeU64 "s_bfe_u64",
-    SBfmB32 "s_bfm_b32",
-    SBfmB64 "s_bfm_b64",
-    SBitcmp0B32 "s_bitcmp0_b32",
-    SBitcmp0B64 "s_bitcmp0_b64",
-    SBitcmp1B32 "s_bitcmp1_b32",
-    SBitcmp1B64 "s_bitcmp1_b64",
-    SBitreplicateB64B32 "s_bitreplicate_b64_b32",
-    SBitset0B32 "s_bitset0_b32",
-    SBitset0B64 "s_bitset0_b64",
-    SBitset1B32 "s_bitset1_b32",
-    SBitset1B64 "s_bitset1_b64",
-    SBranch "s_branch",
-    SBrevB32 "s_brev_b32",
-    SBrevB64 "s_brev_b64",
-    SBufferAtomicAddU32 "s_buffer_atomic_add_u32",
-    SBufferAtomicAddU64 "s_buffer_atomic_add_u64",
-    SBufferAtomicAndB32 "s_buffer_atomic_and_b32",
-    SBufferAtomicAndB64 "s_buffer_atomic_and_b64",
-    SBufferAtomicCmpswapB32 "s_buffer_atomic_cmpswap_b32",
-    SBufferAtomicCmpswapB64 "s_buffer_atomic_cmpswap_b64",
-    SBufferAtomicDecU32 "s_buffer_atomic_dec_u32",
-    SBufferAtomicDecU64 "s_buffer_atomic_dec_u64",
-    SBufferAtomicIncU32 "s_buffer_atomic_inc_u32",
-    SBufferAtomicIncU64 "s_buffer_atomic_inc_u64",
-    SBufferAtomicMaxI32 "s_buffer_atomic_max_i32",
-    SBufferAtomicMaxI64 "s_buffer_atomic_max_i64",
-    SBufferAtomicMaxU32 "s_buffer_atomic_max_u32",
-    SBufferAtomicMaxU64 "s_buffer_atomic_max_u64",
-    SBufferAtomicMinI32 "s_buffer_atomic_min_i32",
-    SBufferAtomicMinI64 "s_buffer_atomic_min_i64",
-    SBufferAtomicMinU32 "s_buffer_atomic_min_u32",
-    SBufferAtomicMinU64 "s_buffer_atomic_min_u64",
-    SBufferAtomicOrB32 "s_buffer_atomic_or_b32",
-    SBufferAtomicOrB64 "s_buffer_atomic_or_b64",
-    SBufferAtomicSubU32 "s_buffer_atomic_sub_u32",
-    SBufferAtomicSubU64 "s_buffer_atomic_sub_u64",
-    SBufferAtomicSwapB32 "s_buffer_atomic_swap_b32",
-    SBufferAtomicSwapB64 "s_buffer_atomic_swap_b64",
-    SBufferAtomicXorB32 "s_buffer_atomic_xor_b32",
-    SBufferAtomicXorB64 "s_buffer_atomic_xor_b64",
-    SBufferLoadB128 "s_buffer_load_b128",
-    SBufferLoadB256 "s_buffer_load_b256",
-    SBufferLoadB32 "s_buffer_load_b32",
-    SBufferLoadB512 "s_buffer_load_b512",
-    SBufferLoadB64 "s_buffer_load_b64",
-    SBufferLoadB96 "s_buffer_load_b96",
-    SBufferLoadI16 "s_buffer_load_i16",
-    SBufferLoadI8 "s_buffer_load_i8",
-    SBufferLoadU16 "s_buffer_load_u16",
-    SBufferLoadU8 "s_buffer_load_u8",
-    SBufferPrefetchData "s_buffer_prefetch_data",
-    SBufferStoreB128 "s_buffer_store_b128",
-    SBufferStoreB32 "s_buffer_store_b32",
-    SBufferStoreB64 "s_buffer_store_b64",
-    SCallB64 "s_call_b64",
-    SCbranchCdbgsys "s_cbranch_cdbgsys",
-    SCbranchCdbgsysAndUser "s_cbranch_cdbgsys_and_user",
-    SCbranchCdbgsysOrUser "s_cbranch_cdbgsys_or_user",
-    SCbranchCdbguser "s_cbranch_cdbguser",
-    SCbranchExecnz "s_cbranch_execnz",
-    SCbranchExecz "s_cbranch_execz",
-    SCbranchGFork "s_cbranch_g_fork",
-    SCbranchIFork "s_cbranch_i_fork",
-    SCbranchJoin "s_cbranch_join",
-    SCbranchScc0 "s_cbranch_scc0",
-    SCbranchScc1 "s_cbranch_scc1",
-    SCbranchVccnz "s_cbranch_vccnz",
-    SCbranchVccz "s_cbranch_vccz",
-    SCeilF16 "s_ceil_f16",
-    SCeilF32 "s_ceil_f32",
-    SClause "s_clause",
-    SClsI32 "s_cls_i32",
-    SClsI32I64 "s_cls_i32_i64",
-    SClzI32U32 "s_clz_i32_u32",
-    SClzI32U64 "s_clz_i32_u64",
-    SCmovB32 "s_cmov_b32",
-    SCmovB64 "s_cmov_b64",
-    SCmovkI32 "s_cmovk_i32",
-    SCmpEqF16 "s_cmp_eq_f16",
-    SCmpEqF32 "s_cmp_eq_f32",
-    SCmpEqI32 "s_cmp_eq_i32",
-    SCmpEqU32 "s_cmp_eq_u32",
-    SCmpEqU64 "s_cmp_eq_u64",
-    SCmpGeF16 "s_cmp_ge_f16",
-    SCmpGeF32 "s_cmp_ge_f32",
-    SCmpGeI32 "s_cmp_ge_i32",
-    SCmpGeU32 "s_cmp_ge_u32",
-    SCmpGtF16 "s_cmp_gt_f16",
-    SCmpGtF32 "s_cmp_gt_f32",
-    SCmpGtI32 "s_cmp_gt_i32",
-    SCmpGtU32 "s_cmp_gt_u32",
-    SCmpLeF16 "s_cmp_le_f16",
-    SCmpLeF32 "s_cmp_le_f32",
-    SCmpLeI32 "s_cmp_le_i32",
-    SCmpLeU32 "s_cmp_le_u32",
-    SCmpLgF16 "s_cmp_lg_f16",
-    SCmpLgF32 "s_cmp_lg_f32",
-    SCmpLgI32 "s_cmp_lg_i32",
-    SCmpLgU32 "s_cmp_lg_u32",
-    SCmpLgU64 "s_cmp_lg_u64",
-    SCmpLtF16 "s_cmp_lt_f16",
-    SCmpLtF32 "s_cmp_lt_f32",
-    SCmpLtI32 "s_cmp_lt_i32",
-    SCmpLtU32 "s_cmp_lt_u32",
-    SCmpNeqF16 "s_cmp_neq_f16",
-    SCmpNeqF32 "s_cmp_neq_f32",
-    SCmpNgeF16 "s_cmp_nge_f16",
-    SCmpNgeF32 "s_cmp_nge_f32",
-    SCmpNgtF16 "s_cmp_ngt_f16",
-    SCmpNgtF32 "s_cmp_ngt_f32",
-    SCmpNleF16 "s_cmp_nle_f16",
-    SCmpNleF32 "s_cmp_nle_f32",
-    SCmpNlgF16 "s_cmp_nlg_f16",
-    SCmpNlgF32 "s_cmp_nlg_f32",
-    SCmpNltF16 "s_cmp_nlt_f16",
-    SCmpNltF32 "s_cmp_nlt_f32",
-    SCmpOF16 "s_cmp_o_f16",
-    SCmpOF32 "s_cmp_o_f32",
-    SCmpUF16 "s_cmp_u_f16",
-    SCmpUF32 "s_cmp_u_f32",
-    SCmpkEqI32 "s_cmpk_eq_i32",
-    SCmpkEqU32 "s_cmpk_eq_u32",
-    SCmpkGeI32 "s_cmpk_ge_i32",
-    SCmpkGeU32 "s_cmpk_ge_u32",
-    SCmpkGtI32 "s_cmpk_gt_i32",
-    SCmpkGtU32 "s_cmpk_gt_u32",
-    SCmpkLeI32 "s_cmpk_le_i32",
-    SCmpkLeU32 "s_cmpk_le_u32",
-    SCmpkLgI32 "s_cmpk_lg_i32",
-    SCmpkLgU32 "s_cmpk_lg_u32",
-    SCmpkLtI32 "s_cmpk_lt_i32",
-    SCmpkLtU32 "s_cmpk_lt_u32",
-    SCodeEnd "s_code_end",
-    SCselectB32 "s_cselect_b32",
-    SCselectB64 "s_cselect_b64",
-    SCtzI32B32 "s_ctz_i32_b32",
-    SCtzI32B64 "s_ctz_i32_b64",
-    SCvtF16F32 "s_cvt_f16_f32",
-    SCvtF32F16 "s_cvt_f32_f16",
-    SCvtF32I32 "s_cvt_f32_i32",
-    SCvtF32U32 "s_cvt_f32_u32",
-    SCvtHiF32F16 "s_cvt_hi_f32_f16",
-    SCvtI32F32 "s_cvt_i32_f32",
-    SCvtPkRtzF16F32 "s_cvt_pk_rtz_f16_f32",
-    SCvtU32F32 "s_cvt_u32_f32",
-    SDcacheDiscard "s_dcache_discard",
-    SDcacheDiscardX2 "s_dcache_discard_x2",
-    SDcacheInv "s_dcache_inv",
-    SDcacheInvVol "s_dcache_inv_vol",
-    SDcacheWb "s_dcache_wb",
-    SDcacheWbVol "s_dcache_wb_vol",
-    SDecperflevel "s_decperflevel",
-    SDelayAlu "s_delay_alu",
-    SDenormMode "s_denorm_mode",
-    SEndpgm "s_endpgm",
-    SEndpgmOrderedPsDone "s_endpgm_ordered_ps_done",
-    SEndpgmSaved "s_endpgm_saved",
-    SFf0I32B32 "s_ff0_i32_b32",
-    SFf0I32B64 "s_ff0_i32_b64",
-    SFloorF16 "s_floor_f16",
-    SFloorF32 "s_floor_f32",
-    SFmaakF32 "s_fmaak_f32",
-    SFmacF16 "s_fmac_f16",
-    SFmacF32 "s_fmac_f32",
-    SFmamkF32 "s_fmamk_f32",
-    SGetBarrierState "s_get_barrier_state",
-    SGetpcB64 "s_getpc_b64",
-    SGetregB32 "s_getreg_b32",
-    SGl1Inv "s_gl1_inv",
-    SIcacheInv "s_icache_inv",
-    SIncperflevel "s_incperflevel",
-    SLoadB128 "s_load_b128",
-    SLoadB256 "s_load_b256",
-    SLoadB32 "s_load_b32",
-    SLoadB512 "s_load_b512",
-    SLoadB64 "s_load_b64",
-    SLoadB96 "s_load_b96",
-    SLoadI16 "s_load_i16",
-    SLoadI8 "s_load_i8",
-    SLoadU16 "s_load_u16",
-    SLoadU8 "s_load_u8",
-    SLshl1AddU32 "s_lshl1_add_u32",
-    SLshl2AddU32 "s_lshl2_add_u32",
-    SLshl3AddU32 "s_lshl3_add_u32",
-    SLshl4AddU32 "s_lshl4_add_u32",
-    SLshlB32 "s_lshl_b32",
-    SLshlB64 "s_lshl_b64",
-    SLshrB32 "s_lshr_b32",
-    SLshrB64 "s_lshr_b64",
-    SMaxI32 "s_max_i32",
-    SMaxNumF16 "s_max_num_f16",
-    SMaxNumF32 "s_max_num_f32",
-    SMaxU32 "s_max_u32",
-    SMaximumF16 "s_maximum_f16",
-    SMaximumF32 "s_maximum_f32",
-    SMemrealtime "s_memrealtime",
-    SMemtime "s_memtime",
-    SMinI32 "s_min_i32",
-    SMinNumF16 "s_min_num_f16",
-    SMinNumF32 "s_min_num_f32",
-    SMinU32 "s_min_u32",
-    SMinimumF16 "s_minimum_f16",
-    SMinimumF32 "s_minimum_f32",
-    SMovB32 "s_mov_b32",
-    SMovB64 "s_mov_b64",
-    SMovkI32 "s_movk_i32",
-    SMovreldB32 "s_movreld_b32",
-    SMovreldB64 "s_movreld_b64",
-    SMovrelsB32 "s_movrels_b32",
-    SMovrelsB64 "s_movrels_b64",
-    SMovrelsd2B32 "s_movrelsd_2_b32",
-    SMulF16 "s_mul_f16",
-    SMulF32 "s_mul_f32",
-    SMulHiI32 "s_mul_hi_i32",
-    SMulHiU32 "s_mul_hi_u32",
-    SMulI32 "s_mul_i32",
-    SMulU64 "s_mul_u64",
-    SMulkI32 "s_mulk_i32",
-    SNandB32 "s_nand_b32",
-    SNandB64 "s_nand_b64",
-    SNandSaveexecB32 "s_nand_saveexec_b32",
-    SNandSaveexecB64 "s_nand_saveexec_b64",
-    SNop "s_nop",
-    SNorB32 "s_nor_b32",
-    SNorB64 "s_nor_b64",
-    SNorSaveexecB32 "s_nor_saveexec_b32",
-    SNorSaveexecB64 "s_nor_saveexec_b64",
-    SNotB32 "s_not_b32",
-    SNotB64 "s_not_b64",
-    SOrB32 "s_or_b32",
-    SOrB64 "s_or_b64",
-    SOrNot0SaveexecB32 "s_or_not0_saveexec_b32",
-    SOrNot0SaveexecB64 "s_or_not0_saveexec_b64",
-    SOrNot1B32 "s_or_not1_b32",
-    SOrNot1B64 "s_or_not1_b64",
-    SOrNot1SaveexecB32 "s_or_not1_saveexec_b32",
-    SOrNot1SaveexecB64 "s_or_not1_saveexec_b64",
-    SOrSaveexecB32 "s_or_saveexec_b32",
-    SOrSaveexecB64 "s_or_saveexec_b64",
-    SPackHhB32B16 "s_pack_hh_b32_b16",
-    SPackHlB32B16 "s_pack_hl_b32_b16",
-    SPackLhB32B16 "s_pack_lh_b32_b16",
-    SPackLlB32B16 "s_pack_ll_b32_b16",
-    SPrefetchData "s_prefetch_data",
-    SPrefetchDataPcRel "s_prefetch_data_pc_rel",
-    SPrefetchInst "s_prefetch_inst",
-    SPrefetchInstPcRel "s_prefetch_inst_pc_rel",
-    SQuadmaskB32 "s_quadmask_b32",
-    SQuadmaskB64 "s_quadmask_b64",
-    SRfeB64 "s_rfe_b64",
-    SRfeRestoreB64 "s_rfe_restore_b64",
-    SRndneF16 "s_rndne_f16",
-    SRndneF32 "s_rndne_f32",
-    SRoundMode "s_round_mode",
-    SScratchLoadB128 "s_scratch_load_b128",
-    SScratchLoadB32 "s_scratch_load_b32",
-    SScratchLoadB64 "s_scratch_load_b64",
-    SScratchStoreB128 "s_scratch_store_b128",
-    SScratchStoreB32 "s_scratch_store_b32",
-    SScratchStoreB64 "s_scratch_store_b64",
-    SSendmsg "s_sendmsg",
-    SSendmsgRtnB32 "s_sendmsg_rtn_b32",
-    SSendmsgRtnB64 "s_sendmsg_rtn_b64",
-    SSendmsghalt "s_sendmsghalt",
-    SSetGprIdxIdx "s_set_gpr_idx_idx",
-    SSetGprIdxMode "s_set_gpr_idx_mode",
-    SSetGprIdxOff "s_set_gpr_idx_off",
-    SSetGprIdxOn "s_set_gpr_idx_on",
-    SSetInstPrefetchDistance "s_set_inst_prefetch_distance",
-    SSethalt "s_sethalt",
-    SSetkill "s_setkill",
-    SSetpcB64 "s_setpc_b64",
-    SSetprio "s_setprio",
-    SSetregB32 "s_setreg_b32",
-    SSetregImm32B32 "s_setreg_imm32_b32",
-    SSetvskip "s_setvskip",
-    SSextI32I16 "s_sext_i32_i16",
-    SSextI32I8 "s_sext_i32_i8",
-    SSleep "s_sleep",
-    SSleepVar "s_sleep_var",
-    SStoreB128 "s_store_b128",
-    SStoreB32 "s_store_b32",
-    SStoreB64 "s_store_b64",
-    SSubF16 "s_sub_f16",
-    SSubF32 "s_sub_f32",
-    SSubI32 "s_sub_i32",
-    SSubNcU64 "s_sub_nc_u64",
-    SSubU32 "s_sub_u32",
-    SSubbU32 "s_subb_u32",
-    SSubvectorLoopBegin "s_subvector_loop_begin",
-    SSubvectorLoopEnd "s_subvector_loop_end",
-    SSwappcB64 "s_swappc_b64",
-    STrap "s_trap",
-    STruncF16 "s_trunc_f16",
-    STruncF32 "s_trunc_f32",
-    STtracedata "s_ttracedata",
-    STtracedataImm "s_ttracedata_imm",
-    SVersion "s_version",
-    SWaitAlu "s_wait_alu",
-    SWaitBvhcnt "s_wait_bvhcnt",
-    SWaitDscnt "s_wait_dscnt",
-    SWaitEvent "s_wait_event",
-    SWaitExpcnt "s_wait_expcnt",
-    SWaitIdle "s_wait_idle",
-    SWaitKmcnt "s_wait_kmcnt",
-    SWaitLoadcnt "s_wait_loadcnt",
-    SWaitLoadcntDscnt "s_wait_loadcnt_dscnt",
-    SWaitSamplecnt "s_wait_samplecnt",
-    SWaitStorecnt "s_wait_storecnt",
-    SWaitStorecntDscnt "s_wait_storecnt_dscnt",
-    SWaitcnt "s_waitcnt",
-    SWaitcntDepctr "s_waitcnt_depctr",
-    SWaitcntExpcnt "s_waitcnt_expcnt",
-    SWaitcntLgkmcnt "s_waitcnt_lgkmcnt",
-    SWaitcntVmcnt "s_waitcnt_vmcnt",
-    SWaitcntVscnt "s_waitcnt_vscnt",
-    SWakeup "s_wakeup",
-    SWqmB32 "s_wqm_b32",
-    SWqmB64 "s_wqm_b64",
-    SXnorB32 "s_xnor_b32",
-    SXnorB64 "s_xnor_b64",
-    SXnorSaveexecB32 "s_xnor_saveexec_b32",
-    SXnorSaveexecB64 "s_xnor_saveexec_b64",
-    SXorB32 "s_xor_b32",
-    SXorB64 "s_xor_b64",
-    SXorSaveexecB32 "s_xor_saveexec_b32",
-    SXorSaveexecB64 "s_xor_saveexec_b64",
-    ScratchLoadB128 "scratch_load_b128",
-    ScratchLoadB32 "scratch_load_b32",
-    ScratchLoadB64 "scratch_load_b64",
-    ScratchLoadB96 "scratch_load_b96",
-    ScratchLoadBlock "scratch_load_block",
-    ScratchLoadD16B16 "scratch_load_d16_b16",
-    ScratchLoadD16HiB16 "scratch_load_d16_hi_b16",
-    ScratchLoadD16HiI8 "scratch_load_d16_hi_i8",
-    ScratchLoadD16HiU8 "scratch_load_d16_hi_u8",
-    ScratchLoadD16I8 "scratch_load_d16_i8",
-    ScratchLoadD16U8 "scratch_load_d16_u8",
-    ScratchLoadI16 "scratch_load_i16",
-    ScratchLoadI8 "scratch_load_i8",
-    ScratchLoadLdsB32 "scratch_load_lds_b32",
-    ScratchLoadLdsI16 "scratch_load_lds_i16",
-    ScratchLoadLdsI8 "scratch_load_lds_i8",
-    ScratchLoadLdsU16 "scratch_load_lds_u16",
-    ScratchLoadLdsU8 "scratch_load_lds_u8",
-    ScratchLoadU16 "scratch_load_u16",
-    ScratchLoadU8 "scratch_load_u8",
-    ScratchStoreB128 "scratch_store_b128",
-    ScratchStoreB16 "scratch_store_b16",
-    ScratchStoreB32 "scratch_store_b32",
-    ScratchStoreB64 "scratch_store_b64",
-    ScratchStoreB8 "scratch_store_b8",
-    ScratchStoreB96 "scratch_store_b96",
-    ScratchStoreBlock "scratch_store_block",
-    ScratchStoreD16HiB16 "scratch_store_d16_hi_b16",
-    ScratchStoreD16HiB8 "scratch_store_d16_hi_b8",
-    TbufferLoadD16FormatX "tbuffer_load_d16_format_x",
-    TbufferLoadD16FormatXy "tbuffer_load_d16_format_xy",
-    TbufferLoadD16FormatXyz "tbuffer_load_d16_format_xyz",
-    TbufferLoadD16FormatXyzw "tbuffer_load_d16_format_xyzw",
-    TbufferLoadFormatX "tbuffer_load_format_x",
-    TbufferLoadFormatXy "tbuffer_load_format_xy",
-    TbufferLoadFormatXyz "tbuffer_load_format_xyz",
-    TbufferLoadFormatXyzw "tbuffer_load_format_xyzw",
-    TbufferStoreD16FormatX "tbuffer_store_d16_format_x",
-    TbufferStoreD16FormatXy "tbuffer_store_d16_format_xy",
-    TbufferStoreD16FormatXyz "tbuffer_store_d16_format_xyz",
-    TbufferStoreD16FormatXyzw "tbuffer_store_d16_format_xyzw",
-    TbufferStoreFormatX "tbuffer_store_format_x",
-    TbufferStoreFormatXy "tbuffer_store_format_xy",
-    TbufferStoreFormatXyz "tbuffer_store_format_xyz",
-    TbufferStoreFormatXyzw "tbuffer_store_format_xyzw",
-    VAccvgprMovB32 "v_accvgpr_mov_b32",
-    VAccvgprReadB32 "v_accvgpr_read_b32",
-    VAccvgprWriteB32 "v_accvgpr_write_b32",
-    VAdd3U32 "v_add3_u32",
-    VAddCoCiU32 "v_add_co_ci_u32",
-    VAddCoU32 "v_add_co_u32",
-    VAddF16 "v_add_f16",
-    VAddF32 "v_add_f32",
-    VAddF64 "v_add_f64",
-    VAddLshlU32 "v_add_lshl_u32",
-    VAddNcI16 "v_add_nc_i16",
-    VAddNcI32 "v_add_nc_i32",
-    VAddNcU16 "v_add_nc_u16",
-    VAddNcU32 "v_add_nc_u32",
-    VAlignbitB32 "v_alignbit_b32",
-    VAlignbyteB32 "v_alignbyte_b32",
-    VAndB16 "v_and_b16",
-    VAndB32 "v_and_b32",
-    VAndOrB32 "v_and_or_b32",
-    VAshrrevI16 "v_ashrrev_i16",
-    VAshrrevI32 "v_ashrrev_i32",
-    VAshrrevI64 "v_ashrrev_i64",
-    VBcntU32B32 "v_bcnt_u32_b32",
-    VBfeI32 "v_bfe_i32",
-    VBfeU32 "v_bfe_u32",
-    VBfiB32 "v_bfi_b32",
-    VBfmB32 "v_bfm_b32",
-    VBfrevB32 "v_bfrev_b32",
-    VCeilF16 "v_ceil_f16",
-    VCeilF32 "v_ceil_f32",
-    VCeilF64 "v_ceil_f64",
-    VClsI32 "v_cls_i32",
-    VClzI32U32 "v_clz_i32_u32",
-    VCmpClassF16 "v_cmp_class_f16",
-    VCmpClassF32 "v_cmp_class_f32",
-    VCmpClassF64 "v_cmp_class_f64",
-    VCmpEqF16 "v_cmp_eq_f16",
-    VCmpEqF32 "v_cmp_eq_f32",
-    VCmpEqF64 "v_cmp_eq_f64",
-    VCmpEqI16 "v_cmp_eq_i16",
-    VCmpEqI32 "v_cmp_eq_i32",
-    VCmpEqI64 "v_cmp_eq_i64",
-    VCmpEqU16 "v_cmp_eq_u16",
-    VCmpEqU32 "v_cmp_eq_u32",
-    VCmpEqU64 "v_cmp_eq_u64",
-    VCmpFF16 "v_cmp_f_f16",
-    VCmpFF32 "v_cmp_f_f32",
-    VCmpFF64 "v_cmp_f_f64",
-    VCmpFI16 "v_cmp_f_i16",
-    VCmpFI32 "v_cmp_f_i32",
-    VCmpFI64 "v_cmp_f_i64",
-    VCmpFU16 "v_cmp_f_u16",
-    VCmpFU32 "v_cmp_f_u32",
-    VCmpFU64 "v_cmp_f_u64",
-    VCmpGeF16 "v_cmp_ge_f16",
-    VCmpGeF32 "v_cmp_ge_f32",
-    VCmpGeF64 "v_cmp_ge_f64",
-    VCmpGeI16 "v_cmp_ge_i16",
-    VCmpGeI32 "v_cmp_ge_i32",
-    VCmpGeI64 "v_cmp_ge_i64",
-    VCmpGeU16 "v_cmp_ge_u16",
-    VCmpGeU32 "v_cmp_ge_u32",
-    VCmpGeU64 "v_cmp_ge_u64",
-    VCmpGtF16 "v_cmp_gt_f16",
-    VCmpGtF32 "v_cmp_gt_f32",
-    VCmpGtF64 "v_cmp_gt_f64",
-    VCmpGtI16 "v_cmp_gt_i16",
-    VCmpGtI32 "v_cmp_gt_i32",
-    VCmpGtI64 "v_cmp_gt_i64",
-    VCmpGtU16 "v_cmp_gt_u16",
-    VCmpGtU32 "v_cmp_gt_u32",
-    VCmpGtU64 "v_cmp_gt_u64",
-    VCmpLeF16 "v_cmp_le_f16",
-    VCmpLeF32 "v_cmp_le_f32",
-    VCmpLeF64 "v_cmp_le_f64",
-    VCmpLeI16 "v_cmp_le_i16",
-    VCmpLeI32 "v_cmp_le_i32",
-    VCmpLeI64 "v_cmp_le_i64",
-    VCmpLeU16 "v_cmp_le_u16",
-    VCmpLeU32 "v_cmp_le_u32",
-    VCmpLeU64 "v_cmp_le_u64",
-    VCmpLgF16 "v_cmp_lg_f16",
-    VCmpLgF32 "v_cmp_lg_f32",
-    VCmpLgF64 "v_cmp_lg_f64",
-    VCmpLtF16 "v_cmp_lt_f16",
-    VCmpLtF32 "v_cmp_lt_f32",
-    VCmpLtF64 "v_cmp_lt_f64",
-    VCmpLtI16 "v_cmp_lt_i16",
-    VCmpLtI32 "v_cmp_lt_i32",
-    VCmpLtI64 "v_cmp_lt_i64",
-    VCmpLtU16 "v_cmp_lt_u16",
-    VCmpLtU32 "v_cmp_lt_u32",
-    VCmpLtU64 "v_cmp_lt_u64",
-    VCmpNeI16 "v_cmp_ne_i16",
-    VCmpNeI32 "v_cmp_ne_i32",
-    VCmpNeI64 "v_cmp_ne_i64",
-    VCmpNeU16 "v_cmp_ne_u16",
-    VCmpNeU32 "v_cmp_ne_u32",
-    VCmpNeU64 "v_cmp_ne_u64",
-    VCmpNeqF16 "v_cmp_neq_f16",
-    VCmpNeqF32 "v_cmp_neq_f32",
-    VCmpNeqF64 "v_cmp_neq_f64",
-    VCmpNgeF16 "v_cmp_nge_f16",
-    VCmpNgeF32 "v_cmp_nge_f32",
-    VCmpNgeF64 "v_cmp_nge_f64",
-    VCmpNgtF16 "v_cmp_ngt_f16",
-    VCmpNgtF32 "v_cmp_ngt_f32",
-    VCmpNgtF64 "v_cmp_ngt_f64",
-    VCmpNleF16 "v_cmp_nle_f16",
-    VCmpNleF32 "v_cmp_nle_f32",
-    VCmpNleF64 "v_cmp_nle_f64",
-    VCmpNlgF16 "v_cmp_nlg_f16",
-    VCmpNlgF32 "v_cmp_nlg_f32",
-    VCmpNlgF64 "v_cmp_nlg_f64",
-    VCmpNltF16 "v_cmp_nlt_f16",
-    VCmpNltF32 "v_cmp_nlt_f32",
-    VCmpNltF64 "v_cmp_nlt_f64",
-    VCmpOF16 "v_cmp_o_f16",
-    VCmpOF32 "v_cmp_o_f32",
-    VCmpOF64 "v_cmp_o_f64",
-    VCmpTF16 "v_cmp_t_f16",
-    VCmpTF32 "v_cmp_t_f32",
-    VCmpTF64 "v_cmp_t_f64",
-    VCmpTI16 "v_cmp_t_i16",
-    VCmpTI32 "v_cmp_t_i32",
-    VCmpTI64 "v_cmp_t_i64",
-    VCmpTU16 "v_cmp_t_u16",
-    VCmpTU32 "v_cmp_t_u32",
-    VCmpTU64 "v_cmp_t_u64",
-    VCmpUF16 "v_cmp_u_f16",
-    VCmpUF32 "v_cmp_u_f32",
-    VCmpUF64 "v_cmp_u_f64",
-    VCmpxClassF16 "v_cmpx_class_f16",
-    VCmpxClassF32 "v_cmpx_class_f32",
-    VCmpxClassF64 "v_cmpx_class_f64",
-    VCmpxEqF16 "v_cmpx_eq_f16",
-    VCmpxEqF32 "v_cmpx_eq_f32",
-    VCmpxEqF64 "v_cmpx_eq_f64",
-    VCmpxEqI16 "v_cmpx_eq_i16",
-    VCmpxEqI32 "v_cmpx_eq_i32",
-    VCmpxEqI64 "v_cmpx_eq_i64",
-    VCmpxEqU16 "v_cmpx_eq_u16",
-    VCmpxEqU32 "v_cmpx_eq_u32",
-    VCmpxEqU64 "v_cmpx_eq_u64",
-    VCmpxFF16 "v_cmpx_f_f16",
-    VCmpxFF32 "v_cmpx_f_f32",
-    VCmpxFF64 "v_cmpx_f_f64",
-    VCmpxFI16 "v_cmpx_f_i16",
-    VCmpxFI32 "v_cmpx_f_i32",
-    VCmpxFI64 "v_cmpx_f_i64",
-    VCmpxFU16 "v_cmpx_f_u16",
-    VCmpxFU32 "v_cmpx_f_u32",
-    VCmpxFU64 "v_cmpx_f_u64",
-    VCmpxGeF16 "v_cmpx_ge_f16",
-    VCmpxGeF32 "v_cmpx_ge_f32",
-    VCmpxGeF64 "v_cmpx_ge_f64",
-    VCmpxGeI16 "v_cmpx_ge_i16",
-    VCmpxGeI32 "v_cmpx_ge_i32",
-    VCmpxGeI64 "v_cmpx_ge_i64",
-    VCmpxGeU16 "v_cmpx_ge_u16",
-    VCmpxGeU32 "v_cmpx_ge_u32",
-    VCmpxGeU64 "v_cmpx_ge_u64",
-    VCmpxGtF16 "v_cmpx_gt_f16",
-    VCmpxGtF32 "v_cmpx_gt_f32",
-    VCmpxGtF64 "v_cmpx_gt_f64",
-    VCmpxGtI16 "v_cmpx_gt_i16",
-    VCmpxGtI32 "v_cmpx_gt_i32",
-    VCmpxGtI64 "v_cmpx_gt_i64",
-    VCmpxGtU16 "v_cmpx_gt_u16",
-    VCmpxGtU32 "v_cmpx_gt_u32",
-    VCmpxGtU64 "v_cmpx_gt_u64",
-    VCmpxLeF16 "v_cmpx_le_f16",
-    VCmpxLeF32 "v_cmpx_le_f32",
-    VCmpxLeF64 "v_cmpx_le_f64",
-    VCmpxLeI16 "v_cmpx_le_i16",
-    VCmpxLeI32 "v_cmpx_le_i32",
-    VCmpxLeI64 "v_cmpx_le_i64",
-    VCmpxLeU16 "v_cmpx_le_u16",
-    VCmpxLeU32 "v_cmpx_le_u32",
-    VCmpxLeU64 "v_cmpx_le_u64",
-    VCmpxLgF16 "v_cmpx_lg_f16",
-    VCmpxLgF32 "v_cmpx_lg_f32",
-    VCmpxLgF64 "v_cmpx_lg_f64",
-    VCmpxLtF16 "v_cmpx_lt_f16",
-    VCmpxLtF32 "v_cmpx_lt_f32",
-    VCmpxLtF64 "v_cmpx_lt_f64",
-    VCmpxLtI16 "v_cmpx_lt_i16",
-    VCmpxLtI32 "v_cmpx_lt_i32",
-    VCmpxLtI64 "v_cmpx_lt_i64",
-    VCmpxLtU16 "v_cmpx_lt_u16",
-    VCmpxLtU32 "v_cmpx_lt_u32",
-    VCmpxLtU64 "v_cmpx_lt_u64",
-    VCmpxNeI16 "v_cmpx_ne_i16",
-    VCmpxNeI32 "v_cmpx_ne_i32",
-    VCmpxNeI64 "v_cmpx_ne_i64",
-    VCmpxNeU16 "v_cmpx_ne_u16",
-    VCmpxNeU32 "v_cmpx_ne_u32",
-    VCmpxNeU64 "v_cmpx_ne_u64",
-    VCmpxNeqF16 "v_cmpx_neq_f16",
-    VCmpxNeqF32 "v_cmpx_neq_f32",
-    VCmpxNeqF64 "v_cmpx_neq_f64",
-    VCmpxNgeF16 "v_cmpx_nge_f16",
-    VCmpxNgeF32 "v_cmpx_nge_f32",
-    VCmpxNgeF64 "v_cmpx_nge_f64",
-    VCmpxNgtF16 "v_cmpx_ngt_f16",
-    VCmpxNgtF32 "v_cmpx_ngt_f32",
-    VCmpxNgtF64 "v_cmpx_ngt_f64",
-    VCmpxNleF16 "v_cmpx_nle_f16",
-    VCmpxNleF32 "v_cmpx_nle_f32",
-    VCmpxNleF64 "v_cmpx_nle_f64",
-    VCmpxNlgF16 "v_cmpx_nlg_f16",
-    VCmpxNlgF32 "v_cmpx_nlg_f32",
-    VCmpxNlgF64 "v_cmpx_nlg_f64",
-    VCmpxNltF16 "v_cmpx_nlt_f16",
-    VCmpxNltF32 "v_cmpx_nlt_f32",
-    VCmpxNltF64 "v_cmpx_nlt_f64",
-    VCmpxOF16 "v_cmpx_o_f16",
-    VCmpxOF32 "v_cmpx_o_f32",
-    VCmpxOF64 "v_cmpx_o_f64",
-    VCmpxTF16 "v_cmpx_t_f16",
-    VCmpxTF32 "v_cmpx_t_f32",
-    VCmpxTF64 "v_cmpx_t_f64",
-    VCmpxTI16 "v_cmpx_t_i16",
-    VCmpxTI32 "v_cmpx_t_i32",
-    VCmpxTI64 "v_cmpx_t_i64",
-    VCmpxTU16 "v_cmpx_t_u16",
-    VCmpxTU32 "v_cmpx_t_u32",
-    VCmpxTU64 "v_cmpx_t_u64",
-    VCmpxUF16 "v_cmpx_u_f16",
-    VCmpxUF32 "v_cmpx_u_f32",
-    VCmpxUF64 "v_cmpx_u_f64",
-    VCndmaskB16 "v_cndmask_b16",
-    VCndmaskB32 "v_cndmask_b32",
-    VCosF16 "v_cos_f16",
-    VCosF32 "v_cos_f32",
-    VCtzI32B32 "v_ctz_i32_b32",
-    VCubeidF32 "v_cubeid_f32",
-    VCubemaF32 "v_cubema_f32",
-    VCubescF32 "v_cubesc_f32",
-    VCubetcF32 "v_cubetc_f32",
-    VCvtF16F32 "v_cvt_f16_f32",
-    VCvtF16I16 "v_cvt_f16_i16",
-    VCvtF16U16 "v_cvt_f16_u16",
-    VCvtF32Bf8 "v_cvt_f32_bf8",
-    VCvtF32F16 "v_cvt_f32_f16",
-    VCvtF32F64 "v_cvt_f32_f64",
-    VCvtF32Fp8 "v_cvt_f32_fp8",
-    VCvtF32I32 "v_cvt_f32_i32",
-    VCvtF32U32 "v_cvt_f32_u32",
-    VCvtF32Ubyte0 "v_cvt_f32_ubyte0",
-    VCvtF32Ubyte1 "v_cvt_f32_ubyte1",
-    VCvtF32Ubyte2 "v_cvt_f32_ubyte2",
-    VCvtF32Ubyte3 "v_cvt_f32_ubyte3",
-    VCvtF64F32 "v_cvt_f64_f32",
-    VCvtF64I32 "v_cvt_f64_i32",
-    VCvtF64U32 "v_cvt_f64_u32",
-    VCvtFloorI32F32 "v_cvt_floor_i32_f32",
-    VCvtI16F16 "v_cvt_i16_f16",
-    VCvtI32F32 "v_cvt_i32_f32",
-    VCvtI32F64 "v_cvt_i32_f64",
-    VCvtI32I16 "v_cvt_i32_i16",
-    VCvtNearestI32F32 "v_cvt_nearest_i32_f32",
-    VCvtNormI16F16 "v_cvt_norm_i16_f16",
-    VCvtNormU16F16 "v_cvt_norm_u16_f16",
-    VCvtOffF32I4 "v_cvt_off_f32_i4",
-    VCvtPkBf8F32 "v_cvt_pk_bf8_f32",
-    VCvtPkF32Bf8 "v_cvt_pk_f32_bf8",
-    VCvtPkF32Fp8 "v_cvt_pk_f32_fp8",
-    VCvtPkFp8F32 "v_cvt_pk_fp8_f32",
-    VCvtPkI16F32 "v_cvt_pk_i16_f32",
-    VCvtPkI16I32 "v_cvt_pk_i16_i32",
-    VCvtPkNormI16F16 "v_cvt_pk_norm_i16_f16",
-    VCvtPkNormI16F32 "v_cvt_pk_norm_i16_f32",
-    VCvtPkNormU16F16 "v_cvt_pk_norm_u16_f16",
-    VCvtPkNormU16F32 "v_cvt_pk_norm_u16_f32",
-    VCvtPkRtzF16F32 "v_cvt_pk_rtz_f16_f32",
-    VCvtPkU16F32 "v_cvt_pk_u16_f32",
-    VCvtPkU16U32 "v_cvt_pk_u16_u32",
-    VCvtPkU8F32 "v_cvt_pk_u8_f32",
-    VCvtPkaccumU8F32 "v_cvt_pkaccum_u8_f32",
-    VCvtSrBf8F32 "v_cvt_sr_bf8_f32",
-    VCvtSrFp8F32 "v_cvt_sr_fp8_f32",
-    VCvtU16F16 "v_cvt_u16_f16",
-    VCvtU32F32 "v_cvt_u32_f32",
-    VCvtU32F64 "v_cvt_u32_f64",
-    VCvtU32U16 "v_cvt_u32_u16",
-    VDivFixupF16 "v_div_fixup_f16",
-    VDivFixupF32 "v_div_fixup_f32",
-    VDivFixupF64 "v_div_fixup_f64",
-    VDivFixupLegacyF16 "v_div_fixup_legacy_f16",
-    VDivFmasF32 "v_div_fmas_f32",
-    VDivFmasF64 "v_div_fmas_f64",
-    VDivScaleF32 "v_div_scale_f32",
-    VDivScaleF64 "v_div_scale_f64",
-    VDot2Bf16Bf16 "v_dot2_bf16_bf16",
-    VDot2F16F16 "v_dot2_f16_f16",
-    VDot2F32Bf16 "v_dot2_f32_bf16",
-    VDot2F32F16 "v_dot2_f32_f16",
-    VDot2I32I16 "v_dot2_i32_i16",
-    VDot2U32U16 "v_dot2_u32_u16",
-    VDot2accF32Bf16 "v_dot2acc_f32_bf16",
-    VDot2accF32F16 "v_dot2acc_f32_f16",
-    VDot2cI32I16 "v_dot2c_i32_i16",
-    VDot4F32Bf8Bf8 "v_dot4_f32_bf8_bf8",
-    VDot4F32Bf8Fp8 "v_dot4_f32_bf8_fp8",
-    VDot4F32Fp8Bf8 "v_dot4_f32_fp8_bf8",
-    VDot4F32Fp8Fp8 "v_dot4_f32_fp8_fp8",
-    VDot4I32I8 "v_dot4_i32_i8",
-    VDot4I32Iu8 "v_dot4_i32_iu8",
-    VDot4U32U8 "v_dot4_u32_u8",
-    VDot4cI32I8 "v_dot4c_i32_i8",
-    VDot8I32I4 "v_dot8_i32_i4",
-    VDot8I32Iu4 "v_dot8_i32_iu4",
-    VDot8U32U4 "v_dot8_u32_u4",
-    VDot8cI32I4 "v_dot8c_i32_i4",
-    VExpF16 "v_exp_f16",
-    VExpF32 "v_exp_f32",
-    VExpLegacyF32 "v_exp_legacy_f32",
-    VFloorF16 "v_floor_f16",
-    VFloorF32 "v_floor_f32",
-    VFloorF64 "v_floor_f64",
-    VFmaDx9ZeroF32 "v_fma_dx9_zero_f32",
-    VFmaF16 "v_fma_f16",
-    VFmaF32 "v_fma_f32",
-    VFmaF64 "v_fma_f64",
-    VFmaLegacyF16 "v_fma_legacy_f16",
-    VFmaMixF32 "v_fma_mix_f32",
-    VFmaMixhiF16 "v_fma_mixhi_f16",
-    VFmaMixloF16 "v_fma_mixlo_f16",
-    VFmaakF16 "v_fmaak_f16",
-    VFmaakF32 "v_fmaak_f32",
-    VFmacDx9ZeroF32 "v_fmac_dx9_zero_f32",
-    VFmacF16 "v_fmac_f16",
-    VFmacF32 "v_fmac_f32",
-    VFmacF64 "v_fmac_f64",
-    VFmamkF16 "v_fmamk_f16",
-    VFmamkF32 "v_fmamk_f32",
-    VFractF16 "v_fract_f16",
-    VFractF32 "v_fract_f32",
-    VFractF64 "v_fract_f64",
-    VFrexpExpI16F16 "v_frexp_exp_i16_f16",
-    VFrexpExpI32F32 "v_frexp_exp_i32_f32",
-    VFrexpExpI32F64 "v_frexp_exp_i32_f64",
-    VFrexpMantF16 "v_frexp_mant_f16",
-    VFrexpMantF32 "v_frexp_mant_f32",
-    VFrexpMantF64 "v_frexp_mant_f64",
-    VInterpMovF32 "v_interp_mov_f32",
-    VInterpP1F32 "v_interp_p1_f32",
-    VInterpP1llF16 "v_interp_p1ll_f16",
-    VInterpP1lvF16 "v_interp_p1lv_f16",
-    VInterpP2F16 "v_interp_p2_f16",
-    VInterpP2F32 "v_interp_p2_f32",
-    VLdexpF16 "v_ldexp_f16",
-    VLdexpF32 "v_ldexp_f32",
-    VLdexpF64 "v_ldexp_f64",
-    VLerpU8 "v_lerp_u8",
-    VLogF16 "v_log_f16",
-    VLogF32 "v_log_f32",
-    VLogLegacyF32 "v_log_legacy_f32",
-    VLshlAddU32 "v_lshl_add_u32",
-    VLshlAddU64 "v_lshl_add_u64",
-    VLshlOrB32 "v_lshl_or_b32",
-    VLshlrevB16 "v_lshlrev_b16",
-    VLshlrevB32 "v_lshlrev_b32",
-    VLshlrevB64 "v_lshlrev_b64",
-    VLshrrevB16 "v_lshrrev_b16",
-    VLshrrevB32 "v_lshrrev_b32",
-    VLshrrevB64 "v_lshrrev_b64",
-    VMacF16 "v_mac_f16",
-    VMacF32 "v_mac_f32",
-    VMadF16 "v_mad_f16",
-    VMadF32 "v_mad_f32",
-    VMadI16 "v_mad_i16",
-    VMadI32I16 "v_mad_i32_i16",
-    VMadI32I24 "v_mad_i32_i24",
-    VMadI64I32 "v_mad_i64_i32",
-    VMadLegacyF16 "v_mad_legacy_f16",
-    VMadLegacyF32 "v_mad_legacy_f32",
-    VMadLegacyI16 "v_mad_legacy_i16",
-    VMadLegacyU16 "v_mad_legacy_u16",
-    VMadU16 "v_mad_u16",
-    VMadU32U16 "v_mad_u32_u16",
-    VMadU32U24 "v_mad_u32_u24",
-    VMadU64U32 "v_mad_u64_u32",
-    VMadakF16 "v_madak_f16",
-    VMadakF32 "v_madak_f32",
-    VMadmkF16 "v_madmk_f16",
-    VMadmkF32 "v_madmk_f32",
-    VMax3F16 "v_max3_f16",
-    VMax3F32 "v_max3_f32",
-    VMax3I16 "v_max3_i16",
-    VMax3I32 "v_max3_i32",
-    VMax3U16 "v_max3_u16",
-    VMax3U32 "v_max3_u32",
-    VMaxF16 "v_max_f16",
-    VMaxF32 "v_max_f32",
-    VMaxF64 "v_max_f64",
-    VMaxI16 "v_max_i16",
-    VMaxI32 "v_max_i32",
-    VMaxU16 "v_max_u16",
-    VMaxU32 "v_max_u32",
-    VMaximum3F16 "v_maximum3_f16",
-    VMaximum3F32 "v_maximum3_f32",
-    VMaximumF16 "v_maximum_f16",
-    VMaximumF32 "v_maximum_f32",
-    VMaximumF64 "v_maximum_f64",
-    VMaximumminimumF16 "v_maximumminimum_f16",
-    VMaximumminimumF32 "v_maximumminimum_f32",
-    VMaxminF16 "v_maxmin_f16",
-    VMaxminF32 "v_maxmin_f32",
-    VMaxminI32 "v_maxmin_i32",
-    VMaxminU32 "v_maxmin_u32",
-    VMbcntHiU32B32 "v_mbcnt_hi_u32_b32",
-    VMbcntLoU32B32 "v_mbcnt_lo_u32_b32",
-    VMed3F16 "v_med3_f16",
-    VMed3F32 "v_med3_f32",
-    VMed3I16 "v_med3_i16",
-    VMed3I32 "v_med3_i32",
-    VMed3U16 "v_med3_u16",
-    VMed3U32 "v_med3_u32",
-    VMfmaF32_16x16x16Bf16 "v_mfma_f32_16x16x16_bf16",
-    VMfmaF32_16x16x16F16 "v_mfma_f32_16x16x16_f16",
-    VMfmaF32_16x16x1_4bF32 "v_mfma_f32_16x16x1_4b_f32",
-    VMfmaF32_16x16x2bf16 "v_mfma_f32_16x16x2bf16",
-    VMfmaF32_16x16x32Bf8Bf8 "v_mfma_f32_16x16x32_bf8_bf8",
-    VMfmaF32_16x16x32Bf8Fp8 "v_mfma_f32_16x16x32_bf8_fp8",
-    VMfmaF32_16x16x32Fp8Bf8 "v_mfma_f32_16x16x32_fp8_bf8",
-    VMfmaF32_16x16x32Fp8Fp8 "v_mfma_f32_16x16x32_fp8_fp8",
-    VMfmaF32_16x16x4_4bBf16 "v_mfma_f32_16x16x4_4b_bf16",
-    VMfmaF32_16x16x4_4bF16 "v_mfma_f32_16x16x4_4b_f16",
-    VMfmaF32_16x16x4F32 "v_mfma_f32_16x16x4_f32",
-    VMfmaF32_16x16x8Xf32 "v_mfma_f32_16x16x8_xf32",
-    VMfmaF32_16x16x8bf16 "v_mfma_f32_16x16x8bf16",
-    VMfmaF32_32x32x16Bf8Bf8 "v_mfma_f32_32x32x16_bf8_bf8",
-    VMfmaF32_32x32x16Bf8Fp8 "v_mfma_f32_32x32x16_bf8_fp8",
-    VMfmaF32_32x32x16Fp8Bf8 "v_mfma_f32_32x32x16_fp8_bf8",
-    VMfmaF32_32x32x16Fp8Fp8 "v_mfma_f32_32x32x16_fp8_fp8",
-    VMfmaF32_32x32x1_2bF32 "v_mfma_f32_32x32x1_2b_f32",
-    VMfmaF32_32x32x2F32 "v_mfma_f32_32x32x2_f32",
-    VMfmaF32_32x32x2bf16 "v_mfma_f32_32x32x2bf16",
-    VMfmaF32_32x32x4_2bBf16 "v_mfma_f32_32x32x4_2b_bf16",
-    VMfmaF32_32x32x4_2bF16 "v_mfma_f32_32x32x4_2b_f16",
-    VMfmaF32_32x32x4Xf32 "v_mfma_f32_32x32x4_xf32",
-    VMfmaF32_32x32x4bf16 "v_mfma_f32_32x32x4bf16",
-    VMfmaF32_32x32x8Bf16 "v_mfma_f32_32x32x8_bf16",
-    VMfmaF32_32x32x8F16 "v_mfma_f32_32x32x8_f16",
-    VMfmaF32_4x4x1_16bF32 "v_mfma_f32_4x4x1_16b_f32",
-    VMfmaF32_4x4x2bf16 "v_mfma_f32_4x4x2bf16",
-    VMfmaF32_4x4x4_16bBf16 "v_mfma_f32_4x4x4_16b_bf16",
-    VMfmaF32_4x4x4_16bF16 "v_mfma_f32_4x4x4_16b_f16",
-    VMfmaF64_16x16x4F64 "v_mfma_f64_16x16x4_f64",
-    VMfmaF64_4x4x4_4bF64 "v_mfma_f64_4x4x4_4b_f64",
-    VMfmaI32_16x16x16i8 "v_mfma_i32_16x16x16i8",
-    VMfmaI32_16x16x32I8 "v_mfma_i32_16x16x32_i8",
-    VMfmaI32_16x16x4_4bI8 "v_mfma_i32_16x16x4_4b_i8",
-    VMfmaI32_32x32x16I8 "v_mfma_i32_32x32x16_i8",
-    VMfmaI32_32x32x4_2bI8 "v_mfma_i32_32x32x4_2b_i8",
-    VMfmaI32_32x32x8i8 "v_mfma_i32_32x32x8i8",
-    VMfmaI32_4x4x4_16bI8 "v_mfma_i32_4x4x4_16b_i8",
-    VMin3F16 "v_min3_f16",
-    VMin3F32 "v_min3_f32",
-    VMin3I16 "v_min3_i16",
-    VMin3I32 "v_min3_i32",
-    VMin3U16 "v_min3_u16",
-    VMin3U32 "v_min3_u32",
-    VMinF16 "v_min_f16",
-    VMinF32 "v_min_f32",
-    VMinF64 "v_min_f64",
-    VMinI16 "v_min_i16",
-    VMinI32 "v_min_i32",
-    VMinU16 "v_min_u16",
-    VMinU32 "v_min_u32",
-    VMinimum3F16 "v_minimum3_f16",
-    VMinimum3F32 "v_minimum3_f32",
-    VMinimumF16 "v_minimum_f16",
-    VMinimumF32 "v_minimum_f32",
-    VMinimumF64 "v_minimum_f64",
-    VMinimummaximumF16 "v_minimummaximum_f16",
-    VMinimummaximumF32 "v_minimummaximum_f32",
-    VMinmaxF16 "v_minmax_f16",
-    VMinmaxF32 "v_minmax_f32",
-    VMinmaxI32 "v_minmax_i32",
-    VMinmaxU32 "v_minmax_u32",
-    VMovB16 "v_mov_b16",
-    VMovB32 "v_mov_b32",
-    VMovB64 "v_mov_b64",
-    VMovreldB32 "v_movreld_b32",
-    VMovrelsB32 "v_movrels_b32",
-    VMovrelsd2B32 "v_movrelsd_2_b32",
-    VMovrelsdB32 "v_movrelsd_b32",
-    VMqsadPkU16U8 "v_mqsad_pk_u16_u8",
-    VMqsadU32U8 "v_mqsad_u32_u8",
-    VMsadU8 "v_msad_u8",
-    VMulDx9ZeroF32 "v_mul_dx9_zero_f32",
-    VMulF16 "v_mul_f16",
-    VMulF32 "v_mul_f32",
-    VMulF64 "v_mul_f64",
-    VMulHiI32 "v_mul_hi_i32",
-    VMulHiI32I24 "v_mul_hi_i32_i24",
-    VMulHiU32 "v_mul_hi_u32",
-    VMulHiU32U24 "v_mul_hi_u32_u24",
-    VMulI32I24 "v_mul_i32_i24",
-    VMulLoU16 "v_mul_lo_u16",
-    VMulLoU32 "v_mul_lo_u32",
-    VMulU32U24 "v_mul_u32_u24",
-    VMullitF32 "v_mullit_f32",
-    VNotB16 "v_not_b16",
-    VNotB32 "v_not_b32",
-    VOr3B32 "v_or3_b32",
-    VOrB16 "v_or_b16",
-    VOrB32 "v_or_b32",
-    VPackB32F16 "v_pack_b32_f16",
-    VPermB32 "v_perm_b32",
-    VPermlane16B32 "v_permlane16_b32",
-    VPermlane16VarB32 "v_permlane16_var_b32",
-    VPermlane64B32 "v_permlane64_b32",
-    VPermlanex16B32 "v_permlanex16_b32",
-    VPermlanex16VarB32 "v_permlanex16_var_b32",
-    VPkAddF16 "v_pk_add_f16",
-    VPkAddF32 "v_pk_add_f32",
-    VPkAddI16 "v_pk_add_i16",
-    VPkAddU16 "v_pk_add_u16",
-    VPkAshrrevI16 "v_pk_ashrrev_i16",
-    VPkFmaF16 "v_pk_fma_f16",
-    VPkFmaF32 "v_pk_fma_f32",
-    VPkFmacF16 "v_pk_fmac_f16",
-    VPkLshlrevB16 "v_pk_lshlrev_b16",
-    VPkLshrrevB16 "v_pk_lshrrev_b16",
-    VPkMadI16 "v_pk_mad_i16",
-    VPkMadU16 "v_pk_mad_u16",
-    VPkMaxF16 "v_pk_max_f16",
-    VPkMaxI16 "v_pk_max_i16",
-    VPkMaxU16 "v_pk_max_u16",
-    VPkMaximumF16 "v_pk_maximum_f16",
-    VPkMinF16 "v_pk_min_f16",
-    VPkMinI16 "v_pk_min_i16",
-    VPkMinU16 "v_pk_min_u16",
-    VPkMinimumF16 "v_pk_minimum_f16",
-    VPkMovB32 "v_pk_mov_b32",
-    VPkMulF16 "v_pk_mul_f16",
-    VPkMulF32 "v_pk_mul_f32",
-    VPkMulLoU16 "v_pk_mul_lo_u16",
-    VPkSubI16 "v_pk_sub_i16",
-    VPkSubU16 "v_pk_sub_u16",
-    VQsadPkU16U8 "v_qsad_pk_u16_u8",
-    VRcpF16 "v_rcp_f16",
-    VRcpF32 "v_rcp_f32",
-    VRcpF64 "v_rcp_f64",
-    VRcpIflagF32 "v_rcp_iflag_f32",
-    VReadfirstlaneB32 "v_readfirstlane_b32",
-    VReadlaneB32 "v_readlane_b32",
-    VRndneF16 "v_rndne_f16",
-    VRndneF32 "v_rndne_f32",
-    VRndneF64 "v_rndne_f64",
-    VRsqF16 "v_rsq_f16",
-    VRsqF32 "v_rsq_f32",
-    VRsqF64 "v_rsq_f64",
-    VSExpF16 "v_s_exp_f16",
-    VSExpF32 "v_s_exp_f32",
-    VSLogF16 "v_s_log_f16",
-    VSLogF32 "v_s_log_f32",
-    VSRcpF16 "v_s_rcp_f16",
-    VSRcpF32 "v_s_rcp_f32",
-    VSRsqF16 "v_s_rsq_f16",
-    VSRsqF32 "v_s_rsq_f32",
-    VSSqrtF16 "v_s_sqrt_f16",
-    VSSqrtF32 "v_s_sqrt_f32",
-    VSadHiU8 "v_sad_hi_u8",
-    VSadU16 "v_sad_u16",
-    VSadU32 "v_sad_u32",
-    VSadU8 "v_sad_u8",
-    VSatPkU8I16 "v_sat_pk_u8_i16",
-    VScreenPartition4seB32 "v_screen_partition_4se_b32",
-    VSinF16 "v_sin_f16",
-    VSinF32 "v_sin_f32",
-    VSmfmacF32_16x16x32Bf16 "v_smfmac_f32_16x16x32_bf16",
-    VSmfmacF32_16x16x32F16 "v_smfmac_f32_16x16x32_f16",
-    VSmfmacF32_16x16x64Bf8Bf8 "v_smfmac_f32_16x16x64_bf8_bf8",
-    VSmfmacF32_16x16x64Bf8Fp8 "v_smfmac_f32_16x16x64_bf8_fp8",
-    VSmfmacF32_16x16x64Fp8Bf8 "v_smfmac_f32_16x16x64_fp8_bf8",
-    VSmfmacF32_16x16x64Fp8Fp8 "v_smfmac_f32_16x16x64_fp8_fp8",
-    VSmfmacF32_32x32x16Bf16 "v_smfmac_f32_32x32x16_bf16",
-    VSmfmacF32_32x32x16F16 "v_smfmac_f32_32x32x16_f16",
-    VSmfmacF32_32x32x32Bf8Bf8 "v_smfmac_f32_32x32x32_bf8_bf8",
-    VSmfmacF32_32x32x32Bf8Fp8 "v_smfmac_f32_32x32x32_bf8_fp8",
-    VSmfmacF32_32x32x32Fp8Bf8 "v_smfmac_f32_32x32x32_fp8_bf8",
-    VSmfmacF32_32x32x32Fp8Fp8 "v_smfmac_f32_32x32x32_fp8_fp8",
-    VSmfmacI32_16x16x64I8 "v_smfmac_i32_16x16x64_i8",
-    VSmfmacI32_32x32x32I8 "v_smfmac_i32_32x32x32_i8",
-    VSqrtF16 "v_sqrt_f16",
-    VSqrtF32 "v_sqrt_f32",
-    VSqrtF64 "v_sqrt_f64",
-    VSubCoCiU32 "v_sub_co_ci_u32",
-    VSubCoU32 "v_sub_co_u32",
-    VSubF16 "v_sub_f16",
-    VSubF32 "v_sub_f32",
-    VSubNcI16 "v_sub_nc_i16",
-    VSubNcI32 "v_sub_nc_i32",
-    VSubNcU16 "v_sub_nc_u16",
-    VSubNcU32 "v_sub_nc_u32",
-    VSubrevCoCiU32 "v_subrev_co_ci_u32",
-    VSubrevCoU32 "v_subrev_co_u32",
-    VSubrevF16 "v_subrev_f16",
-    VSubrevF32 "v_subrev_f32",
-    VSubrevNcU16 "v_subrev_nc_u16",
-    VSubrevNcU32 "v_subrev_nc_u32",
-    VSwapB16 "v_swap_b16",
-    VSwapB32 "v_swap_b32",
-    VSwaprelB32 "v_swaprel_b32",
-    VSwmmacBf16_16x16x32Bf16 "v_swmmac_bf16_16x16x32_bf16",
-    VSwmmacF16_16x16x32F16 "v_swmmac_f16_16x16x32_f16",
-    VSwmmacF32_16x16x32Bf16 "v_swmmac_f32_16x16x32_bf16",
-    VSwmmacF32_16x16x32Bf8Bf8 "v_swmmac_f32_16x16x32_bf8_bf8",
-    VSwmmacF32_16x16x32Bf8Fp8 "v_swmmac_f32_16x16x32_bf8_fp8",
-    VSwmmacF32_16x16x32F16 "v_swmmac_f32_16x16x32_f16",
-    VSwmmacF32_16x16x32Fp8Bf8 "v_swmmac_f32_16x16x32_fp8_bf8",
-    VSwmmacF32_16x16x32Fp8Fp8 "v_swmmac_f32_16x16x32_fp8_fp8",
-    VSwmmacI32_16x16x32Iu4 "v_swmmac_i32_16x16x32_iu4",
-    VSwmmacI32_16x16x32Iu8 "v_swmmac_i32_16x16x32_iu8",
-    VSwmmacI32_16x16x64Iu4 "v_swmmac_i32_16x16x64_iu4",
-    VTrigPreopF64 "v_trig_preop_f64",
-    VTruncF16 "v_trunc_f16",
-    VTruncF32 "v_trunc_f32",
-    VTruncF64 "v_trunc_f64",
-    VWmmaBf16_16x16x16Bf16 "v_wmma_bf16_16x16x16_bf16",
-    VWmmaF16_16x16x16F16 "v_wmma_f16_16x16x16_f16",
-    VWmmaF32_16x16x16Bf16 "v_wmma_f32_16x16x16_bf16",
-    VWmmaF32_16x16x16Bf8Bf8 "v_wmma_f32_16x16x16_bf8_bf8",
-    VWmmaF32_16x16x16Bf8Fp8 "v_wmma_f32_16x16x16_bf8_fp8",
-    VWmmaF32_16x16x16F16 "v_wmma_f32_16x16x16_f16",
-    VWmmaF32_16x16x16Fp8Bf8 "v_wmma_f32_16x16x16_fp8_bf8",
-    VWmmaF32_16x16x16Fp8Fp8 "v_wmma_f32_16x16x16_fp8_fp8",
-    VWmmaI32_16x16x16Iu4 "v_wmma_i32_16x16x16_iu4",
-    VWmmaI32_16x16x16Iu8 "v_wmma_i32_16x16x16_iu8",
-    VWmmaI32_16x16x32Iu4 "v_wmma_i32_16x16x32_iu4",
-    VWritelaneB32 "v_writelane_b32",
-    VXadU32 "v_xad_u32",
-    VXnorB32 "v_xnor_b32",
-    VXor3B32 "v_xor3_b32",
-    VXorB16 "v_xor_b16",
-    VXorB32 "v_xor_b32",
+    BufferAtomicAddF32 "buffer_atomic_add_f32" (F32; B32, F32, B128, B32)
+    BufferAtomicAddF64 "buffer_atomic_add_f64" (F64; B32, F64, B128, B32)
+    BufferAtomicAddU32 "buffer_atomic_add_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicAddU64 "buffer_atomic_add_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicAndB32 "buffer_atomic_and_b32" (B32; B32, B32, B128, B32)
+    BufferAtomicAndB64 "buffer_atomic_and_b64" (B64; B32, B64, B128, B32)
+    BufferAtomicCmpswapB32 "buffer_atomic_cmpswap_b32" (B32; B32, B32 * 2, B128, B32)
+    BufferAtomicCmpswapB64 "buffer_atomic_cmpswap_b64" (B64; B32, B64 * 2, B128, B32)
+    BufferAtomicCmpswapF32 "buffer_atomic_cmpswap_f32" (F32; B32, F32 * 2, B128, B32)
+    BufferAtomicCmpswapF64 "buffer_atomic_cmpswap_f64" (F64; B32, F64 * 2, B128, B32)
+    BufferAtomicCondSubU32 "buffer_atomic_cond_sub_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicCsubU32 "buffer_atomic_csub_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicDecU32 "buffer_atomic_dec_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicDecU64 "buffer_atomic_dec_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicIncU32 "buffer_atomic_inc_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicIncU64 "buffer_atomic_inc_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicMaxF32 "buffer_atomic_max_f32" (F32; B32, F32, B128, B32)
+    BufferAtomicMaxF64 "buffer_atomic_max_f64" (F64; B32, F64, B128, B32)
+    BufferAtomicMaxI32 "buffer_atomic_max_i32" (I32; B32, I32, B128, B32)
+    BufferAtomicMaxI64 "buffer_atomic_max_i64" (I64; B32, I64, B128, B32)
+    BufferAtomicMaxU32 "buffer_atomic_max_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicMaxU64 "buffer_atomic_max_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicMinF32 "buffer_atomic_min_f32" (F32; B32, F32, B128, B32)
+    BufferAtomicMinF64 "buffer_atomic_min_f64" (F64; B32, F64, B128, B32)
+    BufferAtomicMinI32 "buffer_atomic_min_i32" (I32; B32, I32, B128, B32)
+    BufferAtomicMinI64 "buffer_atomic_min_i64" (I64; B32, I64, B128, B32)
+    BufferAtomicMinU32 "buffer_atomic_min_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicMinU64 "buffer_atomic_min_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicOrB32 "buffer_atomic_or_b32" (B32; B32, B32, B128, B32)
+    BufferAtomicOrB64 "buffer_atomic_or_b64" (B64; B32, B64, B128, B32)
+    BufferAtomicPkAddBf16 "buffer_atomic_pk_add_bf16" (Bf16 * 2; B32, Bf16 * 2, B128, B32)
+    BufferAtomicPkAddF16 "buffer_atomic_pk_add_f16" (F16 * 2; B32, F16 * 2, B128, B32)
+    BufferAtomicSubU32 "buffer_atomic_sub_u32" (U32; B32, U32, B128, B32)
+    BufferAtomicSubU64 "buffer_atomic_sub_u64" (U64; B32, U64, B128, B32)
+    BufferAtomicSwapB32 "buffer_atomic_swap_b32" (B32; B32, B32, B128, B32)
+    BufferAtomicSwapB64 "buffer_atomic_swap_b64" (B64; B32, B64, B128, B32)
+    BufferAtomicXorB32 "buffer_atomic_xor_b32" (B32; B32, B32, B128, B32)
+    BufferAtomicXorB64 "buffer_atomic_xor_b64" (B64; B32, B64, B128, B32)
+    BufferGl0Inv "buffer_gl0_inv" (;)
+    BufferGl1Inv "buffer_gl1_inv" (;)
+    BufferInv "buffer_inv" (;)
+    BufferInvl2 "buffer_invl2" (;)
+    BufferLoadB128 "buffer_load_b128" (B32 * 4; B32, None, B128, B32)
+    BufferLoadB32 "buffer_load_b32" (B32; B32, None, B128, B32)
+    BufferLoadB64 "buffer_load_b64" (B64; B32, None, B128, B32)
+    BufferLoadB96 "buffer_load_b96" (B32 * 3; B32, None, B128, B32)
+    BufferLoadD16B16 "buffer_load_d16_b16" (B32; B32, None, B128, B32)
+    BufferLoadD16FormatX "buffer_load_d16_format_x" (B32; B32, None, B128, B32)
+    BufferLoadD16FormatXy "buffer_load_d16_format_xy" (B32; B32, None, B128, B32)
+    BufferLoadD16FormatXyz "buffer_load_d16_format_xyz" (B64; B32, None, B128, B32)
+    BufferLoadD16FormatXyzw "buffer_load_d16_format_xyzw" (B64; B32, None, B128, B32)
+    BufferLoadD16HiB16 "buffer_load_d16_hi_b16" (B32; B32, None, B128, B32)
+    BufferLoadD16HiFormatX "buffer_load_d16_hi_format_x" (B32; B32, None, B128, B32)
+    BufferLoadD16HiI8 "buffer_load_d16_hi_i8" (B32; B32, None, B128, B32)
+    BufferLoadD16HiU8 "buffer_load_d16_hi_u8" (B32; B32, None, B128, B32)
+    BufferLoadD16I8 "buffer_load_d16_i8" (B32; B32, None, B128, B32)
+    BufferLoadD16U8 "buffer_load_d16_u8" (B32; B32, None, B128, B32)
+    BufferLoadFormatX "buffer_load_format_x" (B32; B32, None, B128, B32)
+    BufferLoadFormatXy "buffer_load_format_xy" (B64; B32, None, B128, B32)
+    BufferLoadFormatXyz "buffer_load_format_xyz" (B32 * 3; B32, None, B128, B32)
+    BufferLoadFormatXyzw "buffer_load_format_xyzw" (B32 * 4; B32, None, B128, B32)
+    BufferLoadI16 "buffer_load_i16" (B32; B32, None, B128, B32)
+    BufferLoadI8 "buffer_load_i8" (B32; B32, None, B128, B32)
+    BufferLoadU16 "buffer_load_u16" (B32; B32, None, B128, B32)
+    BufferLoadU8 "buffer_load_u8" (B32; B32, None, B128, B32)
+    BufferStoreB128 "buffer_store_b128" (; B32, B32 * 4, B128, B32)
+    BufferStoreB16 "buffer_store_b16" (; B32, B32, B128, B32)
+    BufferStoreB32 "buffer_store_b32" (; B32, B32, B128, B32)
+    BufferStoreB64 "buffer_store_b64" (; B32, B64, B128, B32)
+    BufferStoreB8 "buffer_store_b8" (; B32, B32, B128, B32)
+    BufferStoreB96 "buffer_store_b96" (; B32, B32 * 3, B128, B32)
+    BufferStoreD16FormatX "buffer_store_d16_format_x" (; B32, B32, B128, B32)
+    BufferStoreD16FormatXy "buffer_store_d16_format_xy" (; B32, B32, B128, B32)
+    BufferStoreD16FormatXyz "buffer_store_d16_format_xyz" (; B32, B64, B128, B32)
+    BufferStoreD16FormatXyzw "buffer_store_d16_format_xyzw" (; B32, B64, B128, B32)
+    BufferStoreD16HiB16 "buffer_store_d16_hi_b16" (; B32, B32, B128, B32)
+    BufferStoreD16HiB8 "buffer_store_d16_hi_b8" (; B32, B32, B128, B32)
+    BufferStoreD16HiFormatX "buffer_store_d16_hi_format_x" (; B32, B32, B128, B32)
+    BufferStoreFormatX "buffer_store_format_x" (; B32, B32, B128, B32)
+    BufferStoreFormatXy "buffer_store_format_xy" (; B32, B64, B128, B32)
+    BufferStoreFormatXyz "buffer_store_format_xyz" (; B32, B32 * 3, B128, B32)
+    BufferStoreFormatXyzw "buffer_store_format_xyzw" (; B32, B32 * 4, B128, B32)
+    BufferWbinvl1 "buffer_wbinvl1" (;)
+    BufferWbinvl1Vol "buffer_wbinvl1_vol" (;)
+    BufferWbl2 "buffer_wbl2" (;)
+    DsAddF32 "ds_add_f32" (; B32, F32)
+    DsAddF64 "ds_add_f64" (; B32, F64)
+    DsAddRtnF32 "ds_add_rtn_f32" (F32; B32, F32)
+    DsAddRtnF64 "ds_add_rtn_f64" (F64; B32, F64)
+    DsAddRtnU32 "ds_add_rtn_u32" (U32; B32, U32)
+    DsAddRtnU64 "ds_add_rtn_u64" (U64; B32, U64)
+    DsAddU32 "ds_add_u32" (; B32, U32)
+    DsAddU64 "ds_add_u64" (; B32, U64)
+    DsAndB32 "ds_and_b32" (; B32, B32)
+    DsAndB64 "ds_and_b64" (; B32, B64)
+    DsAndRtnB32 "ds_and_rtn_b32" (B32; B32, B32)
+    DsAndRtnB64 "ds_and_rtn_b64" (B64; B32, B64)
+    DsAppend "ds_append" (B32;)
+    DsBpermuteB32 "ds_bpermute_b32" (B32; B32, B32)
+    DsBpermuteFiB32 "ds_bpermute_fi_b32" (B32; B32, B32)
+    DsBvhStackPush4Pop1RtnB32 "ds_bvh_stack_push4_pop1_rtn_b32" (B32; B32, B32, None, B32 * 4)
+    DsBvhStackPush8Pop1RtnB32 "ds_bvh_stack_push8_pop1_rtn_b32" (B32; B32, B32, None, B32 * 8)
+    DsBvhStackPush8Pop2RtnB64 "ds_bvh_stack_push8_pop2_rtn_b64" (B64; B32, B64, None, B64 * 4)
+    DsBvhStackRtnB32 "ds_bvh_stack_rtn_b32" (B32; B32, B32, None, B32 * 4)
+    DsCmpstB32 "ds_cmpst_b32" (; B32, B32, None, B32)
+    DsCmpstB64 "ds_cmpst_b64" (; B32, B64, None, B64)
+    DsCmpstF32 "ds_cmpst_f32" (; B32, F32, None, F32)
+    DsCmpstF64 "ds_cmpst_f64" (; B32, F64, None, F64)
+    DsCmpstRtnB32 "ds_cmpst_rtn_b32" (B32; B32, B32, None, B32)
+    DsCmpstRtnB64 "ds_cmpst_rtn_b64" (B64; B32, B64, None, B64)
+    DsCmpstRtnF32 "ds_cmpst_rtn_f32" (F32; B32, F32, None, F32)
+    DsCmpstRtnF64 "ds_cmpst_rtn_f64" (F64; B32, F64, None, F64)
+    DsCmpstoreB32 "ds_cmpstore_b32" (; B32, B32, None, B32)
+    DsCmpstoreB64 "ds_cmpstore_b64" (; B32, B64, None, B64)
+    DsCmpstoreF32 "ds_cmpstore_f32" (; B32, F32, None, F32)
+    DsCmpstoreF64 "ds_cmpstore_f64" (; B32, F64, None, F64)
+    DsCmpstoreRtnB32 "ds_cmpstore_rtn_b32" (B32; B32, B32, None, B32)
+    DsCmpstoreRtnB64 "ds_cmpstore_rtn_b64" (B64; B32, B64, None, B64)
+    DsCmpstoreRtnF32 "ds_cmpstore_rtn_f32" (F32; B32, F32, None, F32)
+    DsCmpstoreRtnF64 "ds_cmpstore_rtn_f64" (F64; B32, F64, None, F64)
+    DsCondSubRtnU32 "ds_cond_sub_rtn_u32" (U32; B32, U32)
+    DsCondSubU32 "ds_cond_sub_u32" (; B32, U32)
+    DsCondxchg32RtnB64 "ds_condxchg32_rtn_b64" (B64; B32, B64)
+    DsConsume "ds_consume" (B32;)
+    DsDecRtnU32 "ds_dec_rtn_u32" (U32; B32, U32)
+    DsDecRtnU64 "ds_dec_rtn_u64" (U64; B32, U64)
+    DsDecU32 "ds_dec_u32" (; B32, U32)
+    DsDecU64 "ds_dec_u64" (; B32, U64)
+    DsGwsBarrier "ds_gws_barrier" (; None, B32)
+    DsGwsInit "ds_gws_init" (; None, B32)
+    DsGwsSemaBr "ds_gws_sema_br" (; None, B32)
+    DsIncRtnU32 "ds_inc_rtn_u32" (U32; B32, U32)
+    DsIncRtnU64 "ds_inc_rtn_u64" (U64; B32, U64)
+    DsIncU32 "ds_inc_u32" (; B32, U32)
+    DsIncU64 "ds_inc_u64" (; B32, U64)
+    DsLoad2addrB32 "ds_load_2addr_b32" (B32 * 2; B32)
+    DsLoad2addrB64 "ds_load_2addr_b64" (B64 * 2; B32)
+    DsLoad2addrStride64B32 "ds_load_2addr_stride64_b32" (B32 * 2; B32)
+    DsLoad2addrStride64B64 "ds_load_2addr_stride64_b64" (B64 * 2; B32)
+    DsLoadAddtidB32 "ds_load_addtid_b32" (B32;)
+    DsLoadB128 "ds_load_b128" (B32 * 4; B32)
+    DsLoadB32 "ds_load_b32" (B32; B32)
+    DsLoadB64 "ds_load_b64" (B64; B32)
+    DsLoadB96 "ds_load_b96" (B32 * 3; B32)
+    DsLoadI16 "ds_load_i16" (B32; B32)
+    DsLoadI8 "ds_load_i8" (B32; B32)
+    DsLoadI8D16 "ds_load_i8_d16" (B32; B32)
+    DsLoadI8D16Hi "ds_load_i8_d16_hi" (B32; B32)
+    DsLoadU16 "ds_load_u16" (B32; B32)
+    DsLoadU16D16 "ds_load_u16_d16" (B32; B32)
+    DsLoadU16D16Hi "ds_load_u16_d16_hi" (B32; B32)
+    DsLoadU8 "ds_load_u8" (B32; B32)
+    DsLoadU8D16 "ds_load_u8_d16" (B32; B32)
+    DsLoadU8D16Hi "ds_load_u8_d16_hi" (B32; B32)
+    DsMaxF32 "ds_max_f32" (; B32, F32)
+    DsMaxF64 "ds_max_f64" (; B32, F64)
+    DsMaxI32 "ds_max_i32" (; B32, I32)
+    DsMaxI64 "ds_max_i64" (; B32, I64)
+    DsMaxRtnF32 "ds_max_rtn_f32" (F32; B32, F32)
+    DsMaxRtnF64 "ds_max_rtn_f64" (F64; B32, F64)
+    DsMaxRtnI32 "ds_max_rtn_i32" (I32; B32, I32)
+    DsMaxRtnI64 "ds_max_rtn_i64" (I64; B32, I64)
+    DsMaxRtnU32 "ds_max_rtn_u32" (U32; B32, U32)
+    DsMaxRtnU64 "ds_max_rtn_u64" (U64; B32, U64)
+    DsMaxU32 "ds_max_u32" (; B32, U32)
+    DsMaxU64 "ds_max_u64" (; B32, U64)
+    DsMinF32 "ds_min_f32" (; B32, F32)
+    DsMinF64 "ds_min_f64" (; B32, F64)
+    DsMinI32 "ds_min_i32" (; B32, I32)
+    DsMinI64 "ds_min_i64" (; B32, I64)
+    DsMinRtnF32 "ds_min_rtn_f32" (F32; B32, F32)
+    DsMinRtnF64 "ds_min_rtn_f64" (F64; B32, F64)
+    DsMinRtnI32 "ds_min_rtn_i32" (I32; B32, I32)
+    DsMinRtnI64 "ds_min_rtn_i64" (I64; B32, I64)
+    DsMinRtnU32 "ds_min_rtn_u32" (U32; B32, U32)
+    DsMinRtnU64 "ds_min_rtn_u64" (U64; B32, U64)
+    DsMinU32 "ds_min_u32" (; B32, U32)
+    DsMinU64 "ds_min_u64" (; B32, U64)
+    DsMskorB32 "ds_mskor_b32" (; B32, B32, None, B32)
+    DsMskorB64 "ds_mskor_b64" (; B32, B64, None, B64)
+    DsMskorRtnB32 "ds_mskor_rtn_b32" (B32; B32, B32, None, B32)
+    DsMskorRtnB64 "ds_mskor_rtn_b64" (B64; B32, B64, None, B64)
+    DsNop "ds_nop" (;)
+    DsOrB32 "ds_or_b32" (; B32, B32)
+    DsOrB64 "ds_or_b64" (; B32, B64)
+    DsOrRtnB32 "ds_or_rtn_b32" (B32; B32, B32)
+    DsOrRtnB64 "ds_or_rtn_b64" (B64; B32, B64)
+    DsOrderedCount "ds_ordered_count" (B32; B32)
+    DsPermuteB32 "ds_permute_b32" (B32; B32, B32)
+    DsPkAddBf16 "ds_pk_add_bf16" (; B32, Bf16 * 2)
+    DsPkAddF16 "ds_pk_add_f16" (; B32, F16 * 2)
+    DsPkAddRtnBf16 "ds_pk_add_rtn_bf16" (Bf16 * 2; B32, Bf16 * 2)
+    DsPkAddRtnF16 "ds_pk_add_rtn_f16" (F16 * 2; B32, F16 * 2)
+    DsRsubRtnU32 "ds_rsub_rtn_u32" (U32; B32, U32)
+    DsRsubRtnU64 "ds_rsub_rtn_u64" (U64; B32, U64)
+    DsRsubU32 "ds_rsub_u32" (; B32, U32)
+    DsRsubU64 "ds_rsub_u64" (; B32, U64)
+    DsStore2addrB32 "ds_store_2addr_b32" (; B32, B32, None, B32)
+    DsStore2addrB64 "ds_store_2addr_b64" (; B32, B64, None, B64)
+    DsStore2addrStride64B32 "ds_store_2addr_stride64_b32" (; B32, B32, None, B32)
+    DsStore2addrStride64B64 "ds_store_2addr_stride64_b64" (; B32, B64, None, B64)
+    DsStoreAddtidB32 "ds_store_addtid_b32" (; None, B32)
+    DsStoreB128 "ds_store_b128" (; B32, B32 * 4)
+    DsStoreB16 "ds_store_b16" (; B32, B32)
+    DsStoreB16D16Hi "ds_store_b16_d16_hi" (; B32, B32)
+    DsStoreB32 "ds_store_b32" (; B32, B32)
+    DsStoreB64 "ds_store_b64" (; B32, B64)
+    DsStoreB8 "ds_store_b8" (; B32, B32)
+    DsStoreB8D16Hi "ds_store_b8_d16_hi" (; B32, B32)
+    DsStoreB96 "ds_store_b96" (; B32, B32 * 3)
+    DsStorexchg2addrRtnB32 "ds_storexchg_2addr_rtn_b32" (B32 * 2; B32, B32, None, B32)
+    DsStorexchg2addrRtnB64 "ds_storexchg_2addr_rtn_b64" (B64 * 2; B32, B64, None, B64)
+    DsStorexchg2addrStride64RtnB32 "ds_storexchg_2addr_stride64_rtn_b32" (B32 * 2; B32, B32, None, B32)
+    DsStorexchg2addrStride64RtnB64 "ds_storexchg_2addr_stride64_rtn_b64" (B64 * 2; B32, B64, None, B64)
+    DsStorexchgRtnB32 "ds_storexchg_rtn_b32" (B32; B32, B32)
+    DsStorexchgRtnB64 "ds_storexchg_rtn_b64" (B64; B32, B64)
+    DsSubClampRtnU32 "ds_sub_clamp_rtn_u32" (U32; B32, U32)
+    DsSubClampU32 "ds_sub_clamp_u32" (; B32, U32)
+    DsSubRtnU32 "ds_sub_rtn_u32" (U32; B32, U32)
+    DsSubRtnU64 "ds_sub_rtn_u64" (U64; B32, U64)
+    DsSubU32 "ds_sub_u32" (; B32, U32)
+    DsSubU64 "ds_sub_u64" (; B32, U64)
+    DsSwizzleB32 "ds_swizzle_b32" (B32; B32)
+    DsWrapRtnB32 "ds_wrap_rtn_b32" (B32; B32, B32, None, B32)
+    DsXorB32 "ds_xor_b32" (; B32, B32)
+    DsXorB64 "ds_xor_b64" (; B32, B64)
+    DsXorRtnB32 "ds_xor_rtn_b32" (B32; B32, B32)
+    DsXorRtnB64 "ds_xor_rtn_b64" (B64; B32, B64)
+    FlatAtomicAddF32 "flat_atomic_add_f32" (F32; B64, F32)
+    FlatAtomicAddF64 "flat_atomic_add_f64" (F64; B64, F64)
+    FlatAtomicAddU32 "flat_atomic_add_u32" (U32; B64, U32)
+    FlatAtomicAddU64 "flat_atomic_add_u64" (U64; B64, U64)
+    FlatAtomicAndB32 "flat_atomic_and_b32" (B32; B64, B32)
+    FlatAtomicAndB64 "flat_atomic_and_b64" (B64; B64, B64)
+    FlatAtomicCmpswapB32 "flat_atomic_cmpswap_b32" (B32; B64, B32 * 2)
+    FlatAtomicCmpswapB64 "flat_atomic_cmpswap_b64" (B64; B64, B64 * 2)
+    FlatAtomicCmpswapF32 "flat_atomic_cmpswap_f32" (F32; B64, F32 * 2)
+    FlatAtomicCmpswapF64 "flat_atomic_cmpswap_f64" (F64; B64, F64 * 2)
+    FlatAtomicCondSubU32 "flat_atomic_cond_sub_u32" (U32; B64, U32)
+    FlatAtomicCsubU32 "flat_atomic_csub_u32" (U32; B64, U32)
+    FlatAtomicDecU32 "flat_atomic_dec_u32" (U32; B64, U32)
+    FlatAtomicDecU64 "flat_atomic_dec_u64" (U64; B64, U64)
+    FlatAtomicIncU32 "flat_atomic_inc_u32" (U32; B64, U32)
+    FlatAtomicIncU64 "flat_atomic_inc_u64" (U64; B64, U64)
+    FlatAtomicMaxF32 "flat_atomic_max_f32" (F32; B64, F32)
+    FlatAtomicMaxF64 "flat_atomic_max_f64" (F64; B64, F64)
+    FlatAtomicMaxI32 "flat_atomic_max_i32" (I32; B64, I32)
+    FlatAtomicMaxI64 "flat_atomic_max_i64" (I64; B64, I64)
+    FlatAtomicMaxU32 "flat_atomic_max_u32" (U32; B64, U32)
+    FlatAtomicMaxU64 "flat_atomic_max_u64" (U64; B64, U64)
+    FlatAtomicMinF32 "flat_atomic_min_f32" (F32; B64, F32)
+    FlatAtomicMinF64 "flat_atomic_min_f64" (F64; B64, F64)
+    FlatAtomicMinI32 "flat_atomic_min_i32" (I32; B64, I32)
+    FlatAtomicMinI64 "flat_atomic_min_i64" (I64; B64, I64)
+    FlatAtomicMinU32 "flat_atomic_min_u32" (U32; B64, U32)
+    FlatAtomicMinU64 "flat_atomic_min_u64" (U64; B64, U64)
+    FlatAtomicOrB32 "flat_atomic_or_b32" (B32; B64, B32)
+    FlatAtomicOrB64 "flat_atomic_or_b64" (B64; B64, B64)
+    FlatAtomicPkAddBf16 "flat_atomic_pk_add_bf16" (Bf16 * 2; B64, Bf16 * 2)
+    FlatAtomicPkAddF16 "flat_atomic_pk_add_f16" (F16 * 2; B64, F16 * 2)
+    FlatAtomicSubU32 "flat_atomic_sub_u32" (U32; B64, U32)
+    FlatAtomicSubU64 "flat_atomic_sub_u64" (U64; B64, U64)
+    FlatAtomicSwapB32 "flat_atomic_swap_b32" (B32; B64, B32)
+    FlatAtomicSwapB64 "flat_atomic_swap_b64" (B64; B64, B64)
+    FlatAtomicXorB32 "flat_atomic_xor_b32" (B32; B64, B32)
+    FlatAtomicXorB64 "flat_atomic_xor_b64" (B64; B64, B64)
+    FlatLoadB128 "flat_load_b128" (B32 * 4; B64)
+    FlatLoadB32 "flat_load_b32" (B32; B64)
+    FlatLoadB64 "flat_load_b64" (B64; B64)
+    FlatLoadB96 "flat_load_b96" (B32 * 3; B64)
+    FlatLoadD16B16 "flat_load_d16_b16" (B32; B64)
+    FlatLoadD16HiB16 "flat_load_d16_hi_b16" (B32; B64)
+    FlatLoadD16HiI8 "flat_load_d16_hi_i8" (B32; B64)
+    FlatLoadD16HiU8 "flat_load_d16_hi_u8" (B32; B64)
+    FlatLoadD16I8 "flat_load_d16_i8" (B32; B64)
+    FlatLoadD16U8 "flat_load_d16_u8" (B32; B64)
+    FlatLoadI16 "flat_load_i16" (B32; B64)
+    FlatLoadI8 "flat_load_i8" (B32; B64)
+    FlatLoadU16 "flat_load_u16" (B32; B64)
+    FlatLoadU8 "flat_load_u8" (B32; B64)
+    FlatStoreB128 "flat_store_b128" (; B64, B32 * 4)
+    FlatStoreB16 "flat_store_b16" (; B64, B32)
+    FlatStoreB32 "flat_store_b32" (; B64, B32)
+    FlatStoreB64 "flat_store_b64" (; B64, B64)
+    FlatStoreB8 "flat_store_b8" (; B64, B32)
+    FlatStoreB96 "flat_store_b96" (; B64, B32 * 3)
+    FlatStoreD16HiB16 "flat_store_d16_hi_b16" (; B64, B32)
+    FlatStoreD16HiB8 "flat_store_d16_hi_b8" (; B64, B32)
+    GlobalAtomicAddF32 "global_atomic_add_f32" (F32; B64, F32, B64)
+    GlobalAtomicAddF64 "global_atomic_add_f64" (F64; B64, F64, B64)
+    GlobalAtomicAddU32 "global_atomic_add_u32" (U32; B64, U32, B64)
+    GlobalAtomicAddU64 "global_atomic_add_u64" (U64; B64, U64, B64)
+    GlobalAtomicAndB32 "global_atomic_and_b32" (B32; B64, B32, B64)
+    GlobalAtomicAndB64 "global_atomic_and_b64" (B64; B64, B64, B64)
+    GlobalAtomicCmpswapB32 "global_atomic_cmpswap_b32" (B32; B64, B32 * 2, B64)
+    GlobalAtomicCmpswapB64 "global_atomic_cmpswap_b64" (B64; B64, B64 * 2, B64)
+    GlobalAtomicCmpswapF32 "global_atomic_cmpswap_f32" (F32; B64, F32 * 2, B64)
+    GlobalAtomicCmpswapF64 "global_atomic_cmpswap_f64" (F64; B64, F64 * 2, B64)
+    GlobalAtomicCondSubU32 "global_atomic_cond_sub_u32" (U32; B64, U32, B64)
+    GlobalAtomicCsubU32 "global_atomic_csub_u32" (U32; B64, U32, B64)
+    GlobalAtomicDecU32 "global_atomic_dec_u32" (U32; B64, U32, B64)
+    GlobalAtomicDecU64 "global_atomic_dec_u64" (U64; B64, U64, B64)
+    GlobalAtomicIncU32 "global_atomic_inc_u32" (U32; B64, U32, B64)
+    GlobalAtomicIncU64 "global_atomic_inc_u64" (U64; B64, U64, B64)
+    GlobalAtomicMaxF32 "global_atomic_max_f32" (F32; B64, F32, B64)
+    GlobalAtomicMaxF64 "global_atomic_max_f64" (F64; B64, F64, B64)
+    GlobalAtomicMaxI32 "global_atomic_max_i32" (I32; B64, I32, B64)
+    GlobalAtomicMaxI64 "global_atomic_max_i64" (I64; B64, I64, B64)
+    GlobalAtomicMaxU32 "global_atomic_max_u32" (U32; B64, U32, B64)
+    GlobalAtomicMaxU64 "global_atomic_max_u64" (U64; B64, U64, B64)
+    GlobalAtomicMinF32 "global_atomic_min_f32" (F32; B64, F32, B64)
+    GlobalAtomicMinF64 "global_atomic_min_f64" (F64; B64, F64, B64)
+    GlobalAtomicMinI32 "global_atomic_min_i32" (I32; B64, I32, B64)
+    GlobalAtomicMinI64 "global_atomic_min_i64" (I64; B64, I64, B64)
+    GlobalAtomicMinU32 "global_atomic_min_u32" (U32; B64, U32, B64)
+    GlobalAtomicMinU64 "global_atomic_min_u64" (U64; B64, U64, B64)
+    GlobalAtomicOrB32 "global_atomic_or_b32" (B32; B64, B32, B64)
+    GlobalAtomicOrB64 "global_atomic_or_b64" (B64; B64, B64, B64)
+    GlobalAtomicOrderedAddB64 "global_atomic_ordered_add_b64" (B64; B64, B64, B64)
+    GlobalAtomicPkAddBf16 "global_atomic_pk_add_bf16" (Bf16 * 2; B64, Bf16 * 2, B64)
+    GlobalAtomicPkAddF16 "global_atomic_pk_add_f16" (F16 * 2; B64, F16 * 2, B64)
+    GlobalAtomicSubU32 "global_atomic_sub_u32" (U32; B64, U32, B64)
+    GlobalAtomicSubU64 "global_atomic_sub_u64" (U64; B64, U64, B64)
+    GlobalAtomicSwapB32 "global_atomic_swap_b32" (B32; B64, B32, B64)
+    GlobalAtomicSwapB64 "global_atomic_swap_b64" (B64; B64, B64, B64)
+    GlobalAtomicXorB32 "global_atomic_xor_b32" (B32; B64, B32, B64)
+    GlobalAtomicXorB64 "global_atomic_xor_b64" (B64; B64, B64, B64)
+    GlobalInv "global_inv" (;)
+    GlobalLoadAddtidB32 "global_load_addtid_b32" (B32; None, None, B64)
+    GlobalLoadB128 "global_load_b128" (B32 * 4; B64, None, B64)
+    GlobalLoadB32 "global_load_b32" (B32; B64, None, B64)
+    GlobalLoadB64 "global_load_b64" (B64; B64, None, B64)
+    GlobalLoadB96 "global_load_b96" (B32 * 3; B64, None, B64)
+    GlobalLoadBlock "global_load_block" (B32 * 32; B64, None, B64)
+    GlobalLoadD16B16 "global_load_d16_b16" (B32; B64, None, B64)
+    GlobalLoadD16HiB16 "global_load_d16_hi_b16" (B32; B64, None, B64)
+    GlobalLoadD16HiI8 "global_load_d16_hi_i8" (B32; B64, None, B64)
+    GlobalLoadD16HiU8 "global_load_d16_hi_u8" (B32; B64, None, B64)
+    GlobalLoadD16I8 "global_load_d16_i8" (B32; B64, None, B64)
+    GlobalLoadD16U8 "global_load_d16_u8" (B32; B64, None, B64)
+    GlobalLoadI16 "global_load_i16" (B32; B64, None, B64)
+    GlobalLoadI8 "global_load_i8" (B32; B64, None, B64)
+    GlobalLoadLdsB32 "global_load_lds_b32" (; B64, None, B64)
+    GlobalLoadLdsI16 "global_load_lds_i16" (; B64, None, B64)
+    GlobalLoadLdsI8 "global_load_lds_i8" (; B64, None, B64)
+    GlobalLoadLdsU16 "global_load_lds_u16" (; B64, None, B64)
+    GlobalLoadLdsU8 "global_load_lds_u8" (; B64, None, B64)
+    GlobalLoadTrB128 "global_load_tr_b128" (B32 * 4; B64, None, B64)
+    GlobalLoadTrB64 "global_load_tr_b64" (B64; B64, None, B64)
+    GlobalLoadU16 "global_load_u16" (B32; B64, None, B64)
+    GlobalLoadU8 "global_load_u8" (B32; B64, None, B64)
+    GlobalStoreAddtidB32 "global_store_addtid_b32" (; None, B32, B64)
+    GlobalStoreB128 "global_store_b128" (; B64, B32 * 4, B64)
+    GlobalStoreB16 "global_store_b16" (; B64, B32, B64)
+    GlobalStoreB32 "global_store_b32" (; B64, B32, B64)
+    GlobalStoreB64 "global_store_b64" (; B64, B64, B64)
+    GlobalStoreB8 "global_store_b8" (; B64, B32, B64)
+    GlobalStoreB96 "global_store_b96" (; B64, B32 * 3, B64)
+    GlobalStoreBlock "global_store_block" (; B64, B32 * 32, B64)
+    GlobalStoreD16HiB16 "global_store_d16_hi_b16" (; B64, B32, B64)
+    GlobalStoreD16HiB8 "global_store_d16_hi_b8" (; B64, B32, B64)
+    GlobalWb "global_wb" (;)
+    GlobalWbinv "global_wbinv" (;)
+    LdsDirectLoad "lds_direct_load" (B32;)
+    LdsParamLoad "lds_param_load" (B32;)
+    SAbsI32 "s_abs_i32" (I32; I32)
+    SAbsdiffI32 "s_absdiff_i32" (I32; I32, I32)
+    SAddF16 "s_add_f16" (F16; F16, F16)
+    SAddF32 "s_add_f32" (F32; F32, F32)
+    SAddI32 "s_add_i32" (I32; I32, I32)
+    SAddNcU64 "s_add_nc_u64" (U64; U64, U64)
+    SAddU32 "s_add_u32" (U32; U32, U32)
+    SAddcU32 "s_addc_u32" (U32; U32, U32)
+    SAddkI32 "s_addk_i32" (I32; I32, I32)
+    SAllocVgpr "s_alloc_vgpr" (; B32)
+    SAndB32 "s_and_b32" (U32; U32, U32)
+    SAndB64 "s_and_b64" (U64; U64, U64)
+    SAndNot0SaveexecB32 "s_and_not0_saveexec_b32" (U32; U32)
+    SAndNot0SaveexecB64 "s_and_not0_saveexec_b64" (U64; U64)
+    SAndNot0WrexecB32 "s_and_not0_wrexec_b32" (U32; U32)
+    SAndNot0WrexecB64 "s_and_not0_wrexec_b64" (U64; U64)
+    SAndNot1B32 "s_and_not1_b32" (U32; U32, U32)
+    SAndNot1B64 "s_and_not1_b64" (U64; U64, U64)
+    SAndNot1SaveexecB32 "s_and_not1_saveexec_b32" (U32; U32)
+    SAndNot1SaveexecB64 "s_and_not1_saveexec_b64" (U64; U64)
+    SAndNot1WrexecB32 "s_and_not1_wrexec_b32" (U32; U32)
+    SAndNot1WrexecB64 "s_and_not1_wrexec_b64" (U64; U64)
+    SAndSaveexecB32 "s_and_saveexec_b32" (U32; U32)
+    SAndSaveexecB64 "s_and_saveexec_b64" (U64; U64)
+    SAshrI32 "s_ashr_i32" (I32; I32, U32)
+    SAshrI64 "s_ashr_i64" (I64; I64, U32)
+    SAtcProbe "s_atc_probe" (; None, None, B64, B32)
+    SAtcProbeBuffer "s_atc_probe_buffer" (; None, None, B128, B32)
+    SAtomicAddU32 "s_atomic_add_u32" (U32; None, U32, B64, B32)
+    SAtomicAddU64 "s_atomic_add_u64" (U64; None, U64, B64, B32)
+    SAtomicAndB32 "s_atomic_and_b32" (B32; None, B32, B64, B32)
+    SAtomicAndB64 "s_atomic_and_b64" (B64; None, B64, B64, B32)
+    SAtomicCmpswapB32 "s_atomic_cmpswap_b32" (B32; None, B32 * 2, B64, B32)
+    SAtomicCmpswapB64 "s_atomic_cmpswap_b64" (B64; None, B64 * 2, B64, B32)
+    SAtomicDecU32 "s_atomic_dec_u32" (U32; None, U32, B64, B32)
+    SAtomicDecU64 "s_atomic_dec_u64" (U64; None, U64, B64, B32)
+    SAtomicIncU32 "s_atomic_inc_u32" (U32; None, U32, B64, B32)
+    SAtomicIncU64 "s_atomic_inc_u64" (U64; None, U64, B64, B32)
+    SAtomicMaxI32 "s_atomic_max_i32" (I32; None, I32, B64, B32)
+    SAtomicMaxI64 "s_atomic_max_i64" (I64; None, I64, B64, B32)
+    SAtomicMaxU32 "s_atomic_max_u32" (U32; None, U32, B64, B32)
+    SAtomicMaxU64 "s_atomic_max_u64" (U64; None, U64, B64, B32)
+    SAtomicMinI32 "s_atomic_min_i32" (I32; None, I32, B64, B32)
+    SAtomicMinI64 "s_atomic_min_i64" (I64; None, I64, B64, B32)
+    SAtomicMinU32 "s_atomic_min_u32" (U32; None, U32, B64, B32)
+    SAtomicMinU64 "s_atomic_min_u64" (U64; None, U64, B64, B32)
+    SAtomicOrB32 "s_atomic_or_b32" (B32; None, B32, B64, B32)
+    SAtomicOrB64 "s_atomic_or_b64" (B64; None, B64, B64, B32)
+    SAtomicSubU32 "s_atomic_sub_u32" (U32; None, U32, B64, B32)
+    SAtomicSubU64 "s_atomic_sub_u64" (U64; None, U64, B64, B32)
+    SAtomicSwapB32 "s_atomic_swap_b32" (B32; None, B32, B64, B32)
+    SAtomicSwapB64 "s_atomic_swap_b64" (B64; None, B64, B64, B32)
+    SAtomicXorB32 "s_atomic_xor_b32" (B32; None, B32, B64, B32)
+    SAtomicXorB64 "s_atomic_xor_b64" (B64; None, B64, B64, B32)
+    SBarrier "s_barrier" (;)
+    SBarrierInit "s_barrier_init" (; B32)
+    SBarrierJoin "s_barrier_join" (; B32)
+    SBarrierLeave "s_barrier_leave" (;)
+    SBarrierSignal "s_barrier_signal" (; B32)
+    SBarrierSignalIsfirst "s_barrier_signal_isfirst" (; B32)
+    SBarrierWait "s_barrier_wait" (; I32)
+    SBcnt0I32B32 "s_bcnt0_i32_b32" (I32; U32)
+    SBcnt0I32B64 "s_bcnt0_i32_b64" (I32; U64)
+    SBcnt1I32B32 "s_bcnt1_i32_b32" (I32; U32)
+    SBcnt1I32B64 "s_bcnt1_i32_b64" (I32; U64)
+    SBfeI32 "s_bfe_i32" (I32; I32, U32)
+    SBfeI64 "s_bfe_i64" (I64; I64, U32)
+    SBfeU32 "s_bfe_u32" (U32; U32, U32)
+    SBfeU64 "s_bfe_u64" (U64; U64, U32)
+    SBfmB32 "s_bfm_b32" (U32; U32, U32)
+    SBfmB64 "s_bfm_b64" (U64; U32, U32)
+    SBitcmp0B32 "s_bitcmp0_b32" (; U32, U32)
+    SBitcmp0B64 "s_bitcmp0_b64" (; U64, U32)
+    SBitcmp1B32 "s_bitcmp1_b32" (; U32, U32)
+    SBitcmp1B64 "s_bitcmp1_b64" (; U64, U32)
+    SBitreplicateB64B32 "s_bitreplicate_b64_b32" (U64; U32)
+    SBitset0B32 "s_bitset0_b32" (B32; U32)
+    SBitset0B64 "s_bitset0_b64" (B64; U32)
+    SBitset1B32 "s_bitset1_b32" (B32; U32)
+    SBitset1B64 "s_bitset1_b64" (B64; U32)
+    SBranch "s_branch" (; I32)
+    SBrevB32 "s_brev_b32" (U32; U32)
+    SBrevB64 "s_brev_b64" (U64; U64)
+    SBufferAtomicAddU32 "s_buffer_atomic_add_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicAddU64 "s_buffer_atomic_add_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicAndB32 "s_buffer_atomic_and_b32" (B32; None, B32, B128, B32)
+    SBufferAtomicAndB64 "s_buffer_atomic_and_b64" (B64; None, B64, B128, B32)
+    SBufferAtomicCmpswapB32 "s_buffer_atomic_cmpswap_b32" (B32; None, B32 * 2, B128, B32)
+    SBufferAtomicCmpswapB64 "s_buffer_atomic_cmpswap_b64" (B64; None, B64 * 2, B128, B32)
+    SBufferAtomicDecU32 "s_buffer_atomic_dec_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicDecU64 "s_buffer_atomic_dec_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicIncU32 "s_buffer_atomic_inc_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicIncU64 "s_buffer_atomic_inc_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicMaxI32 "s_buffer_atomic_max_i32" (I32; None, I32, B128, B32)
+    SBufferAtomicMaxI64 "s_buffer_atomic_max_i64" (I64; None, I64, B128, B32)
+    SBufferAtomicMaxU32 "s_buffer_atomic_max_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicMaxU64 "s_buffer_atomic_max_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicMinI32 "s_buffer_atomic_min_i32" (I32; None, I32, B128, B32)
+    SBufferAtomicMinI64 "s_buffer_atomic_min_i64" (I64; None, I64, B128, B32)
+    SBufferAtomicMinU32 "s_buffer_atomic_min_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicMinU64 "s_buffer_atomic_min_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicOrB32 "s_buffer_atomic_or_b32" (B32; None, B32, B128, B32)
+    SBufferAtomicOrB64 "s_buffer_atomic_or_b64" (B64; None, B64, B128, B32)
+    SBufferAtomicSubU32 "s_buffer_atomic_sub_u32" (U32; None, U32, B128, B32)
+    SBufferAtomicSubU64 "s_buffer_atomic_sub_u64" (U64; None, U64, B128, B32)
+    SBufferAtomicSwapB32 "s_buffer_atomic_swap_b32" (B32; None, B32, B128, B32)
+    SBufferAtomicSwapB64 "s_buffer_atomic_swap_b64" (B64; None, B64, B128, B32)
+    SBufferAtomicXorB32 "s_buffer_atomic_xor_b32" (B32; None, B32, B128, B32)
+    SBufferAtomicXorB64 "s_buffer_atomic_xor_b64" (B64; None, B64, B128, B32)
+    SBufferLoadB128 "s_buffer_load_b128" (B32 * 4; None, None, B128, B32)
+    SBufferLoadB256 "s_buffer_load_b256" (B32 * 8; None, None, B128, B32)
+    SBufferLoadB32 "s_buffer_load_b32" (B32; None, None, B128, B32)
+    SBufferLoadB512 "s_buffer_load_b512" (B32 * 16; None, None, B128, B32)
+    SBufferLoadB64 "s_buffer_load_b64" (B64; None, None, B128, B32)
+    SBufferLoadB96 "s_buffer_load_b96" (B32 * 3; None, None, B128, B32)
+    SBufferLoadI16 "s_buffer_load_i16" (B32; None, None, B128, B32)
+    SBufferLoadI8 "s_buffer_load_i8" (B32; None, None, B128, B32)
+    SBufferLoadU16 "s_buffer_load_u16" (B32; None, None, B128, B32)
+    SBufferLoadU8 "s_buffer_load_u8" (B32; None, None, B128, B32)
+    SBufferPrefetchData "s_buffer_prefetch_data" (; None, None, B128, B32)
+    SBufferStoreB128 "s_buffer_store_b128" (; None, B32 * 4, B128, B32)
+    SBufferStoreB32 "s_buffer_store_b32" (; None, B32, B128, B32)
+    SBufferStoreB64 "s_buffer_store_b64" (; None, B64, B128, B32)
+    SCallB64 "s_call_b64" (B64; I32)
+    SCbranchCdbgsys "s_cbranch_cdbgsys" (; I32)
+    SCbranchCdbgsysAndUser "s_cbranch_cdbgsys_and_user" (; I32)
+    SCbranchCdbgsysOrUser "s_cbranch_cdbgsys_or_user" (; I32)
+    SCbranchCdbguser "s_cbranch_cdbguser" (; I32)
+    SCbranchExecnz "s_cbranch_execnz" (; I32)
+    SCbranchExecz "s_cbranch_execz" (; I32)
+    SCbranchGFork "s_cbranch_g_fork" (; B64, B64)
+    SCbranchIFork "s_cbranch_i_fork" (; B64, I32)
+    SCbranchJoin "s_cbranch_join" (; B32)
+    SCbranchScc0 "s_cbranch_scc0" (; I32)
+    SCbranchScc1 "s_cbranch_scc1" (; I32)
+    SCbranchVccnz "s_cbranch_vccnz" (; I32)
+    SCbranchVccz "s_cbranch_vccz" (; I32)
+    SCeilF16 "s_ceil_f16" (F16; F16)
+    SCeilF32 "s_ceil_f32" (F32; F32)
+    SClause "s_clause" (; I32)
+    SClsI32 "s_cls_i32" (I32; I32)
+    SClsI32I64 "s_cls_i32_i64" (I32; I64)
+    SClzI32U32 "s_clz_i32_u32" (I32; U32)
+    SClzI32U64 "s_clz_i32_u64" (I32; U64)
+    SCmovB32 "s_cmov_b32" (B32; B32)
+    SCmovB64 "s_cmov_b64" (B64; B64)
+    SCmovkI32 "s_cmovk_i32" (I32; I32)
+    SCmpEqF16 "s_cmp_eq_f16" (; F16, F16)
+    SCmpEqF32 "s_cmp_eq_f32" (; F32, F32)
+    SCmpEqI32 "s_cmp_eq_i32" (; I32, I32)
+    SCmpEqU32 "s_cmp_eq_u32" (; U32, U32)
+    SCmpEqU64 "s_cmp_eq_u64" (; U64, U64)
+    SCmpGeF16 "s_cmp_ge_f16" (; F16, F16)
+    SCmpGeF32 "s_cmp_ge_f32" (; F32, F32)
+    SCmpGeI32 "s_cmp_ge_i32" (; I32, I32)
+    SCmpGeU32 "s_cmp_ge_u32" (; U32, U32)
+    SCmpGtF16 "s_cmp_gt_f16" (; F16, F16)
+    SCmpGtF32 "s_cmp_gt_f32" (; F32, F32)
+    SCmpGtI32 "s_cmp_gt_i32" (; I32, I32)
+    SCmpGtU32 "s_cmp_gt_u32" (; U32, U32)
+    SCmpLeF16 "s_cmp_le_f16" (; F16, F16)
+    SCmpLeF32 "s_cmp_le_f32" (; F32, F32)
+    SCmpLeI32 "s_cmp_le_i32" (; I32, I32)
+    SCmpLeU32 "s_cmp_le_u32" (; U32, U32)
+    SCmpLgF16 "s_cmp_lg_f16" (; F16, F16)
+    SCmpLgF32 "s_cmp_lg_f32" (; F32, F32)
+    SCmpLgI32 "s_cmp_lg_i32" (; I32, I32)
+    SCmpLgU32 "s_cmp_lg_u32" (; U32, U32)
+    SCmpLgU64 "s_cmp_lg_u64" (; U64, U64)
+    SCmpLtF16 "s_cmp_lt_f16" (; F16, F16)
+    SCmpLtF32 "s_cmp_lt_f32" (; F32, F32)
+    SCmpLtI32 "s_cmp_lt_i32" (; I32, I32)
+    SCmpLtU32 "s_cmp_lt_u32" (; U32, U32)
+    SCmpNeqF16 "s_cmp_neq_f16" (; F16, F16)
+    SCmpNeqF32 "s_cmp_neq_f32" (; F32, F32)
+    SCmpNgeF16 "s_cmp_nge_f16" (; F16, F16)
+    SCmpNgeF32 "s_cmp_nge_f32" (; F32, F32)
+    SCmpNgtF16 "s_cmp_ngt_f16" (; F16, F16)
+    SCmpNgtF32 "s_cmp_ngt_f32" (; F32, F32)
+    SCmpNleF16 "s_cmp_nle_f16" (; F16, F16)
+    SCmpNleF32 "s_cmp_nle_f32" (; F32, F32)
+    SCmpNlgF16 "s_cmp_nlg_f16" (; F16, F16)
+    SCmpNlgF32 "s_cmp_nlg_f32" (; F32, F32)
+    SCmpNltF16 "s_cmp_nlt_f16" (; F16, F16)
+    SCmpNltF32 "s_cmp_nlt_f32" (; F32, F32)
+    SCmpOF16 "s_cmp_o_f16" (; F16, F16)
+    SCmpOF32 "s_cmp_o_f32" (; F32, F32)
+    SCmpUF16 "s_cmp_u_f16" (; F16, F16)
+    SCmpUF32 "s_cmp_u_f32" (; F32, F32)
+    SCmpkEqI32 "s_cmpk_eq_i32" (; I32, I32)
+    SCmpkEqU32 "s_cmpk_eq_u32" (; U32, U32)
+    SCmpkGeI32 "s_cmpk_ge_i32" (; I32, I32)
+    SCmpkGeU32 "s_cmpk_ge_u32" (; U32, U32)
+    SCmpkGtI32 "s_cmpk_gt_i32" (; I32, I32)
+    SCmpkGtU32 "s_cmpk_gt_u32" (; U32, U32)
+    SCmpkLeI32 "s_cmpk_le_i32" (; I32, I32)
+    SCmpkLeU32 "s_cmpk_le_u32" (; U32, U32)
+    SCmpkLgI32 "s_cmpk_lg_i32" (; I32, I32)
+    SCmpkLgU32 "s_cmpk_lg_u32" (; U32, U32)
+    SCmpkLtI32 "s_cmpk_lt_i32" (; I32, I32)
+    SCmpkLtU32 "s_cmpk_lt_u32" (; U32, U32)
+    SCodeEnd "s_code_end" (;)
+    SCselectB32 "s_cselect_b32" (B32; B32, B32)
+    SCselectB64 "s_cselect_b64" (B64; B64, B64)
+    SCtzI32B32 "s_ctz_i32_b32" (I32; U32)
+    SCtzI32B64 "s_ctz_i32_b64" (I32; U64)
+    SCvtF16F32 "s_cvt_f16_f32" (F16; F32)
+    SCvtF32F16 "s_cvt_f32_f16" (F32; F16)
+    SCvtF32I32 "s_cvt_f32_i32" (F32; I32)
+    SCvtF32U32 "s_cvt_f32_u32" (F32; U32)
+    SCvtHiF32F16 "s_cvt_hi_f32_f16" (F32; F16)
+    SCvtI32F32 "s_cvt_i32_f32" (I32; F32)
+    SCvtPkRtzF16F32 "s_cvt_pk_rtz_f16_f32" (F16 * 2; F32, F32)
+    SCvtU32F32 "s_cvt_u32_f32" (U32; F32)
+    SDcacheDiscard "s_dcache_discard" (; None, None, B64, B32)
+    SDcacheDiscardX2 "s_dcache_discard_x2" (; None, None, B64, B32)
+    SDcacheInv "s_dcache_inv" (;)
+    SDcacheInvVol "s_dcache_inv_vol" (;)
+    SDcacheWb "s_dcache_wb" (;)
+    SDcacheWbVol "s_dcache_wb_vol" (;)
+    SDecperflevel "s_decperflevel" (; I32)
+    SDelayAlu "s_delay_alu" (; I32)
+    SDenormMode "s_denorm_mode" (; I32)
+    SEndpgm "s_endpgm" (; I32)
+    SEndpgmOrderedPsDone "s_endpgm_ordered_ps_done" (;)
+    SEndpgmSaved "s_endpgm_saved" (;)
+    SFf0I32B32 "s_ff0_i32_b32" (I32; U32)
+    SFf0I32B64 "s_ff0_i32_b64" (I32; U64)
+    SFloorF16 "s_floor_f16" (F16; F16)
+    SFloorF32 "s_floor_f32" (F32; F32)
+    SFmaakF32 "s_fmaak_f32" (F32; F32, F32, F32)
+    SFmacF16 "s_fmac_f16" (F16; F16, F16, F16)
+    SFmacF32 "s_fmac_f32" (F32; F32, F32, F32)
+    SFmamkF32 "s_fmamk_f32" (F32; F32, F32, F32)
+    SGetBarrierState "s_get_barrier_state" (B32; B32)
+    SGetpcB64 "s_getpc_b64" (B64;)
+    SGetregB32 "s_getreg_b32" (B32; I32)
+    SGl1Inv "s_gl1_inv" (;)
+    SIcacheInv "s_icache_inv" (;)
+    SIncperflevel "s_incperflevel" (; I32)
+    SLoadB128 "s_load_b128" (B32 * 4; None, None, B64, B32)
+    SLoadB256 "s_load_b256" (B32 * 8; None, None, B64, B32)
+    SLoadB32 "s_load_b32" (B32; None, None, B64, B32)
+    SLoadB512 "s_load_b512" (B32 * 16; None, None, B64, B32)
+    SLoadB64 "s_load_b64" (B64; None, None, B64, B32)
+    SLoadB96 "s_load_b96" (B32 * 3; None, None, B64, B32)
+    SLoadI16 "s_load_i16" (B32; None, None, B64, B32)
+    SLoadI8 "s_load_i8" (B32; None, None, B64, B32)
+    SLoadU16 "s_load_u16" (B32; None, None, B64, B32)
+    SLoadU8 "s_load_u8" (B32; None, None, B64, B32)
+    SLshl1AddU32 "s_lshl1_add_u32" (U32; U32, U32)
+    SLshl2AddU32 "s_lshl2_add_u32" (U32; U32, U32)
+    SLshl3AddU32 "s_lshl3_add_u32" (U32; U32, U32)
+    SLshl4AddU32 "s_lshl4_add_u32" (U32; U32, U32)
+    SLshlB32 "s_lshl_b32" (U32; U32, U32)
+    SLshlB64 "s_lshl_b64" (U64; U64, U32)
+    SLshrB32 "s_lshr_b32" (U32; U32, U32)
+    SLshrB64 "s_lshr_b64" (U64; U64, U32)
+    SMaxI32 "s_max_i32" (I32; I32, I32)
+    SMaxNumF16 "s_max_num_f16" (F16; F16, F16)
+    SMaxNumF32 "s_max_num_f32" (F32; F32, F32)
+    SMaxU32 "s_max_u32" (U32; U32, U32)
+    SMaximumF16 "s_maximum_f16" (F16; F16, F16)
+    SMaximumF32 "s_maximum_f32" (F32; F32, F32)
+    SMemrealtime "s_memrealtime" (B64;)
+    SMemtime "s_memtime" (B64;)
+    SMinI32 "s_min_i32" (I32; I32, I32)
+    SMinNumF16 "s_min_num_f16" (F16; F16, F16)
+    SMinNumF32 "s_min_num_f32" (F32; F32, F32)
+    SMinU32 "s_min_u32" (U32; U32, U32)
+    SMinimumF16 "s_minimum_f16" (F16; F16, F16)
+    SMinimumF32 "s_minimum_f32" (F32; F32, F32)
+    SMovB32 "s_mov_b32" (B32; B32)
+    SMovB64 "s_mov_b64" (B64; B64)
+    SMovkI32 "s_movk_i32" (I32; I32)
+    SMovreldB32 "s_movreld_b32" (B32; B32)
+    SMovreldB64 "s_movreld_b64" (B64; B64)
+    SMovrelsB32 "s_movrels_b32" (B32; B32)
+    SMovrelsB64 "s_movrels_b64" (B64; B64)
+    SMovrelsd2B32 "s_movrelsd_2_b32" (B32; B32)
+    SMulF16 "s_mul_f16" (F16; F16, F16)
+    SMulF32 "s_mul_f32" (F32; F32, F32)
+    SMulHiI32 "s_mul_hi_i32" (I32; I32, I32)
+    SMulHiU32 "s_mul_hi_u32" (U32; U32, U32)
+    SMulI32 "s_mul_i32" (I32; I32, I32)
+    SMulU64 "s_mul_u64" (U64; U64, U64)
+    SMulkI32 "s_mulk_i32" (I32; I32, I32)
+    SNandB32 "s_nand_b32" (U32; U32, U32)
+    SNandB64 "s_nand_b64" (U64; U64, U64)
+    SNandSaveexecB32 "s_nand_saveexec_b32" (U32; U32)
+    SNandSaveexecB64 "s_nand_saveexec_b64" (U64; U64)
+    SNop "s_nop" (; I32)
+    SNorB32 "s_nor_b32" (U32; U32, U32)
+    SNorB64 "s_nor_b64" (U64; U64, U64)
+    SNorSaveexecB32 "s_nor_saveexec_b32" (U32; U32)
+    SNorSaveexecB64 "s_nor_saveexec_b64" (U64; U64)
+    SNotB32 "s_not_b32" (U32; U32)
+    SNotB64 "s_not_b64" (U64; U64)
+    SOrB32 "s_or_b32" (U32; U32, U32)
+    SOrB64 "s_or_b64" (U64; U64, U64)
+    SOrNot0SaveexecB32 "s_or_not0_saveexec_b32" (U32; U32)
+    SOrNot0SaveexecB64 "s_or_not0_saveexec_b64" (U64; U64)
+    SOrNot1B32 "s_or_not1_b32" (U32; U32, U32)
+    SOrNot1B64 "s_or_not1_b64" (U64; U64, U64)
+    SOrNot1SaveexecB32 "s_or_not1_saveexec_b32" (U32; U32)
+    SOrNot1SaveexecB64 "s_or_not1_saveexec_b64" (U64; U64)
+    SOrSaveexecB32 "s_or_saveexec_b32" (U32; U32)
+    SOrSaveexecB64 "s_or_saveexec_b64" (U64; U64)
+    SPackHhB32B16 "s_pack_hh_b32_b16" (B32; B32, B32)
+    SPackHlB32B16 "s_pack_hl_b32_b16" (B32; B32, B32)
+    SPackLhB32B16 "s_pack_lh_b32_b16" (B32; B32, B32)
+    SPackLlB32B16 "s_pack_ll_b32_b16" (B32; B32, B32)
+    SPrefetchData "s_prefetch_data" (; None, None, B64, B32)
+    SPrefetchDataPcRel "s_prefetch_data_pc_rel" (; None, None, None, B32)
+    SPrefetchInst "s_prefetch_inst" (; None, None, B64, B32)
+    SPrefetchInstPcRel "s_prefetch_inst_pc_rel" (; None, None, None, B32)
+    SQuadmaskB32 "s_quadmask_b32" (U32; U32)
+    SQuadmaskB64 "s_quadmask_b64" (U64; U64)
+    SRfeB64 "s_rfe_b64" (; B64)
+    SRfeRestoreB64 "s_rfe_restore_b64" (; B64, B32)
+    SRndneF16 "s_rndne_f16" (F16; F16)
+    SRndneF32 "s_rndne_f32" (F32; F32)
+    SRoundMode "s_round_mode" (; I32)
+    SScratchLoadB128 "s_scratch_load_b128" (B32 * 4; None, None, B64, B32)
+    SScratchLoadB32 "s_scratch_load_b32" (B32; None, None, B64, B32)
+    SScratchLoadB64 "s_scratch_load_b64" (B64; None, None, B64, B32)
+    SScratchStoreB128 "s_scratch_store_b128" (; None, B32 * 4, B64, B32)
+    SScratchStoreB32 "s_scratch_store_b32" (; None, B32, B64, B32)
+    SScratchStoreB64 "s_scratch_store_b64" (; None, B64, B64, B32)
+    SSendmsg "s_sendmsg" (; I32)
+    SSendmsgRtnB32 "s_sendmsg_rtn_b32" (B32; B32)
+    SSendmsgRtnB64 "s_sendmsg_rtn_b64" (B64; B32)
+    SSendmsghalt "s_sendmsghalt" (; I32)
+    SSetGprIdxIdx "s_set_gpr_idx_idx" (; B32)
+    SSetGprIdxMode "s_set_gpr_idx_mode" (; I32)
+    SSetGprIdxOff "s_set_gpr_idx_off" (;)
+    SSetGprIdxOn "s_set_gpr_idx_on" (; B32, B32)
+    SSetInstPrefetchDistance "s_set_inst_prefetch_distance" (; I32)
+    SSethalt "s_sethalt" (; I32)
+    SSetkill "s_setkill" (; I32)
+    SSetpcB64 "s_setpc_b64" (; B64)
+    SSetprio "s_setprio" (; I32)
+    SSetregB32 "s_setreg_b32" (; B32, I32)
+    SSetregImm32B32 "s_setreg_imm32_b32" (; B32, I32)
+    SSetvskip "s_setvskip" (; U32, U32)
+    SSextI32I16 "s_sext_i32_i16" (I32; B32)
+    SSextI32I8 "s_sext_i32_i8" (I32; B32)
+    SSleep "s_sleep" (; I32)
+    SSleepVar "s_sleep_var" (; B32)
+    SStoreB128 "s_store_b128" (; None, B32 * 4, B64, B32)
+    SStoreB32 "s_store_b32" (; None, B32, B64, B32)
+    SStoreB64 "s_store_b64" (; None, B64, B64, B32)
+    SSubF16 "s_sub_f16" (F16; F16, F16)
+    SSubF32 "s_sub_f32" (F32; F32, F32)
+    SSubI32 "s_sub_i32" (I32; I32, I32)
+    SSubNcU64 "s_sub_nc_u64" (U64; U64, U64)
+    SSubU32 "s_sub_u32" (U32; U32, U32)
+    SSubbU32 "s_subb_u32" (U32; U32, U32)
+    SSubvectorLoopBegin "s_subvector_loop_begin" (B32; B32, I32)
+    SSubvectorLoopEnd "s_subvector_loop_end" (B32; B32, I32)
+    SSwappcB64 "s_swappc_b64" (B64; B64)
+    STrap "s_trap" (; I32)
+    STruncF16 "s_trunc_f16" (F16; F16)
+    STruncF32 "s_trunc_f32" (F32; F32)
+    STtracedata "s_ttracedata" (;)
+    STtracedataImm "s_ttracedata_imm" (; I32)
+    SVersion "s_version" (; I32)
+    SWaitAlu "s_wait_alu" (; I32)
+    SWaitBvhcnt "s_wait_bvhcnt" (; I32)
+    SWaitDscnt "s_wait_dscnt" (; I32)
+    SWaitEvent "s_wait_event" (; I32)
+    SWaitExpcnt "s_wait_expcnt" (; I32)
+    SWaitIdle "s_wait_idle" (;)
+    SWaitKmcnt "s_wait_kmcnt" (; I32)
+    SWaitLoadcnt "s_wait_loadcnt" (; I32)
+    SWaitLoadcntDscnt "s_wait_loadcnt_dscnt" (; I32)
+    SWaitSamplecnt "s_wait_samplecnt" (; I32)
+    SWaitStorecnt "s_wait_storecnt" (; I32)
+    SWaitStorecntDscnt "s_wait_storecnt_dscnt" (; I32)
+    SWaitcnt "s_waitcnt" (; I32)
+    SWaitcntDepctr "s_waitcnt_depctr" (; I32)
+    SWaitcntExpcnt "s_waitcnt_expcnt" (; B32, I32)
+    SWaitcntLgkmcnt "s_waitcnt_lgkmcnt" (; B32, I32)
+    SWaitcntVmcnt "s_waitcnt_vmcnt" (; B32, I32)
+    SWaitcntVscnt "s_waitcnt_vscnt" (; B32, I32)
+    SWakeup "s_wakeup" (;)
+    SWqmB32 "s_wqm_b32" (U32; U32)
+    SWqmB64 "s_wqm_b64" (U64; U64)
+    SXnorB32 "s_xnor_b32" (U32; U32, U32)
+    SXnorB64 "s_xnor_b64" (U64; U64, U64)
+    SXnorSaveexecB32 "s_xnor_saveexec_b32" (U32; U32)
+    SXnorSaveexecB64 "s_xnor_saveexec_b64" (U64; U64)
+    SXorB32 "s_xor_b32" (U32; U32, U32)
+    SXorB64 "s_xor_b64" (U64; U64, U64)
+    SXorSaveexecB32 "s_xor_saveexec_b32" (U32; U32)
+    SXorSaveexecB64 "s_xor_saveexec_b64" (U64; U64)
+    ScratchLoadB128 "scratch_load_b128" (B32 * 4; B32, None, B32)
+    ScratchLoadB32 "scratch_load_b32" (B32; B32, None, B32)
+    ScratchLoadB64 "scratch_load_b64" (B64; B32, None, B32)
+    ScratchLoadB96 "scratch_load_b96" (B32 * 3; B32, None, B32)
+    ScratchLoadBlock "scratch_load_block" (B32 * 32; B32, None, B32)
+    ScratchLoadD16B16 "scratch_load_d16_b16" (B32; B32, None, B32)
+    ScratchLoadD16HiB16 "scratch_load_d16_hi_b16" (B32; B32, None, B32)
+    ScratchLoadD16HiI8 "scratch_load_d16_hi_i8" (B32; B32, None, B32)
+    ScratchLoadD16HiU8 "scratch_load_d16_hi_u8" (B32; B32, None, B32)
+    ScratchLoadD16I8 "scratch_load_d16_i8" (B32; B32, None, B32)
+    ScratchLoadD16U8 "scratch_load_d16_u8" (B32; B32, None, B32)
+    ScratchLoadI16 "scratch_load_i16" (B32; B32, None, B32)
+    ScratchLoadI8 "scratch_load_i8" (B32; B32, None, B32)
+    ScratchLoadLdsB32 "scratch_load_lds_b32" (; B32, None, B32)
+    ScratchLoadLdsI16 "scratch_load_lds_i16" (; B32, None, B32)
+    ScratchLoadLdsI8 "scratch_load_lds_i8" (; B32, None, B32)
+    ScratchLoadLdsU16 "scratch_load_lds_u16" (; B32, None, B32)
+    ScratchLoadLdsU8 "scratch_load_lds_u8" (; B32, None, B32)
+    ScratchLoadU16 "scratch_load_u16" (B32; B32, None, B32)
+    ScratchLoadU8 "scratch_load_u8" (B32; B32, None, B32)
+    ScratchStoreB128 "scratch_store_b128" (; B32, B32 * 4, B32)
+    ScratchStoreB16 "scratch_store_b16" (; B32, B32, B32)
+    ScratchStoreB32 "scratch_store_b32" (; B32, B32, B32)
+    ScratchStoreB64 "scratch_store_b64" (; B32, B64, B32)
+    ScratchStoreB8 "scratch_store_b8" (; B32, B32, B32)
+    ScratchStoreB96 "scratch_store_b96" (; B32, B32 * 3, B32)
+    ScratchStoreBlock "scratch_store_block" (; B32, B32 * 32, B32)
+    ScratchStoreD16HiB16 "scratch_store_d16_hi_b16" (; B32, B32, B32)
+    ScratchStoreD16HiB8 "scratch_store_d16_hi_b8" (; B32, B32, B32)
+    TbufferLoadD16FormatX "tbuffer_load_d16_format_x" (B32; B32, None, B128, B32)
+    TbufferLoadD16FormatXy "tbuffer_load_d16_format_xy" (B32; B32, None, B128, B32)
+    TbufferLoadD16FormatXyz "tbuffer_load_d16_format_xyz" (B64; B32, None, B128, B32)
+    TbufferLoadD16FormatXyzw "tbuffer_load_d16_format_xyzw" (B64; B32, None, B128, B32)
+    TbufferLoadFormatX "tbuffer_load_format_x" (B32; B32, None, B128, B32)
+    TbufferLoadFormatXy "tbuffer_load_format_xy" (B64; B32, None, B128, B32)
+    TbufferLoadFormatXyz "tbuffer_load_format_xyz" (B32 * 3; B32, None, B128, B32)
+    TbufferLoadFormatXyzw "tbuffer_load_format_xyzw" (B32 * 4; B32, None, B128, B32)
+    TbufferStoreD16FormatX "tbuffer_store_d16_format_x" (; B32, B32, B128, B32)
+    TbufferStoreD16FormatXy "tbuffer_store_d16_format_xy" (; B32, B32, B128, B32)
+    TbufferStoreD16FormatXyz "tbuffer_store_d16_format_xyz" (; B32, B64, B128, B32)
+    TbufferStoreD16FormatXyzw "tbuffer_store_d16_format_xyzw" (; B32, B64, B128, B32)
+    TbufferStoreFormatX "tbuffer_store_format_x" (; B32, B32, B128, B32)
+    TbufferStoreFormatXy "tbuffer_store_format_xy" (; B32, B64, B128, B32)
+    TbufferStoreFormatXyz "tbuffer_store_format_xyz" (; B32, B32 * 3, B128, B32)
+    TbufferStoreFormatXyzw "tbuffer_store_format_xyzw" (; B32, B32 * 4, B128, B32)
+    VAccvgprMovB32 "v_accvgpr_mov_b32" (B32; B32)
+    VAccvgprReadB32 "v_accvgpr_read_b32" (B32; B32)
+    VAccvgprWriteB32 "v_accvgpr_write_b32" (B32; B32)
+    VAdd3U32 "v_add3_u32" (U32; U32, U32, U32)
+    VAddCoCiU32 "v_add_co_ci_u32" (U32, Mask; U32, U32, Mask)
+    VAddCoU32 "v_add_co_u32" (U32, Mask; U32, U32)
+    VAddF16 "v_add_f16" (F16; F16, F16)
+    VAddF32 "v_add_f32" (F32; F32, F32)
+    VAddF64 "v_add_f64" (F64; F64, F64)
+    VAddLshlU32 "v_add_lshl_u32" (U32; U32, U32, U32)
+    VAddNcI16 "v_add_nc_i16" (I16; I16, I16)
+    VAddNcI32 "v_add_nc_i32" (I32; I32, I32)
+    VAddNcU16 "v_add_nc_u16" (U16; U16, U16)
+    VAddNcU32 "v_add_nc_u32" (U32; U32, U32)
+    VAlignbitB32 "v_alignbit_b32" (U32; U32, U32, U16)
+    VAlignbyteB32 "v_alignbyte_b32" (U32; U32, U32, U16)
+    VAndB16 "v_and_b16" (U16; U16, U16)
+    VAndB32 "v_and_b32" (U32; U32, U32)
+    VAndOrB32 "v_and_or_b32" (U32; U32, U32, U32)
+    VAshrrevI16 "v_ashrrev_i16" (I16; U16, I16)
+    VAshrrevI32 "v_ashrrev_i32" (I32; U32, I32)
+    VAshrrevI64 "v_ashrrev_i64" (I64; U32, I64)
+    VBcntU32B32 "v_bcnt_u32_b32" (U32; U32, U32)
+    VBfeI32 "v_bfe_i32" (I32; I32, U32, U32)
+    VBfeU32 "v_bfe_u32" (U32; U32, U32, U32)
+    VBfiB32 "v_bfi_b32" (U32; U32, U32, U32)
+    VBfmB32 "v_bfm_b32" (U32; U32, U32)
+    VBfrevB32 "v_bfrev_b32" (B32; B32)
+    VCeilF16 "v_ceil_f16" (F16; F16)
+    VCeilF32 "v_ceil_f32" (F32; F32)
+    VCeilF64 "v_ceil_f64" (F64; F64)
+    VClrexcp "v_clrexcp" (;)
+    VClsI32 "v_cls_i32" (I32; I32)
+    VClzI32U32 "v_clz_i32_u32" (I32; U32)
+    VCmpClassF16 "v_cmp_class_f16" (Mask; F16, U16)
+    VCmpClassF32 "v_cmp_class_f32" (Mask; F32, U32)
+    VCmpClassF64 "v_cmp_class_f64" (Mask; F64, U32)
+    VCmpEqF16 "v_cmp_eq_f16" (Mask; F16, F16)
+    VCmpEqF32 "v_cmp_eq_f32" (Mask; F32, F32)
+    VCmpEqF64 "v_cmp_eq_f64" (Mask; F64, F64)
+    VCmpEqI16 "v_cmp_eq_i16" (Mask; I16, I16)
+    VCmpEqI32 "v_cmp_eq_i32" (Mask; I32, I32)
+    VCmpEqI64 "v_cmp_eq_i64" (Mask; I64, I64)
+    VCmpEqU16 "v_cmp_eq_u16" (Mask; U16, U16)
+    VCmpEqU32 "v_cmp_eq_u32" (Mask; U32, U32)
+    VCmpEqU64 "v_cmp_eq_u64" (Mask; U64, U64)
+    VCmpFF16 "v_cmp_f_f16" (Mask; F16, F16)
+    VCmpFF32 "v_cmp_f_f32" (Mask; F32, F32)
+    VCmpFF64 "v_cmp_f_f64" (Mask; F64, F64)
+    VCmpFI16 "v_cmp_f_i16" (Mask; I16, I16)
+    VCmpFI32 "v_cmp_f_i32" (Mask; I32, I32)
+    VCmpFI64 "v_cmp_f_i64" (Mask; I64, I64)
+    VCmpFU16 "v_cmp_f_u16" (Mask; U16, U16)
+    VCmpFU32 "v_cmp_f_u32" (Mask; U32, U32)
+    VCmpFU64 "v_cmp_f_u64" (Mask; U64, U64)
+    VCmpGeF16 "v_cmp_ge_f16" (Mask; F16, F16)
+    VCmpGeF32 "v_cmp_ge_f32" (Mask; F32, F32)
+    VCmpGeF64 "v_cmp_ge_f64" (Mask; F64, F64)
+    VCmpGeI16 "v_cmp_ge_i16" (Mask; I16, I16)
+    VCmpGeI32 "v_cmp_ge_i32" (Mask; I32, I32)
+    VCmpGeI64 "v_cmp_ge_i64" (Mask; I64, I64)
+    VCmpGeU16 "v_cmp_ge_u16" (Mask; U16, U16)
+    VCmpGeU32 "v_cmp_ge_u32" (Mask; U32, U32)
+    VCmpGeU64 "v_cmp_ge_u64" (Mask; U64, U64)
+    VCmpGtF16 "v_cmp_gt_f16" (Mask; F16, F16)
+    VCmpGtF32 "v_cmp_gt_f32" (Mask; F32, F32)
+    VCmpGtF64 "v_cmp_gt_f64" (Mask; F64, F64)
+    VCmpGtI16 "v_cmp_gt_i16" (Mask; I16, I16)
+    VCmpGtI32 "v_cmp_gt_i32" (Mask; I32, I32)
+    VCmpGtI64 "v_cmp_gt_i64" (Mask; I64, I64)
+    VCmpGtU16 "v_cmp_gt_u16" (Mask; U16, U16)
+    VCmpGtU32 "v_cmp_gt_u32" (Mask; U32, U32)
+    VCmpGtU64 "v_cmp_gt_u64" (Mask; U64, U64)
+    VCmpLeF16 "v_cmp_le_f16" (Mask; F16, F16)
+    VCmpLeF32 "v_cmp_le_f32" (Mask; F32, F32)
+    VCmpLeF64 "v_cmp_le_f64" (Mask; F64, F64)
+    VCmpLeI16 "v_cmp_le_i16" (Mask; I16, I16)
+    VCmpLeI32 "v_cmp_le_i32" (Mask; I32, I32)
+    VCmpLeI64 "v_cmp_le_i64" (Mask; I64, I64)
+    VCmpLeU16 "v_cmp_le_u16" (Mask; U16, U16)
+    VCmpLeU32 "v_cmp_le_u32" (Mask; U32, U32)
+    VCmpLeU64 "v_cmp_le_u64" (Mask; U64, U64)
+    VCmpLgF16 "v_cmp_lg_f16" (Mask; F16, F16)
+    VCmpLgF32 "v_cmp_lg_f32" (Mask; F32, F32)
+    VCmpLgF64 "v_cmp_lg_f64" (Mask; F64, F64)
+    VCmpLtF16 "v_cmp_lt_f16" (Mask; F16, F16)
+    VCmpLtF32 "v_cmp_lt_f32" (Mask; F32, F32)
+    VCmpLtF64 "v_cmp_lt_f64" (Mask; F64, F64)
+    VCmpLtI16 "v_cmp_lt_i16" (Mask; I16, I16)
+    VCmpLtI32 "v_cmp_lt_i32" (Mask; I32, I32)
+    VCmpLtI64 "v_cmp_lt_i64" (Mask; I64, I64)
+    VCmpLtU16 "v_cmp_lt_u16" (Mask; U16, U16)
+    VCmpLtU32 "v_cmp_lt_u32" (Mask; U32, U32)
+    VCmpLtU64 "v_cmp_lt_u64" (Mask; U64, U64)
+    VCmpNeI16 "v_cmp_ne_i16" (Mask; I16, I16)
+    VCmpNeI32 "v_cmp_ne_i32" (Mask; I32, I32)
+    VCmpNeI64 "v_cmp_ne_i64" (Mask; I64, I64)
+    VCmpNeU16 "v_cmp_ne_u16" (Mask; U16, U16)
+    VCmpNeU32 "v_cmp_ne_u32" (Mask; U32, U32)
+    VCmpNeU64 "v_cmp_ne_u64" (Mask; U64, U64)
+    VCmpNeqF16 "v_cmp_neq_f16" (Mask; F16, F16)
+    VCmpNeqF32 "v_cmp_neq_f32" (Mask; F32, F32)
+    VCmpNeqF64 "v_cmp_neq_f64" (Mask; F64, F64)
+    VCmpNgeF16 "v_cmp_nge_f16" (Mask; F16, F16)
+    VCmpNgeF32 "v_cmp_nge_f32" (Mask; F32, F32)
+    VCmpNgeF64 "v_cmp_nge_f64" (Mask; F64, F64)
+    VCmpNgtF16 "v_cmp_ngt_f16" (Mask; F16, F16)
+    VCmpNgtF32 "v_cmp_ngt_f32" (Mask; F32, F32)
+    VCmpNgtF64 "v_cmp_ngt_f64" (Mask; F64, F64)
+    VCmpNleF16 "v_cmp_nle_f16" (Mask; F16, F16)
+    VCmpNleF32 "v_cmp_nle_f32" (Mask; F32, F32)
+    VCmpNleF64 "v_cmp_nle_f64" (Mask; F64, F64)
+    VCmpNlgF16 "v_cmp_nlg_f16" (Mask; F16, F16)
+    VCmpNlgF32 "v_cmp_nlg_f32" (Mask; F32, F32)
+    VCmpNlgF64 "v_cmp_nlg_f64" (Mask; F64, F64)
+    VCmpNltF16 "v_cmp_nlt_f16" (Mask; F16, F16)
+    VCmpNltF32 "v_cmp_nlt_f32" (Mask; F32, F32)
+    VCmpNltF64 "v_cmp_nlt_f64" (Mask; F64, F64)
+    VCmpOF16 "v_cmp_o_f16" (Mask; F16, F16)
+    VCmpOF32 "v_cmp_o_f32" (Mask; F32, F32)
+    VCmpOF64 "v_cmp_o_f64" (Mask; F64, F64)
+    VCmpTF16 "v_cmp_t_f16" (Mask; F16, F16)
+    VCmpTF32 "v_cmp_t_f32" (Mask; F32, F32)
+    VCmpTF64 "v_cmp_t_f64" (Mask; F64, F64)
+    VCmpTI16 "v_cmp_t_i16" (Mask; I16, I16)
+    VCmpTI32 "v_cmp_t_i32" (Mask; I32, I32)
+    VCmpTI64 "v_cmp_t_i64" (Mask; I64, I64)
+    VCmpTU16 "v_cmp_t_u16" (Mask; U16, U16)
+    VCmpTU32 "v_cmp_t_u32" (Mask; U32, U32)
+    VCmpTU64 "v_cmp_t_u64" (Mask; U64, U64)
+    VCmpUF16 "v_cmp_u_f16" (Mask; F16, F16)
+    VCmpUF32 "v_cmp_u_f32" (Mask; F32, F32)
+    VCmpUF64 "v_cmp_u_f64" (Mask; F64, F64)
+    VCmpxClassF16 "v_cmpx_class_f16" (Mask; F16, U16)
+    VCmpxClassF32 "v_cmpx_class_f32" (Mask; F32, U32)
+    VCmpxClassF64 "v_cmpx_class_f64" (Mask; F64, U32)
+    VCmpxEqF16 "v_cmpx_eq_f16" (Mask; F16, F16)
+    VCmpxEqF32 "v_cmpx_eq_f32" (Mask; F32, F32)
+    VCmpxEqF64 "v_cmpx_eq_f64" (Mask; F64, F64)
+    VCmpxEqI16 "v_cmpx_eq_i16" (Mask; I16, I16)
+    VCmpxEqI32 "v_cmpx_eq_i32" (Mask; I32, I32)
+    VCmpxEqI64 "v_cmpx_eq_i64" (Mask; I64, I64)
+    VCmpxEqU16 "v_cmpx_eq_u16" (Mask; U16, U16)
+    VCmpxEqU32 "v_cmpx_eq_u32" (Mask; U32, U32)
+    VCmpxEqU64 "v_cmpx_eq_u64" (Mask; U64, U64)
+    VCmpxFF16 "v_cmpx_f_f16" (Mask; F16, F16)
+    VCmpxFF32 "v_cmpx_f_f32" (Mask; F32, F32)
+    VCmpxFF64 "v_cmpx_f_f64" (Mask; F64, F64)
+    VCmpxFI16 "v_cmpx_f_i16" (Mask; I16, I16)
+    VCmpxFI32 "v_cmpx_f_i32" (Mask; I32, I32)
+    VCmpxFI64 "v_cmpx_f_i64" (Mask; I64, I64)
+    VCmpxFU16 "v_cmpx_f_u16" (Mask; U16, U16)
+    VCmpxFU32 "v_cmpx_f_u32" (Mask; U32, U32)
+    VCmpxFU64 "v_cmpx_f_u64" (Mask; U64, U64)
+    VCmpxGeF16 "v_cmpx_ge_f16" (Mask; F16, F16)
+    VCmpxGeF32 "v_cmpx_ge_f32" (Mask; F32, F32)
+    VCmpxGeF64 "v_cmpx_ge_f64" (Mask; F64, F64)
+    VCmpxGeI16 "v_cmpx_ge_i16" (Mask; I16, I16)
+    VCmpxGeI32 "v_cmpx_ge_i32" (Mask; I32, I32)
+    VCmpxGeI64 "v_cmpx_ge_i64" (Mask; I64, I64)
+    VCmpxGeU16 "v_cmpx_ge_u16" (Mask; U16, U16)
+    VCmpxGeU32 "v_cmpx_ge_u32" (Mask; U32, U32)
+    VCmpxGeU64 "v_cmpx_ge_u64" (Mask; U64, U64)
+    VCmpxGtF16 "v_cmpx_gt_f16" (Mask; F16, F16)
+    VCmpxGtF32 "v_cmpx_gt_f32" (Mask; F32, F32)
+    VCmpxGtF64 "v_cmpx_gt_f64" (Mask; F64, F64)
+    VCmpxGtI16 "v_cmpx_gt_i16" (Mask; I16, I16)
+    VCmpxGtI32 "v_cmpx_gt_i32" (Mask; I32, I32)
+    VCmpxGtI64 "v_cmpx_gt_i64" (Mask; I64, I64)
+    VCmpxGtU16 "v_cmpx_gt_u16" (Mask; U16, U16)
+    VCmpxGtU32 "v_cmpx_gt_u32" (Mask; U32, U32)
+    VCmpxGtU64 "v_cmpx_gt_u64" (Mask; U64, U64)
+    VCmpxLeF16 "v_cmpx_le_f16" (Mask; F16, F16)
+    VCmpxLeF32 "v_cmpx_le_f32" (Mask; F32, F32)
+    VCmpxLeF64 "v_cmpx_le_f64" (Mask; F64, F64)
+    VCmpxLeI16 "v_cmpx_le_i16" (Mask; I16, I16)
+    VCmpxLeI32 "v_cmpx_le_i32" (Mask; I32, I32)
+    VCmpxLeI64 "v_cmpx_le_i64" (Mask; I64, I64)
+    VCmpxLeU16 "v_cmpx_le_u16" (Mask; U16, U16)
+    VCmpxLeU32 "v_cmpx_le_u32" (Mask; U32, U32)
+    VCmpxLeU64 "v_cmpx_le_u64" (Mask; U64, U64)
+    VCmpxLgF16 "v_cmpx_lg_f16" (Mask; F16, F16)
+    VCmpxLgF32 "v_cmpx_lg_f32" (Mask; F32, F32)
+    VCmpxLgF64 "v_cmpx_lg_f64" (Mask; F64, F64)
+    VCmpxLtF16 "v_cmpx_lt_f16" (Mask; F16, F16)
+    VCmpxLtF32 "v_cmpx_lt_f32" (Mask; F32, F32)
+    VCmpxLtF64 "v_cmpx_lt_f64" (Mask; F64, F64)
+    VCmpxLtI16 "v_cmpx_lt_i16" (Mask; I16, I16)
+    VCmpxLtI32 "v_cmpx_lt_i32" (Mask; I32, I32)
+    VCmpxLtI64 "v_cmpx_lt_i64" (Mask; I64, I64)
+    VCmpxLtU16 "v_cmpx_lt_u16" (Mask; U16, U16)
+    VCmpxLtU32 "v_cmpx_lt_u32" (Mask; U32, U32)
+    VCmpxLtU64 "v_cmpx_lt_u64" (Mask; U64, U64)
+    VCmpxNeI16 "v_cmpx_ne_i16" (Mask; I16, I16)
+    VCmpxNeI32 "v_cmpx_ne_i32" (Mask; I32, I32)
+    VCmpxNeI64 "v_cmpx_ne_i64" (Mask; I64, I64)
+    VCmpxNeU16 "v_cmpx_ne_u16" (Mask; U16, U16)
+    VCmpxNeU32 "v_cmpx_ne_u32" (Mask; U32, U32)
+    VCmpxNeU64 "v_cmpx_ne_u64" (Mask; U64, U64)
+    VCmpxNeqF16 "v_cmpx_neq_f16" (Mask; F16, F16)
+    VCmpxNeqF32 "v_cmpx_neq_f32" (Mask; F32, F32)
+    VCmpxNeqF64 "v_cmpx_neq_f64" (Mask; F64, F64)
+    VCmpxNgeF16 "v_cmpx_nge_f16" (Mask; F16, F16)
+    VCmpxNgeF32 "v_cmpx_nge_f32" (Mask; F32, F32)
+    VCmpxNgeF64 "v_cmpx_nge_f64" (Mask; F64, F64)
+    VCmpxNgtF16 "v_cmpx_ngt_f16" (Mask; F16, F16)
+    VCmpxNgtF32 "v_cmpx_ngt_f32" (Mask; F32, F32)
+    VCmpxNgtF64 "v_cmpx_ngt_f64" (Mask; F64, F64)
+    VCmpxNleF16 "v_cmpx_nle_f16" (Mask; F16, F16)
+    VCmpxNleF32 "v_cmpx_nle_f32" (Mask; F32, F32)
+    VCmpxNleF64 "v_cmpx_nle_f64" (Mask; F64, F64)
+    VCmpxNlgF16 "v_cmpx_nlg_f16" (Mask; F16, F16)
+    VCmpxNlgF32 "v_cmpx_nlg_f32" (Mask; F32, F32)
+    VCmpxNlgF64 "v_cmpx_nlg_f64" (Mask; F64, F64)
+    VCmpxNltF16 "v_cmpx_nlt_f16" (Mask; F16, F16)
+    VCmpxNltF32 "v_cmpx_nlt_f32" (Mask; F32, F32)
+    VCmpxNltF64 "v_cmpx_nlt_f64" (Mask; F64, F64)
+    VCmpxOF16 "v_cmpx_o_f16" (Mask; F16, F16)
+    VCmpxOF32 "v_cmpx_o_f32" (Mask; F32, F32)
+    VCmpxOF64 "v_cmpx_o_f64" (Mask; F64, F64)
+    VCmpxTF16 "v_cmpx_t_f16" (Mask; F16, F16)
+    VCmpxTF32 "v_cmpx_t_f32" (Mask; F32, F32)
+    VCmpxTF64 "v_cmpx_t_f64" (Mask; F64, F64)
+    VCmpxTI16 "v_cmpx_t_i16" (Mask; I16, I16)
+    VCmpxTI32 "v_cmpx_t_i32" (Mask; I32, I32)
+    VCmpxTI64 "v_cmpx_t_i64" (Mask; I64, I64)
+    VCmpxTU16 "v_cmpx_t_u16" (Mask; U16, U16)
+    VCmpxTU32 "v_cmpx_t_u32" (Mask; U32, U32)
+    VCmpxTU64 "v_cmpx_t_u64" (Mask; U64, U64)
+    VCmpxUF16 "v_cmpx_u_f16" (Mask; F16, F16)
+    VCmpxUF32 "v_cmpx_u_f32" (Mask; F32, F32)
+    VCmpxUF64 "v_cmpx_u_f64" (Mask; F64, F64)
+    VCndmaskB16 "v_cndmask_b16" (B16; B16, B16, Mask)
+    VCndmaskB32 "v_cndmask_b32" (B32; B32, B32, Mask)
+    VCosF16 "v_cos_f16" (F16; F16)
+    VCosF32 "v_cos_f32" (F32; F32)
+    VCtzI32B32 "v_ctz_i32_b32" (I32; U32)
+    VCubeidF32 "v_cubeid_f32" (F32; F32, F32, F32)
+    VCubemaF32 "v_cubema_f32" (F32; F32, F32, F32)
+    VCubescF32 "v_cubesc_f32" (F32; F32, F32, F32)
+    VCubetcF32 "v_cubetc_f32" (F32; F32, F32, F32)
+    VCvtF16F32 "v_cvt_f16_f32" (F16; F32)
+    VCvtF16I16 "v_cvt_f16_i16" (F16; I16)
+    VCvtF16U16 "v_cvt_f16_u16" (F16; U16)
+    VCvtF32Bf8 "v_cvt_f32_bf8" (F32; B32)
+    VCvtF32F16 "v_cvt_f32_f16" (F32; F16)
+    VCvtF32F64 "v_cvt_f32_f64" (F32; F64)
+    VCvtF32Fp8 "v_cvt_f32_fp8" (F32; B32)
+    VCvtF32I32 "v_cvt_f32_i32" (F32; I32)
+    VCvtF32U32 "v_cvt_f32_u32" (F32; U32)
+    VCvtF32Ubyte0 "v_cvt_f32_ubyte0" (F32; U32)
+    VCvtF32Ubyte1 "v_cvt_f32_ubyte1" (F32; U32)
+    VCvtF32Ubyte2 "v_cvt_f32_ubyte2" (F32; U32)
+    VCvtF32Ubyte3 "v_cvt_f32_ubyte3" (F32; U32)
+    VCvtF64F32 "v_cvt_f64_f32" (F64; F32)
+    VCvtF64I32 "v_cvt_f64_i32" (F64; I32)
+    VCvtF64U32 "v_cvt_f64_u32" (F64; U32)
+    VCvtFloorI32F32 "v_cvt_floor_i32_f32" (I32; F32)
+    VCvtI16F16 "v_cvt_i16_f16" (I16; F16)
+    VCvtI32F32 "v_cvt_i32_f32" (I32; F32)
+    VCvtI32F64 "v_cvt_i32_f64" (I32; F64)
+    VCvtI32I16 "v_cvt_i32_i16" (I32; I16)
+    VCvtNearestI32F32 "v_cvt_nearest_i32_f32" (I32; F32)
+    VCvtNormI16F16 "v_cvt_norm_i16_f16" (I16; F16)
+    VCvtNormU16F16 "v_cvt_norm_u16_f16" (U16; F16)
+    VCvtOffF32I4 "v_cvt_off_f32_i4" (F32; I32)
+    VCvtPkBf8F32 "v_cvt_pk_bf8_f32" (B32; F32, F32)
+    VCvtPkF32Bf8 "v_cvt_pk_f32_bf8" (F32 * 2; B32)
+    VCvtPkF32Fp8 "v_cvt_pk_f32_fp8" (F32 * 2; B32)
+    VCvtPkFp8F32 "v_cvt_pk_fp8_f32" (B32; F32, F32)
+    VCvtPkI16F32 "v_cvt_pk_i16_f32" (I16 * 2; F32, F32)
+    VCvtPkI16I32 "v_cvt_pk_i16_i32" (I16 * 2; I32, I32)
+    VCvtPkNormI16F16 "v_cvt_pk_norm_i16_f16" (I16 * 2; F16, F16)
+    VCvtPkNormI16F32 "v_cvt_pk_norm_i16_f32" (I16 * 2; F32, F32)
+    VCvtPkNormU16F16 "v_cvt_pk_norm_u16_f16" (U16 * 2; F16, F16)
+    VCvtPkNormU16F32 "v_cvt_pk_norm_u16_f32" (U16 * 2; F32, F32)
+    VCvtPkRtzF16F32 "v_cvt_pk_rtz_f16_f32" (F16 * 2; F32, F32)
+    VCvtPkU16F32 "v_cvt_pk_u16_f32" (U16 * 2; F32, F32)
+    VCvtPkU16U32 "v_cvt_pk_u16_u32" (U16 * 2; U32, U32)
+    VCvtPkU8F32 "v_cvt_pk_u8_f32" (B32; F32, B32, B32)
+    VCvtPkaccumU8F32 "v_cvt_pkaccum_u8_f32" (B32; F32, U32)
+    VCvtSrBf8F32 "v_cvt_sr_bf8_f32" (B32; F32, U32)
+    VCvtSrFp8F32 "v_cvt_sr_fp8_f32" (B32; F32, U32)
+    VCvtU16F16 "v_cvt_u16_f16" (U16; F16)
+    VCvtU32F32 "v_cvt_u32_f32" (U32; F32)
+    VCvtU32F64 "v_cvt_u32_f64" (U32; F64)
+    VCvtU32U16 "v_cvt_u32_u16" (U32; U16)
+    VDivFixupF16 "v_div_fixup_f16" (F16; F16, F16, F16)
+    VDivFixupF32 "v_div_fixup_f32" (F32; F32, F32, F32)
+    VDivFixupF64 "v_div_fixup_f64" (F64; F64, F64, F64)
+    VDivFixupLegacyF16 "v_div_fixup_legacy_f16" (F16; F16, F16, F16)
+    VDivFmasF32 "v_div_fmas_f32" (F32; F32, F32, F32, Mask)
+    VDivFmasF64 "v_div_fmas_f64" (F64; F64, F64, F64, Mask)
+    VDivScaleF32 "v_div_scale_f32" (F32, Mask; F32, F32, F32)
+    VDivScaleF64 "v_div_scale_f64" (F64, Mask; F64, F64, F64)
+    VDot2Bf16Bf16 "v_dot2_bf16_bf16" (Bf16; Bf16 * 2, Bf16 * 2, Bf16)
+    VDot2F16F16 "v_dot2_f16_f16" (F16; F16 * 2, F16 * 2, F16)
+    VDot2F32Bf16 "v_dot2_f32_bf16" (F32; Bf16 * 2, Bf16 * 2, F32)
+    VDot2F32F16 "v_dot2_f32_f16" (F32; F16 * 2, F16 * 2, F32)
+    VDot2I32I16 "v_dot2_i32_i16" (I32; I16 * 2, I16 * 2, I32)
+    VDot2U32U16 "v_dot2_u32_u16" (U32; U16 * 2, U16 * 2, U32)
+    VDot2accF32Bf16 "v_dot2acc_f32_bf16" (F32; Bf16 * 2, Bf16 * 2, F32)
+    VDot2accF32F16 "v_dot2acc_f32_f16" (F32; F16 * 2, F16 * 2, F32)
+    VDot2cI32I16 "v_dot2c_i32_i16" (I32; I16 * 2, I16 * 2, I32)
+    VDot4F32Bf8Bf8 "v_dot4_f32_bf8_bf8" (F32; B32, B32, F32)
+    VDot4F32Bf8Fp8 "v_dot4_f32_bf8_fp8" (F32; B32, B32, F32)
+    VDot4F32Fp8Bf8 "v_dot4_f32_fp8_bf8" (F32; B32, B32, F32)
+    VDot4F32Fp8Fp8 "v_dot4_f32_fp8_fp8" (F32; B32, B32, F32)
+    VDot4I32I8 "v_dot4_i32_i8" (I32; B32, B32, I32)
+    VDot4I32Iu8 "v_dot4_i32_iu8" (I32; B32, B32, I32)
+    VDot4U32U8 "v_dot4_u32_u8" (U32; B32, B32, U32)
+    VDot4cI32I8 "v_dot4c_i32_i8" (I32; B32, B32, I32)
+    VDot8I32I4 "v_dot8_i32_i4" (I32; B32, B32, I32)
+    VDot8I32Iu4 "v_dot8_i32_iu4" (I32; B32, B32, I32)
+    VDot8U32U4 "v_dot8_u32_u4" (U32; B32, B32, U32)
+    VDot8cI32I4 "v_dot8c_i32_i4" (I32; B32, B32, I32)
+    VExpF16 "v_exp_f16" (F16; F16)
+    VExpF32 "v_exp_f32" (F32; F32)
+    VExpLegacyF32 "v_exp_legacy_f32" (F32; F32)
+    VFloorF16 "v_floor_f16" (F16; F16)
+    VFloorF32 "v_floor_f32" (F32; F32)
+    VFloorF64 "v_floor_f64" (F64; F64)
+    VFmaDx9ZeroF32 "v_fma_dx9_zero_f32" (F32; F32, F32, F32)
+    VFmaF16 "v_fma_f16" (F16; F16, F16, F16)
+    VFmaF32 "v_fma_f32" (F32; F32, F32, F32)
+    VFmaF64 "v_fma_f64" (F64; F64, F64, F64)
+    VFmaLegacyF16 "v_fma_legacy_f16" (F16; F16, F16, F16)
+    VFmaMixF32 "v_fma_mix_f32" (F32; B32, B32, B32)
+    VFmaMixhiF16 "v_fma_mixhi_f16" (F16; B32, B32, B32)
+    VFmaMixloF16 "v_fma_mixlo_f16" (F16; B32, B32, B32)
+    VFmaakF16 "v_fmaak_f16" (F16; F16, F16, F16)
+    VFmaakF32 "v_fmaak_f32" (F32; F32, F32, F32)
+    VFmacDx9ZeroF32 "v_fmac_dx9_zero_f32" (F32; F32, F32, F32)
+    VFmacF16 "v_fmac_f16" (F16; F16, F16, F16)
+    VFmacF32 "v_fmac_f32" (F32; F32, F32, F32)
+    VFmacF64 "v_fmac_f64" (F64; F64, F64, F64)
+    VFmamkF16 "v_fmamk_f16" (F16; F16, F16, F16)
+    VFmamkF32 "v_fmamk_f32" (F32; F32, F32, F32)
+    VFractF16 "v_fract_f16" (F16; F16)
+    VFractF32 "v_fract_f32" (F32; F32)
+    VFractF64 "v_fract_f64" (F64; F64)
+    VFrexpExpI16F16 "v_frexp_exp_i16_f16" (I16; F16)
+    VFrexpExpI32F32 "v_frexp_exp_i32_f32" (I32; F32)
+    VFrexpExpI32F64 "v_frexp_exp_i32_f64" (I32; F64)
+    VFrexpMantF16 "v_frexp_mant_f16" (F16; F16)
+    VFrexpMantF32 "v_frexp_mant_f32" (F32; F32)
+    VFrexpMantF64 "v_frexp_mant_f64" (F64; F64)
+    VLdexpF16 "v_ldexp_f16" (F16; F16, I16)
+    VLdexpF32 "v_ldexp_f32" (F32; F32, I32)
+    VLdexpF64 "v_ldexp_f64" (F64; F64, I32)
+    VLerpU8 "v_lerp_u8" (U32; B32, B32, B32)
+    VLogF16 "v_log_f16" (F16; F16)
+    VLogF32 "v_log_f32" (F32; F32)
+    VLogLegacyF32 "v_log_legacy_f32" (F32; F32)
+    VLshlAddU32 "v_lshl_add_u32" (U32; U32, U32, U32)
+    VLshlAddU64 "v_lshl_add_u64" (U64; U64, U32, U64)
+    VLshlOrB32 "v_lshl_or_b32" (U32; U32, U32, U32)
+    VLshlrevB16 "v_lshlrev_b16" (U16; U16, U16)
+    VLshlrevB32 "v_lshlrev_b32" (U32; U32, U32)
+    VLshlrevB64 "v_lshlrev_b64" (U64; U32, U64)
+    VLshrrevB16 "v_lshrrev_b16" (U16; U16, U16)
+    VLshrrevB32 "v_lshrrev_b32" (U32; U32, U32)
+    VLshrrevB64 "v_lshrrev_b64" (U64; U32, U64)
+    VMacF16 "v_mac_f16" (F16; F16, F16, F16)
+    VMacF32 "v_mac_f32" (F32; F32, F32, F32)
+    VMadF16 "v_mad_f16" (F16; F16, F16, F16)
+    VMadF32 "v_mad_f32" (F32; F32, F32, F32)
+    VMadI16 "v_mad_i16" (I16; I16, I16, I16)
+    VMadI32I16 "v_mad_i32_i16" (I32; I16, I16, I32)
+    VMadI32I24 "v_mad_i32_i24" (I32; I32, I32, I32)
+    VMadI64I32 "v_mad_i64_i32" (I64, Mask; I32, I32, I64)
+    VMadLegacyF16 "v_mad_legacy_f16" (F16; F16, F16, F16)
+    VMadLegacyF32 "v_mad_legacy_f32" (F32; F32, F32, F32)
+    VMadLegacyI16 "v_mad_legacy_i16" (I16; I16, I16, I16)
+    VMadLegacyU16 "v_mad_legacy_u16" (U16; U16, U16, U16)
+    VMadU16 "v_mad_u16" (U16; U16, U16, U16)
+    VMadU32U16 "v_mad_u32_u16" (U32; U16, U16, U32)
+    VMadU32U24 "v_mad_u32_u24" (U32; U32, U32, U32)
+    VMadU64U32 "v_mad_u64_u32" (U64, Mask; U32, U32, U64)
+    VMadakF16 "v_madak_f16" (F16; F16, F16, F16)
+    VMadakF32 "v_madak_f32" (F32; F32, F32, F32)
+    VMadmkF16 "v_madmk_f16" (F16; F16, F16, F16)
+    VMadmkF32 "v_madmk_f32" (F32; F32, F32, F32)
+    VMax3F16 "v_max3_f16" (F16; F16, F16, F16)
+    VMax3F32 "v_max3_f32" (F32; F32, F32, F32)
+    VMax3I16 "v_max3_i16" (I16; I16, I16, I16)
+    VMax3I32 "v_max3_i32" (I32; I32, I32, I32)
+    VMax3U16 "v_max3_u16" (U16; U16, U16, U16)
+    VMax3U32 "v_max3_u32" (U32; U32, U32, U32)
+    VMaxF16 "v_max_f16" (F16; F16, F16)
+    VMaxF32 "v_max_f32" (F32; F32, F32)
+    VMaxF64 "v_max_f64" (F64; F64, F64)
+    VMaxI16 "v_max_i16" (I16; I16, I16)
+    VMaxI32 "v_max_i32" (I32; I32, I32)
+    VMaxU16 "v_max_u16" (U16; U16, U16)
+    VMaxU32 "v_max_u32" (U32; U32, U32)
+    VMaximum3F16 "v_maximum3_f16" (F16; F16, F16, F16)
+    VMaximum3F32 "v_maximum3_f32" (F32; F32, F32, F32)
+    VMaximumF16 "v_maximum_f16" (F16; F16, F16)
+    VMaximumF32 "v_maximum_f32" (F32; F32, F32)
+    VMaximumF64 "v_maximum_f64" (F64; F64, F64)
+    VMaximumminimumF16 "v_maximumminimum_f16" (F16; F16, F16, F16)
+    VMaximumminimumF32 "v_maximumminimum_f32" (F32; F32, F32, F32)
+    VMaxminF16 "v_maxmin_f16" (F16; F16, F16, F16)
+    VMaxminF32 "v_maxmin_f32" (F32; F32, F32, F32)
+    VMaxminI32 "v_maxmin_i32" (I32; I32, I32, I32)
+    VMaxminU32 "v_maxmin_u32" (U32; U32, U32, U32)
+    VMbcntHiU32B32 "v_mbcnt_hi_u32_b32" (U32; U32, U32)
+    VMbcntLoU32B32 "v_mbcnt_lo_u32_b32" (U32; U32, U32)
+    VMed3F16 "v_med3_f16" (F16; F16, F16, F16)
+    VMed3F32 "v_med3_f32" (F32; F32, F32, F32)
+    VMed3I16 "v_med3_i16" (I16; I16, I16, I16)
+    VMed3I32 "v_med3_i32" (I32; I32, I32, I32)
+    VMed3U16 "v_med3_u16" (U16; U16, U16, U16)
+    VMed3U32 "v_med3_u32" (U32; U32, U32, U32)
+    VMfmaF32_16x16x16Bf16 "v_mfma_f32_16x16x16_bf16" (F32 * 4; Bf16 * 4, Bf16 * 4, F32 * 4)
+    VMfmaF32_16x16x16F16 "v_mfma_f32_16x16x16_f16" (F32 * 4; F16 * 4, F16 * 4, F32 * 4)
+    VMfmaF32_16x16x1_4bF32 "v_mfma_f32_16x16x1_4b_f32" (F32 * 16; F32, F32, F32 * 16)
+    VMfmaF32_16x16x2bf16 "v_mfma_f32_16x16x2bf16" (F32 * 16; Bf16 * 2, Bf16 * 2, F32 * 16)
+    VMfmaF32_16x16x32Bf8Bf8 "v_mfma_f32_16x16x32_bf8_bf8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4)
+    VMfmaF32_16x16x32Bf8Fp8 "v_mfma_f32_16x16x32_bf8_fp8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4)
+    VMfmaF32_16x16x32Fp8Bf8 "v_mfma_f32_16x16x32_fp8_bf8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4)
+    VMfmaF32_16x16x32Fp8Fp8 "v_mfma_f32_16x16x32_fp8_fp8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4)
+    VMfmaF32_16x16x4_4bBf16 "v_mfma_f32_16x16x4_4b_bf16" (F32 * 16; Bf16 * 4, Bf16 * 4, F32 * 16)
+    VMfmaF32_16x16x4_4bF16 "v_mfma_f32_16x16x4_4b_f16" (F32 * 16; F16 * 4, F16 * 4, F32 * 16)
+    VMfmaF32_16x16x4F32 "v_mfma_f32_16x16x4_f32" (F32 * 4; F32, F32, F32 * 4)
+    VMfmaF32_16x16x8Xf32 "v_mfma_f32_16x16x8_xf32" (F32 * 4; F32 * 2, F32 * 2, F32 * 4)
+    VMfmaF32_16x16x8bf16 "v_mfma_f32_16x16x8bf16" (F32 * 4; Bf16 * 2, Bf16 * 2, F32 * 4)
+    VMfmaF32_32x32x16Bf8Bf8 "v_mfma_f32_32x32x16_bf8_bf8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16)
+    VMfmaF32_32x32x16Bf8Fp8 "v_mfma_f32_32x32x16_bf8_fp8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16)
+    VMfmaF32_32x32x16Fp8Bf8 "v_mfma_f32_32x32x16_fp8_bf8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16)
+    VMfmaF32_32x32x16Fp8Fp8 "v_mfma_f32_32x32x16_fp8_fp8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16)
+    VMfmaF32_32x32x1_2bF32 "v_mfma_f32_32x32x1_2b_f32" (F32 * 32; F32, F32, F32 * 32)
+    VMfmaF32_32x32x2F32 "v_mfma_f32_32x32x2_f32" (F32 * 16; F32, F32, F32 * 16)
+    VMfmaF32_32x32x2bf16 "v_mfma_f32_32x32x2bf16" (F32 * 32; Bf16 * 2, Bf16 * 2, F32 * 32)
+    VMfmaF32_32x32x4_2bBf16 "v_mfma_f32_32x32x4_2b_bf16" (F32 * 32; Bf16 * 4, Bf16 * 4, F32 * 32)
+    VMfmaF32_32x32x4_2bF16 "v_mfma_f32_32x32x4_2b_f16" (F32 * 32; F16 * 4, F16 * 4, F32 * 32)
+    VMfmaF32_32x32x4Xf32 "v_mfma_f32_32x32x4_xf32" (F32 * 16; F32 * 2, F32 * 2, F32 * 16)
+    VMfmaF32_32x32x4bf16 "v_mfma_f32_32x32x4bf16" (F32 * 16; Bf16 * 2, Bf16 * 2, F32 * 16)
+    VMfmaF32_32x32x8Bf16 "v_mfma_f32_32x32x8_bf16" (F32 * 16; Bf16 * 4, Bf16 * 4, F32 * 16)
+    VMfmaF32_32x32x8F16 "v_mfma_f32_32x32x8_f16" (F32 * 16; F16 * 4, F16 * 4, F32 * 16)
+    VMfmaF32_4x4x1_16bF32 "v_mfma_f32_4x4x1_16b_f32" (F32 * 4; F32, F32, F32 * 4)
+    VMfmaF32_4x4x2bf16 "v_mfma_f32_4x4x2bf16" (F32 * 4; Bf16 * 2, Bf16 * 2, F32 * 4)
+    VMfmaF32_4x4x4_16bBf16 "v_mfma_f32_4x4x4_16b_bf16" (F32 * 4; Bf16 * 4, Bf16 * 4, F32 * 4)
+    VMfmaF32_4x4x4_16bF16 "v_mfma_f32_4x4x4_16b_f16" (F32 * 4; F16 * 4, F16 * 4, F32 * 4)
+    VMfmaF64_16x16x4F64 "v_mfma_f64_16x16x4_f64" (F64 * 4; F64, F64, F64 * 4)
+    VMfmaF64_4x4x4_4bF64 "v_mfma_f64_4x4x4_4b_f64" (F64; F64, F64, F64)
+    VMfmaI32_16x16x16i8 "v_mfma_i32_16x16x16i8" (I32 * 4; B32, B32, I32 * 4)
+    VMfmaI32_16x16x32I8 "v_mfma_i32_16x16x32_i8" (I32 * 4; B32 * 2, B32 * 2, I32 * 4)
+    VMfmaI32_16x16x4_4bI8 "v_mfma_i32_16x16x4_4b_i8" (I32 * 16; B32, B32, I32 * 16)
+    VMfmaI32_32x32x16I8 "v_mfma_i32_32x32x16_i8" (I32 * 16; B32 * 2, B32 * 2, I32 * 16)
+    VMfmaI32_32x32x4_2bI8 "v_mfma_i32_32x32x4_2b_i8" (I32 * 32; B32, B32, I32 * 32)
+    VMfmaI32_32x32x8i8 "v_mfma_i32_32x32x8i8" (I32 * 16; B32, B32, I32 * 16)
+    VMfmaI32_4x4x4_16bI8 "v_mfma_i32_4x4x4_16b_i8" (I32 * 4; B32, B32, I32 * 4)
+    VMin3F16 "v_min3_f16" (F16; F16, F16, F16)
+    VMin3F32 "v_min3_f32" (F32; F32, F32, F32)
+    VMin3I16 "v_min3_i16" (I16; I16, I16, I16)
+    VMin3I32 "v_min3_i32" (I32; I32, I32, I32)
+    VMin3U16 "v_min3_u16" (U16; U16, U16, U16)
+    VMin3U32 "v_min3_u32" (U32; U32, U32, U32)
+    VMinF16 "v_min_f16" (F16; F16, F16)
+    VMinF32 "v_min_f32" (F32; F32, F32)
+    VMinF64 "v_min_f64" (F64; F64, F64)
+    VMinI16 "v_min_i16" (I16; I16, I16)
+    VMinI32 "v_min_i32" (I32; I32, I32)
+    VMinU16 "v_min_u16" (U16; U16, U16)
+    VMinU32 "v_min_u32" (U32; U32, U32)
+    VMinimum3F16 "v_minimum3_f16" (F16; F16, F16, F16)
+    VMinimum3F32 "v_minimum3_f32" (F32; F32, F32, F32)
+    VMinimumF16 "v_minimum_f16" (F16; F16, F16)
+    VMinimumF32 "v_minimum_f32" (F32; F32, F32)
+    VMinimumF64 "v_minimum_f64" (F64; F64, F64)
+    VMinimummaximumF16 "v_minimummaximum_f16" (F16; F16, F16, F16)
+    VMinimummaximumF32 "v_minimummaximum_f32" (F32; F32, F32, F32)
+    VMinmaxF16 "v_minmax_f16" (F16; F16, F16, F16)
+    VMinmaxF32 "v_minmax_f32" (F32; F32, F32, F32)
+    VMinmaxI32 "v_minmax_i32" (I32; I32, I32, I32)
+    VMinmaxU32 "v_minmax_u32" (U32; U32, U32, U32)
+    VMovB16 "v_mov_b16" (B16; B16)
+    VMovB32 "v_mov_b32" (B32; B32)
+    VMovB64 "v_mov_b64" (U64; U64)
+    VMovreldB32 "v_movreld_b32" (B32; B32)
+    VMovrelsB32 "v_movrels_b32" (B32; B32)
+    VMovrelsd2B32 "v_movrelsd_2_b32" (B32; B32)
+    VMovrelsdB32 "v_movrelsd_b32" (B32; B32)
+    VMqsadPkU16U8 "v_mqsad_pk_u16_u8" (B64; B64, B32, B64)
+    VMqsadU32U8 "v_mqsad_u32_u8" (U32 * 4; B64, B32, B32 * 4)
+    VMsadU8 "v_msad_u8" (U32; B32, B32, B32)
+    VMulDx9ZeroF32 "v_mul_dx9_zero_f32" (F32; F32, F32)
+    VMulF16 "v_mul_f16" (F16; F16, F16)
+    VMulF32 "v_mul_f32" (F32; F32, F32)
+    VMulF64 "v_mul_f64" (F64; F64, F64)
+    VMulHiI32 "v_mul_hi_i32" (I32; I32, I32)
+    VMulHiI32I24 "v_mul_hi_i32_i24" (I32; I32, I32)
+    VMulHiU32 "v_mul_hi_u32" (U32; U32, U32)
+    VMulHiU32U24 "v_mul_hi_u32_u24" (U32; U32, U32)
+    VMulI32I24 "v_mul_i32_i24" (I32; I32, I32)
+    VMulLoU16 "v_mul_lo_u16" (U16; U16, U16)
+    VMulLoU32 "v_mul_lo_u32" (U32; U32, U32)
+    VMulU32U24 "v_mul_u32_u24" (U32; U32, U32)
+    VMullitF32 "v_mullit_f32" (F32; F32, F32, F32)
+    VNop "v_nop" (;)
+    VNotB16 "v_not_b16" (U16; U16)
+    VNotB32 "v_not_b32" (U32; U32)
+    VOr3B32 "v_or3_b32" (U32; U32, U32, U32)
+    VOrB16 "v_or_b16" (U16; U16, U16)
+    VOrB32 "v_or_b32" (U32; U32, U32)
+    VPackB32F16 "v_pack_b32_f16" (B32; F16, F16)
+    VPermB32 "v_perm_b32" (B32; B32, B32, B32)
+    VPermlane16B32 "v_permlane16_b32" (B32; B32, B32, B32)
+    VPermlane16VarB32 "v_permlane16_var_b32" (B32; B32, B32)
+    VPermlane64B32 "v_permlane64_b32" (B32; B32)
+    VPermlanex16B32 "v_permlanex16_b32" (B32; B32, B32, B32)
+    VPermlanex16VarB32 "v_permlanex16_var_b32" (B32; B32, B32)
+    VPipeflush "v_pipeflush" (;)
+    VPkAddF16 "v_pk_add_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkAddF32 "v_pk_add_f32" (F32 * 2; F32 * 2, F32 * 2)
+    VPkAddI16 "v_pk_add_i16" (I16 * 2; I16 * 2, I16 * 2)
+    VPkAddU16 "v_pk_add_u16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkAshrrevI16 "v_pk_ashrrev_i16" (I16 * 2; U16 * 2, I16 * 2)
+    VPkFmaF16 "v_pk_fma_f16" (F16 * 2; F16 * 2, F16 * 2, F16 * 2)
+    VPkFmaF32 "v_pk_fma_f32" (F32 * 2; F32 * 2, F32 * 2, F32 * 2)
+    VPkFmacF16 "v_pk_fmac_f16" (F16 * 2; F16 * 2, F16 * 2, F16 * 2)
+    VPkLshlrevB16 "v_pk_lshlrev_b16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkLshrrevB16 "v_pk_lshrrev_b16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkMadI16 "v_pk_mad_i16" (I16 * 2; I16 * 2, I16 * 2, I16 * 2)
+    VPkMadU16 "v_pk_mad_u16" (U16 * 2; U16 * 2, U16 * 2, U16 * 2)
+    VPkMaxF16 "v_pk_max_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkMaxI16 "v_pk_max_i16" (I16 * 2; I16 * 2, I16 * 2)
+    VPkMaxU16 "v_pk_max_u16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkMaximumF16 "v_pk_maximum_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkMinF16 "v_pk_min_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkMinI16 "v_pk_min_i16" (I16 * 2; I16 * 2, I16 * 2)
+    VPkMinU16 "v_pk_min_u16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkMinimumF16 "v_pk_minimum_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkMovB32 "v_pk_mov_b32" (B32 * 2; B32 * 2, B32 * 2)
+    VPkMulF16 "v_pk_mul_f16" (F16 * 2; F16 * 2, F16 * 2)
+    VPkMulF32 "v_pk_mul_f32" (F32 * 2; F32 * 2, F32 * 2)
+    VPkMulLoU16 "v_pk_mul_lo_u16" (U16 * 2; U16 * 2, U16 * 2)
+    VPkSubI16 "v_pk_sub_i16" (I16 * 2; I16 * 2, I16 * 2)
+    VPkSubU16 "v_pk_sub_u16" (U16 * 2; U16 * 2, U16 * 2)
+    VQsadPkU16U8 "v_qsad_pk_u16_u8" (B64; B64, B32, B64)
+    VRcpF16 "v_rcp_f16" (F16; F16)
+    VRcpF32 "v_rcp_f32" (F32; F32)
+    VRcpF64 "v_rcp_f64" (F64; F64)
+    VRcpIflagF32 "v_rcp_iflag_f32" (F32; F32)
+    VReadfirstlaneB32 "v_readfirstlane_b32" (B32; B32)
+    VReadlaneB32 "v_readlane_b32" (B32; B32, B32)
+    VRndneF16 "v_rndne_f16" (F16; F16)
+    VRndneF32 "v_rndne_f32" (F32; F32)
+    VRndneF64 "v_rndne_f64" (F64; F64)
+    VRsqF16 "v_rsq_f16" (F16; F16)
+    VRsqF32 "v_rsq_f32" (F32; F32)
+    VRsqF64 "v_rsq_f64" (F64; F64)
+    VSExpF16 "v_s_exp_f16" (F16; F16)
+    VSExpF32 "v_s_exp_f32" (F32; F32)
+    VSLogF16 "v_s_log_f16" (F16; F16)
+    VSLogF32 "v_s_log_f32" (F32; F32)
+    VSRcpF16 "v_s_rcp_f16" (F16; F16)
+    VSRcpF32 "v_s_rcp_f32" (F32; F32)
+    VSRsqF16 "v_s_rsq_f16" (F16; F16)
+    VSRsqF32 "v_s_rsq_f32" (F32; F32)
+    VSSqrtF16 "v_s_sqrt_f16" (F16; F16)
+    VSSqrtF32 "v_s_sqrt_f32" (F32; F32)
+    VSadHiU8 "v_sad_hi_u8" (U32; B32, B32, U32)
+    VSadU16 "v_sad_u16" (U32; U16 * 2, U16 * 2, U32)
+    VSadU32 "v_sad_u32" (U32; U32, U32, U32)
+    VSadU8 "v_sad_u8" (U32; B32, B32, U32)
+    VSatPkU8I16 "v_sat_pk_u8_i16" (B16; I16 * 2)
+    VScreenPartition4seB32 "v_screen_partition_4se_b32" (B32; B32)
+    VSinF16 "v_sin_f16" (F16; F16)
+    VSinF32 "v_sin_f32" (F32; F32)
+    VSmfmacF32_16x16x32Bf16 "v_smfmac_f32_16x16x32_bf16" (F32 * 4; Bf16 * 4, Bf16 * 8, B32, F32 * 4)
+    VSmfmacF32_16x16x32F16 "v_smfmac_f32_16x16x32_f16" (F32 * 4; F16 * 4, F16 * 8, B32, F32 * 4)
+    VSmfmacF32_16x16x64Bf8Bf8 "v_smfmac_f32_16x16x64_bf8_bf8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4)
+    VSmfmacF32_16x16x64Bf8Fp8 "v_smfmac_f32_16x16x64_bf8_fp8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4)
+    VSmfmacF32_16x16x64Fp8Bf8 "v_smfmac_f32_16x16x64_fp8_bf8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4)
+    VSmfmacF32_16x16x64Fp8Fp8 "v_smfmac_f32_16x16x64_fp8_fp8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4)
+    VSmfmacF32_32x32x16Bf16 "v_smfmac_f32_32x32x16_bf16" (F32 * 16; Bf16 * 4, Bf16 * 8, B32, F32 * 16)
+    VSmfmacF32_32x32x16F16 "v_smfmac_f32_32x32x16_f16" (F32 * 16; F16 * 4, F16 * 8, B32, F32 * 16)
+    VSmfmacF32_32x32x32Bf8Bf8 "v_smfmac_f32_32x32x32_bf8_bf8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16)
+    VSmfmacF32_32x32x32Bf8Fp8 "v_smfmac_f32_32x32x32_bf8_fp8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16)
+    VSmfmacF32_32x32x32Fp8Bf8 "v_smfmac_f32_32x32x32_fp8_bf8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16)
+    VSmfmacF32_32x32x32Fp8Fp8 "v_smfmac_f32_32x32x32_fp8_fp8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16)
+    VSmfmacI32_16x16x64I8 "v_smfmac_i32_16x16x64_i8" (I32 * 4; B32 * 2, B32 * 4, B32, I32 * 4)
+    VSmfmacI32_32x32x32I8 "v_smfmac_i32_32x32x32_i8" (I32 * 16; B32 * 2, B32 * 4, B32, I32 * 16)
+    VSqrtF16 "v_sqrt_f16" (F16; F16)
+    VSqrtF32 "v_sqrt_f32" (F32; F32)
+    VSqrtF64 "v_sqrt_f64" (F64; F64)
+    VSubCoCiU32 "v_sub_co_ci_u32" (U32, Mask; U32, U32, Mask)
+    VSubCoU32 "v_sub_co_u32" (U32, Mask; U32, U32)
+    VSubF16 "v_sub_f16" (F16; F16, F16)
+    VSubF32 "v_sub_f32" (F32; F32, F32)
+    VSubNcI16 "v_sub_nc_i16" (I16; I16, I16)
+    VSubNcI32 "v_sub_nc_i32" (I32; I32, I32)
+    VSubNcU16 "v_sub_nc_u16" (U16; U16, U16)
+    VSubNcU32 "v_sub_nc_u32" (U32; U32, U32)
+    VSubrevCoCiU32 "v_subrev_co_ci_u32" (U32, Mask; U32, U32, Mask)
+    VSubrevCoU32 "v_subrev_co_u32" (U32, Mask; U32, U32)
+    VSubrevF16 "v_subrev_f16" (F16; F16, F16)
+    VSubrevF32 "v_subrev_f32" (F32; F32, F32)
+    VSubrevNcU16 "v_subrev_nc_u16" (U16; U16, U16)
+    VSubrevNcU32 "v_subrev_nc_u32" (U32; U32, U32)
+    VSwapB16 "v_swap_b16" (B16; B16)
+    VSwapB32 "v_swap_b32" (B32; B32)
+    VSwaprelB32 "v_swaprel_b32" (B32; B32)
+    VSwmmacBf16_16x16x32Bf16 "v_swmmac_bf16_16x16x32_bf16" (Bf16 * 8; Bf16 * 8, Bf16 * 16, B32, Bf16 * 8)
+    VSwmmacF16_16x16x32F16 "v_swmmac_f16_16x16x32_f16" (F16 * 8; F16 * 8, F16 * 16, B32, F16 * 8)
+    VSwmmacF32_16x16x32Bf16 "v_swmmac_f32_16x16x32_bf16" (F32 * 8; Bf16 * 8, Bf16 * 16, B32, F32 * 8)
+    VSwmmacF32_16x16x32Bf8Bf8 "v_swmmac_f32_16x16x32_bf8_bf8" (F32 * 8; B32 * 2, B32 * 4, B32, F32 * 8)
+    VSwmmacF32_16x16x32Bf8Fp8 "v_swmmac_f32_16x16x32_bf8_fp8" (F32 * 8; B32 * 2, B32 * 4, B32, F32 * 8)
+    VSwmmacF32_16x16x32F16 "v_swmmac_f32_16x16x32_f16" (F32 * 8; F16 * 8, F16 * 16, B32, F32 * 8)
+    VSwmmacF32_16x16x32Fp8Bf8 "v_swmmac_f32_16x16x32_fp8_bf8" (F32 * 8; B32 * 2, B32 * 4, B32, F32 * 8)
+    VSwmmacF32_16x16x32Fp8Fp8 "v_swmmac_f32_16x16x32_fp8_fp8" (F32 * 8; B32 * 2, B32 * 4, B32, F32 * 8)
+    VSwmmacI32_16x16x32Iu4 "v_swmmac_i32_16x16x32_iu4" (I32 * 8; B32, B32 * 2, B32, I32 * 8)
+    VSwmmacI32_16x16x32Iu8 "v_swmmac_i32_16x16x32_iu8" (I32 * 8; B32 * 2, B32 * 4, B32, I32 * 8)
+    VSwmmacI32_16x16x64Iu4 "v_swmmac_i32_16x16x64_iu4" (I32 * 8; B32 * 2, B32 * 4, B32, I32 * 8)
+    VTrigPreopF64 "v_trig_preop_f64" (F64; F64, B32)
+    VTruncF16 "v_trunc_f16" (F16; F16)
+    VTruncF32 "v_trunc_f32" (F32; F32)
+    VTruncF64 "v_trunc_f64" (F64; F64)
+    VWmmaBf16_16x16x16Bf16 "v_wmma_bf16_16x16x16_bf16" (Bf16 * 16; Bf16 * 16, Bf16 * 16, Bf16 * 16)
+    VWmmaBf16_16x16x16Bf16Gfx12 "v_wmma_bf16_16x16x16_bf16_gfx12" (Bf16 * 8; Bf16 * 8, Bf16 * 8, Bf16 * 8)
+    VWmmaF16_16x16x16F16 "v_wmma_f16_16x16x16_f16" (F16 * 16; F16 * 16, F16 * 16, F16 * 16)
+    VWmmaF16_16x16x16F16Gfx12 "v_wmma_f16_16x16x16_f16_gfx12" (F16 * 8; F16 * 8, F16 * 8, F16 * 8)
+    VWmmaF32_16x16x16Bf16 "v_wmma_f32_16x16x16_bf16" (F32 * 8; Bf16 * 16, Bf16 * 16, F32 * 8)
+    VWmmaF32_16x16x16Bf16Gfx12 "v_wmma_f32_16x16x16_bf16_gfx12" (F32 * 8; Bf16 * 8, Bf16 * 8, F32 * 8)
+    VWmmaF32_16x16x16Bf8Bf8 "v_wmma_f32_16x16x16_bf8_bf8" (F32 * 8; B32 * 2, B32 * 2, F32 * 8)
+    VWmmaF32_16x16x16Bf8Fp8 "v_wmma_f32_16x16x16_bf8_fp8" (F32 * 8; B32 * 2, B32 * 2, F32 * 8)
+    VWmmaF32_16x16x16F16 "v_wmma_f32_16x16x16_f16" (F32 * 8; F16 * 16, F16 * 16, F32 * 8)
+    VWmmaF32_16x16x16F16Gfx12 "v_wmma_f32_16x16x16_f16_gfx12" (F32 * 8; F16 * 8, F16 * 8, F32 * 8)
+    VWmmaF32_16x16x16Fp8Bf8 "v_wmma_f32_16x16x16_fp8_bf8" (F32 * 8; B32 * 2, B32 * 2, F32 * 8)
+    VWmmaF32_16x16x16Fp8Fp8 "v_wmma_f32_16x16x16_fp8_fp8" (F32 * 8; B32 * 2, B32 * 2, F32 * 8)
+    VWmmaI32_16x16x16Iu4 "v_wmma_i32_16x16x16_iu4" (I32 * 8; B32 * 2, B32 * 2, I32 * 8)
+    VWmmaI32_16x16x16Iu4Gfx12 "v_wmma_i32_16x16x16_iu4_gfx12" (I32 * 8; B32, B32, I32 * 8)
+    VWmmaI32_16x16x16Iu8 "v_wmma_i32_16x16x16_iu8" (I32 * 8; B32 * 4, B32 * 4, I32 * 8)
+    VWmmaI32_16x16x16Iu8Gfx12 "v_wmma_i32_16x16x16_iu8_gfx12" (I32 * 8; B32 * 2, B32 * 2, I32 * 8)
+    VWmmaI32_16x16x32Iu4 "v_wmma_i32_16x16x32_iu4" (I32 * 8; B32 * 2, B32 * 2, I32 * 8)
+    VWritelaneB32 "v_writelane_b32" (B32; B32, B32)
+    VXadU32 "v_xad_u32" (U32; U32, U32, U32)
+    VXnorB32 "v_xnor_b32" (U32; U32, U32)
+    VXor3B32 "v_xor3_b32" (U32; U32, U32, U32)
+    VXorB16 "v_xor_b16" (U16; U16, U16)
+    VXorB32 "v_xor_b32" (U32; U32, U32)
 }

@@ -1,0 +1,257 @@
+//! Bits to [`Inst`], one file per encoding family.
+
+mod memory;
+mod scalar;
+mod vector;
+
+use std::fmt;
+
+use super::tables::{Row, Table};
+use super::{Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special};
+
+/// Why bytes are no instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DecodeErrorKind {
+    /// The bytes end within an instruction.
+    Truncated,
+    /// No encoding family starts like this.
+    UnknownEncoding,
+    /// The encoding family has no such instruction.
+    UnknownOpcode {
+        /// The family.
+        format: Format,
+        /// The number that is not taken.
+        opcode: u16,
+    },
+    /// An operand field holds a number that names nothing.
+    BadOperand {
+        /// The content of the field.
+        code: u16,
+    },
+}
+
+/// Bytes that are no instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DecodeError {
+    /// The instruction set they were read as.
+    pub isa: Isa,
+    /// What is wrong.
+    pub kind: DecodeErrorKind,
+    bytes: [u8; 8],
+    count: u8,
+}
+
+impl DecodeError {
+    /// The first bytes of the instruction, at most eight.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.count)]
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            DecodeErrorKind::Truncated => write!(f, "truncated instruction")?,
+            DecodeErrorKind::UnknownEncoding => write!(f, "unknown instruction encoding")?,
+            DecodeErrorKind::UnknownOpcode { format, opcode } => {
+                write!(f, "unknown instruction {format:?} {opcode:#x}")?;
+            }
+            DecodeErrorKind::BadOperand { code } => write!(f, "instruction with invalid operand {code:#x}")?,
+        }
+        write!(f, " of {}:", self.isa.name())?;
+        self.bytes().iter().try_for_each(|byte| write!(f, " {byte:02x}"))
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+type Result<T> = std::result::Result<T, DecodeErrorKind>;
+
+/// Decodes the instruction that `bytes` start with. `Inst::size` says how long it is.
+///
+/// Branch offsets are `Imm` in `src[0]`, in words of four bytes relative to the instruction that follows.
+pub fn decode(isa: Isa, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
+    let mut decoder = Decoder { isa, table: Table::of(isa), bytes, position: 0, literal: None };
+    decoder.instruction().map_err(|kind| {
+        let count = bytes.len().min(8);
+        let mut head = [0; 8];
+        head[..count].copy_from_slice(&bytes[..count]);
+        DecodeError { isa, kind, bytes: head, count: count as u8 }
+    })
+}
+
+/// The bits `low..low + width` of a word.
+const fn bits(word: u32, low: u32, width: u32) -> u32 {
+    (word >> low) & ((1 << width) - 1)
+}
+
+const fn bit(word: u32, index: u32) -> bool {
+    (word >> index) & 1 != 0
+}
+
+/// A two's complement number of `width` bits.
+const fn signed(value: u32, width: u32) -> i32 {
+    ((value << (32 - width)) as i32) >> (32 - width)
+}
+
+struct Decoder<'a> {
+    isa: Isa,
+    table: &'static Table,
+    bytes: &'a [u8],
+    position: usize,
+    literal: Option<u32>,
+}
+
+impl Decoder<'_> {
+    /// The next word of the instruction.
+    fn word(&mut self) -> Result<u32> {
+        let word = self.bytes.get(self.position..self.position + 4).ok_or(DecodeErrorKind::Truncated)?;
+        self.position += 4;
+        Ok(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+
+    /// The literal that follows the instruction; several operands may name the one there is.
+    fn literal(&mut self) -> Result<u32> {
+        if self.literal.is_none() {
+            self.literal = Some(self.word()?);
+        }
+        self.literal.ok_or(DecodeErrorKind::Truncated)
+    }
+
+    fn row(&self, format: Format, opcode: u32) -> Result<&'static Row> {
+        self.table.row(format, opcode).ok_or(DecodeErrorKind::UnknownOpcode { format, opcode: opcode as u16 })
+    }
+
+    /// An instruction with nothing but its name.
+    fn start(&self, format: Format, op: Op) -> Inst {
+        Inst {
+            op,
+            format,
+            size: 0,
+            dst: Operand::None,
+            sdst: Operand::None,
+            src: [Operand::None; 4],
+            mods: Modifiers::default(),
+            dpp: None,
+            sdwa: None,
+            mem: Memory::default(),
+            dual: None,
+        }
+    }
+
+    fn instruction(&mut self) -> Result<Inst> {
+        let word = self.word()?;
+        let mut inst = self.family(word)?;
+        inst.size = self.position as u8;
+        Ok(inst)
+    }
+
+    fn family(&mut self, word: u32) -> Result<Inst> {
+        if !bit(word, 31) {
+            return match bits(word, 25, 6) {
+                0x3f => self.vop1(word),
+                0x3e => self.vopc(word),
+                _ => self.vop2(word),
+            };
+        }
+        if !bit(word, 30) {
+            return match bits(word, 23, 7) {
+                0x7d => self.sop1(word),
+                0x7e => self.sopc(word),
+                0x7f => self.sopp(word),
+                0x60..=0x7c => self.sopk(word),
+                _ => self.sop2(word),
+            };
+        }
+        let family = bits(word, 26, 4);
+        match self.isa {
+            Isa::Gfx90a | Isa::Gfx942 => match family {
+                0b0000 => self.smem(word),
+                0b0100 if bits(word, 23, 3) == 0b111 => self.vop3p(word),
+                0b0100 => self.vop3(word),
+                0b0110 => self.ds(word),
+                0b0111 => self.flat(word),
+                0b1000 => self.mubuf(word),
+                0b1010 => self.mtbuf(word),
+                _ => Err(DecodeErrorKind::UnknownEncoding),
+            },
+            Isa::Gfx1030 | Isa::Gfx1100 => match family {
+                0b0010 if self.isa == Isa::Gfx1100 => self.vopd(word),
+                0b0011 if bits(word, 24, 2) == 0 => self.vop3p(word),
+                0b0011 if self.isa == Isa::Gfx1100 && bits(word, 24, 2) == 2 => self.lds_direct(word),
+                0b0101 => self.vop3(word),
+                0b0110 => self.ds(word),
+                0b0111 => self.flat(word),
+                0b1000 => self.mubuf(word),
+                0b1010 => self.mtbuf(word),
+                0b1101 => self.smem(word),
+                _ => Err(DecodeErrorKind::UnknownEncoding),
+            },
+            Isa::Gfx1201 => match family {
+                0b0001 => self.vbuffer(word),
+                0b0010 => self.vopd(word),
+                0b0011 if bits(word, 24, 2) == 0 => self.vop3p(word),
+                0b0011 if bits(word, 24, 2) == 2 => self.lds_direct(word),
+                0b0101 => self.vop3(word),
+                0b0110 => self.ds(word),
+                0b1011 => self.vflat(word),
+                0b1101 => self.smem(word),
+                _ => Err(DecodeErrorKind::UnknownEncoding),
+            },
+        }
+    }
+
+    /// A scalar register by its 7-bit code.
+    fn scalar(&self, code: u32) -> Result<Operand> {
+        use super::scalar::{M0, NULL};
+        let code = code as u8;
+        Ok(Operand::Sgpr(match (self.isa, code) {
+            (Isa::Gfx90a | Isa::Gfx942, 125) => return Err(DecodeErrorKind::BadOperand { code: 125 }),
+            (Isa::Gfx90a | Isa::Gfx942 | Isa::Gfx1030, 0..=127) => code,
+            (_, 124) => NULL,
+            (_, 125) => M0,
+            (_, 0..=127) => code,
+            _ => return Err(DecodeErrorKind::BadOperand { code: code.into() }),
+        }))
+    }
+
+    /// A scalar register that may be `null`, for an operand that is then absent.
+    fn optional_scalar(&self, code: u32) -> Result<Operand> {
+        Ok(match self.scalar(code)? {
+            Operand::Sgpr(super::scalar::NULL) => Operand::None,
+            operand => operand,
+        })
+    }
+
+    /// A source by its 9-bit code (8 bits where vector registers cannot stand).
+    fn source(&mut self, code: u32) -> Result<Operand> {
+        Ok(match code {
+            0..=127 => self.scalar(code)?,
+            128..=192 => Operand::Int((code - 128) as i8),
+            193..=208 => Operand::Int((192 - code as i32) as i8),
+            235 => Operand::Special(Special::SharedBase),
+            236 => Operand::Special(Special::SharedLimit),
+            237 => Operand::Special(Special::PrivateBase),
+            238 => Operand::Special(Special::PrivateLimit),
+            239 => Operand::Special(Special::PopsExitingWaveId),
+            240..=248 => Operand::Float(code as u8),
+            251 => Operand::Special(Special::VccZ),
+            252 => Operand::Special(Special::ExecZ),
+            253 => Operand::Special(Special::Scc),
+            254 => Operand::Special(Special::LdsDirect),
+            255 => Operand::Literal(self.literal()?),
+            256..=511 => Operand::Vgpr((code - 256) as u8),
+            _ => return Err(DecodeErrorKind::BadOperand { code: code as u16 }),
+        })
+    }
+}
+
+/// A vector register by its 8-bit code.
+fn vgpr(code: u32) -> Operand {
+    Operand::Vgpr(code as u8)
+}
+
+/// A register of the accumulation file if `acc`, else a vector register.
+fn vgpr_or_agpr(code: u32, acc: bool) -> Operand {
+    if acc { Operand::Agpr(code as u8) } else { Operand::Vgpr(code as u8) }
+}

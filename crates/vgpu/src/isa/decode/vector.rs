@@ -1,0 +1,321 @@
+//! VOP1, VOP2, VOPC, VOP3, VOP3P and VOPD, with DPP and SDWA.
+
+use super::{DecodeErrorKind, Decoder, Result, bit, bits, vgpr, vgpr_or_agpr};
+use crate::isa::tables::Row;
+use crate::isa::{Dpp, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Type, scalar};
+
+const VCC: Operand = Operand::Sgpr(scalar::VCC);
+const EXEC: Operand = Operand::Sgpr(scalar::EXEC);
+
+/// Source codes that say that a further word describes source 0.
+const SDWA: u32 = 249;
+const DPP16: u32 = 250;
+const DPP8: u32 = 233;
+const DPP8_FETCH_INACTIVE: u32 = 234;
+
+/// Bit of `op_sel` that belongs to the destination.
+const DST_HIGH: u8 = 8;
+
+/// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half.
+fn half(row: &Row, of: Type, code: u32) -> (u32, bool) {
+    if row.true16 && of.is_half() { (code & 0x7f, bit(code, 7)) } else { (code, false) }
+}
+
+impl Decoder<'_> {
+    /// Source 0 of the short encodings, and what the word after says about it. Source 1 is set before.
+    fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
+        let of = row.op.signature().src[0];
+        let register = match code {
+            SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst),
+            DPP16 => self.dpp16(inst, true)?,
+            DPP8 | DPP8_FETCH_INACTIVE if !self.isa.is_gfx9() => self.dpp8(inst, code)?,
+            256.. => code - 256,
+            _ => {
+                inst.src[0] = self.source(code)?;
+                return Ok(());
+            }
+        };
+        let (register, high) = half(row, of, register);
+        inst.src[0] = vgpr(register);
+        inst.mods.op_sel |= u8::from(high);
+        Ok(())
+    }
+
+    /// The word after a DPP16 instruction; returns the register of source 0.
+    fn dpp16(&mut self, inst: &mut Inst, modifiers: bool) -> Result<u32> {
+        let word = self.word()?;
+        inst.dpp = Some(Dpp::Row {
+            ctrl: bits(word, 8, 9) as u16,
+            row_mask: bits(word, 28, 4) as u8,
+            bank_mask: bits(word, 24, 4) as u8,
+            bound_ctrl: bit(word, 19),
+            fetch_inactive: bit(word, 18),
+        });
+        if modifiers {
+            inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1;
+            inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1;
+        }
+        Ok(bits(word, 0, 8))
+    }
+
+    /// The word after a DPP8 instruction; returns the register of source 0.
+    fn dpp8(&mut self, inst: &mut Inst, code: u32) -> Result<u32> {
+        let word = self.word()?;
+        inst.dpp =
+            Some(Dpp::Eight { selectors: bits(word, 8, 24), fetch_inactive: code == DPP8_FETCH_INACTIVE });
+        Ok(bits(word, 0, 8))
+    }
+
+    /// The word after an SDWA instruction: source 0, and for VOPC the destination.
+    fn sdwa(&mut self, inst: &mut Inst) -> Result<()> {
+        let word = self.word()?;
+        let register = |this: &Self, code: u32, is_scalar: bool| {
+            if is_scalar { this.scalar(bits(code, 0, 7)) } else { Ok(vgpr(code)) }
+        };
+        inst.src[0] = if bit(word, 23) && bits(word, 0, 8) >= 128 {
+            self.source(bits(word, 0, 8))?
+        } else {
+            register(self, bits(word, 0, 8), bit(word, 23))?
+        };
+        if let Operand::Vgpr(code) = inst.src[1]
+            && bit(word, 31)
+        {
+            inst.src[1] = if code >= 128 { self.source(code.into())? } else { self.scalar(code.into())? };
+        }
+        let (mut dst_sel, mut dst_unused) = (bits(word, 8, 3) as u8, bits(word, 11, 2) as u8);
+        if inst.format == Format::Vopc {
+            (dst_sel, dst_unused) = (6, 0);
+            if bit(word, 15) {
+                inst.dst = self.scalar(bits(word, 8, 7))?;
+            }
+        } else {
+            inst.mods.clamp = bit(word, 13);
+            inst.mods.omod = bits(word, 14, 2) as u8;
+        }
+        inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1;
+        inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1;
+        inst.sdwa = Some(Sdwa {
+            dst_sel,
+            dst_unused,
+            src_sel: [bits(word, 16, 3) as u8, bits(word, 24, 3) as u8],
+            src_sext: [bit(word, 19), bit(word, 27)],
+        });
+        Ok(())
+    }
+
+    pub(super) fn vop1(&mut self, word: u32) -> Result<Inst> {
+        let row = self.row(Format::Vop1, bits(word, 9, 8))?;
+        let mut inst = self.start(Format::Vop1, row.op);
+        let signature = row.op.signature();
+        if row.op.has_scalar_result() {
+            inst.dst = self.scalar(bits(word, 17, 7))?;
+        } else if signature.dst.exists() {
+            let (register, high) = half(row, signature.dst, bits(word, 17, 8));
+            let acc = row.op == Op::VAccvgprMovB32;
+            inst.dst = vgpr_or_agpr(register, acc);
+            inst.mods.op_sel |= if high { DST_HIGH } else { 0 };
+        }
+        if signature.src[0].exists() {
+            self.first_source(&mut inst, row, bits(word, 0, 9))?;
+            if let (Op::VAccvgprMovB32, Operand::Vgpr(register)) = (row.op, inst.src[0]) {
+                inst.src[0] = Operand::Agpr(register);
+            }
+        }
+        Ok(inst)
+    }
+
+    pub(super) fn vop2(&mut self, word: u32) -> Result<Inst> {
+        let row = self.row(Format::Vop2, bits(word, 25, 6))?;
+        let mut inst = self.start(Format::Vop2, row.op);
+        let signature = row.op.signature();
+        let (dst, dst_high) = half(row, signature.dst, bits(word, 17, 8));
+        let (second, second_high) = half(row, signature.src[1], bits(word, 9, 8));
+        inst.dst = vgpr(dst);
+        inst.mods.op_sel = if dst_high { DST_HIGH } else { 0 };
+        match row.op {
+            Op::VFmamkF16 | Op::VFmamkF32 | Op::VMadmkF16 | Op::VMadmkF32 => {
+                self.first_source(&mut inst, row, bits(word, 0, 9))?;
+                inst.src[1] = Operand::Literal(self.literal()?);
+                inst.src[2] = vgpr(second);
+                inst.mods.op_sel |= u8::from(second_high) << 2;
+            }
+            Op::VFmaakF16 | Op::VFmaakF32 | Op::VMadakF16 | Op::VMadakF32 => {
+                self.first_source(&mut inst, row, bits(word, 0, 9))?;
+                inst.src[1] = vgpr(second);
+                inst.src[2] = Operand::Literal(self.literal()?);
+                inst.mods.op_sel |= u8::from(second_high) << 1;
+            }
+            _ => {
+                inst.src[1] = vgpr(second);
+                inst.mods.op_sel |= u8::from(second_high) << 1;
+                self.first_source(&mut inst, row, bits(word, 0, 9))?;
+                if row.op.accumulates() {
+                    inst.src[2] = inst.dst;
+                    inst.mods.op_sel |= u8::from(dst_high) << 2;
+                } else if signature.src[2].exists() {
+                    inst.src[2] = VCC;
+                }
+                if signature.sdst.exists() {
+                    inst.sdst = VCC;
+                }
+            }
+        }
+        Ok(inst)
+    }
+
+    pub(super) fn vopc(&mut self, word: u32) -> Result<Inst> {
+        let row = self.row(Format::Vopc, bits(word, 17, 8))?;
+        let mut inst = self.start(Format::Vopc, row.op);
+        let (second, high) = half(row, row.op.signature().src[1], bits(word, 9, 8));
+        inst.dst = if row.op.is_compare_exec() && !self.isa.is_gfx9() { EXEC } else { VCC };
+        inst.src[1] = vgpr(second);
+        inst.mods.op_sel = u8::from(high) << 1;
+        self.first_source(&mut inst, row, bits(word, 0, 9))?;
+        Ok(inst)
+    }
+
+    pub(super) fn vop3(&mut self, word: u32) -> Result<Inst> {
+        let second = self.word()?;
+        let row = self.row(Format::Vop3, bits(word, 16, 10))?;
+        let signature = row.op.signature();
+        let scalar_result = signature.sdst.exists();
+        let format = if scalar_result { Format::Vop3Sd } else { Format::Vop3 };
+        let mut inst = self.start(format, row.op);
+        inst.mods.clamp = bit(word, 15);
+        inst.mods.omod = bits(second, 27, 2) as u8;
+        inst.mods.neg = bits(second, 29, 3) as u8;
+        if scalar_result {
+            inst.sdst = self.scalar(bits(word, 8, 7))?;
+        } else {
+            inst.mods.abs = bits(word, 8, 3) as u8;
+            inst.mods.op_sel = bits(word, 11, 4) as u8;
+        }
+        let dst = bits(word, 0, 8);
+        if row.op.is_vector_compare() {
+            let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
+            inst.dst = if to_exec { EXEC } else { self.scalar(dst)? };
+        } else if row.op.has_scalar_result() {
+            inst.dst = self.scalar(dst)?;
+        } else if signature.dst.exists() {
+            inst.dst = vgpr(dst);
+        }
+        self.three_sources(&mut inst, row, second)?;
+        if row.op.accumulates() {
+            inst.src[2] = inst.dst;
+            // The accumulator has no half of its own to name: it is the half that is written.
+            inst.mods.op_sel = inst.mods.op_sel & !4 | (inst.mods.op_sel & DST_HIGH) >> 1;
+        }
+        if matches!(row.op, Op::VDivFmasF32 | Op::VDivFmasF64) {
+            inst.src[3] = VCC;
+        }
+        Ok(inst)
+    }
+
+    /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
+    fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
+        let signature = row.op.signature();
+        for index in 0..3 {
+            let tied = index == 2 && row.op.accumulates();
+            if !signature.src[index].exists() || tied {
+                continue;
+            }
+            let code = bits(word, 9 * index as u32, 9);
+            inst.src[index] = match code {
+                DPP16 | DPP8 | DPP8_FETCH_INACTIVE if index == 0 && self.isa >= Isa::Gfx1100 => continue,
+                255 if self.isa.is_gfx9() => return Err(DecodeErrorKind::BadOperand { code: 255 }),
+                _ => self.source(code)?,
+            };
+        }
+        if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
+            match bits(word, 0, 9) {
+                DPP16 => inst.src[0] = vgpr(self.dpp16(inst, false)?),
+                code @ (DPP8 | DPP8_FETCH_INACTIVE) => inst.src[0] = vgpr(self.dpp8(inst, code)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn vop3p(&mut self, word: u32) -> Result<Inst> {
+        let second = self.word()?;
+        let row = self.row(Format::Vop3p, bits(word, 16, 7))?;
+        let mut inst = self.start(Format::Vop3p, row.op);
+        inst.dst = vgpr(bits(word, 0, 8));
+        self.three_sources(&mut inst, row, second)?;
+        let accumulators = matches!(row.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32);
+        if accumulators || row.op.is_mfma() {
+            return Ok(accumulation(inst, word, second));
+        }
+        inst.mods = Modifiers {
+            neg: bits(second, 29, 3) as u8,
+            neg_hi: bits(word, 8, 3) as u8,
+            op_sel: bits(word, 11, 3) as u8,
+            op_sel_hi: (bits(second, 27, 2) | bits(word, 14, 1) << 2) as u8,
+            clamp: bit(word, 15),
+            ..Modifiers::default()
+        };
+        if row.op.accumulates() {
+            inst.src[2] = inst.dst;
+        } else if row.op.signature().src[3].exists() {
+            inst.src[3] = inst.dst;
+        }
+        Ok(inst)
+    }
+
+    pub(super) fn vopd(&mut self, word: u32) -> Result<Inst> {
+        let second = self.word()?;
+        let first_row = self.row(Format::Vopd, bits(word, 22, 4))?;
+        let second_row = self.row(Format::Vopd, 0x20 + bits(word, 17, 5))?;
+        let first_dst = bits(second, 24, 8);
+        // The two halves write registers of different parity, so one bit is enough for both.
+        let second_dst = bits(second, 17, 7) << 1 | (!first_dst & 1);
+        let mut inst = self.start(Format::Vopd, first_row.op);
+        inst.dst = vgpr(first_dst);
+        let [a, b, c] = self.vopd_half(first_row.op, inst.dst, word)?;
+        inst.src = [a, b, c, Operand::None];
+        let dst = vgpr(second_dst);
+        inst.dual = Some((second_row.op, dst, self.vopd_half(second_row.op, dst, second)?));
+        Ok(inst)
+    }
+
+    fn vopd_half(&mut self, op: Op, dst: Operand, word: u32) -> Result<[Operand; 3]> {
+        let signature = op.signature();
+        let first = self.source(bits(word, 0, 9))?;
+        let second = vgpr(bits(word, 9, 8));
+        Ok(match op {
+            Op::VFmaakF32 => [first, second, Operand::Literal(self.literal()?)],
+            Op::VFmamkF32 => [first, Operand::Literal(self.literal()?), second],
+            _ if op.accumulates() => [first, second, dst],
+            _ if signature.src[2].exists() => [first, second, VCC],
+            _ if signature.src[1].exists() => [first, second, Operand::None],
+            _ => [first, Operand::None, Operand::None],
+        })
+    }
+}
+
+/// The fields of matrix instructions of gfx9 that differ from other VOP3P instructions.
+fn accumulation(mut inst: Inst, word: u32, second: u32) -> Inst {
+    let to_agpr = |operand: Operand, acc: bool| match operand {
+        Operand::Vgpr(register) if acc => Operand::Agpr(register),
+        other => other,
+    };
+    match inst.op {
+        Op::VAccvgprReadB32 => inst.src[0] = to_agpr(inst.src[0], true),
+        Op::VAccvgprWriteB32 => inst.dst = to_agpr(inst.dst, true),
+        _ => {
+            let result = bit(word, 15);
+            inst.dst = to_agpr(inst.dst, result);
+            inst.src[0] = to_agpr(inst.src[0], bit(second, 27));
+            inst.src[1] = to_agpr(inst.src[1], bit(second, 28));
+            inst.mods.cbsz = bits(word, 8, 3) as u8;
+            inst.mods.abid = bits(word, 11, 4) as u8;
+            if inst.op.is_smfmac() {
+                inst.src[3] = inst.dst;
+            } else {
+                inst.src[2] = to_agpr(inst.src[2], result);
+                inst.mods.blgp = bits(second, 29, 3) as u8;
+            }
+        }
+    }
+    inst
+}

@@ -1,0 +1,309 @@
+//! Immediates that are bit fields.
+
+use std::fmt;
+
+use super::{Printer, names};
+use crate::isa::{Isa, Op, Operand};
+
+impl Printer<'_, '_> {
+    pub(super) fn sopp(&mut self) -> fmt::Result {
+        self.f.write_str(self.row.name)?;
+        let Operand::Imm(value) = self.inst.src[0] else {
+            return Ok(());
+        };
+        let value = value as u16;
+        if self.inst.op == Op::SEndpgm && value == 0 {
+            return Ok(());
+        }
+        self.separate()?;
+        match self.inst.op {
+            Op::SWaitcnt => self.wait_counts(value),
+            Op::SWaitcntDepctr | Op::SWaitAlu => self.dependency_counts(value),
+            Op::SDelayAlu => self.delay(value),
+            Op::SSendmsg | Op::SSendmsghalt => self.message(value),
+            Op::SSetGprIdxMode => self.gpr_index(value),
+            Op::SClause
+            | Op::SRoundMode
+            | Op::STtracedataImm
+            | Op::SSetInstPrefetchDistance
+            | Op::SWaitEvent
+            | Op::SWaitLoadcnt
+            | Op::SWaitStorecnt
+            | Op::SWaitSamplecnt
+            | Op::SWaitBvhcnt
+            | Op::SWaitExpcnt
+            | Op::SWaitDscnt
+            | Op::SWaitKmcnt
+            | Op::SWaitLoadcntDscnt
+            | Op::SWaitStorecntDscnt => write!(self.f, "{value:#x}"),
+            Op::SBarrierWait => write!(self.f, "{}", value as i16),
+            op if op.is_branch() => write!(self.f, "{value}"),
+            _ => write!(self.f, "{value}"),
+        }
+    }
+
+    fn wait_counts(&mut self, value: u16) -> fmt::Result {
+        let field = |low: u16, width: u16| (value >> low & ((1 << width) - 1), (1 << width) - 1);
+        let (vector, export, scalar) = match self.isa {
+            Isa::Gfx90a | Isa::Gfx942 => {
+                ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 4))
+            }
+            Isa::Gfx1030 => ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 6)),
+            Isa::Gfx1100 | Isa::Gfx1201 => (field(10, 6), field(0, 3), field(4, 6)),
+        };
+        let counts = [("vmcnt", vector), ("expcnt", export), ("lgkmcnt", scalar)];
+        let all = counts.iter().all(|(_, (count, most))| count == most);
+        let mut space = "";
+        for (name, (count, most)) in counts {
+            if all || count != most {
+                write!(self.f, "{space}{name}({count})")?;
+                space = " ";
+            }
+        }
+        Ok(())
+    }
+
+    fn dependency_counts(&mut self, value: u16) -> fmt::Result {
+        const FIELDS: [(&str, u16, u16); 7] = [
+            ("hold_cnt", 7, 1),
+            ("sa_sdst", 0, 1),
+            ("va_vdst", 12, 4),
+            ("va_sdst", 9, 3),
+            ("va_ssrc", 8, 1),
+            ("va_vcc", 1, 1),
+            ("vm_vsrc", 2, 3),
+        ];
+        let read = |low: u16, width: u16| value >> low & ((1 << width) - 1);
+        let known = FIELDS.iter().fold(0, |known, (_, low, width)| known | ((1 << width) - 1) << low);
+        if value & !known != 0 || FIELDS.iter().all(|&(_, low, width)| read(low, width) == (1 << width) - 1) {
+            return write!(self.f, "{value:#x}");
+        }
+        let mut space = "";
+        for (name, low, width) in FIELDS {
+            let count = read(low, width);
+            if count != (1 << width) - 1 {
+                write!(self.f, "{space}depctr_{name}({count})")?;
+                space = " ";
+            }
+        }
+        Ok(())
+    }
+
+    fn delay(&mut self, value: u16) -> fmt::Result {
+        const INSTRUCTION: [&str; 12] = [
+            "NO_DEP",
+            "VALU_DEP_1",
+            "VALU_DEP_2",
+            "VALU_DEP_3",
+            "VALU_DEP_4",
+            "TRANS32_DEP_1",
+            "TRANS32_DEP_2",
+            "TRANS32_DEP_3",
+            "FMA_ACCUM_CYCLE_1",
+            "SALU_CYCLE_1",
+            "SALU_CYCLE_2",
+            "SALU_CYCLE_3",
+        ];
+        const SKIP: [&str; 6] = ["SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"];
+        const BAD_INSTRUCTION: &str = "/* invalid instid value */";
+        const BAD_SKIP: &str = "/* invalid instskip value */";
+        let fields = [
+            ("instid0", value & 15, &INSTRUCTION[..], BAD_INSTRUCTION),
+            ("instskip", value >> 4 & 7, &SKIP[..], BAD_SKIP),
+            ("instid1", value >> 7 & 15, &INSTRUCTION[..], BAD_INSTRUCTION),
+        ];
+        let mut separator = "";
+        for (name, code, texts, bad) in fields {
+            if code != 0 {
+                write!(self.f, "{separator}{name}({})", texts.get(usize::from(code)).unwrap_or(&bad))?;
+                separator = " | ";
+            }
+        }
+        if separator.is_empty() { self.f.write_str("0") } else { Ok(()) }
+    }
+
+    pub(super) fn message(&mut self, value: u16) -> fmt::Result {
+        const GEOMETRY: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
+        const SYSTEM: [&str; 5] = [
+            "",
+            "SYSMSG_OP_ECC_ERR_INTERRUPT",
+            "SYSMSG_OP_REG_RD",
+            "SYSMSG_OP_HOST_TRAP_ACK",
+            "SYSMSG_OP_TTRACE_PC",
+        ];
+        if self.isa >= Isa::Gfx1100 {
+            let id = value & 0xff;
+            return match names::message(self.isa, id) {
+                Some(name) if value >> 8 & !3 == 0 => write!(self.f, "sendmsg({name})"),
+                _ if value >> 8 == 0 => write!(self.f, "sendmsg({id}, 0, 0)"),
+                _ => write!(self.f, "{value}"),
+            };
+        }
+        let (id, operation, stream) = (value & 15, value >> 4 & 7, value >> 8 & 3);
+        if value & !0x3ff != 0 && value & 0xfc00 != 0 {
+            return write!(self.f, "{value}");
+        }
+        let name = names::message(self.isa, id);
+        let operation_name = match id {
+            2 if operation == 0 => None,
+            2 | 3 => GEOMETRY.get(usize::from(operation)).copied(),
+            15 if operation == 3 => None,
+            15 => SYSTEM.get(usize::from(operation)).copied().filter(|name| !name.is_empty()),
+            _ => None,
+        };
+        match (name, operation_name) {
+            (Some(name), Some(operation)) if id == 15 || (id == 3 && value >> 4 & 7 == 0) => {
+                if stream == 0 {
+                    write!(self.f, "sendmsg({name}, {operation})")
+                } else {
+                    self.plain_message(value)
+                }
+            }
+            (Some(name), Some(operation)) => write!(self.f, "sendmsg({name}, {operation}, {stream})"),
+            (Some(name), None) if !matches!(id, 2 | 3 | 15) && operation == 0 && stream == 0 => {
+                write!(self.f, "sendmsg({name})")
+            }
+            _ => self.plain_message(value),
+        }
+    }
+
+    fn plain_message(&mut self, value: u16) -> fmt::Result {
+        write!(self.f, "sendmsg({}, {}, {})", value & 15, value >> 4 & 7, value >> 8 & 3)
+    }
+
+    pub(super) fn hardware_register(&mut self, value: u16) -> fmt::Result {
+        let (id, offset, width) = (value & 63, value >> 6 & 31, (value >> 11) + 1);
+        self.f.write_str("hwreg(")?;
+        match names::hardware_register(self.isa, id) {
+            Some(name) => self.f.write_str(name)?,
+            None => write!(self.f, "{id}")?,
+        }
+        if (offset, width) != (0, 32) {
+            write!(self.f, ", {offset}, {width}")?;
+        }
+        self.f.write_str(")")
+    }
+
+    /// Which operands are indexed on gfx9.
+    pub(super) fn gpr_index(&mut self, value: u16) -> fmt::Result {
+        if value > 15 {
+            return write!(self.f, "{value:#x}");
+        }
+        self.f.write_str("gpr_idx(")?;
+        let mut comma = "";
+        for (bit, name) in ["SRC0", "SRC1", "SRC2", "DST"].into_iter().enumerate() {
+            if value >> bit & 1 != 0 {
+                write!(self.f, "{comma}{name}")?;
+                comma = ",";
+            }
+        }
+        self.f.write_str(")")
+    }
+
+    pub(super) fn swizzle(&mut self, value: u16) -> fmt::Result {
+        if value == 0 {
+            return Ok(());
+        }
+        self.f.write_str(" offset:")?;
+        let quad = value & 0xff00 == 0x8000;
+        if quad {
+            let lane = |index: u16| value >> (2 * index) & 3;
+            return write!(self.f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
+        }
+        let rotate = value & 0xf800 == 0xc000;
+        if value & 0x8000 != 0 && !rotate {
+            return write!(self.f, "{value}");
+        }
+        if rotate && self.isa >= Isa::Gfx90a && value & 0x1f == 0 {
+            return write!(self.f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31);
+        }
+        if value & 0x8000 != 0 {
+            return write!(self.f, "{value}");
+        }
+        let (and, or, xor) = (value & 31, value >> 5 & 31, value >> 10 & 31);
+        if and == 31 && or == 0 && xor.is_power_of_two() {
+            return write!(self.f, "swizzle(SWAP,{xor})");
+        }
+        if and == 31 && or == 0 && xor > 0 && (xor + 1).is_power_of_two() {
+            return write!(self.f, "swizzle(REVERSE,{})", xor + 1);
+        }
+        let group = 32 - and;
+        if group > 1 && group.is_power_of_two() && or < group && xor == 0 {
+            return write!(self.f, "swizzle(BROADCAST,{group},{or})");
+        }
+        self.f.write_str("swizzle(BITMASK_PERM,\"")?;
+        for bit in (0..5).rev() {
+            let after = |lane: u16| ((lane & and) | or) ^ xor;
+            let (of_zero, of_one) = (after(0) >> bit & 1, after(31) >> bit & 1);
+            self.f.write_str(match (of_zero, of_one) {
+                (0, 0) => "0",
+                (1, 1) => "1",
+                (0, _) => "p",
+                _ => "i",
+            })?;
+        }
+        self.f.write_str("\")")
+    }
+
+    pub(super) fn buffer_format(&mut self) -> fmt::Result {
+        let format = self.inst.mem.format;
+        if !self.isa.is_gfx9() {
+            return match names::buffer_format(self.isa, format) {
+                _ if format == 1 => Ok(()),
+                Some(name) => write!(self.f, " format:[{name}]"),
+                None => write!(self.f, " format:{format}"),
+            };
+        }
+        let (data, number) = (usize::from(format & 15), usize::from(format >> 4));
+        match (data, number) {
+            (1, 0) => Ok(()),
+            (_, 0) => write!(self.f, " format:[{}]", names::DATA_FORMAT[data]),
+            (1, _) => write!(self.f, " format:[{}]", names::NUMBER_FORMAT[number]),
+            _ => write!(self.f, " format:[{},{}]", names::DATA_FORMAT[data], names::NUMBER_FORMAT[number]),
+        }
+    }
+
+    /// Cache scope and temporal hint of gfx12.
+    pub(super) fn scope_and_hint(&mut self) -> fmt::Result {
+        let (mem, op) = (self.inst.mem, self.inst.op);
+        if mem.temporal != 0 {
+            let hint = if op.is_atomic() {
+                match mem.temporal {
+                    0b001 => Some("TH_ATOMIC_RETURN"),
+                    0b010 => Some("TH_ATOMIC_NT"),
+                    0b011 => Some("TH_ATOMIC_NT_RETURN"),
+                    0b100 => Some("TH_ATOMIC_CASCADE_RT"),
+                    0b110 => Some("TH_ATOMIC_CASCADE_NT"),
+                    _ => None,
+                }
+            } else {
+                let store = op.signature().src[1].exists();
+                match (mem.temporal, store) {
+                    (1, true) => Some("TH_STORE_NT"),
+                    (2, true) => Some("TH_STORE_HT"),
+                    (3, true) if mem.scope == 3 => Some("TH_STORE_BYPASS"),
+                    (3, true) => Some("TH_STORE_RT_WB"),
+                    (4, true) => Some("TH_STORE_NT_RT"),
+                    (5, true) => Some("TH_STORE_RT_NT"),
+                    (6, true) => Some("TH_STORE_NT_HT"),
+                    (7, true) => Some("TH_STORE_NT_WB"),
+                    (1, false) => Some("TH_LOAD_NT"),
+                    (2, false) => Some("TH_LOAD_HT"),
+                    (3, false) if mem.scope == 3 => Some("TH_LOAD_BYPASS"),
+                    (3, false) => Some("TH_LOAD_LU"),
+                    (4, false) => Some("TH_LOAD_NT_RT"),
+                    (5, false) => Some("TH_LOAD_RT_NT"),
+                    (6, false) => Some("TH_LOAD_NT_HT"),
+                    _ => None,
+                }
+            };
+            match hint {
+                Some(hint) => write!(self.f, " th:{hint}")?,
+                None => write!(self.f, " th:{:#x}", mem.temporal)?,
+            }
+        }
+        self.f.write_str(
+            ["", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"][usize::from(mem.scope)],
+        )
+    }
+}

@@ -1,0 +1,619 @@
+//! [`Inst`] to the text that LLVM's disassembler prints.
+
+mod immediate;
+mod names;
+
+use std::fmt;
+
+use super::tables::{Row, Table};
+use super::{Dpp, Elem, Format, Inst, Isa, Op, Operand, Sdwa, Special, Type, scalar};
+
+/// The text of an instruction, as `llvm-objdump -d` prints it.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    inst: &'a Inst,
+    isa: Isa,
+    wave: u8,
+}
+
+impl Inst {
+    /// The text of an instruction decoded for `isa`. Lane masks are printed for waves of 32 from gfx10 on.
+    pub fn text(&self, isa: Isa) -> Text<'_> {
+        Text { inst: self, isa, wave: if isa.is_gfx9() { 64 } else { 32 } }
+    }
+}
+
+impl Text<'_> {
+    /// Prints lane masks as those of a wave of 64.
+    pub fn wave64(mut self) -> Self {
+        self.wave = 64;
+        self
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(row) = Table::of(self.isa).find(self.inst.format, self.inst.op) else {
+            return write!(f, "{}", self.inst.op.name());
+        };
+        let mut printer = Printer { f, inst: self.inst, isa: self.isa, wave: self.wave, row, operands: 0 };
+        match self.inst.format {
+            Format::Sop1 | Format::Sop2 | Format::Sopc => printer.scalar(),
+            Format::Sopk => printer.sopk(),
+            Format::Sopp => printer.sopp(),
+            Format::Smem => printer.smem(),
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd => printer.vector(),
+            Format::Vop3p => printer.vop3p(),
+            Format::Vopd => printer.vopd(),
+            Format::Ds => printer.ds(),
+            Format::Flat | Format::Global | Format::Scratch => printer.flat(),
+            Format::Mubuf | Format::Mtbuf => printer.buffer(),
+            Format::LdsDir => printer.lds_direct(),
+            Format::Mimg | Format::Export | Format::Interp => printer.f.write_str(row.name),
+        }
+    }
+}
+
+struct Printer<'a, 'b> {
+    f: &'a mut fmt::Formatter<'b>,
+    inst: &'a Inst,
+    isa: Isa,
+    wave: u8,
+    row: &'static Row,
+    operands: u32,
+}
+
+/// A vector register of the accumulation or the normal file.
+fn registers(f: &mut fmt::Formatter<'_>, file: &str, first: u8, dwords: u32) -> fmt::Result {
+    match dwords {
+        0 | 1 => write!(f, "{file}{first}"),
+        _ => write!(f, "{file}[{first}:{}]", u32::from(first) + dwords - 1),
+    }
+}
+
+const B32: Type = Type { elem: Elem::B32, count: 1 };
+
+impl Printer<'_, '_> {
+    /// Starts the next operand.
+    fn separate(&mut self) -> fmt::Result {
+        let text = if self.operands == 0 { " " } else { ", " };
+        self.operands += 1;
+        self.f.write_str(text)
+    }
+
+    /// How many registers a value of a type takes.
+    fn dwords(&self, of: Type) -> u32 {
+        if of.elem == Elem::Mask { u32::from(self.wave) / 32 } else { of.dwords() }
+    }
+
+    fn scalar_register(&mut self, slot: u8, dwords: u32) -> fmt::Result {
+        let gfx9 = self.isa.is_gfx9();
+        let pair = dwords > 1;
+        let name = match (slot, pair) {
+            (102, true) if gfx9 => "flat_scratch",
+            (102, false) if gfx9 => "flat_scratch_lo",
+            (103, false) if gfx9 => "flat_scratch_hi",
+            (104, true) if gfx9 => "xnack_mask",
+            (104, false) if gfx9 => "xnack_mask_lo",
+            (105, false) if gfx9 => "xnack_mask_hi",
+            (scalar::VCC, true) => "vcc",
+            (scalar::VCC, false) => "vcc_lo",
+            (107, false) => "vcc_hi",
+            (scalar::M0, _) => "m0",
+            (scalar::NULL, _) => "null",
+            (scalar::EXEC, true) => "exec",
+            (scalar::EXEC, false) => "exec_lo",
+            (127, false) => "exec_hi",
+            (108..=123, _) => return registers(self.f, "ttmp", slot - scalar::TTMP0, dwords),
+            _ => return registers(self.f, "s", slot, dwords),
+        };
+        self.f.write_str(name)
+    }
+
+    /// An operand of a type, without modifiers.
+    fn value(&mut self, operand: Operand, of: Type) -> fmt::Result {
+        match operand {
+            Operand::None => self.f.write_str("off"),
+            Operand::Vgpr(first) => registers(self.f, "v", first, self.dwords(of)),
+            Operand::Agpr(first) => registers(self.f, "a", first, self.dwords(of)),
+            Operand::Sgpr(slot) => self.scalar_register(slot, self.dwords(of)),
+            Operand::Special(special) => self.f.write_str(special_name(special)),
+            Operand::Int(value) => write!(self.f, "{value}"),
+            Operand::Float(code) => self.f.write_str(match (code, of.elem) {
+                (240, _) => "0.5",
+                (241, _) => "-0.5",
+                (242, _) => "1.0",
+                (243, _) => "-1.0",
+                (244, _) => "2.0",
+                (245, _) => "-2.0",
+                (246, _) => "4.0",
+                (247, _) => "-4.0",
+                (_, elem) if elem.bits() == 64 && elem != Elem::Mask => "0.15915494309189532",
+                _ => "0.15915494",
+            }),
+            Operand::Literal(value) => write!(self.f, "{value:#x}"),
+            Operand::Imm(value) => write!(self.f, "{value:#x}"),
+        }
+    }
+
+    fn operand(&mut self, operand: Operand, of: Type) -> fmt::Result {
+        self.separate()?;
+        self.value(operand, of)
+    }
+
+    /// The half of a register that a true16 operand names.
+    fn half(&mut self, operand: Operand, of: Type, high: bool) -> fmt::Result {
+        match operand {
+            Operand::Vgpr(_) if self.row.true16 && of.is_half() => {
+                self.f.write_str(if high { ".h" } else { ".l" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flag(&mut self, set: bool, text: &str) -> fmt::Result {
+        if set { self.f.write_str(text) } else { Ok(()) }
+    }
+
+    /// One bit per operand: ` neg_lo:[1,0,0]`.
+    fn bits(&mut self, name: &str, value: u8, count: usize) -> fmt::Result {
+        write!(self.f, " {name}:[")?;
+        for index in 0..count {
+            let comma = if index == 0 { "" } else { "," };
+            write!(self.f, "{comma}{}", value >> index & 1)?;
+        }
+        self.f.write_str("]")
+    }
+
+    fn scalar(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        if inst.dst != Operand::None {
+            self.operand(inst.dst, signature.dst)?;
+        }
+        for (index, (&source, &of)) in inst.src.iter().zip(&signature.src).enumerate() {
+            if source == Operand::None || (index == 2 && inst.op.accumulates()) {
+                continue;
+            }
+            self.separate()?;
+            match (inst.op, source) {
+                (Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64, Operand::Imm(message)) => {
+                    self.message(message as u16)?
+                }
+                (Op::SSetGprIdxOn, Operand::Imm(mode)) => self.gpr_index(mode as u16)?,
+                _ => self.value(source, of)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn sopk(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        let immediate = inst.src.iter().find_map(|source| match source {
+            Operand::Imm(value) => Some(*value as u16),
+            _ => None,
+        });
+        let immediate = immediate.unwrap_or_default();
+        match inst.op {
+            Op::SSetregB32 | Op::SSetregImm32B32 => {
+                self.separate()?;
+                self.hardware_register(immediate)?;
+                self.operand(inst.src[0], signature.src[0])
+            }
+            Op::SVersion => write!(self.f, " {immediate:#x}"),
+            _ => {
+                if inst.dst == Operand::None {
+                    self.operand(inst.src[0], signature.src[0])?;
+                } else {
+                    self.operand(inst.dst, signature.dst)?;
+                }
+                self.separate()?;
+                match inst.op {
+                    Op::SGetregB32 => self.hardware_register(immediate),
+                    Op::SCallB64 | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd | Op::SCbranchIFork => {
+                        write!(self.f, "{immediate}")
+                    }
+                    _ => write!(self.f, "{immediate:#x}"),
+                }
+            }
+        }
+    }
+
+    fn smem(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        if inst.dst != Operand::None {
+            self.operand(inst.dst, signature.dst)?;
+        }
+        let prefetch = inst.op.is_scalar_prefetch();
+        match inst.src[1] {
+            Operand::None => {}
+            Operand::Imm(mask) if !prefetch => {
+                self.separate()?;
+                write!(self.f, "{mask}")?;
+            }
+            // An atomic that returns a value names its data once.
+            _ if prefetch || inst.dst != Operand::None => {}
+            data => self.operand(data, signature.src[1])?,
+        }
+        if inst.src[2] != Operand::None {
+            self.operand(inst.src[2], signature.src[2])?;
+        }
+        if signature.src[3].exists() {
+            let offset = inst.mem.offset;
+            match inst.src[3] {
+                _ if prefetch => {
+                    self.separate()?;
+                    self.signed_hex(offset)?;
+                    self.operand(
+                        if inst.src[3] == Operand::None { Operand::Sgpr(scalar::NULL) } else { inst.src[3] },
+                        B32,
+                    )?;
+                    if let Operand::Imm(length) = inst.src[1] {
+                        self.separate()?;
+                        write!(self.f, "{length}")?;
+                    }
+                }
+                Operand::None => {
+                    self.separate()?;
+                    self.signed_hex(offset)?;
+                }
+                register => {
+                    self.operand(register, B32)?;
+                    if offset != 0 {
+                        self.f.write_str(" offset:")?;
+                        self.signed_hex(offset)?;
+                    }
+                }
+            }
+        }
+        self.cache_policy()
+    }
+
+    fn signed_hex(&mut self, value: i32) -> fmt::Result {
+        let sign = if value < 0 { "-" } else { "" };
+        write!(self.f, "{sign}{:#x}", value.unsigned_abs())
+    }
+
+    /// The mnemonic, with the suffix of the encoding that it is in.
+    fn vector_name(&mut self) -> fmt::Result {
+        let inst = self.inst;
+        let suffix = match (inst.dpp, inst.sdwa) {
+            (_, Some(_)) => "_sdwa",
+            (Some(_), _) => "_dpp",
+            _ => return self.f.write_str(self.row.name),
+        };
+        let name = self.row.name;
+        let (stem, long) = match (name.strip_suffix("_e32"), name.strip_suffix("_e64")) {
+            (Some(stem), _) => (stem, false),
+            (_, Some(stem)) => (stem, true),
+            _ => (name, matches!(inst.format, Format::Vop3 | Format::Vop3Sd | Format::Vop3p)),
+        };
+        write!(self.f, "{stem}{}{suffix}", if long { "_e64" } else { "" })
+    }
+
+    /// VOP1, VOP2, VOPC and VOP3.
+    fn vector(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.vector_name()?;
+        let hidden_dst = inst.op.is_compare_exec() && !self.isa.is_gfx9();
+        if inst.dst != Operand::None && !hidden_dst {
+            self.operand(inst.dst, signature.dst)?;
+            self.half(inst.dst, signature.dst, inst.mods.op_sel & 8 != 0)?;
+        }
+        if inst.sdst != Operand::None {
+            self.operand(inst.sdst, signature.sdst)?;
+        }
+        let mut count = 0;
+        for index in 0..3 {
+            let tied = index == 2 && inst.op.accumulates();
+            if inst.src[index] == Operand::None || tied {
+                continue;
+            }
+            count = index + 1;
+            self.separate()?;
+            self.source(index)?;
+        }
+        let halves = self.row.true16 || self.prints_halves(count);
+        if matches!(inst.format, Format::Vop3) && !halves && inst.mods.op_sel != 0 {
+            self.bits(
+                "op_sel",
+                inst.mods.op_sel & ((1 << count) - 1) | (inst.mods.op_sel >> 3) << count,
+                count + 1,
+            )?;
+        }
+        self.flag(inst.mods.clamp, " clamp")?;
+        self.f.write_str(["", " mul:2", " mul:4", " div:2"][usize::from(inst.mods.omod)])?;
+        if let Some(sdwa) = inst.sdwa {
+            self.sdwa(&sdwa)?;
+        }
+        self.dpp()
+    }
+
+    /// Whether `op_sel` has no meaning for the instruction.
+    fn prints_halves(&self, _count: usize) -> bool {
+        false
+    }
+
+    /// A source with its modifiers.
+    fn source(&mut self, index: usize) -> fmt::Result {
+        let inst = self.inst;
+        let (operand, of) = (inst.src[index], inst.op.signature().src[index]);
+        let has = |set: u8| set >> index & 1 != 0;
+        let sext = inst.sdwa.is_some_and(|sdwa| index < 2 && sdwa.src_sext[index]);
+        let constant =
+            matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_) | Operand::Imm(_));
+        let (neg, abs) = (has(inst.mods.neg), has(inst.mods.abs));
+        let function = neg && !abs && constant;
+        self.f.write_str(match (neg, function) {
+            (true, true) => "neg(",
+            (true, false) => "-",
+            _ => "",
+        })?;
+        self.flag(abs, "|")?;
+        self.flag(sext, "sext(")?;
+        self.value(operand, of)?;
+        self.half(operand, of, has(inst.mods.op_sel))?;
+        self.flag(sext, ")")?;
+        self.flag(abs, "|")?;
+        self.flag(function, ")")
+    }
+
+    fn sdwa(&mut self, sdwa: &Sdwa) -> fmt::Result {
+        const SELECT: [&str; 8] =
+            ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "INVALID"];
+        if self.inst.format != Format::Vopc {
+            let unused =
+                ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "INVALID"][usize::from(sdwa.dst_unused)];
+            write!(self.f, " dst_sel:{} dst_unused:{unused}", SELECT[usize::from(sdwa.dst_sel)])?;
+        }
+        write!(self.f, " src0_sel:{}", SELECT[usize::from(sdwa.src_sel[0])])?;
+        if self.inst.format != Format::Vop1 {
+            write!(self.f, " src1_sel:{}", SELECT[usize::from(sdwa.src_sel[1])])?;
+        }
+        Ok(())
+    }
+
+    fn dpp(&mut self) -> fmt::Result {
+        match self.inst.dpp {
+            None => Ok(()),
+            Some(Dpp::Eight { selectors, fetch_inactive }) => {
+                self.f.write_str(" dpp8:[")?;
+                for lane in 0..8 {
+                    let comma = if lane == 0 { "" } else { "," };
+                    write!(self.f, "{comma}{}", selectors >> (3 * lane) & 7)?;
+                }
+                self.f.write_str("]")?;
+                self.flag(fetch_inactive, " fi:1")
+            }
+            Some(Dpp::Row { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive }) => {
+                let low = ctrl & 15;
+                match ctrl {
+                    0..=0xff => {
+                        let lane = |index: u16| ctrl >> (2 * index) & 3;
+                        write!(self.f, " quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3))?;
+                    }
+                    0x101..=0x10f => write!(self.f, " row_shl:{low}")?,
+                    0x111..=0x11f => write!(self.f, " row_shr:{low}")?,
+                    0x121..=0x12f => write!(self.f, " row_ror:{low}")?,
+                    0x130 => self.f.write_str(" wave_shl:1")?,
+                    0x134 => self.f.write_str(" wave_rol:1")?,
+                    0x138 => self.f.write_str(" wave_shr:1")?,
+                    0x13c => self.f.write_str(" wave_ror:1")?,
+                    0x140 => self.f.write_str(" row_mirror")?,
+                    0x141 => self.f.write_str(" row_half_mirror")?,
+                    0x142 => self.f.write_str(" row_bcast:15")?,
+                    0x143 => self.f.write_str(" row_bcast:31")?,
+                    0x150..=0x15f if self.isa.is_gfx9() => write!(self.f, " row_newbcast:{low}")?,
+                    0x150..=0x15f => write!(self.f, " row_share:{low}")?,
+                    0x160..=0x16f => write!(self.f, " row_xmask:{low}")?,
+                    _ => self.f.write_str(" /* Invalid dpp_ctrl value */")?,
+                }
+                write!(self.f, " row_mask:{row_mask:#x} bank_mask:{bank_mask:#x}")?;
+                self.flag(bound_ctrl, " bound_ctrl:1")?;
+                self.flag(fetch_inactive, " fi:1")
+            }
+        }
+    }
+
+    fn vop3p(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.vector_name()?;
+        self.operand(inst.dst, signature.dst)?;
+        let mut count = 0;
+        for index in 0..3 {
+            if inst.src[index] == Operand::None || (index == 2 && inst.op.accumulates()) {
+                continue;
+            }
+            count = index + 1;
+            self.operand(inst.src[index], signature.src[index])?;
+        }
+        if inst.op.is_mfma() {
+            return self.matrix_modifiers();
+        }
+        let mods = inst.mods;
+        let all = (1u8 << count) - 1;
+        // The instructions whose sources are of either 16 or 32 bits read the 32-bit ones by default.
+        let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
+        let default_high = if mix { 0 } else { all };
+        if mods.op_sel & all != 0 {
+            self.bits("op_sel", mods.op_sel, count)?;
+        }
+        if mods.op_sel_hi & all != default_high {
+            self.bits("op_sel_hi", mods.op_sel_hi, count)?;
+        }
+        if mods.neg & all != 0 {
+            self.bits("neg_lo", mods.neg, count)?;
+        }
+        if mods.neg_hi & all != 0 {
+            self.bits("neg_hi", mods.neg_hi, count)?;
+        }
+        self.flag(mods.clamp, " clamp")?;
+        self.dpp()
+    }
+
+    fn matrix_modifiers(&mut self) -> fmt::Result {
+        let mods = self.inst.mods;
+        if mods.cbsz != 0 {
+            write!(self.f, " cbsz:{}", mods.cbsz)?;
+        }
+        if mods.abid != 0 {
+            write!(self.f, " abid:{}", mods.abid)?;
+        }
+        if mods.blgp != 0 {
+            let f64_on_gfx942 = self.isa == Isa::Gfx942 && self.inst.op.signature().dst.elem == Elem::F64;
+            if f64_on_gfx942 {
+                return self.bits("neg", mods.blgp, 3);
+            }
+            write!(self.f, " blgp:{}", mods.blgp)?;
+        }
+        Ok(())
+    }
+
+    fn vopd(&mut self) -> fmt::Result {
+        let inst = self.inst;
+        self.vopd_half(self.row.name, inst.op, inst.dst, &inst.src[..3])?;
+        if let Some((op, dst, sources)) = inst.dual {
+            self.f.write_str(" :: ")?;
+            self.operands = 0;
+            let name = Table::of(self.isa).find_second(op).map_or(op.name(), |row| row.name);
+            self.vopd_half(name, op, dst, &sources)?;
+        }
+        Ok(())
+    }
+
+    fn vopd_half(&mut self, name: &str, op: Op, dst: Operand, sources: &[Operand]) -> fmt::Result {
+        let signature = op.signature();
+        self.f.write_str(name)?;
+        self.operand(dst, signature.dst)?;
+        for (index, &source) in sources.iter().enumerate() {
+            let hidden = index == 2 && (op.accumulates() || op == Op::VCndmaskB32);
+            if source != Operand::None && !hidden {
+                self.operand(source, signature.src[index])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ds(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        for (operand, of) in [
+            (inst.dst, signature.dst),
+            (inst.src[0], signature.src[0]),
+            (inst.src[1], signature.src[1]),
+            (inst.src[3], signature.src[3]),
+        ] {
+            if operand != Operand::None {
+                self.operand(operand, of)?;
+            }
+        }
+        let offset = inst.mem.offset;
+        if inst.op.has_two_offsets() {
+            for (name, value) in [("offset0", offset & 0xff), ("offset1", offset >> 8 & 0xff)] {
+                if value != 0 {
+                    write!(self.f, " {name}:{value}")?;
+                }
+            }
+        } else if inst.op == Op::DsSwizzleB32 {
+            self.swizzle(offset as u16)?;
+        } else if offset != 0 {
+            write!(self.f, " offset:{offset}")?;
+        }
+        self.flag(inst.mem.gds, " gds")
+    }
+
+    fn flat(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        if inst.dst != Operand::None {
+            self.operand(inst.dst, signature.dst)?;
+        }
+        if signature.src[0].exists() {
+            let narrow = inst.format == Format::Scratch || inst.src[2] != Operand::None;
+            self.operand(inst.src[0], if narrow { B32 } else { signature.src[0] })?;
+        }
+        if signature.src[1].exists() {
+            self.operand(inst.src[1], signature.src[1])?;
+        }
+        if signature.src[2].exists() {
+            self.operand(inst.src[2], signature.src[2])?;
+        }
+        if inst.mem.offset != 0 {
+            write!(self.f, " offset:{}", inst.mem.offset)?;
+        }
+        self.cache_policy()?;
+        self.flag(inst.mem.lds, " lds")
+    }
+
+    fn buffer(&mut self) -> fmt::Result {
+        let (inst, signature) = (self.inst, self.inst.op.signature());
+        self.f.write_str(self.row.name)?;
+        let (data, of) = if signature.src[1].exists() {
+            (inst.src[1], signature.src[1])
+        } else {
+            (inst.dst, signature.dst)
+        };
+        if data != Operand::None {
+            let extra = u8::from(inst.mem.tfe);
+            let of = Type { elem: Elem::B32, count: of.dwords() as u8 + extra };
+            self.operand(data, of)?;
+        }
+        if signature.src[2].exists() {
+            let both = inst.mem.offen && inst.mem.idxen;
+            self.operand(inst.src[0], Type { elem: Elem::B32, count: 1 + u8::from(both) })?;
+            self.operand(inst.src[2], signature.src[2])?;
+            self.operand(inst.src[3], signature.src[3])?;
+        }
+        if inst.format == Format::Mtbuf {
+            self.buffer_format()?;
+        }
+        self.flag(inst.mem.idxen, " idxen")?;
+        self.flag(inst.mem.offen, " offen")?;
+        if inst.mem.offset != 0 {
+            write!(self.f, " offset:{}", inst.mem.offset)?;
+        }
+        self.cache_policy()?;
+        self.flag(inst.mem.tfe, " tfe")?;
+        self.flag(inst.mem.lds, " lds")
+    }
+
+    fn lds_direct(&mut self) -> fmt::Result {
+        let inst = self.inst;
+        self.f.write_str(self.row.name)?;
+        self.operand(inst.dst, B32)?;
+        if inst.op == Op::LdsParamLoad {
+            self.separate()?;
+            let channel = ["x", "y", "z", "w"][(inst.mem.offset & 3) as usize];
+            write!(self.f, "attr{}.{channel}", inst.mem.offset >> 2)?;
+        }
+        write!(self.f, " wait_v{}dst:{}", if self.isa >= Isa::Gfx1201 { "a_v" } else { "" }, inst.mem.format)
+    }
+
+    fn cache_policy(&mut self) -> fmt::Result {
+        let mem = self.inst.mem;
+        if self.isa == Isa::Gfx1201 {
+            return self.scope_and_hint();
+        }
+        let gfx942 = self.isa == Isa::Gfx942 && self.inst.format != Format::Smem;
+        self.flag(mem.glc, if gfx942 { " sc0" } else { " glc" })?;
+        self.flag(mem.slc, if gfx942 { " nt" } else { " slc" })?;
+        self.flag(mem.dlc, " dlc")?;
+        self.flag(mem.scc, if gfx942 { " sc1" } else { " scc" })
+    }
+}
+
+fn special_name(special: Special) -> &'static str {
+    match special {
+        Special::Scc => "src_scc",
+        Special::VccZ => "src_vccz",
+        Special::ExecZ => "src_execz",
+        Special::SharedBase => "src_shared_base",
+        Special::SharedLimit => "src_shared_limit",
+        Special::PrivateBase => "src_private_base",
+        Special::PrivateLimit => "src_private_limit",
+        Special::PopsExitingWaveId => "src_pops_exiting_wave_id",
+        Special::LdsDirect => "src_lds_direct",
+    }
+}
