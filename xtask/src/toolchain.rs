@@ -57,14 +57,7 @@ fn classify(search: &Search, attempts: &[Attempt], error: NotFound) -> Found {
 
 /// One line about a complete toolchain.
 pub(crate) fn describe(toolchain: &Toolchain) -> String {
-    format!(
-        "clang {} ({}), HIP {} headers in {}, device libraries in {}",
-        toolchain.version,
-        toolchain.origin,
-        toolchain.hip_version,
-        toolchain.hip_path.display(),
-        toolchain.device_libs.display()
-    )
+    format!("clang {} ({}), HIP {} headers", toolchain.version, toolchain.origin, toolchain.hip_version)
 }
 
 /// Folders that may hold the HIP and HSA headers, best first.
