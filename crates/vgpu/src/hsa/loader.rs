@@ -10,7 +10,7 @@ use hsa_sys::*;
 
 use super::agent::Agent;
 use super::event::lock;
-use super::{S, call, machine, read_text, write};
+use super::{S, call, read_text, write};
 use crate::machine::{LoadError, LoadedCode};
 
 /// A code object as bytes that have not been loaded yet.

@@ -1,1 +1,130 @@
 //! The HSA function table of the virtual GPU.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `system` | start and end, system attributes, status texts, extension tables |
+//! | `agent` | agents and instruction sets |
+//! | `pool` | memory pools, allocations, locked host memory |
+//! | `copy` | copies and fills |
+//! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
+//! | `queue`, `packet` | AQL queues and their packet processors |
+//! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
+//!
+//! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
+//! allows: an address that is in no allocation of the machine is taken for the caller's own memory. A defect in here that
+//! panics becomes `HSA_STATUS_ERROR`.
+
+mod agent;
+mod copy;
+mod event;
+mod handler;
+mod loader;
+mod loader_amd;
+mod packet;
+mod pool;
+mod queue;
+mod signal;
+mod system;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use hsa_sys::{Builder, Extensions, Table};
+
+use crate::machine::Machine;
+
+use hsa_sys::hsa_status_t as S;
+
+/// What an entry point does: nothing to say, or the status that the caller gets.
+type Status = Result<(), S>;
+
+fn machine() -> &'static Machine {
+    Machine::global()
+}
+
+/// The HSA functions of the virtual GPU. Devices are what [`attach`](crate::attach) has added.
+pub fn table() -> &'static Table {
+    static TABLE: OnceLock<&'static Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut builder = Builder::new("virtual GPU", env!("CARGO_PKG_VERSION"));
+        system::provide(&mut builder);
+        agent::provide(&mut builder);
+        pool::provide(&mut builder);
+        copy::provide(&mut builder);
+        signal::provide(&mut builder);
+        handler::provide(&mut builder);
+        queue::provide(&mut builder);
+        loader::provide(&mut builder);
+        loader_amd::provide(&mut builder);
+        builder.extensions(Extensions { queue_fault_report: Some(queue::fault_report) });
+        // SAFETY: each function keeps the contract of the header, from any thread; see its module.
+        unsafe { builder.finish() }
+    })
+}
+
+/// Runs an entry point that may be called at any time.
+fn call_always(body: impl FnOnce() -> Status) -> S {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => S::HSA_STATUS_SUCCESS,
+        Ok(Err(status)) => status,
+        Err(_) => {
+            tracing::error!("a function of the virtual GPU's HSA panicked");
+            S::HSA_STATUS_ERROR
+        }
+    }
+}
+
+/// Runs an entry point that needs `hsa_init` first.
+fn call(body: impl FnOnce() -> Status) -> S {
+    call_always(|| {
+        if !system::is_initialised() {
+            return Err(S::HSA_STATUS_ERROR_NOT_INITIALIZED);
+        }
+        body()
+    })
+}
+
+/// Stores an answer where the caller wants it.
+///
+/// # Safety
+/// `place` is null or valid for a write of `T`; it need not be aligned.
+unsafe fn write<T>(place: *mut T, value: T) -> Status {
+    if place.is_null() {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { place.write_unaligned(value) };
+    Ok(())
+}
+
+/// Stores text and a NUL where the caller wants it, in a field of `N` bytes whose rest becomes NUL.
+///
+/// # Safety
+/// `place` is null or valid for a write of `N` bytes.
+unsafe fn write_text<const N: usize>(place: *mut std::ffi::c_void, text: &str) -> Status {
+    let mut field = [0u8; N];
+    let length = text.len().min(N - 1);
+    field[..length].copy_from_slice(&text.as_bytes()[..length]);
+    // SAFETY: the caller's promise.
+    unsafe { write(place.cast(), field) }
+}
+
+/// Text that the caller gave.
+///
+/// # Safety
+/// `text` is null or a NUL-terminated string that outlives the result.
+unsafe fn read_text<'a>(text: *const std::ffi::c_char) -> Result<&'a str, S> {
+    if text.is_null() {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::ffi::CStr::from_ptr(text) }.to_str().map_err(|_| S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
+}
+
+/// Nanoseconds of the monotonic clock: the system's time stamps, and those of dispatches.
+fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

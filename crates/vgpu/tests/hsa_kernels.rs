@@ -1,0 +1,339 @@
+//! The HSA table with kernels: loading, symbols, dispatches, times, and faults that end one queue only.
+//!
+//! The kernels are compiled when the tests run, so a device toolchain is needed, as `cargo xtask test` makes sure of.
+
+mod common;
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use common::*;
+use hsa_sys::*;
+
+const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+
+/// The compiled kernels of a target.
+fn code(target: &str) -> &'static [u8] {
+    static CODE: OnceLock<HashMap<String, Vec<u8>>> = OnceLock::new();
+    let all = CODE.get_or_init(|| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
+        let build = kernel_build::Builder::new(folder).targets(TARGETS).build();
+        let build = build.unwrap_or_else(|error| panic!("compiling the test's kernels: {error}"));
+        build.objects().map(|(_, object)| (object.target.processor.clone(), object.bytes.clone())).collect()
+    });
+    &all[target]
+}
+
+/// An executable with the test's kernels.
+struct Program {
+    executable: hsa_executable_t,
+    agent: hsa_agent_t,
+}
+
+impl Program {
+    fn load(agent: hsa_agent_t, target: &str) -> Program {
+        let bytes = code(target);
+        let mut executable = hsa_executable_t { handle: 0 };
+        ok!(hsa_executable_create_alt(
+            hsa_profile_t::HSA_PROFILE_BASE,
+            hsa_default_float_rounding_mode_t::HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+            null(),
+            &mut executable
+        ));
+        let mut reader = hsa_code_object_reader_t { handle: 0 };
+        ok!(hsa_code_object_reader_create_from_memory(bytes.as_ptr().cast(), bytes.len(), &mut reader));
+        ok!(hsa_executable_load_agent_code_object(executable, agent, reader, null(), null_mut()));
+        ok!(hsa_executable_freeze(executable, null()));
+        ok!(hsa_code_object_reader_destroy(reader));
+        Program { executable, agent }
+    }
+
+    fn symbol(&self, name: &str) -> Result<hsa_executable_symbol_t, S> {
+        let name = CString::new(name).unwrap();
+        let mut symbol = hsa_executable_symbol_t { handle: 0 };
+        match hsa!(hsa_executable_get_symbol_by_name(
+            self.executable,
+            name.as_ptr(),
+            &self.agent,
+            &mut symbol
+        )) {
+            S::HSA_STATUS_SUCCESS => Ok(symbol),
+            status => Err(status),
+        }
+    }
+
+    fn info<T: Copy>(&self, name: &str, attribute: hsa_executable_symbol_info_t, zero: T) -> T {
+        let mut value = zero;
+        ok!(hsa_executable_symbol_get_info(self.symbol(name).unwrap(), attribute, (&raw mut value).cast()));
+        value
+    }
+
+    /// A dispatch of one-dimensional workgroups of 64, with its arguments in memory of their own.
+    fn packet(&self, kernel: &str, groups: u32, arguments: &[u64]) -> hsa_kernel_dispatch_packet_t {
+        use hsa_executable_symbol_info_t as I;
+        let name = format!("{kernel}.kd");
+        let size = self.info(&name, I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, 0u32) as usize;
+        let kernarg = allocate(pool(host(), KERNARG), size.max(arguments.len() * 8).max(8));
+        slice::<u64>(kernarg, arguments.len()).copy_from_slice(arguments);
+        hsa_kernel_dispatch_packet_t {
+            workgroup_size_x: 64,
+            workgroup_size_y: 1,
+            workgroup_size_z: 1,
+            grid_size_x: groups * 64,
+            grid_size_y: 1,
+            grid_size_z: 1,
+            private_segment_size: self.info(
+                &name,
+                I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+                0u32,
+            ),
+            group_segment_size: self.info(
+                &name,
+                I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+                0u32,
+            ),
+            kernel_object: self.info(&name, I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, 0u64),
+            kernarg_address: kernarg,
+            completion_signal: signal(1),
+            ..Default::default()
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        ok!(hsa_executable_destroy(self.executable));
+    }
+}
+
+/// Dispatches and waits for the end.
+fn run(queue: &Queue, packet: hsa_kernel_dispatch_packet_t) {
+    queue.submit(DISPATCH, 1, packet);
+    queue.finish(packet.completion_signal);
+}
+
+/// Waits until the queue's callback was told of an error.
+fn error_of(queue: &Queue) -> S {
+    let begin = Instant::now();
+    while queue.errors.lock().unwrap().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no error was reported");
+        std::thread::yield_now();
+    }
+    let errors = queue.errors.lock().unwrap();
+    assert_eq!(errors.len(), 1);
+    errors[0]
+}
+
+#[test]
+fn a_kernel_runs_and_its_time_is_known() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let queue = Queue::new(agent, 64);
+        let out = allocate(pool(agent, COARSE), 4 * 1000 * 64);
+        let packet = program.packet("number", 1000, &[out as u64, 5]);
+        run(&queue, packet);
+        assert!(
+            slice::<u32>(out, 64_000).iter().zip(5..).all(|(&value, expected)| value == expected),
+            "{target}"
+        );
+        let mut time = hsa_amd_profiling_dispatch_time_t::default();
+        ok!(hsa_amd_profiling_get_dispatch_time(agent, packet.completion_signal, &mut time));
+        assert!(time.end > time.start && time.start > 0);
+        free(out);
+    }
+}
+
+#[test]
+fn packets_see_what_earlier_ones_did() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let queue = Queue::new(agent, 64);
+        let out = allocate(pool(agent, COARSE), 4 * 64);
+        let none = hsa_signal_t { handle: 0 };
+        let first = program.packet("number", 1, &[out as u64, 0]);
+        queue.submit(DISPATCH, 1, hsa_kernel_dispatch_packet_t { completion_signal: none, ..first });
+        let second = program.packet("use_variables", 1, &[out as u64]);
+        queue.submit(DISPATCH, 1, hsa_kernel_dispatch_packet_t { completion_signal: none, ..second });
+        queue.finish(queue.barrier(BARRIER_AND, &[]));
+        assert!(slice::<u32>(out, 64).iter().enumerate().all(|(index, &value)| value == index as u32 * 6));
+
+        // Variables can be found and changed.
+        use hsa_executable_symbol_info_t as I;
+        let address = program.info("scale", I::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, 0u64);
+        assert_eq!(program.info("scale", I::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32), 4);
+        let ten = 10u32;
+        ok!(hsa_memory_copy(address as *mut c_void, (&raw const ten).cast(), 4));
+        run(&queue, program.packet("number", 1, &[out as u64, 0]));
+        run(&queue, program.packet("use_variables", 1, &[out as u64]));
+        assert_eq!(slice::<u32>(out, 64)[3], 60);
+        free(out);
+    }
+}
+
+#[test]
+fn kernels_change_signals_and_waiters_see_it() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let queue = Queue::new(agent, 64);
+        let watched = signal(1);
+        let mut value = null_mut();
+        ok!(hsa_amd_signal_value_pointer(watched, &mut value));
+        queue.submit(DISPATCH, 1, program.packet("count_down", 1, &[value as u64]));
+        queue.finish(watched);
+    }
+}
+
+#[test]
+fn an_access_outside_ends_its_queue_with_a_report_and_no_other() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let (queue, other) = (Queue::new(agent, 64), Queue::new(agent, 64));
+        let out = allocate(pool(agent, COARSE), 4 * 64);
+        let bad = program.packet("write_at", 1, &[out as u64, 1 << 30]);
+        queue.submit(DISPATCH, 1, bad);
+        assert_eq!(error_of(&queue), S::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+        let report = queue.report();
+        for part in ["write_at", "lane", "pc", "write of 4 bytes", target] {
+            assert!(report.contains(part), "{part} in {report}");
+        }
+        assert_eq!(hsa!(hsa_signal_load_relaxed(bad.completion_signal)), 1);
+        run(&other, program.packet("number", 1, &[out as u64, 1]));
+        run(&Queue::new(agent, 64), program.packet("number", 1, &[out as u64, 2]));
+        assert_eq!(slice::<u32>(out, 64)[0], 2);
+        assert_eq!(other.report(), "");
+        free(out);
+    }
+}
+
+#[test]
+fn freed_memory_is_told_from_memory_that_never_was() {
+    let agent = gpu("gfx1100");
+    let program = Program::load(agent, "gfx1100");
+    let queue = Queue::new(agent, 64);
+    let out = allocate(pool(agent, COARSE), 4 * 64);
+    free(out);
+    queue.submit(DISPATCH, 1, program.packet("number", 1, &[out as u64, 0]));
+    assert_eq!(error_of(&queue), S::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+    assert!(queue.report().contains("after free"), "{}", queue.report());
+}
+
+#[test]
+fn a_trap_and_bad_sizes_have_codes_of_their_own() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let trap = program.packet("give_up", 1, &[]);
+        let number = program.packet("number", 1, &[0, 0]);
+        for (packet, setup, status) in [
+            (trap, 1, S::HSA_STATUS_ERROR_EXCEPTION),
+            (
+                hsa_kernel_dispatch_packet_t { grid_size_x: 0, ..number },
+                1,
+                S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
+            ),
+            (
+                hsa_kernel_dispatch_packet_t { workgroup_size_x: 2048, ..number },
+                1,
+                S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+            ),
+            (
+                hsa_kernel_dispatch_packet_t { group_segment_size: 1 << 20, ..number },
+                1,
+                S::HSA_STATUS_ERROR_INVALID_ALLOCATION,
+            ),
+            (
+                hsa_kernel_dispatch_packet_t { kernel_object: number.kernel_object + 64, ..number },
+                1,
+                S::HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+            ),
+            (number, 0, S::HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
+        ] {
+            let queue = Queue::new(agent, 64);
+            queue.submit(DISPATCH, setup, packet);
+            assert_eq!(error_of(&queue), status, "{}", queue.report());
+        }
+    }
+}
+
+#[test]
+fn code_for_another_target_is_refused() {
+    let agent = gpu("gfx1100");
+    let bytes = code("gfx90a");
+    let mut executable = hsa_executable_t { handle: 0 };
+    ok!(hsa_executable_create_alt(
+        hsa_profile_t::HSA_PROFILE_BASE,
+        hsa_default_float_rounding_mode_t::HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+        null(),
+        &mut executable
+    ));
+    let mut reader = hsa_code_object_reader_t { handle: 0 };
+    ok!(hsa_code_object_reader_create_from_memory(bytes.as_ptr().cast(), bytes.len(), &mut reader));
+    assert_eq!(
+        hsa!(hsa_executable_load_agent_code_object(executable, agent, reader, null(), null_mut())),
+        S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS
+    );
+    ok!(hsa_code_object_reader_destroy(reader));
+    ok!(hsa_executable_destroy(executable));
+}
+
+#[test]
+fn symbols_are_found_listed_and_gone_with_their_executable() {
+    let agent = gpu("gfx90a");
+    let program = Program::load(agent, "gfx90a");
+    assert_eq!(program.symbol("no_such_kernel.kd"), Err(S::HSA_STATUS_ERROR_INVALID_SYMBOL_NAME));
+    let number = program.symbol("number.kd").unwrap();
+    assert_eq!(program.symbol("number.kd").unwrap(), number);
+
+    unsafe extern "C" fn collect(
+        _: hsa_executable_t,
+        symbol: hsa_executable_symbol_t,
+        list: *mut c_void,
+    ) -> S {
+        // SAFETY: the list is the one passed below.
+        unsafe { &mut *list.cast::<Vec<hsa_executable_symbol_t>>() }.push(symbol);
+        S::HSA_STATUS_SUCCESS
+    }
+    let mut list: Vec<hsa_executable_symbol_t> = Vec::new();
+    ok!(hsa_executable_iterate_symbols(program.executable, Some(collect), (&raw mut list).cast()));
+    assert!(list.contains(&number));
+    let name = |symbol| {
+        use hsa_executable_symbol_info_t as I;
+        let mut length = 0u32;
+        let place: *mut c_void = (&raw mut length).cast();
+        ok!(hsa_executable_symbol_get_info(symbol, I::HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, place));
+        let mut bytes = vec![0u8; length as usize];
+        let place: *mut c_void = bytes.as_mut_ptr().cast();
+        ok!(hsa_executable_symbol_get_info(symbol, I::HSA_EXECUTABLE_SYMBOL_INFO_NAME, place));
+        String::from_utf8(bytes).unwrap()
+    };
+    let names: Vec<String> = list.iter().map(|&symbol| name(symbol)).collect();
+    for expected in ["number.kd", "write_at.kd", "give_up.kd", "scale", "shift_by"] {
+        assert!(names.iter().any(|name| name == expected), "{expected} in {names:?}");
+    }
+    let object = program.packet("number", 1, &[0, 0]).kernel_object;
+    let mut host = null();
+    ok!(hsa_ven_amd_loader_query_host_address(object as *const c_void, &mut host));
+    assert_eq!(host as u64, object);
+    let mut found = hsa_executable_t { handle: 0 };
+    ok!(hsa_ven_amd_loader_query_executable(object as *const c_void, &mut found));
+    assert_eq!(found, program.executable);
+    drop(program);
+    let mut kind = 0u32;
+    let status = hsa!(hsa_executable_symbol_get_info(
+        number,
+        hsa_executable_symbol_info_t::HSA_EXECUTABLE_SYMBOL_INFO_TYPE,
+        (&raw mut kind).cast()
+    ));
+    assert_eq!(status, S::HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+    assert!(
+        hsa!(hsa_ven_amd_loader_query_executable(object as *const c_void, &mut found))
+            != S::HSA_STATUS_SUCCESS
+    );
+}

@@ -1,0 +1,22 @@
+// What the HSA tests run: each kernel exercises one way that a dispatch can go.
+
+static __device__ unsigned index() {
+    return __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+}
+
+__device__ unsigned scale = 3;
+__constant__ unsigned shift_by = 1;
+
+extern "C" __global__ void number(unsigned* out, unsigned first) { out[index()] = first + index(); }
+
+extern "C" __global__ void use_variables(unsigned* out) { out[index()] = (out[index()] * scale) << shift_by; }
+
+extern "C" __global__ void write_at(unsigned* out, unsigned long offset) { out[offset + index()] = 1; }
+
+extern "C" __global__ void give_up() { __builtin_trap(); }
+
+extern "C" __global__ void count_down(long* value) {
+    if (index() == 0) {
+        __hip_atomic_fetch_add(value, -1L, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+    }
+}
