@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use code_object::Feature;
+
 use crate::call::call;
 use crate::error::{Error, Result};
-use crate::uri::VirtualGpu;
+use crate::uri::{DeviceUri, Selection, VirtualGpu};
 
 /// Who stands behind a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +62,8 @@ impl fmt::Display for Skipped {
 pub(crate) struct Opened {
     pub(crate) backend: Backend,
     pub(crate) table: &'static hip_sys::Table,
-    pub(crate) ordinals: Vec<i32>,
+    /// Ordinals, each with the URI of that device.
+    pub(crate) devices: Vec<(i32, DeviceUri)>,
 }
 
 /// AMD's library and all its devices.
@@ -71,7 +74,8 @@ pub(crate) fn open_amd() -> Result<Opened> {
     if count == 0 {
         return Err(backend.unavailable("the HIP library sees no GPU"));
     }
-    Ok(Opened { backend, table, ordinals: (0..count).collect() })
+    let uri = |ordinal: i32| DeviceUri::Amd(Selection::Ordinal(ordinal.unsigned_abs()));
+    Ok(Opened { backend, table, devices: (0..count).map(|ordinal| (ordinal, uri(ordinal))).collect() })
 }
 
 /// The NVIDIA backend, which this version does not have.
@@ -95,18 +99,27 @@ pub(crate) fn open_virtual(gpu: &VirtualGpu) -> Result<Opened> {
         config.memory = memory;
     }
     config.count = gpu.count.unwrap_or(1);
+    // The features are those of the processor whether they are stated or not: `gfx90a` is the same device with them.
+    config.target.sramecc = Feature::Any;
+    config.target.xnack = Feature::Any;
     let first = vgpu::attach(&config).map_err(|error| backend.unavailable(error))?;
     let table = hip_on_hsa::table(vgpu::hsa::table()).map_err(|error| backend.unavailable(error))?;
     let count = device_count(table).map_err(|error| backend.unavailable(error))?;
+    let uri = DeviceUri::Virtual(VirtualGpu {
+        target: Some(config.target.clone()),
+        compute_units: Some(config.compute_units),
+        memory: Some(config.memory),
+        count: None,
+    });
     let wanted = first..first + config.count as usize;
-    let ordinals: Vec<i32> =
-        wanted.filter_map(|index| i32::try_from(index).ok()).filter(|o| *o < count).collect();
-    if ordinals.len() != config.count as usize {
+    let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);
+    let devices: Vec<_> = ordinals.map(|ordinal| (ordinal, uri.clone())).collect();
+    if devices.len() != config.count as usize {
         return Err(
             backend.unavailable(format!("the runtime sees {count} devices, and not those just attached"))
         );
     }
-    Ok(Opened { backend, table, ordinals })
+    Ok(Opened { backend, table, devices })
 }
 
 fn device_count(table: &hip_sys::Table) -> Result<i32> {

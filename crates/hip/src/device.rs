@@ -33,6 +33,7 @@ struct DeviceInner {
     backend: Backend,
     table: &'static hip_sys::Table,
     ordinal: i32,
+    uri: DeviceUri,
     properties: Properties,
     default_stream: OnceLock<Stream>,
 }
@@ -120,8 +121,8 @@ impl Device {
     }
 
     fn attach_all(opened: &Opened, skipped: &Arc<[Skipped]>) -> Result<Vec<Self>> {
-        let attach = |&ordinal| Self::attach(opened.backend, opened.table, ordinal, skipped);
-        opened.ordinals.iter().map(attach).collect()
+        let attach = |(ordinal, uri): &_| Self::attach(opened.backend, opened.table, *ordinal, uri, skipped);
+        opened.devices.iter().map(attach).collect()
     }
 
     /// The one `DeviceInner` of this process for a device.
@@ -129,6 +130,7 @@ impl Device {
         backend: Backend,
         table: &'static hip_sys::Table,
         ordinal: i32,
+        uri: &DeviceUri,
         skipped: &Arc<[Skipped]>,
     ) -> Result<Self> {
         type Registry = HashMap<(usize, i32), Arc<DeviceInner>>;
@@ -144,8 +146,14 @@ impl Device {
                 if !target.is_known() {
                     tracing::warn!(%target, "unknown processor; going by what the device says about itself");
                 }
-                let default_stream = OnceLock::new();
-                let inner = Arc::new(DeviceInner { backend, table, ordinal, properties, default_stream });
+                let inner = Arc::new(DeviceInner {
+                    backend,
+                    table,
+                    ordinal,
+                    uri: uri.clone(),
+                    properties,
+                    default_stream: OnceLock::new(),
+                });
                 devices.insert(key, inner.clone());
                 inner
             }
@@ -163,18 +171,9 @@ impl Device {
         self.inner.ordinal.unsigned_abs()
     }
 
-    /// The URI that names the device.
-    pub fn uri(&self) -> DeviceUri {
-        match self.inner.backend {
-            Backend::Amd => DeviceUri::Amd(Selection::Ordinal(self.ordinal())),
-            Backend::Cuda => DeviceUri::Cuda(Selection::Ordinal(self.ordinal())),
-            Backend::Virtual => DeviceUri::Virtual(VirtualGpu {
-                target: Some(self.target().clone()),
-                compute_units: Some(self.properties().compute_units),
-                memory: Some(self.properties().memory as u64),
-                count: None,
-            }),
-        }
+    /// The URI that names the device: by ordinal, or a virtual one by all its parameters.
+    pub fn uri(&self) -> &DeviceUri {
+        &self.inner.uri
     }
 
     /// Why `auto` did not choose a backend that comes before this device's; empty for any other URI.

@@ -11,6 +11,7 @@ use hip_sys::*;
 use crate::backend::Backend;
 use crate::device::Device;
 use crate::stream::Stream;
+use crate::uri::{DeviceUri, Selection};
 
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail.
@@ -77,7 +78,8 @@ pub(crate) fn device(ordinal: i32) -> Device {
         // SAFETY: each function does what the tests need of its contract.
         unsafe { builder.finish() }
     });
-    Device::attach(Backend::Amd, *TABLE, ordinal, &Vec::new().into()).expect("a fake device")
+    let uri = DeviceUri::Amd(Selection::Ordinal(ordinal.unsigned_abs()));
+    Device::attach(Backend::Amd, *TABLE, ordinal, &uri, &Vec::new().into()).expect("a fake device")
 }
 
 /// What was called on the stream since this was last asked.

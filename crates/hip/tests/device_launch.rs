@@ -265,7 +265,12 @@ fn virtual_devices_have_what_their_uri_says() {
     let properties = device.properties();
     assert_eq!(properties.target.processor, "gfx90a");
     assert_eq!((properties.wave_size, properties.compute_units, properties.memory), (64, 4, 2 << 30));
-    assert_eq!(Device::open_uri(&device.uri()).unwrap(), device);
+    for same in [device.uri().to_string().as_str(), "vgpu:gfx90a:sramecc+:xnack-?memory=2048MiB&cus=4"] {
+        assert_eq!(Device::open(same).unwrap(), device);
+    }
+    let wave32 = Device::open("vgpu:gfx1100").unwrap();
+    assert_eq!(Device::open_uri(wave32.uri()).unwrap(), wave32);
+    assert_ne!(Device::open("vgpu:gfx1100?cus=5").unwrap(), wave32);
     assert!(device.skipped().is_empty());
     assert!(matches!(Device::open("vgpu:gfx803"), Err(Error::BackendUnavailable { backend: "vgpu", .. })));
     let both = Device::open_all(&"vgpu:gfx1100?count=2&cus=2".parse().unwrap()).unwrap();
