@@ -62,6 +62,8 @@ mod runtime;
 mod signal;
 mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use hsa_sys::hsa_status_t;
 

@@ -1,0 +1,145 @@
+//! Kernels that fault, and copies that fail.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hip_sys::hipError_t;
+
+use super::*;
+
+static STATUS: AtomicU32 = AtomicU32::new(u32::MAX);
+
+unsafe extern "C" fn keep_status(_: hip_sys::hipStream_t, status: hipError_t, _: *mut c_void) {
+    STATUS.store(status.0, Ordering::Release);
+}
+
+unsafe extern "C" fn must_not_run(_: *mut c_void) {
+    panic!("a host function ran behind a fault");
+}
+
+#[test]
+fn a_fault_fails_its_stream_and_no_other() {
+    let hip = start();
+    let module = hip.load(5);
+    let (poke, empty) = (hip.function(module, "poke"), hip.function(module, "empty"));
+    let stream = hip.stream(0);
+    let other = hip.stream(0);
+    let mut event = null_mut();
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    let device = hip.malloc(1 << 16);
+    let illegal = E::hipErrorIllegalAddress;
+
+    assert_eq!(hip.launch(poke, stream), OK);
+    // What is submitted before the fault is noticed may or may not be taken; nothing of it may hang.
+    let _ = hip!(hip, hipEventRecord(event, stream));
+    let _ = hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream));
+    let _ = hip!(hip, hipStreamWaitEvent(other, event, 0));
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), illegal);
+    assert!(hip.report(stream).contains("a fake fault on queue"));
+
+    assert_eq!(hip!(hip, hipStreamQuery(stream)), illegal);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), illegal);
+    assert_eq!(hip.launch(empty, stream), illegal);
+    assert_eq!(hip!(hip, hipMemsetAsync(device, 0, 100, stream)), illegal);
+    assert_eq!(hip!(hip, hipEventRecord(event, stream)), illegal);
+
+    assert_eq!(hip.launch(empty, other), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(other)), OK);
+    assert_eq!(hip.report(other), "");
+    assert_eq!(hip.launch(empty, NULL), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK, "the failure has been reported");
+    hip.free(device);
+    for stream in [stream, other] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    let new = hip.stream(0);
+    assert_eq!(hip.launch(empty, new), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(new)), OK);
+    assert_eq!(hip!(hip, hipStreamDestroy(new)), OK);
+    assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn an_event_behind_a_fault_completes_with_the_error() {
+    let hip = start();
+    let module = hip.load(5);
+    let (stop, work) = (hip.function(module, "stop"), hip.function(module, "work"));
+    let (stream, feeder) = (hip.stream(1), hip.stream(1));
+    let (mut gate, mut event) = (null_mut(), null_mut());
+    assert_eq!(hip!(hip, hipEventCreate(&mut gate)), OK);
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    // The fault comes only after everything has been submitted.
+    fake::HOLD.store(true, Ordering::Release);
+    assert_eq!(hip.launch(work, feeder), OK);
+    assert_eq!(hip!(hip, hipEventRecord(gate, feeder)), OK);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(stream, gate, 0)), OK);
+    assert_eq!(hip.launch(stop, stream), OK);
+    assert_eq!(hip!(hip, hipEventRecord(event, stream)), OK);
+    let device = hip.malloc(1 << 16);
+    assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream)), OK);
+    assert_eq!(hip!(hip, hipStreamAddCallback(stream, Some(keep_status), null_mut(), 0)), OK);
+    assert_eq!(hip!(hip, hipLaunchHostFunc(stream, Some(must_not_run), null_mut())), OK);
+    fake::HOLD.store(false, Ordering::Release);
+    assert_eq!(hip!(hip, hipEventSynchronize(event)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipEventQuery(event)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipEventQuery(gate)), OK, "the other stream's event is not touched");
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
+    for _ in 0..500 {
+        if STATUS.load(Ordering::Acquire) != u32::MAX {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert_eq!(STATUS.load(Ordering::Acquire), E::hipErrorLaunchFailure.0);
+    hip.free(device);
+    for stream in [stream, feeder] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    for event in [gate, event] {
+        assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn the_default_stream_recovers_once_a_synchronising_call_has_reported_the_error() {
+    let hip = start();
+    let module = hip.load(5);
+    let (poke, empty) = (hip.function(module, "poke"), hip.function(module, "empty"));
+    let device = hip.malloc(4096);
+    let mut bytes = [1u8; 4096];
+    for round in 0..3 {
+        assert_eq!(hip.launch(poke, NULL), OK);
+        // Every call that synchronises may be the one that reports.
+        let reported = match round {
+            0 => hip!(hip, hipStreamSynchronize(NULL)),
+            1 => hip!(hip, hipDeviceSynchronize()),
+            _ => hip!(hip, hipMemcpyDtoH(bytes.as_mut_ptr().cast(), device, bytes.len())),
+        };
+        assert_eq!(reported, E::hipErrorIllegalAddress, "round {round}");
+        assert!(hip.report(NULL).contains("a fake fault on queue"));
+        assert_eq!(hip.launch(empty, NULL), OK);
+        assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), OK);
+        assert_eq!(hip!(hip, hipMemcpyHtoD(device, bytes.as_ptr().cast(), bytes.len())), OK);
+    }
+    hip.free(device);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn a_copy_engine_that_fails_fails_the_stream() {
+    let hip = start();
+    let (device, stream) = (hip.malloc(1 << 16), hip.stream(0));
+    fake::FAIL_COPIES.store(true, Ordering::Release);
+    assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream)), OK);
+    let ended = hip!(hip, hipStreamSynchronize(stream));
+    fake::FAIL_COPIES.store(false, Ordering::Release);
+    assert_eq!(ended, E::hipErrorLaunchFailure);
+    assert!(hip.report(stream).contains("copy engine"));
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    hip.free(device);
+}

@@ -1,0 +1,67 @@
+// Kernels that show what the runtime passed and did.
+
+struct Mixed {
+    char a;
+    double b;
+};
+
+// y[i] += a * x[i]
+extern "C" __global__ void saxpy(float a, const float *x, float *y, unsigned n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+
+// Sizes of grid and workgroup, as a kernel sees them.
+extern "C" __global__ void geometry(unsigned *out) {
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0 && blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) {
+        out[0] = gridDim.x;
+        out[1] = gridDim.y;
+        out[2] = gridDim.z;
+        out[3] = blockDim.x;
+        out[4] = blockDim.y;
+        out[5] = blockDim.z;
+    }
+}
+
+// Arguments of all sizes, each behind a gap or none.
+extern "C" __global__ void mixed(char a, short b, int c, long long d, Mixed e, double *out) {
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
+    out[3] = static_cast<double>(d);
+    out[4] = e.a;
+    out[5] = e.b;
+}
+
+// Every word of the dynamic LDS is written and read back by another work-item.
+extern "C" __global__ void reverse(const int *in, int *out) {
+    extern __shared__ int words[];
+    words[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = words[blockDim.x - 1 - threadIdx.x];
+}
+
+__device__ unsigned counter = 7;
+
+extern "C" __global__ void bump() {
+    if (threadIdx.x == 0) atomicAdd(&counter, 1u);
+}
+
+// Writes to wherever it is told to.
+extern "C" __global__ void poke(unsigned *address) { *address = 1; }
+
+extern "C" __global__ void stop() { __builtin_trap(); }
+
+// Keeps the device busy, then says so.
+extern "C" __global__ void work(unsigned rounds, unsigned *out) {
+    unsigned value = threadIdx.x;
+    for (unsigned i = 0; i < rounds; i++) value = value * 1664525u + 1013904223u;
+    if (threadIdx.x == 0) {
+        out[0] = 1;
+        out[1] = value;
+    }
+}
+
+extern "C" __global__ void empty() {}
+
+__launch_bounds__(64) extern "C" __global__ void narrow(unsigned *out) { out[0] = blockDim.x; }
