@@ -59,7 +59,7 @@ pub(crate) fn device(ordinal: i32) -> Device {
             .hipStreamCreateWithFlags(stream_create)
             .hipStreamDestroy(stream_destroy)
             .hipStreamSynchronize(stream_synchronize)
-            .hipStreamQuery(stream_synchronize)
+            .hipStreamQuery(stream_query)
             .hipStreamWaitEvent(stream_wait)
             .hipEventCreateWithFlags(event_create)
             .hipEventRecord(event_record)
@@ -138,6 +138,11 @@ unsafe extern "C" fn stream_destroy(_stream: hipStream_t) -> hipError_t {
 
 unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
     state().call(stream, "synchronize")
+}
+
+/// Not recorded: it changes nothing.
+unsafe extern "C" fn stream_query(stream: hipStream_t) -> hipError_t {
+    if state().faults.contains_key(&stream.addr()) { hipError_t::hipErrorLaunchFailure } else { OK }
 }
 
 unsafe extern "C" fn stream_wait(stream: hipStream_t, _event: hipEvent_t, _flags: c_uint) -> hipError_t {

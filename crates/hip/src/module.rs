@@ -332,7 +332,7 @@ impl Function {
         arguments: &mut Arguments<'_>,
     ) -> Result<()> {
         for (raw, written) in arguments.used() {
-            if written { raw.usage().write(stream)? } else { raw.usage().read(stream)? }
+            if written { raw.usage().update(stream)? } else { raw.usage().read(stream)? }
         }
         let mut pointers = arguments.pointers(&self.0.parameters);
         // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.

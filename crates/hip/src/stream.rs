@@ -1,7 +1,7 @@
 //! Streams: queues of work that a device runs in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 
@@ -43,12 +43,19 @@ pub(crate) struct StreamInner {
 #[derive(Debug)]
 struct TailEvent(hipEvent_t);
 
-/// Whether a stream is gone, its work included. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
+/// How a stream ended, once it has. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
 #[derive(Debug, Default)]
-struct Closed(Mutex<bool>, Condvar);
+struct Closed(Mutex<Option<Ended>>, Condvar);
+
+/// All work of the stream is done.
+#[derive(Debug, Default)]
+struct Ended {
+    /// The fault that ended it early.
+    fault: Option<FaultReport>,
+}
 
 /// A stream that does not keep itself alive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WeakStream {
     stream: Weak<StreamInner>,
     closed: Arc<Closed>,
@@ -60,21 +67,46 @@ impl WeakStream {
         if let Some(stream) = self.stream.upgrade() {
             return Some(Stream(stream));
         }
-        let mut closed = self.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*closed {
+        let mut closed = self.closed.lock();
+        while closed.is_none() {
             closed = self.closed.1.wait(closed).unwrap_or_else(PoisonError::into_inner);
         }
         None
     }
 
-    /// Whether the stream has been destroyed and its work is done.
+    /// Whether the stream has been destroyed and all its work was done.
     pub(crate) fn is_gone(&self) -> bool {
-        self.stream.strong_count() == 0 && *self.closed.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stream.strong_count() == 0
+            && self.closed.lock().as_ref().is_some_and(|ended| ended.fault.is_none())
+    }
+
+    /// The fault of a stream that has been destroyed.
+    pub(crate) fn last_fault(&self) -> Option<Error> {
+        let closed = self.closed.lock();
+        let fault = closed.as_ref()?.fault.clone()?;
+        Some(Error::Fault(Box::new(fault)))
+    }
+
+    /// The fault of the stream, if one is known by now.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.upgrade() {
+            Some(stream) => match stream.is_done() {
+                Err(error) if is_fault(&error) => Err(error),
+                _ => Ok(()),
+            },
+            None => self.last_fault().map_or(Ok(()), Err),
+        }
     }
 
     /// Whether this is `stream`.
     pub(crate) fn is(&self, stream: &Stream) -> bool {
         std::ptr::eq(self.stream.as_ptr(), Arc::as_ptr(&stream.0))
+    }
+}
+
+impl Closed {
+    fn lock(&self) -> MutexGuard<'_, Option<Ended>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,15 +204,18 @@ impl Stream {
     /// Makes work enqueued from now on wait for all work enqueued so far on `other`.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the streams are of two devices, [`Error::Fault`] if this stream has faulted.
+    /// [`Error::OtherDevice`] if the streams are of two devices, [`Error::Fault`] if one of them has faulted.
     pub fn wait_stream(&self, other: &Self) -> Result<()> {
         self.device().same(other.device(), "hipStreamWaitEvent", "stream")?;
-        if self.id() == other.id() { Ok(()) } else { self.wait_for(other) }
+        if self.id() == other.id() {
+            return Ok(());
+        }
+        self.wait_for(other)?.map_or(Ok(()), Err)
     }
 
-    /// Orders this stream after the tail of `other`, of the same device. If `other` has failed, it runs nothing any
-    /// more and there is nothing to wait for.
-    pub(crate) fn wait_for(&self, other: &Self) -> Result<()> {
+    /// Orders this stream after the tail of `other`, of the same device. If `other` is known to have faulted, it runs
+    /// nothing any more and there is nothing to wait for: its error is the result.
+    pub(crate) fn wait_for(&self, other: &Self) -> Result<Option<Error>> {
         self.make_current()?;
         let table = self.table();
         let mut tail = other.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,55 +234,18 @@ impl Stream {
         if let Err(error) = unsafe { call!(table, hipEventRecord(event, other.handle())) } {
             tracing::debug!(%error, "a stream to be waited for had failed");
             return match other.synchronize() {
-                Ok(()) => Ok(()),
-                Err(Error::Fault(_)) => Ok(()),
-                Err(error) if is_fatal(&error) => Ok(()),
+                Ok(()) => Ok(None),
+                Err(error) if is_fault(&error) => Ok(Some(error)),
                 Err(error) => Err(error),
             };
         }
         // SAFETY: both handles are valid, and HIP keeps what it needs of the event's current recording.
-        self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) })
+        self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) }).map(|()| None)
     }
 
-    /// Turns an error into [`Error::Fault`] if the stream has a report of one.
+    /// Turns an error into [`Error::Fault`] where it is one.
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match error {
-            Error::Hip { operation, code } => self.explain(operation, code),
-            other => other,
-        })
-    }
-
-    #[cold]
-    fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
-        let fault = FAULTS.contains(&code);
-        // A queue also fails this way; but so do calls that leave the stream as it was.
-        let text =
-            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
-        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
-        match text {
-            Some(text) => Error::Fault(Box::new(FaultReport { operation, code, text })),
-            None => Error::Hip { operation, code },
-        }
-    }
-
-    /// The report of the fault that ended this stream, if the implementation has one.
-    fn fault_text(&self) -> Option<String> {
-        let report = self.table().ext.stream_fault_report?;
-        let mut text = vec![0_u8; 1024];
-        loop {
-            // SAFETY: the buffer is writable for the length given, and the handle is valid.
-            let length = unsafe { report(self.handle(), text.as_mut_ptr().cast(), text.len()) };
-            if length == 0 {
-                return None;
-            }
-            // The text and its NUL must fit, else it was cut.
-            if length < text.len() {
-                text.truncate(length);
-                break;
-            }
-            text.resize(length + 1, 0);
-        }
-        Some(String::from_utf8_lossy(&text).trim_end_matches(['\0', '\n']).to_owned())
+        self.0.check(result)
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this stream.
@@ -294,31 +292,79 @@ const FAULTS: [hipError_t; 4] = [
     hipError_t::hipErrorAssert,
 ];
 
-fn is_fatal(error: &Error) -> bool {
-    error.code().is_some_and(|code| FAULTS.contains(&code))
+fn is_fault(error: &Error) -> bool {
+    matches!(error, Error::Fault(_))
 }
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        self.destroy();
-        *self.closed.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        let fault = self.destroy();
+        *self.closed.lock() = Some(Ended { fault });
         self.closed.1.notify_all();
     }
 }
 
 impl StreamInner {
-    /// Waits for the work, then releases the handles.
-    fn destroy(&mut self) {
+    /// Turns an error into [`Error::Fault`] where it is one, with the stream's report.
+    fn check<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error {
+            Error::Hip { operation, code } => self.explain(operation, code),
+            other => other,
+        })
+    }
+
+    #[cold]
+    fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        let fault = FAULTS.contains(&code);
+        // A queue also fails this way; but so do calls that leave the stream as it was.
+        let text =
+            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
+        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
+        match text {
+            Some(text) => Error::Fault(Box::new(FaultReport { operation, code, text })),
+            None => Error::Hip { operation, code },
+        }
+    }
+
+    /// The report of the fault that ended this stream, if the implementation has one.
+    fn fault_text(&self) -> Option<String> {
+        let report = self.device.table().ext.stream_fault_report?;
+        let mut text = vec![0_u8; 1024];
+        loop {
+            // SAFETY: the buffer is writable for the length given, and the handle is valid.
+            let length = unsafe { report(self.handle, text.as_mut_ptr().cast(), text.len()) };
+            if length == 0 {
+                return None;
+            }
+            // The text and its NUL must fit, else it was cut.
+            if length < text.len() {
+                text.truncate(length);
+                break;
+            }
+            text.resize(length + 1, 0);
+        }
+        Some(String::from_utf8_lossy(&text).trim_end_matches(['\0', '\n']).to_owned())
+    }
+
+    /// Waits for the work, then releases the handles. The result is the fault that ended the work early.
+    fn destroy(&mut self) -> Option<FaultReport> {
         let table = self.device.table();
         let current = self.device.make_current();
         if current.is_err() {
-            return dropped("stream", current);
+            dropped("stream", current);
+            return None;
         }
-        // Buffers rely on it that a stream that is gone has no more work. A fault was or would have been reported to
-        // whoever waited; here it only means that nothing runs any more.
+        let mut fault = None;
+        // Buffers rely on it that a stream that is gone has no more work.
         // SAFETY: the handle is valid until it is destroyed below.
-        if let Err(error) = unsafe { call!(table, hipStreamSynchronize(self.handle)) } {
-            tracing::warn!(%error, "a stream was dropped whose work had failed");
+        match self.check(unsafe { call!(table, hipStreamSynchronize(self.handle)) }) {
+            Ok(()) => {}
+            // It was or would have been reported to whoever waited; here it means that nothing runs any more.
+            Err(Error::Fault(report)) => {
+                tracing::warn!(%report, "a stream was dropped that had faulted");
+                fault = Some(*report);
+            }
+            failed => dropped("stream", failed),
         }
         if let Some(event) = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             // SAFETY: the event was made by this stream and is destroyed once.
@@ -328,6 +374,7 @@ impl StreamInner {
             // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
             dropped("stream", unsafe { call!(table, hipStreamDestroy(self.handle)) });
         }
+        fault
     }
 }
 
@@ -356,7 +403,7 @@ mod tests {
         fake::fault(&bad, "k");
         assert!(matches!(bad.is_done(), Err(Error::Fault(_))));
         assert!(good.is_done().unwrap());
-        good.wait_stream(&bad).unwrap();
+        assert!(matches!(good.wait_stream(&bad), Err(Error::Fault(_))));
         good.synchronize().unwrap();
         device.stream().unwrap().synchronize().unwrap();
     }

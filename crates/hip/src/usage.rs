@@ -42,7 +42,8 @@ struct User {
 }
 
 impl Usage {
-    /// Orders a read on `stream` after the writes before it.
+    /// Orders a read on `stream` after the writes before it. If one of those is known to have failed, that is the error:
+    /// what is to be read was not written.
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
         if self.only.load(Ordering::Acquire) == stream.id() {
             return Ok(());
@@ -53,7 +54,7 @@ impl Usage {
         if !split && state.users.iter().any(|user| user.seen == writes && user.stream.is(stream)) {
             return Ok(());
         }
-        state.wait(stream, |user| user.wrote)?;
+        state.wait(stream, |user| user.wrote, true)?;
         state.user(stream).seen = writes;
         self.set_only(&state, stream, split);
         Ok(())
@@ -61,12 +62,21 @@ impl Usage {
 
     /// Orders a write on `stream` after every use before it.
     pub(crate) fn write(&self, stream: &Stream) -> Result<()> {
+        self.change(stream, false)
+    }
+
+    /// As [`write`](Self::write), for work that may also read: with the error that a read has.
+    pub(crate) fn update(&self, stream: &Stream) -> Result<()> {
+        self.change(stream, true)
+    }
+
+    fn change(&self, stream: &Stream, reads: bool) -> Result<()> {
         if self.only.load(Ordering::Acquire) == stream.id() {
             return Ok(());
         }
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
-        state.wait(stream, |_| true)?;
+        state.wait(stream, |_| true, reads)?;
         state.writes += 1;
         let writes = state.writes;
         if !split {
@@ -76,6 +86,17 @@ impl Usage {
         (user.wrote, user.seen) = (true, writes);
         self.set_only(&state, stream, split);
         Ok(())
+    }
+
+    /// The other streams whose writes a read on `stream` depends on: the read is only worth something if they
+    /// have not failed by the time it is done.
+    pub(crate) fn sources(&self, stream: &Stream) -> Vec<WeakStream> {
+        if self.only.load(Ordering::Acquire) == stream.id() {
+            return Vec::new();
+        }
+        let state = self.lock();
+        let others = state.users.iter().filter(|user| user.wrote && !user.stream.is(stream));
+        others.map(|user| user.stream.clone()).collect()
     }
 
     /// Remembers a use on `stream` that needs no order.
@@ -129,13 +150,19 @@ impl Usage {
 }
 
 impl State {
-    /// Makes `stream` wait for the other users that `which` picks.
-    fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool) -> Result<()> {
+    /// Makes `stream` wait for the other users that `which` picks. With `reads`, a failed write of one is an error.
+    fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool, reads: bool) -> Result<()> {
         // A stream that is gone finished its work first.
         self.users.retain(|user| !user.stream.is_gone());
         for user in self.users.iter().filter(|user| which(user) && !user.stream.is(stream)) {
-            if let Some(user) = user.stream.upgrade() {
-                stream.wait_for(&user)?;
+            let failure = match user.stream.upgrade() {
+                Some(other) => stream.wait_for(&other)?,
+                None => user.stream.last_fault(),
+            };
+            match failure {
+                Some(error) if reads && user.wrote => return Err(error),
+                // A stream that has failed runs nothing any more.
+                _ => {}
             }
         }
         Ok(())
@@ -226,6 +253,7 @@ mod tests {
         let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
         fake::fault(&a, "kernel `k`, lane 3");
         assert!(matches!(buffer.fill(&a, 1), Err(Error::Fault(report)) if report.text().contains("lane 3")));
+        assert!(matches!(buffer.to_vec(&b), Err(Error::Fault(report)) if report.text().contains("lane 3")));
         buffer.fill(&b, 7).unwrap();
         assert_eq!(buffer.to_vec(&b).unwrap(), [7, 7]);
         let address = buffer.address();
@@ -281,5 +309,31 @@ mod tests {
         assert_eq!(fake::calls(&b), ["wait", "set32"]);
         low.as_slice().to_vec(&a).unwrap();
         assert_eq!(buffer.to_vec(&a).unwrap(), [3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn a_fault_of_the_writer_is_found_by_whoever_reads() {
+        let device = fake::device(0);
+        let fault = |result: crate::Result<()>| match result {
+            Err(Error::Fault(report)) => assert_eq!(report.text(), "kernel `k`"),
+            other => panic!("{other:?}"),
+        };
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        let host = || crate::HostBuffer::zeroed(&device, 2).unwrap();
+        // The fault comes after the second stream has been ordered behind the first.
+        buffer.to_vec(&b).unwrap();
+        let pending = buffer.download(&b, host()).unwrap();
+        fake::fault(&a, "kernel `k`");
+        fault(pending.wait().map(drop));
+        fault(buffer.to_vec(&b).map(drop));
+        fault(buffer.copy_to_host(&b, &mut [0; 2]));
+        fault(buffer.to_vec(&device.stream().unwrap()).map(drop));
+        // Also when the writer is gone.
+        drop(a);
+        fault(buffer.to_vec(&b).map(drop));
+        let mut copy = DeviceBuffer::<u32>::zeroed(&b, 2).unwrap();
+        fault(copy.copy_from(&device.stream().unwrap(), &buffer));
+        b.synchronize().unwrap();
     }
 }

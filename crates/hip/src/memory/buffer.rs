@@ -21,6 +21,12 @@ use crate::stream::Stream;
 /// costs nothing as long as a buffer stays on one stream. The whole allocation counts: two halves of a buffer that are
 /// written on two streams may be written one after the other. Uses through a [`DeviceAddress`] are not seen.
 ///
+/// # Faults
+/// If a kernel that wrote a buffer is known to have faulted, whoever reads the buffer next, on whatever stream, gets that
+/// fault as its error; copies to the host wait to know. Filling or copying to the buffer makes it good again. A kernel on
+/// another stream that read it before the fault was known is not stopped: what it wrote is as good as what it
+/// read. [`Stream::synchronize`] on each stream that matters is what finds every fault.
+///
 /// # Drop
 /// Dropping a buffer waits for the streams that use it, then frees the memory (`hipFree`). It never frees memory
 /// under a running kernel.

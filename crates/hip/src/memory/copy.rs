@@ -7,7 +7,7 @@ use hip_sys::hipMemcpyKind;
 use super::{DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 use crate::call::call;
 use crate::error::{Error, Result};
-use crate::stream::Stream;
+use crate::stream::{Stream, WeakStream};
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
@@ -20,7 +20,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         same_length("copy_to_host", destination.len(), self.len())?;
         // SAFETY: the destination holds as many elements as the view, and the wait follows before it is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        stream.synchronize()
+        self.finish_read(stream)
     }
 
     /// Copies all elements into a new `Vec` and blocks until that is done.
@@ -34,7 +34,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         }
         // SAFETY: there is room for as many elements as the view has, and the wait follows before it is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        stream.synchronize()?;
+        self.finish_read(stream)?;
         // SAFETY: the copy has written them all, and any bytes are a valid `T`.
         unsafe { destination.set_len(self.len()) };
         Ok(destination)
@@ -54,7 +54,13 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         same_length("download", destination.len(), self.len())?;
         // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        Pending::new(stream, destination)
+        Pending::new(stream, destination, self.raw().usage().sources(stream))
+    }
+
+    /// Waits for a read, and for the news that what it read had not been written.
+    fn finish_read(&self, stream: &Stream) -> Result<()> {
+        stream.synchronize()?;
+        self.raw().usage().sources(stream).iter().try_for_each(WeakStream::check)
     }
 
     /// Enqueues a copy of all elements to `destination`.
@@ -97,7 +103,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         same_length("upload", self.len(), source.len())?;
         // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
         unsafe { self.write_from(stream, source.as_ptr())? };
-        Pending::new(stream, source)
+        Pending::new(stream, source, Vec::new())
     }
 
     /// Enqueues a copy of other memory of the same device; does not block (`hipMemcpyAsync`).

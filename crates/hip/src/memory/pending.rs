@@ -3,7 +3,7 @@
 use crate::call::dropped;
 use crate::error::Result;
 use crate::event::Event;
-use crate::stream::Stream;
+use crate::stream::{Stream, WeakStream};
 
 /// What an operation on a stream uses until it is done: host memory that must neither move nor go away.
 ///
@@ -23,13 +23,15 @@ struct Guard {
     stream: Stream,
     /// Marks the end of the work; without it, the end of the stream counts.
     done: Option<Event>,
+    /// Streams that wrote what is read: the result is only worth something if they have not failed.
+    sources: Vec<WeakStream>,
     finished: bool,
 }
 
 impl<B> Pending<B> {
     /// Guards `buffer`, which the work that was just enqueued on `stream` uses.
-    pub(crate) fn new(stream: &Stream, buffer: B) -> Result<Self> {
-        let guard = Guard { stream: stream.clone(), done: None, finished: false };
+    pub(crate) fn new(stream: &Stream, buffer: B, sources: Vec<WeakStream>) -> Result<Self> {
+        let guard = Guard { stream: stream.clone(), done: None, sources, finished: false };
         let mut pending = Self { guard, buffer };
         // If this fails, `pending` is dropped here and waits for the whole stream.
         let event = Event::without_timing(stream.device())?;
@@ -45,6 +47,7 @@ impl<B> Pending<B> {
     /// buffer is then released.
     pub fn wait(mut self) -> Result<B> {
         self.guard.finish()?;
+        self.guard.sources.iter().try_for_each(WeakStream::check)?;
         Ok(self.buffer)
     }
 
