@@ -7,9 +7,9 @@ use super::memory::{Memory, Reader};
 
 /// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
 /// `HW_REG_SH_MEM_BASES` requires.
-pub(crate) const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
+pub const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
 /// Base of the scratch aperture in flat addresses.
-pub(crate) const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
+pub const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
 /// The value of `HW_REG_SH_MEM_BASES`: bits 63..48 of the private and shared aperture.
 pub(crate) const SH_MEM_BASES: u32 = ((SHARED_APERTURE >> 48) << 16 | PRIVATE_APERTURE >> 48) as u32;
 

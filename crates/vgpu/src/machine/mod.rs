@@ -24,8 +24,8 @@ use code_object::TargetId;
 
 use crate::config::{ConfigError, DeviceConfig};
 
-#[allow(unused_imports, reason = "scalar execution reads the aperture registers")]
-pub(crate) use access::{Access, PRIVATE_APERTURE, SH_MEM_BASES, SHARED_APERTURE, misaligned};
+pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
+pub(crate) use access::{Access, SH_MEM_BASES, misaligned};
 pub use code::{LoadError, LoadedCode};
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};

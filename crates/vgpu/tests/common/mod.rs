@@ -1,220 +1,192 @@
-//! What the tests of the HSA table share.
-#![allow(dead_code, reason = "each test binary uses a part")]
+//! Compiles the device sources of these tests and launches their kernels straight on the machine.
 
-use std::ffi::c_void;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use hsa_sys::*;
+use code_object::{ArgKind, HiddenArg};
+use vgpu::DeviceConfig;
+use vgpu::machine::{
+    Device, Dispatch, DispatchError, DispatchStats, LoadedCode, Machine, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE,
+};
 
-pub(crate) use hsa_sys::hsa_status_t as S;
+/// The targets that every test runs on.
+pub const TARGETS: &[&str] = &["gfx90a", "gfx1030", "gfx1100"];
 
-/// Calls a function of the table.
-macro_rules! hsa {
-    ($function:ident($($argument:expr),* $(,)?)) => {{
-        let function = vgpu::hsa::table().$function;
-        // SAFETY: every test passes arguments that the function's contract allows, or wrong ones that it must refuse.
-        unsafe { function($($argument),*) }
-    }};
+/// Compiled sources, or why there are none.
+fn build() -> Result<&'static kernel_build::Build, &'static str> {
+    static BUILD: OnceLock<Result<kernel_build::Build, String>> = OnceLock::new();
+    let built = BUILD.get_or_init(|| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device");
+        let builder = kernel_build::Builder::new(folder).targets(TARGETS).jobs(2);
+        builder.build().map_err(|error| error.to_string())
+    });
+    built.as_ref().map_err(String::as_str)
 }
 
-pub(crate) use hsa;
-
-/// As `hsa`, and expects success.
-macro_rules! ok {
-    ($function:ident($($argument:expr),* $(,)?)) => {
-        assert_eq!($crate::common::hsa!($function($($argument),*)), hsa_sys::hsa_status_t::HSA_STATUS_SUCCESS, stringify!($function))
-    };
+/// A virtual GPU with one of the test modules loaded.
+pub struct Gpu {
+    pub device: Arc<Device>,
+    pub code: Arc<LoadedCode>,
+    buffers: Mutex<Vec<u64>>,
 }
 
-pub(crate) use ok;
-
-/// Initialises the runtime and returns the agent of a small device of that target.
-pub(crate) fn gpu(target: &str) -> hsa_agent_t {
-    ok!(hsa_init());
-    let config = format!("{target}?cus=2&memory=256MiB").parse().unwrap();
-    let index = vgpu::attach(&config).unwrap();
-    agents()[1 + index]
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg<'a> {
+    Pointer(u64),
+    Bytes(&'a [u8]),
+    I32(i32),
+    U32(u32),
+    I64(i64),
+    F32(f32),
 }
 
-pub(crate) fn host() -> hsa_agent_t {
-    agents()[0]
-}
-
-pub(crate) fn agents() -> Vec<hsa_agent_t> {
-    unsafe extern "C" fn collect(agent: hsa_agent_t, list: *mut c_void) -> S {
-        // SAFETY: the list is the one passed below.
-        unsafe { &mut *list.cast::<Vec<hsa_agent_t>>() }.push(agent);
-        S::HSA_STATUS_SUCCESS
-    }
-    let mut list: Vec<hsa_agent_t> = Vec::new();
-    ok!(hsa_iterate_agents(Some(collect), (&raw mut list).cast()));
-    list
-}
-
-pub(crate) fn agent_info<T: Copy>(agent: hsa_agent_t, attribute: u32, zero: T) -> T {
-    let mut value = zero;
-    ok!(hsa_agent_get_info(agent, hsa_agent_info_t(attribute), (&raw mut value).cast()));
-    value
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).expect("a NUL");
-    String::from_utf8(bytes[..end].to_vec()).unwrap()
-}
-
-pub(crate) fn pools(agent: hsa_agent_t) -> Vec<hsa_amd_memory_pool_t> {
-    unsafe extern "C" fn collect(pool: hsa_amd_memory_pool_t, list: *mut c_void) -> S {
-        // SAFETY: the list is the one passed below.
-        unsafe { &mut *list.cast::<Vec<hsa_amd_memory_pool_t>>() }.push(pool);
-        S::HSA_STATUS_SUCCESS
-    }
-    let mut list: Vec<hsa_amd_memory_pool_t> = Vec::new();
-    ok!(hsa_amd_agent_iterate_memory_pools(agent, Some(collect), (&raw mut list).cast()));
-    list
-}
-
-pub(crate) fn pool_info<T: Copy>(
-    pool: hsa_amd_memory_pool_t,
-    attribute: hsa_amd_memory_pool_info_t,
-    zero: T,
-) -> T {
-    let mut value = zero;
-    ok!(hsa_amd_memory_pool_get_info(pool, attribute, (&raw mut value).cast()));
-    value
-}
-
-/// The agent's pool in the global segment that has all of the flags.
-pub(crate) fn pool(agent: hsa_agent_t, flags: u32) -> hsa_amd_memory_pool_t {
-    let has = |&pool: &hsa_amd_memory_pool_t| {
-        let global: u32 = pool_info(pool, hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 9);
-        global == hsa_amd_segment_t::HSA_AMD_SEGMENT_GLOBAL.0
-            && pool_info(pool, hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, 0u32)
-                & flags
-                == flags
-    };
-    pools(agent).into_iter().find(has).expect("a pool with these flags")
-}
-
-pub(crate) const KERNARG: u32 = 1;
-pub(crate) const FINE: u32 = 2;
-pub(crate) const COARSE: u32 = 4;
-
-pub(crate) fn allocate(pool: hsa_amd_memory_pool_t, size: usize) -> *mut c_void {
-    let mut pointer = std::ptr::null_mut();
-    ok!(hsa_amd_memory_pool_allocate(pool, size, 0, &mut pointer));
-    assert!(!pointer.is_null());
-    pointer
-}
-
-pub(crate) fn free(pointer: *mut c_void) {
-    ok!(hsa_amd_memory_pool_free(pointer));
-}
-
-/// Memory of the machine as a slice; tests use it while no kernel and no copy does.
-pub(crate) fn slice<'a, T>(pointer: *mut c_void, count: usize) -> &'a mut [T] {
-    // SAFETY: the tests ask for no more than they allocated, and for plain numbers only.
-    unsafe { std::slice::from_raw_parts_mut(pointer.cast(), count) }
-}
-
-pub(crate) fn signal(value: i64) -> hsa_signal_t {
-    let mut signal = hsa_signal_t { handle: 0 };
-    ok!(hsa_signal_create(value, 0, std::ptr::null(), &mut signal));
-    signal
-}
-
-pub(crate) const NEVER: u64 = u64::MAX;
-pub(crate) const BLOCKED: hsa_wait_state_t = hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED;
-pub(crate) const LT: hsa_signal_condition_t = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT;
-pub(crate) const EQ: hsa_signal_condition_t = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_EQ;
-
-/// Waits for the value to fall below 1, at most ten seconds; returns the last value.
-pub(crate) fn wait(signal: hsa_signal_t) -> i64 {
-    hsa!(hsa_signal_wait_scacquire(signal, LT, 1, 10_000_000_000, BLOCKED))
-}
-
-/// A queue and what its callback was told.
-pub(crate) struct Queue {
-    pub(crate) raw: *mut hsa_queue_t,
-    pub(crate) errors: Box<std::sync::Mutex<Vec<S>>>,
-}
-
-impl Queue {
-    pub(crate) fn new(agent: hsa_agent_t, size: u32) -> Queue {
-        unsafe extern "C" fn failed(status: S, _: *mut hsa_queue_t, errors: *mut c_void) {
-            // SAFETY: the list is the one passed below, and outlives the queue.
-            unsafe { &*errors.cast::<std::sync::Mutex<Vec<S>>>() }.lock().unwrap().push(status);
-        }
-        let errors: Box<std::sync::Mutex<Vec<S>>> = Box::default();
-        let mut raw = std::ptr::null_mut();
-        let data = (&raw const *errors).cast_mut().cast();
-        ok!(hsa_queue_create(agent, size, 0, Some(failed), data, u32::MAX, u32::MAX, &mut raw));
-        Queue { raw, errors }
-    }
-
-    /// Submits a packet of any type: everything but the first four bytes, then those, then the doorbell.
-    pub(crate) fn submit<T>(&self, header: u16, setup: u16, packet: T) -> u64 {
-        const { assert!(size_of::<T>() == 64) };
-        let index = hsa!(hsa_queue_add_write_index_scacq_screl(self.raw, 1));
-        // SAFETY: the queue exists.
-        let queue = unsafe { &*self.raw };
-        while index - hsa!(hsa_queue_load_read_index_scacquire(self.raw)) >= u64::from(queue.size) {
-            std::thread::yield_now();
-        }
-        let first = u32::from(header) | u32::from(setup) << 16;
-        let slot =
-            queue.base_address.wrapping_byte_add((index % u64::from(queue.size)) as usize * 64).cast::<u8>();
-        // SAFETY: the slot is in the ring, and this test's alone until its header is written.
-        unsafe {
-            std::ptr::copy_nonoverlapping((&raw const packet).cast::<u8>().add(4), slot.add(4), 60);
-            std::sync::atomic::AtomicU32::from_ptr(slot.cast())
-                .store(first, std::sync::atomic::Ordering::Release);
-        }
-        hsa!(hsa_signal_store_screlease(queue.doorbell_signal, index as i64));
-        index
-    }
-
-    /// Submits a barrier packet and returns its completion signal.
-    pub(crate) fn barrier(&self, header: u16, after: &[hsa_signal_t]) -> hsa_signal_t {
-        let done = signal(1);
-        let mut dep_signal = [hsa_signal_t { handle: 0 }; 5];
-        dep_signal[..after.len()].copy_from_slice(after);
-        self.submit(
-            header,
-            0,
-            hsa_barrier_and_packet_t { dep_signal, completion_signal: done, ..Default::default() },
-        );
-        done
-    }
-
-    /// Waits for a completion signal of a packet in this queue, and fails with the report if the queue does.
-    pub(crate) fn finish(&self, done: hsa_signal_t) {
-        for _ in 0..1000 {
-            if hsa!(hsa_signal_wait_scacquire(done, LT, 1, 20_000_000, BLOCKED)) == 0 {
+/// Runs a test on every target; says why if there is no toolchain to compile kernels with.
+pub fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
+    for target in TARGETS {
+        match Gpu::open(module, target) {
+            Ok(gpu) => test(&gpu),
+            Err(why) => {
+                assert!(!why.contains("error:"), "{why}");
+                eprintln!("skipped: {why}");
                 return;
             }
-            assert!(self.errors.lock().unwrap().is_empty(), "{:?}: {}", self.errors, self.report());
-        }
-        panic!("a packet did not complete in 20 seconds");
-    }
-
-    pub(crate) fn report(&self) -> String {
-        let report = vgpu::hsa::table().ext.queue_fault_report.expect("the extension");
-        // SAFETY: a null buffer asks for the length; then the buffer has the length it says.
-        unsafe {
-            let length = report(self.raw, std::ptr::null_mut(), 0);
-            let mut buffer = vec![0u8; length + 1];
-            assert_eq!(report(self.raw, buffer.as_mut_ptr().cast(), buffer.len()), length);
-            text(&buffer)
         }
     }
 }
 
-impl Drop for Queue {
+impl Gpu {
+    pub fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
+        let build = build()?;
+        let config: DeviceConfig = target.parse().expect("a supported target");
+        let machine = Machine::global();
+        let index = machine.attach(&config).expect("a device");
+        let device = machine.device(index).expect("the device");
+        let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
+        let object = module.objects.iter().find(|object| object.target.processor == target).expect("its code");
+        let code = device.load(&object.bytes, &mut |_| None).expect("code that loads");
+        Ok(Gpu { device, code, buffers: Mutex::default() })
+    }
+
+    /// Lanes of a wave.
+    pub fn wave(&self) -> usize {
+        self.device.target().wave_size as usize
+    }
+
+    pub fn alloc(&self, size: usize) -> u64 {
+        let memory = self.device.memory();
+        let address = memory.allocate(size as u64, 256, MemoryKind::Coarse, Some(self.device.index())).expect("memory");
+        self.buffers.lock().unwrap().push(address);
+        address
+    }
+
+    /// A buffer with these elements.
+    pub fn upload<T: Copy>(&self, data: &[T]) -> u64 {
+        let address = self.alloc(size_of_val(data));
+        // SAFETY: the allocation holds as many bytes, and no kernel runs.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address as *mut T, data.len()) };
+        address
+    }
+
+    pub fn download<T: Copy>(&self, address: u64, count: usize) -> Vec<T> {
+        assert!(self.device.memory().contains(address, (count * size_of::<T>()) as u64));
+        // SAFETY: the allocation holds as many elements, and no kernel runs.
+        unsafe { std::slice::from_raw_parts(address as *const T, count) }.to_vec()
+    }
+
+    pub fn launch(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        workgroup: [u32; 3],
+        dynamic_lds: u32,
+        args: &[Arg<'_>],
+    ) -> Result<DispatchStats, DispatchError> {
+        let metadata = self.code.object().kernel(kernel).expect("a kernel of the module");
+        let mut kernarg = vec![0u8; metadata.kernarg_size as usize + 64];
+        let mut put = |offset: u32, bytes: &[u8]| {
+            kernarg[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
+        };
+        let explicit: Vec<_> = metadata.explicit_args().collect();
+        assert_eq!(explicit.len(), args.len(), "arguments of {kernel}");
+        for (arg, value) in explicit.iter().zip(args) {
+            match value {
+                Arg::Pointer(value) => put(arg.offset, &value.to_le_bytes()),
+                Arg::Bytes(bytes) => put(arg.offset, bytes),
+                Arg::I32(value) => put(arg.offset, &value.to_le_bytes()),
+                Arg::U32(value) => put(arg.offset, &value.to_le_bytes()),
+                Arg::I64(value) => put(arg.offset, &value.to_le_bytes()),
+                Arg::F32(value) => put(arg.offset, &value.to_le_bytes()),
+            }
+        }
+        for arg in &metadata.args {
+            let ArgKind::Hidden(hidden) = arg.kind else { continue };
+            let dimension = |i: usize, what: u8| match what {
+                0 => grid[i] / workgroup[i].max(1),
+                1 => workgroup[i],
+                _ => grid[i] % workgroup[i].max(1),
+            };
+            let value = match hidden {
+                HiddenArg::BlockCountX => dimension(0, 0),
+                HiddenArg::BlockCountY => dimension(1, 0),
+                HiddenArg::BlockCountZ => dimension(2, 0),
+                HiddenArg::GroupSizeX => dimension(0, 1),
+                HiddenArg::GroupSizeY => dimension(1, 1),
+                HiddenArg::GroupSizeZ => dimension(2, 1),
+                HiddenArg::RemainderX => dimension(0, 2),
+                HiddenArg::RemainderY => dimension(1, 2),
+                HiddenArg::RemainderZ => dimension(2, 2),
+                HiddenArg::GridDims => 3,
+                HiddenArg::DynamicLdsSize => dynamic_lds,
+                HiddenArg::PrivateBase => (PRIVATE_APERTURE >> 32) as u32,
+                HiddenArg::SharedBase => (SHARED_APERTURE >> 32) as u32,
+                _ => 0,
+            };
+            put(arg.offset, &value.to_le_bytes()[..arg.size.min(4) as usize]);
+        }
+        let address = self.upload(&kernarg);
+        let dispatch = Dispatch {
+            kernel_object: self.code.kernel_object(kernel).expect("its descriptor"),
+            grid,
+            workgroup,
+            kernarg: address,
+            group_segment_size: metadata.group_segment_size + dynamic_lds,
+            private_segment_size: metadata.private_segment_size.max(if metadata.uses_dynamic_stack { 4096 } else { 0 }),
+            ..Dispatch::default()
+        };
+        self.device.dispatch(&dispatch)
+    }
+
+    /// Launches a one-dimensional grid of whole workgroups that must succeed.
+    pub fn run(&self, kernel: &str, groups: u32, workgroup: u32, args: &[Arg<'_>]) -> DispatchStats {
+        match self.launch(kernel, [groups * workgroup, 1, 1], [workgroup, 1, 1], 0, args) {
+            Ok(stats) => stats,
+            Err(error) => panic!("{} on {}: {error}", kernel, self.device.target().name),
+        }
+    }
+}
+
+impl Drop for Gpu {
     fn drop(&mut self) {
-        ok!(hsa_queue_destroy(self.raw));
+        for address in self.buffers.lock().unwrap().drain(..) {
+            let _ = self.device.memory().free(address);
+        }
     }
 }
 
-pub(crate) const BARRIER_AND: u16 = 0x1503;
-pub(crate) const BARRIER_OR: u16 = 0x1505;
-pub(crate) const DISPATCH: u16 = 0x1502;
-pub(crate) const VENDOR: u16 = 0x1500;
+/// A small generator of numbers that look random.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 ^ self.0 >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub fn i32s(&mut self, count: usize, limit: i32) -> Vec<i32> {
+        (0..count).map(|_| (self.next() >> 33) as i32 % limit - limit / 2).collect()
+    }
+
+    pub fn f32s(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| (self.next() >> 40) as f32 / 1e5 - 80.0).collect()
+    }
+}

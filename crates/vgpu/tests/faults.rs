@@ -1,0 +1,160 @@
+//! Kernels that do something wrong end with a report, and the process and the device go on.
+#![allow(missing_docs, reason = "tests")]
+
+mod common;
+
+use common::{Arg, Gpu, on_all};
+use vgpu::machine::{AccessKind, DispatchError, Fault, FaultKind, Machine, Space};
+
+fn fault(result: Result<vgpu::machine::DispatchStats, DispatchError>) -> Fault {
+    match result {
+        Err(DispatchError::Fault(fault)) => *fault,
+        other => panic!("no fault but {other:?}"),
+    }
+}
+
+/// A kernel that does nothing wrong still works.
+fn still_works(gpu: &Gpu) {
+    let out = gpu.alloc(4 * 64);
+    gpu.run("bounded", 1, 64, &[Arg::Pointer(out)]);
+    assert!(gpu.download::<i32>(out, 64).iter().copied().eq(0..64));
+}
+
+#[test]
+fn out_of_bounds_accesses_name_everything() {
+    on_all("faults", |gpu| {
+        let buffer = gpu.alloc(1000);
+        let args = [Arg::Pointer(buffer), Arg::I64(250)];
+        let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
+        let FaultKind::OutOfBounds { access: AccessKind::Write, address, size: 4, nearest: Some(near) } = &found.kind
+        else {
+            panic!("{found}")
+        };
+        assert_eq!((*address, near.start, near.size), (buffer + 1000, buffer, 1000));
+        assert_eq!((found.kernel.as_str(), found.lane, found.work_item), ("write_at", Some(5), Some([5, 0, 0])));
+        assert_eq!(found.function.as_ref().map(|(name, _)| name.as_str()), Some("write_at"));
+        let text = found.to_string();
+        for part in ["write of 4 bytes", "0 bytes after the end of 1000 bytes of device memory", "lane 5", "global_store"] {
+            assert!(text.contains(part), "{part} is missing in:\n{text}");
+        }
+        let out = gpu.alloc(4 * 512);
+        let args = [Arg::Pointer(buffer), Arg::I64(200), Arg::Pointer(out)];
+        let found = fault(gpu.launch("read_at", [512, 1, 1], [128, 1, 1], 0, &args));
+        let wave = gpu.wave() as u32;
+        assert!(matches!(found.kind, FaultKind::OutOfBounds { access: AccessKind::Read, .. }), "{found}");
+        assert_eq!((found.wave, found.lane.map(u32::from), found.workgroup), (50 / wave, Some(50 % wave), [0; 3]));
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn use_after_free_is_recognised() {
+    on_all("faults", |gpu| {
+        let memory = gpu.device.memory();
+        let kind = vgpu::machine::MemoryKind::Coarse;
+        let buffer = memory.allocate(4096, 256, kind, Some(gpu.device.index())).unwrap();
+        memory.free(buffer).unwrap();
+        let args = [Arg::Pointer(buffer), Arg::I64(3)];
+        let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
+        assert!(matches!(&found.kind, FaultKind::UseAfterFree { freed, .. } if freed.start == buffer), "{found}");
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn host_memory_is_out_of_reach() {
+    on_all("faults", |gpu| {
+        let mut host = [1i32; 64];
+        let args = [Arg::Pointer(host.as_mut_ptr() as u64), Arg::I64(0)];
+        let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
+        assert!(matches!(found.kind, FaultKind::OutOfBounds { .. }), "{found}");
+        assert_eq!(host, [1; 64]);
+        let args = [Arg::Pointer(0), Arg::I64(0)];
+        let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
+        assert!(found.to_string().contains("null pointer"), "{found}");
+    });
+}
+
+#[test]
+fn code_is_read_only() {
+    on_all("faults", |gpu| {
+        let code = gpu.code.kernel_object("bounded").unwrap();
+        let args = [Arg::Pointer(code), Arg::I64(0)];
+        let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
+        assert!(matches!(found.kind, FaultKind::ReadOnly { .. }), "{found}");
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn lds_beyond_the_end_is_a_fault() {
+    on_all("faults", |gpu| {
+        let out = gpu.alloc(4 * 128);
+        let args = [Arg::I32(0), Arg::Pointer(out)];
+        gpu.launch("write_lds", [128, 1, 1], [128, 1, 1], 512, &args).unwrap();
+        let args = [Arg::I32(8), Arg::Pointer(out)];
+        let found = fault(gpu.launch("write_lds", [128, 1, 1], [128, 1, 1], 512, &args));
+        let FaultKind::BeyondLimit { space: Space::Lds, address, limit: 512, .. } = found.kind else {
+            panic!("{found}")
+        };
+        assert_eq!((address, found.work_item), (512, Some([120, 0, 0])));
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn traps_and_illegal_instructions_end_the_dispatch() {
+    on_all("faults", |gpu| {
+        let found = fault(gpu.launch("trap_at", [64 * 40, 1, 1], [64, 1, 1], 0, &[Arg::I32(33)]));
+        assert_eq!((found.kind.clone(), found.workgroup), (FaultKind::Trap { id: 2 }, [33, 0, 0]), "{found}");
+        let found = fault(gpu.launch("illegal", [64, 1, 1], [64, 1, 1], 0, &[]));
+        assert!(matches!(&found.kind, FaultKind::IllegalInstruction { bytes } if bytes[..4] == [0xff; 4]), "{found}");
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn endless_kernels_end_when_time_is_up() {
+    on_all("faults", |gpu| {
+        let machine = Machine::global();
+        let out = gpu.alloc(4 * 256);
+        machine.set_timeout(Some(std::time::Duration::from_millis(100)));
+        let result = gpu.launch("endless", [256, 1, 1], [256, 1, 1], 0, &[Arg::Pointer(out)]);
+        machine.set_timeout(None);
+        let found = fault(result);
+        let waves = 256 / gpu.wave() as u32;
+        assert_eq!(found.kind, FaultKind::EndlessBarrier { waiting: waves - 1, waves }, "{found}");
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn impossible_launches_are_refused_before_anything_runs() {
+    on_all("faults", |gpu| {
+        let out = gpu.alloc(4 * 1024);
+        let launch = |grid, workgroup, lds| gpu.launch("bounded", grid, workgroup, lds, &[Arg::Pointer(out)]);
+        type E = DispatchError;
+        assert!(matches!(launch([0, 1, 1], [64, 1, 1], 0), Err(E::ZeroSize { what: "grid", .. })));
+        assert!(matches!(launch([64, 1, 1], [64, 0, 1], 0), Err(E::ZeroSize { what: "workgroup", .. })));
+        assert!(matches!(launch([256, 1, 1], [256, 1, 1], 0), Err(E::WorkgroupTooLarge { limit: 128, .. })));
+        assert!(matches!(launch([64, 1, 1], [64, 64, 64], 0), Err(E::WorkgroupTooLarge { limit: 1024, .. })));
+        assert!(matches!(launch([64, 1, 1], [u32::MAX, 64, 64], 0), Err(E::WorkgroupTooLarge { .. })));
+        assert!(matches!(launch([64, 1, 1], [64, 1, 1], 65 << 10), Err(E::LdsTooLarge { limit: 65536, .. })));
+        assert!(gpu.download::<i32>(out, 1024).iter().all(|value| *value == 0));
+        still_works(gpu);
+    });
+}
+
+#[test]
+fn code_for_another_target_is_refused() {
+    let Ok(gpu) = Gpu::open("faults", "gfx1100") else { return };
+    let Ok(other) = Gpu::open("faults", "gfx1030") else { return };
+    let dispatch = vgpu::machine::Dispatch {
+        kernel_object: gpu.code.kernel_object("bounded").unwrap(),
+        grid: [64, 1, 1],
+        workgroup: [64, 1, 1],
+        ..Default::default()
+    };
+    let error = other.device.dispatch(&dispatch).unwrap_err();
+    assert!(matches!(error, DispatchError::WrongDevice { .. }), "{error}");
+}
