@@ -14,4 +14,4 @@ pub mod hsa;
 pub mod isa;
 pub mod machine;
 
-pub use config::{ConfigError, DeviceConfig, attach};
+pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT, attach};

@@ -181,6 +181,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failur
         packet: queue.current_packet(),
         queue: queue.address,
         id,
+        timeout: None,
     };
     // SAFETY: the place is in the queue's block, aligned, and written by this thread only, while no kernel of the queue runs.
     unsafe {

@@ -1,7 +1,7 @@
 //! The request to run a kernel, and the checks before anything runs.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use code_object::KernelDescriptor;
 
@@ -34,6 +34,8 @@ pub struct Dispatch {
     pub queue: u64,
     /// Number of the packet in its queue.
     pub id: u64,
+    /// Ends the dispatch when it runs longer; none stands for [`Machine::timeout`](super::Machine::timeout).
+    pub timeout: Option<Duration>,
 }
 
 /// What running a kernel took.
@@ -219,7 +221,7 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
 pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
     let launch = prepare(device, dispatch)?;
     let workgroups = launch.workgroups();
-    let timeout = device.machine.timeout();
+    let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, deadline));

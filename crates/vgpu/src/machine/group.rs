@@ -53,7 +53,7 @@ impl Buffer {
 /// A workgroup's state, reused for the next one.
 pub(super) struct Group {
     memory: Arc<Memory>,
-    waves: Vec<Box<Wave>>,
+    waves: Vec<Wave>,
     states: Vec<State>,
     registers: Buffer,
     lds: Buffer,
@@ -90,7 +90,7 @@ impl Group {
             unsafe { lds.write_bytes(0, launch.lds as usize) };
         }
         while self.waves.len() < waves {
-            self.waves.push(Box::new(Wave::new(Access::new(Arc::clone(&self.memory)))));
+            self.waves.push(Wave::new(Access::new(Arc::clone(&self.memory))));
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
@@ -120,7 +120,7 @@ impl Group {
                 if self.states[index] != State::Ready {
                     continue;
                 }
-                let wave = &mut *self.waves[index];
+                let wave = &mut self.waves[index];
                 wave.access.begin_slice(reader);
                 // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
                 // the kernel, and the program was lowered for the wave's size.

@@ -232,8 +232,8 @@ impl<D: Data> Move for Load<D> {
                 return;
             }
             if survey.mask == all::<L>() {
-                for lane in 0..L {
-                    D::load::<L>(memory.wrapping_add(row[lane] as usize), at.add(lane));
+                for (lane, &offset) in row.iter().enumerate() {
+                    D::load::<L>(memory.wrapping_add(offset as usize), at.add(lane));
                 }
                 return;
             }

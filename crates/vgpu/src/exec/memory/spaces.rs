@@ -252,7 +252,7 @@ pub(super) unsafe fn scratch<M: Move, const L: usize>(
         && let Some(start) = uniform(row, mask)
     {
         let start = u64::from(start.wrapping_add(offset as u32));
-        if start % 4 == 0 && start + M::BYTES as u64 <= u64::from(wave.access.scratch_size) {
+        if start.is_multiple_of(4) && start + M::BYTES as u64 <= u64::from(wave.access.scratch_size) {
             // SAFETY: the dwords lie in this wave's scratch memory.
             unsafe {
                 let memory = wave.access.scratch.cast::<u32>().add(start as usize / 4 * L);
@@ -292,7 +292,7 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
         let bytes = local.as_mut_ptr().cast::<u8>();
         // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds 16 bytes.
         unsafe {
-            if start % 4 == 0 && M::BYTES.is_multiple_of(4) {
+            if start.is_multiple_of(4) && M::BYTES.is_multiple_of(4) {
                 for i in (0..M::BYTES).step_by(4) {
                     bytes.add(i).cast::<u32>().write(place(i).cast::<u32>().read());
                 }

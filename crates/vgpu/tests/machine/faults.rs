@@ -1,10 +1,6 @@
 //! Kernels that do something wrong end with a report, and the process and the device go on.
-#![allow(missing_docs, reason = "tests")]
-
-mod common;
-
-use common::{Arg, Gpu, on_all};
-use vgpu::machine::{AccessKind, DispatchError, Fault, FaultKind, Machine, Space};
+use crate::common::{Arg, Gpu, on_all};
+use vgpu::machine::{AccessKind, DispatchError, Fault, FaultKind, Space};
 
 fn fault(result: Result<vgpu::machine::DispatchStats, DispatchError>) -> Fault {
     match result {
@@ -26,15 +22,24 @@ fn out_of_bounds_accesses_name_everything() {
         let buffer = gpu.alloc(1000);
         let args = [Arg::Pointer(buffer), Arg::I64(250)];
         let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
-        let FaultKind::OutOfBounds { access: AccessKind::Write, address, size: 4, nearest: Some(near) } = &found.kind
+        let FaultKind::OutOfBounds { access: AccessKind::Write, address, size: 4, nearest: Some(near) } =
+            &found.kind
         else {
             panic!("{found}")
         };
         assert_eq!((*address, near.start, near.size), (buffer + 1000, buffer, 1000));
-        assert_eq!((found.kernel.as_str(), found.lane, found.work_item), ("write_at", Some(5), Some([5, 0, 0])));
+        assert_eq!(
+            (found.kernel.as_str(), found.lane, found.work_item),
+            ("write_at", Some(5), Some([5, 0, 0]))
+        );
         assert_eq!(found.function.as_ref().map(|(name, _)| name.as_str()), Some("write_at"));
         let text = found.to_string();
-        for part in ["write of 4 bytes", "0 bytes after the end of 1000 bytes of device memory", "lane 5", "global_store"] {
+        for part in [
+            "write of 4 bytes",
+            "0 bytes after the end of 1000 bytes of device memory",
+            "lane 5",
+            "global_store",
+        ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
         let out = gpu.alloc(4 * 512);
@@ -42,7 +47,10 @@ fn out_of_bounds_accesses_name_everything() {
         let found = fault(gpu.launch("read_at", [512, 1, 1], [128, 1, 1], 0, &args));
         let wave = gpu.wave() as u32;
         assert!(matches!(found.kind, FaultKind::OutOfBounds { access: AccessKind::Read, .. }), "{found}");
-        assert_eq!((found.wave, found.lane.map(u32::from), found.workgroup), (50 / wave, Some(50 % wave), [0; 3]));
+        assert_eq!(
+            (found.wave, found.lane.map(u32::from), found.workgroup),
+            (50 / wave, Some(50 % wave), [0; 3])
+        );
         still_works(gpu);
     });
 }
@@ -56,7 +64,10 @@ fn use_after_free_is_recognised() {
         memory.free(buffer).unwrap();
         let args = [Arg::Pointer(buffer), Arg::I64(3)];
         let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
-        assert!(matches!(&found.kind, FaultKind::UseAfterFree { freed, .. } if freed.start == buffer), "{found}");
+        assert!(
+            matches!(&found.kind, FaultKind::UseAfterFree { freed, .. } if freed.start == buffer),
+            "{found}"
+        );
         still_works(gpu);
     });
 }
@@ -108,7 +119,10 @@ fn traps_and_illegal_instructions_end_the_dispatch() {
         let found = fault(gpu.launch("trap_at", [64 * 40, 1, 1], [64, 1, 1], 0, &[Arg::I32(33)]));
         assert_eq!((found.kind.clone(), found.workgroup), (FaultKind::Trap { id: 2 }, [33, 0, 0]), "{found}");
         let found = fault(gpu.launch("illegal", [64, 1, 1], [64, 1, 1], 0, &[]));
-        assert!(matches!(&found.kind, FaultKind::IllegalInstruction { bytes } if bytes[..4] == [0xff; 4]), "{found}");
+        assert!(
+            matches!(&found.kind, FaultKind::IllegalInstruction { bytes } if bytes[..4] == [0xff; 4]),
+            "{found}"
+        );
         still_works(gpu);
     });
 }
@@ -116,12 +130,10 @@ fn traps_and_illegal_instructions_end_the_dispatch() {
 #[test]
 fn endless_kernels_end_when_time_is_up() {
     on_all("faults", |gpu| {
-        let machine = Machine::global();
         let out = gpu.alloc(4 * 256);
-        machine.set_timeout(Some(std::time::Duration::from_millis(100)));
-        let result = gpu.launch("endless", [256, 1, 1], [256, 1, 1], 0, &[Arg::Pointer(out)]);
-        machine.set_timeout(None);
-        let found = fault(result);
+        let mut dispatch = gpu.prepare("endless", [256, 1, 1], [256, 1, 1], 0, &[Arg::Pointer(out)]);
+        dispatch.timeout = Some(std::time::Duration::from_millis(100));
+        let found = fault(gpu.device.dispatch(&dispatch));
         let waves = 256 / gpu.wave() as u32;
         assert_eq!(found.kind, FaultKind::EndlessBarrier { waiting: waves - 1, waves }, "{found}");
         still_works(gpu);

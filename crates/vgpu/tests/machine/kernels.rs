@@ -1,9 +1,5 @@
 //! Compiled kernels against the same computation on the CPU, on every target.
-#![allow(missing_docs, reason = "tests")]
-
-mod common;
-
-use common::{Arg, Gpu, Random, on_all};
+use crate::common::{Arg, Gpu, Random, on_all};
 use half::{bf16, f16};
 
 #[test]
@@ -84,7 +80,8 @@ fn private_arrays_are_per_work_item() {
                 let at = (local[(j % 40) as usize].wrapping_add(i) % 40).rem_euclid(40) as usize;
                 local[at] = local[at].wrapping_mul(3).wrapping_add(j);
             }
-            let sum = (0..40).fold(0i32, |sum, j| sum.wrapping_mul(31).wrapping_add(local[((j + i) % 40) as usize]));
+            let sum = (0..40)
+                .fold(0i32, |sum, j| sum.wrapping_mul(31).wrapping_add(local[((j + i) % 40) as usize]));
             assert_eq!(found[i as usize], sum, "item {i} on {}", gpu.device.target().name);
         }
     });
@@ -115,7 +112,9 @@ fn generic_pointers_reach_every_memory() {
 #[test]
 fn ids_of_grids_with_partial_workgroups() {
     on_all("basics", |gpu| {
-        for (grid, workgroup) in [([32u32, 12, 6], [8u32, 4, 2]), ([64, 1, 1], [64, 1, 1]), ([6, 6, 6], [3, 2, 6])] {
+        for (grid, workgroup) in
+            [([32u32, 12, 6], [8u32, 4, 2]), ([64, 1, 1], [64, 1, 1]), ([6, 6, 6], [3, 2, 6])]
+        {
             let count = grid.iter().product::<u32>() as usize;
             let out = gpu.alloc(4 * count);
             gpu.launch("ids", grid, workgroup, 0, &[Arg::Pointer(out)]).unwrap();
@@ -151,7 +150,10 @@ fn atomics_of_many_workgroups() {
         let args = [i32s, u32s, u64s, f32s, f64s].map(Arg::Pointer);
         gpu.run("atomics", 20, 128, &args);
         let n = i64::from(items);
-        assert_eq!(gpu.download::<i32>(i32s, 3), [(n * (n - 1) / 2) as i32, 1 - items as i32, items as i32 - 1]);
+        assert_eq!(
+            gpu.download::<i32>(i32s, 3),
+            [(n * (n - 1) / 2) as i32, 1 - items as i32, items as i32 - 1]
+        );
         let mut found: Vec<u32> = gpu.download(u32s, words.len());
         assert_eq!(found[..2], [0, u32::MAX]);
         assert_eq!(found[2], (0..items).fold(0, |x, i| x ^ i));
@@ -183,7 +185,8 @@ fn histogram_in_lds() {
 fn integers_of_64_bits() {
     on_all("basics", |gpu| {
         let mut random = Random(9);
-        let mut values = |shift: u32| -> Vec<u64> { (0..256).map(|i| random.next() >> (i * shift % 60)).collect() };
+        let mut values =
+            |shift: u32| -> Vec<u64> { (0..256).map(|i| random.next() >> (i * shift % 60)).collect() };
         let (a, b) = (values(3), values(7));
         let (da, db, out) = (gpu.upload(&a), gpu.upload(&b), gpu.alloc(256 * 64));
         gpu.run("wide_integers", 2, 128, &[da, db, out].map(Arg::Pointer));
@@ -270,7 +273,8 @@ fn narrow_and_wide_elements() {
         let args =
             [gpu.upload(&a), gpu.upload(&b), gpu.upload(&c), gpu.upload(&d), e, f, dg, h].map(Arg::Pointer);
         gpu.run("narrow", 2, 96, &args);
-        let (e, f, h) = (gpu.download::<i8>(e, count), gpu.download::<u16>(f, count), gpu.download::<i64>(h, count));
+        let (e, f, h) =
+            (gpu.download::<i8>(e, count), gpu.download::<u16>(f, count), gpu.download::<i64>(h, count));
         let moved = gpu.download::<[f32; 4]>(dg, count);
         for i in 0..count {
             let sum = i32::from(a[i]) + i32::from(b[i]) + i32::from(c[i]) + i32::from(d[i]);
@@ -297,7 +301,8 @@ fn structures_dynamic_lds_and_variables() {
 
         let x: Vec<i32> = (0..256).collect();
         let (dx, out) = (gpu.upload(&x), gpu.alloc(4 * 256));
-        gpu.launch("dynamic_lds", [256, 1, 1], [256, 1, 1], 1024, &[Arg::Pointer(dx), Arg::Pointer(out)]).unwrap();
+        gpu.launch("dynamic_lds", [256, 1, 1], [256, 1, 1], 1024, &[Arg::Pointer(dx), Arg::Pointer(out)])
+            .unwrap();
         assert!(gpu.download::<i32>(out, 256).iter().rev().eq(x.iter()));
 
         let out = gpu.alloc(4 * 128);
@@ -334,7 +339,8 @@ fn kernels_see_what_the_host_writes() {
     on_all("faults", |gpu| {
         let (stop, out) = (gpu.upload(&[0i32]), gpu.alloc(4 * 64));
         std::thread::scope(|scope| {
-            let running = scope.spawn(|| gpu.run("wait_for_host", 1, 64, &[Arg::Pointer(stop), Arg::Pointer(out)]));
+            let running =
+                scope.spawn(|| gpu.run("wait_for_host", 1, 64, &[Arg::Pointer(stop), Arg::Pointer(out)]));
             std::thread::sleep(std::time::Duration::from_millis(30));
             assert!(!running.is_finished());
             // SAFETY: the buffer is allocated, and kernels read it with plain loads of 4 bytes.

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use code_object::{ArgKind, HiddenArg};
 use vgpu::DeviceConfig;
 use vgpu::machine::{
-    Device, Dispatch, DispatchError, DispatchStats, LoadedCode, Machine, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE,
+    Device, Dispatch, DispatchError, DispatchStats, LoadedCode, Machine, MemoryKind, PRIVATE_APERTURE,
+    SHARED_APERTURE,
 };
 
 /// The targets that every test runs on.
-pub const TARGETS: &[&str] = &["gfx90a", "gfx1030", "gfx1100"];
+pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx1030", "gfx1100"];
 
 /// Compiled sources, or why there are none.
 fn build() -> Result<&'static kernel_build::Build, &'static str> {
@@ -23,15 +24,15 @@ fn build() -> Result<&'static kernel_build::Build, &'static str> {
 }
 
 /// A virtual GPU with one of the test modules loaded.
-pub struct Gpu {
-    pub device: Arc<Device>,
-    pub code: Arc<LoadedCode>,
+pub(crate) struct Gpu {
+    pub(crate) device: Arc<Device>,
+    pub(crate) code: Arc<LoadedCode>,
     buffers: Mutex<Vec<u64>>,
 }
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub enum Arg<'a> {
+pub(crate) enum Arg<'a> {
     Pointer(u64),
     Bytes(&'a [u8]),
     I32(i32),
@@ -41,7 +42,7 @@ pub enum Arg<'a> {
 }
 
 /// Runs a test on every target; says why if there is no toolchain to compile kernels with.
-pub fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
+pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
     for target in TARGETS {
         match Gpu::open(module, target) {
             Ok(gpu) => test(&gpu),
@@ -55,45 +56,47 @@ pub fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
 }
 
 impl Gpu {
-    pub fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
+    pub(crate) fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
         let build = build()?;
         let config: DeviceConfig = target.parse().expect("a supported target");
         let machine = Machine::global();
         let index = machine.attach(&config).expect("a device");
         let device = machine.device(index).expect("the device");
         let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
-        let object = module.objects.iter().find(|object| object.target.processor == target).expect("its code");
+        let object =
+            module.objects.iter().find(|object| object.target.processor == target).expect("its code");
         let code = device.load(&object.bytes, &mut |_| None).expect("code that loads");
         Ok(Gpu { device, code, buffers: Mutex::default() })
     }
 
     /// Lanes of a wave.
-    pub fn wave(&self) -> usize {
+    pub(crate) fn wave(&self) -> usize {
         self.device.target().wave_size as usize
     }
 
-    pub fn alloc(&self, size: usize) -> u64 {
+    pub(crate) fn alloc(&self, size: usize) -> u64 {
         let memory = self.device.memory();
-        let address = memory.allocate(size as u64, 256, MemoryKind::Coarse, Some(self.device.index())).expect("memory");
+        let address =
+            memory.allocate(size as u64, 256, MemoryKind::Coarse, Some(self.device.index())).expect("memory");
         self.buffers.lock().unwrap().push(address);
         address
     }
 
     /// A buffer with these elements.
-    pub fn upload<T: Copy>(&self, data: &[T]) -> u64 {
+    pub(crate) fn upload<T: Copy>(&self, data: &[T]) -> u64 {
         let address = self.alloc(size_of_val(data));
         // SAFETY: the allocation holds as many bytes, and no kernel runs.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address as *mut T, data.len()) };
         address
     }
 
-    pub fn download<T: Copy>(&self, address: u64, count: usize) -> Vec<T> {
+    pub(crate) fn download<T: Copy>(&self, address: u64, count: usize) -> Vec<T> {
         assert!(self.device.memory().contains(address, (count * size_of::<T>()) as u64));
         // SAFETY: the allocation holds as many elements, and no kernel runs.
         unsafe { std::slice::from_raw_parts(address as *const T, count) }.to_vec()
     }
 
-    pub fn launch(
+    pub(crate) fn launch(
         &self,
         kernel: &str,
         grid: [u32; 3],
@@ -101,6 +104,18 @@ impl Gpu {
         dynamic_lds: u32,
         args: &[Arg<'_>],
     ) -> Result<DispatchStats, DispatchError> {
+        self.device.dispatch(&self.prepare(kernel, grid, workgroup, dynamic_lds, args))
+    }
+
+    /// The dispatch of a kernel, with its arguments in memory.
+    pub(crate) fn prepare(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        workgroup: [u32; 3],
+        dynamic_lds: u32,
+        args: &[Arg<'_>],
+    ) -> Dispatch {
         let metadata = self.code.object().kernel(kernel).expect("a kernel of the module");
         let mut kernarg = vec![0u8; metadata.kernarg_size as usize + 64];
         let mut put = |offset: u32, bytes: &[u8]| {
@@ -144,20 +159,23 @@ impl Gpu {
             put(arg.offset, &value.to_le_bytes()[..arg.size.min(4) as usize]);
         }
         let address = self.upload(&kernarg);
-        let dispatch = Dispatch {
+        Dispatch {
             kernel_object: self.code.kernel_object(kernel).expect("its descriptor"),
             grid,
             workgroup,
             kernarg: address,
             group_segment_size: metadata.group_segment_size + dynamic_lds,
-            private_segment_size: metadata.private_segment_size.max(if metadata.uses_dynamic_stack { 4096 } else { 0 }),
+            private_segment_size: metadata.private_segment_size.max(if metadata.uses_dynamic_stack {
+                4096
+            } else {
+                0
+            }),
             ..Dispatch::default()
-        };
-        self.device.dispatch(&dispatch)
+        }
     }
 
     /// Launches a one-dimensional grid of whole workgroups that must succeed.
-    pub fn run(&self, kernel: &str, groups: u32, workgroup: u32, args: &[Arg<'_>]) -> DispatchStats {
+    pub(crate) fn run(&self, kernel: &str, groups: u32, workgroup: u32, args: &[Arg<'_>]) -> DispatchStats {
         match self.launch(kernel, [groups * workgroup, 1, 1], [workgroup, 1, 1], 0, args) {
             Ok(stats) => stats,
             Err(error) => panic!("{} on {}: {error}", kernel, self.device.target().name),
@@ -174,19 +192,19 @@ impl Drop for Gpu {
 }
 
 /// A small generator of numbers that look random.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 ^ self.0 >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    pub fn i32s(&mut self, count: usize, limit: i32) -> Vec<i32> {
+    pub(crate) fn i32s(&mut self, count: usize, limit: i32) -> Vec<i32> {
         (0..count).map(|_| (self.next() >> 33) as i32 % limit - limit / 2).collect()
     }
 
-    pub fn f32s(&mut self, count: usize) -> Vec<f32> {
+    pub(crate) fn f32s(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| (self.next() >> 40) as f32 / 1e5 - 80.0).collect()
     }
 }

@@ -1,0 +1,5 @@
+//! The machine without the HSA layer: compiled kernels against the CPU, and kernels that do something wrong.
+
+mod common;
+mod faults;
+mod kernels;
