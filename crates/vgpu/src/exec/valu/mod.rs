@@ -1,10 +1,83 @@
-//! Vector instructions.
+//! Vector instructions: what they do to the lanes of a wave.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `lane` | typed access to operands, modifiers |
+//! | `maps` | the shapes of instructions: a function of lanes becomes a handler |
+//! | `vector` | operations whose lanes do not look at each other |
+//! | `compare` | comparisons |
+//! | `cross` | operations across lanes, DPP and SDWA |
+//! | `special` | operations with shapes of their own |
+//! | `numbers` | number formats and functions |
 
-use super::Code;
-use super::lower::Context;
-use crate::isa::Inst;
+mod compare;
+mod cross;
+mod lane;
+mod maps;
+mod numbers;
+mod special;
+mod vector;
+
+use std::mem::MaybeUninit;
+
+use super::lower::{Context, operands};
+use super::{Body, Code, Handler, Level, handler};
+use crate::isa::{Format, Inst, Operand, scalar};
+use crate::machine::Generation;
+
+/// What handlers are chosen for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Engine {
+    level: Level,
+    lanes: usize,
+}
+
+impl Engine {
+    fn handler<B: Body>(self) -> Handler {
+        handler::<B>(self.lanes, self.level)
+    }
+}
+
+/// The one value of a closure type that captures nothing: so that closures can be type parameters of [`Body`]s.
+#[inline(always)]
+fn conjure<F: Copy + 'static>() -> F {
+    const { assert!(size_of::<F>() == 0, "the closure captures something") };
+    // SAFETY: a type without bytes has no invalid value, and the caller had a value of it, so it is inhabited.
+    unsafe { MaybeUninit::<F>::uninit().assume_init() }
+}
 
 /// Lowers a vector instruction.
-pub(super) fn lower(_inst: &Inst, _number: u32, _context: &Context, _codes: &mut Vec<Code>) -> Option<()> {
-    None
+pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
+    let engine = Engine { level: context.level, lanes: context.lanes };
+    if inst.format == Format::Vopd {
+        return special::pair(inst, number, context, engine, codes);
+    }
+    let mut code = operands(inst, number, context, codes)?;
+    if context.generation != Generation::Gfx9 {
+        code.imm |= lane::KEEP;
+    }
+    if inst.dpp.is_some() || inst.sdwa.is_some() {
+        return cross::modified(inst, code, number, engine, codes);
+    }
+    code.run = plain(inst, engine)?;
+    codes.push(code);
+    Some(())
+}
+
+/// The handler of an instruction whose sources are read as they are.
+fn plain(inst: &Inst, engine: Engine) -> Option<Handler> {
+    let mods = &inst.mods;
+    let modified = mods.neg != 0 || mods.abs != 0 || mods.omod != 0 || mods.clamp;
+    if inst.format == Format::Vop3p {
+        return special::packed(inst, engine);
+    }
+    compare::handler(inst.op, engine, modified)
+        .or_else(|| vector::handler(inst.op, engine, modified))
+        .or_else(|| special::handler(inst, engine, modified))
+        .or_else(|| cross::handler(inst.op, engine))
+}
+
+/// The scalar slot of an operand, if it is one.
+fn slot(operand: Operand) -> u8 {
+    if let Operand::Sgpr(slot) = operand { slot } else { scalar::NULL }
 }

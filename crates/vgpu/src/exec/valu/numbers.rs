@@ -1,0 +1,254 @@
+//! Number formats and functions that Rust has no operator for. Without branches where it matters, so that loops over lanes
+//! become vector code.
+
+/// An f16 on its way through arithmetic: held as f32, rounded to f16 when written.
+#[derive(Clone, Copy, Default, PartialEq, PartialOrd, Debug)]
+pub(super) struct Half(pub f32);
+
+/// f16 to f32, exactly; signalling NaNs become quiet.
+#[inline(always)]
+pub(super) fn half_to_f32(half: u16) -> f32 {
+    let magnitude = u32::from(half & 0x7fff) << 13;
+    // moves the exponent's bias, and normalises subnormals
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
+    let special = if magnitude >= 0x0f80_0000 { 0x7f80_0000 } else { 0 };
+    let quiet = if magnitude > 0x0f80_0000 { 0x0040_0000 } else { 0 };
+    f32::from_bits(scaled | special | quiet | u32::from(half & 0x8000) << 16)
+}
+
+/// f32 to f16, to nearest even; NaNs keep the top of their payload and become quiet.
+#[inline(always)]
+pub(super) fn f32_to_half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    let sign = (bits >> 16 & 0x8000) as u16;
+    // adding 0.5 aligns a subnormal result's last place with that of f32, whose addition then rounds
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub(0x3800_0000).wrapping_add(0xfff + odd) >> 13;
+    let special = if magnitude > 0x7f80_0000 { 0x7e00 | (magnitude >> 13 & 0x3ff) } else { 0x7c00 };
+    let result = if magnitude < 0x3880_0000 { subnormal } else { normal };
+    let result = if magnitude >= 0x4780_0000 { special } else { result };
+    sign | result as u16
+}
+
+/// f64 to f32 so that rounding the result to a narrower format equals rounding once: to odd.
+#[inline(always)]
+pub(super) fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let bits = nearest.to_bits();
+    let error = value - f64::from(nearest);
+    let inexact = error != 0.0 && nearest.is_finite();
+    // the neighbour towards zero, where rounding went away from it
+    let away = (error < 0.0) == (nearest > 0.0);
+    let truncated = bits.wrapping_sub(u32::from(inexact && away));
+    f32::from_bits(if inexact { truncated | 1 } else { bits })
+}
+
+/// f32 to f16 towards zero.
+#[inline(always)]
+pub(super) fn f32_to_half_rtz(value: f32) -> u16 {
+    let rounded = f32_to_half(value);
+    let back = half_to_f32(rounded);
+    let away = back.abs() > value.abs() && value.is_finite();
+    rounded - u16::from(away)
+}
+
+/// The product and sum of f16 values, rounded once.
+#[inline(always)]
+pub(super) fn half_fma(a: Half, b: Half, c: Half) -> Half {
+    Half(round_to_odd(f64::from(a.0).mul_add(f64::from(b.0), f64::from(c.0))))
+}
+
+/// The minimum as IEEE 754-2008 `minNum`: a number beats a NaN, -0 is less than +0.
+#[inline(always)]
+pub(super) fn min32(a: f32, b: f32) -> f32 {
+    let less = a < b || (a == b && a.is_sign_negative());
+    let number = if less { a } else { b };
+    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+}
+
+/// The maximum; see [`min32`].
+#[inline(always)]
+pub(super) fn max32(a: f32, b: f32) -> f32 {
+    let greater = a > b || (a == b && b.is_sign_negative());
+    let number = if greater { a } else { b };
+    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+}
+
+/// See [`min32`].
+#[inline(always)]
+pub(super) fn min64(a: f64, b: f64) -> f64 {
+    let less = a < b || (a == b && a.is_sign_negative());
+    let number = if less { a } else { b };
+    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+}
+
+/// See [`min32`].
+#[inline(always)]
+pub(super) fn max64(a: f64, b: f64) -> f64 {
+    let greater = a > b || (a == b && b.is_sign_negative());
+    let number = if greater { a } else { b };
+    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+}
+
+/// The middle of three.
+#[inline(always)]
+pub(super) fn med32(a: f32, b: f32, c: f32) -> f32 {
+    if a.is_nan() || b.is_nan() || c.is_nan() {
+        return min32(min32(a, b), c);
+    }
+    max32(min32(a, b), min32(max32(a, b), c))
+}
+
+/// Zero for subnormal numbers, with their sign.
+#[inline(always)]
+pub(super) fn flush(value: f32) -> f32 {
+    if value.abs() < f32::MIN_POSITIVE { 0.0f32.copysign(value) } else { value }
+}
+
+/// 2^x to within a unit in the last place; subnormal results are flushed.
+#[inline(always)]
+pub(super) fn exp2(x: f32) -> f32 {
+    let clamped = f64::from(x.clamp(-200.0, 200.0));
+    let whole = clamped.round_ties_even();
+    let r = clamped - whole;
+    // the series of e^(r ln 2), |r| <= 1/2
+    let mut sum: f64 = 7.054_911_620_801_121e-9;
+    for coefficient in [
+        1.017_808_600_923_970e-7,
+        1.321_548_679_014_431e-6,
+        1.525_273_380_405_984e-5,
+        1.540_353_039_338_161e-4,
+        1.333_355_814_642_844_3e-3,
+        9.618_129_107_628_477e-3,
+        5.550_410_866_482_158e-2,
+        2.402_265_069_591_007e-1,
+        std::f64::consts::LN_2,
+        1.0,
+    ] {
+        sum = sum.mul_add(r, coefficient);
+    }
+    let power = f64::from_bits(((whole as i64 + 1023) as u64) << 52);
+    let result = (sum * power) as f32;
+    let result = if result < f32::MIN_POSITIVE { 0.0 } else { result };
+    if x.is_nan() { f32::from_bits(x.to_bits() | 0x0040_0000) } else { result }
+}
+
+/// log2(x) to within a unit in the last place; subnormal arguments are taken for zero.
+#[inline(always)]
+pub(super) fn log2(x: f32) -> f32 {
+    let bits = f64::from(x).to_bits();
+    // the exponent that leaves a mantissa between 1/√2 and √2
+    let offset = bits.wrapping_sub(0x3fe6_a09e_667f_3bcd);
+    let exponent = (offset as i64 >> 52) as f64;
+    let mantissa = f64::from_bits(bits.wrapping_sub((offset as i64 >> 52 << 52) as u64));
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let t2 = t * t;
+    // the series of 2 artanh(t) / ln 2
+    let mut sum = 0.0;
+    for n in [15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0f64] {
+        sum = sum * t2 + 2.0 * std::f64::consts::LOG2_E / n;
+    }
+    let result = (sum * t + exponent) as f32;
+    let result = if x < f32::MIN_POSITIVE { f32::NEG_INFINITY } else { result };
+    let result = if x == f32::INFINITY { x } else { result };
+    let negative = x <= -f32::MIN_POSITIVE;
+    if x.is_nan() {
+        f32::from_bits(x.to_bits() | 0x0040_0000)
+    } else if negative {
+        f32::NAN
+    } else {
+        result
+    }
+}
+
+/// sin(2πx) for arguments in revolutions.
+#[inline(always)]
+pub(super) fn sin_revolutions(x: f64) -> f32 {
+    let turn = x - x.round_ties_even();
+    // to the quarter turns around zero, where sin(π - a) = sin(a)
+    let folded = if turn.abs() > 0.25 { 0.5f64.copysign(turn) - turn } else { turn };
+    let a = folded * std::f64::consts::TAU;
+    let a2 = a * a;
+    let mut sum: f64 = -7.647_163_731_819_816e-13;
+    for coefficient in [
+        1.605_904_383_682_161_5e-10,
+        -2.505_210_838_544_172e-8,
+        2.755_731_922_398_589_3e-6,
+        -1.984_126_984_126_984e-4,
+        8.333_333_333_333_333e-3,
+        -1.666_666_666_666_666_6e-1,
+        1.0,
+    ] {
+        sum = sum * a2 + coefficient;
+    }
+    if x.is_finite() { (sum * a) as f32 } else { f32::NAN }
+}
+
+/// The biased exponent field.
+#[inline(always)]
+pub(super) fn exponent(x: f32) -> i32 {
+    (x.to_bits() >> 23 & 0xff) as i32
+}
+
+/// `v_div_scale_f32`: the operand `s0`, scaled where the division of `s2` by `s1` would leave the normal numbers, and
+/// whether `v_div_fmas` must scale back.
+#[inline(always)]
+pub(super) fn div_scale32(s0: f32, s1: f32, s2: f32) -> (f32, bool) {
+    let up = 18_446_744_073_709_551_616.0;
+    let subnormal = |x: f32| x != 0.0 && x.abs() < f32::MIN_POSITIVE;
+    if s1 == 0.0 || s2 == 0.0 {
+        return (f32::NAN, false);
+    }
+    let reciprocal = subnormal((1.0 / f64::from(s1)) as f32);
+    let quotient = subnormal((f64::from(s2) / f64::from(s1)) as f32) || (s2 / s1 == 0.0);
+    if exponent(s2) - exponent(s1) >= 96 {
+        (if s0 == s1 { s0 * up } else { s0 }, true)
+    } else if subnormal(s1) {
+        (s0 * up, false)
+    } else if reciprocal && quotient {
+        (if s0 == s1 { s0 * up } else { s0 }, true)
+    } else if reciprocal {
+        (s0 / up, false)
+    } else if quotient {
+        (if s0 == s2 { s0 * up } else { s0 }, true)
+    } else if exponent(s2) <= 23 {
+        (s0 * up, false)
+    } else {
+        (s0, false)
+    }
+}
+
+/// `v_div_fixup_f32`: the quotient `s0` of `s2` by `s1`, with the special cases put right.
+#[inline(always)]
+pub(super) fn div_fixup32(s0: f32, s1: f32, s2: f32) -> f32 {
+    let quiet = |x: f32| f32::from_bits(x.to_bits() | 0x0040_0000);
+    let signed = |x: f32| if s1.is_sign_negative() != s2.is_sign_negative() { -x } else { x };
+    if s2.is_nan() {
+        quiet(s2)
+    } else if s1.is_nan() {
+        quiet(s1)
+    } else if (s1 == 0.0 && s2 == 0.0) || (s1.is_infinite() && s2.is_infinite()) {
+        f32::from_bits(0xffc0_0000)
+    } else if s1 == 0.0 || s2.is_infinite() {
+        signed(f32::INFINITY)
+    } else if s1.is_infinite() || s2 == 0.0 {
+        signed(0.0)
+    } else {
+        signed(s0.abs())
+    }
+}
+
+/// 2^n, saturating to zero and infinity.
+#[inline(always)]
+pub(super) fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((n.clamp(-1022, 1023) + 1023) as u64) << 52)
+}
+
+/// x · 2^n, rounded once.
+#[inline(always)]
+pub(super) fn ldexp32(x: f32, n: i32) -> f32 {
+    // f64 holds every product that f32 does not overflow or underflow to zero
+    (f64::from(x) * power_of_two(n.clamp(-700, 700))) as f32
+}
