@@ -1,0 +1,91 @@
+//! Kernels that go wrong on a virtual device: the process lives and the error says what happened.
+//!
+//! On real hardware a fault may end the process, so that these tests run on virtual devices only.
+
+mod support;
+
+use support::{E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, report, turn};
+
+fn is_virtual() -> bool {
+    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
+    device.is_empty() || device == "auto" || device.starts_with("vgpu")
+}
+
+#[test]
+fn a_wild_write_is_an_illegal_address_and_names_the_kernel() {
+    let _turn = turn();
+    if !is_virtual() {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let (poke, empty) = (kernels.get("poke"), kernels.get("empty"));
+    let (stream, other) = (Stream::new(0), Stream::new(0));
+    let mut wild = 0x1000u64;
+    assert_eq!(launch(poke, [1; 3], [1; 3], 0, stream.0, arguments![wild]), OK);
+    assert_eq!(stream.wait(), E::hipErrorIllegalAddress);
+    let text = stream.report();
+    assert!(text.contains("poke"), "{text}");
+    assert_eq!(launch(empty, [1; 3], [1; 3], 0, stream.0, &mut []), E::hipErrorIllegalAddress);
+    assert_eq!(launch(empty, [1; 3], [1; 3], 0, other.0, &mut []), OK);
+    assert_eq!(other.wait(), OK);
+    let new = Stream::new(0);
+    assert_eq!(launch(empty, [1; 3], [1; 3], 0, new.0, &mut []), OK);
+    assert_eq!(new.wait(), OK);
+    assert_eq!(hip!(hipDeviceSynchronize()), OK);
+}
+
+#[test]
+fn a_write_behind_an_allocation_and_into_freed_memory_is_caught() {
+    let _turn = turn();
+    if !is_virtual() {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let poke = kernels.get("poke");
+    let memory = Memory::new(4096);
+    let mut behind = memory.pointer as u64 + 4096;
+    assert_eq!(launch(poke, [1; 3], [1; 3], 0, NULL, arguments![behind]), OK);
+    assert_eq!(hip!(hipStreamSynchronize(NULL)), E::hipErrorIllegalAddress);
+    assert!(report(NULL).contains("poke"), "{}", report(NULL));
+    let mut freed = memory.pointer as u64;
+    assert_eq!(
+        launch(poke, [1; 3], [1; 3], 0, NULL, arguments![freed]),
+        OK,
+        "the default stream works again"
+    );
+    assert_eq!(hip!(hipStreamSynchronize(NULL)), OK);
+    drop(memory);
+    assert_eq!(launch(poke, [1; 3], [1; 3], 0, NULL, arguments![freed]), OK);
+    assert_eq!(hip!(hipDeviceSynchronize()), E::hipErrorIllegalAddress);
+    assert_eq!(hip!(hipDeviceSynchronize()), OK);
+}
+
+#[test]
+fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
+    let _turn = turn();
+    if !is_virtual() {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let (stop, empty, work) = (kernels.get("stop"), kernels.get("empty"), kernels.get("work"));
+    let (stream, other) = (Stream::new(1), Stream::new(1));
+    let memory = Memory::new(1 << 16);
+    let (mut rounds, mut out) = (200_000u32, memory.pointer);
+    let event = Event::new();
+    assert_eq!(launch(work, [1; 3], [64, 1, 1], 0, stream.0, arguments![rounds, out]), OK);
+    assert_eq!(launch(stop, [1; 3], [1; 3], 0, stream.0, &mut []), OK);
+    event.record(&stream);
+    assert_eq!(
+        hip!(hipMemcpyDtoDAsync(memory.pointer.wrapping_byte_add(4096), memory.pointer, 4096, stream.0)),
+        OK
+    );
+    assert_eq!(hip!(hipStreamWaitEvent(other.0, event.0, 0)), OK);
+    assert_eq!(launch(empty, [1; 3], [1; 3], 0, other.0, &mut []), OK);
+    assert_eq!(hip!(hipEventSynchronize(event.0)), E::hipErrorLaunchFailure);
+    assert_eq!(other.wait(), OK);
+    assert_eq!(stream.wait(), E::hipErrorLaunchFailure);
+    assert!(!stream.report().is_empty());
+}
