@@ -10,7 +10,7 @@ use super::agent::Agent;
 use super::event::{POLL, lock};
 use super::signal::{Signal, notify_any, wait_any_slowly};
 use super::{S, call, machine, now, write};
-use crate::machine::{AccessKind, FaultKind, Reader};
+use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
 /// Copies are checked against the machine's memory this many bytes at a time, so that freeing memory never waits long.
 const CHUNK: u64 = 1 << 20;
@@ -44,7 +44,15 @@ fn check(address: u64, size: u64) -> Result<(), S> {
         return Ok(());
     }
     match memory.explain(AccessKind::Read, address, size) {
-        FaultKind::UseAfterFree { .. } => Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION),
+        // The machine keeps the addresses of what it allocated itself; those of other memory may be the program's by now.
+        FaultKind::UseAfterFree { freed, .. }
+            if matches!(
+                freed.kind,
+                MemoryKind::Coarse | MemoryKind::Fine | MemoryKind::Host | MemoryKind::Kernarg
+            ) =>
+        {
+            Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        }
         FaultKind::OutOfBounds { nearest: Some(near), .. }
             if address < near.end() && address + size > near.start =>
         {

@@ -1,13 +1,11 @@
 //! The HSA table without kernels: agents, pools, copies, signals, queues and what they refuse.
 
-mod common;
-
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 use hsa_sys::*;
 
 #[test]
@@ -30,7 +28,7 @@ fn the_table_says_what_it_has() {
 /// Everything that AMD's HIP calls, and rocminfo; other functions report that they are not supported.
 #[test]
 fn every_function_that_hip_calls_is_there() {
-    let missing: Vec<&str> = include_str!("data/called_by_hip.txt")
+    let missing: Vec<&str> = include_str!("called_by_hip.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .filter(|name| !vgpu::hsa::table().has(name))
@@ -195,6 +193,19 @@ fn locked_memory_is_known_until_the_last_unlock() {
         hsa!(hsa_amd_memory_lock(host, 0, null_mut(), 0, &mut seen)),
         S::HSA_STATUS_ERROR_INVALID_ARGUMENT
     );
+}
+
+#[test]
+fn memory_that_was_locked_once_is_copied_like_any_other() {
+    let agent = gpu("gfx1100");
+    let device = allocate(pool(agent, COARSE), 1 << 20);
+    let mut mine = vec![7u8; 1 << 20];
+    let mut seen = null_mut();
+    ok!(hsa_amd_memory_lock(mine.as_mut_ptr().cast(), 1 << 20, null_mut(), 0, &mut seen));
+    ok!(hsa_amd_memory_unlock(mine.as_mut_ptr().cast()));
+    ok!(hsa_memory_copy(device, mine.as_ptr().cast(), 1 << 20));
+    assert_eq!(slice::<u8>(device, 1 << 20)[(1 << 20) - 1], 7);
+    free(device);
 }
 
 #[test]

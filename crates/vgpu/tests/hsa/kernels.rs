@@ -2,15 +2,13 @@
 //!
 //! The kernels are compiled when the tests run, so a device toolchain is needed, as `cargo xtask test` makes sure of.
 
-mod common;
-
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 use hsa_sys::*;
 
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
@@ -19,7 +17,7 @@ const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 fn code(target: &str) -> &'static [u8] {
     static CODE: OnceLock<HashMap<String, Vec<u8>>> = OnceLock::new();
     let all = CODE.get_or_init(|| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hsa");
         let build = kernel_build::Builder::new(folder).targets(TARGETS).build();
         let build = build.unwrap_or_else(|error| panic!("compiling the test's kernels: {error}"));
         build.objects().map(|(_, object)| (object.target.processor.clone(), object.bytes.clone())).collect()
@@ -249,7 +247,7 @@ fn a_trap_and_bad_sizes_have_codes_of_their_own() {
                 S::HSA_STATUS_ERROR_INVALID_ALLOCATION,
             ),
             (
-                hsa_kernel_dispatch_packet_t { kernel_object: number.kernel_object + 64, ..number },
+                hsa_kernel_dispatch_packet_t { kernel_object: number.kernel_object + 8, ..number },
                 1,
                 S::HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
             ),

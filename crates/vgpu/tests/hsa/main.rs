@@ -1,0 +1,5 @@
+//! The virtual GPU through its HSA table.
+
+mod common;
+mod kernels;
+mod table;
