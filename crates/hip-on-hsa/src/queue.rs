@@ -265,7 +265,8 @@ impl Engine {
         let status = unsafe {
             (hsa.table.hsa_queue_create)(
                 agent,
-                PACKETS.min(max_packets),
+                // A power of two, as HSA demands.
+                1 << PACKETS.min(max_packets).max(1).ilog2(),
                 hsa_queue_type_t::HSA_QUEUE_TYPE_MULTI.0,
                 Some(on_queue_error),
                 callback_data.cast_mut().cast(),

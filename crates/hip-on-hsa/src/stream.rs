@@ -368,7 +368,12 @@ impl Stream {
 
     /// The handle by which callbacks name the stream.
     fn handle(&self) -> hipStream_t {
-        self.handle.get().copied().unwrap_or(0) as hipStream_t
+        let handle = match self.role {
+            Role::Null => 0,
+            Role::PerThread => PER_THREAD,
+            Role::User => self.handle.get().copied().unwrap_or(0),
+        };
+        handle as hipStream_t
     }
 }
 
