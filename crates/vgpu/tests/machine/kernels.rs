@@ -381,3 +381,22 @@ fn dispatches_from_many_threads() {
         });
     });
 }
+
+#[test]
+fn a_kernel_that_does_nothing_is_quick() {
+    on_all("basics", |gpu| {
+        let dispatch = gpu.prepare("nothing", [64, 1, 1], [64, 1, 1], 0, &[]);
+        let best = (0..200)
+            .map(|_| {
+                let begin = std::time::Instant::now();
+                gpu.device.dispatch(&dispatch).unwrap();
+                begin.elapsed()
+            })
+            .min();
+        // A thread switch alone would take longer than this on a busy machine.
+        assert!(best < Some(std::time::Duration::from_micros(100)), "{best:?}");
+        if std::env::var_os("SHOW_TIMES").is_some() {
+            eprintln!("{}: {best:?}", gpu.device.target().name);
+        }
+    });
+}
