@@ -1,2 +1,48 @@
 //! Safe HSA: agents, memory pools, signals, queues and executables over any HSA function table.
+//!
+//! HSA is the layer under HIP: it finds GPUs, gives out memory, loads code objects, and lets programs write packets
+//! into queues that GPUs read. This crate keeps parents alive (a queue its agent, a kernel its executable), makes statuses
+//! into [`Error`]s that name the operation, and turns a queue's failure into an error of whoever waits.
+//!
+//! It works on any [`hsa_sys::Table`]: AMD's library, found by [`Runtime::load`], or an implementation in the process
+//! such as the virtual GPU's. It does **not** wrap images, virtual memory mapping, inter-process memory or profilers; the
+//! table is there for those.
+//!
+//! # Contract
+//! Waiting never hangs because of a faulted kernel: [`Completion::wait`] returns [`Error::QueueFault`] with the report, if
+//! the implementation has one, and other and new queues go on. Launching a kernel is `unsafe`, because nothing here knows
+//! what a kernel does with its arguments. Everything can be used from any thread.
+//!
+//! ```
+//! # fn main() -> Result<(), hsa::Error> {
+//! # vgpu::attach(&"gfx1100?cus=2&memory=64MiB".parse().unwrap()).unwrap();
+//! let runtime = hsa::Runtime::new(vgpu::hsa::table())?;
+//! let gpu = runtime.agents()?.into_iter().find(|agent| agent.kind() == hsa::AgentKind::Gpu).unwrap();
+//! let pool = gpu.coarse_pool()?;
+//! let mut memory = pool.allocate(1 << 20)?;
+//! memory.write(16, b"hello")?;
+//! let mut bytes = [0; 5];
+//! memory.read(16, &mut bytes)?;
+//! assert_eq!(&bytes, b"hello");
+//! # Ok(())
+//! # }
+//! ```
 #![warn(missing_docs)]
+
+mod agent;
+mod copy;
+mod error;
+mod executable;
+mod memory;
+mod queue;
+mod runtime;
+mod signal;
+
+pub use agent::{Agent, AgentKind};
+pub use copy::copy_async;
+pub use error::{Error, Result};
+pub use executable::{Executable, ExecutableBuilder, Kernel, Variable};
+pub use memory::{Allocation, MemoryPool, PoolFlags, Segment};
+pub use queue::{Completion, Dispatch, Queue, QueueKind, Times};
+pub use runtime::Runtime;
+pub use signal::{Condition, Signal, WaitHint};

@@ -1,0 +1,246 @@
+//! Memory pools and what they give out.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use hsa_sys::*;
+
+use crate::error::{Result, call, note};
+use crate::{Agent, Error};
+
+/// Which address space a pool is in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Segment {
+    /// Memory that host and kernels share.
+    Global,
+    /// LDS of a workgroup.
+    Group,
+    /// Another.
+    Other,
+}
+
+bitflags::bitflags! {
+    /// Properties of a pool in the global segment.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub struct PoolFlags: u32 {
+        /// Memory for kernel arguments.
+        const KERNARG = 1;
+        /// Host and kernels see each other's writes at once.
+        const FINE_GRAINED = 2;
+        /// Writes are seen when a kernel or copy has ended.
+        const COARSE_GRAINED = 4;
+        /// Fine-grained for all devices of the system.
+        const EXTENDED_SCOPE_FINE_GRAINED = 8;
+    }
+}
+
+/// A pool of memory at an agent.
+#[derive(Clone, Debug)]
+pub struct MemoryPool {
+    agent: Agent,
+    raw: hsa_amd_memory_pool_t,
+}
+
+impl MemoryPool {
+    pub(crate) fn new(agent: Agent, raw: hsa_amd_memory_pool_t) -> MemoryPool {
+        MemoryPool { agent, raw }
+    }
+
+    /// The agent it is at.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The C handle.
+    pub fn raw(&self) -> hsa_amd_memory_pool_t {
+        self.raw
+    }
+
+    fn table(&self) -> &'static Table {
+        self.agent.runtime().table()
+    }
+
+    /// # Safety
+    /// `T` is the type that the headers give the attribute.
+    unsafe fn info<T: Copy>(&self, attribute: hsa_amd_memory_pool_info_t, zero: T) -> Result<T> {
+        let mut value = zero;
+        // SAFETY: the caller vouches for the type.
+        unsafe {
+            call!(self.table(), hsa_amd_memory_pool_get_info(self.raw, attribute, (&raw mut value).cast()))
+        }?;
+        Ok(value)
+    }
+
+    /// The address space.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn segment(&self) -> Result<Segment> {
+        let attribute = hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SEGMENT;
+        // SAFETY: the attribute's type is hsa_amd_segment_t.
+        Ok(match unsafe { self.info(attribute, hsa_amd_segment_t(u32::MAX)) }? {
+            hsa_amd_segment_t::HSA_AMD_SEGMENT_GLOBAL => Segment::Global,
+            hsa_amd_segment_t::HSA_AMD_SEGMENT_GROUP => Segment::Group,
+            _ => Segment::Other,
+        })
+    }
+
+    /// Properties; none for pools outside the global segment.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn flags(&self) -> Result<PoolFlags> {
+        if self.segment()? != Segment::Global {
+            return Ok(PoolFlags::empty());
+        }
+        // SAFETY: the attribute's type is u32.
+        let bits =
+            unsafe { self.info(hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, 0u32) }?;
+        Ok(PoolFlags::from_bits_retain(bits))
+    }
+
+    /// Bytes.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn size(&self) -> Result<usize> {
+        // SAFETY: the attribute's type is size_t.
+        unsafe { self.info(hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SIZE, 0) }
+    }
+
+    /// Whether programs can allocate in it.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn allows_allocation(&self) -> Result<bool> {
+        // SAFETY: the attribute's type is bool; a byte holds whatever the runtime writes.
+        let byte = unsafe {
+            self.info(hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, 0u8)
+        }?;
+        Ok(byte != 0)
+    }
+
+    /// Allocates `size` bytes; what they hold is not specified. (`hsa_amd_memory_pool_allocate`)
+    ///
+    /// # Errors
+    /// What the runtime says: a size of zero, or too little memory.
+    #[doc(alias = "hsa_amd_memory_pool_allocate")]
+    pub fn allocate(&self, size: usize) -> Result<Allocation> {
+        let mut pointer = std::ptr::null_mut();
+        let pool = self.raw;
+        // SAFETY: the out pointer is valid.
+        unsafe { call!(self.table(), hsa_amd_memory_pool_allocate(pool, size, 0, &mut pointer)) }?;
+        match NonNull::new(pointer) {
+            Some(pointer) => Ok(Allocation { pool: self.clone(), pointer, size }),
+            None => Err(Error::Status {
+                operation: "hsa_amd_memory_pool_allocate",
+                status: hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                text: "success without memory".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Memory that a pool gave out; given back on drop.
+#[derive(Debug)]
+pub struct Allocation {
+    pool: MemoryPool,
+    pointer: NonNull<c_void>,
+    size: usize,
+}
+
+// SAFETY: an allocation is an address; what reads and writes through it is a C function that any thread may call.
+unsafe impl Send for Allocation {}
+// SAFETY: as above; shared use only reads the address, or reads memory that others may write, through a C function.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    /// The pool it came from.
+    pub fn pool(&self) -> &MemoryPool {
+        &self.pool
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The address, for kernels. It is valid until the allocation is dropped.
+    pub fn as_ptr(&self) -> *mut c_void {
+        self.pointer.as_ptr()
+    }
+
+    pub(crate) fn range(&self, offset: usize, len: usize) -> Result<*mut c_void> {
+        if offset > self.size || len > self.size - offset {
+            return Err(Error::OutOfRange { what: "an allocation", offset, len, size: self.size });
+        }
+        Ok(self.pointer.as_ptr().wrapping_byte_add(offset))
+    }
+
+    /// Lets `agents`, and the memory's own, access it, and no others. (`hsa_amd_agents_allow_access`)
+    ///
+    /// # Errors
+    /// What the runtime says.
+    #[doc(alias = "hsa_amd_agents_allow_access")]
+    pub fn allow_access(&self, agents: &[&Agent]) -> Result<()> {
+        for agent in agents {
+            self.pool.agent().runtime().is_same(agent.runtime())?;
+        }
+        let raw: Vec<hsa_agent_t> = agents.iter().map(|agent| agent.raw()).collect();
+        let (count, pointer) = (raw.len() as u32, self.pointer.as_ptr());
+        // SAFETY: the list is valid for the call, the memory is this allocation's.
+        unsafe {
+            call!(
+                self.pool.table(),
+                hsa_amd_agents_allow_access(count, raw.as_ptr(), std::ptr::null(), pointer)
+            )
+        }
+    }
+
+    /// Copies bytes into the memory and returns when that is done. (`hsa_memory_copy`)
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], or what the runtime says.
+    #[doc(alias = "hsa_memory_copy")]
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        let to = self.range(offset, bytes.len())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the range is in this allocation, and the bytes are borrowed for the call.
+        unsafe { call!(self.pool.table(), hsa_memory_copy(to, bytes.as_ptr().cast(), bytes.len())) }
+    }
+
+    /// Copies bytes out of the memory and returns when that is done. (`hsa_memory_copy`)
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], or what the runtime says.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        let from = self.range(offset, bytes.len())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the range is in this allocation, and the bytes are borrowed exclusively for the call.
+        unsafe { call!(self.pool.table(), hsa_memory_copy(bytes.as_mut_ptr().cast(), from, bytes.len())) }
+    }
+
+    /// Writes `value` to every aligned group of four bytes and returns when that is done. (`hsa_amd_memory_fill`)
+    ///
+    /// # Errors
+    /// What the runtime says.
+    #[doc(alias = "hsa_amd_memory_fill")]
+    pub fn fill(&mut self, value: u32) -> Result<()> {
+        let (pointer, count) = (self.pointer.as_ptr(), self.size / 4);
+        // SAFETY: that many words are in this allocation, which is aligned to more than a word.
+        unsafe { call!(self.pool.table(), hsa_amd_memory_fill(pointer, value, count)) }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: the memory came from a pool of this runtime and is freed once. Whoever gave the address to a kernel
+        // promised that the kernel has ended.
+        note(unsafe { call!(self.pool.table(), hsa_amd_memory_pool_free(self.pointer.as_ptr())) });
+    }
+}

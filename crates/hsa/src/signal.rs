@@ -1,0 +1,174 @@
+//! Signals: numbers that host and devices change, and wait for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hsa_sys::*;
+
+use crate::Runtime;
+use crate::error::{Result, call, note};
+
+/// What to wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Condition {
+    /// The value is this.
+    Equal(i64),
+    /// The value is not this.
+    NotEqual(i64),
+    /// The value is less than this.
+    Less(i64),
+    /// The value is this or more.
+    AtLeast(i64),
+}
+
+impl Condition {
+    fn parts(self) -> (hsa_signal_condition_t, i64) {
+        match self {
+            Condition::Equal(value) => (hsa_signal_condition_t::HSA_SIGNAL_CONDITION_EQ, value),
+            Condition::NotEqual(value) => (hsa_signal_condition_t::HSA_SIGNAL_CONDITION_NE, value),
+            Condition::Less(value) => (hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT, value),
+            Condition::AtLeast(value) => (hsa_signal_condition_t::HSA_SIGNAL_CONDITION_GTE, value),
+        }
+    }
+
+    /// Whether a value meets the condition.
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            Condition::Equal(expected) => value == expected,
+            Condition::NotEqual(expected) => value != expected,
+            Condition::Less(limit) => value < limit,
+            Condition::AtLeast(limit) => value >= limit,
+        }
+    }
+}
+
+/// How to wait.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum WaitHint {
+    /// Sleep: for waits that may be long.
+    #[default]
+    Blocked,
+    /// Keep a processor busy: for waits that are short.
+    Active,
+}
+
+/// A signal. Clones are the same signal; it is destroyed with the last one.
+#[derive(Clone, Debug)]
+pub struct Signal {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    runtime: Runtime,
+    raw: hsa_signal_t,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the signal was made here and is destroyed once; packets and copies that use it hold a clone.
+        note(unsafe { call!(self.runtime.table(), hsa_signal_destroy(self.raw)) });
+    }
+}
+
+impl Signal {
+    /// Makes a signal that everyone may wait for. (`hsa_signal_create`)
+    ///
+    /// # Errors
+    /// What the runtime says.
+    #[doc(alias = "hsa_signal_create")]
+    pub fn new(runtime: &Runtime, value: i64) -> Result<Signal> {
+        let mut raw = hsa_signal_t { handle: 0 };
+        // SAFETY: the out pointer is valid; an empty list of consumers means everyone.
+        unsafe { call!(runtime.table(), hsa_signal_create(value, 0, std::ptr::null(), &mut raw)) }?;
+        Ok(Signal { inner: Arc::new(Inner { runtime: runtime.clone(), raw }) })
+    }
+
+    /// The C handle, valid while a clone of the signal exists.
+    pub fn raw(&self) -> hsa_signal_t {
+        self.inner.raw
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.inner.runtime
+    }
+
+    fn table(&self) -> &'static Table {
+        self.inner.runtime.table()
+    }
+
+    /// The value.
+    #[doc(alias = "hsa_signal_load_scacquire")]
+    pub fn load(&self) -> i64 {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_load_scacquire)(self.raw()) }
+    }
+
+    /// Sets the value.
+    #[doc(alias = "hsa_signal_store_screlease")]
+    pub fn store(&self, value: i64) {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_store_screlease)(self.raw(), value) }
+    }
+
+    /// Adds to the value.
+    #[doc(alias = "hsa_signal_add_scacq_screl")]
+    pub fn add(&self, value: i64) {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_add_scacq_screl)(self.raw(), value) }
+    }
+
+    /// Subtracts from the value.
+    #[doc(alias = "hsa_signal_subtract_scacq_screl")]
+    pub fn subtract(&self, value: i64) {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_subtract_scacq_screl)(self.raw(), value) }
+    }
+
+    /// Sets the value and returns the one before.
+    #[doc(alias = "hsa_signal_exchange_scacq_screl")]
+    pub fn exchange(&self, value: i64) -> i64 {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_exchange_scacq_screl)(self.raw(), value) }
+    }
+
+    /// Sets the value if it is `expected`; returns the one before.
+    #[doc(alias = "hsa_signal_cas_scacq_screl")]
+    pub fn compare_exchange(&self, expected: i64, value: i64) -> i64 {
+        // SAFETY: the signal exists.
+        unsafe { (self.table().hsa_signal_cas_scacq_screl)(self.raw(), expected, value) }
+    }
+
+    /// Waits until the value meets the condition, and returns it; `None` if the time is over first. Without a time it
+    /// waits for ever. (`hsa_signal_wait_scacquire`)
+    #[doc(alias = "hsa_signal_wait_scacquire")]
+    pub fn wait(&self, condition: Condition, timeout: Option<Duration>, hint: WaitHint) -> Option<i64> {
+        let frequency = match timeout {
+            Some(_) => self.runtime().timestamp_frequency().unwrap_or(1_000_000_000),
+            None => 1,
+        };
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let hint = match hint {
+            WaitHint::Blocked => hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
+            WaitHint::Active => hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE,
+        };
+        let (comparison, value) = condition.parts();
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let ticks = left.map_or(u64::MAX, |left| {
+                u64::try_from(left.as_nanos() * u128::from(frequency) / 1_000_000_000).unwrap_or(u64::MAX)
+            });
+            // SAFETY: the signal exists.
+            let seen = unsafe {
+                (self.table().hsa_signal_wait_scacquire)(self.raw(), comparison, value, ticks, hint)
+            };
+            if condition.holds(seen) {
+                return Some(seen);
+            }
+            // The runtime may return early.
+            if left.is_some_and(|left| left.is_zero()) {
+                return None;
+            }
+        }
+    }
+}
