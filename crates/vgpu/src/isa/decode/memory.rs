@@ -48,6 +48,7 @@ impl Decoder<'_> {
             _ => return Err(super::DecodeErrorKind::UnknownEncoding),
         };
         let row = self.row(format, bits(word, 18, 7))?;
+        let signature = row.op.signature();
         let mut inst = self.start(format, row.op);
         let mem = &mut inst.mem;
         let width = match self.isa {
@@ -87,7 +88,11 @@ impl Decoder<'_> {
             Isa::Gfx1030 => saddr != 0x7d && saddr != 0x7f,
             _ => saddr != 0x7c,
         };
-        let base = if base && format != Format::Flat { self.scalar(saddr)? } else { Operand::None };
+        let base = if base && format != Format::Flat {
+            self.scalar(saddr, signature.src[2])?
+        } else {
+            Operand::None
+        };
         // Scratch: a vector address only when there is no scalar one; gfx942 and gfx11 say so with a bit.
         let has_address = match (format, self.isa) {
             (Format::Scratch, Isa::Gfx1100 | Isa::Gfx942) => sve,
@@ -118,8 +123,11 @@ impl Decoder<'_> {
         inst.mem.scope = bits(second, 18, 2) as u8;
         inst.mem.temporal = bits(second, 20, 3) as u8;
         inst.mem.glc = row.op.is_atomic() && bit(second, 20);
-        let base =
-            if format == Format::Flat { Operand::None } else { self.optional_scalar(bits(word, 0, 7))? };
+        let base = if format == Format::Flat {
+            Operand::None
+        } else {
+            self.optional_scalar(bits(word, 0, 7), row.op.signature().src[2])?
+        };
         let fields = Fields {
             address: bits(third, 0, 8),
             data: bits(second, 23, 8),
@@ -233,8 +241,8 @@ impl Decoder<'_> {
             inst.dst = data;
         }
         if signature.src[2].exists() {
-            inst.src[2] = self.scalar(resource)?;
-            inst.src[3] = self.source(offset)?;
+            inst.src[2] = self.scalar(resource, signature.src[2])?;
+            inst.src[3] = self.source(offset, signature.src[3])?;
         }
         Ok(inst)
     }
@@ -243,9 +251,10 @@ impl Decoder<'_> {
         let row = self.row(Format::LdsDir, bits(word, 20, 2))?;
         let mut inst = self.start(Format::LdsDir, row.op);
         inst.dst = vgpr(bits(word, 0, 8));
-        // The attribute and its channel, and how many VALU instructions may be in flight.
+        // The attribute and its channel, how many VALU instructions may be in flight, and (gfx12) memory instructions.
         inst.mem.offset = bits(word, 8, 8) as i32;
-        inst.mem.format = bits(word, 16, 4) as u8;
+        let memory = if self.isa == Isa::Gfx1201 { bits(word, 23, 1) as u8 } else { 0 };
+        inst.mem.format = bits(word, 16, 4) as u8 | memory << 7;
         Ok(inst)
     }
 }

@@ -7,7 +7,7 @@ mod vector;
 use std::fmt;
 
 use super::tables::{Row, Table};
-use super::{Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special};
+use super::{Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Signature, Special, Type};
 
 /// Why bytes are no instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -85,6 +85,9 @@ const fn bits(word: u32, low: u32, width: u32) -> u32 {
     (word >> low) & ((1 << width) - 1)
 }
 
+/// One scalar register.
+const B32: Type = Type::new(Elem::B32, 1);
+
 const fn bit(word: u32, index: u32) -> bool {
     (word >> index) & 1 != 0
 }
@@ -143,6 +146,7 @@ impl Decoder<'_> {
         let word = self.word()?;
         let mut inst = self.family(word)?;
         inst.size = self.position as u8;
+        check_ranges(&inst)?;
         Ok(inst)
     }
 
@@ -201,32 +205,47 @@ impl Decoder<'_> {
         }
     }
 
-    /// A scalar register by its 7-bit code.
-    fn scalar(&self, code: u32) -> Result<Operand> {
-        use super::scalar::{M0, NULL};
-        let code = code as u8;
-        Ok(Operand::Sgpr(match (self.isa, code) {
-            (Isa::Gfx90a | Isa::Gfx942, 125) => return Err(DecodeErrorKind::BadOperand { code: 125 }),
-            (Isa::Gfx90a | Isa::Gfx942 | Isa::Gfx1030, 0..=127) => code,
-            (_, 124) => NULL,
-            (_, 125) => M0,
-            (_, 0..=127) => code,
-            _ => return Err(DecodeErrorKind::BadOperand { code: code.into() }),
-        }))
+    /// A scalar register by its 7-bit code. Pairs start at even numbers and longer ranges at multiples of four: the low bits
+    /// of the code do not count.
+    fn scalar(&self, code: u32, of: Type) -> Result<Operand> {
+        use super::scalar::{M0, NULL, TTMP0, VCC};
+        let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });
+        let swapped = self.isa >= Isa::Gfx1100;
+        match (code, swapped) {
+            (124, true) | (125, false) => return Ok(Operand::Sgpr(NULL)),
+            (124, false) | (125, true) if of.dwords() > 1 && of.elem != Elem::Mask => return bad,
+            (124, false) | (125, true) => return Ok(Operand::Sgpr(M0)),
+            _ => {}
+        }
+        // Where the wave size decides whether a mask is one register or two, both are possible.
+        let dwords = if of.elem == Elem::Mask && !self.isa.is_gfx9() { 1 } else { of.dwords() };
+        let first = match dwords {
+            0 | 1 => code,
+            2 => code & !1,
+            _ => code & !3,
+        };
+        let limit = match first {
+            0..108 if dwords < 3 => 108,
+            0..108 => u32::from(VCC),
+            108..124 => u32::from(TTMP0) + 16,
+            124..128 if dwords < 3 => 128,
+            _ => return bad,
+        };
+        if first + dwords > limit { bad } else { Ok(Operand::Sgpr(first as u8)) }
     }
 
     /// A scalar register that may be `null`, for an operand that is then absent.
-    fn optional_scalar(&self, code: u32) -> Result<Operand> {
-        Ok(match self.scalar(code)? {
+    fn optional_scalar(&self, code: u32, of: Type) -> Result<Operand> {
+        Ok(match self.scalar(code, of)? {
             Operand::Sgpr(super::scalar::NULL) => Operand::None,
             operand => operand,
         })
     }
 
     /// A source by its 9-bit code (8 bits where vector registers cannot stand).
-    fn source(&mut self, code: u32) -> Result<Operand> {
+    fn source(&mut self, code: u32, of: Type) -> Result<Operand> {
         Ok(match code {
-            0..=127 => self.scalar(code)?,
+            0..=127 => self.scalar(code, of)?,
             128..=192 => Operand::Int((code - 128) as i8),
             193..=208 => Operand::Int((192 - code as i32) as i8),
             235 => Operand::Special(Special::SharedBase),
@@ -254,4 +273,23 @@ fn vgpr(code: u32) -> Operand {
 /// A register of the accumulation file if `acc`, else a vector register.
 fn vgpr_or_agpr(code: u32, acc: bool) -> Operand {
     if acc { Operand::Agpr(code as u8) } else { Operand::Vgpr(code as u8) }
+}
+
+/// Vector operands must not reach past the last register.
+fn check_ranges(inst: &Inst) -> Result<()> {
+    let check = |operand: Operand, of: Type| match operand {
+        Operand::Vgpr(first) | Operand::Agpr(first) if u32::from(first) + of.dwords() > 256 => {
+            Err(DecodeErrorKind::BadOperand { code: first.into() })
+        }
+        _ => Ok(()),
+    };
+    let check_all = |signature: &Signature, dst: Operand, src: &[Operand]| {
+        check(dst, signature.dst)?;
+        src.iter().zip(&signature.src).try_for_each(|(&operand, &of)| check(operand, of))
+    };
+    check_all(inst.op.signature(), inst.dst, &inst.src)?;
+    match inst.dual {
+        Some((op, dst, src)) => check_all(op.signature(), dst, &src),
+        None => Ok(()),
+    }
 }

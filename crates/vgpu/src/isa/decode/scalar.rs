@@ -1,6 +1,6 @@
 //! SOP1, SOP2, SOPC, SOPK, SOPP and SMEM.
 
-use super::{Decoder, Result, bit, bits, signed};
+use super::{B32, Decoder, Result, bit, bits, signed};
 use crate::isa::{Format, Inst, Isa, Op, Operand};
 
 impl Decoder<'_> {
@@ -9,12 +9,12 @@ impl Decoder<'_> {
         let mut inst = self.start(Format::Sop1, row.op);
         let signature = row.op.signature();
         if signature.dst.exists() {
-            inst.dst = self.scalar(bits(word, 16, 7))?;
+            inst.dst = self.scalar(bits(word, 16, 7), signature.dst)?;
         }
         if matches!(row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) {
             inst.src[0] = Operand::Imm(bits(word, 0, 8) as i32);
         } else if signature.src[0].exists() {
-            inst.src[0] = self.source(bits(word, 0, 8))?;
+            inst.src[0] = self.source(bits(word, 0, 8), signature.src[0])?;
         }
         Ok(inst)
     }
@@ -22,11 +22,12 @@ impl Decoder<'_> {
     pub(super) fn sop2(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::Sop2, bits(word, 23, 7))?;
         let mut inst = self.start(Format::Sop2, row.op);
-        if row.op.signature().dst.exists() {
-            inst.dst = self.scalar(bits(word, 16, 7))?;
+        let signature = row.op.signature();
+        if signature.dst.exists() {
+            inst.dst = self.scalar(bits(word, 16, 7), signature.dst)?;
         }
-        let first = self.source(bits(word, 0, 8))?;
-        let second = self.source(bits(word, 8, 8))?;
+        let first = self.source(bits(word, 0, 8), signature.src[0])?;
+        let second = self.source(bits(word, 8, 8), signature.src[1])?;
         inst.src = match row.op {
             Op::SFmaakF32 => [first, second, Operand::Literal(self.literal()?), Operand::None],
             Op::SFmamkF32 => [first, Operand::Literal(self.literal()?), second, Operand::None],
@@ -38,12 +39,13 @@ impl Decoder<'_> {
 
     pub(super) fn sopc(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::Sopc, bits(word, 16, 7))?;
+        let signature = row.op.signature();
         let mut inst = self.start(Format::Sopc, row.op);
-        inst.src[0] = self.source(bits(word, 0, 8))?;
+        inst.src[0] = self.source(bits(word, 0, 8), signature.src[0])?;
         inst.src[1] = if row.op == Op::SSetGprIdxOn {
             Operand::Imm(bits(word, 8, 8) as i32)
         } else {
-            self.source(bits(word, 8, 8))?
+            self.source(bits(word, 8, 8), signature.src[1])?
         };
         Ok(inst)
     }
@@ -78,7 +80,8 @@ impl Decoder<'_> {
             inst.src[0] = Operand::Imm(immediate);
             return Ok(inst);
         }
-        let register = self.scalar(bits(word, 16, 7))?;
+        let of = if signature.dst.exists() { signature.dst } else { signature.src[0] };
+        let register = self.scalar(bits(word, 16, 7), of)?;
         if signature.dst.exists() {
             inst.dst = register;
         }
@@ -115,13 +118,13 @@ impl Decoder<'_> {
             inst.src[1] =
                 Operand::Imm(if self.isa == Isa::Gfx1201 { bits(word, 6, 5) as i32 } else { data as i32 });
         } else if signature.src[1].exists() {
-            inst.src[1] = self.scalar(data)?;
+            inst.src[1] = self.scalar(data, signature.src[1])?;
         }
         if signature.dst.exists() {
-            inst.dst = self.scalar(data)?;
+            inst.dst = self.scalar(data, signature.dst)?;
         }
         if signature.src[2].exists() {
-            inst.src[2] = self.scalar(bits(word, 0, 6) << 1)?;
+            inst.src[2] = self.scalar(bits(word, 0, 6) << 1, signature.src[2])?;
         }
         match self.isa {
             Isa::Gfx90a | Isa::Gfx942 => {
@@ -135,9 +138,9 @@ impl Decoder<'_> {
                 }
                 if signature.src[3].exists() {
                     if register {
-                        inst.src[3] = self.scalar(bits(second, 25, 7))?;
+                        inst.src[3] = self.scalar(bits(second, 25, 7), B32)?;
                     } else if !immediate {
-                        inst.src[3] = self.scalar(bits(second, 0, 7))?;
+                        inst.src[3] = self.scalar(bits(second, 0, 7), B32)?;
                     }
                 }
             }
@@ -147,7 +150,7 @@ impl Decoder<'_> {
                 inst.mem.dlc = bit(word, dlc);
                 inst.mem.offset = signed(second, 21);
                 if signature.src[3].exists() {
-                    inst.src[3] = self.optional_scalar(bits(second, 25, 7))?;
+                    inst.src[3] = self.optional_scalar(bits(second, 25, 7), B32)?;
                 }
             }
             Isa::Gfx1201 => {
@@ -155,7 +158,7 @@ impl Decoder<'_> {
                 inst.mem.temporal = bits(word, 23, 2) as u8;
                 inst.mem.offset = signed(second, 24);
                 if signature.src[3].exists() {
-                    inst.src[3] = self.optional_scalar(bits(second, 25, 7))?;
+                    inst.src[3] = self.optional_scalar(bits(second, 25, 7), B32)?;
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{DecodeErrorKind, Decoder, Result, bit, bits, vgpr, vgpr_or_agpr};
 use crate::isa::tables::Row;
-use crate::isa::{Dpp, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Type, scalar};
+use crate::isa::{Dpp, Elem, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Type, scalar};
 
 const VCC: Operand = Operand::Sgpr(scalar::VCC);
 const EXEC: Operand = Operand::Sgpr(scalar::EXEC);
@@ -12,6 +12,21 @@ const SDWA: u32 = 249;
 const DPP16: u32 = 250;
 const DPP8: u32 = 233;
 const DPP8_FETCH_INACTIVE: u32 = 234;
+
+/// The sources that `neg` and `abs` have an effect on.
+fn float_sources(op: Op) -> u8 {
+    use Elem::{B16, B32, Bf16, F16, F32, F64};
+    let signature = op.signature();
+    // The types of `v_mov_b32`, `v_cndmask_b32` and `v_fma_mix` say nothing of it.
+    let untyped = signature.dst.elem != Elem::I32;
+    let is_float = |of: &Type| match of.elem {
+        F16 | Bf16 | F32 | F64 => true,
+        B32 => untyped,
+        B16 => op == Op::VCndmaskB16,
+        _ => false,
+    };
+    (0..3).filter(|&index| is_float(&signature.src[index])).fold(0, |mask, index| mask | 1 << index)
+}
 
 /// Bit of `op_sel` that belongs to the destination.
 const DST_HIGH: u8 = 8;
@@ -26,12 +41,12 @@ impl Decoder<'_> {
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
-            SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst),
+            SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst, row),
             DPP16 => self.dpp16(inst, true)?,
             DPP8 | DPP8_FETCH_INACTIVE if !self.isa.is_gfx9() => self.dpp8(inst, code)?,
             256.. => code - 256,
             _ => {
-                inst.src[0] = self.source(code)?;
+                inst.src[0] = self.source(code, of)?;
                 return Ok(());
             }
         };
@@ -52,8 +67,9 @@ impl Decoder<'_> {
             fetch_inactive: bit(word, 18),
         });
         if modifiers {
-            inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1;
-            inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1;
+            let floats = float_sources(inst.op);
+            inst.mods.neg = (u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1) & floats;
+            inst.mods.abs = (u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1) & floats;
         }
         Ok(bits(word, 0, 8))
     }
@@ -67,33 +83,29 @@ impl Decoder<'_> {
     }
 
     /// The word after an SDWA instruction: source 0, and for VOPC the destination.
-    fn sdwa(&mut self, inst: &mut Inst) -> Result<()> {
+    fn sdwa(&mut self, inst: &mut Inst, row: &Row) -> Result<()> {
         let word = self.word()?;
-        let register = |this: &Self, code: u32, is_scalar: bool| {
-            if is_scalar { this.scalar(bits(code, 0, 7)) } else { Ok(vgpr(code)) }
-        };
-        inst.src[0] = if bit(word, 23) && bits(word, 0, 8) >= 128 {
-            self.source(bits(word, 0, 8))?
-        } else {
-            register(self, bits(word, 0, 8), bit(word, 23))?
-        };
+        let signature = row.op.signature();
+        let first = bits(word, 0, 8);
+        inst.src[0] = if bit(word, 23) { self.source(first, signature.src[0])? } else { vgpr(first) };
         if let Operand::Vgpr(code) = inst.src[1]
             && bit(word, 31)
         {
-            inst.src[1] = if code >= 128 { self.source(code.into())? } else { self.scalar(code.into())? };
+            inst.src[1] = self.source(code.into(), signature.src[1])?;
         }
         let (mut dst_sel, mut dst_unused) = (bits(word, 8, 3) as u8, bits(word, 11, 2) as u8);
         if inst.format == Format::Vopc {
             (dst_sel, dst_unused) = (6, 0);
             if bit(word, 15) {
-                inst.dst = self.scalar(bits(word, 8, 7))?;
+                inst.dst = self.scalar(bits(word, 8, 7), signature.dst)?;
             }
         } else {
             inst.mods.clamp = bit(word, 13);
             inst.mods.omod = bits(word, 14, 2) as u8;
         }
-        inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1;
-        inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1;
+        let floats = float_sources(inst.op);
+        inst.mods.neg = (u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1) & floats;
+        inst.mods.abs = (u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1) & floats;
         inst.sdwa = Some(Sdwa {
             dst_sel,
             dst_unused,
@@ -108,7 +120,7 @@ impl Decoder<'_> {
         let mut inst = self.start(Format::Vop1, row.op);
         let signature = row.op.signature();
         if row.op.has_scalar_result() {
-            inst.dst = self.scalar(bits(word, 17, 7))?;
+            inst.dst = self.scalar(bits(word, 17, 7), signature.dst)?;
         } else if signature.dst.exists() {
             let (register, high) = half(row, signature.dst, bits(word, 17, 8));
             let acc = row.op == Op::VAccvgprMovB32;
@@ -183,27 +195,32 @@ impl Decoder<'_> {
         let mut inst = self.start(format, row.op);
         inst.mods.clamp = bit(word, 15);
         inst.mods.omod = bits(second, 27, 2) as u8;
-        inst.mods.neg = bits(second, 29, 3) as u8;
+        let floats = float_sources(row.op);
+        inst.mods.neg = bits(second, 29, 3) as u8 & floats;
         if scalar_result {
-            inst.sdst = self.scalar(bits(word, 8, 7))?;
+            inst.sdst = self.scalar(bits(word, 8, 7), signature.sdst)?;
         } else {
-            inst.mods.abs = bits(word, 8, 3) as u8;
-            inst.mods.op_sel = bits(word, 11, 4) as u8;
+            inst.mods.abs = bits(word, 8, 3) as u8 & floats;
+            if row.op_sel {
+                inst.mods.op_sel = bits(word, 11, 4) as u8;
+            }
         }
         let dst = bits(word, 0, 8);
         if row.op.is_vector_compare() {
             let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
-            inst.dst = if to_exec { EXEC } else { self.scalar(dst)? };
+            inst.dst = if to_exec { EXEC } else { self.scalar(dst, signature.dst)? };
         } else if row.op.has_scalar_result() {
-            inst.dst = self.scalar(dst)?;
+            inst.dst = self.scalar(dst, signature.dst)?;
         } else if signature.dst.exists() {
             inst.dst = vgpr(dst);
         }
         self.three_sources(&mut inst, row, second)?;
         if row.op.accumulates() {
             inst.src[2] = inst.dst;
-            // The accumulator has no half of its own to name: it is the half that is written.
-            inst.mods.op_sel = inst.mods.op_sel & !4 | (inst.mods.op_sel & DST_HIGH) >> 1;
+            if row.true16 {
+                // The accumulator has no half of its own to name: it is the half that is written.
+                inst.mods.op_sel = inst.mods.op_sel & !4 | (inst.mods.op_sel & DST_HIGH) >> 1;
+            }
         }
         if matches!(row.op, Op::VDivFmasF32 | Op::VDivFmasF64) {
             inst.src[3] = VCC;
@@ -223,7 +240,7 @@ impl Decoder<'_> {
             inst.src[index] = match code {
                 DPP16 | DPP8 | DPP8_FETCH_INACTIVE if index == 0 && self.isa >= Isa::Gfx1100 => continue,
                 255 if self.isa.is_gfx9() => return Err(DecodeErrorKind::BadOperand { code: 255 }),
-                _ => self.source(code)?,
+                _ => self.source(code, signature.src[index])?,
             };
         }
         if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
@@ -280,7 +297,7 @@ impl Decoder<'_> {
 
     fn vopd_half(&mut self, op: Op, dst: Operand, word: u32) -> Result<[Operand; 3]> {
         let signature = op.signature();
-        let first = self.source(bits(word, 0, 9))?;
+        let first = self.source(bits(word, 0, 9), signature.src[0])?;
         let second = vgpr(bits(word, 9, 8));
         Ok(match op {
             Op::VFmaakF32 => [first, second, Operand::Literal(self.literal()?)],

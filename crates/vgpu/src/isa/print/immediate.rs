@@ -36,10 +36,15 @@ impl Printer<'_, '_> {
             | Op::SWaitKmcnt
             | Op::SWaitLoadcntDscnt
             | Op::SWaitStorecntDscnt => write!(self.f, "{value:#x}"),
-            Op::SBarrierWait => write!(self.f, "{}", value as i16),
-            op if op.is_branch() => write!(self.f, "{value}"),
-            _ => write!(self.f, "{value}"),
+            Op::SBarrierWait if value as i16 >= -16 && value >> 15 != 0 => write!(self.f, "{}", value as i16),
+            op if op.is_branch() || op == Op::SEndpgm => write!(self.f, "{value}"),
+            _ => self.small_or_hex(value),
         }
+    }
+
+    /// Decimal where an inline constant could be the number, else hexadecimal.
+    pub(super) fn small_or_hex(&mut self, value: u16) -> fmt::Result {
+        if value <= 64 { write!(self.f, "{value}") } else { write!(self.f, "{value:#x}") }
     }
 
     fn wait_counts(&mut self, value: u16) -> fmt::Result {
@@ -124,51 +129,32 @@ impl Printer<'_, '_> {
 
     pub(super) fn message(&mut self, value: u16) -> fmt::Result {
         const GEOMETRY: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
-        const SYSTEM: [&str; 5] = [
-            "",
-            "SYSMSG_OP_ECC_ERR_INTERRUPT",
-            "SYSMSG_OP_REG_RD",
-            "SYSMSG_OP_HOST_TRAP_ACK",
-            "SYSMSG_OP_TTRACE_PC",
-        ];
-        if self.isa >= Isa::Gfx1100 {
-            let id = value & 0xff;
-            return match names::message(self.isa, id) {
-                Some(name) if value >> 8 & !3 == 0 => write!(self.f, "sendmsg({name})"),
-                _ if value >> 8 == 0 => write!(self.f, "sendmsg({id}, 0, 0)"),
-                _ => write!(self.f, "{value}"),
-            };
-        }
-        let (id, operation, stream) = (value & 15, value >> 4 & 7, value >> 8 & 3);
-        if value & !0x3ff != 0 && value & 0xfc00 != 0 {
-            return write!(self.f, "{value}");
-        }
-        let name = names::message(self.isa, id);
+        const SYSTEM: [&str; 5] =
+            ["", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD", "", "SYSMSG_OP_TTRACE_PC"];
+        let modern = self.isa >= Isa::Gfx1100;
+        let (id, operation, stream) =
+            if modern { (value & 0xff, 0, 0) } else { (value & 15, value >> 4 & 7, value >> 8 & 3) };
         let operation_name = match id {
-            2 if operation == 0 => None,
-            2 | 3 => GEOMETRY.get(usize::from(operation)).copied(),
-            15 if operation == 3 => None,
+            _ if modern => None,
+            2 | 3 => GEOMETRY.get(usize::from(operation)).copied().filter(|_| id == 3 || operation != 0),
             15 => SYSTEM.get(usize::from(operation)).copied().filter(|name| !name.is_empty()),
             _ => None,
         };
-        match (name, operation_name) {
-            (Some(name), Some(operation)) if id == 15 || (id == 3 && value >> 4 & 7 == 0) => {
-                if stream == 0 {
-                    write!(self.f, "sendmsg({name}, {operation})")
-                } else {
-                    self.plain_message(value)
-                }
+        let takes_operation = !modern && matches!(id, 2 | 3 | 15);
+        let takes_stream = takes_operation && id != 15 && operation != 0;
+        let valid = (takes_stream || stream == 0)
+            && if takes_operation { operation_name.is_some() } else { operation == 0 };
+        match (names::message(self.isa, id), operation_name) {
+            (Some(name), Some(operation)) if valid && takes_stream => {
+                write!(self.f, "sendmsg({name}, {operation}, {stream})")
             }
-            (Some(name), Some(operation)) => write!(self.f, "sendmsg({name}, {operation}, {stream})"),
-            (Some(name), None) if !matches!(id, 2 | 3 | 15) && operation == 0 && stream == 0 => {
-                write!(self.f, "sendmsg({name})")
+            (Some(name), Some(operation)) if valid => write!(self.f, "sendmsg({name}, {operation})"),
+            (Some(name), None) if valid => write!(self.f, "sendmsg({name})"),
+            _ if id | operation << 4 | stream << 8 == value => {
+                write!(self.f, "sendmsg({id}, {operation}, {stream})")
             }
-            _ => self.plain_message(value),
+            _ => write!(self.f, "{value}"),
         }
-    }
-
-    fn plain_message(&mut self, value: u16) -> fmt::Result {
-        write!(self.f, "sendmsg({}, {}, {})", value & 15, value >> 4 & 7, value >> 8 & 3)
     }
 
     pub(super) fn hardware_register(&mut self, value: u16) -> fmt::Result {

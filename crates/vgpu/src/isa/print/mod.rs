@@ -119,6 +119,21 @@ impl Printer<'_, '_> {
             Operand::Sgpr(slot) => self.scalar_register(slot, self.dwords(of)),
             Operand::Special(special) => self.f.write_str(special_name(special)),
             Operand::Int(value) => write!(self.f, "{value}"),
+            // As an integer, a constant that 16-bit operands read as a float is printed by its bits.
+            Operand::Float(code) if matches!(of.elem, Elem::I16 | Elem::U16 | Elem::B16) && of.count == 1 => {
+                let bits = match code {
+                    240 => 0x3800,
+                    241 => 0xb800,
+                    242 => 0x3c00,
+                    243 => 0xbc00,
+                    244 => 0x4000,
+                    245 => 0xc000,
+                    246 => 0x4400,
+                    247 => 0xc400,
+                    _ => 0x3118,
+                };
+                write!(self.f, "{bits:#x}")
+            }
             Operand::Float(code) => self.f.write_str(match (code, of.elem) {
                 (240, _) => "0.5",
                 (241, _) => "-0.5",
@@ -131,6 +146,7 @@ impl Printer<'_, '_> {
                 (_, elem) if elem.bits() == 64 && elem != Elem::Mask => "0.15915494309189532",
                 _ => "0.15915494",
             }),
+            Operand::Literal(value) if of.is_half() => write!(self.f, "{:#x}", value & 0xffff),
             Operand::Literal(value) => write!(self.f, "{value:#x}"),
             Operand::Imm(value) => write!(self.f, "{value:#x}"),
         }
@@ -224,16 +240,17 @@ impl Printer<'_, '_> {
         let (inst, signature) = (self.inst, self.inst.op.signature());
         self.f.write_str(self.row.name)?;
         if inst.dst != Operand::None {
-            self.operand(inst.dst, signature.dst)?;
+            // An atomic that returns a value names its data only.
+            let of = if signature.src[1].exists() { signature.src[1] } else { signature.dst };
+            self.operand(inst.dst, of)?;
         }
         let prefetch = inst.op.is_scalar_prefetch();
         match inst.src[1] {
             Operand::None => {}
             Operand::Imm(mask) if !prefetch => {
                 self.separate()?;
-                write!(self.f, "{mask}")?;
+                self.small_or_hex(mask as u16)?;
             }
-            // An atomic that returns a value names its data once.
             _ if prefetch || inst.dst != Operand::None => {}
             data => self.operand(data, signature.src[1])?,
         }
@@ -255,20 +272,25 @@ impl Printer<'_, '_> {
                         write!(self.f, "{length}")?;
                     }
                 }
+                // Without either offset LLVM takes the form with a register.
+                Operand::None if offset == 0 && matches!(self.isa, Isa::Gfx1030 | Isa::Gfx1100) => {
+                    self.operand(Operand::Sgpr(scalar::NULL), B32)?;
+                }
                 Operand::None => {
                     self.separate()?;
                     self.signed_hex(offset)?;
                 }
                 register => {
                     self.operand(register, B32)?;
-                    if offset != 0 {
+                    if offset != 0 || self.isa == Isa::Gfx1201 {
                         self.f.write_str(" offset:")?;
                         self.signed_hex(offset)?;
                     }
                 }
             }
         }
-        self.cache_policy()
+        let caches = inst.dst != Operand::None && signature.src[2].exists() || signature.src[1].exists();
+        if caches { self.cache_policy() } else { Ok(()) }
     }
 
     fn signed_hex(&mut self, value: i32) -> fmt::Result {
@@ -281,6 +303,7 @@ impl Printer<'_, '_> {
         let inst = self.inst;
         let suffix = match (inst.dpp, inst.sdwa) {
             (_, Some(_)) => "_sdwa",
+            (Some(_), _) if inst.format == Format::Vopc => "",
             (Some(_), _) => "_dpp",
             _ => return self.f.write_str(self.row.name),
         };
@@ -315,13 +338,8 @@ impl Printer<'_, '_> {
             self.separate()?;
             self.source(index)?;
         }
-        let halves = self.row.true16 || self.prints_halves(count);
-        if matches!(inst.format, Format::Vop3) && !halves && inst.mods.op_sel != 0 {
-            self.bits(
-                "op_sel",
-                inst.mods.op_sel & ((1 << count) - 1) | (inst.mods.op_sel >> 3) << count,
-                count + 1,
-            )?;
+        if inst.format == Format::Vop3 {
+            self.op_sel(count, hidden_dst)?;
         }
         self.flag(inst.mods.clamp, " clamp")?;
         self.f.write_str(["", " mul:2", " mul:4", " div:2"][usize::from(inst.mods.omod)])?;
@@ -331,31 +349,65 @@ impl Printer<'_, '_> {
         self.dpp()
     }
 
-    /// Whether `op_sel` has no meaning for the instruction.
-    fn prints_halves(&self, _count: usize) -> bool {
-        false
+    /// `op_sel` of VOP3: one bit per source, and one for the destination.
+    fn op_sel(&mut self, sources: usize, hidden_dst: bool) -> fmt::Result {
+        let op = self.inst.op;
+        let bits = self.inst.mods.op_sel;
+        if matches!(op, Op::VPermlane16B32 | Op::VPermlanex16B32) {
+            return if bits & 3 != 0 { self.bits("op_sel", bits, 2) } else { Ok(()) };
+        }
+        let (sources, bits) = match op {
+            // The accumulator counts as a source, but its half is not encoded.
+            _ if op.accumulates() => (3, bits & !4),
+            // Packed sources have no half to choose.
+            Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
+            _ => (sources, bits),
+        };
+        let dst = if hidden_dst { 0 } else { bits >> 3 };
+        let bits = bits & ((1 << sources) - 1) | dst << sources;
+        if bits == 0 { Ok(()) } else { self.bits("op_sel", bits, sources + usize::from(!hidden_dst)) }
+    }
+
+    /// Whether a source is the 32-bit constant of `v_fmamk` and the like.
+    fn is_long_constant(&self, index: usize) -> bool {
+        match self.inst.op {
+            Op::VFmamkF16 | Op::VMadmkF16 => index == 1,
+            Op::VFmaakF16 | Op::VMadakF16 => index == 2,
+            _ => false,
+        }
     }
 
     /// A source with its modifiers.
     fn source(&mut self, index: usize) -> fmt::Result {
         let inst = self.inst;
-        let (operand, of) = (inst.src[index], inst.op.signature().src[index]);
+        let operand = inst.src[index];
+        let of = if self.is_long_constant(index) { B32 } else { inst.op.signature().src[index] };
         let has = |set: u8| set >> index & 1 != 0;
         let sext = inst.sdwa.is_some_and(|sdwa| index < 2 && sdwa.src_sext[index]);
+        self.flag(sext, "sext(")?;
+        self.modified(operand, of, has(inst.mods.neg), has(inst.mods.abs), |this| {
+            this.half(operand, of, has(inst.mods.op_sel))
+        })?;
+        self.flag(sext, ")")
+    }
+
+    /// An operand with `-` and `|…|`.
+    fn modified(
+        &mut self,
+        operand: Operand,
+        of: Type,
+        neg: bool,
+        abs: bool,
+        suffix: impl FnOnce(&mut Self) -> fmt::Result,
+    ) -> fmt::Result {
         let constant =
             matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_) | Operand::Imm(_));
-        let (neg, abs) = (has(inst.mods.neg), has(inst.mods.abs));
         let function = neg && !abs && constant;
-        self.f.write_str(match (neg, function) {
-            (true, true) => "neg(",
-            (true, false) => "-",
-            _ => "",
-        })?;
+        self.flag(function, "neg(")?;
+        self.flag(neg && !function, "-")?;
         self.flag(abs, "|")?;
-        self.flag(sext, "sext(")?;
         self.value(operand, of)?;
-        self.half(operand, of, has(inst.mods.op_sel))?;
-        self.flag(sext, ")")?;
+        suffix(self)?;
         self.flag(abs, "|")?;
         self.flag(function, ")")
     }
@@ -389,7 +441,15 @@ impl Printer<'_, '_> {
             }
             Some(Dpp::Row { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive }) => {
                 let low = ctrl & 15;
+                let modern = !self.isa.is_gfx9();
+                let signature = self.inst.op.signature();
+                let double = self.isa.is_gfx9()
+                    && [signature.dst, signature.src[0]]
+                        .iter()
+                        .any(|of| of.bits() == 64 && of.elem != Elem::Mask);
                 match ctrl {
+                    0x150..=0x15f if self.isa.is_gfx9() => write!(self.f, " row_newbcast:{low}")?,
+                    _ if double => self.f.write_str(" /* DP ALU dpp only supports row_newbcast */")?,
                     0..=0xff => {
                         let lane = |index: u16| ctrl >> (2 * index) & 3;
                         write!(self.f, " quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3))?;
@@ -397,6 +457,11 @@ impl Printer<'_, '_> {
                     0x101..=0x10f => write!(self.f, " row_shl:{low}")?,
                     0x111..=0x11f => write!(self.f, " row_shr:{low}")?,
                     0x121..=0x12f => write!(self.f, " row_ror:{low}")?,
+                    0x130 if modern => self.unsupported_dpp("wave_shl")?,
+                    0x134 if modern => self.unsupported_dpp("wave_rol")?,
+                    0x138 if modern => self.unsupported_dpp("wave_shr")?,
+                    0x13c if modern => self.unsupported_dpp("wave_ror")?,
+                    0x142 | 0x143 if modern => self.unsupported_dpp("row_bcast")?,
                     0x130 => self.f.write_str(" wave_shl:1")?,
                     0x134 => self.f.write_str(" wave_rol:1")?,
                     0x138 => self.f.write_str(" wave_shr:1")?,
@@ -405,8 +470,10 @@ impl Printer<'_, '_> {
                     0x141 => self.f.write_str(" row_half_mirror")?,
                     0x142 => self.f.write_str(" row_bcast:15")?,
                     0x143 => self.f.write_str(" row_bcast:31")?,
-                    0x150..=0x15f if self.isa.is_gfx9() => write!(self.f, " row_newbcast:{low}")?,
                     0x150..=0x15f => write!(self.f, " row_share:{low}")?,
+                    0x160..=0x16f if !modern => {
+                        self.f.write_str(" /* row_xmask is not supported on ASICs earlier than GFX10 */")?;
+                    }
                     0x160..=0x16f => write!(self.f, " row_xmask:{low}")?,
                     _ => self.f.write_str(" /* Invalid dpp_ctrl value */")?,
                 }
@@ -417,40 +484,59 @@ impl Printer<'_, '_> {
         }
     }
 
+    fn unsupported_dpp(&mut self, name: &str) -> fmt::Result {
+        write!(self.f, " /* {name} is not supported starting from GFX10 */")
+    }
+
     fn vop3p(&mut self) -> fmt::Result {
         let (inst, signature) = (self.inst, self.inst.op.signature());
         self.vector_name()?;
         self.operand(inst.dst, signature.dst)?;
+        let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
         let mut count = 0;
         for index in 0..3 {
             if inst.src[index] == Operand::None || (index == 2 && inst.op.accumulates()) {
                 continue;
             }
             count = index + 1;
-            self.operand(inst.src[index], signature.src[index])?;
+            self.separate()?;
+            if mix { self.mix_source(index)? } else { self.value(inst.src[index], signature.src[index])? }
         }
         if inst.op.is_mfma() {
             return self.matrix_modifiers();
         }
+        if matches!(inst.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32) {
+            return Ok(());
+        }
         let mods = inst.mods;
         let all = (1u8 << count) - 1;
-        // The instructions whose sources are of either 16 or 32 bits read the 32-bit ones by default.
-        let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
-        let default_high = if mix { 0 } else { all };
-        if mods.op_sel & all != 0 {
+        // Sources of either 16 or 32 bits are of 32 by default; sources of bytes and nibbles have no halves.
+        let bytes = inst.op.name().starts_with("v_dot4_") || inst.op.name().starts_with("v_dot8_");
+        let default_high = match (mix, bytes) {
+            (true, _) => 0,
+            (_, true) => mods.op_sel_hi & all,
+            _ => all,
+        };
+        if mods.op_sel & all != 0 && !bytes {
             self.bits("op_sel", mods.op_sel, count)?;
         }
         if mods.op_sel_hi & all != default_high {
             self.bits("op_sel_hi", mods.op_sel_hi, count)?;
         }
-        if mods.neg & all != 0 {
+        if mods.neg & all != 0 && !mix {
             self.bits("neg_lo", mods.neg, count)?;
         }
-        if mods.neg_hi & all != 0 {
+        if mods.neg_hi & all != 0 && !mix {
             self.bits("neg_hi", mods.neg_hi, count)?;
         }
         self.flag(mods.clamp, " clamp")?;
         self.dpp()
+    }
+
+    /// A source of `v_fma_mix`, which takes `neg_hi` as absolute value.
+    fn mix_source(&mut self, index: usize) -> fmt::Result {
+        let (neg, abs) = (self.inst.mods.neg >> index & 1 != 0, self.inst.mods.neg_hi >> index & 1 != 0);
+        self.modified(self.inst.src[index], B32, neg, abs, |_| Ok(()))
     }
 
     fn matrix_modifiers(&mut self) -> fmt::Result {
@@ -521,7 +607,8 @@ impl Printer<'_, '_> {
         } else if offset != 0 {
             write!(self.f, " offset:{offset}")?;
         }
-        self.flag(inst.mem.gds, " gds")
+        let global = inst.op.name().starts_with("ds_gws_") || !self.isa.is_gfx9();
+        self.flag(inst.mem.gds && global, " gds")
     }
 
     fn flat(&mut self) -> fmt::Result {
@@ -571,6 +658,9 @@ impl Printer<'_, '_> {
         }
         self.flag(inst.mem.idxen, " idxen")?;
         self.flag(inst.mem.offen, " offen")?;
+        if matches!(inst.op, Op::BufferGl0Inv | Op::BufferGl1Inv) {
+            return Ok(());
+        }
         if inst.mem.offset != 0 {
             write!(self.f, " offset:{}", inst.mem.offset)?;
         }
@@ -588,7 +678,11 @@ impl Printer<'_, '_> {
             let channel = ["x", "y", "z", "w"][(inst.mem.offset & 3) as usize];
             write!(self.f, "attr{}.{channel}", inst.mem.offset >> 2)?;
         }
-        write!(self.f, " wait_v{}dst:{}", if self.isa >= Isa::Gfx1201 { "a_v" } else { "" }, inst.mem.format)
+        if self.isa == Isa::Gfx1201 {
+            let (valu, memory) = (inst.mem.format & 15, inst.mem.format >> 7);
+            return write!(self.f, " wait_va_vdst:{valu} wait_vm_vsrc:{memory}");
+        }
+        write!(self.f, " wait_vdst:{}", inst.mem.format)
     }
 
     fn cache_policy(&mut self) -> fmt::Result {

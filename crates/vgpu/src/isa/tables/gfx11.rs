@@ -1,6 +1,6 @@
 //! Instructions of gfx1100.
 
-use super::{Set, row, true16};
+use super::{Set, op_sel, row, true16};
 use crate::isa::{Format, Op};
 
 /// Everything but graphics.
@@ -935,8 +935,8 @@ pub(super) static GFX1100: &[Set] = &[
         row(0x258, Op::VOr3B32, "v_or3_b32"),
         true16(0x259, Op::VMadU32U16, "v_mad_u32_u16"),
         true16(0x25a, Op::VMadI32I16, "v_mad_i32_i16"),
-        row(0x25b, Op::VPermlane16B32, "v_permlane16_b32"),
-        row(0x25c, Op::VPermlanex16B32, "v_permlanex16_b32"),
+        op_sel(0x25b, Op::VPermlane16B32, "v_permlane16_b32"),
+        op_sel(0x25c, Op::VPermlanex16B32, "v_permlanex16_b32"),
         true16(0x25d, Op::VCndmaskB16, "v_cndmask_b16"),
         row(0x25e, Op::VMaxminF32, "v_maxmin_f32"),
         row(0x25f, Op::VMinmaxF32, "v_minmax_f32"),
@@ -1395,17 +1395,17 @@ pub(super) static GFX1100: &[Set] = &[
     Set { format: Format::Vopd, rows: &[
         row(0x000, Op::VFmacF32, "v_dual_fmac_f32"),
         row(0x001, Op::VFmaakF32, "v_dual_fmaak_f32"),
-        row(0x002, Op::VMulF32, "v_dual_mul_f32"),
+        row(0x002, Op::VFmamkF32, "v_dual_fmamk_f32"),
         row(0x003, Op::VMulF32, "v_dual_mul_f32"),
-        row(0x004, Op::VSubF32, "v_dual_sub_f32"),
+        row(0x004, Op::VAddF32, "v_dual_add_f32"),
         row(0x005, Op::VSubF32, "v_dual_sub_f32"),
-        row(0x006, Op::VMulDx9ZeroF32, "v_dual_mul_dx9_zero_f32"),
+        row(0x006, Op::VSubrevF32, "v_dual_subrev_f32"),
         row(0x007, Op::VMulDx9ZeroF32, "v_dual_mul_dx9_zero_f32"),
-        row(0x008, Op::VCndmaskB32, "v_dual_cndmask_b32"),
+        row(0x008, Op::VMovB32, "v_dual_mov_b32"),
         row(0x009, Op::VCndmaskB32, "v_dual_cndmask_b32"),
-        row(0x00a, Op::VMinF32, "v_dual_min_f32"),
+        row(0x00a, Op::VMaxF32, "v_dual_max_f32"),
         row(0x00b, Op::VMinF32, "v_dual_min_f32"),
-        row(0x00c, Op::VDot2accF32Bf16, "v_dual_dot2acc_f32_bf16"),
+        row(0x00c, Op::VDot2accF32F16, "v_dual_dot2acc_f32_f16"),
         row(0x00d, Op::VDot2accF32Bf16, "v_dual_dot2acc_f32_bf16"),
         row(0x020, Op::VFmacF32, "v_dual_fmac_f32"),
         row(0x021, Op::VFmaakF32, "v_dual_fmaak_f32"),
@@ -1424,22 +1424,5 @@ pub(super) static GFX1100: &[Set] = &[
         row(0x030, Op::VAddNcU32, "v_dual_add_nc_u32"),
         row(0x031, Op::VLshlrevB32, "v_dual_lshlrev_b32"),
         row(0x032, Op::VAndB32, "v_dual_and_b32"),
-        row(0x040, Op::VFmacF32, "v_dual_fmac_f32"),
-        row(0x041, Op::VFmaakF32, "v_dual_fmaak_f32"),
-        row(0x042, Op::VFmamkF32, "v_dual_fmamk_f32"),
-        row(0x043, Op::VMulF32, "v_dual_mul_f32"),
-        row(0x044, Op::VAddF32, "v_dual_add_f32"),
-        row(0x045, Op::VSubF32, "v_dual_sub_f32"),
-        row(0x046, Op::VSubrevF32, "v_dual_subrev_f32"),
-        row(0x047, Op::VMulDx9ZeroF32, "v_dual_mul_dx9_zero_f32"),
-        row(0x048, Op::VMovB32, "v_dual_mov_b32"),
-        row(0x049, Op::VCndmaskB32, "v_dual_cndmask_b32"),
-        row(0x04a, Op::VMaxF32, "v_dual_max_f32"),
-        row(0x04b, Op::VMinF32, "v_dual_min_f32"),
-        row(0x04c, Op::VDot2accF32F16, "v_dual_dot2acc_f32_f16"),
-        row(0x04d, Op::VDot2accF32Bf16, "v_dual_dot2acc_f32_bf16"),
-        row(0x050, Op::VAddNcU32, "v_dual_add_nc_u32"),
-        row(0x051, Op::VLshlrevB32, "v_dual_lshlrev_b32"),
-        row(0x052, Op::VAndB32, "v_dual_and_b32"),
     ] },
 ];

@@ -21,6 +21,8 @@ pub(super) struct Row {
     pub(in crate::isa) name: &'static str,
     /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`).
     pub(in crate::isa) true16: bool,
+    /// Whether its VOP3 encoding has `op_sel`.
+    pub(in crate::isa) op_sel: bool,
 }
 
 /// The instructions of a format.
@@ -30,11 +32,15 @@ pub(super) struct Set {
 }
 
 const fn row(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: false }
+    Row { opcode, op, name, true16: false, op_sel: false }
+}
+
+const fn op_sel(opcode: u16, op: Op, name: &'static str) -> Row {
+    Row { opcode, op, name, true16: false, op_sel: true }
 }
 
 const fn true16(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: true }
+    Row { opcode, op, name, true16: true, op_sel: true }
 }
 
 /// The rows of one instruction set, indexed both ways.
