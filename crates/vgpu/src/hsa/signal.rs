@@ -1,7 +1,8 @@
 //! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
 
-use std::sync::Mutex;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use hsa_sys::*;
@@ -28,6 +29,9 @@ struct Slots {
     free: Vec<u64>,
 }
 
+/// The doorbells behind doorbell signals. Kernels can write the signals' memory, so the pointer in there is not followed.
+static DOORBELLS: LazyLock<RwLock<HashMap<u64, &'static Doorbell>>> = LazyLock::new(RwLock::default);
+
 /// What the doorbell signal of a queue points to: the index that was rung last, and who to wake.
 #[repr(C)]
 #[derive(Default)]
@@ -53,6 +57,7 @@ impl Signal {
     pub(super) fn doorbell(doorbell: &'static Doorbell) -> Result<Signal, S> {
         let signal = Signal::slot()?;
         signal.value().store(std::ptr::from_ref(doorbell) as i64, Ordering::Relaxed);
+        DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).insert(signal.0, doorbell);
         signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL);
         Ok(signal)
     }
@@ -108,6 +113,9 @@ impl Signal {
 
     /// Takes the signal away; its memory will be another one's.
     pub(super) fn destroy(self) {
+        if self.as_doorbell().is_some() {
+            DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        }
         self.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID);
         handler::forget(self);
         lock(&SLOTS).free.push(self.0);
@@ -148,9 +156,7 @@ impl Signal {
         if self.kind() != amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL {
             return None;
         }
-        let pointer = self.value().load(Ordering::Acquire) as *const Doorbell;
-        // SAFETY: the word of a doorbell signal is set once, to a `Doorbell` that lives as long as the process.
-        unsafe { pointer.as_ref() }
+        DOORBELLS.read().unwrap_or_else(PoisonError::into_inner).get(&self.0).copied()
     }
 
     pub(super) fn load(self) -> i64 {
