@@ -177,7 +177,7 @@ impl Request {
     fn suits_host(&self) -> bool {
         let size = self.rect.width * self.rect.height;
         let end = |place: Place, limit: usize| match place {
-            Place::Device(device) => device.host_near || (device.host_visible && size <= limit),
+            Place::Device(device) => device.host_near(self.runtime) || (device.host_visible && size <= limit),
             _ => true,
         };
         end(self.dst, HOST_WRITES) && end(self.src, HOST_READS)

@@ -75,7 +75,7 @@ struct Target {
 /// # Safety
 /// The rows lie within one allocation and nothing else uses them meanwhile.
 unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Pattern) -> Result {
-    let by_host = target.device.is_none_or(|device| device.host_near);
+    let by_host = target.device.is_none_or(|device| device.host_near(runtime));
     for start in rows.iter() {
         if by_host {
             // SAFETY: as this function's contract; the host reaches the memory.
@@ -145,7 +145,7 @@ fn run(
     pattern: Pattern,
     wait: bool,
 ) -> Result {
-    let near = target.device.is_none_or(|device| device.host_near);
+    let near = target.device.is_none_or(|device| device.host_near(runtime));
     let size = rows.width * rows.height;
     if wait || (near && size <= STAGING_BYTES && stream.query(runtime).is_ok()) {
         stream.synchronize(runtime)?;

@@ -141,21 +141,6 @@ impl Hsa {
             && value != hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
     }
 
-    /// Links between the agent and the pool's memory; 0 means that the memory is the agent's own.
-    pub(crate) fn link_hops(self, agent: hsa_agent_t, pool: hsa_amd_memory_pool_t) -> Option<u32> {
-        let mut value = 0u32;
-        // SAFETY: the attribute's type is u32.
-        let status = unsafe {
-            (self.table.hsa_amd_agent_memory_pool_get_info)(
-                agent,
-                pool,
-                hsa_amd_agent_memory_pool_info_t::HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
-                (&raw mut value).cast(),
-            )
-        };
-        (status == hsa_status_t::HSA_STATUS_SUCCESS).then_some(value)
-    }
-
     /// `hsa_amd_memory_pool_allocate`.
     pub(crate) fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Result<*mut c_void> {
         let mut pointer = std::ptr::null_mut();

@@ -196,7 +196,7 @@ unsafe extern "C" fn on_queue_error(status: hsa_status_t, queue: *mut hsa_queue_
 /// Something that has to live until a fence has completed.
 enum Kept {
     /// The signal of copies.
-    Copies(Signal),
+    Copies(Arc<Signal>),
     /// A point of this stream, which ends when the stream fails.
     Marker(Arc<Marker>),
     /// A point of another stream that this one waits for.
@@ -236,6 +236,8 @@ pub(crate) struct Engine {
     acquire: bool,
     /// A marker after which nothing was written.
     tail: Option<Arc<Marker>>,
+    /// The signal of copies after which nothing was written.
+    tail_copy: Option<Arc<Signal>>,
     ring: *mut u8,
     segment: usize,
     cursor: usize,
@@ -301,6 +303,7 @@ impl Engine {
             unfenced: false,
             acquire: true,
             tail: None,
+            tail_copy: None,
             ring: std::ptr::null_mut(),
             segment: 0,
             cursor: 0,
@@ -370,6 +373,7 @@ impl Engine {
         }
         hsa.signal_store(self.doorbell, index as i64);
         self.tail = None;
+        self.tail_copy = None;
         self.unfenced = true;
         Ok(())
     }
@@ -478,9 +482,13 @@ impl Engine {
     ) -> Result<u64> {
         self.check()?;
         self.tidy()?;
-        let before = if self.is_idle() { None } else { Some(self.tail()?) };
-        let after = before.as_ref().map(|marker| marker.signal());
-        let done = Signal::new(self.runtime, copies.len() as i64)?;
+        // Copies that follow copies wait for those directly, others for a marker in the queue.
+        let (after, previous) = match self.tail_copy.clone() {
+            _ if self.is_idle() => (None, None),
+            Some(copies) => (Some(copies.raw()), Some(copies)),
+            None => (Some(self.tail()?.signal()), None),
+        };
+        let done = Arc::new(Signal::new(self.runtime, copies.len() as i64)?);
         let mut failure = None;
         for (index, copy) in copies.iter().enumerate() {
             // SAFETY: as this function's contract.
@@ -503,7 +511,12 @@ impl Engine {
         if pushed.is_ok() {
             self.fenced();
         }
+        self.tail_copy = pushed.is_ok().then(|| done.clone());
         self.keep(Kept::Copies(done));
+        // A signal must not be used again before those who wait for it have seen it.
+        if let Some(previous) = previous {
+            self.keep(Kept::Copies(previous));
+        }
         for piece in staging {
             self.keep(Kept::Staging(piece));
         }
@@ -576,8 +589,13 @@ impl Engine {
     pub(crate) fn release_waiters(&mut self) {
         let Some(code) = self.progress.fault() else { return };
         for (_, kept) in &self.kept {
-            if let Kept::Marker(marker) = kept {
-                marker.fail(self.runtime, code);
+            match kept {
+                Kept::Marker(marker) => marker.fail(self.runtime, code),
+                // Copies behind a failed one wait for 0.
+                Kept::Copies(signal) if self.runtime.hsa.signal_load(signal.raw()) < 0 => {
+                    self.runtime.hsa.signal_store(signal.raw(), 0);
+                }
+                _ => {}
             }
         }
     }
@@ -599,12 +617,15 @@ impl Drop for Engine {
         // SAFETY: the queue is gone, so that its callback cannot run any more.
         drop(unsafe { Arc::from_raw(self.callback_data) });
         // Copies that were on their way use memory and signals until they end, even when the queue has failed.
+        let code = self.progress.fault().unwrap_or(hipError_t::hipErrorContextIsDestroyed);
         for (_, kept) in &self.kept {
             match kept {
-                Kept::Marker(marker) if !marker.is_done(self.runtime) => {
-                    marker.fail(self.runtime, hipError_t::hipErrorContextIsDestroyed);
+                Kept::Marker(marker) => marker.fail(self.runtime, code),
+                Kept::Copies(done) => {
+                    self.runtime.wait_less(done.raw(), 1);
+                    // Copies behind a failed one wait for 0.
+                    self.runtime.hsa.signal_store(done.raw(), 0);
                 }
-                Kept::Copies(done) => self.runtime.wait_less(done.raw(), 1),
                 _ => {}
             }
         }

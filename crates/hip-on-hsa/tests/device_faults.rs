@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use support::{E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, report, turn};
 
 fn is_virtual() -> bool {
@@ -62,6 +64,14 @@ fn a_write_behind_an_allocation_and_into_freed_memory_is_caught() {
     assert_eq!(hip!(hipDeviceSynchronize()), OK);
 }
 
+static GATE: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn wait_for_gate(_: *mut std::ffi::c_void) {
+    while !GATE.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
     let _turn = turn();
@@ -70,12 +80,12 @@ fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
         return;
     }
     let kernels = Kernels::load();
-    let (stop, empty, work) = (kernels.get("stop"), kernels.get("empty"), kernels.get("work"));
+    let (stop, empty) = (kernels.get("stop"), kernels.get("empty"));
     let (stream, other) = (Stream::new(1), Stream::new(1));
     let memory = Memory::new(1 << 16);
-    let (mut rounds, mut out) = (200_000u32, memory.pointer);
     let event = Event::new();
-    assert_eq!(launch(work, [1; 3], [64, 1, 1], 0, stream.0, arguments![rounds, out]), OK);
+    // The kernel runs only after everything has been submitted.
+    assert_eq!(hip!(hipLaunchHostFunc(stream.0, Some(wait_for_gate), std::ptr::null_mut())), OK);
     assert_eq!(launch(stop, [1; 3], [1; 3], 0, stream.0, &mut []), OK);
     event.record(&stream);
     assert_eq!(
@@ -84,6 +94,7 @@ fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
     );
     assert_eq!(hip!(hipStreamWaitEvent(other.0, event.0, 0)), OK);
     assert_eq!(launch(empty, [1; 3], [1; 3], 0, other.0, &mut []), OK);
+    GATE.store(true, Ordering::Release);
     assert_eq!(hip!(hipEventSynchronize(event.0)), E::hipErrorLaunchFailure);
     assert_eq!(other.wait(), OK);
     assert_eq!(stream.wait(), E::hipErrorLaunchFailure);

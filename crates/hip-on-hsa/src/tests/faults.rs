@@ -135,7 +135,9 @@ fn a_copy_engine_that_fails_fails_the_stream() {
     let hip = start();
     let (device, stream) = (hip.malloc(1 << 16), hip.stream(0));
     fake::FAIL_COPIES.store(true, Ordering::Release);
+    // The second one waits for the first.
     assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream)), OK);
+    let _ = hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream));
     let ended = hip!(hip, hipStreamSynchronize(stream));
     fake::FAIL_COPIES.store(false, Ordering::Release);
     assert_eq!(ended, E::hipErrorLaunchFailure);
