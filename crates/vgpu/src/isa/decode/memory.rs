@@ -71,7 +71,8 @@ impl Decoder<'_> {
                 mem.slc = bit(word, 17);
             }
             _ => {
-                mem.lds = bit(word, 13);
+                // On gfx942 the bit says that a scratch instruction has a vector address.
+                mem.lds = bit(word, 13) && self.isa == Isa::Gfx90a;
                 mem.glc = bit(word, 16);
                 mem.slc = bit(word, 17);
                 mem.scc = bit(word, 25);
@@ -79,10 +80,10 @@ impl Decoder<'_> {
         }
         let acc = self.isa.is_gfx9() && bit(second, 23);
         let saddr = bits(second, 16, 7);
-        let sve = bit(second, 23);
+        let sve = if self.isa == Isa::Gfx942 { bit(word, 13) } else { bit(second, 23) };
         let fields =
             Fields { address: bits(second, 0, 8), data: bits(second, 8, 8), dst: bits(second, 24, 8), acc };
-        // `off`: 0x7f up to gfx9, the code of `null` later, which is accepted as 0x7f too.
+        // `off`: 0x7f up to gfx9, later the code of `null`; gfx1030 has both.
         let base = match self.isa {
             Isa::Gfx90a | Isa::Gfx942 => saddr != 0x7f,
             Isa::Gfx1030 => saddr != 0x7d && saddr != 0x7f,
@@ -96,13 +97,10 @@ impl Decoder<'_> {
         // Scratch: a vector address only when there is no scalar one; gfx942 and gfx11 say so with a bit.
         let has_address = match (format, self.isa) {
             (Format::Scratch, Isa::Gfx1100 | Isa::Gfx942) => sve,
+            // gfx1030 has two codes for no scalar address, of which this one means no address at all.
+            (Format::Scratch, Isa::Gfx1030) => saddr == 0x7d,
             (Format::Scratch, _) => base == Operand::None,
             _ => true,
-        };
-        let fields = if self.isa == Isa::Gfx942 && format == Format::Scratch {
-            Fields { acc: false, ..fields }
-        } else {
-            fields
         };
         Ok(flat_operands(inst, &fields, base, has_address))
     }
@@ -279,7 +277,7 @@ fn flat_operands(mut inst: Inst, fields: &Fields, base: Operand, has_address: bo
         inst.src[2] = base;
     }
     let returns = !inst.op.is_atomic() || inst.mem.glc;
-    if signature.dst.exists() && returns {
+    if signature.dst.exists() && returns && !inst.mem.lds {
         inst.dst = vgpr_or_agpr(fields.dst, fields.acc);
     }
     inst

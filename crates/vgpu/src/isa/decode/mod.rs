@@ -287,7 +287,15 @@ fn check_ranges(inst: &Inst) -> Result<()> {
         check(dst, signature.dst)?;
         src.iter().zip(&signature.src).try_for_each(|(&operand, &of)| check(operand, of))
     };
-    check_all(inst.op.signature(), inst.dst, &inst.src)?;
+    let mut signature = *inst.op.signature();
+    match inst.format {
+        Format::Global if inst.src[2] != Operand::None => signature.src[0] = B32,
+        Format::Mubuf | Format::Mtbuf if inst.mem.idxen && inst.mem.offen => {
+            signature.src[0] = Type::new(Elem::B32, 2);
+        }
+        _ => {}
+    }
+    check_all(&signature, inst.dst, &inst.src)?;
     match inst.dual {
         Some((op, dst, src)) => check_all(op.signature(), dst, &src),
         None => Ok(()),

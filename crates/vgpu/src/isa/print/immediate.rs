@@ -36,7 +36,6 @@ impl Printer<'_, '_> {
             | Op::SWaitKmcnt
             | Op::SWaitLoadcntDscnt
             | Op::SWaitStorecntDscnt => write!(self.f, "{value:#x}"),
-            Op::SBarrierWait if value as i16 >= -16 && value >> 15 != 0 => write!(self.f, "{}", value as i16),
             op if op.is_branch() || op == Op::SEndpgm => write!(self.f, "{value}"),
             _ => self.small_or_hex(value),
         }
@@ -191,20 +190,15 @@ impl Printer<'_, '_> {
             return Ok(());
         }
         self.f.write_str(" offset:")?;
-        let quad = value & 0xff00 == 0x8000;
-        if quad {
-            let lane = |index: u16| value >> (2 * index) & 3;
-            return write!(self.f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
-        }
-        let rotate = value & 0xf800 == 0xc000;
-        if value & 0x8000 != 0 && !rotate {
-            return write!(self.f, "{value}");
-        }
-        if rotate && self.isa >= Isa::Gfx90a && value & 0x1f == 0 {
-            return write!(self.f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31);
-        }
-        if value & 0x8000 != 0 {
-            return write!(self.f, "{value}");
+        match value {
+            0xe000.. => return write!(self.f, "swizzle(FFT,{})", value & 31),
+            0xc000.. => return write!(self.f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31),
+            0x8000..=0x80ff => {
+                let lane = |index: u16| value >> (2 * index) & 3;
+                return write!(self.f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
+            }
+            0x8000.. => return write!(self.f, "{value}"),
+            _ => {}
         }
         let (and, or, xor) = (value & 31, value >> 5 & 31, value >> 10 & 31);
         if and == 31 && or == 0 && xor.is_power_of_two() {
@@ -252,40 +246,42 @@ impl Printer<'_, '_> {
     /// Cache scope and temporal hint of gfx12.
     pub(super) fn scope_and_hint(&mut self) -> fmt::Result {
         let (mem, op) = (self.inst.mem, self.inst.op);
-        if mem.temporal != 0 {
-            let hint = if op.is_atomic() {
-                match mem.temporal {
-                    0b001 => Some("TH_ATOMIC_RETURN"),
-                    0b010 => Some("TH_ATOMIC_NT"),
-                    0b011 => Some("TH_ATOMIC_NT_RETURN"),
-                    0b100 => Some("TH_ATOMIC_CASCADE_RT"),
-                    0b110 => Some("TH_ATOMIC_CASCADE_NT"),
-                    _ => None,
-                }
+        let (hint, scope) = (mem.temporal, mem.scope);
+        let store = op.signature().src[1].exists();
+        if hint != 0 {
+            let kind = if op.is_atomic() {
+                "ATOMIC"
+            } else if store {
+                "STORE"
             } else {
-                let store = op.signature().src[1].exists();
-                match (mem.temporal, store) {
-                    (1, true) => Some("TH_STORE_NT"),
-                    (2, true) => Some("TH_STORE_HT"),
-                    (3, true) if mem.scope == 3 => Some("TH_STORE_BYPASS"),
-                    (3, true) => Some("TH_STORE_RT_WB"),
-                    (4, true) => Some("TH_STORE_NT_RT"),
-                    (5, true) => Some("TH_STORE_RT_NT"),
-                    (6, true) => Some("TH_STORE_NT_HT"),
-                    (7, true) => Some("TH_STORE_NT_WB"),
-                    (1, false) => Some("TH_LOAD_NT"),
-                    (2, false) => Some("TH_LOAD_HT"),
-                    (3, false) if mem.scope == 3 => Some("TH_LOAD_BYPASS"),
-                    (3, false) => Some("TH_LOAD_LU"),
-                    (4, false) => Some("TH_LOAD_NT_RT"),
-                    (5, false) => Some("TH_LOAD_RT_NT"),
-                    (6, false) => Some("TH_LOAD_NT_HT"),
-                    _ => None,
-                }
+                "LOAD"
             };
-            match hint {
-                Some(hint) => write!(self.f, " th:{hint}")?,
-                None => write!(self.f, " th:{:#x}", mem.temporal)?,
+            let name = match (hint, store) {
+                _ if op.is_atomic() => match hint {
+                    1 => "RETURN",
+                    2 => "NT",
+                    3 => "NT_RETURN",
+                    4 | 5 if scope >= 2 => "CASCADE_RT",
+                    6 | 7 if scope >= 2 => "CASCADE_NT",
+                    _ => "",
+                },
+                (1, _) => "NT",
+                (2, _) => "HT",
+                (3, _) if scope == 3 => "BYPASS",
+                (3, true) => "WB",
+                (3, false) => "LU",
+                (4, _) => "NT_RT",
+                (5, _) => "RT_NT",
+                (6, _) => "NT_HT",
+                (7, true) => "NT_WB",
+                _ => "",
+            };
+            if name.is_empty() && kind == "LOAD" {
+                write!(self.f, " th:{hint:#x}")?;
+            } else if name.is_empty() {
+                write!(self.f, " th:TH_{kind}_{hint:#x}")?;
+            } else {
+                write!(self.f, " th:TH_{kind}_{name}")?;
             }
         }
         self.f.write_str(

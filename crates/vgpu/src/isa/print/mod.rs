@@ -71,7 +71,26 @@ fn registers(f: &mut fmt::Formatter<'_>, file: &str, first: u8, dwords: u32) -> 
     }
 }
 
+/// The texts of the floating-point inline constants, and their bits.
+const INLINE_TEXT: [&str; 9] = ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494"];
+const INLINE_F16: [u32; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
+const INLINE_F32: [u32; 9] = [
+    0x3f00_0000,
+    0xbf00_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x4000_0000,
+    0xc000_0000,
+    0x4080_0000,
+    0xc080_0000,
+    0x3e22_f983,
+];
+/// The upper halves of those whose lower half is zero.
+const INLINE_F64_HIGH: [u32; 8] =
+    [0x3fe0_0000, 0xbfe0_0000, 0x3ff0_0000, 0xbff0_0000, 0x4000_0000, 0xc000_0000, 0x4010_0000, 0xc010_0000];
+
 const B32: Type = Type { elem: Elem::B32, count: 1 };
+const F16: Type = Type { elem: Elem::F16, count: 1 };
 
 impl Printer<'_, '_> {
     /// Starts the next operand.
@@ -121,34 +140,46 @@ impl Printer<'_, '_> {
             Operand::Int(value) => write!(self.f, "{value}"),
             // As an integer, a constant that 16-bit operands read as a float is printed by its bits.
             Operand::Float(code) if matches!(of.elem, Elem::I16 | Elem::U16 | Elem::B16) && of.count == 1 => {
-                let bits = match code {
-                    240 => 0x3800,
-                    241 => 0xb800,
-                    242 => 0x3c00,
-                    243 => 0xbc00,
-                    244 => 0x4000,
-                    245 => 0xc000,
-                    246 => 0x4400,
-                    247 => 0xc400,
-                    _ => 0x3118,
-                };
-                write!(self.f, "{bits:#x}")
+                write!(self.f, "{:#x}", INLINE_F16[usize::from(code).saturating_sub(240).min(8)])
             }
-            Operand::Float(code) => self.f.write_str(match (code, of.elem) {
-                (240, _) => "0.5",
-                (241, _) => "-0.5",
-                (242, _) => "1.0",
-                (243, _) => "-1.0",
-                (244, _) => "2.0",
-                (245, _) => "-2.0",
-                (246, _) => "4.0",
-                (247, _) => "-4.0",
-                (_, elem) if elem.bits() == 64 && elem != Elem::Mask => "0.15915494309189532",
-                _ => "0.15915494",
-            }),
-            Operand::Literal(value) if of.is_half() => write!(self.f, "{:#x}", value & 0xffff),
-            Operand::Literal(value) => write!(self.f, "{value:#x}"),
+            Operand::Float(code) => {
+                let wide = of.elem.bits() == 64 && of.elem != Elem::Mask;
+                self.f.write_str(match code {
+                    248 if wide => "0.15915494309189532",
+                    _ => INLINE_TEXT[usize::from(code).saturating_sub(240).min(8)],
+                })
+            }
+            Operand::Literal(value) => self.literal(value, of),
             Operand::Imm(value) => write!(self.f, "{value:#x}"),
+        }
+    }
+
+    /// A literal. LLVM marks one that could have been an inline constant, so that it is assembled to a literal again.
+    fn literal(&mut self, value: u32, of: Type) -> fmt::Result {
+        let small = |value: i32| (-16..=64).contains(&value);
+        let low = value & 0xffff;
+        let could_be_inline = match (of.elem, of.count) {
+            (Elem::F64, _) => {
+                if value == 0 {
+                    return self.f.write_str("0");
+                }
+                if let Some(index) = INLINE_F64_HIGH.iter().position(|&high| high == value) {
+                    return self.f.write_str(INLINE_TEXT[index]);
+                }
+                false
+            }
+            (Elem::Bf16, _) => {
+                small(value as i32) || INLINE_F32.iter().any(|&bits| (bits + 0x8000) >> 16 == value)
+            }
+            (Elem::F16, 1) => small(i32::from(low as i16)) || INLINE_F16.contains(&low),
+            (Elem::F16, _) => small(value as i32) || INLINE_F16.contains(&value),
+            (elem, _) if elem.bits() == 64 => value <= 64,
+            _ => small(value as i32) || INLINE_F32.contains(&value),
+        };
+        if could_be_inline {
+            write!(self.f, "lit({value:#x})")
+        } else {
+            write!(self.f, "{:#x}", if of.is_half() { low } else { value })
         }
     }
 
@@ -197,6 +228,11 @@ impl Printer<'_, '_> {
                     self.message(message as u16)?
                 }
                 (Op::SSetGprIdxOn, Operand::Imm(mode)) => self.gpr_index(mode as u16)?,
+                // LLVM prints the constants of half-precision comparisons by their bits.
+                (_, Operand::Float(code)) if inst.format == Format::Sopc && of.elem == Elem::F16 => {
+                    self.value(Operand::Float(code), Type { elem: Elem::B16, count: 1 })?;
+                }
+                (op, Operand::Literal(value)) if is_long_constant(op, index) => write!(self.f, "{value:#x}")?,
                 _ => self.value(source, of)?,
             }
         }
@@ -215,7 +251,11 @@ impl Printer<'_, '_> {
             Op::SSetregB32 | Op::SSetregImm32B32 => {
                 self.separate()?;
                 self.hardware_register(immediate)?;
-                self.operand(inst.src[0], signature.src[0])
+                self.separate()?;
+                match inst.src[0] {
+                    Operand::Literal(value) => self.constant(value),
+                    register => self.value(register, signature.src[0]),
+                }
             }
             Op::SVersion => write!(self.f, " {immediate:#x}"),
             _ => {
@@ -233,6 +273,15 @@ impl Printer<'_, '_> {
                     _ => write!(self.f, "{immediate:#x}"),
                 }
             }
+        }
+    }
+
+    /// A 32-bit constant: as an inline constant if it could be one.
+    fn constant(&mut self, value: u32) -> fmt::Result {
+        match INLINE_F32.iter().position(|&bits| bits == value) {
+            Some(index) => self.f.write_str(INLINE_TEXT[index]),
+            None if (-16..=64).contains(&(value as i32)) => write!(self.f, "{}", value as i32),
+            None => write!(self.f, "{value:#x}"),
         }
     }
 
@@ -353,6 +402,9 @@ impl Printer<'_, '_> {
     fn op_sel(&mut self, sources: usize, hidden_dst: bool) -> fmt::Result {
         let op = self.inst.op;
         let bits = self.inst.mods.op_sel;
+        if op == Op::VCndmaskB16 {
+            return Ok(());
+        }
         if matches!(op, Op::VPermlane16B32 | Op::VPermlanex16B32) {
             return if bits & 3 != 0 { self.bits("op_sel", bits, 2) } else { Ok(()) };
         }
@@ -370,21 +422,22 @@ impl Printer<'_, '_> {
 
     /// Whether a source is the 32-bit constant of `v_fmamk` and the like.
     fn is_long_constant(&self, index: usize) -> bool {
-        match self.inst.op {
-            Op::VFmamkF16 | Op::VMadmkF16 => index == 1,
-            Op::VFmaakF16 | Op::VMadakF16 => index == 2,
-            _ => false,
-        }
+        is_long_constant(self.inst.op, index)
     }
 
     /// A source with its modifiers.
     fn source(&mut self, index: usize) -> fmt::Result {
         let inst = self.inst;
         let operand = inst.src[index];
-        let of = if self.is_long_constant(index) { B32 } else { inst.op.signature().src[index] };
+        let of = inst.op.signature().src[index];
         let has = |set: u8| set >> index & 1 != 0;
         let sext = inst.sdwa.is_some_and(|sdwa| index < 2 && sdwa.src_sext[index]);
         self.flag(sext, "sext(")?;
+        if self.is_long_constant(index)
+            && let Operand::Literal(value) = operand
+        {
+            return write!(self.f, "{value:#x}");
+        }
         self.modified(operand, of, has(inst.mods.neg), has(inst.mods.abs), |this| {
             this.half(operand, of, has(inst.mods.op_sel))
         })?;
@@ -415,7 +468,9 @@ impl Printer<'_, '_> {
     fn sdwa(&mut self, sdwa: &Sdwa) -> fmt::Result {
         const SELECT: [&str; 8] =
             ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "INVALID"];
-        if self.inst.format != Format::Vopc {
+        let whole =
+            matches!(self.inst.op, Op::VCvtF32Fp8 | Op::VCvtF32Bf8 | Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8);
+        if self.inst.format != Format::Vopc && !whole {
             let unused =
                 ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "INVALID"][usize::from(sdwa.dst_unused)];
             write!(self.f, " dst_sel:{} dst_unused:{unused}", SELECT[usize::from(sdwa.dst_sel)])?;
@@ -479,7 +534,7 @@ impl Printer<'_, '_> {
                 }
                 write!(self.f, " row_mask:{row_mask:#x} bank_mask:{bank_mask:#x}")?;
                 self.flag(bound_ctrl, " bound_ctrl:1")?;
-                self.flag(fetch_inactive, " fi:1")
+                self.flag(fetch_inactive && modern, " fi:1")
             }
         }
     }
@@ -512,7 +567,7 @@ impl Printer<'_, '_> {
         let all = (1u8 << count) - 1;
         // Sources of either 16 or 32 bits are of 32 by default; sources of bytes and nibbles have no halves.
         let bytes = inst.op.name().starts_with("v_dot4_") || inst.op.name().starts_with("v_dot8_");
-        let default_high = match (mix, bytes) {
+        let default_high = match (mix, bytes || inst.op.is_wmma()) {
             (true, _) => 0,
             (_, true) => mods.op_sel_hi & all,
             _ => all,
@@ -536,7 +591,11 @@ impl Printer<'_, '_> {
     /// A source of `v_fma_mix`, which takes `neg_hi` as absolute value.
     fn mix_source(&mut self, index: usize) -> fmt::Result {
         let (neg, abs) = (self.inst.mods.neg >> index & 1 != 0, self.inst.mods.neg_hi >> index & 1 != 0);
-        self.modified(self.inst.src[index], B32, neg, abs, |_| Ok(()))
+        let of = match self.inst.src[index] {
+            Operand::Literal(_) => F16,
+            _ => B32,
+        };
+        self.modified(self.inst.src[index], of, neg, abs, |_| Ok(()))
     }
 
     fn matrix_modifiers(&mut self) -> fmt::Result {
@@ -575,8 +634,14 @@ impl Printer<'_, '_> {
         self.operand(dst, signature.dst)?;
         for (index, &source) in sources.iter().enumerate() {
             let hidden = index == 2 && (op.accumulates() || op == Op::VCndmaskB32);
-            if source != Operand::None && !hidden {
-                self.operand(source, signature.src[index])?;
+            match source {
+                Operand::None => {}
+                Operand::Literal(value) if is_long_constant(op, index) => {
+                    self.separate()?;
+                    write!(self.f, "{value:#x}")?;
+                }
+                _ if hidden => {}
+                _ => self.operand(source, signature.src[index])?,
             }
         }
         Ok(())
@@ -627,7 +692,8 @@ impl Printer<'_, '_> {
         if signature.src[2].exists() {
             self.operand(inst.src[2], signature.src[2])?;
         }
-        if inst.mem.offset != 0 {
+        let fence = matches!(inst.op, Op::GlobalInv | Op::GlobalWb | Op::GlobalWbinv);
+        if inst.mem.offset != 0 && !fence {
             write!(self.f, " offset:{}", inst.mem.offset)?;
         }
         self.cache_policy()?;
@@ -658,10 +724,12 @@ impl Printer<'_, '_> {
         }
         self.flag(inst.mem.idxen, " idxen")?;
         self.flag(inst.mem.offen, " offen")?;
-        if matches!(inst.op, Op::BufferGl0Inv | Op::BufferGl1Inv) {
+        if matches!(inst.op, Op::BufferGl0Inv | Op::BufferGl1Inv)
+            || (self.isa == Isa::Gfx90a && matches!(inst.op, Op::BufferWbl2 | Op::BufferInvl2))
+        {
             return Ok(());
         }
-        if inst.mem.offset != 0 {
+        if inst.mem.offset != 0 && signature.src[2].exists() {
             write!(self.f, " offset:{}", inst.mem.offset)?;
         }
         self.cache_policy()?;
@@ -692,7 +760,8 @@ impl Printer<'_, '_> {
         }
         let gfx942 = self.isa == Isa::Gfx942 && self.inst.format != Format::Smem;
         self.flag(mem.glc, if gfx942 { " sc0" } else { " glc" })?;
-        self.flag(mem.slc, if gfx942 { " nt" } else { " slc" })?;
+        let hint = mem.slc && self.inst.op != Op::BufferInv;
+        self.flag(hint, if gfx942 { " nt" } else { " slc" })?;
         self.flag(mem.dlc, " dlc")?;
         self.flag(mem.scc, if gfx942 { " sc1" } else { " scc" })
     }
@@ -709,5 +778,13 @@ fn special_name(special: Special) -> &'static str {
         Special::PrivateLimit => "src_private_limit",
         Special::PopsExitingWaveId => "src_pops_exiting_wave_id",
         Special::LdsDirect => "src_lds_direct",
+    }
+}
+
+fn is_long_constant(op: Op, index: usize) -> bool {
+    match op {
+        Op::VFmamkF16 | Op::VFmamkF32 | Op::VMadmkF16 | Op::VMadmkF32 | Op::SFmamkF32 => index == 1,
+        Op::VFmaakF16 | Op::VFmaakF32 | Op::VMadakF16 | Op::VMadakF32 | Op::SFmaakF32 => index == 2,
+        _ => false,
     }
 }
