@@ -37,7 +37,10 @@ fn run() -> Result<(), Box<dyn Error>> {
     let properties = device.properties();
     println!("device   {} ({}, {} compute units)", device.name(), device.uri(), properties.compute_units);
     println!();
-    println!("{:<22} {:>4}  {:>11}  {:>16}  {:>10}  {:>8}", "operation", "type", "time", "rate", "max error", "of bound");
+    println!(
+        "{:<22} {:>4}  {:>11}  {:>16}  {:>10}  {:>8}",
+        "operation", "type", "time", "rate", "max error", "of bound"
+    );
 
     let stream = device.stream()?;
     let kernels = Kernels::new(&device);
@@ -58,7 +61,9 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option
     while let Some(argument) = arguments.next() {
         match argument.split_once('=') {
             Some(("--device", uri)) => device = Some(uri.to_owned()),
-            None if argument == "--device" => device = Some(arguments.next().ok_or("`--device` needs a device URI")?),
+            None if argument == "--device" => {
+                device = Some(arguments.next().ok_or("`--device` needs a device URI")?)
+            }
             _ => return Err(format!("unknown argument `{argument}`; usage: demo [--device URI]")),
         }
     }

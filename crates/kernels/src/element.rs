@@ -8,7 +8,9 @@ mod sealed {
 }
 
 /// An element type that kernels here exist for. Arithmetic on 16-bit floats happens in f32 and is rounded once at the end.
-pub trait Element: DeviceCopy + Copy + Default + std::fmt::Debug + Send + Sync + sealed::Sealed + 'static {
+pub trait Element:
+    DeviceCopy + Copy + Default + std::fmt::Debug + Send + Sync + sealed::Sealed + 'static
+{
     /// The name's suffix in kernel names: `f32`, `f16` or `bf16`.
     const NAME: &'static str;
     /// Position among the element types: f32, f16, bf16.

@@ -51,3 +51,8 @@ pub use reduce::ReduceOp;
 pub mod modules {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 }
+
+/// The README's program is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -83,7 +83,11 @@ impl Kernels {
     }
 
     /// The kernel for an element type.
-    pub(crate) fn of<T: Element>(&self, module: &'static embedded::Module, names: &Names) -> hip::Result<&Function> {
+    pub(crate) fn of<T: Element>(
+        &self,
+        module: &'static embedded::Module,
+        names: &Names,
+    ) -> hip::Result<&Function> {
         self.function(module, names[T::INDEX])
     }
 }

@@ -107,7 +107,16 @@ pub fn softmax<T: Element>(x: &[T], columns: usize) -> Vec<Expected> {
 /// # Panics
 /// If a slice is shorter than its matrix.
 #[expect(clippy::too_many_arguments, reason = "the signature of GEMM is what it is")]
-pub fn gemm<T: Element>(m: usize, n: usize, k: usize, alpha: f32, a: &[T], b: &[T], beta: f32, c: &[T]) -> Vec<Expected> {
+pub fn gemm<T: Element>(
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: f32,
+    a: &[T],
+    b: &[T],
+    beta: f32,
+    c: &[T],
+) -> Vec<Expected> {
     let b: Vec<f64> = b[..k * n].iter().map(|x| x.to_f64()).collect();
     let mut expected = Vec::with_capacity(m * n);
     let (mut sums, mut magnitudes) = (vec![0.0; n], vec![0.0; n]);

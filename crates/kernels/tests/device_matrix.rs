@@ -7,7 +7,8 @@ use kernels::reference::{self, Expected, compare};
 use kernels::{Element, Error, Gemm, ReduceOp};
 
 fn reductions_match<T: Element>(bench: &Bench) {
-    for (elements, group) in [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100)] {
+    for (elements, group) in [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100)]
+    {
         let x = random::<T>(elements, 11, 2.0);
         let device_x = bench.upload(&x);
         let groups = || x.chunks(group).map(|group| group.iter().map(|x| x.to_f64()));
@@ -26,9 +27,9 @@ fn reductions_match<T: Element>(bench: &Bench) {
                 ReduceOp::Max => groups()
                     .map(|group| Expected { value: group.fold(f64::NEG_INFINITY, f64::max), slack: 0.0 })
                     .collect(),
-                ReduceOp::Min => {
-                    groups().map(|group| Expected { value: group.fold(f64::INFINITY, f64::min), slack: 0.0 }).collect()
-                }
+                ReduceOp::Min => groups()
+                    .map(|group| Expected { value: group.fold(f64::INFINITY, f64::min), slack: 0.0 })
+                    .collect(),
             };
             let result = compare(&bench.download(&out), expected);
             assert!(result.passed(), "{op:?} of {elements} by {group}, {}: {result:?}", T::NAME);
@@ -76,7 +77,8 @@ fn softmax() {
 
 fn gemm_matches<T: Element>(bench: &Bench) {
     for (m, n, k) in [(1, 1, 1), (64, 64, 16), (65, 63, 17), (100, 130, 50), (3, 200, 0)] {
-        let (a, b, c) = (random::<T>(m * k, 14, 1.0), random::<T>(k * n, 15, 1.0), random::<T>(m * n, 16, 1.0));
+        let (a, b, c) =
+            (random::<T>(m * k, 14, 1.0), random::<T>(k * n, 15, 1.0), random::<T>(m * n, 16, 1.0));
         for (alpha, beta) in [(1.0, 0.0), (0.5, -2.0)] {
             let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
             let gemm = Gemm { alpha, beta, ..Gemm::new(m, n, k) };

@@ -46,7 +46,24 @@ pub fn random<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
 #[allow(dead_code, reason = "not every test file needs special numbers")]
 pub fn special<T: Element>() -> Vec<T> {
     let least = T::UNDERFLOW * 2.0;
-    let positive = [0.0, least, 1e-4, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 10.0, 60000.0, f64::INFINITY, f64::NAN];
+    let positive = [
+        0.0,
+        least,
+        1e-4,
+        0.25,
+        0.5,
+        0.75,
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        7.0,
+        10.0,
+        60000.0,
+        f64::INFINITY,
+        f64::NAN,
+    ];
     positive.iter().flat_map(|&x| [T::from_f64(x), T::from_f64(-x)]).collect()
 }
 

@@ -1,19 +1,22 @@
 //! Comparisons: one row per predicate and type.
-#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a negated comparison is true for NaN, which is its meaning")]
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "a negated comparison is true for NaN, which is its meaning"
+)]
 
+use super::super::Handler;
 use super::Engine;
 use super::maps::compare;
 use super::numbers::Half;
-use super::super::Handler;
 use crate::isa::Op;
 
 /// The handler of a comparison.
-pub(super) fn handler(op: Op, engine: Engine, modified: bool) -> Option<Handler> {
+pub(super) fn handler(op: Op, engine: Engine) -> Option<Handler> {
     use Op::*;
     macro_rules! rows {
         ($($($name:ident)|+, $type:ty, $a:pat, $b:pat => $predicate:expr;)*) => {
             Some(match op {
-                $($($name)|+ => compare(engine, modified, |$a: $type, $b: $type| $predicate),)*
+                $($($name)|+ => compare(engine, |$a: $type, $b: $type| $predicate),)*
                 _ => return None,
             })
         };

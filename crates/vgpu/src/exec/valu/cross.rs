@@ -50,7 +50,9 @@ impl Body for ReadLane {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        let (value, lane) = unsafe { (u32::read::<W>(wave, code.src[0], false), u32::read::<W>(wave, code.src[1], false)[0]) };
+        let (value, lane) = unsafe {
+            (u32::read::<W>(wave, code.src[0], false), u32::read::<W>(wave, code.src[1], false)[0])
+        };
         wave.set_scalar(code.dst as u8, value[lane as usize % W]);
         Flow::Next
     }
@@ -79,7 +81,8 @@ impl<const FROM: usize> Body for Mbcnt<FROM> {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let (mask, add) = (u32::read::<W>(wave, code.src[0], false), u32::read::<W>(wave, code.src[1], false));
+            let (mask, add) =
+                (u32::read::<W>(wave, code.src[0], false), u32::read::<W>(wave, code.src[1], false));
             let mut value = [0; W];
             for l in 0..W {
                 let below = ((1u64 << l) - 1) >> FROM;
@@ -142,7 +145,7 @@ impl<const OTHER: bool> Body for Permlane<OTHER> {
 }
 
 /// Lowers an instruction with DPP or SDWA: codes that prepare rows, the plain operation on them, codes that finish.
-pub(super) fn modified(inst: &Inst, code: Code, number: u32, e: Engine, codes: &mut Vec<Code>) -> Option<()> {
+pub(super) fn modified(inst: &Inst, code: Code, e: Engine, codes: &mut Vec<Code>) -> Option<()> {
     let signature = inst.op.signature();
     let mut plain = code;
     plain.run = super::plain(inst, e)?;
@@ -153,12 +156,11 @@ pub(super) fn modified(inst: &Inst, code: Code, number: u32, e: Engine, codes: &
         }
         codes.push(Code { run: e.handler::<DppBegin>(), imm: encode(dpp), ..code });
         plain.src[0] = Src::Temp(0);
-        codes.push(plain);
+        super::modify::wrap(inst, plain, e, codes)?;
         codes.push(Code { run: e.handler::<DppEnd>(), ..code });
         return Some(());
     }
     let sdwa = inst.sdwa?;
-    let _ = number;
     for i in 0..2 {
         if signature.src[i].exists() {
             let select = i64::from(sdwa.src_sel[i]) | i64::from(sdwa.src_sext[i]) << 8;
@@ -174,12 +176,13 @@ pub(super) fn modified(inst: &Inst, code: Code, number: u32, e: Engine, codes: &
     }
     plain.mods.op_sel = 0;
     let whole = sdwa.dst_sel == 6 || signature.dst.elem == crate::isa::Elem::Mask;
+    if !whole {
+        codes.push(Code { run: e.handler::<Stash>(), ..code });
+    }
+    super::modify::wrap(inst, plain, e, codes)?;
     if whole {
-        codes.push(plain);
         return Some(());
     }
-    codes.push(Code { run: e.handler::<Stash>(), ..code });
-    codes.push(plain);
     codes.push(Code { run: e.handler::<Insert>(), imm: encode_sdwa(sdwa), ..code });
     Some(())
 }

@@ -2,7 +2,6 @@
 
 use super::super::{Code, Src, TEMPS, Wave, all};
 use super::numbers::{Half, f32_to_half, half_to_f32};
-use crate::isa::Modifiers;
 
 /// `Code::imm` of vector instructions: a 16-bit result leaves the other half of its register alone, instead of clearing it.
 pub(super) const KEEP: i64 = 1;
@@ -38,18 +37,6 @@ pub(super) trait Lane: Copy + Default {
     /// # Safety
     /// The operand must have been lowered for this wave's file.
     unsafe fn write<const W: usize>(wave: &mut Wave, dst: u32, value: &[Self; W], mask: u64, code: &Code);
-
-    /// The source modifiers of source `index`.
-    #[inline(always)]
-    fn modify(self, _mods: &Modifiers, _index: u32) -> Self {
-        self
-    }
-
-    /// The output modifiers.
-    #[inline(always)]
-    fn finish(self, _mods: &Modifiers) -> Self {
-        self
-    }
 }
 
 /// Merges lanes into a register by mask.
@@ -115,7 +102,10 @@ impl Lane for u64 {
             Src::Temp(row) => {
                 let mut value = [0; W];
                 for l in 0..W {
-                    let (low, high) = (wave.temp[usize::from(row) % TEMPS][l], wave.temp[(usize::from(row) + 1) % TEMPS][l]);
+                    let (low, high) = (
+                        wave.temp[usize::from(row) % TEMPS][l],
+                        wave.temp[(usize::from(row) + 1) % TEMPS][l],
+                    );
                     value[l] = u64::from(low) | u64::from(high) << 32;
                 }
                 value
@@ -201,25 +191,6 @@ macro_rules! same_bits {
 
         }
     )*};
-    (@float $type:ident) => {
-        #[inline(always)]
-        fn modify(self, mods: &Modifiers, index: u32) -> $type {
-            let value = if mods.abs >> index & 1 != 0 { self.abs() } else { self };
-            if mods.neg >> index & 1 != 0 { -value } else { value }
-        }
-
-        #[inline(always)]
-        fn finish(self, mods: &Modifiers) -> $type {
-            let value = match mods.omod {
-                1 => self * 2.0,
-                2 => self * 4.0,
-                3 => self * 0.5,
-                _ => self,
-            };
-            // NaN clamps to zero
-            if mods.clamp { if value > 0.0 { value.min(1.0) } else { 0.0 } } else { value }
-        }
-    };
 }
 same_bits! {
     i32 = u32, |raw| raw as i32, |value| value as u32;
@@ -237,11 +208,16 @@ macro_rules! float_lane {
                 raw.map($type::from_bits)
             }
             #[inline(always)]
-            unsafe fn write<const W: usize>(wave: &mut Wave, dst: u32, value: &[$type; W], mask: u64, code: &Code) {
+            unsafe fn write<const W: usize>(
+                wave: &mut Wave,
+                dst: u32,
+                value: &[$type; W],
+                mask: u64,
+                code: &Code,
+            ) {
                 // SAFETY: the caller's promise.
                 unsafe { <$raw>::write::<W>(wave, dst, &value.map($type::to_bits), mask, code) };
             }
-            same_bits!(@float $type);
         }
     };
 }
@@ -260,16 +236,5 @@ impl Lane for Half {
     unsafe fn write<const W: usize>(wave: &mut Wave, dst: u32, value: &[Half; W], mask: u64, code: &Code) {
         // SAFETY: the caller's promise.
         unsafe { u16::write::<W>(wave, dst, &value.map(|half| f32_to_half(half.0)), mask, code) };
-    }
-
-    #[inline(always)]
-    fn modify(self, mods: &Modifiers, index: u32) -> Half {
-        Half(self.0.modify(mods, index))
-    }
-
-    #[inline(always)]
-    fn finish(self, mods: &Modifiers) -> Half {
-        // the multiplier applies to the rounded result
-        Half(half_to_f32(f32_to_half(self.0)).finish(mods))
     }
 }

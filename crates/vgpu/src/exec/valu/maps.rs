@@ -17,33 +17,22 @@ fn high(code: &Code, index: u32) -> bool {
     code.mods.op_sel >> index & 1 != 0
 }
 
-/// Reads source `index`, modifiers applied where `MODS`.
+/// Reads source `index`.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-unsafe fn source<T: Lane, const W: usize, const MODS: bool>(wave: &Wave, code: &Code, index: u32) -> [T; W] {
+unsafe fn source<T: Lane, const W: usize>(wave: &Wave, code: &Code, index: u32) -> [T; W] {
     // SAFETY: the caller's promise.
-    let mut value = unsafe { T::read::<W>(wave, code.src[index as usize], high(code, index)) };
-    if MODS {
-        for l in 0..W {
-            value[l] = value[l].modify(&code.mods, index);
-        }
-    }
-    value
+    unsafe { T::read::<W>(wave, code.src[index as usize], high(code, index)) }
 }
 
-/// Writes the destination, modifiers applied where `MODS`.
+/// Writes the destination.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-unsafe fn result<T: Lane, const W: usize, const MODS: bool>(wave: &mut Wave, code: &Code, mut value: [T; W]) {
-    if MODS {
-        for l in 0..W {
-            value[l] = value[l].finish(&code.mods);
-        }
-    }
+unsafe fn result<T: Lane, const W: usize>(wave: &mut Wave, code: &Code, value: [T; W]) {
     let mask = wave.exec::<W>();
     // SAFETY: the caller's promise.
     unsafe { T::write::<W>(wave, code.dst, &value, mask, code) };
@@ -51,36 +40,31 @@ unsafe fn result<T: Lane, const W: usize, const MODS: bool>(wave: &mut Wave, cod
 
 macro_rules! map {
     ($name:ident, $make:ident, $($index:literal $arg:ident: $type:ident),*) => {
-        struct $name<$($type,)* R, F, const MODS: bool>(PhantomData<($($type,)* R, F)>);
+        struct $name<$($type,)* R, F>(PhantomData<($($type,)* R, F)>);
 
-        impl<$($type: Lane,)* R: Lane, F: Fn($($type),*) -> R + Pure, const MODS: bool> Body for $name<$($type,)* R, F, MODS> {
+        impl<$($type: Lane,)* R: Lane, F: Fn($($type),*) -> R + Pure> Body for $name<$($type,)* R, F> {
             #[inline(always)]
             unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
                 let f = conjure::<F>();
                 // SAFETY: the caller's promise.
                 unsafe {
-                    $(let $arg = source::<$type, W, MODS>(wave, code, $index);)*
+                    $(let $arg = source::<$type, W>(wave, code, $index);)*
                     let mut value = [R::default(); W];
                     for l in 0..W {
                         value[l] = f($($arg[l]),*);
                     }
-                    result::<R, W, MODS>(wave, code, value);
+                    result::<R, W>(wave, code, value);
                 }
                 Flow::Next
             }
         }
 
-        /// The handler that applies a function to every lane; `modified` for one that applies modifiers.
+        /// The handler that applies a function to every lane.
         pub(super) fn $make<$($type: Lane + 'static,)* R: Lane + 'static, F: Fn($($type),*) -> R + Pure>(
             engine: Engine,
-            modified: bool,
             _: F,
         ) -> Handler {
-            if modified {
-                engine.handler::<$name<$($type,)* R, F, true>>()
-            } else {
-                engine.handler::<$name<$($type,)* R, F, false>>()
-            }
+            engine.handler::<$name<$($type,)* R, F>>()
         }
     };
 }
@@ -88,14 +72,14 @@ map!(Map1, map1, 0 a: A);
 map!(Map2, map2, 0 a: A, 1 b: B);
 map!(Map3, map3, 0 a: A, 1 b: B, 2 c: C);
 
-struct Compare<T, F, const MODS: bool>(PhantomData<(T, F)>);
+struct Compare<T, F>(PhantomData<(T, F)>);
 
-impl<T: Lane, F: Fn(T, T) -> bool + Pure, const MODS: bool> Body for Compare<T, F, MODS> {
+impl<T: Lane, F: Fn(T, T) -> bool + Pure> Body for Compare<T, F> {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         let f = conjure::<F>();
         // SAFETY: the caller's promise.
-        let (a, b) = unsafe { (source::<T, W, MODS>(wave, code, 0), source::<T, W, MODS>(wave, code, 1)) };
+        let (a, b) = unsafe { (source::<T, W>(wave, code, 0), source::<T, W>(wave, code, 1)) };
         let mut mask = 0;
         for l in 0..W {
             mask |= u64::from(f(a[l], b[l])) << l;
@@ -111,8 +95,8 @@ impl<T: Lane, F: Fn(T, T) -> bool + Pure, const MODS: bool> Body for Compare<T, 
 }
 
 /// The handler of a comparison: writes a mask to `dst`, and to `sdst` unless that is NULL.
-pub(super) fn compare<T: Lane + 'static, F: Fn(T, T) -> bool + Pure>(engine: Engine, modified: bool, _: F) -> Handler {
-    if modified { engine.handler::<Compare<T, F, true>>() } else { engine.handler::<Compare<T, F, false>>() }
+pub(super) fn compare<T: Lane + 'static, F: Fn(T, T) -> bool + Pure>(engine: Engine, _: F) -> Handler {
+    engine.handler::<Compare<T, F>>()
 }
 
 struct Carry<F>(PhantomData<F>);
@@ -122,7 +106,7 @@ impl<F: Fn(u32, u32, bool) -> (u32, bool) + Pure> Body for Carry<F> {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         let f = conjure::<F>();
         // SAFETY: the caller's promise.
-        let (a, b) = unsafe { (source::<u32, W, false>(wave, code, 0), source::<u32, W, false>(wave, code, 1)) };
+        let (a, b) = unsafe { (source::<u32, W>(wave, code, 0), source::<u32, W>(wave, code, 1)) };
         let carry_in = match code.src[2] {
             Src::Scalar(slot) => wave.mask::<W>(slot),
             _ => 0,
@@ -154,14 +138,14 @@ impl<T: Lane> Body for Select<T> {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let (a, b) = (source::<T, W, true>(wave, code, 0), source::<T, W, true>(wave, code, 1));
+            let (a, b) = (source::<T, W>(wave, code, 0), source::<T, W>(wave, code, 1));
             let Src::Scalar(slot) = code.src[2] else { return Flow::Next };
             let choose = wave.mask::<W>(slot);
             let mut value = [T::default(); W];
             for l in 0..W {
                 value[l] = if choose >> l & 1 != 0 { b[l] } else { a[l] };
             }
-            result::<T, W, false>(wave, code, value);
+            result::<T, W>(wave, code, value);
         }
         Flow::Next
     }

@@ -7,6 +7,7 @@
 //! | `vector` | operations whose lanes do not look at each other |
 //! | `compare` | comparisons |
 //! | `cross` | operations across lanes, DPP and SDWA |
+//! | `modify` | negation, absolute value, output multiplier and clamp |
 //! | `special` | operations with shapes of their own |
 //! | `numbers` | number formats and functions |
 
@@ -14,6 +15,7 @@ mod compare;
 mod cross;
 mod lane;
 mod maps;
+mod modify;
 mod numbers;
 mod special;
 mod vector;
@@ -57,23 +59,20 @@ pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec
         code.imm |= lane::KEEP;
     }
     if inst.dpp.is_some() || inst.sdwa.is_some() {
-        return cross::modified(inst, code, number, engine, codes);
+        return cross::modified(inst, code, engine, codes);
     }
     code.run = plain(inst, engine)?;
-    codes.push(code);
-    Some(())
+    modify::wrap(inst, code, engine, codes)
 }
 
-/// The handler of an instruction whose sources are read as they are.
+/// The handler of an instruction, which applies no modifiers but those of VOP3P.
 fn plain(inst: &Inst, engine: Engine) -> Option<Handler> {
-    let mods = &inst.mods;
-    let modified = mods.neg != 0 || mods.abs != 0 || mods.omod != 0 || mods.clamp;
     if inst.format == Format::Vop3p {
         return special::packed(inst, engine);
     }
-    compare::handler(inst.op, engine, modified)
-        .or_else(|| vector::handler(inst.op, engine, modified))
-        .or_else(|| special::handler(inst, engine, modified))
+    compare::handler(inst.op, engine)
+        .or_else(|| vector::handler(inst.op, engine))
+        .or_else(|| special::handler(inst, engine))
         .or_else(|| cross::handler(inst.op, engine))
 }
 

@@ -65,7 +65,13 @@ pub(super) fn half_fma(a: Half, b: Half, c: Half) -> Half {
 pub(super) fn min32(a: f32, b: f32) -> f32 {
     let less = a < b || (a == b && a.is_sign_negative());
     let number = if less { a } else { b };
-    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+    if b.is_nan() {
+        a
+    } else if a.is_nan() {
+        b
+    } else {
+        number
+    }
 }
 
 /// The maximum; see [`min32`].
@@ -73,7 +79,13 @@ pub(super) fn min32(a: f32, b: f32) -> f32 {
 pub(super) fn max32(a: f32, b: f32) -> f32 {
     let greater = a > b || (a == b && b.is_sign_negative());
     let number = if greater { a } else { b };
-    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+    if b.is_nan() {
+        a
+    } else if a.is_nan() {
+        b
+    } else {
+        number
+    }
 }
 
 /// See [`min32`].
@@ -81,7 +93,13 @@ pub(super) fn max32(a: f32, b: f32) -> f32 {
 pub(super) fn min64(a: f64, b: f64) -> f64 {
     let less = a < b || (a == b && a.is_sign_negative());
     let number = if less { a } else { b };
-    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+    if b.is_nan() {
+        a
+    } else if a.is_nan() {
+        b
+    } else {
+        number
+    }
 }
 
 /// See [`min32`].
@@ -89,7 +107,13 @@ pub(super) fn min64(a: f64, b: f64) -> f64 {
 pub(super) fn max64(a: f64, b: f64) -> f64 {
     let greater = a > b || (a == b && b.is_sign_negative());
     let number = if greater { a } else { b };
-    if b.is_nan() { a } else if a.is_nan() { b } else { number }
+    if b.is_nan() {
+        a
+    } else if a.is_nan() {
+        b
+    } else {
+        number
+    }
 }
 
 /// The middle of three.

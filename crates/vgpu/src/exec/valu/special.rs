@@ -10,21 +10,17 @@ use super::numbers::*;
 use super::{Engine, conjure, slot};
 use crate::isa::{Inst, Modifiers, Op, Operand, scalar};
 
-/// Reads source `index` with its modifiers.
+/// Reads source `index`.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-unsafe fn modified<T: Lane, const W: usize>(wave: &Wave, code: &Code, index: usize) -> [T; W] {
+unsafe fn source_of<T: Lane, const W: usize>(wave: &Wave, code: &Code, index: usize) -> [T; W] {
     // SAFETY: the caller's promise.
-    let mut value = unsafe { T::read::<W>(wave, code.src[index], code.mods.op_sel >> index & 1 != 0) };
-    for l in 0..W {
-        value[l] = value[l].modify(&code.mods, index as u32);
-    }
-    value
+    unsafe { T::read::<W>(wave, code.src[index], code.mods.op_sel >> index & 1 != 0) }
 }
 
-pub(super) fn handler(inst: &Inst, e: Engine, _: bool) -> Option<Handler> {
+pub(super) fn handler(inst: &Inst, e: Engine) -> Option<Handler> {
     Some(match inst.op {
         Op::VCmpClassF32 | Op::VCmpxClassF32 => e.handler::<Class<f32>>(),
         Op::VCmpClassF64 | Op::VCmpxClassF64 => e.handler::<Class<f64>>(),
@@ -83,10 +79,34 @@ macro_rules! classify {
                 let negative = value.is_sign_negative();
                 match value.classify() {
                     Nan => 1 << u32::from($quiet(self)),
-                    Infinite => if negative { 1 << 2 } else { 1 << 9 },
-                    Normal => if negative { 1 << 3 } else { 1 << 8 },
-                    Subnormal => if negative { 1 << 4 } else { 1 << 7 },
-                    Zero => if negative { 1 << 5 } else { 1 << 6 },
+                    Infinite => {
+                        if negative {
+                            1 << 2
+                        } else {
+                            1 << 9
+                        }
+                    }
+                    Normal => {
+                        if negative {
+                            1 << 3
+                        } else {
+                            1 << 8
+                        }
+                    }
+                    Subnormal => {
+                        if negative {
+                            1 << 4
+                        } else {
+                            1 << 7
+                        }
+                    }
+                    Zero => {
+                        if negative {
+                            1 << 5
+                        } else {
+                            1 << 6
+                        }
+                    }
                 }
             }
         }
@@ -113,7 +133,8 @@ impl<T: Classify> Body for Class<T> {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        let (value, classes) = unsafe { (modified::<T, W>(wave, code, 0), u32::read::<W>(wave, code.src[1], false)) };
+        let (value, classes) =
+            unsafe { (source_of::<T, W>(wave, code, 0), u32::read::<W>(wave, code.src[1], false)) };
         let mut mask = 0;
         for l in 0..W {
             mask |= u64::from(value[l].class() & classes[l] != 0) << l;
@@ -134,9 +155,9 @@ impl Body for DivScale {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let s0 = modified::<f32, W>(wave, code, 0);
-            let s1 = modified::<f32, W>(wave, code, 1);
-            let s2 = modified::<f32, W>(wave, code, 2);
+            let s0 = source_of::<f32, W>(wave, code, 0);
+            let s1 = source_of::<f32, W>(wave, code, 1);
+            let s2 = source_of::<f32, W>(wave, code, 2);
             let mut value = [0.0; W];
             let mut flags = 0;
             for l in 0..W {
@@ -159,9 +180,9 @@ impl Body for DivFmas {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let a = modified::<f32, W>(wave, code, 0);
-            let b = modified::<f32, W>(wave, code, 1);
-            let c = modified::<f32, W>(wave, code, 2);
+            let a = source_of::<f32, W>(wave, code, 0);
+            let b = source_of::<f32, W>(wave, code, 1);
+            let c = source_of::<f32, W>(wave, code, 2);
             let flags = wave.mask::<W>(scalar::VCC);
             let mut value = [0.0; W];
             for l in 0..W {
@@ -169,12 +190,54 @@ impl Body for DivFmas {
                 let scale = if exponent(c[l]) > 127 { 64 } else { -64 };
                 let sum = a[l].mul_add(b[l], c[l]);
                 let scaled = ldexp32(sum, scale);
-                value[l] = (if flags >> l & 1 != 0 { scaled } else { sum }).finish(&code.mods);
+                value[l] = if flags >> l & 1 != 0 { scaled } else { sum };
             }
             let mask = wave.exec::<W>();
             f32::write::<W>(wave, code.dst, &value, mask, code);
         }
         Flow::Next
+    }
+}
+
+/// What packed instructions do to their elements: integers have no modifiers here.
+trait Packed: Lane {
+    #[inline(always)]
+    fn negated(self) -> Self {
+        self
+    }
+
+    /// To 0..=1, NaN to 0.
+    #[inline(always)]
+    fn clamped(self, _: bool) -> Self {
+        self
+    }
+}
+
+impl Packed for u16 {}
+impl Packed for i16 {}
+
+impl Packed for f32 {
+    #[inline(always)]
+    fn negated(self) -> f32 {
+        -self
+    }
+
+    #[inline(always)]
+    fn clamped(self, clamp: bool) -> f32 {
+        let inside = if self > 0.0 { if self < 1.0 { self } else { 1.0 } } else { 0.0 };
+        if clamp { inside } else { self }
+    }
+}
+
+impl Packed for Half {
+    #[inline(always)]
+    fn negated(self) -> Half {
+        Half(-self.0)
+    }
+
+    #[inline(always)]
+    fn clamped(self, clamp: bool) -> Half {
+        Half(self.0.clamped(clamp))
     }
 }
 
@@ -206,7 +269,7 @@ pub(super) fn packed(inst: &Inst, e: Engine) -> Option<Handler> {
         VPkMulF32 => pairs(e, |a, b, _| a * b),
         VPkFmaF32 => pairs(e, |a: f32, b, c| a.mul_add(b, c)),
         VPkMovB32 => e.handler::<PkMov>(),
-        VAccvgprReadB32 | VAccvgprWriteB32 => super::maps::map1(e, false, |a: u32| a),
+        VAccvgprReadB32 | VAccvgprWriteB32 => super::maps::map1(e, |a: u32| a),
         _ => return None,
     })
 }
@@ -238,14 +301,14 @@ impl<const RESULT: u8> Body for Mix<RESULT> {
             if RESULT == 0 {
                 let mut value = [0.0; W];
                 for l in 0..W {
-                    value[l] = a[l].mul_add(b[l], c[l]).finish(&code.mods);
+                    value[l] = a[l].mul_add(b[l], c[l]).clamped(code.mods.clamp);
                 }
                 f32::write::<W>(wave, code.dst, &value, mask, code);
             } else {
                 let mut value = [0; W];
                 for l in 0..W {
                     let exact = f64::from(a[l]).mul_add(f64::from(b[l]), f64::from(c[l]));
-                    value[l] = f32_to_half(half_to_f32(f32_to_half(round_to_odd(exact))).finish(&code.mods));
+                    value[l] = f32_to_half(round_to_odd(exact).clamped(code.mods.clamp));
                 }
                 let half = Code {
                     mods: Modifiers { op_sel: if RESULT == 2 { 8 } else { 0 }, ..code.mods },
@@ -264,15 +327,16 @@ impl<const RESULT: u8> Body for Mix<RESULT> {
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-unsafe fn half_of<T: Lane, const W: usize>(wave: &Wave, code: &Code, index: usize, top: bool) -> [T; W] {
+unsafe fn half_of<T: Packed, const W: usize>(wave: &Wave, code: &Code, index: usize, top: bool) -> [T; W] {
     let mods = &code.mods;
     let (select, neg) = if top { (mods.op_sel_hi, mods.neg_hi) } else { (mods.op_sel, mods.neg) };
     // inline constants have their value in the low half
     // SAFETY: the caller's promise.
     let mut value = unsafe { T::read::<W>(wave, code.src[index], select >> index & 1 != 0) };
-    let mods = Modifiers { neg, abs: 0, ..*mods };
-    for l in 0..W {
-        value[l] = value[l].modify(&mods, index as u32);
+    if neg >> index & 1 != 0 {
+        for l in 0..W {
+            value[l] = value[l].negated();
+        }
     }
     value
 }
@@ -281,7 +345,7 @@ macro_rules! pk {
     ($name:ident, $make:ident, $($index:literal $arg:ident: $type:ident),*) => {
         struct $name<$($type,)* R, F>(PhantomData<($($type,)* R, F)>);
 
-        impl<$($type: Lane,)* R: Lane, F: Fn($($type),*) -> R + Pure> Body for $name<$($type,)* R, F> {
+        impl<$($type: Packed,)* R: Packed, F: Fn($($type),*) -> R + Pure> Body for $name<$($type,)* R, F> {
             #[inline(always)]
             unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
                 let f = conjure::<F>();
@@ -291,7 +355,7 @@ macro_rules! pk {
                     for top in [false, true] {
                         $(let $arg = half_of::<$type, W>(wave, code, $index, top);)*
                         for l in 0..W {
-                            halves[usize::from(top)][l] = f($($arg[l]),*).finish(&code.mods);
+                            halves[usize::from(top)][l] = f($($arg[l]),*).clamped(code.mods.clamp);
                         }
                     }
                     let mask = wave.exec::<W>();
@@ -305,7 +369,7 @@ macro_rules! pk {
             }
         }
 
-        fn $make<$($type: Lane + 'static,)* R: Lane + 'static, F: Fn($($type),*) -> R + Pure>(e: Engine, _: F) -> Handler {
+        fn $make<$($type: Packed + 'static,)* R: Packed + 'static, F: Fn($($type),*) -> R + Pure>(e: Engine, _: F) -> Handler {
             e.handler::<$name<$($type,)* R, F>>()
         }
     };
@@ -345,7 +409,7 @@ impl<F: Fn(f32, f32, f32) -> f32 + Pure> Body for Pairs<F> {
                     value
                 });
                 for l in 0..W {
-                    results[usize::from(top)][l] = f(a[l], b[l], c[l]).finish(mods);
+                    results[usize::from(top)][l] = f(a[l], b[l], c[l]).clamped(mods.clamp);
                 }
             }
             let mask = wave.exec::<W>();
@@ -368,7 +432,8 @@ impl Body for PkMov {
         // SAFETY: the caller's promise.
         unsafe {
             let select = |i: usize| register_of(code.src[i], code.mods.op_sel >> i & 1 != 0, W as u32);
-            let (low, high) = (u32::read::<W>(wave, select(0), false), u32::read::<W>(wave, select(1), false));
+            let (low, high) =
+                (u32::read::<W>(wave, select(0), false), u32::read::<W>(wave, select(1), false));
             let mask = wave.exec::<W>();
             u32::write::<W>(wave, code.dst, &low, mask, code);
             u32::write::<W>(wave, code.dst + W as u32, &high, mask, code);
@@ -391,7 +456,13 @@ impl Body for Keep {
 }
 
 /// Lowers a VOPD pair: where the second half reads what the first writes, it reads a copy from before.
-pub(super) fn pair(inst: &Inst, number: u32, context: &Context, e: Engine, codes: &mut Vec<Code>) -> Option<()> {
+pub(super) fn pair(
+    inst: &Inst,
+    number: u32,
+    context: &Context,
+    e: Engine,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
     let (op, dst, src) = inst.dual?;
     let second = Inst {
         op,
