@@ -22,5 +22,5 @@ mod valu;
 mod wave;
 
 pub(crate) use level::{Body, Level, handler, scalar_handler};
-pub(crate) use program::{Fetched, Program, enter, location, run};
+pub(crate) use program::{Fetched, Place, Program, enter, location, run};
 pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};

@@ -42,7 +42,8 @@ pub(crate) struct Unit {
     lanes: u8,
 }
 
-type Place = (Arc<Unit>, u32);
+/// An index in a unit's lowered code.
+pub(crate) type Place = (Arc<Unit>, u32);
 
 /// The code of a code object, lowered piece by piece as waves reach it.
 pub(crate) struct Program {
@@ -89,7 +90,7 @@ impl Program {
     }
 
     /// Where an address is in lowered code, which is made if it is not there yet.
-    fn place(&self, pc: u64, lanes: u8) -> Place {
+    pub(crate) fn place(&self, pc: u64, lanes: u8) -> Place {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = places.get(&(pc, lanes)) {
             return place.clone();
@@ -240,10 +241,12 @@ pub(crate) fn location(wave: &Wave, _program: &Program) -> (u64, String) {
 pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
     let mut budget = SLICE;
     loop {
-        let Some(unit) = wave.unit.clone().filter(|unit| unit.lanes == wave.lanes) else {
+        let Some(unit) = wave.unit.as_ref().filter(|unit| unit.lanes == wave.lanes).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
-        let codes = unit.codes.as_slice();
+        // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
+        // Counting references here would have all threads write to one cache line.
+        let codes = unsafe { (*unit).codes.as_slice() };
         let mut next = wave.next as usize;
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });

@@ -29,7 +29,7 @@ const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
 /// A wave's way to memory.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// Ranges known to be live in `epoch`, the latest hit first. The wave's own scratch memory is never among them.
+    /// Ranges known to be live in `epoch`, the latest first. The wave's own scratch memory is never among them.
     verified: [Verified; WAYS],
     epoch: u64,
     memory: Arc<Memory>,
@@ -58,6 +58,7 @@ impl Access {
     }
 
     /// Begins a time slice of the wave: forgets ranges that may have been freed since they were verified.
+    #[inline]
     pub(crate) fn begin_slice(&mut self, reader: &Reader) {
         let epoch = self.memory.enter(reader);
         if epoch != self.epoch {
@@ -66,42 +67,25 @@ impl Access {
         }
     }
 
-    /// Forgets every range: the worker went through a time in which it was no reader.
-    pub(crate) fn forget(&mut self) {
-        self.verified = [NOTHING; WAYS];
-        self.epoch = 0;
-    }
-
     /// Whether `[address, address + size)` lies in one live allocation that permits the access.
     #[inline(always)]
     pub(crate) fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
-        let hit = &self.verified[0];
         let end = address.wrapping_add(size);
-        if address >= hit.start
-            && end <= hit.end
-            && end >= address
-            && (hit.writable || access == AccessKind::Read)
-        {
-            return true;
+        for range in &self.verified {
+            if address >= range.start && end <= range.end && end >= address {
+                return range.writable || access == AccessKind::Read;
+            }
         }
-        self.permits_slowly(access, address, size)
+        self.look_up(access, address, size)
     }
 
     #[cold]
     #[inline(never)]
-    fn permits_slowly(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
-        let Some(end) = address.checked_add(size) else { return false };
-        let allowed = |range: &Verified| range.writable || access == AccessKind::Read;
-        if let Some(way) =
-            (1..WAYS).find(|&way| address >= self.verified[way].start && end <= self.verified[way].end)
-        {
-            self.verified[..=way].rotate_right(1);
-            return allowed(&self.verified[0]);
-        }
+    fn look_up(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
         let Some((start, end, writable)) = self.memory.find(address, size) else { return false };
         self.verified.rotate_right(1);
         self.verified[0] = Verified { start, end, writable };
-        allowed(&self.verified[0])
+        writable || access == AccessKind::Read
     }
 
     /// The fault for an access to global memory that [`Access::permits`] refused.

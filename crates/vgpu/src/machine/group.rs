@@ -98,7 +98,6 @@ impl Group {
             // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
             wave.vgpr = unsafe { registers.add(index * dwords) };
             wave.lanes = launch.lanes as u8;
-            wave.access.forget();
             wave.access.lds = lds;
             wave.access.lds_size = launch.lds;
             // SAFETY: as for the registers.
@@ -106,7 +105,12 @@ impl Group {
             wave.access.scratch_size = launch.scratch;
             wave.fault = None;
             launch.start(wave, self.id, self.size, index, scratch);
-            exec::enter(wave, launch.program(), launch.entry);
+            let (unit, next) = &launch.entry;
+            // Counting references would have all threads write to one cache line.
+            if !wave.unit.as_ref().is_some_and(|current| Arc::ptr_eq(current, unit)) {
+                wave.unit = Some(Arc::clone(unit));
+            }
+            wave.next = *next;
         }
         Ok(())
     }

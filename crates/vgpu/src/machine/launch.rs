@@ -6,7 +6,7 @@ use code_object::KernelDescriptor;
 
 use super::dispatch::{Dispatch, DispatchError};
 use super::{Device, Generation, LoadedCode};
-use crate::exec::{Program, Wave};
+use crate::exec::{Place, Program, Wave};
 use crate::isa::scalar;
 
 /// The first SGPR slot that is not a general register on any generation.
@@ -16,14 +16,17 @@ pub(super) const ACC_BASE: usize = 256;
 /// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
 const SLACK: usize = 32;
 
+/// Dwords between two waves' files, so that their registers do not compete for the same lines of the host's cache.
+const PADDING: usize = 16 * 5;
+
 /// Everything that the workgroups of a dispatch share.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(super) code: Arc<LoadedCode>,
     pub(super) kernel: String,
     pub(super) dispatch: Dispatch,
-    /// Address of the first instruction.
-    pub(super) entry: u64,
+    /// The first instruction.
+    pub(super) entry: Place,
     /// 32 or 64.
     pub(super) lanes: usize,
     /// Bytes of LDS of a workgroup.
@@ -142,6 +145,7 @@ impl Launch {
         let waves = items.div_ceil(lanes as u32);
         let by_waves = (target.max_waves_per_cu / waves).max(1);
         let by_lds = (target.lds_size * 2).checked_div(lds).unwrap_or(u32::MAX).max(1);
+        let entry = code.program().place(entry, lanes as u8);
         Ok(Launch {
             code,
             kernel,
@@ -194,7 +198,7 @@ impl Launch {
     /// Dwords of a wave's vector register file.
     pub(super) fn vgpr_dwords(&self) -> usize {
         let acc = if self.generation == Generation::Gfx9 { 256 } else { 0 };
-        (ACC_BASE + acc + SLACK) * self.lanes
+        (ACC_BASE + acc + SLACK) * self.lanes + PADDING
     }
 
     /// Bytes of a wave's scratch memory.
@@ -248,7 +252,10 @@ impl Launch {
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
         unsafe {
             wave.vgpr.write_bytes(0, self.vgprs[0] * self.lanes);
-            wave.vgpr.add(ACC_BASE * self.lanes).write_bytes(0, self.vgprs[1] * self.lanes);
+            // Not even zero bytes of pages that nothing touched: a masked store to them is slow.
+            if self.vgprs[1] != 0 {
+                wave.vgpr.add(ACC_BASE * self.lanes).write_bytes(0, self.vgprs[1] * self.lanes);
+            }
         }
         // SAFETY: as above; a wave's file has at least three registers.
         let ids = unsafe { std::slice::from_raw_parts_mut(wave.vgpr, 3 * self.lanes) };

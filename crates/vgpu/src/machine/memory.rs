@@ -449,11 +449,24 @@ impl Memory {
     }
 
     /// The current epoch, which the reader has then seen. Ranges remembered in another epoch must be forgotten.
+    #[inline]
     pub(crate) fn enter(&self, reader: &Reader) -> u64 {
         let epoch = self.epoch.load(Ordering::Acquire);
-        reader.seen.store(epoch, Ordering::Release);
-        fence(Ordering::SeqCst);
-        epoch
+        if reader.seen.load(Ordering::Relaxed) == epoch { epoch } else { self.announce(reader, epoch) }
+    }
+
+    #[cold]
+    fn announce(&self, reader: &Reader, mut epoch: u64) -> u64 {
+        loop {
+            reader.seen.store(epoch, Ordering::Release);
+            // Either `synchronize` finds the reader in this epoch and waits, or the reader finds the new epoch here.
+            fence(Ordering::SeqCst);
+            let now = self.epoch.load(Ordering::Acquire);
+            if now == epoch {
+                return epoch;
+            }
+            epoch = now;
+        }
     }
 
     /// Starts a new epoch and waits until every worker is in it or idle.

@@ -24,8 +24,8 @@ use code_object::TargetId;
 
 use crate::config::{ConfigError, DeviceConfig};
 
-pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub(crate) use access::{Access, SH_MEM_BASES, misaligned};
+pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub use code::{LoadError, LoadedCode};
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};

@@ -6,7 +6,8 @@ use super::{Lowered, lower};
 use crate::exec::{Code, Flow, Level, Src, Wave};
 use crate::isa::{Format, Inst, Memory as Control, Modifiers, Op, Operand, scalar};
 use crate::machine::{
-    Access, AccessKind, FaultKind, Generation, Memory, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE, Space,
+    Access, AccessKind, FaultKind, Generation, Memory, MemoryKind, PRIVATE_APERTURE, Reader, SHARED_APERTURE,
+    Space,
 };
 
 const REGISTERS: usize = 64;
@@ -16,6 +17,7 @@ const LDS: usize = 4096;
 /// A wave with its memories.
 struct Bench {
     memory: Arc<Memory>,
+    reader: Arc<Reader>,
     lanes: usize,
     wave: Wave,
     registers: Vec<u32>,
@@ -37,7 +39,7 @@ impl Bench {
         wave.access.lds_size = LDS as u32;
         wave.access.scratch = scratch.as_mut_ptr().cast();
         wave.access.scratch_size = SCRATCH as u32;
-        Bench { memory, lanes, wave, registers, lds, scratch }
+        Bench { reader: memory.reader(), memory, lanes, wave, registers, lds, scratch }
     }
 
     fn set(&mut self, register: usize, lane: usize, value: u32) {
@@ -681,7 +683,7 @@ fn faults_name_lane_and_address() {
         let freed = bench.memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
         bench.memory.free(freed).unwrap();
         aim(&mut bench, Place::Global, freed, &[0; 64]);
-        bench.wave.access.forget();
+        bench.wave.access.begin_slice(&bench.reader);
         bench.exec(1 << 9);
         let sources = [Operand::Vgpr(2), Operand::Vgpr(8), Operand::None, Operand::None];
         let store = inst(Op::GlobalStoreB8, Operand::None, sources, 3);
