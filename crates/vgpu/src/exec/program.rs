@@ -10,7 +10,7 @@ use crate::isa::{Inst, Op, Operand};
 use crate::machine::{FaultKind, Generation};
 
 /// Loops end a wave's time slice after this many jumps backward.
-const SLICE: u32 = 1 << 16;
+const SLICE: u32 = 1 << 11;
 
 /// No function is longer than this many instructions; what is, goes on in another unit.
 const LONGEST: usize = 1 << 20;

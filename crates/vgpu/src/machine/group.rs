@@ -9,7 +9,7 @@ use super::memory::{Mapping, Memory, MemoryError, Reader};
 use crate::exec::{self, Flow, Wave};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
-const TURN: u32 = 64;
+const TURN: u32 = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {

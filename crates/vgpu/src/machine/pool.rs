@@ -187,15 +187,10 @@ impl Shared {
             let open = state.jobs.iter().find(|job| job.next.load(Ordering::Relaxed) < job.total);
             match open.map(Arc::clone) {
                 Some(job) => {
-                    job.outcome().helpers += 1;
+                    let helping = Helping::new(&job);
                     drop(state);
                     worker.work(&job, &mut |_, _| {});
-                    let mut outcome = job.outcome();
-                    outcome.helpers -= 1;
-                    if outcome.helpers == 0 {
-                        job.left.notify_all();
-                    }
-                    drop(outcome);
+                    drop(helping);
                     state = self.lock();
                 }
                 None => {
@@ -204,6 +199,26 @@ impl Shared {
                     state.sleeping -= 1;
                 }
             }
+        }
+    }
+}
+
+/// Counts a helper of a job for as long as it lives, so that the job is never left waiting for one.
+struct Helping<'a>(&'a Job);
+
+impl<'a> Helping<'a> {
+    fn new(job: &'a Job) -> Self {
+        job.outcome().helpers += 1;
+        Helping(job)
+    }
+}
+
+impl Drop for Helping<'_> {
+    fn drop(&mut self) {
+        let mut outcome = self.0.outcome();
+        outcome.helpers -= 1;
+        if outcome.helpers == 0 {
+            self.0.left.notify_all();
         }
     }
 }
