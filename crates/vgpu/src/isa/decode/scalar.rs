@@ -129,8 +129,8 @@ impl Decoder<'_> {
         match self.isa {
             Isa::Gfx90a | Isa::Gfx942 => {
                 inst.mem.glc = bit(word, 16);
-                if row.op.is_atomic() && !inst.mem.glc {
-                    inst.dst = Operand::None;
+                if row.op.is_atomic() {
+                    inst.dst = if inst.mem.glc { inst.src[1] } else { Operand::None };
                 }
                 let (immediate, register) = (bit(word, 17), bit(word, 14));
                 if immediate {

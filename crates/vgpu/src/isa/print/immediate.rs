@@ -192,12 +192,14 @@ impl Printer<'_, '_> {
         self.f.write_str(" offset:")?;
         match value {
             0xe000.. => return write!(self.f, "swizzle(FFT,{})", value & 31),
-            0xc000.. => return write!(self.f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31),
+            0xc000..=0xdfff => {
+                return write!(self.f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31);
+            }
+            0x8100..=0xbfff => return write!(self.f, "{value}"),
             0x8000..=0x80ff => {
                 let lane = |index: u16| value >> (2 * index) & 3;
                 return write!(self.f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
             }
-            0x8000.. => return write!(self.f, "{value}"),
             _ => {}
         }
         let (and, or, xor) = (value & 31, value >> 5 & 31, value >> 10 & 31);

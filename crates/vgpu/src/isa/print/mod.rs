@@ -405,6 +405,18 @@ impl Printer<'_, '_> {
         if op == Op::VCndmaskB16 {
             return Ok(());
         }
+        if self.isa == Isa::Gfx1201 {
+            let byte = match op {
+                Op::VCvtF32Fp8 | Op::VCvtF32Bf8 => Some(bits >> 1 & 1 | bits << 1 & 2),
+                Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 => Some(bits >> 2 & 3),
+                _ => None,
+            };
+            match byte {
+                Some(0) => return Ok(()),
+                Some(byte) => return write!(self.f, " byte_sel:{byte}"),
+                None => {}
+            }
+        }
         if matches!(op, Op::VPermlane16B32 | Op::VPermlanex16B32) {
             return if bits & 3 != 0 { self.bits("op_sel", bits, 2) } else { Ok(()) };
         }
@@ -413,8 +425,10 @@ impl Printer<'_, '_> {
             _ if op.accumulates() => (3, bits & !4),
             // Packed sources have no half to choose.
             Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
+            Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 => (3, bits),
             _ => (sources, bits),
         };
+        let hidden_dst = hidden_dst || (op.is_vector_compare() && self.inst.dpp.is_some());
         let dst = if hidden_dst { 0 } else { bits >> 3 };
         let bits = bits & ((1 << sources) - 1) | dst << sources;
         if bits == 0 { Ok(()) } else { self.bits("op_sel", bits, sources + usize::from(!hidden_dst)) }
@@ -429,7 +443,13 @@ impl Printer<'_, '_> {
     fn source(&mut self, index: usize) -> fmt::Result {
         let inst = self.inst;
         let operand = inst.src[index];
-        let of = inst.op.signature().src[index];
+        let mut of = inst.op.signature().src[index];
+        if self.isa.is_gfx9()
+            && matches!(inst.op, Op::VAlignbitB32 | Op::VAlignbyteB32 | Op::VCmpClassF16 | Op::VCmpxClassF16)
+            && of.elem == Elem::U16
+        {
+            of = B32;
+        }
         let has = |set: u8| set >> index & 1 != 0;
         let sext = inst.sdwa.is_some_and(|sdwa| index < 2 && sdwa.src_sext[index]);
         self.flag(sext, "sext(")?;
@@ -566,8 +586,9 @@ impl Printer<'_, '_> {
         let mods = inst.mods;
         let all = (1u8 << count) - 1;
         // Sources of either 16 or 32 bits are of 32 by default; sources of bytes and nibbles have no halves.
+        let wide_matrix = inst.op.is_wmma() && signature.dst.elem.bits() == 32;
         let bytes = inst.op.name().starts_with("v_dot4_") || inst.op.name().starts_with("v_dot8_");
-        let default_high = match (mix, bytes || inst.op.is_wmma()) {
+        let default_high = match (mix, bytes || wide_matrix) {
             (true, _) => 0,
             (_, true) => mods.op_sel_hi & all,
             _ => all,

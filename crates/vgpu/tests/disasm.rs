@@ -1,0 +1,247 @@
+//! The disassembler prints what LLVM prints.
+//!
+//! `filetests/<target>.txt` has lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler. Where
+//! llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes them anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use vgpu::isa::{DecodeErrorKind, Isa, decode};
+
+struct Case {
+    line: usize,
+    bytes: Vec<u8>,
+    text: String,
+}
+
+fn file_of(isa: Isa) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests").join(format!("{}.txt", isa.name()))
+}
+
+fn cases(isa: Isa) -> Vec<Case> {
+    let path = file_of(isa);
+    let content = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut cases = Vec::new();
+    for (index, line) in content.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+        let (bytes, text) = line.split_once(" ; ").unwrap_or_else(|| panic!("line {}: no ` ; `", index + 1));
+        let bytes =
+            bytes.split(' ').map(|byte| u8::from_str_radix(byte, 16).expect("hexadecimal bytes")).collect();
+        cases.push(Case { line: index + 1, bytes, text: text.to_owned() });
+    }
+    cases
+}
+
+#[test]
+fn every_line_decodes_and_prints_as_llvm_does() {
+    let mut failures = String::new();
+    for &isa in Isa::ALL {
+        for case in cases(isa) {
+            let got = match decode(isa, &case.bytes) {
+                Ok(inst) if usize::from(inst.size) != case.bytes.len() => {
+                    format!("{} (of {} bytes instead of {})", inst.text(isa), inst.size, case.bytes.len())
+                }
+                Ok(inst) => inst.text(isa).to_string(),
+                Err(error) => error.to_string(),
+            };
+            if got != case.text {
+                let _ =
+                    writeln!(failures, "{}:{}:\n  LLVM {}\n  here {got}", isa.name(), case.line, case.text);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+#[test]
+fn truncated_instructions_are_errors() {
+    for &isa in Isa::ALL {
+        for case in cases(isa) {
+            for length in 0..case.bytes.len() {
+                let error = decode(isa, &case.bytes[..length]).expect_err(&case.text);
+                assert_eq!(
+                    error.kind,
+                    DecodeErrorKind::Truncated,
+                    "{} of {}: {length} bytes",
+                    case.text,
+                    isa.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn following_bytes_do_not_matter() {
+    for &isa in Isa::ALL {
+        for case in cases(isa) {
+            let mut bytes = case.bytes.clone();
+            bytes.extend([0xff; 16]);
+            let inst = decode(isa, &bytes).expect("a valid instruction");
+            assert_eq!(inst.text(isa).to_string(), case.text, "{}", isa.name());
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_target_and_the_bytes() {
+    let error = decode(Isa::Gfx1100, &[0xff; 12]).expect_err("no instruction starts with ones only");
+    assert_eq!(error.to_string(), "unknown instruction encoding of gfx1100: ff ff ff ff ff ff ff ff");
+    let error = decode(Isa::Gfx90a, &[0x00, 0xff, 0xfe, 0xbe]).expect_err("SOP1 255 is not taken");
+    assert_eq!(error.to_string(), "unknown instruction Sop1 0xff of gfx90a: 00 ff fe be");
+}
+
+/// The tools of LLVM 22 or later, if installed: next to the compiler that would be used, or on `PATH`.
+fn llvm_tool(name: &str) -> Option<PathBuf> {
+    let mut candidates = Vec::new();
+    if let Ok(toolchain) = kernel_build::toolchain::find() {
+        let clang = toolchain.clang.canonicalize().unwrap_or(toolchain.clang);
+        candidates.extend(clang.parent().map(|folder| folder.join(name)));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&folders) {
+        candidates.push(folder.join(format!("{name}-22")));
+    }
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+/// What llvm-mc makes of each case; `None` where it takes the bytes for no instruction.
+fn disassemble(llvm_mc: &Path, isa: Isa, cases: &[Case]) -> Vec<Option<String>> {
+    // Between instructions stands one that occurs nowhere else, so that each text finds its case.
+    const SEPARATOR: &str = "s_nop 0x55";
+    let mut input = String::new();
+    for case in cases {
+        for bytes in [&case.bytes[..], &[0x55, 0, 0x80, 0xbf]] {
+            let list: Vec<_> = bytes.iter().map(|byte| format!("{byte:#04x}")).collect();
+            let _ = writeln!(input, "[{}]", list.join(","));
+        }
+    }
+    let mut child = Command::new(llvm_mc)
+        .args(["-disassemble", "-triple=amdgcn", &format!("-mcpu={}", isa.name())])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("llvm-mc starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("llvm-mc ends");
+    writer.join().expect("the writer ends").expect("llvm-mc reads all");
+    let mut texts = Vec::new();
+    let mut current = None;
+    for line in String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with('\t')) {
+        let text = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.as_str() {
+            text if text.starts_with(".amdgcn_target") => {}
+            SEPARATOR => texts.push(current.take()),
+            _ => current = Some(text),
+        }
+    }
+    assert_eq!(texts.len(), cases.len(), "llvm-mc lost instructions of {}", isa.name());
+    texts
+}
+
+#[test]
+fn llvm_prints_these_texts() {
+    let Some(llvm_mc) = llvm_tool("llvm-mc") else {
+        eprintln!("skipped: llvm-mc 22 is not installed");
+        return;
+    };
+    let bless = std::env::var_os("FERROCM_BLESS").is_some();
+    for &isa in Isa::ALL {
+        let cases = cases(isa);
+        let texts = disassemble(&llvm_mc, isa, &cases);
+        if bless {
+            let old = std::fs::read_to_string(file_of(isa)).expect("read before");
+            let mut new: String =
+                old.lines().filter(|line| line.starts_with('#')).flat_map(|l| [l, "\n"]).collect();
+            for (case, text) in cases.iter().zip(&texts) {
+                let bytes: Vec<_> = case.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                let _ = writeln!(
+                    new,
+                    "{} ; {}",
+                    bytes.join(" "),
+                    text.as_ref().expect("LLVM knows the instruction")
+                );
+            }
+            std::fs::write(file_of(isa), new).expect("written");
+        } else {
+            for (case, text) in cases.iter().zip(&texts) {
+                assert_eq!(text.as_ref(), Some(&case.text), "{}:{}", isa.name(), case.line);
+            }
+        }
+    }
+}
+
+/// Device code with a bit of everything the compiler emits.
+const SOURCE: &str = include_str!("disasm/everything.hip");
+
+/// Instructions of a code object as llvm-objdump prints them: bytes and text.
+fn objdump(tool: &Path, file: &Path, wave64: bool) -> Vec<(Vec<u8>, String)> {
+    let mut command = Command::new(tool);
+    command.arg("-d").arg(file);
+    if wave64 {
+        command.arg("--mattr=+wavefrontsize64");
+    }
+    let output = command.output().expect("llvm-objdump runs");
+    let mut instructions = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Some((text, rest)) = line.strip_prefix('\t').and_then(|line| line.split_once("//")) else {
+            continue;
+        };
+        let Some((_, words)) = rest.split_once(": ") else { continue };
+        let words = words.split(' ').map_while(|word| u32::from_str_radix(word, 16).ok());
+        let bytes = words.flat_map(u32::to_le_bytes).collect();
+        instructions.push((bytes, text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    }
+    instructions
+}
+
+#[test]
+fn compiled_kernels_print_as_llvm_does() {
+    let toolchain = match kernel_build::toolchain::find() {
+        Ok(toolchain) => toolchain,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            return;
+        }
+    };
+    let Some(tool) = llvm_tool("llvm-objdump") else {
+        eprintln!("skipped: llvm-objdump 22 is not installed");
+        return;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = folder.join("everything.hip");
+    std::fs::write(&source, SOURCE).expect("written");
+    let mut failures = String::new();
+    for &isa in Isa::ALL {
+        for wave64 in [false, true] {
+            if wave64 && isa.is_gfx9() {
+                continue;
+            }
+            let object = folder.join(format!("everything-{}-{wave64}.hsaco", isa.name()));
+            let mut command = toolchain.command();
+            command.args(["--offload-device-only", "--no-gpu-bundle-output", "-O3", "-w"]);
+            command.arg(format!("--offload-arch={}", isa.name()));
+            if wave64 {
+                command.arg("-mwavefrontsize64");
+            }
+            let status = command.arg("-o").arg(&object).arg(&source).status().expect("clang runs");
+            assert!(status.success(), "clang fails for {}", isa.name());
+            let mut seen = BTreeSet::new();
+            for (bytes, text) in objdump(&tool, &object, wave64) {
+                let got = match decode(isa, &bytes) {
+                    Ok(inst) if wave64 => inst.text(isa).wave64().to_string(),
+                    Ok(inst) => inst.text(isa).to_string(),
+                    Err(error) => error.to_string(),
+                };
+                if got != text && seen.insert(text.clone()) {
+                    let _ = writeln!(failures, "{}:\n  LLVM {text}\n  here {got}", isa.name());
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
