@@ -34,8 +34,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     for skipped in device.skipped() {
         println!("skipped  {skipped}");
     }
-    let properties = device.properties();
-    println!("device   {} ({}, {} compute units)", device.name(), device.uri(), properties.compute_units);
+    println!("device   {} at {}, waves of {}", device.name(), device.uri(), device.properties().wave_size);
     println!();
     println!(
         "{:<22} {:>4}  {:>11}  {:>16}  {:>10}  {:>8}",
@@ -150,7 +149,9 @@ fn report<T: Element>(
 ) -> bool {
     let comparison: Comparison = reference::compare(result, expected);
     let time = format!("{:.2} ms", seconds * 1e3);
-    let rate = format!("{:.2} G{unit}", amount / seconds / 1e9);
+    let rate = amount / seconds;
+    let rate =
+        if rate < 1e9 { format!("{:.0} M{unit}", rate / 1e6) } else { format!("{:.2} G{unit}", rate / 1e9) };
     let verdict = if comparison.passed() { "" } else { "  WRONG" };
     println!(
         "{operation:<22} {:>4}  {time:>11}  {rate:>16}  {:>10.2e}  {:>7.1}%{verdict}",

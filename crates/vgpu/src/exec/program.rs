@@ -240,6 +240,9 @@ pub(crate) fn location(wave: &Wave, _program: &Program) -> (u64, String) {
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
 pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
     let mut budget = SLICE;
+    if wave.set_mode(wave.mode) == Flow::Fault {
+        return Flow::Fault;
+    }
     loop {
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.lanes == wave.lanes).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });

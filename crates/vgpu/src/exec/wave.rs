@@ -125,6 +125,21 @@ impl Wave {
         Flow::Fault
     }
 
+    /// Sets the MODE register; a float mode that handlers do not implement is a fault, not a wrong result.
+    #[cold]
+    pub(crate) fn set_mode(&mut self, mode: u32) -> Flow {
+        self.mode = mode;
+        // round to nearest even everywhere, subnormal numbers kept everywhere
+        if mode & 0xff == 0xf0 {
+            return Flow::Next;
+        }
+        let what = format!(
+            "float mode {:#04x}: other rounding than to nearest, or flushing of subnormal numbers",
+            mode & 0xff
+        );
+        self.fail(FaultKind::Unsupported { what })
+    }
+
     /// A pair of scalar slots.
     #[inline(always)]
     pub(crate) fn scalar64(&self, slot: u8) -> u64 {

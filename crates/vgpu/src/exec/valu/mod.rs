@@ -18,6 +18,8 @@ mod maps;
 mod modify;
 mod numbers;
 mod special;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use std::mem::MaybeUninit;

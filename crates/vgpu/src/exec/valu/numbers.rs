@@ -232,7 +232,8 @@ pub(super) fn div_scale32(s0: f32, s1: f32, s2: f32) -> (f32, bool) {
     } else if subnormal(s1) {
         (s0 * up, false)
     } else if reciprocal && quotient {
-        (if s0 == s1 { s0 * up } else { s0 }, true)
+        // the vendor's text scales up here, which overflows: only down makes the reciprocal a normal number
+        (if s0 == s1 { s0 / up } else { s0 }, true)
     } else if reciprocal {
         (s0 / up, false)
     } else if quotient {
@@ -242,6 +243,15 @@ pub(super) fn div_scale32(s0: f32, s1: f32, s2: f32) -> (f32, bool) {
     } else {
         (s0, false)
     }
+}
+
+/// `v_div_fmas_f32`: the last step of a division, with the scale of `v_div_scale` taken back before the only rounding.
+#[inline(always)]
+pub(super) fn div_fmas32(a: f32, b: f32, c: f32, scaled: bool) -> f32 {
+    let exact = f64::from(a).mul_add(f64::from(b), f64::from(c));
+    // a large quotient lacks what the denominator was scaled up by, a small one has what the numerator was scaled up by
+    let scale = if exponent(c) > 127 { 64 } else { -64 };
+    (exact * power_of_two(if scaled { scale } else { 0 })) as f32
 }
 
 /// `v_div_fixup_f32`: the quotient `s0` of `s2` by `s1`, with the special cases put right.
@@ -257,8 +267,11 @@ pub(super) fn div_fixup32(s0: f32, s1: f32, s2: f32) -> f32 {
         f32::from_bits(0xffc0_0000)
     } else if s1 == 0.0 || s2.is_infinite() {
         signed(f32::INFINITY)
-    } else if s1.is_infinite() || s2 == 0.0 {
+    } else if s1.is_infinite() || s2 == 0.0 || exponent(s2) - exponent(s1) < -150 {
         signed(0.0)
+    } else if s0.is_nan() {
+        // finite operands leave a NaN only where the estimate overflowed, and with it the quotient
+        signed(f32::INFINITY)
     } else {
         signed(s0.abs())
     }
@@ -275,4 +288,113 @@ pub(super) fn power_of_two(n: i32) -> f64 {
 pub(super) fn ldexp32(x: f32, n: i32) -> f32 {
     // f64 holds every product that f32 does not overflow or underflow to zero
     (f64::from(x) * power_of_two(n.clamp(-700, 700))) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    /// Floats of every exponent and sign, with a few mantissas each.
+    fn floats() -> impl Iterator<Item = f32> {
+        (0..=u32::MAX).step_by(65_521).map(f32::from_bits)
+    }
+
+    /// Distance in units in the last place, of numbers that are finite and of the same sign.
+    fn ulps(a: f32, b: f32) -> u32 {
+        a.to_bits().abs_diff(b.to_bits())
+    }
+
+    #[test]
+    fn every_half_converts_to_f32_and_back() {
+        for bits in 0..=u16::MAX {
+            let expected = f16::from_bits(bits).to_f32();
+            let got = half_to_f32(bits);
+            if expected.is_nan() {
+                assert!(got.is_nan());
+                assert_eq!(f32_to_half(got) & 0x7fff, bits & 0x7fff | 0x200);
+            } else {
+                assert_eq!(got.to_bits(), expected.to_bits());
+                assert_eq!(f32_to_half(got), bits);
+            }
+        }
+    }
+
+    #[test]
+    fn f32_rounds_to_half_as_ieee_says() {
+        for x in floats() {
+            for x in [x, f32::from_bits(x.to_bits() & !0xfff), f32::from_bits(x.to_bits() & !0x1fff | 0x1000)]
+            {
+                if !x.is_nan() {
+                    assert_eq!(f32_to_half(x), f16::from_f32(x).to_bits(), "{x:e}");
+                    let truncated = half_to_f32(f32_to_half_rtz(x));
+                    assert!(truncated.abs() <= x.abs() || truncated.is_infinite() && x.is_infinite());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_to_odd_keeps_what_the_second_rounding_needs() {
+        let tie = 1.0 + 2f64.powi(-11);
+        assert_eq!(f32_to_half(round_to_odd(tie)), 0x3c00, "a tie goes to even");
+        assert_eq!(f32_to_half(round_to_odd(tie + 2f64.powi(-40))), 0x3c01, "what is above it does not");
+        assert_eq!(f32_to_half(round_to_odd(-tie - 2f64.powi(-40))), 0xbc01);
+        assert_eq!(round_to_odd(1.5), 1.5);
+        assert_eq!(round_to_odd(f64::INFINITY), f32::INFINITY);
+    }
+
+    #[test]
+    fn exponential_and_logarithm_are_within_a_unit_in_the_last_place() {
+        for x in floats() {
+            let expected = f64::from(x).exp2() as f32;
+            let got = exp2(x);
+            if expected.is_nan() {
+                assert!(got.is_nan());
+            } else if expected < f32::MIN_POSITIVE {
+                assert!(got == 0.0 || ulps(got, expected) <= 1, "2^{x:e}");
+            } else {
+                assert!(ulps(got, expected) <= 1, "2^{x:e} = {got:e}");
+            }
+            let expected = f64::from(flush(x)).log2() as f32;
+            let got = log2(x);
+            assert!(expected.is_nan() && got.is_nan() || ulps(got, expected) <= 1, "log2({x:e}) = {got:e}");
+        }
+    }
+
+    #[test]
+    fn sine_takes_revolutions() {
+        for x in floats().filter(|x| x.abs() < 256.0) {
+            let turn = f64::from(x) - f64::from(x).round();
+            let expected = (turn * std::f64::consts::TAU).sin();
+            assert!((f64::from(sin_revolutions(f64::from(x))) - expected).abs() < 1e-7, "sin(2π·{x:e})");
+        }
+        assert!(sin_revolutions(f64::INFINITY).is_nan());
+    }
+
+    #[test]
+    fn scaled_division_is_correctly_rounded() {
+        let mut random = 1u64;
+        let mut next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            f32::from_bits((random >> 32) as u32)
+        };
+        for _ in 0..100_000 {
+            let (n, d) = (next(), next());
+            // the sequence that compilers emit: scale, refine a reciprocal, scale back, fix special cases
+            let (ds, _) = div_scale32(d, d, n);
+            let (ns, flag) = div_scale32(n, d, n);
+            let r = 1.0 / ds;
+            let r = (-ds).mul_add(r, 1.0).mul_add(r, r);
+            let q = ns * r;
+            let q = (-ds).mul_add(q, ns).mul_add(r, q);
+            let error = (-ds).mul_add(q, ns);
+            let got = div_fixup32(div_fmas32(error, r, q, flag), d, n);
+            let expected = n / d;
+            assert!(
+                got == expected || got.is_nan() && expected.is_nan(),
+                "{n:e} / {d:e} = {got:e}, not {expected:e}"
+            );
+        }
+    }
 }

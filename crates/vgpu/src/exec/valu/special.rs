@@ -186,11 +186,7 @@ impl Body for DivFmas {
             let flags = wave.mask::<W>(scalar::VCC);
             let mut value = [0.0; W];
             for l in 0..W {
-                // the scale is the one that v_div_scale applied to the numerator, taken back
-                let scale = if exponent(c[l]) > 127 { 64 } else { -64 };
-                let sum = a[l].mul_add(b[l], c[l]);
-                let scaled = ldexp32(sum, scale);
-                value[l] = if flags >> l & 1 != 0 { scaled } else { sum };
+                value[l] = div_fmas32(a[l], b[l], c[l], flags >> l & 1 != 0);
             }
             let mask = wave.exec::<W>();
             f32::write::<W>(wave, code.dst, &value, mask, code);
