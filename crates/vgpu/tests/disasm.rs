@@ -86,6 +86,31 @@ fn following_bytes_do_not_matter() {
 }
 
 #[test]
+fn any_bytes_are_an_error_or_an_instruction_within_them() {
+    // xorshift: the same numbers in every run.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for &isa in Isa::ALL {
+        let mut decoded = 0;
+        for _ in 0..20_000 {
+            let bytes: Vec<u8> = (0..3).flat_map(|_| next().to_le_bytes()).collect();
+            let Ok(inst) = decode(isa, &bytes) else { continue };
+            let size = usize::from(inst.size);
+            assert!(size % 4 == 0 && (4..=20).contains(&size));
+            assert_eq!(decode(isa, &bytes[..size]), Ok(inst));
+            assert!(!inst.text(isa).wave64().to_string().is_empty());
+            decoded += 1;
+        }
+        assert!(decoded > 5_000, "{decoded} of {}", isa.name());
+    }
+}
+
+#[test]
 fn errors_name_the_target_and_the_bytes() {
     let error = decode(Isa::Gfx1100, &[0xff; 12]).expect_err("no instruction starts with ones only");
     assert_eq!(error.to_string(), "unknown instruction encoding of gfx1100: ff ff ff ff ff ff ff ff");

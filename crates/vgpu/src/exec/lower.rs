@@ -1,7 +1,9 @@
 //! From decoded instructions to handlers: operands resolved, modifiers taken apart, a handler chosen.
 
 use super::{Code, Flow, Handler, Level, Src, Wave, memory, salu, valu};
-use crate::isa::{Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits};
+use crate::isa::{
+    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits,
+};
 use crate::machine::{FaultKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// What an instruction is lowered for.
@@ -225,9 +227,7 @@ pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
     }
     let value = VALUES.get(usize::from(code.checked_sub(240)?))?;
     Some(match ty.elem {
-        Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => {
-            u64::from(half::f16::from_f64(*value).to_bits())
-        }
+        Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => u64::from(half::f16::from_f64(*value).to_bits()),
         Elem::Bf16 => u64::from((*value as f32).to_bits() >> 16),
         Elem::B64 | Elem::I64 | Elem::U64 | Elem::F64 => value.to_bits(),
         _ => u64::from((*value as f32).to_bits()),

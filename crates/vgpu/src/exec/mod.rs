@@ -12,6 +12,7 @@
 //! | `salu` | scalar instructions |
 //! | `valu` | vector instructions |
 //! | `memory` | loads, stores, atomics |
+#![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
 mod level;
 mod lower;
@@ -22,5 +23,5 @@ mod valu;
 mod wave;
 
 pub(crate) use level::{Body, Level, handler, scalar_handler};
-pub(crate) use program::{Fetched, Place, Program, enter, location, run};
+pub(crate) use program::{Place, Program, location, run};
 pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};

@@ -123,7 +123,7 @@ fn freeing_waits_for_waves_that_may_still_look() {
     assert!(!done.load(Ordering::SeqCst), "freed under a running wave");
     // SAFETY: the range was verified in this slice, so the memory is still there.
     unsafe { (address as *mut u32).write_volatile(1) };
-    while !memory.lookup(address).is_none() {
+    while memory.lookup(address).is_some() {
         std::thread::yield_now();
     }
     access.begin_slice(&reader);
