@@ -1,0 +1,128 @@
+//! Command line tool of the virtual GPU.
+//!
+//! `vgpu disasm FILE` prints the machine code of a code object, `vgpu decode TARGET` that of hexadecimal text on standard
+//! input.
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+
+use code_object::{CodeObject, SymbolKind};
+use vgpu::isa::{Isa, decode};
+
+const USAGE: &str = "\
+usage:
+  vgpu disasm FILE     print the instructions of an AMDGPU code object, as llvm-objdump -d does
+  vgpu decode TARGET   print the instructions in the hexadecimal bytes on standard input, one line each
+                       (TARGET: gfx90a, gfx942, gfx1030, gfx1100, gfx1201)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["disasm", file] => disassemble(file),
+        ["decode", target] => decode_input(target),
+        ["help" | "--help" | "-h"] => Ok(USAGE.to_owned()),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(text) => {
+            // A reader that stops early (`| head`) is no error.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("vgpu: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn instruction_set(name: &str) -> Result<Isa, String> {
+    Isa::by_name(name).ok_or_else(|| {
+        let known: Vec<_> = Isa::ALL.iter().map(|isa| isa.name()).collect();
+        format!("cannot decode {name}; only {}", known.join(", "))
+    })
+}
+
+fn disassemble(file: &str) -> Result<String, String> {
+    let bytes = std::fs::read(file).map_err(|e| format!("{file}: {e}"))?;
+    let object = CodeObject::parse(&bytes).map_err(|e| format!("{file}: {e}"))?;
+    let isa = instruction_set(&object.target().processor)?;
+    let mut text = format!("{file}: {}\n", object.target());
+    let mut functions: Vec<_> = object
+        .symbols()
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::Function && !symbol.undefined && symbol.size > 0)
+        .collect();
+    functions.sort_by_key(|symbol| symbol.value);
+    for function in functions {
+        let range = object
+            .file_range(function.value, function.size)
+            .ok_or_else(|| format!("{file}: {} lies outside the file", function.name))?;
+        let wave64 = object
+            .kernels()
+            .iter()
+            .any(|kernel| kernel.entry_vaddr == function.value && kernel.wavefront_size == 64);
+        let _ = writeln!(text, "\n{:016x} <{}>:", function.value, function.name);
+        list(&mut text, isa, &bytes[range], function.value, wave64);
+    }
+    Ok(text)
+}
+
+/// One line per instruction: text, address and words.
+fn list(text: &mut String, isa: Isa, code: &[u8], address: u64, wave64: bool) {
+    let mut position = 0;
+    while position < code.len() {
+        let (line, size) = match decode(isa, &code[position..]) {
+            Ok(inst) => {
+                let line = inst.text(isa);
+                let line = if wave64 { line.wave64() } else { line };
+                (line.to_string(), usize::from(inst.size))
+            }
+            Err(error) => (format!("<{error}>"), 4.min(code.len() - position)),
+        };
+        let _ = write!(text, "\t{line:<60}// {:012X}:", address + position as u64);
+        for word in code[position..position + size].chunks(4) {
+            let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
+            let _ = write!(text, " {word:08X}");
+        }
+        text.push('\n');
+        position += size;
+    }
+}
+
+fn decode_input(target: &str) -> Result<String, String> {
+    let isa = instruction_set(target)?;
+    let mut input = String::new();
+    std::io::stdin().read_to_string(&mut input).map_err(|e| format!("standard input: {e}"))?;
+    let mut text = String::new();
+    for (index, line) in input.lines().enumerate() {
+        let digits: Vec<u8> = line
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .map(|byte| char::from(byte).to_digit(16).map(|digit| digit as u8))
+            .collect::<Option<_>>()
+            .filter(|digits: &Vec<u8>| digits.len() % 2 == 0)
+            .ok_or_else(|| format!("line {}: no pairs of hexadecimal digits", index + 1))?;
+        let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match decode(isa, rest) {
+                Ok(inst) => {
+                    let _ = writeln!(text, "{}", inst.text(isa));
+                    rest = &rest[usize::from(inst.size)..];
+                }
+                Err(error) => {
+                    let _ = writeln!(text, "<{error}>");
+                    rest = &rest[4.min(rest.len())..];
+                }
+            }
+        }
+    }
+    Ok(text)
+}
