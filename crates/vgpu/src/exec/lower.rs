@@ -17,17 +17,25 @@ pub(crate) struct Context {
 
 /// The instruction that `bytes` begin with.
 pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
-    let isa = match generation {
+    decode_bits(isa(generation), bytes).ok()
+}
+
+/// The instruction set whose encodings a generation has.
+fn isa(generation: Generation) -> Isa {
+    match generation {
         Generation::Gfx9 => Isa::Gfx90a,
         Generation::Gfx10 => Isa::Gfx1030,
         Generation::Gfx11 => Isa::Gfx1100,
-    };
-    decode_bits(isa, bytes).ok()
+    }
 }
 
 /// The text of an instruction for reports.
-pub(super) fn text(inst: &Inst) -> String {
-    if inst.op == Op::SCodeEnd { String::new() } else { inst.op.name().to_owned() }
+pub(super) fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
+    if inst.op == Op::SCodeEnd {
+        return String::new();
+    }
+    let text = inst.text(isa(generation));
+    if lanes == 64 { text.wave64().to_string() } else { text.to_string() }
 }
 
 /// Stands for bytes that are no instruction.

@@ -225,11 +225,12 @@ pub(crate) fn enter(wave: &mut Wave, program: &Program, pc: u64) {
 }
 
 /// The address and the text of the instruction a wave is at: the one that failed, or else the next one.
-pub(crate) fn location(wave: &Wave, _program: &Program) -> (u64, String) {
+pub(crate) fn location(wave: &Wave, program: &Program) -> (u64, String) {
     let Some(unit) = &wave.unit else { return (0, String::new()) };
     let Some(code) = unit.codes.get(wave.next as usize) else { return (0, String::new()) };
     let pc = unit.pcs.get(code.inst as usize).copied().unwrap_or(0);
-    let text = unit.insts.get(code.inst as usize).map(lower::text).unwrap_or_default();
+    let inst = unit.insts.get(code.inst as usize);
+    let text = inst.map(|inst| lower::text(inst, program.generation, wave.lanes)).unwrap_or_default();
     (pc, text)
 }
 
