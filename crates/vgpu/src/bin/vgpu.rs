@@ -107,7 +107,7 @@ fn decode_input(target: &str) -> Result<String, String> {
             .filter(|byte| !byte.is_ascii_whitespace())
             .map(|byte| char::from(byte).to_digit(16).map(|digit| digit as u8))
             .collect::<Option<_>>()
-            .filter(|digits: &Vec<u8>| digits.len() % 2 == 0)
+            .filter(|digits: &Vec<u8>| digits.len().is_multiple_of(2))
             .ok_or_else(|| format!("line {}: no pairs of hexadecimal digits", index + 1))?;
         let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
         let mut rest = &bytes[..];
