@@ -199,7 +199,8 @@ fn binary_operations_match<T: Element>(bench: &Bench) {
     }
 
     let mut out = bench.zeroed::<u8>(left.len());
-    let comparisons: [(CompareOp, fn(&f64, &f64) -> bool); 6] = [
+    type Predicate = fn(&f64, &f64) -> bool;
+    let comparisons: [(CompareOp, Predicate); 6] = [
         (CompareOp::Eq, f64::eq),
         (CompareOp::Ne, f64::ne),
         (CompareOp::Lt, f64::lt),

@@ -4,34 +4,34 @@ use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use kernels::{Element, Kernels};
 
 /// The device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
-pub struct Bench {
-    pub kernels: Kernels,
-    pub stream: Stream,
+pub(crate) struct Bench {
+    pub(crate) kernels: Kernels,
+    pub(crate) stream: Stream,
 }
 
 impl Bench {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let uri = std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned());
         let device = Device::open(&uri).unwrap();
         Self { kernels: Kernels::new(&device), stream: device.stream().unwrap() }
     }
 
-    pub fn upload<T: DeviceCopy>(&self, values: &[T]) -> DeviceBuffer<T> {
+    pub(crate) fn upload<T: DeviceCopy>(&self, values: &[T]) -> DeviceBuffer<T> {
         DeviceBuffer::from_slice(&self.stream, values).unwrap()
     }
 
-    pub fn zeroed<T: DeviceCopy>(&self, len: usize) -> DeviceBuffer<T> {
+    pub(crate) fn zeroed<T: DeviceCopy>(&self, len: usize) -> DeviceBuffer<T> {
         DeviceBuffer::zeroed(&self.stream, len).unwrap()
     }
 
-    pub fn download<T: DeviceCopy>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
+    pub(crate) fn download<T: DeviceCopy>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
         buffer.to_vec(&self.stream).unwrap()
     }
 }
 
 /// Pseudo-random numbers in `-range..range`.
 #[allow(dead_code, reason = "not every test file needs random numbers")]
-pub fn random<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
+pub(crate) fn random<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -44,7 +44,7 @@ pub fn random<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
 
 /// Numbers that arithmetic treats specially, and their neighbours.
 #[allow(dead_code, reason = "not every test file needs special numbers")]
-pub fn special<T: Element>() -> Vec<T> {
+pub(crate) fn special<T: Element>() -> Vec<T> {
     let least = T::UNDERFLOW * 2.0;
     let positive = [
         0.0,
