@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`isa`] | decoding of the gfx9, gfx10, gfx11 encodings into one set of operations, and a disassembler |
+//! | [`isa`] | decoding of the gfx9, gfx10, gfx11 and gfx12 encodings into one set of operations, and a disassembler |
 //! | `exec` | what each operation does to a wave, a whole wave at a time |
 //! | [`machine`] | device memory, workgroups, waves, LDS, barriers, scratch, faults |
 //! | [`hsa`] | the HSA function table on top |
