@@ -41,7 +41,12 @@ impl Comparison {
 pub fn compare<T: Element>(got: &[T], expected: impl IntoIterator<Item = Expected>) -> Comparison {
     let mut comparison = Comparison { max_error: 0.0, worst: 0.0, at: 0 };
     let mut judge = |at: usize, error: f64, allowed: f64| {
-        let fraction = if error == 0.0 { 0.0 } else { error / allowed };
+        let fraction = match error / allowed {
+            _ if error == 0.0 => 0.0,
+            // nothing is allowed where NaN was expected
+            fraction if fraction.is_nan() => f64::INFINITY,
+            fraction => fraction,
+        };
         if error > comparison.max_error {
             comparison.max_error = error;
         }
