@@ -277,6 +277,97 @@ pub(super) fn div_fixup32(s0: f32, s1: f32, s2: f32) -> f32 {
     }
 }
 
+/// The exponent field of an f64.
+#[inline(always)]
+fn exponent64(x: f64) -> i32 {
+    (x.to_bits() >> 52 & 0x7ff) as i32
+}
+
+/// `v_div_scale_f64`, as [`div_scale32`].
+#[inline(always)]
+pub(super) fn div_scale64(s0: f64, s1: f64, s2: f64) -> (f64, bool) {
+    let up = power_of_two(128);
+    let subnormal = |x: f64| x != 0.0 && x.abs() < f64::MIN_POSITIVE;
+    if s1 == 0.0 || s2 == 0.0 {
+        return (f64::NAN, false);
+    }
+    let reciprocal = subnormal(1.0 / s1);
+    let quotient = subnormal(s2 / s1) || s2 / s1 == 0.0;
+    if exponent64(s2) - exponent64(s1) >= 768 {
+        (if s0 == s1 { s0 * up } else { s0 }, true)
+    } else if subnormal(s1) {
+        (s0 * up, false)
+    } else if reciprocal && quotient {
+        (if s0 == s1 { s0 / up } else { s0 }, true)
+    } else if reciprocal {
+        (s0 / up, false)
+    } else if quotient {
+        (if s0 == s2 { s0 * up } else { s0 }, true)
+    } else if exponent64(s2) <= 53 {
+        (s0 * up, false)
+    } else {
+        (s0, false)
+    }
+}
+
+/// `v_div_fmas_f64`, as [`div_fmas32`].
+#[inline(always)]
+pub(super) fn div_fmas64(a: f64, b: f64, c: f64, scaled: bool) -> f64 {
+    let near = a.mul_add(b, c);
+    if !scaled {
+        return near;
+    }
+    if exponent64(c) > 1023 {
+        return near * power_of_two(128);
+    }
+    let result = near * power_of_two(-128);
+    // A subnormal result is rounded again. That is right unless what was rounded first looks like half a unit now.
+    let rest = near - result * power_of_two(128);
+    let half = power_of_two(-1075 + 128);
+    if rest.abs() == half && fma_error(a, b, c, near) * rest > 0.0 {
+        (near + rest) * power_of_two(-128)
+    } else {
+        result
+    }
+}
+
+/// What a · b + c has more than `near`, its rounded value; the sign is right, and the magnitude nearly.
+fn fma_error(a: f64, b: f64, c: f64, near: f64) -> f64 {
+    let sum = |x: f64, y: f64| {
+        let sum = x + y;
+        let part = sum - x;
+        (sum, (x - (sum - part)) + (y - part))
+    };
+    let high = a * b;
+    let low = a.mul_add(b, -high);
+    let (first, first_error) = sum(c, low);
+    let (second, second_error) = sum(high, first);
+    // Scaled up, so that products of it do not vanish.
+    ((second - near) + second_error + first_error) * power_of_two(960)
+}
+
+/// `v_div_fixup_f64`, as [`div_fixup32`].
+#[inline(always)]
+pub(super) fn div_fixup64(s0: f64, s1: f64, s2: f64) -> f64 {
+    let quiet = |x: f64| f64::from_bits(x.to_bits() | 1 << 51);
+    let signed = |x: f64| if s1.is_sign_negative() != s2.is_sign_negative() { -x } else { x };
+    if s2.is_nan() {
+        quiet(s2)
+    } else if s1.is_nan() {
+        quiet(s1)
+    } else if (s1 == 0.0 && s2 == 0.0) || (s1.is_infinite() && s2.is_infinite()) {
+        f64::from_bits(0xfff8_0000_0000_0000)
+    } else if s1 == 0.0 || s2.is_infinite() {
+        signed(f64::INFINITY)
+    } else if s1.is_infinite() || s2 == 0.0 || exponent64(s2) - exponent64(s1) < -1075 {
+        signed(0.0)
+    } else if s0.is_nan() {
+        signed(f64::INFINITY)
+    } else {
+        signed(s0.abs())
+    }
+}
+
 /// 2^n, saturating to zero and infinity.
 #[inline(always)]
 pub(super) fn power_of_two(n: i32) -> f64 {
@@ -395,6 +486,31 @@ mod tests {
                 got == expected || got.is_nan() && expected.is_nan(),
                 "{n:e} / {d:e} = {got:e}, not {expected:e}"
             );
+        }
+    }
+
+    #[test]
+    fn division_of_f64_is_correctly_rounded() {
+        let mut state = 3u64;
+        let mut next = || loop {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let x = f64::from_bits(state ^ state >> 33);
+            // Every exponent, and often those near the ends.
+            let x = if state >> 60 & 3 == 0 { x.abs().powf(0.01).min(1e300) * f64::MIN_POSITIVE } else { x };
+            if x != 0.0 && x.is_finite() {
+                return x;
+            }
+        };
+        for _ in 0..200_000 {
+            let (n, d) = (next(), next());
+            let (ds, _) = div_scale64(d, d, n);
+            let (ns, flag) = div_scale64(n, d, n);
+            let r = 1.0 / ds;
+            let r = (-ds).mul_add(r, 1.0).mul_add(r, r);
+            let q = ns * r;
+            let error = (-ds).mul_add(q, ns);
+            let got = div_fixup64(div_fmas64(error, r, q, flag), d, n);
+            assert_eq!(got, n / d, "{n:e} / {d:e}");
         }
     }
 }

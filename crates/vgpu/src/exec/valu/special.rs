@@ -27,8 +27,10 @@ pub(super) fn handler(inst: &Inst, e: Engine) -> Option<Handler> {
         Op::VCmpClassF16 | Op::VCmpxClassF16 => e.handler::<Class<Half>>(),
         Op::VMadU64U32 => e.handler::<MadWide<false>>(),
         Op::VMadI64I32 => e.handler::<MadWide<true>>(),
-        Op::VDivScaleF32 => e.handler::<DivScale>(),
-        Op::VDivFmasF32 => e.handler::<DivFmas>(),
+        Op::VDivScaleF32 => e.handler::<DivScale<f32>>(),
+        Op::VDivScaleF64 => e.handler::<DivScale<f64>>(),
+        Op::VDivFmasF32 => e.handler::<DivFmas<f32>>(),
+        Op::VDivFmasF64 => e.handler::<DivFmas<f64>>(),
         _ => return None,
     })
 }
@@ -148,48 +150,83 @@ impl<T: Classify> Body for Class<T> {
     }
 }
 
-struct DivScale;
+/// The types that divisions are made of steps for.
+trait Divided: Lane {
+    const ZERO: Self;
+    fn scale(s0: Self, s1: Self, s2: Self) -> (Self, bool);
+    fn fmas(a: Self, b: Self, c: Self, scaled: bool) -> Self;
+}
 
-impl Body for DivScale {
+impl Divided for f32 {
+    const ZERO: f32 = 0.0;
+
+    #[inline(always)]
+    fn scale(s0: f32, s1: f32, s2: f32) -> (f32, bool) {
+        div_scale32(s0, s1, s2)
+    }
+
+    #[inline(always)]
+    fn fmas(a: f32, b: f32, c: f32, scaled: bool) -> f32 {
+        div_fmas32(a, b, c, scaled)
+    }
+}
+
+impl Divided for f64 {
+    const ZERO: f64 = 0.0;
+
+    #[inline(always)]
+    fn scale(s0: f64, s1: f64, s2: f64) -> (f64, bool) {
+        div_scale64(s0, s1, s2)
+    }
+
+    #[inline(always)]
+    fn fmas(a: f64, b: f64, c: f64, scaled: bool) -> f64 {
+        div_fmas64(a, b, c, scaled)
+    }
+}
+
+struct DivScale<T>(PhantomData<T>);
+
+impl<T: Divided> Body for DivScale<T> {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let s0 = source_of::<f32, W>(wave, code, 0);
-            let s1 = source_of::<f32, W>(wave, code, 1);
-            let s2 = source_of::<f32, W>(wave, code, 2);
-            let mut value = [0.0; W];
+            let s0 = source_of::<T, W>(wave, code, 0);
+            let s1 = source_of::<T, W>(wave, code, 1);
+            let s2 = source_of::<T, W>(wave, code, 2);
+            let mut value = [T::ZERO; W];
             let mut flags = 0;
             for l in 0..W {
-                let (scaled, flag) = div_scale32(s0[l], s1[l], s2[l]);
+                let (scaled, flag) = T::scale(s0[l], s1[l], s2[l]);
                 value[l] = scaled;
                 flags |= u64::from(flag) << l;
             }
             let mask = wave.exec::<W>();
-            f32::write::<W>(wave, code.dst, &value, mask, code);
+            T::write::<W>(wave, code.dst, &value, mask, code);
             wave.set_mask::<W>(code.sdst, flags & mask);
         }
         Flow::Next
     }
 }
 
-struct DivFmas;
+struct DivFmas<T>(PhantomData<T>);
 
-impl Body for DivFmas {
+impl<T: Divided> Body for DivFmas<T> {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            let a = source_of::<f32, W>(wave, code, 0);
-            let b = source_of::<f32, W>(wave, code, 1);
-            let c = source_of::<f32, W>(wave, code, 2);
+            let a = source_of::<T, W>(wave, code, 0);
+            let b = source_of::<T, W>(wave, code, 1);
+            let c = source_of::<T, W>(wave, code, 2);
             let flags = wave.mask::<W>(scalar::VCC);
-            let mut value = [0.0; W];
+            let mut value = [T::ZERO; W];
             for l in 0..W {
-                value[l] = div_fmas32(a[l], b[l], c[l], flags >> l & 1 != 0);
+                value[l] = T::fmas(a[l], b[l], c[l], flags >> l & 1 != 0);
             }
             let mask = wave.exec::<W>();
-            f32::write::<W>(wave, code.dst, &value, mask, code);
+            T::write::<W>(wave, code.dst, &value, mask, code);
         }
         Flow::Next
     }

@@ -217,6 +217,7 @@ fn float64(op: Op, e: Engine) -> Option<Handler> {
         VFloorF64 => map1(e, |a: f64| a.floor()),
         VRndneF64 => map1(e, |a: f64| a.round_ties_even()),
         VFractF64 => map1(e, |a: f64| min64(a - a.floor(), f64::from_bits(0x3fef_ffff_ffff_ffff))),
+        VDivFixupF64 => map3(e, div_fixup64),
         VRcpF64 => map1(e, |a: f64| 1.0 / a),
         VRsqF64 => map1(e, |a: f64| 1.0 / a.sqrt()),
         VSqrtF64 => map1(e, |a: f64| a.sqrt()),
