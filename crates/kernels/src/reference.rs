@@ -36,6 +36,12 @@ impl Comparison {
     }
 }
 
+/// Half the distance between the numbers of an element type around a value: the largest error of rounding to it.
+fn half_step<T: Element>(value: f64) -> f64 {
+    let exponent_only = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
+    (T::UNIT_ROUNDOFF * exponent_only).max(T::UNDERFLOW)
+}
+
 /// Compares a result with what was expected. A NaN where a number was expected, a missing or a surplus element count as an
 /// infinite error.
 pub fn compare<T: Element>(got: &[T], expected: impl IntoIterator<Item = Expected>) -> Comparison {
@@ -67,7 +73,7 @@ pub fn compare<T: Element>(got: &[T], expected: impl IntoIterator<Item = Expecte
             (false, false) => (got - expected.value).abs(),
             _ => f64::INFINITY,
         };
-        let rounding = T::UNIT_ROUNDOFF * (expected.value.abs() + expected.slack) + T::UNDERFLOW;
+        let rounding = half_step::<T>(expected.value.abs() + expected.slack);
         judge(at, error, rounding + expected.slack);
     }
     if got.len() > count {
