@@ -40,7 +40,7 @@ pub(super) fn round_to_odd(value: f64) -> f32 {
     let error = value - f64::from(nearest);
     let inexact = error != 0.0 && nearest.is_finite();
     // the neighbour towards zero, where rounding went away from it
-    let away = (error < 0.0) == (nearest > 0.0);
+    let away = nearest != 0.0 && (error < 0.0) == (nearest > 0.0);
     let truncated = bits.wrapping_sub(u32::from(inexact && away));
     f32::from_bits(if inexact { truncated | 1 } else { bits })
 }
@@ -432,6 +432,8 @@ mod tests {
         assert_eq!(f32_to_half(round_to_odd(tie + 2f64.powi(-40))), 0x3c01, "what is above it does not");
         assert_eq!(f32_to_half(round_to_odd(-tie - 2f64.powi(-40))), 0xbc01);
         assert_eq!(round_to_odd(1.5), 1.5);
+        assert_eq!(round_to_odd(1e-60), f32::from_bits(1), "what underflows is not zero");
+        assert_eq!(round_to_odd(-1e-60), -f32::from_bits(1));
         assert_eq!(round_to_odd(f64::INFINITY), f32::INFINITY);
     }
 
