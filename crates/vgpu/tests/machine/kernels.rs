@@ -400,37 +400,3 @@ fn a_kernel_that_does_nothing_is_quick() {
         }
     });
 }
-
-#[test]
-fn zz_nc() {
-    on_all("nc", |gpu| {
-        let x: Vec<f32> = vec![
-            -60000.0,
-            -20.0,
-            -14.2,
-            -14.17,
-            -14.16,
-            -14.0,
-            -10.0,
-            -1.0,
-            0.0,
-            5.0,
-            60000.0,
-            f32::NAN,
-            f32::INFINITY,
-            -f32::INFINITY,
-            -65504.0,
-            1.0,
-        ];
-        let (dx, dy) = (gpu.upload(&x), gpu.upload(&vec![0f32; 16]));
-        gpu.run("nc", 1, 16, &[Arg::Pointer(dx), Arg::Pointer(dy)]);
-        eprintln!("{:?}", gpu.download::<f32>(dy, 16));
-        let h: Vec<u16> = x.iter().map(|x| f16::from_f32(*x).to_bits()).collect();
-        let (dx, dy) = (gpu.upload(&h), gpu.upload(&vec![0u16; 16]));
-        gpu.run("nch", 1, 16, &[Arg::Pointer(dx), Arg::Pointer(dy)]);
-        eprintln!(
-            "{:?}",
-            gpu.download::<u16>(dy, 16).into_iter().map(|x| f16::from_bits(x)).collect::<Vec<_>>()
-        );
-    });
-}
