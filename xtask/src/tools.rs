@@ -46,7 +46,7 @@ impl Tool {
         format!("cargo install {}@{} --locked (`cargo xtask test` does it)", self.name, self.version)
     }
 
-    /// Finds it, or builds it from crates.io into the cache: unoptimised, which takes a quarter of the time, since it
+    /// Finds it, or builds its published source into the cache: unoptimised, which takes a quarter of the time, since it
     /// spends its own time waiting for others.
     pub(crate) fn find_or_install(&self, cache: &Path) -> Result<PathBuf, run::Error> {
         if let Some(found) = self.find(Some(cache)) {
