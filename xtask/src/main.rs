@@ -2,8 +2,10 @@
 
 mod bindgen;
 mod build_kernels;
+mod debian;
 mod demo;
 mod doctor;
+mod progress;
 mod run;
 mod setup;
 mod table;

@@ -1,24 +1,19 @@
 //! `cargo xtask setup`: finds the device toolchain, or installs it from Debian's suites into a private prefix.
 
-mod apt;
-mod index;
-pub(crate) mod os;
 pub(crate) mod prefix;
-mod sources;
 mod tested;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use self::apt::PrivateApt;
-use self::index::{Candidate, PackageFile, Wanted};
-use self::prefix::{Manifest, ManifestPackage, Toolchains};
-use self::sources::Mirrors;
-use crate::run;
+use self::prefix::{Manifest, Toolchains};
+use crate::debian::apt::{self, PrivateApt};
+use crate::debian::index::{self, PackageFile, Resolved, Wanted, with_suites};
+use crate::debian::package::{self, ManifestPackage};
+use crate::debian::sources::{self, Mirrors};
 use crate::table::{Align, Table, bytes};
 use crate::toolchain::{self, Found};
+use crate::{debian, progress, run};
 use kernel_build::toolchain::{NotFound, Origin, Search};
 
 /// The compiler's package, whose version names the toolchain.
@@ -81,10 +76,8 @@ fn is_left_out(name: &str) -> bool {
 /// Why there is no toolchain now.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("the device toolchain cannot be installed here: {reason}.\n\n{}", os::requirements())]
+    #[error("the device toolchain cannot be installed here: {reason}.\n\n{}", requirements())]
     Unsupported { reason: String },
-    #[error("none of this machine's apt sources serves Debian 12's main archive (read: {})", files.join(", "))]
-    NoMirror { files: Vec<String> },
     #[error("nothing was installed: the answer was no")]
     Declined,
     #[error(
@@ -96,46 +89,14 @@ pub(crate) enum Error {
     Incomplete(NotFound),
     #[error(transparent)]
     Cache(#[from] toolchain::CacheError),
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
     #[error(
         "no room left in {}: the packages and indexes take 120 MB in the temporary folder (TMPDIR) and the toolchain \
          400 MB in the cache (FERROCM_CACHE)",
         folder.display()
     )]
     DiskFull { folder: PathBuf },
-    #[error("the package indexes could not be fetched and verified: {source}")]
-    Index {
-        #[source]
-        source: run::Error,
-    },
-    #[error("apt cannot resolve the packages: {source}")]
-    Resolve {
-        #[source]
-        source: run::Error,
-    },
-    #[error("apt's answer is not understood: {0}")]
-    UnknownAptAnswer(String),
-    #[error("not found in {}: {}", suites.join(", "), packages.join(", "))]
-    NotFound { packages: Vec<String>, suites: Vec<String> },
-    #[error("the download failed: {source}")]
-    Download {
-        #[source]
-        source: run::Error,
-    },
-    #[error("{file} is not the file that the signed index names (SHA-256 {found}, expected {expected})")]
-    Hash { file: String, expected: String, found: String },
-    #[error("{file} cannot be unpacked: {source}")]
-    Unpack {
-        file: String,
-        #[source]
-        source: run::Error,
-    },
+    #[error(transparent)]
+    Packages(debian::Error),
     #[error("the toolchain cannot compile a kernel for {target}, so it was not installed: {source}")]
     Probe {
         target: &'static str,
@@ -144,6 +105,16 @@ pub(crate) enum Error {
     },
     #[error("{} compiled a kernel for {target} without an error, but wrote no code object", clang.display())]
     ProbeOutput { target: &'static str, clang: PathBuf },
+}
+
+impl From<debian::Error> for Error {
+    fn from(error: debian::Error) -> Self {
+        match error {
+            debian::Error::Unsupported { reason } => Self::Unsupported { reason },
+            debian::Error::DiskFull { folder } => Self::DiskFull { folder },
+            other => Self::Packages(other),
+        }
+    }
 }
 
 /// How `setup` is to behave.
@@ -202,12 +173,7 @@ impl Plan {
 /// Makes sure that there is a toolchain; prints what was found or done.
 pub(crate) fn setup(options: Options) -> Result<(), Error> {
     let Some(plan) = plan(options, true)? else { return Ok(()) };
-    if let os::Support::Unsupported(reason) = os::support_of_this_machine() {
-        return Err(Error::Unsupported { reason });
-    }
-    let (sources, files) = sources::read_sources(Path::new("/etc/apt"));
-    let mirrors = sources::debian_mirrors(&sources)
-        .ok_or_else(|| Error::NoMirror { files: files.iter().map(|f| f.display().to_string()).collect() })?;
+    let mirrors = debian::mirrors()?;
     let folder = toolchain::cache_folder()?.join("toolchain");
     announce(&plan, &mirrors, &folder);
     if !options.dry_run {
@@ -253,7 +219,7 @@ fn plan(options: Options, say: bool) -> Result<Option<Plan>, Error> {
             if say {
                 println!("This machine has a clang that would do, but not all that it needs.");
             }
-            Ok(Some(Plan::Pieces { cpp_headers: !os::has_entries(Path::new("/usr/include/c++")) }))
+            Ok(Some(Plan::Pieces { cpp_headers: !has_entries(Path::new("/usr/include/c++")) }))
         }
         Found::Nothing => {
             if say {
@@ -302,15 +268,12 @@ fn confirm(options: Options) -> Result<(), Error> {
     }
 }
 
-/// A package file, and the suite whose index names it.
-type Resolved = (PackageFile, String);
-
 fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: bool) -> Result<(), Error> {
     let staging = toolchains.stage()?;
-    let state = apt_state_folder()?;
+    let state = apt::temporary_folder()?;
     staging.note_apt_state(state.path())?;
 
-    let steps = spinner("Fetching and verifying package indexes");
+    let steps = progress::spinner("Fetching and verifying package indexes");
     let mut states: Vec<(PrivateApt, Vec<Resolved>)> = Vec::new();
     if !plan.roots().is_empty() {
         states.push(resolve_base(plan, mirrors, state.path().join("base"))?);
@@ -319,7 +282,7 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
     steps.finish_and_clear();
 
     let all: Vec<&Resolved> = states.iter().flat_map(|(_, packages)| packages).collect();
-    let total: u64 = all.iter().map(|(file, _)| file.size).sum();
+    let total: u64 = all.iter().map(|package| package.file.size).sum();
     println!("{} packages, {} to download.", all.len(), bytes(total));
     if dry_run {
         print!("{}", package_table(&all));
@@ -327,30 +290,30 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
         return Ok(());
     }
 
-    ensure_room(state.path(), total)?;
-    ensure_room(staging.prefix(), total * UNPACKED_PER_PACKED)?;
-    let bar = bar(total, "Downloading", "{bytes}/{total_bytes}");
+    package::ensure_room(state.path(), total)?;
+    package::ensure_room(staging.tree(), total * UNPACKED_PER_PACKED)?;
+    let bar = progress::bar(total, "Downloading", "{bytes}/{total_bytes}");
     let mut done = 0;
     for (apt, packages) in &states {
-        let files: Vec<PackageFile> = packages.iter().map(|(file, _)| file.clone()).collect();
+        let files: Vec<PackageFile> = packages.iter().map(|package| package.file.clone()).collect();
         apt.download(&files, &|here| bar.set_position(done + here))?;
         done += files.iter().map(|file| file.size).sum::<u64>();
     }
     bar.finish_and_clear();
 
-    let bar = self::bar(all.len() as u64, "Unpacking", "{pos}/{len}");
+    let bar = progress::bar(all.len() as u64, "Unpacking", "{pos}/{len}");
     for (apt, packages) in &states {
-        for (file, _) in packages {
-            staging.unpack(file, &apt.downloads())?;
+        for Resolved { file, .. } in packages {
+            package::unpack(file, &apt.downloads(), staging.tree())?;
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
 
-    let manifest = Manifest::new(*plan == Plan::Whole, all.into_iter().map(manifest_package).collect());
-    let steps = spinner("Compiling a probe kernel");
+    let manifest = Manifest::new(*plan == Plan::Whole, all.into_iter().map(ManifestPackage::from).collect());
+    let steps = progress::spinner("Compiling a probe kernel");
     // The search that every build makes is what has to find the new parts.
-    let environment = Search { prefix: Some(staging.prefix().to_owned()), ..Search::from_env() };
+    let environment = Search { prefix: Some(staging.tree().to_owned()), ..Search::from_env() };
     let search = match plan {
         Plan::Whole => Search {
             clang: None,
@@ -370,28 +333,6 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
     Ok(())
 }
 
-/// Fails early where the file system says that it has too little room; one that says nothing is tried.
-fn ensure_room(folder: &Path, needed: u64) -> Result<(), Error> {
-    let folder_text = folder.to_string_lossy();
-    let free = run::capture(std::process::Command::new("df").args(["-B1", "--output=avail", &folder_text]))
-        .ok()
-        .and_then(|text| text.lines().last()?.trim().parse::<u64>().ok());
-    match free {
-        Some(free) if free < needed => Err(Error::DiskFull { folder: folder.to_owned() }),
-        _ => Ok(()),
-    }
-}
-
-fn manifest_package((file, suite): &Resolved) -> ManifestPackage {
-    ManifestPackage {
-        name: file.name.clone(),
-        version: file.version.clone(),
-        suite: suite.clone(),
-        sha256: file.sha256.clone(),
-        uri: file.uri.clone(),
-    }
-}
-
 fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
     println!("Installed {} in {}", manifest.id, place.display());
     let differences = tested::differences(&manifest.packages);
@@ -408,17 +349,6 @@ fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
     for old in toolchains.superseded() {
         println!("note: no longer used, can be removed: {}", old.display());
     }
-}
-
-/// A temporary folder that apt's unprivileged download user can reach.
-fn apt_state_folder() -> Result<tempfile::TempDir, Error> {
-    use std::os::unix::fs::PermissionsExt;
-    let base = std::env::temp_dir();
-    tempfile::Builder::new()
-        .prefix(prefix::APT_STATE_PREFIX)
-        .permissions(std::fs::Permissions::from_mode(0o755))
-        .tempdir_in(&base)
-        .map_err(|source| Error::Io { action: "create a folder in", path: base, source })
 }
 
 /// The compiler and what it needs, from the suites of the stable release.
@@ -440,7 +370,7 @@ fn resolve_base(plan: &Plan, mirrors: &Mirrors, root: PathBuf) -> Result<(Privat
         .collect();
     if !missing.is_empty() {
         let suites = mirrors.main.suites.iter().chain(&mirrors.security.suites).cloned().collect();
-        return Err(Error::NotFound { packages: missing, suites });
+        return Err(debian::Error::NotFound { packages: missing, suites }.into());
     }
     let mut files = apt.closure(roots)?;
     files.retain(|file| !is_left_out(&file.name));
@@ -473,25 +403,15 @@ fn resolve_rocm(
     }
     match wanted.is_empty() {
         true => Ok(()),
-        false => Err(Error::NotFound {
+        false => Err(debian::Error::NotFound {
             packages: wanted
                 .iter()
                 .map(|w| format!("{} (version {} or newer)", w.name, w.min_major))
                 .collect(),
             suites: tried,
-        }),
+        }
+        .into()),
     }
-}
-
-fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> Vec<Resolved> {
-    files
-        .into_iter()
-        .map(|file| {
-            let suite = candidates.iter().find(|c| c.name == file.name && c.version == file.version);
-            let suite = suite.map_or_else(|| "unknown".to_owned(), |candidate| candidate.suite.clone());
-            (file, suite)
-        })
-        .collect()
 }
 
 fn package_table(packages: &[&Resolved]) -> String {
@@ -501,34 +421,29 @@ fn package_table(packages: &[&Resolved]) -> String {
         ("suite", Align::Left),
         ("bytes", Align::Right),
     ]);
-    for (file, suite) in packages {
+    for Resolved { file, suite } in packages {
         table.row([file.name.clone(), file.version.clone(), suite.clone(), bytes(file.size)]);
     }
     table.render()
 }
 
-/// A bar on a terminal; elsewhere the heading alone.
-fn bar(length: u64, heading: &'static str, numbers: &str) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        println!("{heading} …");
-        return ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template(&format!("{{msg:12}} {{wide_bar}} {numbers}"));
-    let bar = ProgressBar::new(length).with_message(heading);
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+/// What a person has to provide on a system that `setup` cannot install on.
+fn requirements() -> &'static str {
+    "\
+The device toolchain needs:
+  - clang 22 or newer with the AMDGPU target, as `clang-<version>` or `clang` in PATH, and lld of the same version
+  - the ROCm device libraries for that clang (ocml.bc, ockl.bc, …: package rocm-device-libs)
+  - the HIP headers, version 7 or newer (hip/hip_runtime.h and share/hip/version)
+  - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names)
+  - to regenerate the bindings only: the HSA headers (hsa/hsa.h) and libclang
+A ROCm 7 installation has all of it: install it under /opt/rocm, or set ROCM_PATH (or HIP_PATH) to where it is.
+Single parts elsewhere can be named by FERROCM_CLANG (a clang) and FERROCM_HIP_PATH (a folder with include/hip).
+`cargo xtask doctor` shows what was found."
 }
 
-fn spinner(heading: &'static str) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        println!("{heading} …");
-        return ProgressBar::hidden();
-    }
-    let spinner = ProgressBar::new_spinner().with_message(heading);
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
-    spinner
+/// Whether a path exists and is a directory with something in it.
+fn has_entries(path: &Path) -> bool {
+    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 #[cfg(test)]
@@ -553,29 +468,6 @@ mod tests {
         ] {
             assert!(!is_left_out(name), "{name}");
         }
-    }
-
-    #[test]
-    fn suites_are_matched_by_version() {
-        let file = |version: &str| PackageFile {
-            name: "a".to_owned(),
-            version: version.to_owned(),
-            file: String::new(),
-            uri: String::new(),
-            size: 0,
-            sha256: String::new(),
-        };
-        let candidate = |version: &str, suite: &str| Candidate {
-            name: "a".to_owned(),
-            version: version.to_owned(),
-            suite: suite.to_owned(),
-        };
-        let candidates = [candidate("2", "bookworm-security"), candidate("1", "bookworm")];
-        let resolved = with_suites(vec![file("1"), file("2"), file("3")], &candidates);
-        assert_eq!(
-            resolved.iter().map(|(_, suite)| suite.as_str()).collect::<Vec<_>>(),
-            ["bookworm", "bookworm-security", "unknown"]
-        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The packages that the toolchain was last tested with. Others work as long as the probe compiles; a difference is
 //! worth a note when something behaves oddly later.
 
-use super::prefix::ManifestPackage;
+use crate::debian::package::ManifestPackage;
 
 /// Name, version and SHA-256 of each package file, sorted by name.
 pub(crate) const TESTED: &[(&str, &str, &str)] = &[

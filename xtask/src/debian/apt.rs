@@ -4,16 +4,28 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::Error;
 use super::index::{self, Candidate, PackageFile};
 use super::sources::{ARCHIVE_KEYRING, Mirror, SignedBy};
+use super::{Error, io_error};
 use crate::run;
+
+/// How the names of temporary apt states start; nothing else is ever removed from the temporary folder.
+pub(crate) const STATE_PREFIX: &str = "ferrocm-apt-";
+
+/// A temporary folder for states that apt's unprivileged download user can reach.
+pub(crate) fn temporary_folder() -> Result<tempfile::TempDir, Error> {
+    let base = std::env::temp_dir();
+    tempfile::Builder::new()
+        .prefix(STATE_PREFIX)
+        .permissions(fs::Permissions::from_mode(0o755))
+        .tempdir_in(&base)
+        .map_err(io_error("create a folder in", &base))
+}
 
 /// One private apt state over a fixed set of sources.
 #[derive(Debug)]
@@ -91,13 +103,9 @@ Dir::Etc::preferencesparts \"/dev/null\";
 impl PrivateApt {
     /// Makes the state under `root`, a folder that does not exist yet, with the given deb822 sources.
     pub(crate) fn create(root: PathBuf, sources: &str) -> Result<Self, Error> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |source: io::Error| Error::Io { action: "write", path, source }
-        };
         let make = |folder: &str| {
             let path = root.join(folder);
-            fs::create_dir_all(&path).map_err(at(&path)).map(|()| path)
+            fs::create_dir_all(&path).map_err(io_error("create", &path)).map(|()| path)
         };
         let mut handed_over = true;
         for folder in ["lists/partial", "cache/archives/partial", "debs"] {
@@ -108,7 +116,7 @@ impl PrivateApt {
         }
         let write = |file: &str, text: &str| {
             let path = root.join(file);
-            fs::write(&path, text).map_err(at(&path)).map(|()| path)
+            fs::write(&path, text).map_err(io_error("write", &path)).map(|()| path)
         };
         // No package counts as installed: what is fetched is the same on every machine, whatever it has.
         write("dpkg/status", "")?;
@@ -136,8 +144,9 @@ impl PrivateApt {
         result.map_err(|source| Self::or_disk_full(source, |source| Error::Index { source }))
     }
 
-    /// The package files that installing `roots` on an empty system takes, dependencies included.
-    pub(crate) fn closure(&self, roots: &[&str]) -> Result<Vec<PackageFile>, Error> {
+    /// The package files that installing `roots` on an empty system takes, dependencies included. A root is a name, or
+    /// `name=version` where another version than apt's preferred one is meant.
+    pub(crate) fn closure<S: AsRef<OsStr>>(&self, roots: &[S]) -> Result<Vec<PackageFile>, Error> {
         let mut command = self.command("apt-get");
         command.args(["install", "--yes", "--no-install-recommends", "--print-uris"]).args(roots);
         self.print_uris(&mut command)
@@ -284,7 +293,7 @@ mod tests {
             [SignedBy::Named("/k.gpg".into()), SignedBy::Inline(vec!["-----BEGIN PGP".into(), ".".into()])]
         {
             let text = stanza(&mirror(Some(signed_by.clone())), &["sid", "trixie"], Some(false));
-            let read = crate::setup::sources::parse_deb822(&text);
+            let read = crate::debian::sources::parse_deb822(&text);
             assert_eq!(read.len(), 1, "{text}");
             assert_eq!(read[0].suites, ["sid", "trixie"]);
             assert_eq!(read[0].signed_by, Some(signed_by));

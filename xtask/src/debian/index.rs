@@ -81,6 +81,25 @@ pub(crate) fn upstream(version: &str) -> &str {
     upstream.split(['+', '~']).next().unwrap_or(upstream)
 }
 
+/// A package file, and the suite whose index names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolved {
+    pub(crate) file: PackageFile,
+    pub(crate) suite: String,
+}
+
+/// Adds to each file the suite of the candidate with its name and version.
+pub(crate) fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> Vec<Resolved> {
+    files
+        .into_iter()
+        .map(|file| {
+            let suite = candidates.iter().find(|c| c.name == file.name && c.version == file.version);
+            let suite = suite.map_or_else(|| "unknown".to_owned(), |candidate| candidate.suite.clone());
+            Resolved { file, suite }
+        })
+        .collect()
+}
+
 /// A package that is taken from the newest suite that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
@@ -167,6 +186,29 @@ N: a note
             let line = format!("'http://m.example/a_1_all.deb' a_1_all.deb 10 {tail}");
             assert_eq!(parse_print_uris(&line), Err(line));
         }
+    }
+
+    #[test]
+    fn suites_are_matched_by_version() {
+        let file = |version: &str| PackageFile {
+            name: "a".to_owned(),
+            version: version.to_owned(),
+            file: String::new(),
+            uri: String::new(),
+            size: 0,
+            sha256: String::new(),
+        };
+        let candidate = |version: &str, suite: &str| Candidate {
+            name: "a".to_owned(),
+            version: version.to_owned(),
+            suite: suite.to_owned(),
+        };
+        let candidates = [candidate("2", "bookworm-security"), candidate("1", "bookworm")];
+        let resolved = with_suites(vec![file("1"), file("2"), file("3")], &candidates);
+        assert_eq!(
+            resolved.iter().map(|package| package.suite.as_str()).collect::<Vec<_>>(),
+            ["bookworm", "bookworm-security", "unknown"]
+        );
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! Which distribution this is, and whether `setup` knows how to install on it.
+//! Which distribution this is, and whether packages can be fetched on it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What `/etc/os-release` says, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +60,7 @@ pub(crate) enum Support {
     Unsupported(String),
 }
 
-/// The programs that installing needs; all are part of a minimal Debian.
+/// The programs that fetching and unpacking need; all are part of a minimal Debian.
 pub(crate) const NEEDED_PROGRAMS: [&str; 5] = ["apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"];
 
 /// Decides from the distribution, its package architecture and the programs that are missing.
@@ -87,25 +86,6 @@ pub(crate) fn support_of_this_machine() -> Support {
         NEEDED_PROGRAMS.into_iter().filter(|program| crate::run::find_program(program).is_none()).collect();
     let architecture = crate::run::output_of("dpkg", &["--print-architecture"]);
     decide(&OsRelease::of_this_machine(), architecture.as_deref(), &missing)
-}
-
-/// What a person has to provide on a system that `setup` cannot install on.
-pub(crate) fn requirements() -> &'static str {
-    "\
-The device toolchain needs:
-  - clang 22 or newer with the AMDGPU target, as `clang-<version>` or `clang` in PATH, and lld of the same version
-  - the ROCm device libraries for that clang (ocml.bc, ockl.bc, …: package rocm-device-libs)
-  - the HIP headers, version 7 or newer (hip/hip_runtime.h and share/hip/version)
-  - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names)
-  - to regenerate the bindings only: the HSA headers (hsa/hsa.h) and libclang
-A ROCm 7 installation has all of it: install it under /opt/rocm, or set ROCM_PATH (or HIP_PATH) to where it is.
-Single parts elsewhere can be named by FERROCM_CLANG (a clang) and FERROCM_HIP_PATH (a folder with include/hip).
-`cargo xtask doctor` shows what was found."
-}
-
-/// Whether a path exists and is a directory with something in it.
-pub(crate) fn has_entries(path: &Path) -> bool {
-    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 #[cfg(test)]
