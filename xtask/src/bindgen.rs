@@ -1,16 +1,17 @@
-//! `cargo xtask bindgen`: runs the generator with the headers and libclang that this machine has.
+//! `cargo xtask bindgen`: runs the generator with the headers of all releases and the libclang that this machine has.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
+use crate::rocm::headers::{self, Headers, INCLUDE};
 use crate::{run, setup, toolchain, tools};
 
 /// What the generator needs besides its own code.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    include: PathBuf,
+    headers: Headers,
     libclang: Libclang,
 }
 
@@ -33,23 +34,21 @@ impl Libclang {
     }
 }
 
+/// There is no libclang.
+#[derive(Debug, thiserror::Error)]
+#[error("libclang was not found (cargo xtask setup, install libclang1-22, or set LIBCLANG_PATH)")]
+pub(crate) struct NoLibclang;
+
 impl Inputs {
-    /// Looks for both; the error says what is missing and how to get it.
-    pub(crate) fn find() -> Result<Self, String> {
-        let include = toolchain::header_folders()
-            .into_iter()
-            .find(|folder| {
-                ["hsa/hsa.h", "hip/hip_runtime_api.h"].iter().all(|header| folder.join(header).is_file())
-            })
-            .ok_or("the HSA and HIP headers were not found (cargo xtask setup)")?;
-        let libclang =
-            find_libclang().ok_or("libclang was not found (install libclang1-22, or set LIBCLANG_PATH)")?;
-        Ok(Self { include, libclang })
+    /// Looks for libclang.
+    pub(crate) fn new(headers: Headers) -> Result<Self, NoLibclang> {
+        Ok(Self { headers, libclang: find_libclang().ok_or(NoLibclang)? })
     }
 
     fn command(&self) -> Command {
         let mut command = tools::cargo();
-        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--include"]).arg(&self.include);
+        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--include"]);
+        command.arg(self.headers.folder.join("7.2").join(INCLUDE));
         command.env("LIBCLANG_PATH", self.libclang.folder());
         if let Libclang::Prefix(prefix) = &self.libclang {
             let mut folders = vec![prefix.join(setup::LIBRARY_FOLDER)];
@@ -126,10 +125,9 @@ fn is_libclang(name: &str) -> bool {
 
 /// Runs the generator.
 pub(crate) fn bindgen(arguments: &[String]) -> Result<()> {
-    let inputs = match Inputs::find() {
-        Ok(inputs) => inputs,
-        Err(reason) => bail!("cannot generate bindings: {reason}"),
-    };
+    let headers = headers::headers()?;
+    headers.tell_differences();
+    let inputs = Inputs::new(headers)?;
     run::run(inputs.command().args(arguments))?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use kernel_build::toolchain::{Finding, Need, REMEDY, survey};
 
 use crate::bindgen::find_libclang;
+use crate::rocm::{RELEASES, headers};
 use crate::setup::prefix::Manifest;
 use crate::table::{Align, Table, bytes};
 use crate::tools::Tool;
@@ -73,7 +74,7 @@ fn rows() -> Vec<Row> {
     let cache = toolchain::cache_folder();
     let mut rows = vec![linker()];
     rows.extend(survey().into_iter().map(Row::of_finding));
-    rows.push(hsa_headers());
+    rows.push(rocm_headers());
     rows.push(match find_libclang() {
         Some(libclang) => Row::new("libclang", "", Some(libclang.folder())),
         None => Row::missing(
@@ -106,13 +107,21 @@ fn linker() -> Row {
     }
 }
 
-fn hsa_headers() -> Row {
-    let folder = toolchain::header_folders().into_iter().find(|folder| folder.join("hsa/hsa.h").is_file());
-    match folder {
-        Some(folder) => Row::new("HSA headers", "", Some(folder.join("hsa"))),
-        None => {
-            Row::missing("HSA headers", false, "not found (for `cargo xtask bindgen`)", "cargo xtask setup")
-        }
+/// The headers that bindings are generated from, which are no part of the device toolchain.
+fn rocm_headers() -> Row {
+    const NAME: &str = "headers of releases";
+    let Some(folder) = headers::given_folder().or_else(|| headers::cached_folder().ok()) else {
+        return Row::missing(NAME, false, "no folder for the cache", "set FERROCM_ROCM_HEADERS");
+    };
+    let present = headers::present(&folder);
+    match RELEASES.iter().filter(|release| !present.contains(&release.name)).count() {
+        0 => Row::new(NAME, present.join(", "), Some(folder)),
+        missing => Row::missing(
+            NAME,
+            false,
+            format!("{missing} of {} not here (for `cargo xtask bindgen`)", RELEASES.len()),
+            "`cargo xtask test` and `cargo xtask bindgen` fetch them",
+        ),
     }
 }
 

@@ -6,6 +6,7 @@ mod debian;
 mod demo;
 mod doctor;
 mod progress;
+mod rocm;
 mod run;
 mod setup;
 mod table;

@@ -60,14 +60,6 @@ pub(crate) fn describe(toolchain: &Toolchain) -> String {
     format!("clang {} ({}), HIP {} headers", toolchain.version, toolchain.origin, toolchain.hip_version)
 }
 
-/// Folders that may hold the HIP and HSA headers, best first.
-pub(crate) fn header_folders() -> Vec<PathBuf> {
-    let search = Search::from_env();
-    let roots = search.hip_path.into_iter().chain(search.rocm);
-    let prefix = search.prefix.map(|prefix| prefix.join("usr"));
-    roots.chain(prefix).chain(search.system).map(|root| root.join("include")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

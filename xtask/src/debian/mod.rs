@@ -7,6 +7,7 @@ pub(crate) mod os;
 pub(crate) mod package;
 pub(crate) mod sources;
 pub(crate) mod store;
+pub(crate) mod tested;
 
 use std::io;
 use std::path::{Path, PathBuf};

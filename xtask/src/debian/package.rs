@@ -53,6 +53,16 @@ pub(crate) fn unpack(
     downloads: &Path,
     tree: &Path,
 ) -> Result<(), Error> {
+    unpack_without(package, downloads, tree, &[])
+}
+
+/// The same, without the files that these patterns of tar match (`./usr/share/doc/*`).
+pub(crate) fn unpack_without(
+    package: &super::index::PackageFile,
+    downloads: &Path,
+    tree: &Path,
+    left_out: &[&str],
+) -> Result<(), Error> {
     let path = downloads.join(&package.file);
     let found = sha256_of(&path).map_err(io_error("read", &path))?;
     if found != package.sha256 {
@@ -70,6 +80,7 @@ pub(crate) fn unpack(
         .spawn()
         .map_err(|source| start_error("dpkg-deb", source))?;
     let mut tar = Command::new("tar");
+    tar.args(left_out.iter().map(|pattern| format!("--exclude={pattern}")));
     tar.args(["--extract", "--keep-directory-symlink", "--no-same-owner", "--directory"]).arg(tree);
     tar.stdin(reader.stdout.take().map_or_else(Stdio::null, Stdio::from));
     let unpacked = tar.output();

@@ -335,7 +335,7 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
 
 fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
     println!("Installed {} in {}", manifest.id, place.display());
-    let differences = tested::differences(&manifest.packages);
+    let differences = debian::tested::differences(&manifest.packages, tested::TESTED);
     if differences.is_empty() {
         println!(
             "Every package is the one this version was tested with; the probe compiles for three targets."

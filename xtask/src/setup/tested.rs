@@ -1,10 +1,10 @@
 //! The packages that the toolchain was last tested with. Others work as long as the probe compiles; a difference is
 //! worth a note when something behaves oddly later.
 
-use crate::debian::package::ManifestPackage;
+use crate::debian::tested::Tested;
 
 /// Name, version and SHA-256 of each package file, sorted by name.
-pub(crate) const TESTED: &[(&str, &str, &str)] = &[
+pub(crate) const TESTED: &[Tested] = &[
     ("clang-22", "1:22.1.8-1~deb12u1", "b6ffc4ffae2bf3d0757bab0623701060b30f5bb59e7ba4123d66b56fbb91362a"),
     ("hipify-perl", "7.2.4+dfsg-1~exp1", "58bebb2776fb4b83953209226225be1af33f6e554ac9ae4ce8b4f836273beb08"),
     ("libamdhip64-dev", "7.2.4-1~exp2", "28ae316c5be2d33b53fae8f2151e76a758f84aa3493abafeaef935e49cc5ba07"),
@@ -70,43 +70,9 @@ pub(crate) const TESTED: &[(&str, &str, &str)] = &[
     ("zlib1g", "1:1.2.13.dfsg-1", "d7dd1d1411fedf27f5e27650a6eff20ef294077b568f4c8c5e51466dc7c08ce4"),
 ];
 
-/// One line for each package that is not what was tested.
-pub(crate) fn differences(packages: &[ManifestPackage]) -> Vec<String> {
-    packages.iter().filter_map(|package| difference(package, TESTED)).collect()
-}
-
-fn difference(package: &ManifestPackage, tested: &[(&str, &str, &str)]) -> Option<String> {
-    let ManifestPackage { name, version, sha256, .. } = package;
-    match tested.iter().find(|(tested, _, _)| tested == name) {
-        Some((_, _, hash)) if hash == sha256 => None,
-        Some((_, same, _)) if same == version => {
-            Some(format!("{name} {version}: same version as tested, but another file"))
-        }
-        Some((_, other, _)) => Some(format!("{name} {version} (tested: {other})")),
-        None => Some(format!("{name} {version} (not part of what was tested)")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn differences_are_told_apart() {
-        let tested = [("a", "1", "00"), ("b", "1", "00")];
-        let package = |name: &str, version: &str, sha256: &str| ManifestPackage {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            suite: "s".to_owned(),
-            sha256: sha256.to_owned(),
-            uri: "u".to_owned(),
-        };
-        assert_eq!(difference(&package("a", "1", "00"), &tested), None);
-        let text = |p: ManifestPackage| difference(&p, &tested).expect("differs");
-        assert_eq!(text(package("b", "2", "01")), "b 2 (tested: 1)");
-        assert!(text(package("b", "1", "01")).contains("another file"));
-        assert!(text(package("c", "1", "00")).contains("not part"));
-    }
 
     #[test]
     fn the_table_is_sorted_and_its_hashes_are_whole() {

@@ -1,0 +1,332 @@
+//! A release's libraries with everything that they need, down to the C library and its loader, unpacked into the target
+//! folder. Programs that run in it see that release and none of the machine's own libraries.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use super::{RELEASES, Release, Suite};
+use crate::debian::apt::{self, PrivateApt};
+use crate::debian::index::{Candidate, Resolved, with_suites};
+use crate::debian::package::{self, ManifestPackage};
+use crate::debian::sources::{Mirrors, without_credentials};
+use crate::debian::store::{Staging, Store};
+use crate::debian::tested::{self, Tested};
+use crate::debian::{self, io_error};
+use crate::progress;
+use crate::table::bytes;
+
+/// Tells tests which release's libraries they run on.
+pub(crate) const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
+/// Tells tests the folder of that release's sysroot.
+pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_SYSROOT";
+
+/// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental suite
+/// name every ROCm package, because apt takes nothing from there that is not asked for.
+const PACKAGES: [(&str, &[Tested]); 4] = [
+    (
+        "5.2",
+        &[
+            ("libamd-comgr2", "5.2.3-2", "196d9e70442e78ec49dd18752acc886f500de8c9a646f6d81cb1348a7ea5c19a"),
+            ("libamdhip64-5", "5.2.3-8", "e89c3757b6ca16b7a03374a0a42402ab19e9e7000251d47379838be965330ebd"),
+            (
+                "libhsa-runtime64-1",
+                "5.2.3-3",
+                "9b633756945b16124376b274dbc681e4022c2b9704b8bdfa04637b09c7bfad93",
+            ),
+        ],
+    ),
+    (
+        "5.7",
+        &[
+            (
+                "libamd-comgr2",
+                "6.0+git20231212.4510c28+dfsg-3+b2",
+                "e6de3c9c6b1fa5e6c87882d094484fe0ad0560c61413abd0d28582c4a40de460",
+            ),
+            (
+                "libamdhip64-5",
+                "5.7.1-6+deb13u1",
+                "a60c313b59c09d776190a6e70b13337992240227f365ce4b91bb476d47a776d7",
+            ),
+            (
+                "libhsa-runtime64-1",
+                "6.1.2-3",
+                "5633b84b2f6527b19d70db064cfbbaf37b426f3a1a826316de115c8acb8c196d",
+            ),
+            ("librccl1", "5.4.3-3+b1", "735e8e0a69f88489bdbd0a8b69bc75a376da92f1129b9ed80a38c99726bfe3a7"),
+            (
+                "librocblas0",
+                "5.5.1+dfsg-7",
+                "951dfa1a46ee275dace455f396640cfc63a47927455a0903b73c4e50030574c1",
+            ),
+        ],
+    ),
+    (
+        "6.4",
+        &[
+            (
+                "libamd-comgr3",
+                "7.0.2+dfsg-3",
+                "5e18fa40a84922b5b1ff9815e775ff633b0f7ca6925bea39855ab906c7e08de4",
+            ),
+            ("libamdhip64-6", "6.4.3-5", "0c90c3f0a1f02ab5525a11c5b1879f1cb05bee9c7a2a79aa36863f57c85f7177"),
+            (
+                "libhsa-runtime64-1",
+                "6.4.3+dfsg-5",
+                "ca6a3f8a844010ee4ccd0165af5ed21192dbfe58a1ce1f2360037fe797bf27d0",
+            ),
+            ("librocblas4", "6.4.4-4", "05613a07d3fba2feaa8b81a86a22bc142dd4fb6630c44c416883a33bf22a1cdb"),
+        ],
+    ),
+    (
+        "7.2",
+        &[
+            (
+                "libamd-comgr3",
+                "7.2.4+dfsg-1~exp1",
+                "798c4b99a029dfc1c6e7b8eea794723308211d72d4e1364c0635118999eec089",
+            ),
+            (
+                "libamdhip64-7",
+                "7.2.4-1~exp2",
+                "265743c8647c0200b014062d3fdcea617c1b7c87a214f666a86dc1da8dd53192",
+            ),
+            ("libhiprtc7", "7.2.4-1~exp2", "85b88195e47ac59c640bc57e3623030363cbedf4f145bc4fcaba88d7087a6038"),
+            (
+                "libhsa-runtime64-1",
+                "7.2.4+dfsg-1~exp1",
+                "5298b55763e0f756f154f4fb9e142b0a93cb8584ef57e6f26127d295e9d08641",
+            ),
+            ("librccl1", "7.2.4-1~exp3", "505da86bed73fa221b97681410dcdb25a6a4b05be9bf40023a976ba9936f060f"),
+            ("librocblas5", "7.2.4-1~exp1", "d7b0bdb3ca744edc42894c0774c0f4d2341acb42190808dc49251c0d1319b685"),
+            (
+                "librocm-smi64-7",
+                "7.2.4-1~exp1",
+                "65ddafb06d8d58532f3c34c1331fa03b39438d2c1cac23586ee778136758d9e5",
+            ),
+            ("libroctx64-4", "7.2.4-1~exp1", "a5e7dc76192e02a02dd4592762e394acfc800e2c956fb79ef7b0d01569455399"),
+        ],
+    ),
+];
+
+/// Stays packed: documentation, and rocBLAS's kernels for GPUs that are not there (up to 3 GB a release).
+const LEFT_OUT: [&str; 3] =
+    ["./usr/share/doc/*", "./usr/share/man/*", "./usr/lib/x86_64-linux-gnu/rocblas/*"];
+/// Where the libraries are.
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// The loader, among them.
+const LOADER: &str = "ld-linux-x86-64.so.2";
+const MANIFEST: &str = "manifest.json";
+/// How much larger the packages are when unpacked, without what is left out (measured: 1.2 to 4.3).
+const UNPACKED_PER_PACKED: u64 = 5;
+
+/// Why there is no sysroot.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("\"{name}\" is no ROCm release that is known here: {}, or all", names().join(", "))]
+    Unknown { name: String },
+    #[error("the libraries of ROCm {release} cannot be had: {source}")]
+    Fetch {
+        release: &'static str,
+        #[source]
+        source: debian::Error,
+    },
+}
+
+fn names() -> Vec<&'static str> {
+    RELEASES.iter().map(|release| release.name).collect()
+}
+
+/// The releases that a command line names, oldest first; `all` is all of them.
+pub(crate) fn releases(given: &[String]) -> Result<Vec<&'static Release>, Error> {
+    if let Some(name) = given.iter().find(|name| *name != "all" && !names().contains(&name.as_str())) {
+        return Err(Error::Unknown { name: name.clone() });
+    }
+    let all = given.iter().any(|name| name == "all");
+    Ok(RELEASES.iter().filter(|release| all || given.iter().any(|name| name == release.name)).collect())
+}
+
+/// A complete sysroot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sysroot {
+    release: &'static str,
+    folder: PathBuf,
+    /// One line for each of the packages asked for that is not the one that was tested.
+    pub(crate) differences: Vec<String>,
+}
+
+impl Sysroot {
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What a program's command line has to begin with to run in it: its own loader, told to look nowhere else.
+    fn runner(&self) -> [PathBuf; 4] {
+        let libraries = self.folder.join(LIBRARIES);
+        [libraries.join(LOADER), "--inhibit-cache".into(), "--library-path".into(), libraries]
+    }
+
+    /// Makes a cargo or nextest command run test programs in the sysroot.
+    pub(crate) fn apply(&self, command: &mut Command) {
+        let words = self.runner().map(|word| format!("{:?}", word.to_string_lossy()));
+        command.arg("--config");
+        command.arg(format!("target.x86_64-unknown-linux-gnu.runner=[{}]", words.join(",")));
+        command.env(RELEASE_VARIABLE, self.release).env(FOLDER_VARIABLE, &self.folder);
+        // A compiled kernel that comes from the cache in the user's folder was not compiled by this release.
+        command.env("AMD_COMGR_CACHE", "0");
+        // What names or changes the libraries of the machine has no say here.
+        for variable in ["ROCM_PATH", "HIP_PATH", "LD_PRELOAD"] {
+            command.env_remove(variable);
+        }
+        for library in ["HSA", "HIP", "HIPRTC", "ROCBLAS", "RCCL"] {
+            command.env_remove(format!("FERROCM_{library}_LIBRARY"));
+        }
+    }
+}
+
+/// What a sysroot consists of; stored in it as `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Manifest {
+    /// Name and version of each package that was asked for. The mirror may have had another version.
+    wanted: Vec<(String, String)>,
+    /// What was not unpacked.
+    left_out: Vec<String>,
+    packages: Vec<ManifestPackage>,
+}
+
+impl Manifest {
+    fn new(release: &Release, packages: Vec<ManifestPackage>) -> Self {
+        let wanted = tested_packages(release).iter().map(|(name, version, _)| (name, version));
+        let wanted = wanted.map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect();
+        Self { wanted, left_out: LEFT_OUT.map(str::to_owned).to_vec(), packages }
+    }
+
+    fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), debian::Error> {
+        let path = folder.join(MANIFEST);
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::other);
+        text.and_then(|text| fs::write(&path, text + "\n")).map_err(io_error("write", &path))
+    }
+}
+
+fn tested_packages(release: &Release) -> &'static [Tested] {
+    PACKAGES.iter().find(|(name, _)| *name == release.name).map_or(&[], |(_, packages)| packages)
+}
+
+/// The sysroot in `folder`, if what this version of the project asks for is there. Sysroots are published whole, so that
+/// the manifest answers for the rest.
+fn complete(release: &'static Release, folder: &Path) -> Option<Sysroot> {
+    let folder = folder.join(release.name);
+    let manifest = Manifest::read(&folder)?;
+    let expected = Manifest::new(release, Vec::new());
+    if manifest.wanted != expected.wanted || manifest.left_out != expected.left_out {
+        return None;
+    }
+    if !folder.join(LIBRARIES).join(LOADER).is_file() {
+        return None;
+    }
+    let tested = tested_packages(release);
+    let asked_for: Vec<ManifestPackage> =
+        manifest.packages.into_iter().filter(|package| tested.iter().any(|t| t.0 == package.name)).collect();
+    Some(Sysroot { release: release.name, folder, differences: tested::differences(&asked_for, tested) })
+}
+
+/// Makes a release's sysroot in `folder`, or takes the one that is there.
+pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<Sysroot, Error> {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    if let Some(sysroot) = complete(release, &folder) {
+        return Ok(sysroot);
+    }
+    let failed = |source| Error::Fetch { release: release.name, source };
+    let mirrors = debian::mirrors().map_err(failed)?;
+    let store = Store::lock(&folder).map_err(failed)?;
+    // A run that held the lock until now may have made it.
+    if let Some(sysroot) = complete(release, &folder) {
+        return Ok(sysroot);
+    }
+    fetch(release, &mirrors, &store).map_err(failed)?;
+    complete(release, &folder).ok_or_else(|| {
+        failed(debian::Error::NotFound {
+            packages: vec![LOADER.to_owned()],
+            suites: vec!["what was unpacked".to_owned()],
+        })
+    })
+}
+
+fn fetch(release: &Release, mirrors: &Mirrors, store: &Store) -> Result<(), debian::Error> {
+    let state = apt::temporary_folder()?;
+    let staging = store.stage()?;
+    staging.note_apt_state(state.path())?;
+
+    let steps = progress::spinner("Fetching and verifying package indexes");
+    let apt = PrivateApt::create(state.path().join("apt"), &sources(release, mirrors))?;
+    apt.update()?;
+    let packages = resolve(release, &release.suites(mirrors), &apt)?;
+    steps.finish_and_clear();
+    let total: u64 = packages.iter().map(|package| package.file.size).sum();
+    println!(
+        "ROCm {}: {} packages, {} to download from {}, the mirror of this machine's apt",
+        release.name,
+        packages.len(),
+        bytes(total),
+        without_credentials(&mirrors.main.uri)
+    );
+    package::ensure_room(state.path(), total)?;
+    package::ensure_room(staging.tree(), total * UNPACKED_PER_PACKED)?;
+
+    let bar = progress::bar(total, "Downloading", "{bytes}/{total_bytes}");
+    let files: Vec<_> = packages.iter().map(|package| package.file.clone()).collect();
+    apt.download(&files, &|here| bar.set_position(here))?;
+    bar.finish_and_clear();
+
+    let bar = progress::bar(packages.len() as u64, "Unpacking", "{pos}/{len}");
+    for file in &files {
+        package::unpack_without(file, &apt.downloads(), staging.tree(), &LEFT_OUT)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    publish(release, packages, staging, store)
+}
+
+fn publish(
+    release: &Release,
+    packages: Vec<Resolved>,
+    staging: Staging,
+    store: &Store,
+) -> Result<(), debian::Error> {
+    let manifest = Manifest::new(release, packages.iter().map(ManifestPackage::from).collect());
+    manifest.write(staging.tree())?;
+    let place = store.publish(staging, release.name)?;
+    println!("ROCm {}: {}", release.name, place.display());
+    Ok(())
+}
+
+/// The release's suites and, for experimental, which holds little more than what is tried there, the suite below it.
+fn sources(release: &Release, mirrors: &Mirrors) -> String {
+    let mut text = release.source(mirrors);
+    if release.suite == Suite::Other("experimental") {
+        text.push_str(&apt::stanza(&mirrors.main, &["sid"], Some(false)));
+    }
+    text
+}
+
+/// The packages and what they depend on: of each the version that was tested, or else the best one of the release's suites.
+fn resolve(release: &Release, suites: &[&str], apt: &PrivateApt) -> Result<Vec<Resolved>, debian::Error> {
+    let wanted = tested_packages(release);
+    let names: Vec<&str> = wanted.iter().map(|(name, _, _)| *name).collect();
+    let chosen = super::choose(wanted, suites, &apt.candidates(&names)?)?;
+    let roots: Vec<String> =
+        chosen.iter().map(|Candidate { name, version, .. }| format!("{name}={version}")).collect();
+    let closure = apt.closure(&roots)?;
+    let names: Vec<&str> = closure.iter().map(|file| file.name.as_str()).collect();
+    let candidates = apt.candidates(&names)?;
+    Ok(with_suites(closure, &candidates))
+}
