@@ -1,5 +1,6 @@
 //! Compiles and runs the program, and compares its answers.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -132,11 +133,37 @@ pub fn compare(
     answers.extend(run(&executable, &asked)?.into_iter().map(|(index, value)| (index, Ok(value))));
     answers.sort_by_key(|(index, _)| *index);
 
+    let unknown: HashSet<usize> = answers
+        .iter()
+        .filter_map(|(index, c)| match (questions[*index], c) {
+            (Question::Size(layout), Err(_)) => Some(layout),
+            _ => None,
+        })
+        .collect();
     let differences = answers.into_iter().filter_map(|(index, c)| {
+        // A type that C does not know is said once, not once more for each of its fields.
+        if let Question::Align(layout) | Question::Offset(layout, _) = questions[index]
+            && unknown.contains(&layout)
+        {
+            return None;
+        }
         let (item, property, rust) = claim(version, questions[index]);
-        (c != Ok(rust)).then_some(Difference { item, property, rust, c })
+        let same = match c {
+            Ok(c) if property == Property::Value => is_same_value(rust, c),
+            Ok(c) => rust == c,
+            Err(_) => false,
+        };
+        (!same).then_some(Difference { item, property, rust, c })
     });
     Ok(differences.collect())
+}
+
+/// Whether two constants are the same number or, C's enumerators being of type `int`, the same 32 bits.
+fn is_same_value(rust: i128, c: i128) -> bool {
+    let bits = |value: i128| -> Option<u32> {
+        u32::try_from(value).ok().or_else(|| Some(i32::try_from(value).ok()?.cast_unsigned()))
+    };
+    rust == c || bits(rust).is_some_and(|rust| bits(c) == Some(rust))
 }
 
 /// Runs a compiler; what it printed if it failed.
@@ -248,7 +275,7 @@ struct tail { char a; long b; };
                 Layout { size: 16, fields: &[("tag", 0), ("pair", 12), ("in.b", 18)], ..BOX },
                 Layout { c_name: "struct tail", size: 1, align: 2, fields: &[] },
             ],
-            constants: &[("KIND_LAST", 0xffff_ffff), ("LIMIT", -1)],
+            constants: &[("KIND_LAST", 1), ("LIMIT", -1)],
             ..RIGHT
         };
         if let Some(result) = differences(HEADERS, &wrong) {
@@ -258,7 +285,7 @@ struct tail { char a; long b; };
                     "box_t: size is 16 in the bindings, 24 in the headers",
                     "box_t, field pair: offset is 12 in the bindings, 8 in the headers",
                     "struct tail: alignment is 2 in the bindings, 1 in the headers",
-                    "KIND_LAST: value is 4294967295 in the bindings, -1 in the headers",
+                    "KIND_LAST: value is 1 in the bindings, -1 in the headers",
                     "LIMIT: value is -1 in the bindings, 18446744073709551615 in the headers",
                 ]
             );
@@ -279,8 +306,6 @@ struct tail { char a; long b; };
         let found = result.expect("compiles");
         let starts = [
             "struct gone: size is 4 in the bindings; the headers have none: ",
-            "struct gone: alignment is 4 in the bindings; the headers have none: ",
-            "struct gone, field x: offset is 0 in the bindings; the headers have none: ",
             "box_t, field label: offset is 0 in the bindings; the headers have none: ",
             "box_t, field number: offset is 9 in the bindings, 8 in the headers",
             "KIND_GONE: value is 1 in the bindings; the headers have none: ",
@@ -303,6 +328,14 @@ struct tail { char a; long b; };
                 ]
             );
         }
+    }
+
+    #[test]
+    fn the_sign_of_a_32_bit_constant_is_a_matter_of_its_type() {
+        assert!(is_same_value(0x8000_0000, -0x8000_0000) && is_same_value(-1, 0xffff_ffff));
+        assert!(is_same_value(1 << 40, 1 << 40));
+        assert!(!is_same_value(-1, 0xffff_ffff_ffff_ffff) && !is_same_value(1, -1));
+        assert!(!is_same_value(1 << 40, 0));
     }
 
     #[test]
