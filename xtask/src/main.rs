@@ -18,6 +18,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::rocm::sysroot;
+
 /// Drives this workspace: sets up the device toolchain, builds kernels, runs the demo and the tests.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -87,6 +89,10 @@ struct TestArguments {
     /// Run the device tests on the AMD GPU of this machine, too
     #[arg(long)]
     gpu: bool,
+    /// Run only the tests that load AMD's own libraries, on those of this ROCm release (5.2, 5.7, 6.4, 7.2, or all),
+    /// which are fetched into the target folder; may be repeated
+    #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with = "gpu")]
+    rocm: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -127,7 +133,9 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu }) => test::test(test::Options { gpu }),
+        Task::Test(TestArguments { gpu, rocm }) => {
+            test::test(test::Options { gpu, rocm: sysroot::releases(&rocm)? })
+        }
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());

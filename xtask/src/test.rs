@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::bindgen::Inputs;
+use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
+use crate::rocm::sysroot;
 use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
 use crate::{build_kernels, run, setup, toolchain};
@@ -17,15 +19,19 @@ use crate::{build_kernels, run, setup, toolchain};
 const VIRTUAL_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
+/// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
+const LIBRARY_TESTS: &str = "rocm*";
 
 /// What the driver of AMD GPUs offers to programs.
 const AMD_DRIVER: &str = "/dev/kfd";
 
 /// How the tests are to run.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     /// Run the device tests on the AMD GPU of this machine too.
     pub(crate) gpu: bool,
+    /// Run the tests on AMD's libraries of these releases, and nothing else.
+    pub(crate) rocm: Vec<&'static Release>,
 }
 
 /// What became of a step.
@@ -53,7 +59,7 @@ impl<'a> Step<'a> {
 pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
     let shared = Shared { cache: toolchain::cache_folder()?, headers: OnceCell::new() };
-    let results = run_steps(steps(options, &shared));
+    let results = run_steps(steps(&options, &shared));
     println!("\n{}", summary(&results));
     let total = started.elapsed().as_secs();
     match results.iter().find(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))) {
@@ -72,7 +78,11 @@ struct Shared {
     headers: OnceCell<Headers>,
 }
 
-fn steps(options: Options, shared: &Shared) -> Vec<Step<'_>> {
+fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
+    if !options.rocm.is_empty() {
+        return options.rocm.iter().flat_map(|release| library_steps(release, shared)).collect();
+    }
+    let gpu = options.gpu;
     let mut steps = vec![
         Step::new("toolchain", || {
             setup::setup(setup::Options { yes: true, ..setup::Options::default() })?;
@@ -104,12 +114,39 @@ fn steps(options: Options, shared: &Shared) -> Vec<Step<'_>> {
             nextest(shared, DEVICE_TESTS, Some(device))
         }));
     }
-    steps.push(Step::new("device tests on amdgpu:0", move || match options.gpu {
+    steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
         true if !Path::new(AMD_DRIVER).exists() => bail!("no AMD GPU here: {AMD_DRIVER} does not exist"),
         true => nextest(shared, DEVICE_TESTS, Some("amdgpu:0")),
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
+    steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
     steps
+}
+
+/// Fetches a release's libraries, and runs the tests that load them.
+fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>; 2] {
+    let folder = tools::target_folder().join("rocm");
+    let fetch = {
+        let folder = folder.clone();
+        move || {
+            let sysroot = sysroot::make(release, &folder)?;
+            println!("The libraries of ROCm {} are in {}", release.name, sysroot.folder().display());
+            for line in &sysroot.differences {
+                println!("note: not the package that these tests were made with: {line}");
+            }
+            Ok(Outcome::Passed)
+        }
+    };
+    let test = move || {
+        let mut command = nextest_command(shared)?;
+        command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
+        sysroot::make(release, &folder)?.apply(&mut command);
+        execute(command)
+    };
+    [
+        Step::new(format!("libraries of ROCm {}", release.name), fetch),
+        Step::new(format!("tests on ROCm {}", release.name), test),
+    ]
 }
 
 fn run_steps(steps: Vec<Step<'_>>) -> Vec<(String, Outcome, Duration)> {
@@ -216,12 +253,18 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     execute(command)
 }
 
-fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcome> {
+fn nextest_command(shared: &Shared) -> Result<Command> {
     let program = NEXTEST
         .find_or_install(&shared.cache)
         .context("cargo-nextest is needed and could not be installed")?;
     let mut command = Command::new(program);
-    command.args(["nextest", "run", "--workspace", "--filterset", filter]);
+    command.arg("nextest");
+    Ok(command)
+}
+
+fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcome> {
+    let mut command = nextest_command(shared)?;
+    command.args(["run", "--workspace", "--filterset", filter]);
     match device {
         Some(device) => command.env("FERROCM_DEVICE", device),
         None => command.env_remove("FERROCM_DEVICE"),

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use super::headers::choose;
 use super::{RELEASES, Release, Suite};
 use crate::debian::apt::{self, PrivateApt};
 use crate::debian::index::{Candidate, Resolved, with_suites};
@@ -95,20 +96,32 @@ const PACKAGES: [(&str, &[Tested]); 4] = [
                 "7.2.4-1~exp2",
                 "265743c8647c0200b014062d3fdcea617c1b7c87a214f666a86dc1da8dd53192",
             ),
-            ("libhiprtc7", "7.2.4-1~exp2", "85b88195e47ac59c640bc57e3623030363cbedf4f145bc4fcaba88d7087a6038"),
+            (
+                "libhiprtc7",
+                "7.2.4-1~exp2",
+                "85b88195e47ac59c640bc57e3623030363cbedf4f145bc4fcaba88d7087a6038",
+            ),
             (
                 "libhsa-runtime64-1",
                 "7.2.4+dfsg-1~exp1",
                 "5298b55763e0f756f154f4fb9e142b0a93cb8584ef57e6f26127d295e9d08641",
             ),
             ("librccl1", "7.2.4-1~exp3", "505da86bed73fa221b97681410dcdb25a6a4b05be9bf40023a976ba9936f060f"),
-            ("librocblas5", "7.2.4-1~exp1", "d7b0bdb3ca744edc42894c0774c0f4d2341acb42190808dc49251c0d1319b685"),
+            (
+                "librocblas5",
+                "7.2.4-1~exp1",
+                "d7b0bdb3ca744edc42894c0774c0f4d2341acb42190808dc49251c0d1319b685",
+            ),
             (
                 "librocm-smi64-7",
                 "7.2.4-1~exp1",
                 "65ddafb06d8d58532f3c34c1331fa03b39438d2c1cac23586ee778136758d9e5",
             ),
-            ("libroctx64-4", "7.2.4-1~exp1", "a5e7dc76192e02a02dd4592762e394acfc800e2c956fb79ef7b0d01569455399"),
+            (
+                "libroctx64-4",
+                "7.2.4-1~exp1",
+                "a5e7dc76192e02a02dd4592762e394acfc800e2c956fb79ef7b0d01569455399",
+            ),
         ],
     ),
 ];
@@ -322,11 +335,123 @@ fn sources(release: &Release, mirrors: &Mirrors) -> String {
 fn resolve(release: &Release, suites: &[&str], apt: &PrivateApt) -> Result<Vec<Resolved>, debian::Error> {
     let wanted = tested_packages(release);
     let names: Vec<&str> = wanted.iter().map(|(name, _, _)| *name).collect();
-    let chosen = super::choose(wanted, suites, &apt.candidates(&names)?)?;
+    let chosen = choose(wanted, suites, &apt.candidates(&names)?)?;
     let roots: Vec<String> =
         chosen.iter().map(|Candidate { name, version, .. }| format!("{name}={version}")).collect();
     let closure = apt.closure(&roots)?;
     let names: Vec<&str> = closure.iter().map(|file| file.name.as_str()).collect();
     let candidates = apt.candidates(&names)?;
     Ok(with_suites(closure, &candidates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(name: &str) -> &'static Release {
+        RELEASES.iter().find(|release| release.name == name).expect("a release")
+    }
+
+    fn manifest_package(name: &str, version: &str, sha256: &str) -> ManifestPackage {
+        ManifestPackage {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            suite: "s".to_owned(),
+            sha256: sha256.to_owned(),
+            uri: "u".to_owned(),
+        }
+    }
+
+    /// A sysroot as `make` leaves it, as far as anything looks into it.
+    fn publish_in(folder: &Path, release: &Release, packages: Vec<ManifestPackage>) {
+        let place = folder.join(release.name);
+        fs::create_dir_all(place.join(LIBRARIES)).expect("folders");
+        fs::write(place.join(LIBRARIES).join(LOADER), "").expect("loader");
+        Manifest::new(release, packages).write(&place).expect("manifest");
+    }
+
+    #[test]
+    fn releases_are_given_by_name_once_each_and_in_order() {
+        let named = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
+            releases(&given).map(|found| found.iter().map(|release| release.name).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&[]).expect("none"), [""; 0]);
+        assert_eq!(named(&["7.2", "5.7", "7.2"]).expect("known"), ["5.7", "7.2"]);
+        assert_eq!(named(&["5.2", "all"]).expect("all"), ["5.2", "5.7", "6.4", "7.2"]);
+        let error = named(&["5.2", "6.0"]).expect_err("unknown").to_string();
+        assert_eq!(error, "\"6.0\" is no ROCm release that is known here: 5.2, 5.7, 6.4, 7.2, or all");
+    }
+
+    #[test]
+    fn every_release_has_its_packages_sorted_and_with_whole_hashes() {
+        for (release, (name, packages)) in RELEASES.iter().zip(PACKAGES) {
+            assert_eq!(release.name, name);
+            assert!(packages.is_sorted_by(|a, b| a.0 < b.0), "{name}");
+            assert!(packages.iter().all(|(_, _, hash)| hash.len() == 64), "{name}");
+            assert!(packages.iter().any(|(package, _, _)| package.starts_with("libamdhip64-")), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_complete_is_taken_and_what_another_version_made_is_not() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let release = release("5.2");
+        assert_eq!(complete(release, folder.path()), None);
+        let tested = tested_packages(release)[1];
+        let other = manifest_package("libc6", "1", "00");
+        publish_in(folder.path(), release, vec![manifest_package(tested.0, tested.1, tested.2), other]);
+        let sysroot = complete(release, folder.path()).expect("complete");
+        assert_eq!(sysroot.folder(), folder.path().join("5.2"));
+        assert_eq!(sysroot.differences, [""; 0]);
+        // The same is taken without asking the network.
+        assert_eq!(make(release, folder.path()).expect("made"), sysroot);
+
+        let moved = manifest_package(tested.0, "5.2.4-1", "00");
+        publish_in(folder.path(), release, vec![moved]);
+        let sysroot = complete(release, folder.path()).expect("complete");
+        assert_eq!(sysroot.differences, ["libamdhip64-5 5.2.4-1 (tested: 5.2.3-8)"]);
+
+        let place = folder.path().join("5.2");
+        let mut manifest = Manifest::read(&place).expect("manifest");
+        manifest.left_out.pop();
+        manifest.write(&place).expect("write");
+        assert_eq!(complete(release, folder.path()), None);
+    }
+
+    #[test]
+    fn programs_run_with_the_loader_and_libraries_of_the_sysroot() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let root = folder.path().join("a \"folder\"");
+        publish_in(&root, release("6.4"), Vec::new());
+        let sysroot = complete(release("6.4"), &root).expect("complete");
+        let mut command = Command::new("cargo");
+        command.env("FERROCM_HIP_LIBRARY", "/x/libamdhip64.so");
+        sysroot.apply(&mut command);
+        let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+        let libraries = root.join("6.4").join(LIBRARIES).to_string_lossy().replace('"', "\\\"");
+        assert_eq!(arguments[0], "--config");
+        assert_eq!(
+            arguments[1],
+            format!(
+                "target.x86_64-unknown-linux-gnu.runner=[\"{libraries}/{LOADER}\",\"--inhibit-cache\",\
+                 \"--library-path\",\"{libraries}\"]"
+            )
+        );
+        let variable = |name: &str| {
+            let found = command.get_envs().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| value.map(|value| value.to_string_lossy().into_owned()))
+        };
+        assert_eq!(variable(RELEASE_VARIABLE), Some(Some("6.4".to_owned())));
+        assert_eq!(variable("FERROCM_HIP_LIBRARY"), Some(None));
+    }
+
+    #[test]
+    fn experimental_stands_on_sid() {
+        use crate::debian::sources::{debian_mirrors, parse_list};
+        let mirrors = debian_mirrors(&parse_list("deb http://a.example/debian bookworm main")).expect("main");
+        let newest = sources(release("7.2"), &mirrors);
+        assert!(newest.contains("Suites: experimental\n") && newest.contains("Suites: sid\n"), "{newest}");
+        assert!(!sources(release("5.7"), &mirrors).contains("sid"));
+    }
 }
