@@ -1,23 +1,24 @@
 //! Raw bindings to AMD's HIP runtime: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the ROCm 7.2 headers, [`Table`] every function they declare. Nothing
-//! is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation inside the process
-//! fills a table through [`Builder`]. A function that the implementation lacks is a stub that returns
-//! `hipErrorNotSupported`, so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] holds the types and constants of the headers of ROCm 5.2 to 7.2 in one, laid out and numbered as
+//! the newest has them; [`legacy`] holds what older ones have otherwise. [`Table`] has every function that any of them
+//! declares. Nothing is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation
+//! inside the process fills a table through [`Builder`]. A function that the implementation lacks is a stub that
+//! returns `hipErrorNotSupported`, so that a call through the table has no branch; [`Table::has`] tells.
 //!
 //! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
 //!
 //! This crate makes nothing safe: each function's contract is the one in the vendor's documentation.
 #![warn(missing_docs)]
 
-use std::path::Path;
-use std::sync::Mutex;
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
 
-use sys_load::{Library, Origin, Search};
+use sys_load::Library;
 
 pub use bindings::*;
-pub use sys_load::{Attempt, LoadError};
-pub use table::Table;
+pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
+pub use table::{SYMBOLS, Table, VERSIONS};
 
 #[rustfmt::skip]
 #[allow(
@@ -32,6 +33,19 @@ pub use table::Table;
     reason = "generated: names, comments and layout tests are the headers' and bindgen's"
 )]
 pub mod bindings;
+#[rustfmt::skip]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    clippy::all,
+    clippy::undocumented_unsafe_blocks,
+    clippy::allow_attributes_without_reason,
+    rustdoc::all,
+    reason = "generated: names, comments and layout tests are the headers' and bindgen's"
+)]
+pub mod legacy;
 #[rustfmt::skip]
 #[allow(
     non_snake_case,
@@ -59,8 +73,24 @@ impl Extensions {
     pub const NONE: Extensions = Extensions { stream_fault_report: None };
 }
 
-const SEARCH: Search = Search {
-    what: "the HIP runtime",
+sys_load::table_api! {
+    ///
+    /// ```
+    /// use hip_sys::{Builder, Table, hipError_t};
+    ///
+    /// unsafe extern "C" fn hipInit(_flags: u32) -> hipError_t {
+    ///     hipError_t::hipSuccess
+    /// }
+    ///
+    /// let mut builder = Builder::new("example", "1.0");
+    /// builder.hipInit(hipInit);
+    /// // SAFETY: the one function given does what the headers say, as far as an example can.
+    /// let table: &'static Table = unsafe { builder.finish() };
+    /// assert!(table.has("hipInit"));
+    /// assert_eq!(table.implementation(), Some("example"));
+    /// ```
+    builder;
+    library: "the HIP runtime",
     variable: "FERROCM_HIP_LIBRARY",
     names: if cfg!(windows) {
         &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
@@ -68,143 +98,50 @@ const SEARCH: Search = Search {
         &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
     },
     required: c"hipInit",
-};
-
-static UNSUPPORTED: Table = Table::STUBS;
-static LOADED: Mutex<Option<&'static Table>> = Mutex::new(None);
-
-impl Table {
-    /// A table in which every function is a stub.
-    pub fn unsupported() -> &'static Table {
-        &UNSUPPORTED
-    }
-
-    /// Opens the vendor's library, once; later calls return the same table.
-    ///
-    /// Looks at the file that `FERROCM_HIP_LIBRARY` names, and at no other if it is set; else for a library that is already in
-    /// the process, what the system's loader finds, `ROCM_PATH`, `HIP_PATH` and `/opt/rocm*`, newest version first. A
-    /// failure is not remembered: a later call looks again.
-    ///
-    /// # Errors
-    /// [`LoadError`] lists every place that was tried and why it did not serve.
-    pub fn load() -> Result<&'static Table, LoadError> {
-        let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(table) = *loaded {
-            return Ok(table);
-        }
-        let table = Table::of(&Library::find(&SEARCH)?);
-        *loaded = Some(table);
-        Ok(table)
-    }
-
-    /// Opens exactly the library at `path`, whatever [`Table::load`] finds.
-    ///
-    /// # Errors
-    /// [`LoadError`] if the file cannot be opened or is another library.
-    ///
-    /// # Safety
-    /// The file must be an implementation of the HIP runtime; opening it runs its initialisers.
-    pub unsafe fn load_from(path: &Path) -> Result<&'static Table, LoadError> {
-        // SAFETY: the caller vouches for the file.
-        let library = unsafe { Library::open(&SEARCH, path) }?;
-        Ok(Table::of(&library))
-    }
-
-    fn of(library: &Library) -> &'static Table {
-        let mut table = Box::new(Table::STUBS);
-        // SAFETY: the generated list pairs each C name with the offset of the field of that name, and the library has
-        // the symbol that every version of the runtime has.
-        let provided = unsafe { sys_load::fill(&mut *table, &table::SYMBOLS, library) };
-        table.origin = Origin { provided, ..Origin::of_library(library) };
-        Box::leak(table)
-    }
-
-    /// Whether `symbol` is a real function here; false for a stub and for a name the headers do not have.
-    pub fn has(&self, symbol: &str) -> bool {
-        sys_load::index_of(&table::SYMBOLS, symbol).is_some_and(|index| self.origin.provided.contains(index))
-    }
-
-    /// The names of all functions of the table, sorted.
-    pub fn symbols() -> impl Iterator<Item = &'static str> {
-        table::SYMBOLS.iter().filter_map(|symbol| symbol.name.to_str().ok())
-    }
-
-    /// The file that the functions come from; `None` for implementations inside the process.
-    pub fn path(&self) -> Option<&Path> {
-        self.origin.path.as_deref()
-    }
-
-    /// The version: of a file, what its name says after `.so.`; of an implementation inside the process, its own.
-    pub fn version(&self) -> Option<&str> {
-        self.origin.version.as_deref()
-    }
-
-    /// The name of the implementation, if it is one inside the process.
-    pub fn implementation(&self) -> Option<&str> {
-        self.origin.implementation.as_deref()
-    }
+    versioning: sys_load::Versioning::FileName { otherwise: Some(runtime_version) },
+    unsupported: "returns `hipErrorNotSupported`",
 }
 
-/// Makes a table of functions of this process: those given to it, and stubs for the rest.
-///
-/// ```
-/// use hip_sys::{Builder, Table, hipError_t};
-///
-/// unsafe extern "C" fn hipInit(_flags: u32) -> hipError_t {
-///     hipError_t::hipSuccess
-/// }
-///
-/// let mut builder = Builder::new("example", "1.0");
-/// builder.hipInit(hipInit);
-/// // SAFETY: the one function given does what the headers say, as far as an example can.
-/// let table: &'static Table = unsafe { builder.finish() };
-/// assert!(table.has("hipInit"));
-/// assert_eq!(table.implementation(), Some("example"));
-/// ```
-#[derive(Debug)]
-pub struct Builder {
-    table: Box<Table>,
+/// Asks the HIP runtime for its version. That initialises it, GPU or not, so it is only done when the file's name does
+/// not tell: the layout of structures depends on it.
+fn runtime_version(library: &Library) -> Option<Version> {
+    let function = library.symbol(c"hipRuntimeGetVersion")?;
+    // SAFETY: the symbol has had this signature in every version.
+    let get = unsafe {
+        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> hipError_t>(function)
+    };
+    let mut code = 0;
+    // SAFETY: the function writes the one number.
+    let status = unsafe { get(&mut code) };
+    if status == hipError_t::hipSuccess { version_of_code(code) } else { None }
 }
 
-impl Builder {
-    /// Starts with stubs only.
-    pub fn new(implementation: &str, version: &str) -> Builder {
-        let mut table = Box::new(Table::STUBS);
-        table.origin.implementation = Some(implementation.to_owned());
-        table.origin.version = Some(version.to_owned());
-        Builder { table }
-    }
-
-    /// Sets the functions that are not the vendor's.
-    pub fn extensions(&mut self, extensions: Extensions) -> &mut Self {
-        self.table.ext = extensions;
-        self
-    }
-
-    /// The finished table, which lives as long as the process.
-    ///
-    /// # Safety
-    /// Safe code will call the functions and trust what they return: each must keep the contract that the vendor's
-    /// documentation gives it, for as long as the process lives and from any thread.
-    pub unsafe fn finish(self) -> &'static Table {
-        Box::leak(self.table)
-    }
+/// The version that HIP writes as major * 10⁷ + minor * 10⁵ + patch.
+fn version_of_code(code: c_int) -> Option<Version> {
+    let code = u32::try_from(code).ok().filter(|code| *code >= 10_000_000)?;
+    Some(Version::new(code / 10_000_000, code / 100_000 % 100, code % 100_000))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use sys_load::{Functions as _, Library, Search};
+
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn a_missing_library_is_an_error_that_lists_every_attempt() {
-        let search = Search { names: &["libferrocm-no-such.so.1"], ..SEARCH };
+        let search = Search { names: &["libferrocm-no-such.so.1"], ..Table::SEARCH };
         let error = Library::find(&search).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("the HIP runtime") && text.contains(SEARCH.variable), "{text}");
+        assert!(text.contains("the HIP runtime") && text.contains("FERROCM_HIP_LIBRARY"), "{text}");
         assert!(text.contains("libferrocm-no-such.so.1") && text.contains("/opt/rocm/lib"), "{text}");
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn loading_never_panics_and_says_what_it_has() {
         match Table::load() {
             Ok(table) => assert!(table.has("hipInit") && table.path().is_some()),
@@ -213,6 +150,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn a_file_that_is_another_library_is_refused() {
         // SAFETY: the file is not loadable at all, so no initialiser runs.
         let error = unsafe { Table::load_from(Path::new("/dev/null")) }.unwrap_err();
@@ -247,5 +185,13 @@ mod tests {
     #[test]
     fn device_properties_have_the_size_of_hip_6_and_7() {
         assert_eq!(size_of::<hipDeviceProp_tR0600>(), 1472);
+    }
+
+    #[test]
+    fn version_numbers_are_decoded() {
+        assert_eq!(version_of_code(50_221_153), Some(Version::new(5, 2, 21153)));
+        assert_eq!(version_of_code(70_253_211), Some(Version::new(7, 2, 53211)));
+        assert_eq!(version_of_code(403), None);
+        assert_eq!(version_of_code(-1), None);
     }
 }

@@ -1,0 +1,188 @@
+//! Where libraries are looked for: environment variables, ROCm installations, Python wheels.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::{Source, version};
+
+/// The environment that a search looks at: variables, and the folder that `/opt` and `/usr/local` are in.
+///
+/// [`Places::of_process`] is the real one; [`Places::within`] makes others, for tests and for sysroots.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// `None`: the variables of the process.
+    variables: Option<BTreeMap<String, OsString>>,
+    root: PathBuf,
+}
+
+impl Places {
+    /// The variables of this process and the file system as it is.
+    pub fn of_process() -> Places {
+        Places { variables: None, root: PathBuf::from("/") }
+    }
+
+    /// No variables, and `/opt` and `/usr/local` are taken to be inside `root`.
+    pub fn within(root: impl Into<PathBuf>) -> Places {
+        Places { variables: Some(BTreeMap::new()), root: root.into() }
+    }
+
+    /// Sets a variable; on [`Places::of_process`] it makes all others unset. The process keeps its own.
+    pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Places {
+        self.variables.get_or_insert_default().insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The value of a variable that is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let value = match &self.variables {
+            Some(variables) => variables.get(name).cloned(),
+            None => std::env::var_os(name),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// The library folders of ROCm installations, in the order to try: of the trees that `ROCM_PATH` and `HIP_PATH`
+    /// name, of `/opt/rocm`, which is the machine's own choice where several are installed, and of all others under
+    /// `/opt`, newest first.
+    pub(crate) fn installations(&self) -> Vec<(PathBuf, Source)> {
+        let mut folders = Vec::new();
+        for variable in ["ROCM_PATH", "HIP_PATH"] {
+            if let Some(root) = self.variable(variable) {
+                let roots = library_folders(Path::new(&root));
+                folders.extend(roots.into_iter().map(|folder| (folder, Source::Installation(variable))));
+            }
+        }
+        if cfg!(unix) {
+            let opt = self.root.join("opt");
+            let rocm = opt.join("rocm");
+            // Since 7.14 the versions are in one folder: /opt/rocm/core-7.14.
+            let mut versions = entries(&opt, "rocm-");
+            versions.extend(entries(&rocm, "core-"));
+            versions.sort_by_key(|path| std::cmp::Reverse(version::numbers(&name_of(path))));
+            for root in std::iter::once(rocm).chain(versions) {
+                let roots = library_folders(&root);
+                folders.extend(roots.into_iter().map(|folder| (folder, Source::Installation("/opt"))));
+            }
+        }
+        folders
+    }
+
+    /// The library folders of Python packages that carry ROCm, in the order to try, and the folders of packages that
+    /// have none of them, with what is wrong.
+    pub(crate) fn wheels(&self) -> Vec<(PathBuf, Source, Option<String>)> {
+        let target = self.variable("ROCM_SDK_TARGET_FAMILY").map(|target| {
+            // A package's folder is its name with underscores.
+            format!("_rocm_sdk_libraries_{}", target.to_string_lossy().replace('-', "_"))
+        });
+        let mut found = Vec::new();
+        for (site, origin) in self.python_sites() {
+            let source = Source::Wheel(origin);
+            if !site.is_dir() {
+                found.push((site, source, Some("no such folder".to_owned())));
+                continue;
+            }
+            let mut libraries = packages(&site, "_rocm_sdk_libraries");
+            libraries.sort_by_key(|path| Some(name_of(path)) != target);
+            let mut folders: Vec<PathBuf> = packages(&site, "_rocm_sdk_core");
+            folders.append(&mut libraries);
+            for folder in &mut folders {
+                folder.push(if cfg!(windows) { "bin" } else { "lib" });
+            }
+            folders.push(site.join("torch").join("lib"));
+            folders.retain(|folder| folder.is_dir());
+            if folders.is_empty() {
+                found.push((site, source, Some("no package with ROCm libraries".to_owned())));
+            }
+            found.extend(folders.into_iter().map(|folder| (folder, source, None)));
+        }
+        found
+    }
+
+    /// The folders that Python packages are installed in, with what named each, in Python's own order: `PYTHONPATH`,
+    /// the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the machine's.
+    fn python_sites(&self) -> Vec<(PathBuf, &'static str)> {
+        let mut sites: Vec<(PathBuf, &'static str)> = Vec::new();
+        if let Some(paths) = self.variable("PYTHONPATH") {
+            sites.extend(
+                std::env::split_paths(&paths)
+                    .filter(|path| !path.as_os_str().is_empty())
+                    .map(|path| (path, "PYTHONPATH")),
+            );
+        }
+        for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            if let Some(prefix) = self.variable(variable) {
+                let mut of_prefix = sites_of(Path::new(&prefix));
+                if of_prefix.is_empty() {
+                    // What was looked for, so that the error can say that it is not there.
+                    of_prefix.push(Path::new(&prefix).join("lib/python3*/site-packages"));
+                }
+                sites.extend(of_prefix.into_iter().map(|site| (site, variable)));
+            }
+        }
+        if let Some(base) = self.variable("PYTHONUSERBASE") {
+            sites.extend(sites_of(Path::new(&base)).into_iter().map(|site| (site, "PYTHONUSERBASE")));
+        } else if let Some(home) = self.variable("HOME") {
+            let base = Path::new(&home).join(".local");
+            sites.extend(sites_of(&base).into_iter().map(|site| (site, "the user's packages")));
+        }
+        if cfg!(unix) {
+            let machine = sites_of(&self.root.join("usr/local"));
+            sites.extend(machine.into_iter().map(|site| (site, "the machine's packages")));
+        }
+        sites
+    }
+}
+
+/// Where the libraries of an installation are: `bin` on Windows, else the three usual folders.
+fn library_folders(root: &Path) -> Vec<PathBuf> {
+    if cfg!(windows) {
+        return vec![root.join("bin")];
+    }
+    let lib = root.join("lib");
+    let multiarch = lib.join(multiarch_folder());
+    let mut folders = vec![lib];
+    // Most trees have the first only; the error stays short without those that do not exist.
+    folders.extend([root.join("lib64"), multiarch].into_iter().filter(|folder| folder.is_dir()));
+    folders
+}
+
+/// The name of Debian's folder for libraries of this architecture.
+fn multiarch_folder() -> String {
+    format!("{}-linux-gnu", std::env::consts::ARCH)
+}
+
+/// The package folders of a Python prefix, newest Python first.
+fn sites_of(prefix: &Path) -> Vec<PathBuf> {
+    if cfg!(windows) {
+        return vec![prefix.join("Lib").join("site-packages")];
+    }
+    let mut pythons = entries(&prefix.join("lib"), "python3");
+    pythons.sort_by_key(|path| std::cmp::Reverse(version::numbers(&name_of(path))));
+    pythons
+        .iter()
+        .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
+        .filter(|site| site.is_dir())
+        .collect()
+}
+
+/// The folders of a package in its variants (one for each GPU family, or one for all), sorted by name.
+fn packages(site: &Path, package: &str) -> Vec<PathBuf> {
+    let mut found = entries(site, package);
+    found.retain(|path| {
+        name_of(path).strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    });
+    found.sort();
+    found
+}
+
+/// The entries of a folder whose names start so; none if it cannot be read.
+fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    read.map(|entry| entry.path()).filter(|path| name_of(path).starts_with(prefix)).collect()
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
