@@ -24,11 +24,10 @@ const COMPILER_ROOTS: [&str; 3] = [CLANG, "lld-22", "libclang1-22"];
 const HEADER_ROOTS: [&str; 1] = ["libstdc++-12-dev"];
 const DEVICE_LIBS: Wanted = Wanted { name: "rocm-device-libs-22", min_major: 7 };
 /// Unpacked without dependencies: headers, bitcode and a script. Their libraries would need a newer libc.
-const ROCM_PACKAGES: [Wanted; 4] = [
+const ROCM_PACKAGES: [Wanted; 3] = [
     DEVICE_LIBS,
     Wanted { name: "hipify-perl", min_major: 7 },
     Wanted { name: "libamdhip64-dev", min_major: 7 },
-    Wanted { name: "libhsa-runtime-dev", min_major: 7 },
 ];
 /// Where those are looked for, in this order.
 const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
@@ -160,12 +159,12 @@ impl Plan {
     fn contents(&self) -> &'static str {
         match self {
             Self::Whole => {
-                "clang 22, lld and libclang, C++ headers, ROCm device libraries, HIP and HSA headers, hipify-perl"
+                "clang 22, lld and libclang, C++ headers, ROCm device libraries, HIP headers, hipify-perl"
             }
             Self::Pieces { cpp_headers: true } => {
-                "C++ headers, ROCm device libraries, HIP and HSA headers, hipify-perl"
+                "C++ headers, ROCm device libraries, HIP headers, hipify-perl"
             }
-            Self::Pieces { cpp_headers: false } => "ROCm device libraries, HIP and HSA headers, hipify-perl",
+            Self::Pieces { cpp_headers: false } => "ROCm device libraries, HIP headers, hipify-perl",
         }
     }
 }
@@ -435,7 +434,8 @@ The device toolchain needs:
   - the ROCm device libraries for that clang (ocml.bc, ockl.bc, …: package rocm-device-libs)
   - the HIP headers, version 7 or newer (hip/hip_runtime.h and share/hip/version)
   - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names)
-  - to regenerate the bindings only: the HSA headers (hsa/hsa.h) and libclang
+  - to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS
+    (docs/setup.md says how they lie there)
 A ROCm 7 installation has all of it: install it under /opt/rocm, or set ROCM_PATH (or HIP_PATH) to where it is.
 Single parts elsewhere can be named by FERROCM_CLANG (a clang) and FERROCM_HIP_PATH (a folder with include/hip).
 `cargo xtask doctor` shows what was found."

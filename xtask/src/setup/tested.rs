@@ -33,11 +33,6 @@ pub(crate) const TESTED: &[Tested] = &[
         "12.2.0-14+deb12u1",
         "d720259380a84f2ffc6fe516eff5cbe9c8a005138e8d6a5748747ba4b3404a82",
     ),
-    (
-        "libhsa-runtime-dev",
-        "7.2.4+dfsg-1~exp1",
-        "18b204f235cfb402833ecfc4c8a3d80842c038df3925e4e0148173a70e3d4c32",
-    ),
     ("libicu72", "72.1-3+deb12u1", "f7f6f99c6d7b025914df2447fc93e11d22c44c0c8bdd8b6f36691c9e7ddcef88"),
     ("libllvm22", "1:22.1.8-1~deb12u1", "729ec3e943d320515c2bbdc96acfffd7ce34861e62bd5c42726bf586d644dfe2"),
     ("liblzma5", "5.4.1-1+deb12u2", "3d8c29c8c21ec6007635e1b2591edf98b771c9572a085968f47452b33040f384"),
