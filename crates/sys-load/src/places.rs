@@ -186,3 +186,6 @@ fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,7 +79,7 @@ mod tests {
             ("/x/libamdhip64-0a1b2c3d", false),
             ("", false),
         ] {
-            assert_eq!(is_library(Path::new(file), "libamdhip64"), is, "{file}");
+            assert_eq!(named(Path::new(file), "libamdhip64"), is, "{file}");
         }
         assert_eq!(stem("libamdhip64.so.7"), "libamdhip64");
         assert_eq!(stem("amdhip64_7.dll"), "amdhip64_7.dll");

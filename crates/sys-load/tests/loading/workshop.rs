@@ -1,0 +1,65 @@
+//! Libraries made by the C compiler, for tests that open some.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder that goes away with the test, and a compiler that makes libraries in it.
+pub(crate) struct Workshop {
+    folder: tempfile::TempDir,
+}
+
+impl Workshop {
+    /// `None`, with the reason printed, on a machine without a C compiler.
+    pub(crate) fn open() -> Option<Workshop> {
+        if cfg!(miri) {
+            println!("skipped: Miri cannot open libraries");
+            return None;
+        }
+        if !cfg!(target_os = "linux") {
+            println!("skipped: the libraries of this test are made for Linux");
+            return None;
+        }
+        if let Err(error) = Command::new("cc").arg("--version").output() {
+            println!("skipped: no C compiler: cc: {error}");
+            return None;
+        }
+        // Its real path, because that is what a library reports.
+        let folder = tempfile::tempdir_in(std::env::temp_dir().canonicalize().expect("a temporary folder"));
+        Some(Workshop { folder: folder.expect("a temporary folder can be made") })
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.folder.path().join(relative)
+    }
+
+    /// Compiles a library; its folders are made.
+    pub(crate) fn library(&self, relative: &str, source: &str) -> PathBuf {
+        self.library_with(relative, source, &[])
+    }
+
+    /// As `library`, with more arguments for the compiler.
+    pub(crate) fn library_with(&self, relative: &str, source: &str, arguments: &[&str]) -> PathBuf {
+        let path = self.path(relative);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders can be made");
+        let text = self.path("source.c");
+        std::fs::write(&text, source).expect("the source can be written");
+        let output = Command::new("cc")
+            .args(["-shared", "-fPIC", "-nostdlib", "-o"])
+            .arg(&path)
+            .args(arguments)
+            .arg(&text)
+            .output()
+            .expect("cc runs");
+        assert!(output.status.success(), "cc: {}", String::from_utf8_lossy(&output.stderr));
+        path
+    }
+
+    /// Makes a link; its folders are made.
+    pub(crate) fn link(&self, relative: &str, target: impl AsRef<Path>) -> PathBuf {
+        let path = self.path(relative);
+        std::fs::create_dir_all(path.parent().expect("a link is in a folder")).expect("folders can be made");
+        std::os::unix::fs::symlink(target, &path).expect("a link can be made");
+        path
+    }
+}
