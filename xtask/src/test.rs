@@ -140,7 +140,7 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>
     let test = move || {
         let mut command = nextest_command(shared)?;
         command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
-        sysroot::make(release, &folder)?.apply(&mut command);
+        sysroot::make(release, &folder)?.apply(&mut command)?;
         execute(command)
     };
     [

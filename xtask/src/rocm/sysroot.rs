@@ -134,6 +134,7 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader, among them.
 const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
+const CONFIGURATION: &str = "cargo.toml";
 /// How much larger the packages are when unpacked, without what is left out (measured: 1.2 to 4.3).
 const UNPACKED_PER_PACKED: u64 = 5;
 
@@ -147,6 +148,12 @@ pub(crate) enum Error {
         release: &'static str,
         #[source]
         source: debian::Error,
+    },
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
     },
 }
 
@@ -178,20 +185,35 @@ impl Sysroot {
         &self.folder
     }
 
-    /// What a program's command line has to begin with to run in it: its own loader, told to look nowhere else.
-    fn runner(&self) -> [PathBuf; 4] {
+    /// A configuration for cargo that runs programs in the sysroot: by its own loader, which is told to look nowhere
+    /// else, and with what the tests have to know.
+    fn configuration(&self) -> String {
         let libraries = self.folder.join(LIBRARIES);
-        [libraries.join(LOADER), "--inhibit-cache".into(), "--library-path".into(), libraries]
+        let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
+        let (loader, libraries) = (text(&libraries.join(LOADER)), text(&libraries));
+        format!(
+            "\
+# Made by `cargo xtask test --rocm {release}`.
+[target.x86_64-unknown-linux-gnu]
+runner = [{loader}, \"--inhibit-cache\", \"--library-path\", {libraries}]
+
+[env]
+{RELEASE_VARIABLE} = {{ value = \"{release}\", force = true }}
+{FOLDER_VARIABLE} = {{ value = {folder}, force = true }}
+# A kernel from the cache in the user's folder was not compiled by this release.
+AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
+",
+            release = self.release,
+            folder = text(&self.folder)
+        )
     }
 
     /// Makes a cargo or nextest command run test programs in the sysroot.
-    pub(crate) fn apply(&self, command: &mut Command) {
-        let words = self.runner().map(|word| format!("{:?}", word.to_string_lossy()));
-        command.arg("--config");
-        command.arg(format!("target.x86_64-unknown-linux-gnu.runner=[{}]", words.join(",")));
-        command.env(RELEASE_VARIABLE, self.release).env(FOLDER_VARIABLE, &self.folder);
-        // A compiled kernel that comes from the cache in the user's folder was not compiled by this release.
-        command.env("AMD_COMGR_CACHE", "0");
+    pub(crate) fn apply(&self, command: &mut Command) -> Result<(), Error> {
+        let path = self.folder.join(CONFIGURATION);
+        fs::write(&path, self.configuration())
+            .map_err(|source| Error::Write { path: path.clone(), source })?;
+        command.arg("--config").arg(path);
         // What names or changes the libraries of the machine has no say here.
         for variable in ["ROCM_PATH", "HIP_PATH", "LD_PRELOAD"] {
             command.env_remove(variable);
@@ -199,6 +221,7 @@ impl Sysroot {
         for library in ["HSA", "HIP", "HIPRTC", "ROCBLAS", "RCCL"] {
             command.env_remove(format!("FERROCM_{library}_LIBRARY"));
         }
+        Ok(())
     }
 }
 
@@ -427,23 +450,18 @@ mod tests {
         let sysroot = complete(release("6.4"), &root).expect("complete");
         let mut command = Command::new("cargo");
         command.env("FERROCM_HIP_LIBRARY", "/x/libamdhip64.so");
-        sysroot.apply(&mut command);
-        let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+        sysroot.apply(&mut command).expect("applies");
+        let file = root.join("6.4/cargo.toml");
+        assert_eq!(command.get_args().collect::<Vec<_>>(), ["--config".as_ref(), file.as_os_str()]);
+        let removed = command.get_envs().find(|(variable, _)| *variable == "FERROCM_HIP_LIBRARY");
+        assert_eq!(removed.map(|(_, value)| value), Some(None));
+        let text = fs::read_to_string(file).expect("written");
         let libraries = root.join("6.4").join(LIBRARIES).to_string_lossy().replace('"', "\\\"");
-        assert_eq!(arguments[0], "--config");
-        assert_eq!(
-            arguments[1],
-            format!(
-                "target.x86_64-unknown-linux-gnu.runner=[\"{libraries}/{LOADER}\",\"--inhibit-cache\",\
-                 \"--library-path\",\"{libraries}\"]"
-            )
+        let runner = format!(
+            "runner = [\"{libraries}/{LOADER}\", \"--inhibit-cache\", \"--library-path\", \"{libraries}\"]\n"
         );
-        let variable = |name: &str| {
-            let found = command.get_envs().find(|(variable, _)| *variable == name);
-            found.map(|(_, value)| value.map(|value| value.to_string_lossy().into_owned()))
-        };
-        assert_eq!(variable(RELEASE_VARIABLE), Some(Some("6.4".to_owned())));
-        assert_eq!(variable("FERROCM_HIP_LIBRARY"), Some(None));
+        assert!(text.contains(&runner), "{runner} in {text}");
+        assert!(text.contains("FERROCM_ROCM_RELEASE = { value = \"6.4\", force = true }\n"), "{text}");
     }
 
     #[test]
