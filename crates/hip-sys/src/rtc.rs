@@ -23,19 +23,6 @@ pub use table::{SYMBOLS, Table, VERSIONS};
 pub mod bindings;
 #[rustfmt::skip]
 #[allow(
-    missing_docs,
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    clippy::all,
-    clippy::undocumented_unsafe_blocks,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated: names, comments and layout tests are the headers' and bindgen's"
-)]
-pub mod legacy;
-#[rustfmt::skip]
-#[allow(
     non_snake_case,
     clippy::too_many_arguments,
     clippy::doc_lazy_continuation,

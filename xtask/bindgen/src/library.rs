@@ -1,69 +1,371 @@
-//! What is generated for each library.
+//! What is generated for each library, and from which versions of its headers.
+
+/// One version of a library whose headers are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Version {
+    /// The library's own version.
+    pub(crate) version: &'static str,
+    /// The ROCm release that it came with here: the folder of the headers.
+    pub(crate) release: &'static str,
+    /// Further arguments for clang.
+    pub(crate) clang: &'static [&'static str],
+}
+
+/// C's unsigned constants that are flags of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlagGroup {
+    /// Name of the type made for them.
+    pub(crate) name: &'static str,
+    /// What they are for, as a sentence.
+    pub(crate) doc: &'static str,
+    /// The macros.
+    pub(crate) constants: &'static [&'static str],
+}
 
 /// One library: its headers, and what its function table needs to know.
+#[derive(Debug)]
 pub(crate) struct Library {
     /// Name for people.
     pub(crate) what: &'static str,
-    /// Folder of the generated files, from the workspace root.
+    /// File name of its report in docs/abi, without `.md`.
+    pub(crate) report: &'static str,
+    /// Folder of its crate.
+    pub(crate) crate_folder: &'static str,
+    /// Rust path of the module that holds the bindings.
+    pub(crate) module: &'static str,
+    /// Folder of the generated files inside the crate.
     pub(crate) folder: &'static str,
+    /// Versions, oldest first; at most eight.
+    pub(crate) versions: &'static [Version],
+    /// The Debian package of its headers.
+    pub(crate) package: &'static str,
     /// C text that includes the headers.
     pub(crate) headers: &'static str,
     /// Regular expression over the paths of headers whose items are wanted.
     pub(crate) files: &'static str,
+    /// Regular expression of functions that `headers` itself declares.
+    pub(crate) declared_here: &'static str,
     /// Items that come from another of our modules instead.
     pub(crate) imported: &'static [&'static str],
+    /// Of those, the enums that functions take.
+    pub(crate) imported_enums: &'static [&'static str],
     /// `use` line that brings them in.
     pub(crate) imports: &'static str,
+    /// Regular expressions of constants that only say which headers were read, and of macros that are no values.
+    pub(crate) ignored_constants: &'static str,
     /// The type that functions return to say how they went.
     pub(crate) status: &'static str,
     /// Its constant for "not supported", which stubs return.
     pub(crate) unsupported: &'static str,
     /// Unnamed C enums whose constants belong to a named one: prefix of the constants, name of the type.
     pub(crate) folded: &'static [(&'static str, &'static str)],
+    /// C enums whose values are or-ed together.
+    pub(crate) flag_enums: &'static [&'static str],
+    /// Macros that are or-ed together.
+    pub(crate) flag_groups: &'static [FlagGroup],
+    /// Symbols that libraries export though a version's headers do not declare them.
+    pub(crate) also_exported: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// Every library of this workspace.
-pub(crate) fn all() -> [Library; 3] {
-    [
-        Library {
-            what: "HSA",
-            folder: "crates/hsa-sys/src",
-            headers: "#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n#include <hsa/hsa.h>\n\
-                      #include <hsa/hsa_ext_amd.h>\n#include <hsa/hsa_ven_amd_loader.h>\n\
-                      #include <hsa/amd_hsa_queue.h>\n#include <hsa/amd_hsa_signal.h>\n\
-                      #include <hsa/amd_hsa_kernel_code.h>\n",
-            files: ".*/hsa/[a-z_]*\\.h",
-            imported: &[],
-            imports: "",
-            status: "hsa_status_t",
-            unsupported: "HSA_STATUS_ERROR_NOT_SUPPORTED",
-            folded: &[
-                ("HSA_STATUS_", "hsa_status_t"),
-                ("HSA_EXT_STATUS_", "hsa_status_t"),
-                ("HSA_EXT_AGENT_INFO_", "hsa_agent_info_t"),
-            ],
-        },
-        Library {
-            what: "HIP",
-            folder: "crates/hip-sys/src",
-            headers: "#include <stddef.h>\n#include <hip/hip_runtime_api.h>\n",
-            files: ".*/hip/.*\\.h",
-            imported: &[],
-            imports: "",
-            status: "hipError_t",
-            unsupported: "hipErrorNotSupported",
-            folded: &[("HIP_", "hipError_t")],
-        },
-        Library {
-            what: "HIP RTC",
-            folder: "crates/hip-sys/src/rtc",
-            headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",
-            files: ".*/hip/hiprtc\\.h",
-            imported: &["hipJit.*"],
-            imports: "pub use crate::bindings::{hipJitInputType, hipJitOption};\n\n",
-            status: "hiprtcResult",
-            unsupported: "HIPRTC_ERROR_INTERNAL_ERROR",
-            folded: &[],
-        },
-    ]
+const fn version(version: &'static str, release: &'static str) -> Version {
+    Version { version, release, clang: &[] }
 }
+
+/// HIP 5's headers call the device properties' old layout by the name that stands for the new one since HIP 6.
+const HIP_5: &[&str] = &["-DhipDeviceProp_t=hipDeviceProp_tR0000"];
+
+const HIP_VERSIONS: &[Version] = &[
+    Version { version: "5.2.3", release: "5.2", clang: HIP_5 },
+    Version { version: "5.7.1", release: "5.7", clang: HIP_5 },
+    version("6.4.3", "6.4"),
+    version("7.2.4", "7.2"),
+];
+
+/// Every library of this workspace.
+pub(crate) static LIBRARIES: &[Library] = &[
+    Library {
+        what: "HSA",
+        report: "hsa",
+        package: "libhsa-runtime-dev",
+        crate_folder: "crates/hsa-sys",
+        module: "hsa_sys",
+        folder: "src",
+        versions: &[
+            version("5.2.3", "5.2"),
+            version("6.1.2", "5.7"),
+            version("6.4.3", "6.4"),
+            version("7.2.4", "7.2"),
+        ],
+        headers: "#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n#include <hsa/hsa.h>\n\
+                  #include <hsa/hsa_ext_amd.h>\n#include <hsa/hsa_ext_finalize.h>\n\
+                  #include <hsa/hsa_ext_image.h>\n#include <hsa/hsa_ven_amd_loader.h>\n\
+                  #if __has_include(<hsa/hsa_ven_amd_pc_sampling.h>)\n\
+                  #include <hsa/hsa_ven_amd_pc_sampling.h>\n#endif\n\
+                  #include <hsa/amd_hsa_queue.h>\n#include <hsa/amd_hsa_signal.h>\n\
+                  #include <hsa/amd_hsa_kernel_code.h>\n",
+        files: ".*/hsa/(hsa|hsa_ext_amd|hsa_ext_finalize|hsa_ext_image|hsa_ven_amd_loader|hsa_ven_amd_pc_sampling|\
+                amd_hsa_[a-z_]*)\\.h",
+        declared_here: "",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "HSA_VERSION_.*|HSA_LARGE_MODEL|HSA_LITTLE_ENDIAN|HSA_AMD_INTERFACE_VERSION_.*|\
+                            AMD_HSA_ABI_VERSION",
+        status: "hsa_status_t",
+        unsupported: "HSA_STATUS_ERROR_NOT_SUPPORTED",
+        folded: &[
+            ("HSA_STATUS_", "hsa_status_t"),
+            ("HSA_EXT_STATUS_", "hsa_status_t"),
+            ("HSA_EXT_AGENT_INFO_", "hsa_agent_info_t"),
+        ],
+        flag_enums: &[
+            "hsa_access_permission_t",
+            "hsa_amd_memory_pool_flag_s",
+            "hsa_amd_memory_pool_global_flag_s",
+            "hsa_amd_vmem_address_reserve_flag_s",
+            "hsa_amd_log_flag_s",
+            "hsa_region_global_flag_t",
+            "hsa_exception_policy_t",
+            "hsa_ext_image_capability_t",
+        ],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    Library {
+        what: "HIP",
+        report: "hip",
+        package: "libamdhip64-dev",
+        crate_folder: "crates/hip-sys",
+        module: "hip_sys",
+        folder: "src",
+        versions: HIP_VERSIONS,
+        // The last lines repeat what hip_ext.h declares for C++ only, in C.
+        headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
+                  #if __has_include(<hip/hip_gl_interop.h>)\n#include <hip/hip_gl_interop.h>\n#endif\n\
+                  hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,\n\
+                  uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ, uint32_t localWorkSizeX,\n\
+                  uint32_t localWorkSizeY, uint32_t localWorkSizeZ, size_t sharedMemBytes,\n\
+                  hipStream_t hStream, void** kernelParams, void** extra, hipEvent_t startEvent,\n\
+                  hipEvent_t stopEvent, uint32_t flags);\n\
+                  hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,\n\
+                  uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ, uint32_t localWorkSizeX,\n\
+                  uint32_t localWorkSizeY, uint32_t localWorkSizeZ, size_t sharedMemBytes,\n\
+                  hipStream_t hStream, void** kernelParams, void** extra, hipEvent_t startEvent,\n\
+                  hipEvent_t stopEvent);\n",
+        files: ".*/hip/.*\\.h",
+        declared_here: "hip(Ext|Hcc)ModuleLaunchKernel",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "HIP_VERSION.*|HIP_HAS_GPU_FUSED_PRINTF|GENERIC_GRID_LAUNCH|__HIP_.*|HIP_DEPRECATED_MSG|DEPRECATED_MSG|.*_API_ID_.*",
+        status: "hipError_t",
+        unsupported: "hipErrorNotSupported",
+        folded: &[("HIP_", "hipError_t")],
+        flag_enums: &[
+            "hipGraphInstantiateFlags",
+            "hipGraphDebugDotFlags",
+            "hipMemAllocationHandleType",
+            "hipMemRangeFlags",
+            "hipMemcpyFlags",
+            "hipUserObjectFlags",
+            "hipUserObjectRetainFlags",
+        ],
+        flag_groups: HIP_FLAGS,
+        // The plain names go on filling the layout of HIP 5; the headers since 6 rename their callers' calls.
+        also_exported: &[
+            ("hipGetDeviceProperties", &["6.4.3", "7.2.4"]),
+            ("hipChooseDevice", &["6.4.3", "7.2.4"]),
+        ],
+    },
+    Library {
+        what: "HIP RTC",
+        report: "hiprtc",
+        package: "libamdhip64-dev",
+        crate_folder: "crates/hip-sys",
+        module: "hip_sys::rtc",
+        folder: "src/rtc",
+        versions: HIP_VERSIONS,
+        headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",
+        files: ".*/hip/hiprtc\\.h",
+        declared_here: "",
+        imported: &["hipJit.*"],
+        imported_enums: &["hipJitInputType", "hipJitOption"],
+        imports: "pub use crate::bindings::{hipJitInputType, hipJitOption};\n\n",
+        ignored_constants: "HIP_VERSION.*",
+        status: "hiprtcResult",
+        unsupported: "HIPRTC_ERROR_INTERNAL_ERROR",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    Library {
+        what: "rocBLAS",
+        report: "rocblas",
+        package: "librocblas-dev",
+        crate_folder: "crates/rocblas-sys",
+        module: "rocblas_sys",
+        folder: "src",
+        versions: &[version("5.5.1", "5.7"), version("6.4.4", "6.4"), version("7.2.4", "7.2")],
+        headers: "#define ROCBLAS_BETA_FEATURES_API\n#include <hip/hip_runtime_api.h>\n#include <rocblas/rocblas.h>\n",
+        files: ".*/rocblas/.*\\.h",
+        declared_here: "",
+        imported: &["hip.*", "ihip.*"],
+        imported_enums: &[],
+        imports: "pub use hip_sys::{hipEvent_t, hipGraphNode_t, hipStream_t};\n\n",
+        ignored_constants: "ROCBLAS_VERSION_.*|ROCBLAS_API_.*",
+        status: "rocblas_status",
+        unsupported: "rocblas_status_not_implemented",
+        folded: &[],
+        flag_enums: &["rocblas_gemm_flags_", "rocblas_layer_mode_", "rocblas_check_numerics_mode_"],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    Library {
+        what: "RCCL",
+        report: "rccl",
+        package: "librccl-dev",
+        crate_folder: "crates/rccl-sys",
+        module: "rccl_sys",
+        folder: "src",
+        versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
+        // The runtime's C++ headers have nothing that a C program could use here.
+        headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
+                  #define HIP_INCLUDE_HIP_HIP_RUNTIME_H\n#define HIP_INCLUDE_HIP_HIP_FP16_H\n\
+                  #include <rccl/rccl.h>\n",
+        files: ".*/rccl/rccl\\.h",
+        declared_here: "",
+        imported: &["hip.*", "ihip.*"],
+        imported_enums: &[],
+        imports: "pub use hip_sys::hipStream_t;\n\n",
+        ignored_constants: "NCCL_(MAJOR|MINOR|PATCH|SUFFIX|VERSION_CODE)",
+        status: "ncclResult_t",
+        unsupported: "ncclInternalError",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[FlagGroup {
+            name: "ncclWindowFlags",
+            doc: "How `ncclCommWindowRegister` registers a buffer.",
+            constants: &["NCCL_WIN_DEFAULT", "NCCL_WIN_COLL_SYMMETRIC"],
+        }],
+        also_exported: &[],
+    },
+];
+
+const HIP_FLAGS: &[FlagGroup] = &[
+    FlagGroup {
+        name: "hipDeviceFlags",
+        doc: "How the host waits for a device, and what its context maps: `hipSetDeviceFlags`, `hipCtxCreate`.",
+        constants: &[
+            "hipDeviceScheduleAuto",
+            "hipDeviceScheduleSpin",
+            "hipDeviceScheduleYield",
+            "hipDeviceScheduleBlockingSync",
+            "hipDeviceScheduleMask",
+            "hipDeviceMapHost",
+            "hipDeviceLmemResizeToMax",
+        ],
+    },
+    FlagGroup {
+        name: "hipStreamFlags",
+        doc: "How a stream is ordered with the null stream: `hipStreamCreateWithFlags`.",
+        constants: &["hipStreamDefault", "hipStreamNonBlocking"],
+    },
+    FlagGroup {
+        name: "hipEventFlags",
+        doc: "What an event keeps and how it is waited for: `hipEventCreateWithFlags`.",
+        constants: &[
+            "hipEventDefault",
+            "hipEventBlockingSync",
+            "hipEventDisableTiming",
+            "hipEventInterprocess",
+            "hipEventDisableSystemFence",
+            "hipEventReleaseToDevice",
+            "hipEventReleaseToSystem",
+        ],
+    },
+    FlagGroup {
+        name: "hipEventRecordFlags",
+        doc: "How an event is recorded: `hipEventRecordWithFlags`.",
+        constants: &["hipEventRecordDefault", "hipEventRecordExternal"],
+    },
+    FlagGroup {
+        name: "hipEventWaitFlags",
+        doc: "How a stream waits for an event: `hipStreamWaitEvent`.",
+        constants: &["hipEventWaitDefault", "hipEventWaitExternal"],
+    },
+    FlagGroup {
+        name: "hipHostMallocFlags",
+        doc: "What kind of host memory to allocate: `hipHostMalloc`.",
+        constants: &[
+            "hipHostMallocDefault",
+            "hipHostMallocPortable",
+            "hipHostMallocMapped",
+            "hipHostMallocWriteCombined",
+            "hipHostMallocUncached",
+            "hipHostMallocNumaUser",
+            "hipHostMallocCoherent",
+            "hipHostMallocNonCoherent",
+        ],
+    },
+    FlagGroup {
+        name: "hipHostRegisterFlags",
+        doc: "How host memory is registered: `hipHostRegister`.",
+        constants: &[
+            "hipHostRegisterDefault",
+            "hipHostRegisterPortable",
+            "hipHostRegisterMapped",
+            "hipHostRegisterIoMemory",
+            "hipHostRegisterReadOnly",
+            "hipExtHostRegisterCoarseGrained",
+            "hipExtHostRegisterUncached",
+        ],
+    },
+    FlagGroup {
+        name: "hipDeviceMallocFlags",
+        doc: "What kind of device memory to allocate: `hipExtMallocWithFlags`.",
+        constants: &[
+            "hipDeviceMallocDefault",
+            "hipDeviceMallocFinegrained",
+            "hipMallocSignalMemory",
+            "hipDeviceMallocUncached",
+            "hipDeviceMallocContiguous",
+        ],
+    },
+    FlagGroup {
+        name: "hipMemAttachFlags",
+        doc: "Who may touch managed memory: `hipMallocManaged`, `hipStreamAttachMemAsync`.",
+        constants: &["hipMemAttachGlobal", "hipMemAttachHost", "hipMemAttachSingle"],
+    },
+    FlagGroup {
+        name: "hipIpcMemFlags",
+        doc: "How another process's memory is opened: `hipIpcOpenMemHandle`.",
+        constants: &["hipIpcMemLazyEnablePeerAccess"],
+    },
+    FlagGroup {
+        name: "hipArrayFlags",
+        doc: "What an array is for: `hipMallocArray`, `hipArray3DCreate`.",
+        constants: &[
+            "hipArrayDefault",
+            "hipArrayLayered",
+            "hipArraySurfaceLoadStore",
+            "hipArrayCubemap",
+            "hipArrayTextureGather",
+        ],
+    },
+    FlagGroup {
+        name: "hipOccupancyFlags",
+        doc: "How occupancy is calculated: `hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.",
+        constants: &["hipOccupancyDefault", "hipOccupancyDisableCachingOverride"],
+    },
+    FlagGroup {
+        name: "hipCooperativeLaunchFlags",
+        doc: "What a cooperative launch on several devices may skip: `hipLaunchCooperativeKernelMultiDevice`.",
+        constants: &["hipCooperativeLaunchMultiDeviceNoPreSync", "hipCooperativeLaunchMultiDeviceNoPostSync"],
+    },
+    FlagGroup {
+        name: "hipExternalMemoryFlags",
+        doc: "How external memory is imported: `hipImportExternalMemory`.",
+        constants: &["hipExternalMemoryDedicated"],
+    },
+];

@@ -1,97 +1,92 @@
-//! Generates `bindings.rs` and `table.rs` of the `-sys` crates from a ROCm include folder.
+//! Generates the checked-in files of the `-sys` crates, and the reports on them, from the headers of several versions.
 
+mod aliases;
+mod api;
 mod bindings;
 mod comments;
+mod compare;
+mod coverage;
+mod layouts;
+mod legacy;
 mod library;
+mod merge;
+mod output;
+mod report;
+mod run;
 mod table;
+mod unexported;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use clap::Parser;
 
-/// Generates the checked-in bindings and function tables of the `-sys` crates.
+use crate::aliases::Aliases;
+use crate::api::Api;
+use crate::library::{LIBRARIES, Library};
+use crate::merge::Merged;
+use crate::output::Output;
+
+/// Generates the checked-in bindings, function tables and reports of the `-sys` crates.
 #[derive(Parser)]
 #[command(name = "cargo xtask bindgen")]
 struct Arguments {
-    /// Folder that holds `hsa/hsa.h` and `hip/hip_runtime_api.h`; default: `include` under ROCM_PATH, else /opt/rocm.
+    /// Folder with a folder per ROCm release (`5.2`, `5.7`, `6.4`, `7.2`), each with the headers in `usr/include`.
     #[arg(long, value_name = "DIR")]
-    include: Option<PathBuf>,
+    headers: PathBuf,
     /// Change nothing; fail if a checked-in file differs from what would be generated.
     #[arg(long)]
     check: bool,
 }
 
+/// The release whose hipify knows the most names.
+const NEWEST_RELEASE: &str = "7.2";
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let include = match arguments.include {
-        Some(folder) => folder,
-        None => {
-            std::env::var_os("ROCM_PATH").map_or_else(|| "/opt/rocm".into(), PathBuf::from).join("include")
-        }
-    };
-    for header in ["hsa/hsa.h", "hip/hip_runtime_api.h"] {
-        ensure!(
-            include.join(header).is_file(),
-            "{} does not exist; name the folder of the ROCm headers with --include DIR",
-            include.join(header).display()
-        );
-    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("the workspace root")?;
-    let mut differing = Vec::new();
-    for library in library::all() {
-        let generated = bindings::generate(&library, &include)
+    let mut output = Output::new(root, arguments.check);
+    let newest = arguments.headers.join(NEWEST_RELEASE);
+    let mut aliases = Aliases::from_hipify(&newest.join("usr/bin/hipify-perl"))?;
+    for folder in ["hip", "rocblas", "rccl"] {
+        aliases.add_macros(&newest.join("usr/include"), folder)?;
+    }
+    for library in LIBRARIES {
+        generate(library, &arguments.headers, &aliases, &mut output)
             .with_context(|| format!("generating the bindings of {}", library.what))?;
-        let table = table::generate(&library, &generated.functions)
-            .with_context(|| format!("generating the table of {}", library.what))?;
-        for (name, text) in [("bindings.rs", &generated.text), ("table.rs", &table)] {
-            let path = root.join(library.folder).join(name);
-            if arguments.check {
-                let current =
-                    fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-                if let Some(difference) = first_difference(&current, text) {
-                    differing.push(format!("{}: {difference}", path.display()));
-                }
-            } else {
-                fs::create_dir_all(root.join(library.folder))?;
-                fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-                println!("{}: {} functions", path.display(), generated.functions.len());
-            }
-        }
     }
-    if !differing.is_empty() {
-        bail!(
-            "checked-in bindings are not what the headers give; run `cargo xtask bindgen`:\n{}",
-            differing.join("\n")
-        );
+    if !arguments.check {
+        output.write("docs/coverage.md", &coverage::generate(root)?)?;
+        return Ok(());
     }
-    Ok(())
+    // The report reads the tables: with others than those checked in, it would only repeat their difference.
+    if output.differs() {
+        return output.finish();
+    }
+    output.write("docs/coverage.md", &coverage::generate(root)?)?;
+    output.finish()
 }
 
-/// Says where `new` first departs from `old`, if it does.
-fn first_difference(old: &str, new: &str) -> Option<String> {
-    if old == new {
-        return None;
+fn generate(library: &'static Library, headers: &Path, aliases: &Aliases, output: &mut Output) -> Result<()> {
+    let apis: Result<Vec<Api>> = library
+        .versions
+        .iter()
+        .map(|version| {
+            let include = headers.join(version.release).join("usr/include");
+            Api::parse(&run::bindgen(library, version, &include)?, library)
+                .with_context(|| format!("{} {}", library.what, version.version))
+        })
+        .collect();
+    let merged = Merged::new(library, apis?);
+    let folder = format!("{}/{}", library.crate_folder, library.folder);
+    output.write(&format!("{folder}/bindings.rs"), &bindings::generate(&merged, aliases)?)?;
+    output.write(&format!("{folder}/table.rs"), &table::generate(&merged, aliases)?)?;
+    let legacy = format!("{folder}/legacy.rs");
+    match legacy::generate(&merged) {
+        Some(text) => output.write(&legacy, &text)?,
+        None => output.remove(&legacy)?,
     }
-    let line = old.lines().zip(new.lines()).take_while(|(a, b)| a == b).count();
-    let shown = |text: &str| text.lines().nth(line).unwrap_or("(end of file)").trim().to_owned();
-    Some(format!("line {}: checked in `{}`, generated `{}`", line + 1, shown(old), shown(new)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_difference;
-
-    #[test]
-    fn equal_texts_have_no_difference() {
-        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
-    }
-
-    #[test]
-    fn a_difference_names_its_line() {
-        let text = first_difference("a\nb\n", "a\nc\n").unwrap();
-        assert_eq!(text, "line 2: checked in `b`, generated `c`");
-        assert!(first_difference("a\n", "a\nb\n").unwrap().contains("(end of file)"));
-    }
+    let tests = format!("{}/tests/layouts/{}.rs", library.crate_folder, library.report);
+    output.write(&tests, &layouts::generate(&merged, headers)?)?;
+    output.write(&format!("docs/abi/{}.md", library.report), &report::generate(&merged))
 }

@@ -3,42 +3,49 @@
 use anyhow::{Result, bail};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{FnArg, ForeignItemFn, ReturnType, Type};
+use syn::{FnArg, ReturnType, Type};
 
+use crate::aliases::{self, Aliases};
+use crate::api::doc;
+use crate::bindings::origin;
 use crate::library::Library;
+use crate::merge::Merged;
 
-/// Writes the table of `functions`.
-pub(crate) fn generate(library: &Library, functions: &[ForeignItemFn]) -> Result<String> {
+/// Writes the table of all versions' functions.
+pub(crate) fn generate(merged: &Merged, aliases: &Aliases) -> Result<String> {
+    let library = merged.library;
     let mut fields = TokenStream::new();
     let mut setters = TokenStream::new();
     let mut initial = TokenStream::new();
     let mut stubs = TokenStream::new();
-    let mut names: Vec<String> = functions.iter().map(|function| function.sig.ident.to_string()).collect();
+    let mut names: Vec<&String> = merged.functions.keys().collect();
     names.sort();
 
-    for function in functions {
-        if function.sig.variadic.is_some() {
-            bail!("{} is variadic: a stub cannot be written for it", function.sig.ident);
-        }
-        let name = &function.sig.ident;
+    for (function_name, function) in &merged.functions {
+        let item = &function.item;
+        let name = &item.sig.ident;
         let index =
-            names.binary_search(&name.to_string()).unwrap_or_else(|_| unreachable!("made of the same list"));
-        let inputs = &function.sig.inputs;
+            names.binary_search(&function_name).unwrap_or_else(|_| unreachable!("made of the same list"));
+        let inputs = &item.sig.inputs;
         let types = inputs.iter().filter_map(|input| match input {
             FnArg::Typed(input) => Some(&*input.ty),
             FnArg::Receiver(_) => None,
         });
         let ignored = types.map(|ty| quote!(_: #ty));
-        let output = &function.sig.output;
-        let value = unsupported_value(library, output, &name.to_string())?;
-        let docs = function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+        let output = &item.sig.output;
+        let value = unsupported_value(library, output, function_name)?;
+        let mut docs = item.attrs.clone();
+        if docs.is_empty() {
+            docs.push(doc(&format!("`{name}`; the header says no more.")));
+        }
+        if let Some(line) = function.exported.describe(library) {
+            docs.extend([doc(""), doc(&line)]);
+        }
+        let known_as = aliases::attributes(aliases.of(function_name));
         let short = format!(" Provides `{name}`.");
-        let undocumented = function.attrs.iter().all(|attribute| !attribute.path().is_ident("doc"));
-        let fallback = format!(" `{name}`; the header says no more.");
-        let fallback = undocumented.then(|| quote!(#[doc = #fallback]));
         fields.extend(quote! {
             #(#docs)*
-            #fallback
+            #(#known_as)*
             pub #name: unsafe extern "C" fn(#inputs) #output,
         });
         setters.extend(quote! {
@@ -61,12 +68,16 @@ pub(crate) fn generate(library: &Library, functions: &[ForeignItemFn]) -> Result
             &std::ffi::CString::new(name.as_str()).unwrap_or_default(),
             proc_macro2::Span::call_site(),
         );
-        quote!(Symbol { name: #literal, offset: offset_of!(Table, #field) })
+        let versions = merged.functions[*name].exported.0;
+        quote!(Symbol { name: #literal, offset: offset_of!(Table, #field), versions: #versions })
     });
-    let doc = format!(
+    let versions: Vec<_> = library.versions.iter().map(|version| version.version).collect();
+    let version_count = versions.len();
+    let about = format!(
         " The functions of {}, as pointers: a real library's, this process's own, or stubs that report \"not supported\".",
         library.what
     );
+    let known = format!(" The versions of {} that the bindings were made from, oldest first.", library.what);
     let file = syn::parse2(quote! {
         use std::mem::offset_of;
 
@@ -75,7 +86,10 @@ pub(crate) fn generate(library: &Library, functions: &[ForeignItemFn]) -> Result
         use super::bindings::*;
         use super::{Builder, Extensions};
 
-        #[doc = #doc]
+        #[doc = #known]
+        pub const VERSIONS: [&str; #version_count] = [#(#versions),*];
+
+        #[doc = #about]
         #[derive(Debug)]
         pub struct Table {
             #fields
@@ -93,7 +107,7 @@ pub(crate) fn generate(library: &Library, functions: &[ForeignItemFn]) -> Result
         }
 
         #[doc = " Every symbol of the table, sorted by name; an index here is a bit of `Origin::provided`."]
-        pub(super) static SYMBOLS: [Symbol; #count] = [#(#symbols),*];
+        pub static SYMBOLS: [Symbol; #count] = [#(#symbols),*];
 
         impl Builder {
             #setters
@@ -104,10 +118,7 @@ pub(crate) fn generate(library: &Library, functions: &[ForeignItemFn]) -> Result
             #stubs
         }
     })?;
-    Ok(format!(
-        "// Generated by `cargo xtask bindgen` from the ROCm 7.2 headers; edits are lost.\n\n{}",
-        prettyplease::unparse(&file)
-    ))
+    Ok(format!("{}{}", origin(library), prettyplease::unparse(&file)))
 }
 
 /// What a stub of this return type gives back.
@@ -137,6 +148,8 @@ fn unsupported_value(library: &Library, output: &ReturnType, name: &str) -> Resu
                         quote!(0)
                     }
                     "bool" => quote!(false),
+                    // What a host pointer would give: the mode every handle starts in.
+                    "rocblas_pointer_mode" => quote!(rocblas_pointer_mode::rocblas_pointer_mode_host),
                     "hipChannelFormatDesc" => quote!(hipChannelFormatDesc::default()),
                     _ => bail!("{name} returns {text}: say in table.rs what its stub returns"),
                 }
