@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use crate::rocm::headers::{self, Headers, INCLUDE};
+use crate::rocm::headers::{self, Headers};
 use crate::{run, setup, toolchain, tools};
 
 /// What the generator needs besides its own code.
@@ -47,8 +47,8 @@ impl Inputs {
 
     fn command(&self) -> Command {
         let mut command = tools::cargo();
-        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--include"]);
-        command.arg(self.headers.folder.join("7.2").join(INCLUDE));
+        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--headers"]);
+        command.arg(&self.headers.folder);
         command.env("LIBCLANG_PATH", self.libclang.folder());
         if let Libclang::Prefix(prefix) = &self.libclang {
             let mut folders = vec![prefix.join(setup::LIBRARY_FOLDER)];
