@@ -1,10 +1,10 @@
 //! Raw bindings to AMD's RCCL: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the headers of RCCL 2.13 and 2.27 in one, laid out and numbered as
-//! the newest has them; [`legacy`] holds what older ones have otherwise. [`Table`] has every function that any of them
-//! declares. Nothing is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation
-//! inside the process fills a table through [`Builder`]. A function that the implementation lacks is a stub that
-//! returns `ncclInternalError`, because RCCL has no code for "not supported", so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] holds the types and constants of the headers of RCCL 2.13 and 2.27 in one; nothing that both have changed
+//! its layout. [`Table`] has every function that either declares. Nothing is linked: [`Table::load`] opens the vendor's
+//! library when the program runs, and an implementation inside the process fills a table through [`Builder`]. A function
+//! that the implementation lacks is a stub that returns `ncclInternalError`, because RCCL has no code for "not
+//! supported", so that a call through the table has no branch; [`Table::has`] tells.
 //!
 //! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
 //! HIP's types are those of [`hip_sys`].
