@@ -18,8 +18,8 @@ use crate::stream::{Role, Stream};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// `hipRuntimeGetVersion` and `hipDriverGetVersion`: the version of the headers that the tables are made from.
-pub(crate) const VERSION: i32 = hip_sys::HIP_VERSION as i32;
+/// `hipRuntimeGetVersion` and `hipDriverGetVersion`: HIP 7.2.4, whose behaviour this follows.
+pub(crate) const VERSION: i32 = 7 * 10_000_000 + 2 * 100_000 + 53_211;
 
 /// What an agent says about itself.
 #[derive(Debug, Clone)]
