@@ -1,5 +1,6 @@
 //! Drives the workspace: `cargo xtask <command>`.
 
+mod bench;
 mod bindgen;
 mod build_kernels;
 mod debian;
@@ -48,6 +49,8 @@ enum Task {
     Test(TestArguments),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
+    /// Measures something and prints the figures
+    Bench(BenchArguments),
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +108,12 @@ struct BindgenArguments {
     more: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+struct BenchArguments {
+    /// What to measure
+    what: bench::Benchmark,
+}
+
 fn main() -> ExitCode {
     match run_task(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
@@ -136,6 +145,7 @@ fn run_task(task: Task) -> anyhow::Result<()> {
         Task::Test(TestArguments { gpu, rocm }) => {
             test::test(test::Options { gpu, rocm: sysroot::releases(&rocm)? })
         }
+        Task::Bench(BenchArguments { what }) => bench::bench(what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());
