@@ -1018,7 +1018,7 @@ pub struct Table {
     ) -> ncclResult_t,
     /// @cond       include_hidden
     ///
-    /// Since RCCL 7.2.4.
+    /// In no library of RCCL that is known here.
     pub pmscclLoadAlgo: unsafe extern "C" fn(
         mscclAlgoFilePath: *const ::std::ffi::c_char,
         mscclAlgoHandle: *mut mscclAlgoHandle_t,
@@ -1068,7 +1068,7 @@ pub struct Table {
     ) -> ncclResult_t,
     /// @cond       include_hidden
     ///
-    /// Since RCCL 7.2.4.
+    /// In no library of RCCL that is known here.
     pub pmscclRunAlgo: unsafe extern "C" fn(
         sendBuff: *const ::std::ffi::c_void,
         sendCounts: *const usize,
@@ -1101,7 +1101,7 @@ pub struct Table {
     ) -> ncclResult_t,
     /// @cond       include_hidden
     ///
-    /// Since RCCL 7.2.4.
+    /// In no library of RCCL that is known here.
     pub pmscclUnloadAlgo: unsafe extern "C" fn(
         mscclAlgoHandle: mscclAlgoHandle_t,
     ) -> ncclResult_t,
@@ -1518,17 +1518,17 @@ pub static SYMBOLS: [Symbol; 93usize] = [
     Symbol {
         name: c"pmscclLoadAlgo",
         offset: offset_of!(Table, pmscclLoadAlgo),
-        versions: 2u8,
+        versions: 0u8,
     },
     Symbol {
         name: c"pmscclRunAlgo",
         offset: offset_of!(Table, pmscclRunAlgo),
-        versions: 2u8,
+        versions: 0u8,
     },
     Symbol {
         name: c"pmscclUnloadAlgo",
         offset: offset_of!(Table, pmscclUnloadAlgo),
-        versions: 2u8,
+        versions: 0u8,
     },
     Symbol {
         name: c"pncclAllGather",

@@ -39,6 +39,9 @@ pub(crate) static UNEXPORTED: &[(&str, &[&str], &str)] = &[
     ("hip", &["5.2.3"], "hipLaunchHostFunc"),
     ("hip", &["5.2.3", "5.7.1"], "hipTexRefGetMipMappedArray"),
     // Names for profilers, which the library has only if it is built with PROFAPI.
+    ("rccl", &["7.2.4"], "pmscclLoadAlgo"),
+    ("rccl", &["7.2.4"], "pmscclRunAlgo"),
+    ("rccl", &["7.2.4"], "pmscclUnloadAlgo"),
     ("rccl", &["5.4.3", "7.2.4"], "pncclAllGather"),
     ("rccl", &["5.4.3", "7.2.4"], "pncclAllReduce"),
     ("rccl", &["7.2.4"], "pncclAllReduceWithBias"),
