@@ -25,12 +25,22 @@ pub(crate) const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
 /// Tells tests the folder of that release's sysroot.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_SYSROOT";
 
-/// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental suite
-/// name every ROCm package, because apt takes nothing from there that is not asked for.
-const PACKAGES: [(&str, &[Tested]); 4] = [
-    (
-        "5.2",
-        &[
+/// What a release's sysroot is made of.
+struct Contents {
+    /// The release.
+    release: &'static str,
+    /// Bytes that it takes when unpacked, as measured and rounded up.
+    size: u64,
+    /// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental
+    /// suite name every ROCm package, because apt takes nothing from there that is not asked for.
+    packages: &'static [Tested],
+}
+
+static CONTENTS: [Contents; 4] = [
+    Contents {
+        release: "5.2",
+        size: 300_000_000,
+        packages: &[
             ("libamd-comgr2", "5.2.3-2", "196d9e70442e78ec49dd18752acc886f500de8c9a646f6d81cb1348a7ea5c19a"),
             ("libamdhip64-5", "5.2.3-8", "e89c3757b6ca16b7a03374a0a42402ab19e9e7000251d47379838be965330ebd"),
             (
@@ -39,10 +49,11 @@ const PACKAGES: [(&str, &[Tested]); 4] = [
                 "9b633756945b16124376b274dbc681e4022c2b9704b8bdfa04637b09c7bfad93",
             ),
         ],
-    ),
-    (
-        "5.7",
-        &[
+    },
+    Contents {
+        release: "5.7",
+        size: 1_100_000_000,
+        packages: &[
             (
                 "libamd-comgr2",
                 "6.0+git20231212.4510c28+dfsg-3+b2",
@@ -65,10 +76,11 @@ const PACKAGES: [(&str, &[Tested]); 4] = [
                 "951dfa1a46ee275dace455f396640cfc63a47927455a0903b73c4e50030574c1",
             ),
         ],
-    ),
-    (
-        "6.4",
-        &[
+    },
+    Contents {
+        release: "6.4",
+        size: 1_500_000_000,
+        packages: &[
             (
                 "libamd-comgr3",
                 "7.0.2+dfsg-3",
@@ -82,10 +94,11 @@ const PACKAGES: [(&str, &[Tested]); 4] = [
             ),
             ("librocblas4", "6.4.4-4", "05613a07d3fba2feaa8b81a86a22bc142dd4fb6630c44c416883a33bf22a1cdb"),
         ],
-    ),
-    (
-        "7.2",
-        &[
+    },
+    Contents {
+        release: "7.2",
+        size: 1_000_000_000,
+        packages: &[
             (
                 "libamd-comgr3",
                 "7.2.4+dfsg-1~exp1",
@@ -123,7 +136,7 @@ const PACKAGES: [(&str, &[Tested]); 4] = [
                 "a5e7dc76192e02a02dd4592762e394acfc800e2c956fb79ef7b0d01569455399",
             ),
         ],
-    ),
+    },
 ];
 
 /// Stays packed: documentation, and rocBLAS's kernels for GPUs that are not there (up to 3 GB a release).
@@ -135,8 +148,6 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
 const CONFIGURATION: &str = "cargo.toml";
-/// How much larger the packages are when unpacked, without what is left out (measured: 1.2 to 4.3).
-const UNPACKED_PER_PACKED: u64 = 5;
 
 /// Why there is no sysroot.
 #[derive(Debug, thiserror::Error)]
@@ -253,8 +264,13 @@ impl Manifest {
     }
 }
 
+fn contents(release: &Release) -> &'static Contents {
+    static NOTHING: Contents = Contents { release: "", size: 0, packages: &[] };
+    CONTENTS.iter().find(|contents| contents.release == release.name).unwrap_or(&NOTHING)
+}
+
 fn tested_packages(release: &Release) -> &'static [Tested] {
-    PACKAGES.iter().find(|(name, _)| *name == release.name).map_or(&[], |(_, packages)| packages)
+    contents(release).packages
 }
 
 /// The sysroot in `folder`, if what this version of the project asks for is there. Sysroots are published whole, so that
@@ -309,14 +325,15 @@ fn fetch(release: &Release, mirrors: &Mirrors, store: &Store) -> Result<(), debi
     steps.finish_and_clear();
     let total: u64 = packages.iter().map(|package| package.file.size).sum();
     println!(
-        "ROCm {}: {} packages, {} to download from {}, the mirror of this machine's apt",
+        "ROCm {}: {} packages, {} to download from {}, the mirror of this machine's apt; {} on disk",
         release.name,
         packages.len(),
         bytes(total),
-        without_credentials(&mirrors.main.uri)
+        without_credentials(&mirrors.main.uri),
+        bytes(contents(release).size)
     );
     package::ensure_room(state.path(), total)?;
-    package::ensure_room(staging.tree(), total * UNPACKED_PER_PACKED)?;
+    package::ensure_room(staging.tree(), contents(release).size)?;
 
     let bar = progress::bar(total, "Downloading", "{bytes}/{total_bytes}");
     let files: Vec<_> = packages.iter().map(|package| package.file.clone()).collect();
@@ -408,8 +425,9 @@ mod tests {
 
     #[test]
     fn every_release_has_its_packages_sorted_and_with_whole_hashes() {
-        for (release, (name, packages)) in RELEASES.iter().zip(PACKAGES) {
-            assert_eq!(release.name, name);
+        assert_eq!(RELEASES.len(), CONTENTS.len());
+        for release in &RELEASES {
+            let (name, packages) = (release.name, tested_packages(release));
             assert!(packages.is_sorted_by(|a, b| a.0 < b.0), "{name}");
             assert!(packages.iter().all(|(_, _, hash)| hash.len() == 64), "{name}");
             assert!(packages.iter().any(|(package, _, _)| package.starts_with("libamdhip64-")), "{name}");
