@@ -159,7 +159,7 @@ fn run_steps(steps: Vec<Step<'_>>) -> Vec<(String, Outcome, Duration)> {
         }
         println!("\n== {name}");
         let started = Instant::now();
-        let outcome = action().unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
+        let outcome = action().unwrap_or_else(|error| Outcome::Failed(with_causes(&error)));
         let elapsed = started.elapsed();
         match &outcome {
             Outcome::Passed => println!("-- {name}: passed in {:.1} s", elapsed.as_secs_f64()),
@@ -171,6 +171,15 @@ fn run_steps(steps: Vec<Step<'_>>) -> Vec<(String, Outcome, Duration)> {
         results.push((name, outcome, elapsed));
     }
     results
+}
+
+/// What an error says, and its causes where it does not say them itself.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| match cause.to_string() {
+        cause if text.is_empty() => cause,
+        cause if text.contains(&cause) => text,
+        cause => format!("{text}: {cause}"),
+    })
 }
 
 fn summary(results: &[(String, Outcome, Duration)]) -> String {
@@ -312,6 +321,14 @@ mod tests {
                 &Outcome::NotReached,
             ]
         );
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        let silent = anyhow::anyhow!("disk full").context("cannot write");
+        assert_eq!(with_causes(&silent), "cannot write: disk full");
+        let telling = anyhow::anyhow!("disk full").context("cannot write: disk full");
+        assert_eq!(with_causes(&telling), "cannot write: disk full");
     }
 
     #[test]
