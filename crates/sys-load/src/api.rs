@@ -149,7 +149,7 @@ macro_rules! table_api {
             /// newest version first. A failure is not remembered: a later call looks again.
             ///
             /// # Errors
-            /// [`LoadError`]($crate::LoadError) lists every place that was tried and why it did not serve.
+            /// [`LoadError`](sys_load::LoadError) lists every place that was tried and why it did not serve.
             pub fn load() -> ::std::result::Result<&'static Table, $crate::LoadError> {
                 LOADED.get_or_load()
             }
@@ -158,7 +158,7 @@ macro_rules! table_api {
             /// which lives as long as the process.
             ///
             /// # Errors
-            /// [`LoadError`]($crate::LoadError) if the file cannot be opened or is another library.
+            /// [`LoadError`](sys_load::LoadError) if the file cannot be opened or is another library.
             ///
             /// # Safety
             #[doc = concat!("The file must be an implementation of ", $what, "; opening it runs its initialisers.")]

@@ -32,6 +32,7 @@ pub use bitflags;
 pub use flags::debug_flags;
 pub use library::Library;
 pub use places::Places;
+pub use process::is_library_name;
 pub use table::{Availability, Functions, Loaded, Origin, Set, Symbol};
 pub use version::{Ask, ParseVersionError, Version, Versioning};
 

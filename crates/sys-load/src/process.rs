@@ -36,17 +36,27 @@ pub(crate) fn objects() -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// Whether the file is a library with this stem (`libamdhip64`), whatever its version, also one that was opened through
-/// a link with another name, or whose name carries the checksum that wheel-repairing tools put there.
+/// Whether the file is a library with this stem, also one that was opened through a link with another name.
 pub(crate) fn is_library(file: &Path, stem: &str) -> bool {
-    named(file, stem) || file.canonicalize().is_ok_and(|target| named(&target, stem))
+    let named = |file: &Path| {
+        file.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_library_name(name, stem))
+    };
+    named(file) || file.canonicalize().is_ok_and(|target| named(&target))
 }
 
-fn named(file: &Path, stem: &str) -> bool {
-    let Some(rest) = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(stem))
-    else {
-        return false;
-    };
+/// Whether the name of a file is that of a library with this stem (`libamdhip64`), whatever its version, also if it
+/// carries the checksum that wheel-repairing tools put there.
+///
+/// ```
+/// use sys_load::is_library_name;
+///
+/// for name in ["libamdhip64.so", "libamdhip64.so.7.2.53211", "libamdhip64-0a1b2c3d.so.6"] {
+///     assert!(is_library_name(name, "libamdhip64"));
+/// }
+/// assert!(!is_library_name("libamdhip64_stub.so", "libamdhip64"));
+/// ```
+pub fn is_library_name(name: &str, stem: &str) -> bool {
+    let Some(rest) = name.strip_prefix(stem) else { return false };
     let rest = match rest.strip_prefix('-').and_then(|rest| rest.split_once('.')) {
         Some((checksum, rest)) if checksum.len() == 8 && checksum.bytes().all(|c| c.is_ascii_hexdigit()) => {
             return rest == "so" || rest.starts_with("so.");
@@ -68,18 +78,18 @@ mod tests {
     #[test]
     fn libraries_are_known_by_their_stem() {
         for (file, is) in [
-            ("/x/libamdhip64.so", true),
-            ("/x/libamdhip64.so.6.4.1", true),
-            ("/x/libamdhip64-0a1b2c3d.so.6", true),
-            ("/x/libamdhip64-0a1b2c3d.so", true),
-            ("/x/libamdhip64-other.so", false),
-            ("/x/libamdhip64_stub.so", false),
-            ("/x/libamdhip64.sodium", false),
-            ("/x/libamdhip64", false),
-            ("/x/libamdhip64-0a1b2c3d", false),
+            ("libamdhip64.so", true),
+            ("libamdhip64.so.6.4.1", true),
+            ("libamdhip64-0a1b2c3d.so.6", true),
+            ("libamdhip64-0a1b2c3d.so", true),
+            ("libamdhip64-other.so", false),
+            ("libamdhip64_stub.so", false),
+            ("libamdhip64.sodium", false),
+            ("libamdhip64", false),
+            ("libamdhip64-0a1b2c3d", false),
             ("", false),
         ] {
-            assert_eq!(named(Path::new(file), "libamdhip64"), is, "{file}");
+            assert_eq!(is_library_name(file, "libamdhip64"), is, "{file}");
         }
         assert_eq!(stem("libamdhip64.so.7"), "libamdhip64");
         assert_eq!(stem("amdhip64_7.dll"), "amdhip64_7.dll");
