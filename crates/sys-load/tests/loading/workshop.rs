@@ -15,8 +15,8 @@ impl Workshop {
             println!("skipped: Miri cannot open libraries");
             return None;
         }
-        if !cfg!(target_os = "linux") {
-            println!("skipped: the libraries of this test are made for Linux");
+        if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+            println!("skipped: the libraries and messages of this test are those of Linux with glibc");
             return None;
         }
         if let Err(error) = Command::new("cc").arg("--version").output() {
