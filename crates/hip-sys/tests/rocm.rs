@@ -1,10 +1,12 @@
 //! On AMD's own runtime of one release, in a sysroot; `cargo xtask test --rocm` runs these.
 
 use std::ffi::CStr;
-use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-use hip_sys::{Source, Table, hipDeviceProp_tR0600, hipError_t};
+use hip_sys::{
+    HIP_MEMCPY3D, Source, Table, hip_Memcpy2D, hipChannelFormatDesc, hipDeviceAttribute_t,
+    hipDeviceProp_tR0600, hipError_t, hipMemPoolProps, hipMemoryType, hipPointerAttribute_t,
+};
 use sysroot_test::{Sysroot, compare_symbols};
 
 /// Each release's version of HIP by its headers, and the version in the file's name.
@@ -132,6 +134,7 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
         "hipChooseDeviceR0600",
         "hipDeviceGetTexture1DLinearMaxWidth",
         "hipExtModuleLaunchKernel",
+        "hipHccModuleLaunchKernel",
     ] {
         assert!(table.has(symbol), "{symbol}");
     }
@@ -141,13 +144,27 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
     let mut count = 0;
     // SAFETY: the function writes the one number.
     assert_eq!(unsafe { (table.hipGetDeviceCount)(&mut count) }, hipError_t::hipErrorNoDevice);
-    let mut properties = MaybeUninit::<hipDeviceProp_tR0600>::uninit();
-    // SAFETY: the place has the size of what is written, if anything is.
-    let status = unsafe { (table.hipGetDevicePropertiesR0600)(properties.as_mut_ptr(), 0) };
-    assert_eq!(status, no_device(version, false));
-    let mut width = 0;
-    let format = hip_sys::hipChannelFormatDesc::default();
-    // SAFETY: both places are of the types that the function reads and writes.
-    let status = unsafe { (table.hipDeviceGetTexture1DLinearMaxWidth)(&mut width, &format, 0) };
-    assert_eq!(status, no_device(version, false));
+
+    let (mut device, mut number, mut width, mut pool) = (0, 0, 0, null_mut());
+    let mut properties = hipDeviceProp_tR0600::default();
+    let mut pointer = hipPointerAttribute_t::default();
+    let format = hipChannelFormatDesc::default();
+    let (host, on_device) = (hipMemoryType::hipMemoryTypeHost, hipMemoryType::hipMemoryTypeDevice);
+    let copy_2d = hip_Memcpy2D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
+    let copy_3d = HIP_MEMCPY3D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
+    // SAFETY: every place is of the type that the function reads or writes.
+    let statuses = unsafe {
+        [
+            (table.hipGetDevicePropertiesR0600)(&mut properties, 0),
+            (table.hipChooseDeviceR0600)(&mut device, &properties),
+            (table.hipDeviceGetTexture1DLinearMaxWidth)(&mut width, &format, 0),
+            (table.hipDeviceGetAttribute)(&mut number, hipDeviceAttribute_t::hipDeviceAttributeWarpSize, 0),
+            (table.hipPointerGetAttributes)(&mut pointer, (&raw const number).cast()),
+            (table.hipMemcpyParam2D)(&copy_2d),
+            (table.hipDrvMemcpy3D)(&copy_3d),
+            (table.hipMemPoolCreate)(&mut pool, &hipMemPoolProps::default()),
+        ]
+    };
+    // None of them is a stub's answer: each got through to the library.
+    assert_eq!(statuses, [no_device(version, false); 8]);
 }
