@@ -58,6 +58,7 @@ pub mod legacy;
     reason = "generated: names, arguments and comments are the headers'"
 )]
 mod table;
+mod bridge;
 pub mod rtc;
 
 /// Functions that AMD's HIP does not have and that this project's own implementations may offer.
@@ -100,6 +101,7 @@ sys_load::table_api! {
     required: c"hipInit",
     versioning: sys_load::Versioning::FileName { otherwise: Some(runtime_version) },
     unsupported: "returns `hipErrorNotSupported`",
+    bridge: bridge::apply,
 }
 
 /// Asks the HIP runtime for its version. That initialises it, GPU or not, so it is only done when the file's name does

@@ -1,0 +1,321 @@
+//! What makes an older library's functions the newest's.
+//!
+//! A [`Table`] promises the types and numbers of the newest headers. HIP kept the names of many functions while what
+//! they pass changed, so that a program which finds such a function in an older library must convert. That is done here,
+//! once, when the table of a loaded library is filled: the entry becomes a function of this module, which converts and
+//! calls the library's own. An entry that an older library has in a form that nothing can convert becomes a stub.
+//!
+//! Which form a library has is told by the symbols it exports ([`Generation`]). A bridge function finds the library's
+//! own function through a number that is part of its type; so there is one set of them for each library that may be
+//! loaded at the same time, [`SLOTS`] in all, and beyond that the entries are stubs. A library that needs no bridge takes
+//! no slot, and one that is opened again takes its old one.
+//!
+//! `docs/abi/README.md` in the repository has the reasons and the history of each.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use sys_load::Library;
+
+use crate::bindings::{hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipIpcMemHandle_t};
+use crate::legacy::{v5_2, v5_7, v6_4};
+use crate::{Table, Version};
+
+mod calls;
+mod convert;
+#[cfg(test)]
+mod tests;
+
+/// How many older libraries with different functions may be loaded in one process.
+const SLOTS: usize = 4;
+
+static HELD: [OnceLock<Originals>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+
+/// The forms that HIP's functions have had, each named after the release that began it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Generation {
+    /// ROCm 5.2.
+    V5_2,
+    /// Graph node types renumbered, `hipMemAllocationProp` laid out otherwise.
+    V5_3,
+    /// The graph node types of copies from and to symbols renumbered.
+    V5_5,
+    /// Device properties, memory types, `HIP_MEMCPY3D`, external memory and semaphores.
+    V6_0,
+    /// Launch attributes of 64 bytes, the parameters of driver memset nodes.
+    V7_0,
+    /// `hipDeviceAttributePciChipId` renumbered; as the bindings have it.
+    V7_1,
+}
+
+/// For each generation, a symbol that came with it and the first version that is of it, newest first.
+const MARKS: [(Generation, &CStr, (u32, u32)); 5] = [
+    (Generation::V7_1, c"hipStreamGetId", (7, 1)),
+    (Generation::V7_0, c"hipLaunchKernelExC", (7, 0)),
+    (Generation::V6_0, c"hipGetDevicePropertiesR0600", (6, 0)),
+    (Generation::V5_5, c"hipGraphAddMemAllocNode", (5, 5)),
+    (Generation::V5_3, c"hipDeviceSetLimit", (5, 3)),
+];
+
+impl Generation {
+    /// The newest one that a library's symbols speak for. The version, where it is known, may speak for a newer one: a
+    /// library may be another's, or cut down, and lack the symbol.
+    fn of(exports: impl Fn(&CStr) -> bool, version: Option<Version>) -> Generation {
+        MARKS
+            .into_iter()
+            .find(|(_, mark, since)| exports(mark) || version.is_some_and(|v| (v.major, v.minor) >= *since))
+            .map_or(Generation::V5_2, |(generation, ..)| generation)
+    }
+}
+
+macro_rules! originals {
+    ($($name:ident: $type:ty,)*) => {
+        /// An older library's own functions, with the types they have there; `None` is one that it lacks.
+        #[derive(Debug, Clone, Copy)]
+        #[allow(non_snake_case, reason = "the C names")]
+        struct Originals {
+            generation: Generation,
+            $($name: Option<$type>,)*
+        }
+
+        impl Originals {
+            /// Those of a library that `lookup` finds symbols in.
+            ///
+            /// # Safety
+            /// What `lookup` returns must be the function of that name of a HIP runtime of the generation.
+            unsafe fn of(
+                generation: Generation,
+                lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>,
+            ) -> Originals {
+                Originals {
+                    generation,
+                    $($name: lookup(c_name(concat!(stringify!($name), "\0"))).map(|address| {
+                        // SAFETY: the caller vouches that it is that function. The type is the one it has in the
+                        // generations in which it is used.
+                        unsafe { std::mem::transmute::<NonNull<c_void>, $type>(address) }
+                    }),)*
+                }
+            }
+
+            /// Whether these are the same library's.
+            fn is(&self, other: &Originals) -> bool {
+                self.generation == other.generation
+                    $(&& self.$name.map(|own| own as usize) == other.$name.map(|own| own as usize))*
+            }
+        }
+    };
+}
+
+originals! {
+    hipGetDeviceProperties: unsafe extern "C" fn(*mut hipDeviceProp_tR0000, c_int) -> hipError_t,
+    hipGetDevicePropertiesR0600: unsafe extern "C" fn(*mut hipDeviceProp_tR0600, c_int) -> hipError_t,
+    hipChooseDevice: unsafe extern "C" fn(*mut c_int, *const hipDeviceProp_tR0000) -> hipError_t,
+    hipDeviceGetAttribute:
+        unsafe extern "C" fn(*mut c_int, crate::bindings::hipDeviceAttribute_t, c_int) -> hipError_t,
+    hipIpcOpenMemHandle: unsafe extern "C" fn(*mut *mut c_void, hipIpcMemHandle_t, std::ffi::c_uint) -> hipError_t,
+    hipPointerGetAttributes: v5_7::hipPointerGetAttributes,
+    hipPointerGetAttribute: unsafe extern "C" fn(
+        *mut c_void,
+        crate::bindings::hipPointer_attribute,
+        crate::bindings::hipDeviceptr_t,
+    ) -> hipError_t,
+    hipDrvPointerGetAttributes: unsafe extern "C" fn(
+        std::ffi::c_uint,
+        *mut crate::bindings::hipPointer_attribute,
+        *mut *mut c_void,
+        crate::bindings::hipDeviceptr_t,
+    ) -> hipError_t,
+    hipMemcpyParam2D: v5_7::hipMemcpyParam2D,
+    hipMemcpyParam2DAsync: v5_7::hipMemcpyParam2DAsync,
+    hipDrvMemcpy2DUnaligned: v5_7::hipDrvMemcpy2DUnaligned,
+    hipDrvMemcpy3D: v5_7::hipDrvMemcpy3D,
+    hipDrvMemcpy3DAsync: v5_7::hipDrvMemcpy3DAsync,
+    hipMemPoolCreate: v5_7::hipMemPoolCreate,
+    hipMemCreate: v5_2::hipMemCreate,
+    hipMemGetAllocationGranularity: v5_2::hipMemGetAllocationGranularity,
+    hipMemGetAllocationPropertiesFromHandle: v5_2::hipMemGetAllocationPropertiesFromHandle,
+    hipImportExternalMemory: v5_7::hipImportExternalMemory,
+    hipExternalMemoryGetMappedBuffer: v5_7::hipExternalMemoryGetMappedBuffer,
+    hipImportExternalSemaphore: v5_7::hipImportExternalSemaphore,
+    hipSignalExternalSemaphoresAsync: v5_7::hipSignalExternalSemaphoresAsync,
+    hipWaitExternalSemaphoresAsync: v5_7::hipWaitExternalSemaphoresAsync,
+    hipGraphNodeGetType: v5_2::hipGraphNodeGetType,
+    hipGraphAddMemAllocNode: v5_7::hipGraphAddMemAllocNode,
+    hipGraphMemAllocNodeGetParams: v5_7::hipGraphMemAllocNodeGetParams,
+    hipGraphKernelNodeSetAttribute: v6_4::hipGraphKernelNodeSetAttribute,
+    hipGraphKernelNodeGetAttribute: v6_4::hipGraphKernelNodeGetAttribute,
+    hipDrvGraphAddMemsetNode: v6_4::hipDrvGraphAddMemsetNode,
+    hipDrvGraphExecMemsetNodeSetParams: v6_4::hipDrvGraphExecMemsetNodeSetParams,
+}
+
+/// A rule about a table's entries: when it holds.
+type When = fn(Generation) -> bool;
+
+macro_rules! bridges {
+    ($($entry:ident, from $($own:ident)|+, if $when:expr;)*) => {
+        /// Makes a table's entries bridges to the library's own functions.
+        fn install<const SLOT: usize>(table: &mut Table, own: &Originals) {
+            $(
+                let when: When = $when;
+                if when(own.generation) && ($(own.$own.is_some())||+) {
+                    table.$entry = calls::$entry::<SLOT>;
+                }
+            )*
+        }
+
+        /// Makes the entries that would need a bridge stubs.
+        fn remove(table: &mut Table, generation: Generation) {
+            $(
+                let when: When = $when;
+                if when(generation) {
+                    table.$entry = Table::unsupported().$entry;
+                }
+            )*
+        }
+
+        /// The entries that are bridged, and for which generations.
+        #[cfg(test)]
+        const BRIDGED: &[(&str, When)] = &[$((stringify!($entry), $when)),*];
+    };
+}
+
+bridges! {
+    hipGetDevicePropertiesR0600, from hipGetDeviceProperties, if |g| g < Generation::V6_0;
+    hipChooseDeviceR0600, from hipChooseDevice, if |g| g < Generation::V6_0;
+    hipDeviceGetAttribute, from hipDeviceGetAttribute, if |g| g < Generation::V6_0 || g == Generation::V7_0;
+    hipDeviceGetTexture1DLinearMaxWidth, from hipGetDevicePropertiesR0600 | hipGetDeviceProperties,
+        if |g| g < Generation::V7_0;
+    hipIpcOpenMemHandle, from hipIpcOpenMemHandle, if |g| g < Generation::V6_0;
+    hipPointerGetAttributes, from hipPointerGetAttributes, if |g| g < Generation::V6_0;
+    hipPointerGetAttribute, from hipPointerGetAttribute, if |g| g < Generation::V6_0;
+    hipDrvPointerGetAttributes, from hipDrvPointerGetAttributes, if |g| g < Generation::V6_0;
+    hipMemcpyParam2D, from hipMemcpyParam2D, if |g| g < Generation::V6_0;
+    hipMemcpyParam2DAsync, from hipMemcpyParam2DAsync, if |g| g < Generation::V6_0;
+    hipDrvMemcpy2DUnaligned, from hipDrvMemcpy2DUnaligned, if |g| g < Generation::V6_0;
+    hipDrvMemcpy3D, from hipDrvMemcpy3D, if |g| g < Generation::V6_0;
+    hipDrvMemcpy3DAsync, from hipDrvMemcpy3DAsync, if |g| g < Generation::V6_0;
+    hipMemPoolCreate, from hipMemPoolCreate, if |g| g < Generation::V6_0;
+    hipMemCreate, from hipMemCreate, if |g| g < Generation::V5_3;
+    hipMemGetAllocationGranularity, from hipMemGetAllocationGranularity, if |g| g < Generation::V5_3;
+    hipMemGetAllocationPropertiesFromHandle, from hipMemGetAllocationPropertiesFromHandle,
+        if |g| g < Generation::V5_3;
+    hipImportExternalMemory, from hipImportExternalMemory, if |g| g < Generation::V6_0;
+    hipExternalMemoryGetMappedBuffer, from hipExternalMemoryGetMappedBuffer, if |g| g < Generation::V6_0;
+    hipImportExternalSemaphore, from hipImportExternalSemaphore, if |g| g < Generation::V6_0;
+    hipSignalExternalSemaphoresAsync, from hipSignalExternalSemaphoresAsync, if |g| g < Generation::V6_0;
+    hipWaitExternalSemaphoresAsync, from hipWaitExternalSemaphoresAsync, if |g| g < Generation::V6_0;
+    hipGraphNodeGetType, from hipGraphNodeGetType, if |g| g < Generation::V5_5;
+    hipGraphAddMemAllocNode, from hipGraphAddMemAllocNode, if |g| g < Generation::V6_0;
+    hipGraphMemAllocNodeGetParams, from hipGraphMemAllocNodeGetParams, if |g| g < Generation::V6_0;
+    hipGraphKernelNodeSetAttribute, from hipGraphKernelNodeSetAttribute, if |g| g < Generation::V7_0;
+    hipGraphKernelNodeGetAttribute, from hipGraphKernelNodeGetAttribute, if |g| g < Generation::V7_0;
+    hipDrvGraphAddMemsetNode, from hipDrvGraphAddMemsetNode,
+        if |g| (Generation::V6_0..Generation::V7_0).contains(&g);
+    hipDrvGraphExecMemsetNodeSetParams, from hipDrvGraphExecMemsetNodeSetParams,
+        if |g| (Generation::V6_0..Generation::V7_0).contains(&g);
+}
+
+macro_rules! unbridged {
+    ($($entry:ident,)*) => {
+        /// Makes those entries stubs that no HIP 5 is known to export, but whose arguments would be of another form
+        /// if one did.
+        fn refuse(table: &mut Table) {
+            $(table.$entry = Table::unsupported().$entry;)*
+        }
+
+        /// The entries of which no HIP 5 has an exported function.
+        #[cfg(test)]
+        const UNBRIDGED: &[&str] = &[$(stringify!($entry)),*];
+    };
+}
+
+unbridged! {
+    hipGraphAddExternalSemaphoresWaitNode,
+    hipGraphAddExternalSemaphoresSignalNode,
+    hipGraphExternalSemaphoresSignalNodeSetParams,
+    hipGraphExternalSemaphoresWaitNodeSetParams,
+    hipGraphExternalSemaphoresSignalNodeGetParams,
+    hipGraphExternalSemaphoresWaitNodeGetParams,
+    hipGraphExecExternalSemaphoresSignalNodeSetParams,
+    hipGraphExecExternalSemaphoresWaitNodeSetParams,
+    hipGraphAddNode,
+    hipGraphNodeSetParams,
+    hipGraphExecNodeSetParams,
+    hipDrvGraphAddMemcpyNode,
+    hipDrvGraphMemcpyNodeGetParams,
+    hipDrvGraphMemcpyNodeSetParams,
+    hipDrvGraphExecMemcpyNodeSetParams,
+    hipDrvGraphAddMemsetNode,
+    hipDrvGraphExecMemsetNodeSetParams,
+    hipExternalMemoryGetMappedMipmappedArray,
+}
+
+macro_rules! mangled {
+    ($($entry:ident: $mangled:literal,)*) => {
+        /// Fills entries whose functions are exported under the names that a C++ compiler gives them.
+        ///
+        /// # Safety
+        /// What `lookup` returns must be the function of that name of a HIP runtime.
+        unsafe fn unmangle(table: &mut Table, lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>) {
+            $(
+                if lookup(c_name(concat!(stringify!($entry), "\0"))).is_none()
+                    && let Some(address) = lookup($mangled)
+                {
+                    // SAFETY: the caller vouches that it is that function; the name spells the types of its
+                    // arguments, which are those of the entry, a pointer to a function.
+                    unsafe { (&raw mut table.$entry).cast::<NonNull<c_void>>().write(address) };
+                }
+            )*
+        }
+    };
+}
+
+mangled! {
+    hipExtModuleLaunchKernel:
+        c"_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j",
+    hipHccModuleLaunchKernel:
+        c"_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_",
+    hipCreateSurfaceObject: c"_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc",
+    hipDestroySurfaceObject: c"_Z23hipDestroySurfaceObjectP13__hip_surface",
+}
+
+/// The C string that a text with a NUL at its end is.
+const fn c_name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_until_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
+    }
+}
+
+/// Makes the entries of a table that was filled from `library` do what the newest headers say.
+pub(crate) fn apply(table: &mut Table, library: &Library) {
+    let generation = Generation::of(|name| library.symbol(name).is_some(), library.version());
+    // SAFETY: the library is a HIP runtime: whoever opened it vouched for that.
+    unsafe { unmangle(table, |name| library.symbol(name)) };
+    if generation == Generation::V7_1 {
+        return;
+    }
+    if generation < Generation::V6_0 {
+        refuse(table);
+    }
+    // SAFETY: as above; its symbols say that it is of this generation.
+    let own = unsafe { Originals::of(generation, |name| library.symbol(name)) };
+    match claim(&HELD, &own) {
+        Some(0) => install::<0>(table, &own),
+        Some(1) => install::<1>(table, &own),
+        Some(2) => install::<2>(table, &own),
+        Some(3) => install::<3>(table, &own),
+        _ => remove(table, generation),
+    }
+}
+
+/// The slot of a library's functions: the one they already have, or else a free one.
+fn claim(slots: &[OnceLock<Originals>], own: &Originals) -> Option<usize> {
+    slots.iter().position(|slot| slot.get_or_init(|| *own).is(own))
+}
+
+/// The functions in a slot.
+fn held(slot: usize) -> Option<&'static Originals> {
+    HELD.get(slot)?.get()
+}
