@@ -160,6 +160,8 @@ pub(crate) enum Error {
         #[source]
         source: debian::Error,
     },
+    #[error("the packages of ROCm {release} do not hold {LIBRARIES}/{LOADER}, without which nothing runs")]
+    Incomplete { release: &'static str },
     #[error("cannot write {}: {source}", path.display())]
     Write {
         path: PathBuf,
@@ -305,12 +307,7 @@ pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<Sysroot, 
         return Ok(sysroot);
     }
     fetch(release, &mirrors, &store).map_err(failed)?;
-    complete(release, &folder).ok_or_else(|| {
-        failed(debian::Error::NotFound {
-            packages: vec![LOADER.to_owned()],
-            suites: vec!["what was unpacked".to_owned()],
-        })
-    })
+    complete(release, &folder).ok_or(Error::Incomplete { release: release.name })
 }
 
 fn fetch(release: &Release, mirrors: &Mirrors, store: &Store) -> Result<(), debian::Error> {
