@@ -3,7 +3,9 @@
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
-use rocblas_sys::{Source, Table, Version, rocblas_operation, rocblas_status};
+use rocblas_sys::{
+    Source, Table, Version, rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side, rocblas_status,
+};
 use sysroot_test::{Sysroot, compare_symbols};
 
 /// Each release's version of rocBLAS by its headers' package, and by its own counting. 5.2 has none in Debian.
@@ -115,4 +117,34 @@ fn functions_that_the_version_lacks_are_stubs() {
         false => rocblas_status::rocblas_status_not_implemented,
     };
     assert_eq!(status, expected);
+}
+
+#[test]
+fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
+    if find().is_none() {
+        return;
+    }
+    let table = Table::load().unwrap();
+    assert!(table.has("rocblas_strmm"));
+    let none = rocblas_operation::rocblas_operation_none;
+    // SAFETY: the function turns a null handle away before it reads anything else.
+    let status = unsafe {
+        (table.rocblas_strmm)(
+            null_mut(),
+            rocblas_side::rocblas_side_left,
+            rocblas_fill::rocblas_fill_upper,
+            none,
+            rocblas_diagonal::rocblas_diagonal_unit,
+            1,
+            1,
+            null(),
+            null(),
+            1,
+            null(),
+            1,
+            null_mut(),
+            1,
+        )
+    };
+    assert_eq!(status, rocblas_status::rocblas_status_invalid_handle);
 }
