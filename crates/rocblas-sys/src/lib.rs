@@ -59,6 +59,7 @@ pub mod legacy;
     reason = "generated: names, arguments and comments are the headers'"
 )]
 mod table;
+mod bridge;
 
 /// Functions that AMD's rocBLAS does not have and that implementations inside the process may offer; there are none yet.
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,6 +97,7 @@ sys_load::table_api! {
     required: c"rocblas_create_handle",
     versioning: sys_load::Versioning::Ask(library_version),
     unsupported: "returns `rocblas_status_not_implemented`",
+    bridge: bridge::apply,
 }
 
 /// Asks rocBLAS for its version, which it knows as a constant: no GPU is looked at.
