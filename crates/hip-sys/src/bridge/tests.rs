@@ -409,11 +409,9 @@ fn allocations_are_converted_both_ways() {
     let back = convert::allocation_of_5_2(&old);
     same!(back, new: type_ win32HandleMetaData);
     assert_eq!((back.location.type_, back.location.id), (new.location.type_, 3));
-    // SAFETY: the conversion has set it.
-    assert_eq!(
-        unsafe { back.__bindgen_anon_1.requestedHandleTypes },
-        hipMemAllocationHandleType::hipMemHandleTypeWin32
-    );
+    // SAFETY: the conversion has set it, under its other name.
+    let handle_types = unsafe { back.__bindgen_anon_1.requestedHandleTypes };
+    assert_eq!(handle_types, hipMemAllocationHandleType::hipMemHandleTypeWin32);
     let flags = back.allocFlags;
     assert_eq!((flags.compressionType, flags.gpuDirectRDMACapable, flags.usage), (5, 0, 6));
 
