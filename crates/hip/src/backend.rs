@@ -124,10 +124,11 @@ pub(crate) fn open_virtual(gpu: &VirtualGpu) -> Result<Opened> {
 
 fn device_count(table: &hip_sys::Table) -> Result<i32> {
     let mut count = 0;
-    // SAFETY: initialising takes no memory of ours, and the count is a place to write to.
+    // The count goes first: asked to initialise without a device, HIP 5 says that the device is invalid.
+    // SAFETY: the count is a place to write to, and initialising takes no memory of ours.
     unsafe {
-        call!(table, hipInit(0))?;
         call!(table, hipGetDeviceCount(&raw mut count))?;
+        call!(table, hipInit(0))?;
     }
     Ok(count)
 }

@@ -54,6 +54,8 @@ pub mod legacy;
 )]
 mod table;
 
+mod bridge;
+
 /// Functions that AMD's HSA does not have and that this project's own implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
@@ -96,6 +98,7 @@ sys_load::table_api! {
     // Every way to ask needs an initialised runtime, and so a GPU.
     versioning: sys_load::Versioning::FileName { otherwise: None },
     unsupported: "returns `HSA_STATUS_ERROR_NOT_SUPPORTED`",
+    bridge: bridge::apply,
 }
 
 impl From<hsa_amd_agent_info_t> for hsa_agent_info_t {
