@@ -92,7 +92,7 @@ sys_load::table_api! {
     names: if cfg!(windows) {
         &["rocblas.dll", "librocblas.dll"]
     } else {
-        &["librocblas.so.5", "librocblas.so.4", "librocblas.so.0", "librocblas.so"]
+        &["librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"]
     },
     required: c"rocblas_create_handle",
     versioning: sys_load::Versioning::Ask(library_version),
