@@ -1,5 +1,8 @@
 //! The CPU's vector extensions, and how one body becomes a handler for each of them.
 
+#[cfg(target_arch = "x86_64")]
+use super::simd::{Avx2, Avx512};
+use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
 
 /// Which vector extensions handlers are compiled for.
@@ -43,7 +46,7 @@ pub(crate) trait Body {
     /// Executes it.
     ///
     /// # Safety
-    /// As for [`Handler`]; the caller's CPU features are those of `S`.
+    /// As for [`Handler`].
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
@@ -90,4 +93,37 @@ pub(crate) fn handler<B: Body>(lanes: usize, level: Level) -> Handler {
 /// The body compiled for a wave size only: what does nothing to lanes needs no vector extensions.
 pub(crate) fn scalar_handler<B: Body>(lanes: usize) -> Handler {
     if lanes == 64 { baseline::<B, 64> } else { baseline::<B, 32> }
+}
+
+/// What an instruction does to a wave of any size, in terms of a level's vectors.
+pub(super) trait SimdBody {
+    /// Executes it.
+    ///
+    /// # Safety
+    /// As for [`Handler`]; the CPU must have the level of `S`.
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow;
+}
+
+/// A [`SimdBody`] at a level. Sixteen lanes at a time, nothing depends on the wave's size but how often; code for each size
+/// would be twice as much for no gain.
+struct At<B, S>(std::marker::PhantomData<(B, S)>);
+
+impl<B: SimdBody, S: Simd> Body for At<B, S> {
+    #[inline(always)]
+    unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { B::run::<S>(wave, code) }
+    }
+}
+
+/// The body compiled for a level; `general` is one that does the same for more cases, and stands for it at the lowest level,
+/// where speed is not the point.
+pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Handler {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => avx512::<At<B, Avx512>, 0>,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2::<At<B, Avx2>, 0>,
+        _ => baseline::<At<General, Baseline>, 0>,
+    }
 }

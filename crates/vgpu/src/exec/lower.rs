@@ -1,5 +1,7 @@
 //! From decoded instructions to handlers: operands resolved, modifiers taken apart, a handler chosen.
 
+use super::program::Pool;
+use super::wave::Row;
 use super::{Code, Flow, Handler, Level, Src, Wave, memory, salu, valu};
 use crate::isa::{
     Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits,
@@ -57,7 +59,16 @@ pub(super) fn no_inst() -> Inst {
 
 /// Lowered code without operands.
 fn bare(run: Handler, imm: i64, inst: u32) -> Code {
-    Code { run, src: [Src::Const(0); 4], dst: 0, inst, imm, mods: Modifiers::default(), sdst: 0 }
+    Code {
+        run,
+        src: [Src::Const(0); 4],
+        dst: 0,
+        inst,
+        imm,
+        mods: Modifiers::default(),
+        sdst: 0,
+        rows: [Row::NONE; 4],
+    }
 }
 
 /// Goes on elsewhere in the unit.
@@ -112,15 +123,29 @@ unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
 }
 
 /// Lowers one instruction to any number of codes; hints and waits lower to none.
-pub(super) fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, codes: &mut Vec<Code>) {
+pub(super) fn lower(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) {
     let start = codes.len();
-    if try_lower(inst, pc, number, context, codes).is_none() {
+    if try_lower(inst, pc, number, context, pool, codes).is_none() {
         codes.truncate(start);
         codes.push(bare(unsupported, 0, number));
     }
 }
 
-fn try_lower(inst: &Inst, pc: u64, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
+fn try_lower(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
     match inst.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             salu::lower(inst, pc, number, context, codes)
@@ -131,7 +156,7 @@ fn try_lower(inst: &Inst, pc: u64, number: u32, context: &Context, codes: &mut V
         | Format::Vop3
         | Format::Vop3Sd
         | Format::Vop3p
-        | Format::Vopd => valu::lower(inst, number, context, codes),
+        | Format::Vopd => valu::lower(inst, number, context, pool, codes),
         _ => {
             let code = operands(inst, number, context, codes)?;
             let lowered = memory::lower(inst, context.lanes, context.level, context.generation)?;

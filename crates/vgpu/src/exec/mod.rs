@@ -9,16 +9,20 @@
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
+//! | `simd` | sixteen lanes at a time, for each CPU level |
+//! | `float` | exact floating-point arithmetic and conversions, one number at a time |
 //! | `salu` | scalar instructions |
 //! | `valu` | vector instructions |
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
+mod float;
 mod level;
 mod lower;
 mod memory;
 mod program;
 mod salu;
+mod simd;
 mod valu;
 mod wave;
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::lower::{self, Context};
+use super::wave::Row;
 use super::{Code, Flow, Level, Wave};
 use crate::isa::{Inst, Op, Operand};
 use crate::machine::{FaultKind, Generation};
@@ -37,6 +38,8 @@ pub(crate) struct Unit {
     pub insts: Vec<Inst>,
     /// The address of each decoded instruction.
     pub pcs: Vec<u64>,
+    /// Constants of vector instructions, sixteen times each.
+    pub pool: Pool,
     /// The index in `codes` of each address.
     index: HashMap<u64, u32>,
     lanes: u8,
@@ -44,6 +47,38 @@ pub(crate) struct Unit {
 
 /// An index in a unit's lowered code.
 pub(crate) type Place = (Arc<Unit>, u32);
+
+/// Sixteen lanes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk([u32; 16]);
+
+/// Constants, each as a row of its low half and one of its high half.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    rows: Vec<[Chunk; 2]>,
+    index: HashMap<u64, u32>,
+}
+
+impl Pool {
+    pub(crate) fn new() -> Self {
+        Pool { rows: vec![[Chunk([0; 16]); 2]], index: HashMap::from([(0, 0)]) }
+    }
+
+    pub(crate) fn start(&self) -> *const u8 {
+        self.rows.as_ptr().cast()
+    }
+
+    /// Where a constant is.
+    pub(crate) fn row(&mut self, value: u64) -> Row {
+        let next = self.rows.len() as u32;
+        let index = *self.index.entry(value).or_insert(next);
+        if index == next {
+            self.rows.push([Chunk([value as u32; 16]), Chunk([(value >> 32) as u32; 16])]);
+        }
+        Row { offset: index * size_of::<[Chunk; 2]>() as u32, high: size_of::<Chunk>() as u16, ..Row::NONE }
+    }
+}
 
 /// The code of a code object, lowered piece by piece as waves reach it.
 pub(crate) struct Program {
@@ -114,8 +149,14 @@ impl Program {
     /// Lowers everything that is reachable from `entry` by direct jumps.
     fn build(&self, entry: u64, lanes: u8) -> Unit {
         let context = Context { generation: self.generation, level: self.level, lanes: usize::from(lanes) };
-        let mut unit =
-            Unit { codes: Vec::new(), insts: Vec::new(), pcs: Vec::new(), index: HashMap::new(), lanes };
+        let mut unit = Unit {
+            codes: Vec::new(),
+            insts: Vec::new(),
+            pcs: Vec::new(),
+            pool: Pool::new(),
+            index: HashMap::new(),
+            lanes,
+        };
         let mut jumps: Vec<(u32, u64)> = Vec::new();
         let mut todo = BTreeSet::from([entry]);
         while let Some(start) = todo.pop_first() {
@@ -156,7 +197,7 @@ impl Program {
                     jumps.push((here, target));
                     todo.insert(target);
                 }
-                lower::lower(&inst, pc, number, &context, &mut unit.codes);
+                lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
                 if ends(&inst) {
                     break;
                 }
@@ -241,16 +282,14 @@ pub(crate) fn location(wave: &Wave, program: &Program) -> (u64, String) {
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
 pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
     let mut budget = SLICE;
-    if wave.set_mode(wave.mode) == Flow::Fault {
-        return Flow::Fault;
-    }
     loop {
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.lanes == wave.lanes).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
         // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
         // Counting references here would have all threads write to one cache line.
-        let codes = unsafe { (*unit).codes.as_slice() };
+        let (codes, pool) = unsafe { ((*unit).codes.as_slice(), &(*unit).pool) };
+        wave.set_bases(pool);
         let mut next = wave.next as usize;
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });

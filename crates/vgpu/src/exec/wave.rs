@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::program::Unit;
+use super::program::{Pool, Unit};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::{Access, FaultKind, WaveFault};
 
@@ -46,6 +46,25 @@ pub(crate) enum Src {
     Temp(u8),
 }
 
+/// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Row {
+    /// Byte offset of the first lane from `wave.bases[base]`.
+    pub offset: u32,
+    /// From the low to the high half of a 64-bit operand, in bytes.
+    pub high: u16,
+    /// Which base.
+    pub base: u8,
+    /// From one chunk of sixteen lanes to the next, in bytes; 0 where one chunk stands for all.
+    pub stride: u8,
+}
+
+impl Row {
+    /// No operand: the first constant.
+    pub(crate) const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
+}
+
 /// One lowered instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
@@ -63,6 +82,8 @@ pub(crate) struct Code {
     pub mods: Modifiers,
     /// Second, scalar destination slot.
     pub sdst: u8,
+    /// Sources of vector instructions, where their lanes are.
+    pub rows: [Row; 4],
 }
 
 /// How many rows [`Wave::temp`] has: two per source operand.
@@ -78,6 +99,8 @@ pub(crate) struct Wave {
     pub temp: [[u32; 64]; TEMPS],
     /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
     pub vgpr: *mut u32,
+    /// What [`Row`]s are relative to: the register file, `temp`, the unit's constants. The run loop sets them.
+    pub bases: [*const u8; 3],
     /// Scalar condition code.
     pub scc: bool,
     /// 32 or 64.
@@ -105,6 +128,7 @@ impl Wave {
             sgpr: [0; scalar::COUNT],
             temp: [[0; 64]; TEMPS],
             vgpr: std::ptr::null_mut(),
+            bases: [std::ptr::null(); 3],
             scc: false,
             lanes: 32,
             mode: 0,
@@ -117,27 +141,19 @@ impl Wave {
         }
     }
 
+    /// Points the bases of rows at the register file, `temp` and the constants of the unit that runs next. The wave must not
+    /// move until then.
+    #[inline]
+    pub(crate) fn set_bases(&mut self, pool: &Pool) {
+        self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start()];
+    }
+
     /// Stops the wave.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail(&mut self, kind: FaultKind) -> Flow {
         self.fault = Some(Box::new(kind.into()));
         Flow::Fault
-    }
-
-    /// Sets the MODE register; a float mode that handlers do not implement is a fault, not a wrong result.
-    #[cold]
-    pub(crate) fn set_mode(&mut self, mode: u32) -> Flow {
-        self.mode = mode;
-        // round to nearest even everywhere, subnormal numbers kept everywhere
-        if mode & 0xff == 0xf0 {
-            return Flow::Next;
-        }
-        let what = format!(
-            "float mode {:#04x}: other rounding than to nearest, or flushing of subnormal numbers",
-            mode & 0xff
-        );
-        self.fail(FaultKind::Unsupported { what })
     }
 
     /// A pair of scalar slots.
@@ -183,6 +199,28 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn exec<const W: usize>(&self) -> u64 {
         self.mask::<W>(scalar::EXEC)
+    }
+
+    /// The lanes that EXEC enables, in a wave of any size.
+    #[inline(always)]
+    pub(crate) fn active(&self) -> u64 {
+        self.lane_mask(scalar::EXEC)
+    }
+
+    /// A lane mask, in a wave of any size.
+    #[inline(always)]
+    pub(crate) fn lane_mask(&self, slot: u8) -> u64 {
+        self.scalar64(slot) & (u64::MAX >> (64 - self.lanes))
+    }
+
+    /// Writes a lane mask, in a wave of any size.
+    #[inline(always)]
+    pub(crate) fn set_lane_mask(&mut self, slot: u8, value: u64) {
+        if self.lanes == 64 {
+            self.set_scalar64(slot, value);
+        } else {
+            self.set_scalar(slot, value as u32);
+        }
     }
 
     /// The decoded instruction behind a lowered one.

@@ -70,8 +70,16 @@ impl Bench {
             Operand::Sgpr(slot) => u32::from(slot),
             _ => 0,
         };
-        let code =
-            Code { run, src: inst.src.map(source), dst, sdst: 0, imm, inst: 0, mods: Modifiers::default() };
+        let code = Code {
+            run,
+            src: inst.src.map(source),
+            dst,
+            sdst: 0,
+            imm,
+            inst: 0,
+            mods: Modifiers::default(),
+            rows: [crate::exec::wave::Row::NONE; 4],
+        };
         // SAFETY: `level` is one the CPU has, and all operands lie in the file.
         unsafe { run(&mut self.wave, &code) }
     }

@@ -61,17 +61,19 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
     // Others that kernels write (scratch addresses, trap status) have no effect here.
     if id == MODE {
         let mask = (u32::MAX >> (32 - width)) << offset;
-        return wave.set_mode(wave.mode & !mask | read32(wave, code.src[0]) << offset & mask);
+        wave.mode = wave.mode & !mask | read32(wave, code.src[0]) << offset & mask;
     }
     Flow::Next
 }
 
 unsafe fn round_mode(wave: &mut Wave, code: &Code) -> Flow {
-    wave.set_mode(wave.mode & !0xf | code.imm as u32 & 0xf)
+    wave.mode = wave.mode & !0xf | code.imm as u32 & 0xf;
+    Flow::Next
 }
 
 unsafe fn denorm_mode(wave: &mut Wave, code: &Code) -> Flow {
-    wave.set_mode(wave.mode & !0xf0 | (code.imm as u32 & 0xf) << 4)
+    wave.mode = wave.mode & !0xf0 | (code.imm as u32 & 0xf) << 4;
+    Flow::Next
 }
 
 /// Messages that return something; only the clock has anything to say.

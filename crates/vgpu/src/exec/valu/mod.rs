@@ -1,88 +1,273 @@
-//! Vector instructions: what they do to the lanes of a wave.
+//! Vector instructions.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `lane` | typed access to operands, modifiers |
-//! | `maps` | the shapes of instructions: a function of lanes becomes a handler |
-//! | `vector` | operations whose lanes do not look at each other |
-//! | `compare` | comparisons |
-//! | `cross` | operations across lanes, DPP and SDWA |
-//! | `modify` | negation, absolute value, output multiplier and clamp |
-//! | `special` | operations with shapes of their own |
-//! | `numbers` | number formats and functions |
-#![allow(
-    clippy::needless_range_loop,
-    reason = "a lane is an index into several arrays, and such loops become vector code"
-)]
+//! | `engine` | the one body of all instructions that work lane by lane |
+//! | `operand`, `result` | types of sources and results: where their lanes are, modifiers |
+//! | `settle` | which NaN an operation gives, rounding modes |
+//! | `integer`, `half`, `single`, `double`, `convert`, `compare`, `dot` | the operations |
+//! | `function`, `minmax` | what several types of operations share |
+//! | `cross` | operations across lanes |
+//! | `parts` | DPP and SDWA |
 
 mod compare;
+mod convert;
 mod cross;
-mod lane;
-mod maps;
-mod modify;
-mod numbers;
-mod special;
+mod dot;
+mod double;
+mod engine;
+mod function;
+mod half;
+mod integer;
+mod minmax;
+mod operand;
+mod parts;
+mod result;
+mod select;
+mod settle;
+mod single;
 #[cfg(test)]
 mod tests;
-mod vector;
 
-use std::ptr::NonNull;
-
-use super::lower::{Context, operands};
-use super::{Body, Code, Handler, Level, handler};
-use crate::isa::{Format, Inst, Operand, scalar};
+use super::lower::{Context, inline_float, operands};
+use super::program::Pool;
+use super::wave::Row;
+use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
+use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};
 use crate::machine::Generation;
 
-/// What handlers are chosen for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Engine {
-    level: Level,
-    lanes: usize,
-}
-
-impl Engine {
-    fn handler<B: Body>(self) -> Handler {
-        handler::<B>(self.lanes, self.level)
-    }
-}
-
-/// The one value of a closure type that captures nothing: so that closures can be type parameters of [`Body`]s.
-#[inline(always)]
-fn conjure<F: Copy + 'static>() -> F {
-    const { assert!(size_of::<F>() == 0, "the closure captures something") };
-    // SAFETY: reading no bytes is valid at any aligned address, and the caller had a value of the type, so it is inhabited.
-    unsafe { NonNull::<F>::dangling().read() }
-}
-
 /// Lowers a vector instruction.
-pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
-    let engine = Engine { level: context.level, lanes: context.lanes };
-    if inst.format == Format::Vopd {
-        return special::pair(inst, number, context, engine, codes);
+pub(super) fn lower(
+    inst: &Inst,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
+    if matches!(inst.op, Op::VNop | Op::VPipeflush | Op::VClrexcp) {
+        return Some(());
     }
+    if inst.dual.is_some() {
+        return dual(inst, number, context, pool, codes);
+    }
+    let signature = inst.op.signature();
     let mut code = operands(inst, number, context, codes)?;
-    if context.generation != Generation::Gfx9 {
-        code.imm |= lane::KEEP;
+    if let Some(dpp) = inst.dpp {
+        return with_dpp(inst, dpp, code, context, pool, codes);
     }
-    if inst.dpp.is_some() || inst.sdwa.is_some() {
-        return cross::modified(inst, code, engine, codes);
+    if let Some(sdwa) = inst.sdwa {
+        code.mods.op_sel = 0;
+        let mut plain = code;
+        for i in 0..2 {
+            if signature.src[i].exists() {
+                codes.push(parts::extract(sdwa, i, &code, context));
+                plain.src[i] = Src::Temp(2 * i as u8);
+            }
+        }
+        let whole = sdwa.dst_sel == 6 || signature.dst.elem == Elem::Mask;
+        let [before, after] = parts::around_sdwa(sdwa, &code, context);
+        codes.extend((!whole).then_some(before));
+        // The result is what the operation gives, not merged with what was there.
+        plain.run = choose(inst.op, &mut plain, context, true)?;
+        arrange(&mut plain, signature, context, pool);
+        codes.push(plain);
+        codes.extend((!whole).then_some(after));
+        return Some(());
     }
-    code.run = plain(inst, engine)?;
-    modify::wrap(inst, code, engine, codes)
+    mixed_constants(inst, &mut code);
+    code.run = choose(inst.op, &mut code, context, false)?;
+    arrange(&mut code, signature, context, pool);
+    codes.push(code);
+    Some(())
 }
 
-/// The handler of an instruction, which applies no modifiers but those of VOP3P.
-fn plain(inst: &Inst, engine: Engine) -> Option<Handler> {
-    if inst.format == Format::Vop3p {
-        return special::packed(inst, engine);
+/// An instruction whose source 0 comes from other lanes.
+fn with_dpp(
+    inst: &Inst,
+    dpp: crate::isa::Dpp,
+    mut code: Code,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
+    if !parts::supported(dpp) || !matches!(code.src[0], Src::Vector(_)) {
+        return None;
     }
-    compare::handler(inst.op, engine)
-        .or_else(|| vector::handler(inst.op, engine))
-        .or_else(|| special::handler(inst, engine))
-        .or_else(|| cross::handler(inst.op, engine))
+    if inst.op == Op::VMovB32
+        && inst.mods == Modifiers::default()
+        && let Some(run) = parts::move_row(dpp, context)
+    {
+        codes.push(Code { run, imm: parts::encode(dpp), ..code });
+        return Some(());
+    }
+    let signature = inst.op.signature();
+    let words = signature.src[0].dwords() as usize;
+    if words > 2 {
+        return None;
+    }
+    let [before, after] = parts::around_dpp(dpp, words, &code, context);
+    codes.push(before);
+    code.src[0] = Src::Temp(0);
+    code.run = choose(inst.op, &mut code, context, false)?;
+    arrange(&mut code, signature, context, pool);
+    codes.push(code);
+    // What writes EXEC gives disabled lanes zero, which is what the narrowed EXEC says of them.
+    let exec = Operand::Sgpr(scalar::EXEC);
+    if inst.dst != exec && inst.sdst != exec {
+        codes.push(after);
+    }
+    Some(())
 }
 
-/// The scalar slot of an operand, if it is one.
-fn slot(operand: Operand) -> u8 {
-    if let Operand::Sgpr(slot) = operand { slot } else { scalar::NULL }
+/// A VOPD pair. Both halves read before either writes: where the second reads what the first writes, it reads a copy.
+fn dual(inst: &Inst, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) -> Option<()> {
+    let (op, dst, [a, b, c]) = inst.dual?;
+    let first = Inst { dual: None, format: Format::Vop2, ..*inst };
+    let second = Inst { op, dst, src: [a, b, c, Operand::None], sdst: Operand::None, ..first };
+    let mut one = operands(&first, number, context, codes)?;
+    let mut two = operands(&second, number, context, codes)?;
+    let mut copied = false;
+    for i in 0..two.src.len() {
+        if two.src[i] == Src::Vector(one.dst) {
+            if !copied {
+                let run = handler::<Copy>(context.lanes, context.level);
+                codes.push(Code { run, src: [two.src[i]; 4], ..two });
+                copied = true;
+            }
+            two.src[i] = Src::Temp(COPY as u8);
+        }
+    }
+    for (code, op) in [(&mut one, first.op), (&mut two, second.op)] {
+        code.run = choose(op, code, context, false)?;
+        arrange(code, op.signature(), context, pool);
+        codes.push(*code);
+    }
+    Some(())
+}
+
+/// The row that [`Copy`] writes; no broadcast source uses it.
+const COPY: usize = TEMPS - 1;
+
+/// Copies a register to a row.
+struct Copy;
+
+impl Body for Copy {
+    #[inline(always)]
+    unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: operands were lowered for this wave.
+        let value = unsafe { cross::read::<W>(wave, code.src[0]) };
+        wave.temp[COPY][..W].copy_from_slice(&value);
+        Flow::Next
+    }
+}
+
+/// Floating-point constants of `v_fma_mix` have the format that the source is read in.
+fn mixed_constants(inst: &Inst, code: &mut Code) {
+    if !matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16) {
+        return;
+    }
+    for (i, operand) in inst.src.iter().enumerate() {
+        if let Operand::Float(number) = operand
+            && inst.mods.op_sel_hi >> i & 1 != 0
+            && let Some(bits) = inline_float(*number, HALF)
+        {
+            code.src[i] = Src::Const(bits);
+        }
+    }
+}
+
+/// The type of one f16.
+const HALF: Type = Type { elem: Elem::F16, count: 1 };
+
+/// The handler of an operation; sets what it expects in `Code::imm`. `whole` results of 16 bits come with zeros above.
+fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<super::Handler> {
+    let signature = op.signature();
+    let mods = &mut code.mods;
+    if let Some(run) = cross::find(op, context) {
+        return Some(run);
+    }
+    if matches!(op, Op::VPkFmacF16 | Op::VDot2accF32F16 | Op::VDot2accF32Bf16 | Op::VDot2cI32I16) {
+        // In these encodings each half feeds its own result.
+        mods.op_sel_hi = 7;
+    }
+    if let Some(run) = half::packed(op, context).or_else(|| single::packed(op, context)) {
+        return Some(run);
+    }
+    code.imm = i64::from(match op {
+        _ if whole => WHOLE,
+        Op::VFmaMixloF16 => LOW,
+        Op::VFmaMixhiF16 => HIGH,
+        _ if signature.dst.is_half() && mods.op_sel & 8 != 0 => HIGH,
+        _ if signature.dst.is_half() && keeps_high_half(op, context.generation) => LOW,
+        _ => WHOLE,
+    });
+    if let Some(run) = dot::handler(op, context) {
+        return Some(run);
+    }
+    if signature.dst.elem == Elem::Mask {
+        // Output modifiers of comparisons only concern exceptions.
+        mods.clamp = false;
+        mods.omod = 0;
+    }
+    if matches!(op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16) {
+        return convert::handler(op, context, true);
+    }
+    let modified = mods.neg | mods.abs | mods.omod | mods.op_sel & 7 != 0 || mods.clamp;
+    if let Some((run, imm)) = compare::handler(op, context, modified) {
+        code.imm = i64::from(imm);
+        return Some(run);
+    }
+    integer::handler(op, context, modified)
+        .or_else(|| single::handler(op, context, modified))
+        .or_else(|| half::handler(op, context, modified))
+        .or_else(|| convert::handler(op, context, modified))
+        .or_else(|| double::handler(op, context, modified))
+}
+
+/// How a result of 16 bits is written: alone with zeros above, to the low half, to the high half.
+const WHOLE: u8 = 0;
+const LOW: u8 = 1;
+const HIGH: u8 = 2;
+
+/// Whether a 16-bit result leaves the other half of its register alone: since gfx10 always, in gfx9 where the operation was
+/// redefined then.
+fn keeps_high_half(op: Op, generation: Generation) -> bool {
+    generation != Generation::Gfx9
+        || matches!(
+            op,
+            Op::VMadF16
+                | Op::VMadakF16
+                | Op::VMadmkF16
+                | Op::VMacF16
+                | Op::VFmamkF16
+                | Op::VFmaakF16
+                | Op::VFmacF16
+                | Op::VFmaF16
+                | Op::VMadU16
+                | Op::VMadI16
+                | Op::VDivFixupF16
+        )
+}
+
+/// Finds the rows of the sources, and which of them must be broadcast first.
+fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut Pool) {
+    let lanes = context.lanes as u32;
+    let mut splats = 0;
+    for i in 0..4 {
+        let ty = signature.src[i];
+        if ty.elem == Elem::Mask {
+            continue;
+        }
+        let temp = |row: u32| Row { offset: row * 256, high: 256, base: 1, stride: 64 };
+        code.rows[i] = match code.src[i] {
+            Src::Vector(first) => Row { offset: first * 4, high: (lanes * 4) as u16, base: 0, stride: 64 },
+            Src::Temp(row) => temp(u32::from(row)),
+            Src::Const(value) => pool.row(value),
+            Src::Scalar(_) => {
+                splats |= if ty.bits() == 64 { 0x11 } else { 1 } << i;
+                Row { stride: 0, ..temp(2 * i as u32) }
+            }
+        };
+    }
+    code.imm |= splats << engine::SPLATS;
 }

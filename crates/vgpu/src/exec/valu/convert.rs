@@ -1,0 +1,153 @@
+//! Conversions between number formats, and operations on numbers of several formats.
+
+use super::engine::{Op, ops};
+use super::operand::{Arg, H, I16, Mixed, Source, W16};
+use super::select::table;
+use crate::exec::float::convert;
+use crate::exec::float::soft::{Env, F16, F32, F64};
+use crate::exec::simd::{F, G, Simd, U};
+
+fn half(bits: u32) -> u32 {
+    u32::from(convert::f32_to_f16_toward_zero(bits))
+}
+
+/// A number between -1 and 1 as a fraction of `most`.
+#[inline(always)]
+fn normalized<S: Simd>(a: F<S>, least: f32, most: f32) -> U<S> {
+    let low = a.less(F::splat(least)).select_f32(F::splat(least), a);
+    let both = F::splat(1.0).less(low).select_f32(F::splat(1.0), low);
+    (both * most).rint().to_i32() & 0xffff
+}
+
+/// Rounds to an integer of `0..=most` or of `least..=most`.
+#[inline(always)]
+fn saturated<S: Simd>(a: F<S>, least: i32, most: i32) -> U<S> {
+    a.to_i32().imax(U::splat(least as u32)).imin(U::splat(most as u32))
+}
+
+/// Puts a byte in the place of `old` that `place` names.
+#[inline(always)]
+fn insert_byte<S: Simd>(byte: U<S>, place: U<S>, old: U<S>) -> U<S> {
+    let shift = (place & 3) << 3;
+    (old & !(U::splat(0xff) << shift)) | byte << shift
+}
+
+/// A number's bits in the 32-bit integers, signed.
+fn signed(bits: u64) -> i128 {
+    i128::from(bits as u32 as i32)
+}
+
+ops! {
+    F32I32 [MODS] (_cx; a: Int) -> F<S> { a.0.to_f32_signed() }
+        => rounded([a, _, _], env, _) { F32.integer(signed(a), env) }
+    F32U32 [MODS] (_cx; a: Int) -> F<S> { a.0.to_f32() }
+        => rounded([a, _, _], env, _) { F32.integer(i128::from(a as u32), env) }
+    F32Ubyte0 [MODS] (_cx; a: U) -> F<S> { (a & 0xff).to_f32_signed() }
+    F32Ubyte1 [MODS] (_cx; a: U) -> F<S> { (a >> 8 & 0xff).to_f32_signed() }
+    F32Ubyte2 [MODS] (_cx; a: U) -> F<S> { (a >> 16 & 0xff).to_f32_signed() }
+    F32Ubyte3 [MODS] (_cx; a: U) -> F<S> { (a >> 24).to_f32_signed() }
+    OffF32I4 [MODS] (_cx; a: U) -> F<S> { (a << 28).sar(U::splat(28)).to_f32_signed() * 0.0625 }
+    I32F32 [MODS] (_cx; a: F) -> U<S> { a.to_i32() }
+    U32F32 [MODS] (_cx; a: F) -> U<S> { a.to_u32() }
+    FloorI32F32 [MODS] (_cx; a: F) -> U<S> { a.floor().to_i32() }
+    NearestI32F32 [MODS] (_cx; a: F) -> U<S> {{
+        // The sum with a half is exact in f64.
+        (a.to_f64() + 0.5).floor().to_i32()
+    }}
+    F64F32 [MODS] (_cx; a: F) -> G<S> { a.to_f64() }
+    F64I32 [MODS] (_cx; a: U) -> G<S> { a.to_f64_signed() }
+    F64U32 [MODS] (_cx; a: U) -> G<S> { a.to_f64() }
+    F32F64 [MODS] (_cx; a: G) -> F<S> { a.to_f32() }
+        => rounded([a, _, _], _, env) { F64.convert(a, F32, env) }
+    I32F64 [MODS] (_cx; a: G) -> U<S> { a.to_i32() }
+    U32F64 [MODS] (_cx; a: G) -> U<S> { a.to_u32() }
+    F32F16 [MODS] (_cx; a: H) -> F<S> { a.0 }
+    F16F32 [MODS] (_cx; a: F) -> H<S> { H(a) }
+        => rounded([a, _, _], _, env) { F32.convert(a, F16, env) }
+    F16U16 [MODS] (_cx; a: W16) -> H<S> { H(a.0.to_f32_signed()) }
+    F16I16 [MODS] (_cx; a: I16) -> H<S> { H(a.0.to_f32_signed()) }
+    U16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, 0, 0xffff)) }
+    I16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, -0x8000, 0x7fff)) }
+    NormI16F16 [MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, -1.0, 32767.0)) }
+    NormU16F16 [MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, 0.0, 65535.0)) }
+    PkRtzF16F32 [MODS] (_cx; a: F, b: F) -> U<S> { a.bits().map(half) | b.bits().map(half) << 16 }
+    PkNormI16F32 [MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, -1.0, 32767.0) | normalized(b, -1.0, 32767.0) << 16 }
+    PkNormU16F32 [MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, 0.0, 65535.0) | normalized(b, 0.0, 65535.0) << 16 }
+    PkNormI16F16 [MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, -1.0, 32767.0) | normalized(b.0, -1.0, 32767.0) << 16 }
+    PkNormU16F16 [MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, 0.0, 65535.0) | normalized(b.0, 0.0, 65535.0) << 16 }
+    PkI16F32 [MODS] (_cx; a: F, b: F) -> U<S> {
+        (saturated(a, -0x8000, 0x7fff) & 0xffff) | saturated(b, -0x8000, 0x7fff) << 16
+    }
+    PkU16F32 [MODS] (_cx; a: F, b: F) -> U<S> { saturated(a, 0, 0xffff) | saturated(b, 0, 0xffff) << 16 }
+    PkU8F32 [MODS] (_cx; a: F, b: U, c: U) -> U<S> { insert_byte(saturated(a.rint(), 0, 255), b, c) }
+    FmaMixF32 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> F<S> { a.0.fma(b.0, c.0) }
+        => rounded([a, b, c], env, _) { F32.fma(a, b, c, env) }
+    FmaMixF16 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> H<S> { H(a.0.fma(b.0, c.0)) }
+        => rounded([a, b, c], single, double) { F32.convert(F32.fma(a, b, c, single), F16, double) }
+}
+
+/// An integer source whose bits the rounding needs.
+#[derive(Clone, Copy)]
+pub(super) struct Int<S: Simd>(U<S>);
+
+impl<S: Simd> Arg<S> for Int<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(
+        wave: &crate::exec::Wave,
+        code: &crate::exec::Code,
+        mods: &crate::isa::Modifiers,
+        i: usize,
+    ) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { <U<S> as Arg<S>>::row::<MODS>(wave, code, mods, i) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Int(unsafe { <U<S> as Arg<S>>::fetch::<MODS>(row, k) })
+    }
+
+    #[inline(always)]
+    fn raw(self) -> super::settle::Raw {
+        [self.0.array(), [0; crate::exec::simd::LANES]]
+    }
+}
+
+table! {
+    VCvtF32I32 => F32I32,
+    VCvtF32U32 => F32U32,
+    VCvtF32Ubyte0 => F32Ubyte0,
+    VCvtF32Ubyte1 => F32Ubyte1,
+    VCvtF32Ubyte2 => F32Ubyte2,
+    VCvtF32Ubyte3 => F32Ubyte3,
+    VCvtOffF32I4 => OffF32I4,
+    VCvtI32F32 => I32F32,
+    VCvtU32F32 => U32F32,
+    VCvtFloorI32F32 => FloorI32F32,
+    VCvtNearestI32F32 => NearestI32F32,
+    VCvtF64F32 => F64F32,
+    VCvtF64I32 => F64I32,
+    VCvtF64U32 => F64U32,
+    VCvtF32F64 => F32F64,
+    VCvtI32F64 => I32F64,
+    VCvtU32F64 => U32F64,
+    VCvtF32F16 => F32F16,
+    VCvtF16F32 => F16F32,
+    VCvtF16U16 => F16U16,
+    VCvtF16I16 => F16I16,
+    VCvtU16F16 => U16F16,
+    VCvtI16F16 => I16F16,
+    VCvtNormI16F16 => NormI16F16,
+    VCvtNormU16F16 => NormU16F16,
+    VCvtPkRtzF16F32 => PkRtzF16F32,
+    VCvtPkNormI16F32 => PkNormI16F32,
+    VCvtPkNormU16F32 => PkNormU16F32,
+    VCvtPkNormI16F16 => PkNormI16F16,
+    VCvtPkNormU16F16 => PkNormU16F16,
+    VCvtPkI16F32 => PkI16F32,
+    VCvtPkU16F32 => PkU16F32,
+    VCvtPkU8F32 => PkU8F32,
+    VFmaMixF32 => FmaMixF32,
+    VFmaMixloF16 | VFmaMixhiF16 => FmaMixF16,
+}

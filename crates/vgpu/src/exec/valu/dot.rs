@@ -1,0 +1,98 @@
+//! Dot products of the parts of registers.
+
+use super::engine::{Op, ops};
+use super::operand::{Brains, Halves, SignedWords, Words, X16};
+use super::select::choose;
+use crate::exec::Handler;
+use crate::exec::float::convert;
+use crate::exec::lower::Context;
+use crate::exec::simd::{F, Simd, U};
+
+/// The sum of the products of `N` parts of `BITS` bits.
+#[inline(always)]
+fn products<const BITS: u32>(a: u32, b: u32, signed_a: bool, signed_b: bool) -> i64 {
+    let part = |value: u32, i: u32, signed: bool| {
+        let top = value << (32 - BITS * (i + 1));
+        i64::from(if signed { top as i32 >> (32 - BITS) } else { (top >> (32 - BITS)) as i32 })
+    };
+    (0..32 / BITS).map(|i| part(a, i, signed_a) * part(b, i, signed_b)).sum()
+}
+
+#[inline(always)]
+fn signed_sum<S: Simd, const BITS: u32>(clamp: bool, a: U<S>, b: U<S>, c: U<S>, signs: [bool; 2]) -> U<S> {
+    a.map3(b, c, move |a, b, c| {
+        let sum = i64::from(c as i32) + products::<BITS>(a, b, signs[0], signs[1]);
+        if clamp { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32 } else { sum as u32 }
+    })
+}
+
+#[inline(always)]
+fn unsigned_sum<S: Simd, const BITS: u32>(clamp: bool, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
+    a.map3(b, c, move |a, b, c| {
+        let sum = i64::from(c) + products::<BITS>(a, b, false, false);
+        if clamp { sum.min(i64::from(u32::MAX)) as u32 } else { sum as u32 }
+    })
+}
+
+/// A value rounded to bf16, as f32.
+#[inline(always)]
+fn brain<S: Simd>(a: F<S>) -> F<S> {
+    a.bits().map(|bits| u32::from(convert::f32_to_bf16(bits)) << 16).as_f32()
+}
+
+ops! {
+    F32F16 [MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { a.1.fma(b.1, a.0.fma(b.0, c)) }
+    F32Bf16 [MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { a.1.fma(b.1, a.0.fma(b.0, c)) }
+    F16F16 [MODS] (_cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
+        let first = a.0.fma(b.0, c.0.half_to_f32()).to_half().half_to_f32();
+        X16(a.1.fma(b.1, first).to_half())
+    }}
+    Bf16Bf16 [MODS] (_cx; a: Brains, b: Brains, c: X16) -> X16<S> {{
+        let first = brain(a.0.fma(b.0, (c.0 << 16).as_f32()));
+        X16(brain(a.1.fma(b.1, first)).bits() >> 16)
+    }}
+    I32I16 [MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
+        if cx.clamp {
+            let (low, high) = (a.0 * b.0, a.1 * b.1);
+            low.map3(high, c, |x, y, c| {
+                let sum = i64::from(x as i32) + i64::from(y as i32) + i64::from(c as i32);
+                sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
+            })
+        } else {
+            a.0 * b.0 + a.1 * b.1 + c
+        }
+    }}
+    U32U16 [MODS] (cx; a: Words, b: Words, c: U) -> U<S> {{
+        if cx.clamp {
+            (a.0 * b.0).map3(a.1 * b.1, c, |x, y, c| x.saturating_add(y).saturating_add(c))
+        } else {
+            a.0 * b.0 + a.1 * b.1 + c
+        }
+    }}
+    I32I8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, [true; 2]) }
+    U32U8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 8>(cx.clamp, a, b, c) }
+    I32Iu8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, cx.signs()) }
+    I32I4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, [true; 2]) }
+    U32U4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 4>(cx.clamp, a, b, c) }
+    I32Iu4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, cx.signs()) }
+}
+
+/// The handler of a dot product.
+pub(super) fn handler(op: crate::isa::Op, context: &Context) -> Option<Handler> {
+    use crate::isa::Op::*;
+    match op {
+        VDot2F32F16 | VDot2accF32F16 => choose::<F32F16>(context, true),
+        VDot2F32Bf16 | VDot2accF32Bf16 => choose::<F32Bf16>(context, true),
+        VDot2F16F16 => choose::<F16F16>(context, true),
+        VDot2Bf16Bf16 => choose::<Bf16Bf16>(context, true),
+        VDot2I32I16 | VDot2cI32I16 => choose::<I32I16>(context, true),
+        VDot2U32U16 => choose::<U32U16>(context, true),
+        VDot4I32I8 | VDot4cI32I8 => choose::<I32I8>(context, true),
+        VDot4U32U8 => choose::<U32U8>(context, true),
+        VDot4I32Iu8 => choose::<I32Iu8>(context, true),
+        VDot8I32I4 | VDot8cI32I4 => choose::<I32I4>(context, true),
+        VDot8U32U4 => choose::<U32U4>(context, true),
+        VDot8I32Iu4 => choose::<I32Iu4>(context, true),
+        _ => None,
+    }
+}

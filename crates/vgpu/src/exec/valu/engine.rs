@@ -1,0 +1,338 @@
+//! One body for all vector instructions that work lane by lane: fetch sixteen lanes of each source, apply the operation,
+//! write what EXEC enables.
+
+use std::marker::PhantomData;
+
+use super::operand::Args;
+use super::result::{Ret, Target};
+use super::settle::rounded;
+use crate::exec::float::soft::Env;
+use crate::exec::level::SimdBody;
+use crate::exec::simd::{F, LANES, Simd, U};
+use crate::exec::{Code, Flow, Src, TEMPS, Wave};
+use crate::isa::{Modifiers, scalar};
+
+/// What an operation may want to know besides its sources.
+#[derive(Clone, Copy)]
+pub(super) struct Cx {
+    /// The MODE register.
+    pub mode: u32,
+    /// The number of the first of the sixteen lanes.
+    pub lane: u32,
+    /// Saturate.
+    pub clamp: bool,
+    /// Output multiplier.
+    pub omod: u8,
+    /// Which subnormal numbers count as zero: bit 0 f32 sources, 1 f32 results, 2 f64 and f16 sources, 3 such results.
+    flush: u8,
+    /// Which half of the destination is written: 0 the low one with zeros above, 1 the low one, 2 the high one.
+    pub half: u8,
+    /// Negation modifiers.
+    neg: u8,
+}
+
+impl Cx {
+    #[inline(always)]
+    fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
+        Cx {
+            mode,
+            lane: 0,
+            clamp: mods && code.mods.clamp,
+            omod: if mods { code.mods.omod } else { 0 },
+            flush: (!mode >> 4 & 15) as u8 | flush,
+            half: code.imm as u8,
+            neg: if mods { code.mods.neg } else { 0 },
+        }
+    }
+
+    /// Whether sources 0 and 1 of a dot product are signed, which their negation modifiers say.
+    #[inline(always)]
+    pub(super) fn signs(&self) -> [bool; 2] {
+        [self.neg & 1 != 0, self.neg & 2 != 0]
+    }
+
+    /// Whether signalling NaNs are made quiet by minimum and maximum.
+    #[inline(always)]
+    pub(super) fn ieee(&self) -> bool {
+        self.mode & 0x200 != 0
+    }
+}
+
+/// Broadcasts the scalar sources to the rows that the instruction reads them from.
+#[inline(always)]
+fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
+    let mut wanted = code.imm >> SPLATS;
+    while wanted != 0 {
+        let bit = wanted.trailing_zeros() as usize;
+        wanted &= wanted - 1;
+        let (i, high) = (bit % 4, bit / 4);
+        if let Src::Scalar(slot) = code.src[i] {
+            let value = wave.sgpr[(usize::from(slot) + high) & 127];
+            // SAFETY: rows of `temp` hold more than sixteen lanes; the handler runs on CPUs of this level only.
+            unsafe { S::store(wave.temp[(2 * i + high) % TEMPS].as_mut_ptr(), S::splat(value)) };
+        }
+    }
+}
+
+/// `Code::imm` of instructions with this engine: bits 0..=7 the half of the destination, then from here a bit per source whose
+/// low half is a scalar to broadcast, and four bits on one per source whose high half is.
+pub(super) const SPLATS: u32 = 8;
+
+/// Where a lane mask goes that an operation gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MaskTo {
+    /// There is none.
+    Nowhere,
+    /// To `dst`, and to `sdst` unless that is NULL (comparisons; `v_cmpx` of gfx9 has both).
+    First,
+    /// To `sdst` (carries).
+    Second,
+}
+
+/// In bits 0..=7 of `Code::imm`: comparisons give the opposite.
+pub(super) const INVERT: u8 = 0x80;
+
+/// An operation on sixteen lanes.
+pub(super) trait Op: 'static {
+    /// Its sources.
+    type Args<S: Simd>: Args<S>;
+    /// Its result.
+    type Ret<S: Simd>: Ret<S>;
+    /// Whether it takes modifiers.
+    const MODS: bool = false;
+    /// Whether NaN results are the first NaN source, made quiet, or the default NaN.
+    const NAN: bool = false;
+    /// Whether it rounds in the mode that MODE says; it has [`Op::rounded`] then.
+    const ROUNDS: bool = false;
+    /// Subnormal numbers that always count as zero, as in [`Cx`].
+    const FLUSH: u8 = 0;
+    /// Where the lane mask goes.
+    const MASK: MaskTo = MaskTo::Nowhere;
+
+    /// Applies it; f32 arithmetic rounds to nearest even.
+    fn apply<S: Simd>(cx: &Cx, args: Self::Args<S>) -> Self::Ret<S>;
+
+    /// The exact result for one lane, rounded as `single` and `double` say. Sources are as [`Arg::raw`] gives them, the result
+    /// is in the format of the result.
+    fn rounded(_sources: [u64; 3], _single: Env, _double: Env) -> u64 {
+        0
+    }
+}
+
+/// Applies an operation with everything around it: subnormals, rounding, NaNs, output modifiers.
+#[inline(always)]
+fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
+    let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
+    let mut result = O::apply(cx, args);
+    if O::ROUNDS && cx.mode & 15 != 0 {
+        result = O::Ret::<S>::from_raw(rounded(&args.raw(), O::rounded, cx.mode));
+    }
+    if O::NAN {
+        result = result.settle(|| args.raw());
+    }
+    if cx.flush != 0 {
+        result = result.flush(cx.flush);
+    }
+    if MODS && (cx.clamp || cx.omod != 0) {
+        result = result.modify(cx);
+    }
+    result
+}
+
+/// The handler's body.
+pub(super) struct Lanes<O, const MODS: bool>(PhantomData<O>);
+
+impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let exec = wave.active();
+        let lanes = usize::from(wave.lanes);
+        let full = exec == u64::MAX >> (64 - wave.lanes);
+        if exec == 0 && O::MASK == MaskTo::Nowhere {
+            return Flow::Next;
+        }
+        broadcast::<S>(wave, code);
+        let mut cx = Cx::new(wave.mode, code, O::FLUSH, MODS);
+        let mut mask = 0u64;
+        // SAFETY: operands were lowered for this wave.
+        unsafe {
+            let rows = O::Args::<S>::rows::<MODS>(wave, code, &code.mods);
+            // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
+            let low = wave.vgpr.add(code.dst as usize);
+            for k in 0..lanes / LANES {
+                let bits = (exec >> (LANES * k)) as u16;
+                if !full && bits == 0 {
+                    continue;
+                }
+                cx.lane = (LANES * k) as u32;
+                let args = O::Args::<S>::fetch::<MODS>(&rows, k);
+                let result = evaluate::<O, S, MODS>(&cx, args);
+                let target = Target { low: low.add(LANES * k), lanes, bits, full };
+                mask |= u64::from(result.store(&target, &cx)) << (LANES * k);
+            }
+        }
+        match O::MASK {
+            MaskTo::Nowhere => {}
+            MaskTo::First => {
+                let mask = if code.imm as u8 & INVERT != 0 { mask ^ exec } else { mask };
+                wave.set_lane_mask(code.dst as u8, mask);
+                if code.sdst != scalar::NULL {
+                    wave.set_lane_mask(code.sdst, mask);
+                }
+            }
+            MaskTo::Second => wave.set_lane_mask(code.sdst, mask),
+        }
+        Flow::Next
+    }
+}
+
+/// An operation on both halves of registers.
+pub(super) struct Packed<O>(PhantomData<O>);
+
+/// The modifiers of the low and the high half.
+fn halves_of(mods: &Modifiers) -> [Modifiers; 2] {
+    [Modifiers { abs: 0, ..*mods }, Modifiers { abs: 0, op_sel: mods.op_sel_hi, neg: mods.neg_hi, ..*mods }]
+}
+
+impl<O: HalfOp> SimdBody for Packed<O> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
+        let full = exec == u64::MAX >> (64 - wave.lanes);
+        broadcast::<S>(wave, code);
+        let mut cx = Cx::new(wave.mode, code, O::FLUSH, true);
+        let mods = halves_of(&code.mods);
+        // SAFETY: operands were lowered for this wave.
+        unsafe {
+            let rows = [
+                O::Args::<S>::rows::<true>(wave, code, &mods[0]),
+                O::Args::<S>::rows::<true>(wave, code, &mods[1]),
+            ];
+            let low = wave.vgpr.add(code.dst as usize);
+            for k in 0..lanes / LANES {
+                let bits = (exec >> (LANES * k)) as u16;
+                if !full && bits == 0 {
+                    continue;
+                }
+                cx.lane = (LANES * k) as u32;
+                let both = [
+                    O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
+                    O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
+                ];
+                let target = Target { low: low.add(LANES * k), lanes, bits, full };
+                target.write(0, both[0] | both[1] << 16);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// An operation on f32, on both registers of pairs.
+pub(super) struct PackedSingle<O>(PhantomData<O>);
+
+impl<O: SingleOp> SimdBody for PackedSingle<O> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
+        let full = exec == u64::MAX >> (64 - wave.lanes);
+        broadcast::<S>(wave, code);
+        let mut cx = Cx::new(wave.mode, code, O::FLUSH, true);
+        let mods = halves_of(&code.mods);
+        // SAFETY: operands were lowered for this wave.
+        unsafe {
+            let mut rows = [
+                O::Args::<S>::rows::<true>(wave, code, &mods[0]),
+                O::Args::<S>::rows::<true>(wave, code, &mods[1]),
+            ];
+            for (rows, mods) in rows.iter_mut().zip(&mods) {
+                O::Args::<S>::choose(rows, mods.op_sel);
+            }
+            let low = wave.vgpr.add(code.dst as usize);
+            for k in 0..lanes / LANES {
+                let bits = (exec >> (LANES * k)) as u16;
+                if !full && bits == 0 {
+                    continue;
+                }
+                cx.lane = (LANES * k) as u32;
+                let both = [
+                    O::single::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
+                    O::single::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
+                ];
+                let target = Target { low: low.add(LANES * k), lanes, bits, full };
+                target.write(0, both[0].bits());
+                target.write(lanes, both[1].bits());
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// An operation whose result has 16 bits.
+pub(super) trait HalfOp: Op {
+    /// The result's bits.
+    fn half<S: Simd>(result: Self::Ret<S>) -> U<S>;
+}
+
+/// An operation whose result is f32.
+pub(super) trait SingleOp: Op {
+    /// The result.
+    fn single<S: Simd>(result: Self::Ret<S>) -> F<S>;
+}
+
+/// Declares operations as [`HalfOp`] or [`SingleOp`].
+macro_rules! packable {
+    (half: $($op:ty),*) => {$(
+        impl crate::exec::valu::engine::HalfOp for $op {
+            #[inline(always)]
+            fn half<S: Simd>(result: Self::Ret<S>) -> U<S> {
+                crate::exec::valu::result::Half::half(result)
+            }
+        }
+    )*};
+    (single: $($op:ty),*) => {$(
+        impl crate::exec::valu::engine::SingleOp for $op {
+            #[inline(always)]
+            fn single<S: Simd>(result: Self::Ret<S>) -> F<S> {
+                result
+            }
+        }
+    )*};
+}
+
+pub(super) use packable;
+
+/// Defines operations. Flags: `mods` takes modifiers, `nan` has settled NaNs. `rounded` follows where MODE's rounding matters.
+macro_rules! ops {
+    ($(
+        $name:ident $([$($flag:ident $(= $value:expr)?),*])? ($cx:ident; $($arg:ident: $type:ident),*) -> $ret:ty
+        { $body:expr } $(=> rounded($sources:pat, $single:pat, $double:pat) { $exact:expr })?
+    )*) => {$(
+        pub(super) struct $name;
+
+        impl Op for $name {
+            type Args<S: Simd> = ($($type<S>,)*);
+            type Ret<S: Simd> = $ret;
+            $($(const $flag: ops!(@type $flag) = ops!(@value $($value)?);)*)?
+            $(
+                const ROUNDS: bool = true;
+
+                fn rounded($sources: [u64; 3], $single: Env, $double: Env) -> u64 {
+                    $exact
+                }
+            )?
+
+            #[inline(always)]
+            fn apply<S: Simd>($cx: &crate::exec::valu::engine::Cx, ($($arg,)*): Self::Args<S>) -> Self::Ret<S> {
+                let _ = $cx;
+                $body
+            }
+        }
+    )*};
+    (@type FLUSH) => { u8 };
+    (@type MASK) => { MaskTo };
+    (@type $flag:ident) => { bool };
+    (@value) => { true };
+    (@value $value:expr) => { $value };
+}
+
+pub(super) use ops;

@@ -1,0 +1,132 @@
+//! Functions of floats that hardware approximates: computed in f64, so that they are right to the last place but for ties.
+
+use crate::exec::simd::{D, F, G, Simd, U};
+
+/// A polynomial, highest power first.
+#[inline(always)]
+fn polynomial<S: Simd, const N: usize>(x: G<S>, coefficients: [f64; N]) -> G<S> {
+    let mut sum = G::splat(coefficients[0]);
+    for coefficient in &coefficients[1..] {
+        sum = sum.fma(x, G::splat(*coefficient));
+    }
+    sum
+}
+
+/// `a - b`, exact where numbers are close.
+#[inline(always)]
+fn minus<S: Simd>(a: G<S>, b: G<S>) -> G<S> {
+    b.fma(G::splat(-1.0), a)
+}
+
+/// 2^n for integers in -1022..=1023.
+#[inline(always)]
+fn power_of_two<S: Simd>(n: U<S>) -> G<S> {
+    U::splat(0).join((n + 1023) << 20).as_f64()
+}
+
+/// `x * 2^n`, rounded once.
+#[inline(always)]
+pub(super) fn ldexp<S: Simd>(x: F<S>, n: U<S>) -> F<S> {
+    // Beyond these powers nothing or everything is left of an f32; within, f64 holds the product exactly.
+    let n = n.imax(U::splat(-700i32 as u32)).imin(U::splat(700));
+    (x.to_f64() * power_of_two(n)).to_f32()
+}
+
+/// 2^x.
+#[inline(always)]
+pub(super) fn exp2<S: Simd>(x: F<S>) -> F<S> {
+    let bounded = x.less(F::splat(-200.0)).select_f32(F::splat(-200.0), x);
+    let bounded = F::splat(200.0).less(bounded).select_f32(F::splat(200.0), bounded);
+    let whole = bounded.rint();
+    let rest = (bounded - whole).to_f64();
+    // The series of e^(rest * ln 2), |rest| <= 1/2: what is left out is below 2^-37 of the result.
+    let power = polynomial(
+        rest,
+        [
+            1.017_808_600_923_97e-7,
+            1.321_548_679_014_431e-6,
+            1.525_273_380_405_984_3e-5,
+            1.540_353_039_338_161e-4,
+            1.333_355_814_642_844_3e-3,
+            9.618_129_107_628_477e-3,
+            5.550_410_866_482_157_6e-2,
+            2.402_265_069_591_007e-1,
+            std::f64::consts::LN_2,
+            1.0,
+        ],
+    );
+    let result = (power * power_of_two(whole.to_i32())).to_f32();
+    x.is_nan().select_f32(x, result)
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub(super) fn log2<S: Simd>(x: F<S>) -> F<S> {
+    let wide = x.to_f64();
+    let bits = wide.bits();
+    // Split so that the mantissa lies between sqrt(1/2) and sqrt(2): near 1 the exponent is 0.
+    let from_root = bits - D::splat(0x3fe6_a09e_667f_3bcd);
+    let (_, high) = from_root.split();
+    let exponent = high.sar(U::splat(20));
+    let mantissa = (bits - U::splat(0).join(exponent << 20)).as_f64();
+    let t = minus(mantissa, G::splat(1.0)) / (mantissa.fma(G::splat(1.0), G::splat(1.0)));
+    let square = t * t;
+    // The series of 2 artanh(t) / ln 2, |t| <= 0.172.
+    let k = 2.0 * std::f64::consts::LOG2_E;
+    let series = polynomial(square, [k / 15.0, k / 13.0, k / 11.0, k / 9.0, k / 7.0, k / 5.0, k / 3.0, k]);
+    let result = series.fma(t, exponent.to_f64_signed()).to_f32();
+    let zero = F::splat(0.0);
+    let result = x.equal(zero).select_f32(F::splat(f32::NEG_INFINITY), result);
+    let result = x.equal(F::splat(f32::INFINITY)).select_f32(x, result);
+    let result = x.less(zero).select_f32(F::splat(f32::NAN), result);
+    x.is_nan().select_f32(x, result)
+}
+
+/// 1 / sqrt(x).
+#[inline(always)]
+pub(super) fn reciprocal_root<S: Simd>(x: F<S>) -> F<S> {
+    let result = (G::splat(1.0) / x.to_f64().sqrt()).to_f32();
+    x.is_nan().select_f32(x, result)
+}
+
+/// sin(2πx) after adding `quarter` turns to x.
+#[inline(always)]
+pub(super) fn sine<S: Simd>(x: F<S>, quarter: f64) -> F<S> {
+    let turns = x.to_f64().fma(G::splat(1.0), G::splat(quarter));
+    let turn = minus(turns, turns.rint());
+    // sin(π - a) = sin(a) brings the outer quarters to the inner ones.
+    let (low, high) = turn.bits().split();
+    let sign = high & 0x8000_0000;
+    let size = low.join(high ^ sign).as_f64();
+    let size = G::splat(0.25).less(size).select_f64(minus(G::splat(0.5), size), size);
+    let (low, high) = size.bits().split();
+    let a = low.join(high | sign).as_f64() * std::f64::consts::TAU;
+    let series = polynomial(
+        a * a,
+        [
+            -8.220_635_246_624_33e-18,
+            2.811_457_254_345_520_6e-15,
+            -7.647_163_731_819_816e-13,
+            1.605_904_383_682_161_5e-10,
+            -2.505_210_838_544_172e-8,
+            2.755_731_922_398_589_3e-6,
+            -1.984_126_984_126_984e-4,
+            8.333_333_333_333_333e-3,
+            -1.666_666_666_666_666_6e-1,
+            1.0,
+        ],
+    );
+    let result = (series * a).to_f32();
+    // Infinities have no sine; beyond 2^24 every f32 is a whole number of turns.
+    let infinite = x.abs().equal(F::splat(f32::INFINITY));
+    let result = infinite.select_f32(F::splat(f32::NAN), result);
+    x.is_nan().select_f32(x, result)
+}
+
+/// What is left of x after taking its floor, below 1.
+#[inline(always)]
+pub(super) fn fract<S: Simd>(x: F<S>, below_one: f32) -> F<S> {
+    let rest = x - x.floor();
+    rest.less(F::splat(1.0))
+        .select_f32(rest, (rest.equal(F::splat(1.0))).select_f32(F::splat(below_one), rest))
+}

@@ -1,0 +1,479 @@
+//! Types of source operands: where their lanes are, how they become numbers, what modifiers do to them.
+
+use super::settle::Raw;
+use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U};
+use crate::exec::{Code, Src, Wave};
+use crate::isa::Modifiers;
+
+/// A source operand, prepared: where its lanes are, and what is done to them.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    pub at: *const u8,
+    pub high: usize,
+    /// From one chunk to the next; 0 where one chunk stands for all.
+    stride: usize,
+    mask: u64,
+    shift: u32,
+    and: u32,
+    xor: u32,
+}
+
+impl Source {
+    /// Finds a source.
+    ///
+    /// # Safety
+    /// The source must have been lowered for this wave.
+    #[inline(always)]
+    unsafe fn find(wave: &Wave, code: &Code, i: usize) -> Source {
+        let row = code.rows[i];
+        // SAFETY: rows are lowered with one of three bases, and lie in the memory that begins there.
+        let at = unsafe { wave.bases.get_unchecked(usize::from(row.base)).add(row.offset as usize) };
+        Source {
+            at,
+            high: usize::from(row.high),
+            stride: usize::from(row.stride),
+            mask: 0,
+            shift: 0,
+            and: u32::MAX,
+            xor: 0,
+        }
+    }
+
+    /// The sign modifiers of source `i`.
+    #[inline(always)]
+    fn signs(&mut self, mods: &Modifiers, i: usize) {
+        if mods.abs >> i & 1 != 0 {
+            self.and = 0x7fff_ffff;
+        }
+        self.xor = u32::from(mods.neg >> i & 1) << 31;
+    }
+
+    /// # Safety
+    /// `k` must be a chunk of the wave.
+    #[inline(always)]
+    unsafe fn low<S: Simd>(&self, k: usize) -> U<S> {
+        // SAFETY: the caller's promise.
+        U(unsafe { S::load(self.at.add(k * self.stride).cast()) })
+    }
+
+    /// # Safety
+    /// See [`Source::low`]; the source must have two registers.
+    #[inline(always)]
+    unsafe fn high<S: Simd>(&self, k: usize) -> U<S> {
+        // SAFETY: the caller's promise.
+        U(unsafe { S::load(self.at.add(k * self.stride + self.high).cast()) })
+    }
+}
+
+/// A type of source operands.
+pub(super) trait Arg<S: Simd>: Copy {
+    /// Prepares source `i`.
+    ///
+    /// # Safety
+    /// See [`Source::find`].
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source;
+
+    /// Reads chunk `k`.
+    ///
+    /// # Safety
+    /// See [`Source::low`].
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self;
+
+    /// Subnormal numbers become zero, if `flush` says so.
+    #[inline(always)]
+    fn flush(self, _flush: u8) -> Self {
+        self
+    }
+
+    /// The bits as numbers of the format that is computed with, low and high halves: f32 for f16; 0 for what is no float.
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        [[0; LANES]; 2]
+    }
+}
+
+impl<S: Simd> Arg<S> for U<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { Source::find(wave, code, i) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { row.low(k) }
+    }
+}
+
+/// A 32-bit operand whose bits take sign modifiers, though it is only moved.
+#[derive(Clone, Copy)]
+pub(super) struct B<S: Simd>(pub U<S>);
+
+impl<S: Simd> Arg<S> for B<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { F::<S>::row::<MODS>(wave, code, mods, i) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        B(unsafe { F::<S>::fetch::<MODS>(row, k) }.bits())
+    }
+}
+
+impl<S: Simd> Arg<S> for F<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        let mut row = unsafe { Source::find(wave, code, i) };
+        if MODS {
+            row.signs(mods, i);
+        }
+        row
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low(k) };
+        if MODS { (bits & row.and ^ U::splat(row.xor)).as_f32() } else { bits.as_f32() }
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 1 != 0 { F::flush(self) } else { self }
+    }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        [self.bits().array(), [0; LANES]]
+    }
+}
+
+/// An f16 operand, as f32.
+#[derive(Clone, Copy)]
+pub(super) struct H<S: Simd>(pub F<S>);
+
+/// f16 numbers below the smallest normal one become zero.
+#[inline(always)]
+pub(super) fn flush_half<S: Simd>(a: F<S>) -> F<S> {
+    let tiny = a.abs().less(F::splat(6.103_515_6e-5));
+    tiny.select(a.bits() & 0x8000_0000, a.bits()).as_f32()
+}
+
+impl<S: Simd> Arg<S> for H<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        let mut row = unsafe { Source::find(wave, code, i) };
+        if MODS {
+            row.signs(mods, i);
+            row.shift = u32::from(mods.op_sel >> i & 1) * 16;
+        }
+        row
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low::<S>(k) };
+        if !MODS {
+            return H(bits.half_to_f32());
+        }
+        let value = (bits >> row.shift).half_to_f32().bits();
+        H((value & row.and ^ U::splat(row.xor)).as_f32())
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 4 != 0 { H(flush_half(self.0)) } else { self }
+    }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        [self.0.bits().array(), [0; LANES]]
+    }
+}
+
+/// Operands of 16 bits that are half of a register.
+macro_rules! halves {
+    ($($(#[$doc:meta])* $name:ident |$bits:ident| $extend:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(super) struct $name<S: Simd>(pub U<S>);
+
+        impl<S: Simd> Arg<S> for $name<S> {
+            #[inline(always)]
+            unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+                // SAFETY: the caller's promise.
+                let mut row = unsafe { Source::find(wave, code, i) };
+                row.shift = u32::from(MODS && mods.op_sel >> i & 1 != 0) * 16;
+                row
+            }
+
+            #[inline(always)]
+            unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+                // SAFETY: the caller's promise.
+                let $bits = unsafe { row.low::<S>(k) };
+                let $bits = if MODS { $bits >> row.shift } else { $bits };
+                $name($extend)
+            }
+        }
+    )*};
+}
+
+halves! {
+    /// An unsigned 16-bit operand, zero-extended.
+    W16 |bits| bits & 0xffff;
+    /// A signed 16-bit operand, sign-extended.
+    I16 |bits| bits.sign16();
+}
+
+/// The bits of an f16 operand, with its sign modifiers.
+#[derive(Clone, Copy)]
+pub(super) struct X16<S: Simd>(pub U<S>);
+
+impl<S: Simd> Arg<S> for X16<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        let mut row = unsafe { H::<S>::row::<MODS>(wave, code, mods, i) };
+        row.and >>= 16;
+        row.xor >>= 16;
+        row
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low::<S>(k) };
+        X16(if MODS { bits >> row.shift & row.and ^ U::splat(row.xor) } else { bits & 0xffff })
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 4 == 0 {
+            return self;
+        }
+        let tiny = (self.0 & 0x7c00).equal(U::splat(0));
+        X16(tiny.select(self.0 & 0x8000, self.0))
+    }
+}
+
+/// A source that is f32, or a half of its register as f16 (`v_fma_mix`).
+#[derive(Clone, Copy)]
+pub(super) struct Mixed<S: Simd>(pub F<S>);
+
+impl<S: Simd> Arg<S> for Mixed<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        let mut row = unsafe { Source::find(wave, code, i) };
+        row.shift = u32::from(mods.op_sel >> i & 1) * 16;
+        row.mask = u64::from(mods.op_sel_hi >> i & 1);
+        // In this encoding the negation of high halves means the absolute value.
+        row.signs(&Modifiers { abs: mods.neg_hi, ..*mods }, i);
+        row
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low::<S>(k) };
+        let value = if row.mask != 0 { (bits >> row.shift).half_to_f32().bits() } else { bits };
+        Mixed((value & row.and ^ U::splat(row.xor)).as_f32())
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        Mixed(Arg::flush(self.0, flush))
+    }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        self.0.raw()
+    }
+}
+
+/// A source of two halves, each as a number (`Pair<F>`) or as bits.
+macro_rules! pairs {
+    ($($(#[$doc:meta])* $name:ident |$bits:ident| -> $value:ident $convert:expr, signed $signed:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(super) struct $name<S: Simd>(pub $value<S>, pub $value<S>);
+
+        impl<S: Simd> Arg<S> for $name<S> {
+            #[inline(always)]
+            unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+                // SAFETY: the caller's promise.
+                let mut row = unsafe { Source::find(wave, code, i) };
+                row.shift = u32::from(mods.op_sel >> i & 1) * 16;
+                row.and = u32::from(mods.op_sel_hi >> i & 1) * 16;
+                if $signed {
+                    row.xor = u32::from(mods.neg >> i & 1) << 15;
+                    row.mask = u64::from(mods.neg_hi >> i & 1) << 15;
+                }
+                row
+            }
+
+            #[inline(always)]
+            unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+                // SAFETY: the caller's promise.
+                let both = unsafe { row.low::<S>(k) };
+                let low = { let $bits = both >> row.shift ^ U::splat(row.xor); $convert };
+                let high = { let $bits = both >> row.and ^ U::splat(row.mask as u32); $convert };
+                $name(low, high)
+            }
+        }
+    )*};
+}
+
+pairs! {
+    /// Two f16.
+    Halves |bits| -> F bits.half_to_f32(), signed true;
+    /// Two bf16.
+    Brains |bits| -> F (bits << 16).as_f32(), signed true;
+    /// Two unsigned words.
+    Words |bits| -> U bits & 0xffff, signed false;
+    /// Two signed words.
+    SignedWords |bits| -> U bits.sign16(), signed false;
+}
+
+impl<S: Simd> Arg<S> for D<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { Source::find(wave, code, i) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { row.low::<S>(k).join(row.high(k)) }
+    }
+}
+
+impl<S: Simd> Arg<S> for G<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        let mut row = unsafe { Source::find(wave, code, i) };
+        if MODS {
+            row.signs(mods, i);
+        }
+        row
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let (low, high) = unsafe { (row.low::<S>(k), row.high::<S>(k)) };
+        let high = if MODS { high & row.and ^ U::splat(row.xor) } else { high };
+        low.join(high).as_f64()
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 4 != 0 { flush_double(self) } else { self }
+    }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        let (low, high) = self.bits().split();
+        [low.array(), high.array()]
+    }
+}
+
+/// Subnormal numbers become zeros of their sign.
+#[inline(always)]
+pub(super) fn flush_double<S: Simd>(a: G<S>) -> G<S> {
+    a.bits().map(|bits| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }).as_f64()
+}
+
+impl<S: Simd> Arg<S> for Mask<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
+        let mask = match code.src[i] {
+            Src::Scalar(slot) => wave.lane_mask(slot),
+            Src::Const(value) => value,
+            _ => 0,
+        };
+        let low = std::ptr::null();
+        Source { at: low, high: 0, stride: 0, mask, shift: 0, and: 0, xor: 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        Mask::from_bits((row.mask >> (LANES * k)) as u16)
+    }
+}
+
+/// All sources of an operation.
+pub(super) trait Args<S: Simd>: Copy {
+    type Rows: Copy;
+    /// # Safety
+    /// See [`Arg::row`].
+    unsafe fn rows<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers) -> Self::Rows;
+    /// # Safety
+    /// See [`Arg::fetch`].
+    unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self;
+    /// Takes the second register of the sources in `high`.
+    fn choose(rows: &mut Self::Rows, high: u8);
+    /// See [`Arg::flush`].
+    fn flush(self, flush: u8) -> Self;
+    /// See [`Arg::raw`].
+    fn raw(self) -> [Raw; 3];
+}
+
+macro_rules! tuples {
+    ($($count:literal: $($type:ident $index:tt),*;)*) => {$(
+        impl<S: Simd, $($type: Arg<S>),*> Args<S> for ($($type,)*) {
+            type Rows = [Source; $count];
+
+            #[inline(always)]
+            unsafe fn rows<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers) -> Self::Rows {
+                // SAFETY: the caller's promise.
+                unsafe { [$($type::row::<MODS>(wave, code, mods, $index)),*] }
+            }
+
+            #[inline(always)]
+            unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { ($($type::fetch::<MODS>(&rows[$index], k),)*) }
+            }
+
+            #[inline(always)]
+            fn choose(rows: &mut Self::Rows, high: u8) {
+                for (i, row) in rows.iter_mut().enumerate() {
+                    if high >> i & 1 != 0 {
+                        row.at = row.at.wrapping_add(row.high);
+                    }
+                }
+            }
+
+            #[inline(always)]
+            fn flush(self, flush: u8) -> Self {
+                ($(self.$index.flush(flush),)*)
+            }
+
+            #[inline(always)]
+            fn raw(self) -> [Raw; 3] {
+                let mut all = [[[0; LANES]; 2]; 3];
+                $(if $index < 3 {
+                    all[$index % 3] = self.$index.raw();
+                })*
+                all
+            }
+        }
+    )*};
+}
+
+tuples! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, E 3;
+}

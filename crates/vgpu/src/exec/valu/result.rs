@@ -1,0 +1,356 @@
+//! Types of results: output modifiers, and how they are written.
+
+use super::engine::Cx;
+use super::operand::{H, W16, X16, flush_double, flush_half};
+use super::settle::{Raw, modify_double, settle_double, settle_single};
+use crate::exec::simd::{D, F, G, Mask, Simd, U};
+
+/// Where a result goes.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub low: *mut u32,
+    /// Lanes of the wave: from one register to the next.
+    pub lanes: usize,
+    /// The enabled ones of the sixteen lanes.
+    pub bits: u16,
+    /// Whether that is all.
+    pub full: bool,
+}
+
+impl Target {
+    /// # Safety
+    /// The register must be in the file.
+    #[inline(always)]
+    pub(super) unsafe fn write<S: Simd>(&self, offset: usize, value: U<S>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = self.low.add(offset);
+            if self.full {
+                S::store(to, value.0);
+            } else {
+                S::store_masked(to, self.bits, value.0);
+            }
+        }
+    }
+}
+
+/// A type of results.
+pub(super) trait Ret<S: Simd>: Copy {
+    /// Writes chunk results to registers; a lane mask is returned.
+    ///
+    /// # Safety
+    /// The registers must be in the file.
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16;
+
+    /// Output modifiers.
+    #[inline(always)]
+    fn modify(self, _cx: &Cx) -> Self {
+        self
+    }
+
+    /// Subnormal numbers become zero, if `flush` says so.
+    #[inline(always)]
+    fn flush(self, _flush: u8) -> Self {
+        self
+    }
+
+    /// Gives lanes that are NaN the value that the sources determine.
+    #[inline(always)]
+    fn settle(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        self
+    }
+
+    /// From the results of [`Op::rounded`].
+    fn from_raw(raw: Raw) -> Self;
+}
+
+impl<S: Simd> Ret<S> for U<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { target.write(0, self) };
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        U::from_array(raw[0])
+    }
+}
+
+/// The lower of zero and one that brackets `value`; NaN becomes zero if MODE says so.
+#[inline(always)]
+fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
+    let positive = F::splat(0.0).less(value);
+    let clamped = positive.select_f32(value, F::splat(0.0));
+    let clamped = F::splat(1.0).less(clamped).select_f32(F::splat(1.0), clamped);
+    if cx.mode & 0x100 != 0 { clamped } else { value.is_nan().select_f32(value, clamped) }
+}
+
+/// What the output multiplier's code stands for.
+#[inline(always)]
+fn multiplier(omod: u8) -> f32 {
+    [1.0, 2.0, 4.0, 0.5][usize::from(omod & 3)]
+}
+
+impl<S: Simd> Ret<S> for F<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { target.write(0, self.bits()) };
+        0
+    }
+
+    #[inline(always)]
+    fn modify(self, cx: &Cx) -> Self {
+        let value = if cx.omod != 0 { self * multiplier(cx.omod) } else { self };
+        if cx.clamp { clamp_single(value, cx) } else { value }
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 2 != 0 { F::flush(self) } else { self }
+    }
+
+    #[inline(always)]
+    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        let nan = self.is_nan();
+        if !nan.any() {
+            return self;
+        }
+        U::from_array(settle_single(nan.bits(), self.bits().array(), &sources())).as_f32()
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        <U<S> as Ret<S>>::from_raw(raw).as_f32()
+    }
+}
+
+/// Writes a 16-bit result, that is in the low half of `value`.
+///
+/// # Safety
+/// The registers must be in the file.
+#[inline(always)]
+unsafe fn store_half<S: Simd>(value: U<S>, target: &Target, cx: &Cx) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = if cx.half == 0 {
+            value
+        } else {
+            let old = U::<S>(S::load(target.low));
+            if cx.half == 1 { value | (old & 0xffff_0000) } else { value << 16 | (old & 0xffff) }
+        };
+        target.write(0, value);
+    }
+}
+
+impl<S: Simd> Ret<S> for H<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { store_half(self.0.to_half(), target, cx) };
+        0
+    }
+
+    #[inline(always)]
+    fn modify(self, cx: &Cx) -> Self {
+        // The result is rounded before it is multiplied.
+        let value = self.0.to_half().half_to_f32();
+        let value = if cx.omod != 0 { value * multiplier(cx.omod) } else { value };
+        H(if cx.clamp { clamp_single(value, cx) } else { value })
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 8 != 0 { H(flush_half(self.0.to_half().half_to_f32())) } else { self }
+    }
+
+    #[inline(always)]
+    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        H(self.0.settle(sources))
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        H(<U<S> as Ret<S>>::from_raw(raw).half_to_f32())
+    }
+}
+
+impl<S: Simd> Ret<S> for W16<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { store_half(self.0 & 0xffff, target, cx) };
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        W16(<U<S> as Ret<S>>::from_raw(raw))
+    }
+}
+
+impl<S: Simd> Ret<S> for X16<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { store_half(self.0, target, cx) };
+        0
+    }
+
+    #[inline(always)]
+    fn modify(self, cx: &Cx) -> Self {
+        X16(H(self.0.half_to_f32()).modify(cx).0.to_half())
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        X16(<U<S> as Ret<S>>::from_raw(raw))
+    }
+}
+
+/// Results of 16 bits.
+pub(super) trait Half<S: Simd>: Ret<S> {
+    /// The bits, with zeros above.
+    fn half(self) -> U<S>;
+}
+
+impl<S: Simd> Half<S> for H<S> {
+    #[inline(always)]
+    fn half(self) -> U<S> {
+        self.0.to_half()
+    }
+}
+
+impl<S: Simd> Half<S> for W16<S> {
+    #[inline(always)]
+    fn half(self) -> U<S> {
+        self.0 & 0xffff
+    }
+}
+
+impl<S: Simd> Half<S> for X16<S> {
+    #[inline(always)]
+    fn half(self) -> U<S> {
+        self.0
+    }
+}
+
+impl<S: Simd> Ret<S> for D<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        let (low, high) = self.split();
+        // SAFETY: the caller's promise.
+        unsafe {
+            target.write(0, low);
+            target.write(target.lanes, high);
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        U::from_array(raw[0]).join(U::from_array(raw[1]))
+    }
+}
+
+impl<S: Simd> Ret<S> for G<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { self.bits().store(target, cx) }
+    }
+
+    #[inline(always)]
+    fn modify(self, cx: &Cx) -> Self {
+        let (low, high) = self.bits().split();
+        let raw =
+            modify_double([low.array(), high.array()], multiplier(cx.omod), cx.clamp, cx.mode & 0x100 != 0);
+        <G<S> as Ret<S>>::from_raw(raw)
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        if flush & 8 != 0 { flush_double(self) } else { self }
+    }
+
+    #[inline(always)]
+    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        let nan = self.is_nan();
+        if !nan.any() {
+            return self;
+        }
+        {
+            let (low, high) = self.bits().split();
+            <G<S> as Ret<S>>::from_raw(settle_double(nan.bits(), [low.array(), high.array()], &sources()))
+        }
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        <D<S> as Ret<S>>::from_raw(raw).as_f64()
+    }
+}
+
+impl<S: Simd> Ret<S> for Mask<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        self.bits() & target.bits
+    }
+
+    #[inline(always)]
+    fn from_raw(_: Raw) -> Self {
+        Mask::from_bits(0)
+    }
+}
+
+/// A result in registers and a lane mask.
+impl<S: Simd, R: Ret<S>> Ret<S> for (R, Mask<S>) {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.store(target, cx) };
+        self.1.bits() & target.bits
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        (R::from_raw(raw), Mask::from_bits(0))
+    }
+}
+
+/// Four consecutive registers.
+impl<S: Simd> Ret<S> for [U<S>; 4] {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        for (i, value) in self.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { target.write(i * target.lanes, value) };
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        [<U<S> as Ret<S>>::from_raw(raw); 4]
+    }
+}
+
+/// Two consecutive registers of f32.
+impl<S: Simd> Ret<S> for [F<S>; 2] {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            target.write(0, self[0].bits());
+            target.write(target.lanes, self[1].bits());
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        [<F<S> as Ret<S>>::from_raw(raw); 2]
+    }
+}

@@ -1,0 +1,42 @@
+//! From operations to handlers.
+
+use super::engine::{Lanes, Op};
+use crate::exec::Handler;
+use crate::exec::level::{SimdBody, simd_handler};
+use crate::exec::lower::Context;
+
+/// The handler of an operation; none if it has modifiers that it does not take.
+pub(super) fn choose<O: Op>(context: &Context, modified: bool) -> Option<Handler> {
+    if O::MODS {
+        return Some(if modified {
+            simd_handler::<Lanes<O, true>, Lanes<O, true>>(context.level)
+        } else {
+            simd_handler::<Lanes<O, false>, Lanes<O, true>>(context.level)
+        });
+    }
+    (!modified).then(|| simd_handler::<Lanes<O, false>, Lanes<O, false>>(context.level))
+}
+
+/// The handler of a body.
+pub(super) fn choose_body<B: SimdBody>(context: &Context) -> Handler {
+    simd_handler::<B, B>(context.level)
+}
+
+/// Defines the function that finds an operation's handler, or none if the operation is another file's.
+macro_rules! table {
+    ($($($op:ident)|+ => $type:ty,)*) => {
+        /// The handler of an operation of this file.
+        pub(super) fn handler(
+            op: crate::isa::Op,
+            context: &crate::exec::lower::Context,
+            modified: bool,
+        ) -> Option<crate::exec::Handler> {
+            match op {
+                $($(crate::isa::Op::$op)|+ => super::select::choose::<$type>(context, modified),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(super) use table;
