@@ -158,6 +158,11 @@ impl Format {
 
     /// `a * b + c`, rounded once.
     pub(in crate::exec) fn fma(self, a: u64, b: u64, c: u64, env: Env) -> u64 {
+        self.fma_scaled(a, b, c, 0, env)
+    }
+
+    /// `(a * b + c) * 2^power`, rounded once.
+    pub(in crate::exec) fn fma_scaled(self, a: u64, b: u64, c: u64, power: i32, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b, c]) {
             return nan;
         }
@@ -180,8 +185,8 @@ impl Format {
             (true, true) => {
                 return self.signed(if sign == sign_c { sign } else { opposite_zero }, 0);
             }
-            (true, false) => return self.round(sign_c, u128::from(dc), ec, env),
-            (false, true) => return self.round(sign, product, ea + eb, env),
+            (true, false) => return self.round(sign_c, u128::from(dc), ec + power, env),
+            (false, true) => return self.round(sign, product, ea + eb + power, env),
             (false, false) => {}
         }
         // Both with their highest digit at bit 124: sums have room above, differences digits below.
@@ -196,7 +201,9 @@ impl Format {
             0..=126 => digits >> distance | u128::from(digits & ((1 << distance) - 1) != 0),
             _ => 1,
         };
-        let (product, addend) = (align(product, exponent - ep), align(addend, exponent - ec));
+        let (distance_p, distance_c) = (exponent - ep, exponent - ec);
+        let (product, addend) = (align(product, distance_p), align(addend, distance_c));
+        let exponent = exponent + power;
         if sign == sign_c {
             self.round(sign, product + addend, exponent, env)
         } else if product == addend {

@@ -68,7 +68,8 @@ fn division_scale(a: f64, denominator: f64, numerator: f64) -> (f64, bool) {
     } else if tiny(denominator) {
         (a * up, false)
     } else if reciprocal && quotient {
-        (if a == denominator { a * up } else { a }, true)
+        // The vendor's text has the denominator scaled up here, where it would overflow.
+        (if a == denominator { a / up } else { a }, true)
     } else if reciprocal {
         (a / up, false)
     } else if quotient {
@@ -96,14 +97,17 @@ fn division_fixup(a: u64, denominator: u64, numerator: u64) -> u64 {
     } else if d.is_infinite() || n == 0.0 || exponent(numerator) - exponent(denominator) < -1075 {
         sign
     } else {
-        sign | a & !SIGN
+        // Steps that overflowed leave no number, or infinity.
+        sign | if is_nan(a) { EXPONENT } else { a & !SIGN }
     }
 }
 
 fn division_sum(a: f64, b: f64, c: f64, scale: bool) -> u64 {
-    let sum = a.mul_add(b, c).to_bits();
-    let large = c.to_bits() >> 52 & 0x7ff > 1023;
-    if scale { ldexp(sum, if large { 128 } else { -128i32 as u32 }) } else { sum }
+    if !scale {
+        return a.mul_add(b, c).to_bits();
+    }
+    let power = if c.to_bits() >> 52 & 0x7ff > 1023 { 128 } else { -128 };
+    F64.fma_scaled(a.to_bits(), b.to_bits(), c.to_bits(), power, Env::IEEE)
 }
 
 /// The bits of 2/π after the point, the first 1201 of them.

@@ -7,7 +7,7 @@ use super::select::{choose_body, table};
 use crate::exec::Handler;
 use crate::exec::float::soft::{Env, F32};
 use crate::exec::lower::Context;
-use crate::exec::simd::{F, Mask, Simd, U};
+use crate::exec::simd::{F, LANES, Mask, Simd, U};
 
 /// Fused multiply-add where zero times anything is zero.
 #[inline(always)]
@@ -103,9 +103,11 @@ fn division_scale<S: Simd>(a: F<S>, denominator: F<S>, numerator: F<S>) -> (F<S>
     let reciprocal = rest & reciprocal_small & !quotient_small;
     let quotient = rest & !reciprocal_small & quotient_small;
     let numerator_tiny = rest & !reciprocal_small & !quotient_small & en.less(U::splat(24));
-    let up = ((far | both) & is_denominator) | denominator_tiny | (quotient & is_numerator) | numerator_tiny;
+    let up = (far & is_denominator) | denominator_tiny | (quotient & is_numerator) | numerator_tiny;
+    // The vendor's text has the denominator scaled up here too, where it would overflow.
+    let down = reciprocal | (both & is_denominator);
     let scaled = up.select_f32(a * 18_446_744_073_709_551_616.0, a);
-    let scaled = reciprocal.select_f32(a * (1.0 / 18_446_744_073_709_551_616.0), scaled);
+    let scaled = down.select_f32(a * (1.0 / 18_446_744_073_709_551_616.0), scaled);
     let none = denominator.equal(zero) | numerator.equal(zero);
     let scaled = none.select_f32(F::splat(f32::NAN), scaled);
     (scaled, !none & (far | both | quotient))
@@ -115,9 +117,26 @@ fn division_scale<S: Simd>(a: F<S>, denominator: F<S>, numerator: F<S>) -> (F<S>
 #[inline(always)]
 fn division_sum<S: Simd>(a: F<S>, b: F<S>, c: F<S>, scale: Mask<S>) -> F<S> {
     let sum = a.fma(b, c);
-    let large = U::splat(127).less(exponent(c));
-    let power = large.select(U::splat(64), U::splat(-64i32 as u32));
-    scale.select_f32(function::ldexp(sum, power), sum)
+    let flags = scale.bits();
+    if flags == 0 {
+        return sum;
+    }
+    let sources = [a.bits().array(), b.bits().array(), c.bits().array()];
+    U::from_array(scaled_sums(flags, &sources, sum.bits().array())).as_f32()
+}
+
+/// The sums of lanes in `flags`, scaled before they are rounded.
+#[cold]
+#[inline(never)]
+fn scaled_sums(flags: u16, sources: &[[u32; LANES]; 3], sums: [u32; LANES]) -> [u32; LANES] {
+    std::array::from_fn(|i| {
+        if flags >> i & 1 == 0 {
+            return sums[i];
+        }
+        let [a, b, c] = sources.map(|source| u64::from(source[i]));
+        let power = if c >> 23 & 255 > 127 { 64 } else { -64 };
+        F32.fma_scaled(a, b, c, power, Env::IEEE) as u32
+    })
 }
 
 /// The quotient `a` of `numerator` by `denominator` with the special cases put right.
@@ -129,7 +148,8 @@ pub(super) fn division_fixup<S: Simd>(a: F<S>, denominator: F<S>, numerator: F<S
     let (infinite_d, infinite_n) = (denominator.abs().equal(infinity), numerator.abs().equal(infinity));
     let (zero_d, zero_n) = (denominator.equal(zero), numerator.equal(zero));
     let tiny = (exponent(numerator) - exponent(denominator)).less_signed(U::splat(0u32.wrapping_sub(far)));
-    let size = a.abs();
+    // Steps that overflowed leave no number, or infinity.
+    let size = a.is_nan().select_f32(infinity, a.abs());
     let size = (infinite_d | zero_n | tiny).select_f32(zero, size);
     let size = (zero_d | infinite_n).select_f32(infinity, size);
     let result = size.bits() | sign;
