@@ -1,7 +1,8 @@
 //! Dot products of the parts of registers.
 
 use super::engine::{Op, ops};
-use super::operand::{Brains, Halves, SignedWords, Words, X16};
+use super::operand::{Arg, Brains, Halves, SignedWords, Words, X16};
+use super::result::Ret;
 use super::select::choose;
 use crate::exec::Handler;
 use crate::exec::float::convert;
@@ -40,16 +41,22 @@ fn brain<S: Simd>(a: F<S>) -> F<S> {
     a.bits().map(|bits| u32::from(convert::f32_to_bf16(bits)) << 16).as_f32()
 }
 
+/// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
+#[inline(always)]
+fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
+    Ret::settle(a.fma(b, c), || [a.raw(), b.raw(), c.raw()])
+}
+
 ops! {
-    F32F16 [MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { a.1.fma(b.1, a.0.fma(b.0, c)) }
-    F32Bf16 [MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { a.1.fma(b.1, a.0.fma(b.0, c)) }
+    F32F16 [MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
+    F32Bf16 [MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
     F16F16 [MODS] (_cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
-        let first = a.0.fma(b.0, c.0.half_to_f32()).to_half().half_to_f32();
-        X16(a.1.fma(b.1, first).to_half())
+        let first = fma(a.0, b.0, c.0.half_to_f32()).to_half().half_to_f32();
+        X16(fma(a.1, b.1, first).to_half())
     }}
     Bf16Bf16 [MODS] (_cx; a: Brains, b: Brains, c: X16) -> X16<S> {{
-        let first = brain(a.0.fma(b.0, (c.0 << 16).as_f32()));
-        X16(brain(a.1.fma(b.1, first)).bits() >> 16)
+        let first = brain(fma(a.0, b.0, (c.0 << 16).as_f32()));
+        X16(brain(fma(a.1, b.1, first)).bits() >> 16)
     }}
     I32I16 [MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
         if cx.clamp {
