@@ -264,7 +264,7 @@ fn every_predicate_is_what_its_name_says() {
                 "f64" => doubles(op as u64)(register, lane),
                 _ => numbers(op as u64)(register, lane),
             };
-            if (6..8).contains(&register) && lane % 3 == 0 {
+            if (6..8).contains(&register) && lane.is_multiple_of(3) {
                 return match ty {
                     "f16" => halves(op as u64)(register - 2, lane),
                     "f64" => doubles(op as u64)(register - 2, lane),

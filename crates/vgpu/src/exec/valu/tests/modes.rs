@@ -45,7 +45,7 @@ fn subnormals_are_flushed_where_mode_says() {
     let check = |op, model: &dyn Fn([u64; 3]) -> u64| {
         let tiny = |register: usize, lane: usize| {
             let bits = numbers(op as u64)(register, lane);
-            if lane % 2 == 0 { bits & 0x80ff_ffff } else { bits }
+            if lane.is_multiple_of(2) { bits & 0x80ff_ffff } else { bits }
         };
         Case::new(op, Format::Vop3).check(flush_single, tiny, |s, _| model(s));
     };
