@@ -2,7 +2,7 @@
 
 use super::program::Pool;
 use super::wave::Row;
-use super::{Code, Flow, Handler, Level, Src, Wave, memory, salu, valu};
+use super::{Code, Flow, Handler, Level, Src, Wave, matrix, memory, salu, valu};
 use crate::isa::{
     Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits,
 };
@@ -150,6 +150,7 @@ fn try_lower(
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             salu::lower(inst, pc, number, context, codes)
         }
+        Format::Vop3p if matrix::is_matrix(inst) => matrix::lower(inst, number, context, codes),
         Format::Vop1
         | Format::Vop2
         | Format::Vopc

@@ -13,12 +13,14 @@
 //! | `float` | exact floating-point arithmetic and conversions, one number at a time |
 //! | `salu` | scalar instructions |
 //! | `valu` | vector instructions |
+//! | `matrix` | matrix instructions |
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
 mod float;
 mod level;
 mod lower;
+mod matrix;
 mod memory;
 mod program;
 mod salu;

@@ -134,6 +134,8 @@ impl Simd for Avx512 {
     type D = [__m512i; 2];
     type M = __mmask16;
 
+    const REGISTERS: usize = 32;
+
     #[inline(always)]
     unsafe fn array(a: Self::V) -> [u32; LANES] {
         // SAFETY: the sizes are equal and all bits are valid.

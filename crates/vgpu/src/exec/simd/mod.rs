@@ -234,6 +234,9 @@ pub(super) trait Simd: Copy + 'static {
     /// Sixteen lanes of one bit.
     type M: Copy;
 
+    /// How many values of sixteen 32-bit lanes the CPU's vector registers hold.
+    const REGISTERS: usize = 8;
+
     /// Whether operations on lanes are functions that are called, to keep handlers small.
     const OUTLINE: bool = false;
 

@@ -1,0 +1,337 @@
+//! The arithmetic of matrix instructions: rows of D from rows of panels, sixteen columns at a time.
+
+use crate::exec::simd::{D, F, G, LANES, Simd, U};
+
+/// Sixteen numbers of a type.
+pub(super) trait Value<S: Simd>: Copy {
+    /// One of them.
+    type Scalar: Copy;
+
+    fn zero() -> Self;
+
+    fn splat(value: Self::Scalar) -> Self;
+
+    /// # Safety
+    /// There must be sixteen numbers.
+    unsafe fn load(from: *const Self::Scalar) -> Self;
+
+    /// # Safety
+    /// There must be room for sixteen numbers.
+    unsafe fn store(self, to: *mut Self::Scalar);
+
+    /// Of each four numbers, that with number `i`, four times.
+    ///
+    /// # Safety
+    /// There must be sixteen numbers.
+    unsafe fn spread(from: *const Self::Scalar, i: usize) -> Self;
+
+    /// `self * b + c`, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+}
+
+impl<S: Simd> Value<S> for F<S> {
+    type Scalar = f32;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        F::splat(0.0)
+    }
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        F::splat(value)
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller's promise.
+        F(unsafe { S::load(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the caller's promise.
+        unsafe { S::store(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const f32, i: usize) -> Self {
+        let index = (U::<S>::lanes() & 0xc) + i as u32;
+        // SAFETY: the caller's promise.
+        U::<S>(unsafe { S::load(from.cast()) }).permute(index).as_f32()
+    }
+
+    #[inline(always)]
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.fma(b, c)
+    }
+}
+
+impl<S: Simd> Value<S> for G<S> {
+    type Scalar = f64;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        G::splat(0.0)
+    }
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        G::splat(value)
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f64) -> Self {
+        // SAFETY: the caller's promise.
+        D::<S>::from_array(unsafe { from.cast::<[u64; LANES]>().read() }).as_f64()
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f64) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[u64; LANES]>().write(self.bits().array()) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const f64, i: usize) -> Self {
+        let mut lanes = [0; LANES];
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *value = unsafe { from.add(lane & !3 | i).read() }.to_bits();
+        }
+        D::<S>::from_array(lanes).as_f64()
+    }
+
+    #[inline(always)]
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.fma(b, c)
+    }
+}
+
+/// Panels and their shape. A and B have `depth` rows (B more, where A is sparse) and the sum has `n`, all of `width` numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Product<T> {
+    pub a: *const T,
+    pub b: *const T,
+    pub sum: *mut T,
+    pub n: usize,
+    pub width: usize,
+    pub depth: usize,
+}
+
+/// Integers are summed as f32 from zero, and then added to the sum.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Integers {
+    No,
+    Wrap,
+    Saturate,
+}
+
+/// A chain of fused multiply-adds in the order of K.
+///
+/// # Safety
+/// The panels must be of the shape that `p` says; `n` must be 4 if `SPREAD`, else 16 or 32.
+#[inline(always)]
+pub(super) unsafe fn chain<S: Simd, V: Value<S>, const R: usize, const SPREAD: bool>(p: &Product<V::Scalar>) {
+    for column in (0..p.width).step_by(LANES) {
+        let block = column / p.n * p.n;
+        for i in (0..p.n).step_by(R) {
+            // SAFETY: `i + R` is at most `n`: it divides 4, 16 and 32. The rest is the caller's promise.
+            unsafe {
+                let mut sums = [V::zero(); R];
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    *sum = V::load(p.sum.add((i + r) * p.width + column));
+                }
+                for k in 0..p.depth {
+                    let b = V::load(p.b.add(k * p.width + column));
+                    for (r, sum) in sums.iter_mut().enumerate() {
+                        *sum = fetch::<S, V, SPREAD>(p, k, block, column, i + r).fused(b, *sum);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate() {
+                    sum.store(p.sum.add((i + r) * p.width + column));
+                }
+            }
+        }
+    }
+}
+
+/// The element of A in row `i` and column `k`, for each column of D.
+///
+/// # Safety
+/// See [`chain`].
+#[inline(always)]
+unsafe fn fetch<S: Simd, V: Value<S>, const SPREAD: bool>(
+    p: &Product<V::Scalar>,
+    k: usize,
+    block: usize,
+    column: usize,
+    i: usize,
+) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let row = p.a.add(k * p.width);
+        if SPREAD { V::spread(row.add(column), i) } else { V::splat(*row.add(block + i)) }
+    }
+}
+
+/// Adds what [`chain`] makes from zero to the sum, whose elements are integers.
+///
+/// # Safety
+/// See [`chain`].
+#[inline(always)]
+pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(p: &Product<f32>, saturate: bool) {
+    for column in (0..p.width).step_by(LANES) {
+        let block = column / p.n * p.n;
+        for i in (0..p.n).step_by(R) {
+            // SAFETY: see `chain`.
+            unsafe {
+                let mut sums = [F::<S>::zero(); R];
+                for k in 0..p.depth {
+                    let b = F::<S>::load(p.b.add(k * p.width + column));
+                    for (r, sum) in sums.iter_mut().enumerate() {
+                        *sum = fetch::<S, F<S>, SPREAD>(p, k, block, column, i + r).fma(b, *sum);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate() {
+                    add_integers(p.sum.add((i + r) * p.width + column), sum, saturate);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// There must be sixteen integers.
+#[inline(always)]
+unsafe fn add_integers<S: Simd>(to: *mut f32, sum: F<S>, saturate: bool) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let old = U::<S>(S::load(to.cast()));
+        let sum = sum.to_i32();
+        let new = if saturate {
+            old.map2(sum, |a, b| (a as i32).saturating_add(b as i32) as u32)
+        } else {
+            old + sum
+        };
+        S::store(to.cast(), new.0);
+    }
+}
+
+/// Each row of A with the rows of B that `rows` names: where they begin, for each element of A.
+///
+/// # Safety
+/// See [`chain`]; `rows` has as many elements as A, all of them beginnings of rows of B. `n` is 16 or 32, and `width` as much.
+#[inline(always)]
+pub(super) unsafe fn sparse<S: Simd, const R: usize>(p: &Product<f32>, rows: *const u32, integers: Integers) {
+    for column in (0..p.width).step_by(LANES) {
+        for i in (0..p.n).step_by(R) {
+            // SAFETY: see `chain`.
+            unsafe {
+                let mut sums = [F::<S>::zero(); R];
+                if integers == Integers::No {
+                    for (r, sum) in sums.iter_mut().enumerate() {
+                        *sum = F::load(p.sum.add((i + r) * p.width + column));
+                    }
+                }
+                for k in 0..p.depth {
+                    for (r, sum) in sums.iter_mut().enumerate() {
+                        let at = k * p.width + i + r;
+                        let b = F::<S>::load(p.b.add(*rows.add(at) as usize + column));
+                        *sum = F::splat(*p.a.add(at)).fma(b, *sum);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate() {
+                    let to = p.sum.add((i + r) * p.width + column);
+                    match integers {
+                        Integers::No => sum.store(to),
+                        _ => add_integers(to, sum, integers == Integers::Saturate),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Products of each `P` neighbours in K added pairwise, then to the sum. `FLUSH`: every subnormal number is zero.
+///
+/// # Safety
+/// See [`chain`]; `P` is 2 or 4 and divides the depth.
+#[inline(always)]
+pub(super) unsafe fn pairwise<
+    S: Simd,
+    const R: usize,
+    const P: usize,
+    const SPREAD: bool,
+    const FLUSH: bool,
+>(
+    p: &Product<f32>,
+) {
+    for column in (0..p.width).step_by(LANES) {
+        let block = column / p.n * p.n;
+        for i in (0..p.n).step_by(R) {
+            // SAFETY: see `chain`.
+            unsafe {
+                let mut sums = [F::<S>::zero(); R];
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    *sum = F::load(p.sum.add((i + r) * p.width + column));
+                }
+                for first in (0..p.depth).step_by(P) {
+                    let mut b = [F::<S>::zero(); P];
+                    for (k, b) in b.iter_mut().enumerate() {
+                        *b = F::load(p.b.add((first + k) * p.width + column));
+                    }
+                    for (r, sum) in sums.iter_mut().enumerate() {
+                        let mut a = [F::<S>::zero(); P];
+                        for (k, a) in a.iter_mut().enumerate() {
+                            *a = fetch::<S, F<S>, SPREAD>(p, first + k, block, column, i + r);
+                        }
+                        let mut group = pair::<S, FLUSH>([a[0], a[1]], [b[0], b[1]]);
+                        if P == 4 {
+                            let other = pair::<S, FLUSH>([a[P - 2], a[P - 1]], [b[P - 2], b[P - 1]]);
+                            group = flushed::<S, FLUSH>(group + other);
+                        }
+                        *sum = flushed::<S, FLUSH>(*sum + group);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate() {
+                    sum.store(p.sum.add((i + r) * p.width + column));
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn flushed<S: Simd, const FLUSH: bool>(value: F<S>) -> F<S> {
+    if FLUSH { value.flush() } else { value }
+}
+
+/// The sum of two products.
+#[inline(always)]
+fn pair<S: Simd, const FLUSH: bool>(a: [F<S>; 2], b: [F<S>; 2]) -> F<S> {
+    if FLUSH {
+        flushed::<S, true>(flushed::<S, true>(a[0] * b[0]) + flushed::<S, true>(a[1] * b[1]))
+    } else {
+        // Products of normal size are exact, so the fused sum is the rounded sum.
+        a[1].fma(b[1], a[0] * b[0])
+    }
+}
+
+/// Whether products of these numbers, and their sums, may become subnormal or infinite: some number is below 2^-31 and not
+/// zero, or is 2^63 or more.
+///
+/// # Safety
+/// There must be `count` numbers, a multiple of sixteen.
+#[inline(always)]
+pub(super) unsafe fn extreme<S: Simd>(numbers: *const f32, count: usize) -> bool {
+    let mut bad = U::<S>::splat(0);
+    for at in (0..count).step_by(LANES) {
+        // SAFETY: the caller's promise.
+        let bits = U::<S>(unsafe { S::load(numbers.add(at).cast()) }) & 0x7fff_ffff;
+        let fine = (bits - 0x3000_0000).less(U::splat(0x2f00_0000));
+        let zero = bits.equal(U::splat(0));
+        bad = bad | (fine | zero).select(U::splat(0), U::splat(1));
+    }
+    (!bad.equal(U::splat(0))).any()
+}

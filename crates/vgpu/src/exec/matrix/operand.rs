@@ -1,0 +1,305 @@
+//! From registers to panels and back.
+
+use super::eight;
+use super::layout::{NOWHERE, Plan};
+use super::table::{Format, Sum};
+use crate::exec::simd::{LANES, Simd, U};
+use crate::isa::Modifiers;
+
+/// A tuple of registers of a wave.
+#[derive(Clone, Copy)]
+pub(super) struct Tuple {
+    /// The first lane of the first register.
+    pub first: *mut u32,
+    pub lanes: usize,
+}
+
+impl Tuple {
+    /// Sixteen lanes.
+    ///
+    /// # Safety
+    /// The register must be one of the tuple, the chunk one of the wave.
+    #[inline(always)]
+    pub(super) unsafe fn read<S: Simd>(self, register: usize, chunk: usize) -> U<S> {
+        // SAFETY: the caller's promise.
+        U(unsafe { S::load(self.first.add(register * self.lanes + chunk * LANES)) })
+    }
+
+    /// # Safety
+    /// See [`Tuple::read`].
+    #[inline(always)]
+    pub(super) unsafe fn write<S: Simd>(self, register: usize, chunk: usize, value: U<S>) {
+        // SAFETY: the caller's promise.
+        unsafe { S::store(self.first.add(register * self.lanes + chunk * LANES), value.0) }
+    }
+}
+
+/// The modifiers of A or B.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    /// Sign bits that are inverted: of the low and the high halves.
+    pub negate: [u32; 2],
+    /// Integers are signed.
+    pub signed: bool,
+    /// Subnormal numbers are zero.
+    pub flush: bool,
+    /// The chunk of lanes that is read for each chunk.
+    pub order: [usize; 4],
+}
+
+impl Reading {
+    /// What modifiers say of source `i`.
+    #[inline(always)]
+    pub(super) fn new(mods: &Modifiers, i: usize, flush: bool) -> Reading {
+        let sign = |bits: u8| u32::from(bits >> i & 1) << 31;
+        let order = if i == 1 { lane_groups(mods.blgp) } else { [0, 1, 2, 3] };
+        Reading { negate: [sign(mods.neg), sign(mods.neg_hi)], signed: mods.neg >> i & 1 != 0, flush, order }
+    }
+}
+
+/// The groups of sixteen lanes that B is read from, by `blgp`.
+fn lane_groups(blgp: u8) -> [usize; 4] {
+    match blgp & 7 {
+        0 => [0, 1, 2, 3],
+        1 => [0, 1, 0, 1],
+        2 => [2, 3, 2, 3],
+        3 => [1, 2, 3, 0],
+        group => [usize::from(group) - 4; 4],
+    }
+}
+
+/// Reads A or B into a panel of f32. Integers become f32 too: their sums of products stay below 2^24.
+///
+/// # Safety
+/// The tuple must have `count` registers, the panel room for what the plan's places say.
+#[inline(always)]
+pub(super) unsafe fn gather<S: Simd>(
+    format: Format,
+    tuple: Tuple,
+    count: u8,
+    places: &[u16],
+    width: usize,
+    how: &Reading,
+    panel: *mut f32,
+) {
+    // SAFETY (whole function): the caller's promise.
+    let put =
+        |to: *mut f32, part: usize, value: U<S>| unsafe { S::store(to.add(part * width).cast(), value.0) };
+    for register in 0..usize::from(count) {
+        for chunk in 0..tuple.lanes / LANES {
+            let Some(&place) = places.get(register * 4 + chunk) else { continue };
+            if place == NOWHERE {
+                continue;
+            }
+            let to = unsafe { panel.add(usize::from(place)) };
+            let bits: U<S> = unsafe { tuple.read(register, how.order[chunk]) };
+            match format {
+                Format::F32 | Format::F64 => put(to, 0, bits),
+                Format::Xf32 => put(to, 0, bits & 0xffff_e000),
+                Format::F16 => {
+                    for (part, negate) in how.negate.into_iter().enumerate() {
+                        let half = bits >> (16 * part as u32);
+                        let value = half.half_to_f32().bits() ^ negate;
+                        let tiny = (half & 0x7c00).equal(U::splat(0));
+                        let value = if how.flush { tiny.select(U::splat(0), value) } else { value };
+                        put(to, part, value);
+                    }
+                }
+                Format::Bf16 => {
+                    for (part, half) in [bits << 16, bits & 0xffff_0000].into_iter().enumerate() {
+                        let tiny = (half & 0x7f80_0000).equal(U::splat(0));
+                        let half = half ^ how.negate[part];
+                        put(to, part, if how.flush { tiny.select(U::splat(0), half) } else { half });
+                    }
+                }
+                Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
+                    let numbers = eight::numbers(format);
+                    for part in 0..4 {
+                        put(
+                            to,
+                            part,
+                            (bits >> (8 * part as u32)).map(|code| numbers[(code & 0xff) as usize]),
+                        );
+                    }
+                }
+                Format::I8 | Format::Iu8 => {
+                    let signed = how.signed || format == Format::I8;
+                    for part in 0..4 {
+                        put(to, part, integer(bits, 8, part as u32, signed));
+                    }
+                }
+                Format::Iu4 => {
+                    for part in 0..8 {
+                        put(to, part, integer(bits, 4, part as u32, how.signed));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A part of registers as an integer, as f32.
+#[inline(always)]
+fn integer<S: Simd>(bits: U<S>, size: u32, part: u32, signed: bool) -> U<S> {
+    let top = bits << (32 - size * (part + 1));
+    let value = if signed { top.sar(U::splat(32 - size)) } else { top >> (32 - size) };
+    value.to_f32_signed().bits()
+}
+
+/// For each element of a sparse A, where in panel B the row begins that it is multiplied with.
+///
+/// # Safety
+/// The tuple must have a register, `rows` as many elements as panel A.
+#[inline(always)]
+pub(super) unsafe fn choose_rows<S: Simd>(
+    plan: &Plan,
+    format: Format,
+    index: Tuple,
+    set: u32,
+    rows: *mut u32,
+) {
+    // Two bits per element of a lane, one set after the other.
+    let first = set * 2 * plan.per_lane as u32;
+    let per_register = 32 / format.bits();
+    for chunk in 0..index.lanes / LANES {
+        // SAFETY: the caller's promise.
+        let bits: U<S> = unsafe { index.read(0, chunk) };
+        for element in 0..plan.per_lane {
+            let place = plan.a[element / per_register * 4 + chunk];
+            if place == NOWHERE {
+                continue;
+            }
+            let place = usize::from(place) + element % per_register * plan.width;
+            let four = place / plan.width / 2 * 4;
+            let row = (bits >> (first + 2 * element as u32 & 31) & 3) + four as u32;
+            // SAFETY: the caller's promise.
+            unsafe { S::store(rows.add(place), (row * plan.width as u32).0) };
+        }
+    }
+}
+
+/// Where C comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Addend {
+    Registers(Tuple),
+    /// The bits of every element.
+    Constant(u32),
+}
+
+/// The modifiers of C.
+#[derive(Clone, Copy)]
+pub(super) struct Adding {
+    /// Bits that stay: all but the sign, for the absolute value.
+    pub keep: u32,
+    /// Sign bits that are inverted.
+    pub negate: u32,
+    /// Subnormal numbers are zero.
+    pub flush: bool,
+    /// The half of registers that holds C and D, where they hold one element of 16 bits.
+    pub half: u32,
+}
+
+/// Reads C.
+///
+/// # Safety
+/// The tuple must have as many registers as the result, `to` as much room.
+#[inline(always)]
+pub(super) unsafe fn gather_sum<S: Simd>(
+    sum: Sum,
+    packed: bool,
+    plan: &Plan,
+    from: Addend,
+    lanes: usize,
+    how: &Adding,
+    to: *mut f32,
+) {
+    // SAFETY (whole function): the caller's promise.
+    for register in 0..usize::from(plan.d_count) {
+        for chunk in 0..lanes / LANES {
+            let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
+            let to = unsafe { to.add(usize::from(place)) };
+            let bits: U<S> = match from {
+                Addend::Registers(tuple) => unsafe { tuple.read(register, chunk) },
+                Addend::Constant(bits) if matches!(sum, Sum::F16 | Sum::Bf16) => {
+                    U::splat(bits & 0xffff | bits << 16)
+                }
+                Addend::Constant(bits) => U::splat(bits),
+            };
+            let finish = |value: U<S>| {
+                let value = value & how.keep ^ U::splat(how.negate);
+                let tiny = (value & 0x7f80_0000).equal(U::splat(0));
+                if how.flush { tiny.select(U::splat(0), value) } else { value }
+            };
+            let widen = |bits: U<S>| {
+                if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 }
+            };
+            match sum {
+                Sum::F32 | Sum::F64 => unsafe { S::store(to.cast(), finish(bits).0) },
+                Sum::I32 => unsafe { S::store(to.cast(), bits.0) },
+                Sum::F16 | Sum::Bf16 if packed => unsafe {
+                    S::store(to.cast(), finish(widen(bits)).0);
+                    S::store(to.add(plan.width).cast(), finish(widen(bits >> 16)).0);
+                },
+                Sum::F16 | Sum::Bf16 => unsafe {
+                    S::store(to.cast(), finish(widen(bits >> (16 * how.half))).0);
+                },
+            }
+        }
+    }
+}
+
+/// Writes D.
+///
+/// # Safety
+/// See [`gather_sum`].
+#[inline(always)]
+pub(super) unsafe fn scatter<S: Simd>(
+    sum: Sum,
+    packed: bool,
+    plan: &Plan,
+    from: *const f32,
+    tuple: Tuple,
+    half: u32,
+) {
+    // SAFETY (whole function): the caller's promise.
+    for register in 0..usize::from(plan.d_count) {
+        for chunk in 0..tuple.lanes / LANES {
+            let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
+            let from = unsafe { from.add(usize::from(place)) };
+            let value: U<S> = U(unsafe { S::load(from.cast()) });
+            let value = match sum {
+                Sum::F32 | Sum::F64 => settled(value, 0x7fc0_0000),
+                Sum::I32 => value,
+                Sum::F16 | Sum::Bf16 => {
+                    let low = narrow(sum, value);
+                    if packed {
+                        let high = U(unsafe { S::load(from.add(plan.width).cast()) });
+                        low | narrow::<S>(sum, high) << 16
+                    } else {
+                        let old: U<S> = unsafe { tuple.read(register, chunk) };
+                        old & (0xffff_0000 >> (16 * half)) | low << (16 * half)
+                    }
+                }
+            };
+            unsafe { tuple.write(register, chunk, value) };
+        }
+    }
+}
+
+/// NaNs become the default NaN.
+#[inline(always)]
+fn settled<S: Simd>(value: U<S>, nan: u32) -> U<S> {
+    value.as_f32().is_nan().select(U::splat(nan), value)
+}
+
+/// f32 to 16 bits, to nearest even.
+#[inline(always)]
+fn narrow<S: Simd>(sum: Sum, value: U<S>) -> U<S> {
+    let value = settled(value, 0x7fc0_0000);
+    if sum == Sum::F16 {
+        value.as_f32().to_half()
+    } else {
+        // The default NaN stays one: its low half is zero.
+        (value + 0x7fff + (value >> 16 & 1)) >> 16
+    }
+}
