@@ -139,7 +139,8 @@ pub struct Modifiers {
     /// Absolute value, applied before `neg`.
     pub abs: u8,
     /// Which half of each 16-bit source is read; bit 3: which half of the destination is written. Also set by the decoder for
-    /// the `.h` registers of true16 VOP1/VOP2/VOPC encodings, and for VOP3P the half that feeds the low result.
+    /// the `.h` registers of true16 VOP1/VOP2/VOPC encodings, and for VOP3P the half that feeds the low result. SWMMAC: bits 0
+    /// and 1 are which index set.
     pub op_sel: u8,
     /// VOP3P: the half that feeds the high result.
     pub op_sel_hi: u8,

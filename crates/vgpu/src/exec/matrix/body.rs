@@ -81,55 +81,54 @@ struct Single;
 impl SimdBody for Single {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        // SAFETY (whole function): the code was lowered for this wave, tuples have the registers that the plan counts, and
-        // panels are at least as large as those of any instruction, which a test checks.
-        let Parts { row, plan, a, b, d, lanes } = unsafe { Parts::new(wave, code) };
-        let pairwise = code.imm & PAIRWISE != 0;
-        let mut mods = code.mods;
-        if row.sparse {
-            mods.blgp = 0;
-        }
-        if matches!(row.b, Format::Fp8 | Format::Bf8) {
-            // Only C can be negated.
-            mods.neg &= 4;
-            mods.neg_hi &= 4;
-        }
-        let mut panels = MaybeUninit::<Panels>::uninit();
-        let panels = panels.as_mut_ptr();
-        let (panel_a, panel_b, sum, rows) = unsafe {
-            (
+        // SAFETY: the code was lowered for this wave, tuples have the registers that the plan counts, and panels are at least
+        // as large as those of any instruction, which a test checks.
+        unsafe {
+            let Parts { row, plan, a, b, d, lanes } = Parts::new(wave, code);
+            let pairwise = code.imm & PAIRWISE != 0;
+            let mut mods = code.mods;
+            if row.sparse {
+                mods.blgp = 0;
+            }
+            if matches!(row.b, Format::Fp8 | Format::Bf8) {
+                // Only C can be negated.
+                mods.neg &= 4;
+                mods.neg_hi &= 4;
+            }
+            let mut panels = MaybeUninit::<Panels>::uninit();
+            let panels = panels.as_mut_ptr();
+            let (panel_a, panel_b, sum, rows) = (
                 addr_of_mut!((*panels).a).cast::<f32>(),
                 addr_of_mut!((*panels).b).cast::<f32>(),
                 addr_of_mut!((*panels).sum).cast::<f32>(),
                 addr_of_mut!((*panels).rows).cast::<u32>(),
-            )
-        };
-        let width = plan.width;
-        let how = [Reading::new(&mods, 0, pairwise), Reading::new(&mods, 1, pairwise)];
-        unsafe {
+            );
+            let width = plan.width;
+            let how = [Reading::new(&mods, 0, pairwise), Reading::new(&mods, 1, pairwise)];
+
             operand::gather::<S>(row.a, a, plan.a_count, &plan.a, width, &how[0], panel_a);
             operand::gather::<S>(row.b, b, plan.b_count, &plan.b, width, &how[1], panel_b);
-        }
-        let packed = row.family == Family::Gfx12;
-        let half = u32::from(mods.op_sel >> 2 & 1);
-        // The modifiers of a sparse instruction's third source would be those of the index.
-        let has_modifiers = !row.sparse;
-        let adding = Adding {
-            keep: if has_modifiers && mods.neg_hi & 4 != 0 { 0x7fff_ffff } else { u32::MAX },
-            negate: u32::from(has_modifiers && mods.neg & 4 != 0) << 31,
-            flush: pairwise,
-            half,
-        };
-        let addend = match code.src[2] {
-            Src::Const(bits) => Addend::Constant(bits as u32),
-            source => Addend::Registers(unsafe { tuple(wave, source) }),
-        };
-        unsafe { operand::gather_sum::<S>(row.sum, packed, plan, addend, lanes, &adding, sum) };
-        if row.family == Family::Mfma && mods.cbsz != 0 && row.blocks > 1 {
-            unsafe { broadcast_blocks(panel_a, row, plan, &mods) };
-        }
-        let product = Product { a: panel_a, b: panel_b, sum, n: row.n, width, depth: plan.depth };
-        unsafe {
+
+            let packed = row.family == Family::Gfx12;
+            let half = u32::from(mods.op_sel >> 2 & 1);
+            // The modifiers of a sparse instruction's third source would be those of the index.
+            let has_modifiers = !row.sparse;
+            let adding = Adding {
+                keep: if has_modifiers && mods.neg_hi & 4 != 0 { 0x7fff_ffff } else { u32::MAX },
+                negate: u32::from(has_modifiers && mods.neg & 4 != 0) << 31,
+                flush: pairwise,
+                half,
+            };
+            let addend = match code.src[2] {
+                Src::Const(bits) => Addend::Constant(bits as u32),
+                source => Addend::Registers(tuple(wave, source)),
+            };
+            operand::gather_sum::<S>(row.sum, packed, plan, addend, lanes, &adding, sum);
+            if row.family == Family::Mfma && mods.cbsz != 0 && row.blocks > 1 {
+                broadcast_blocks(panel_a, row, plan, &mods);
+            }
+            let product = Product { a: panel_a, b: panel_b, sum, n: row.n, width, depth: plan.depth };
+
             if row.sparse {
                 let index = tuple(wave, code.src[3]);
                 operand::choose_rows::<S>(plan, row.a, index, index_set(row, &mods), rows);
@@ -255,19 +254,18 @@ struct Double;
 impl SimdBody for Double {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        // SAFETY (whole function): see `Single`.
-        let Parts { row, plan, a, b, d, lanes } = unsafe { Parts::new(wave, code) };
-        let mut panels = MaybeUninit::<WidePanels>::uninit();
-        let panels = panels.as_mut_ptr();
-        let (panel_a, panel_b, sum) = unsafe {
-            (
+        // SAFETY: see `Single`.
+        unsafe {
+            let Parts { row, plan, a, b, d, lanes } = Parts::new(wave, code);
+            let mut panels = MaybeUninit::<WidePanels>::uninit();
+            let panels = panels.as_mut_ptr();
+            let (panel_a, panel_b, sum) = (
                 addr_of_mut!((*panels).a).cast::<f64>(),
                 addr_of_mut!((*panels).b).cast::<f64>(),
                 addr_of_mut!((*panels).sum).cast::<f64>(),
-            )
-        };
-        let negate = |i: u8| u32::from(code.mods.neg >> i & 1) << 31;
-        unsafe {
+            );
+            let negate = |i: u8| u32::from(code.mods.neg >> i & 1) << 31;
+
             gather_wide::<S>(a, plan.a_count, &plan.a, negate(0), panel_a);
             gather_wide::<S>(b, plan.b_count, &plan.b, negate(1), panel_b);
             match code.src[2] {

@@ -82,55 +82,56 @@ pub(super) unsafe fn gather<S: Simd>(
     how: &Reading,
     panel: *mut f32,
 ) {
-    // SAFETY (whole function): the caller's promise.
-    let put =
-        |to: *mut f32, part: usize, value: U<S>| unsafe { S::store(to.add(part * width).cast(), value.0) };
-    for register in 0..usize::from(count) {
-        for chunk in 0..tuple.lanes / LANES {
-            let Some(&place) = places.get(register * 4 + chunk) else { continue };
-            if place == NOWHERE {
-                continue;
-            }
-            let to = unsafe { panel.add(usize::from(place)) };
-            let bits: U<S> = unsafe { tuple.read(register, how.order[chunk]) };
-            match format {
-                Format::F32 | Format::F64 => put(to, 0, bits),
-                Format::Xf32 => put(to, 0, bits & 0xffff_e000),
-                Format::F16 => {
-                    for (part, negate) in how.negate.into_iter().enumerate() {
-                        let half = bits >> (16 * part as u32);
-                        let value = half.half_to_f32().bits() ^ negate;
-                        let tiny = (half & 0x7c00).equal(U::splat(0));
-                        let value = if how.flush { tiny.select(U::splat(0), value) } else { value };
-                        put(to, part, value);
-                    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let put = |to: *mut f32, part: usize, value: U<S>| S::store(to.add(part * width).cast(), value.0);
+        for register in 0..usize::from(count) {
+            for chunk in 0..tuple.lanes / LANES {
+                let Some(&place) = places.get(register * 4 + chunk) else { continue };
+                if place == NOWHERE {
+                    continue;
                 }
-                Format::Bf16 => {
-                    for (part, half) in [bits << 16, bits & 0xffff_0000].into_iter().enumerate() {
-                        let tiny = (half & 0x7f80_0000).equal(U::splat(0));
-                        let half = half ^ how.negate[part];
-                        put(to, part, if how.flush { tiny.select(U::splat(0), half) } else { half });
+                let to = panel.add(usize::from(place));
+                let bits: U<S> = tuple.read(register, how.order[chunk]);
+                match format {
+                    Format::F32 | Format::F64 => put(to, 0, bits),
+                    Format::Xf32 => put(to, 0, bits & 0xffff_e000),
+                    Format::F16 => {
+                        for (part, negate) in how.negate.into_iter().enumerate() {
+                            let half = bits >> (16 * part as u32);
+                            let value = half.half_to_f32().bits() ^ negate;
+                            let tiny = (half & 0x7c00).equal(U::splat(0));
+                            let value = if how.flush { tiny.select(U::splat(0), value) } else { value };
+                            put(to, part, value);
+                        }
                     }
-                }
-                Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
-                    let numbers = eight::numbers(format);
-                    for part in 0..4 {
-                        put(
-                            to,
-                            part,
-                            (bits >> (8 * part as u32)).map(|code| numbers[(code & 0xff) as usize]),
-                        );
+                    Format::Bf16 => {
+                        for (part, half) in [bits << 16, bits & 0xffff_0000].into_iter().enumerate() {
+                            let tiny = (half & 0x7f80_0000).equal(U::splat(0));
+                            let half = half ^ how.negate[part];
+                            put(to, part, if how.flush { tiny.select(U::splat(0), half) } else { half });
+                        }
                     }
-                }
-                Format::I8 | Format::Iu8 => {
-                    let signed = how.signed || format == Format::I8;
-                    for part in 0..4 {
-                        put(to, part, integer(bits, 8, part as u32, signed));
+                    Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
+                        let numbers = eight::numbers(format);
+                        for part in 0..4 {
+                            put(
+                                to,
+                                part,
+                                (bits >> (8 * part as u32)).map(|code| numbers[(code & 0xff) as usize]),
+                            );
+                        }
                     }
-                }
-                Format::Iu4 => {
-                    for part in 0..8 {
-                        put(to, part, integer(bits, 4, part as u32, how.signed));
+                    Format::I8 | Format::Iu8 => {
+                        let signed = how.signed || format == Format::I8;
+                        for part in 0..4 {
+                            put(to, part, integer(bits, 8, part as u32, signed));
+                        }
+                    }
+                    Format::Iu4 => {
+                        for part in 0..8 {
+                            put(to, part, integer(bits, 4, part as u32, how.signed));
+                        }
                     }
                 }
             }
@@ -213,36 +214,38 @@ pub(super) unsafe fn gather_sum<S: Simd>(
     how: &Adding,
     to: *mut f32,
 ) {
-    // SAFETY (whole function): the caller's promise.
-    for register in 0..usize::from(plan.d_count) {
-        for chunk in 0..lanes / LANES {
-            let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
-            let to = unsafe { to.add(usize::from(place)) };
-            let bits: U<S> = match from {
-                Addend::Registers(tuple) => unsafe { tuple.read(register, chunk) },
-                Addend::Constant(bits) if matches!(sum, Sum::F16 | Sum::Bf16) => {
-                    U::splat(bits & 0xffff | bits << 16)
+    // SAFETY: the caller's promise.
+    unsafe {
+        for register in 0..usize::from(plan.d_count) {
+            for chunk in 0..lanes / LANES {
+                let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
+                let to = to.add(usize::from(place));
+                let bits: U<S> = match from {
+                    Addend::Registers(tuple) => tuple.read(register, chunk),
+                    Addend::Constant(bits) if matches!(sum, Sum::F16 | Sum::Bf16) => {
+                        U::splat(bits & 0xffff | bits << 16)
+                    }
+                    Addend::Constant(bits) => U::splat(bits),
+                };
+                let finish = |value: U<S>| {
+                    let value = value & how.keep ^ U::splat(how.negate);
+                    let tiny = (value & 0x7f80_0000).equal(U::splat(0));
+                    if how.flush { tiny.select(U::splat(0), value) } else { value }
+                };
+                let widen = |bits: U<S>| {
+                    if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 }
+                };
+                match sum {
+                    Sum::F32 | Sum::F64 => S::store(to.cast(), finish(bits).0),
+                    Sum::I32 => S::store(to.cast(), bits.0),
+                    Sum::F16 | Sum::Bf16 if packed => {
+                        S::store(to.cast(), finish(widen(bits)).0);
+                        S::store(to.add(plan.width).cast(), finish(widen(bits >> 16)).0);
+                    }
+                    Sum::F16 | Sum::Bf16 => {
+                        S::store(to.cast(), finish(widen(bits >> (16 * how.half))).0);
+                    }
                 }
-                Addend::Constant(bits) => U::splat(bits),
-            };
-            let finish = |value: U<S>| {
-                let value = value & how.keep ^ U::splat(how.negate);
-                let tiny = (value & 0x7f80_0000).equal(U::splat(0));
-                if how.flush { tiny.select(U::splat(0), value) } else { value }
-            };
-            let widen = |bits: U<S>| {
-                if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 }
-            };
-            match sum {
-                Sum::F32 | Sum::F64 => unsafe { S::store(to.cast(), finish(bits).0) },
-                Sum::I32 => unsafe { S::store(to.cast(), bits.0) },
-                Sum::F16 | Sum::Bf16 if packed => unsafe {
-                    S::store(to.cast(), finish(widen(bits)).0);
-                    S::store(to.add(plan.width).cast(), finish(widen(bits >> 16)).0);
-                },
-                Sum::F16 | Sum::Bf16 => unsafe {
-                    S::store(to.cast(), finish(widen(bits >> (16 * how.half))).0);
-                },
             }
         }
     }
@@ -261,27 +264,29 @@ pub(super) unsafe fn scatter<S: Simd>(
     tuple: Tuple,
     half: u32,
 ) {
-    // SAFETY (whole function): the caller's promise.
-    for register in 0..usize::from(plan.d_count) {
-        for chunk in 0..tuple.lanes / LANES {
-            let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
-            let from = unsafe { from.add(usize::from(place)) };
-            let value: U<S> = U(unsafe { S::load(from.cast()) });
-            let value = match sum {
-                Sum::F32 | Sum::F64 => settled(value, 0x7fc0_0000),
-                Sum::I32 => value,
-                Sum::F16 | Sum::Bf16 => {
-                    let low = narrow(sum, value);
-                    if packed {
-                        let high = U(unsafe { S::load(from.add(plan.width).cast()) });
-                        low | narrow::<S>(sum, high) << 16
-                    } else {
-                        let old: U<S> = unsafe { tuple.read(register, chunk) };
-                        old & (0xffff_0000 >> (16 * half)) | low << (16 * half)
+    // SAFETY: the caller's promise.
+    unsafe {
+        for register in 0..usize::from(plan.d_count) {
+            for chunk in 0..tuple.lanes / LANES {
+                let Some(&place) = plan.d.get(register * 4 + chunk) else { continue };
+                let from = from.add(usize::from(place));
+                let value: U<S> = U(S::load(from.cast()));
+                let value = match sum {
+                    Sum::F32 | Sum::F64 => settled(value, 0x7fc0_0000),
+                    Sum::I32 => value,
+                    Sum::F16 | Sum::Bf16 => {
+                        let low = narrow(sum, value);
+                        if packed {
+                            let high = U(S::load(from.add(plan.width).cast()));
+                            low | narrow::<S>(sum, high) << 16
+                        } else {
+                            let old: U<S> = tuple.read(register, chunk);
+                            old & (0xffff_0000 >> (16 * half)) | low << (16 * half)
+                        }
                     }
-                }
-            };
-            unsafe { tuple.write(register, chunk, value) };
+                };
+                tuple.write(register, chunk, value);
+            }
         }
     }
 }

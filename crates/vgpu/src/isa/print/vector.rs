@@ -253,7 +253,11 @@ impl Printer<'_, '_> {
             (_, true) => mods.op_sel_hi & all,
             _ => all,
         };
-        if mods.op_sel & all != 0 && !bytes {
+        if inst.op.name().starts_with("v_swmmac_") {
+            if mods.op_sel & 3 != 0 {
+                write!(self.f, " index_key:{}", mods.op_sel & 3)?;
+            }
+        } else if mods.op_sel & all != 0 && !bytes {
             self.bits("op_sel", mods.op_sel, count)?;
         }
         if mods.op_sel_hi & all != default_high {
