@@ -5,15 +5,17 @@ use std::ptr::addr_of_mut;
 
 use super::layout::{self, Plan};
 use super::multiply::{self, Integers, Product};
-use super::operand::{self, Addend, Adding, Reading, Tuple};
+use super::operand::{self, Addend, Reading, Tuple};
 use super::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
 use crate::exec::level::{SimdBody, simd_handler};
-use crate::exec::simd::{D, F, G, LANES, Simd};
+use crate::exec::simd::{D, G, LANES, Simd};
 use crate::exec::{Code, Flow, Handler, Level, Src, Wave};
 use crate::isa::Modifiers;
 
 /// `Code::imm`: the number of the instruction, and this where products are added pairwise.
 pub(super) const PAIRWISE: i64 = 1 << 16;
+/// In `Code::imm`: C and D are registers of 32-bit elements, the same or ones that do not overlap.
+pub(super) const DIRECT: i64 = 1 << 17;
 
 /// The handler for sums of a type.
 pub(super) fn handler(sum: Sum, level: Level) -> Handler {
@@ -109,26 +111,39 @@ impl SimdBody for Single {
             operand::gather::<S>(row.a, a, plan.a_count, &plan.a, width, &how[0], panel_a);
             operand::gather::<S>(row.b, b, plan.b_count, &plan.b, width, &how[1], panel_b);
 
+            // The modifiers of a sparse instruction's third source would be those of the index.
+            let c_bits =
+                if row.sparse || row.sum == Sum::I32 { [0; 2] } else { [mods.neg & 4, mods.neg_hi & 4] };
+            let mut product = Product {
+                a: panel_a,
+                b: panel_b,
+                n: row.n,
+                width,
+                depth: plan.depth,
+                from: sum,
+                to: sum,
+                places: &multiply::LINEAR,
+                keep: if c_bits[1] != 0 { 0x7fff_ffff } else { u32::MAX },
+                negate: u32::from(c_bits[0]) << 29,
+            };
             let packed = row.family == Family::Gfx12;
             let half = u32::from(mods.op_sel >> 2 & 1);
-            // The modifiers of a sparse instruction's third source would be those of the index.
-            let has_modifiers = !row.sparse;
-            let adding = Adding {
-                keep: if has_modifiers && mods.neg_hi & 4 != 0 { 0x7fff_ffff } else { u32::MAX },
-                negate: u32::from(has_modifiers && mods.neg & 4 != 0) << 31,
-                flush: pairwise,
-                half,
-            };
+            let direct = code.imm & DIRECT != 0;
             let addend = match code.src[2] {
                 Src::Const(bits) => Addend::Constant(bits as u32),
                 source => Addend::Registers(tuple(wave, source)),
             };
-            operand::gather_sum::<S>(row.sum, packed, plan, addend, lanes, &adding, sum);
+            match addend {
+                Addend::Registers(c) if direct => {
+                    product.from = c.first.cast();
+                    product.to = d.first.cast();
+                    product.places = &plan.lanes;
+                }
+                _ => operand::gather_sum::<S>(row.sum, packed, plan, addend, lanes, half, sum),
+            }
             if row.family == Family::Mfma && mods.cbsz != 0 && row.blocks > 1 {
                 broadcast_blocks(panel_a, row, plan, &mods);
             }
-            let product = Product { a: panel_a, b: panel_b, sum, n: row.n, width, depth: plan.depth };
-
             if row.sparse {
                 let index = tuple(wave, code.src[3]);
                 operand::choose_rows::<S>(plan, row.a, index, index_set(row, &mods), rows);
@@ -138,7 +153,9 @@ impl SimdBody for Single {
             } else {
                 multiply::<S, 4>(row, &product, rows, pairwise, mods.clamp);
             }
-            operand::scatter::<S>(row.sum, packed, plan, sum, d, half);
+            if !direct {
+                operand::scatter::<S>(row.sum, packed, plan, sum, d, half);
+            }
         }
         Flow::Next
     }
@@ -184,7 +201,7 @@ unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods
 #[inline(always)]
 unsafe fn multiply<S: Simd, const R: usize>(
     row: &Instruction,
-    product: &Product<f32>,
+    product: &Product<'_, f32>,
     rows: *const u32,
     pairs: bool,
     clamp: bool,
@@ -208,9 +225,9 @@ unsafe fn multiply<S: Simd, const R: usize>(
         } else if pairs {
             pairwise::<S, R>(row, product);
         } else if small {
-            multiply::chain::<S, F<S>, 4, true>(product);
+            multiply::chain::<S, 4, true>(product);
         } else {
-            multiply::chain::<S, F<S>, R, false>(product);
+            multiply::chain::<S, R, false>(product);
         }
     }
 }
@@ -218,7 +235,7 @@ unsafe fn multiply<S: Simd, const R: usize>(
 /// # Safety
 /// See [`multiply`].
 #[inline(always)]
-unsafe fn pairwise<S: Simd, const R: usize>(row: &Instruction, product: &Product<f32>) {
+unsafe fn pairwise<S: Simd, const R: usize>(row: &Instruction, product: &Product<'_, f32>) {
     let numbers = product.depth * product.width;
     // As many products are summed first as a lane has elements.
     let twos = product.depth * row.n * row.blocks / 64 == 2;
@@ -277,12 +294,22 @@ impl SimdBody for Double {
                 }
                 source => gather_wide::<S>(tuple(wave, source), plan.d_count, &plan.d, negate(2), sum),
             }
-            let product =
-                Product { a: panel_a, b: panel_b, sum, n: row.n, width: plan.width, depth: plan.depth };
+            let product = Product {
+                a: panel_a,
+                b: panel_b,
+                n: row.n,
+                width: plan.width,
+                depth: plan.depth,
+                from: sum,
+                to: sum,
+                places: &multiply::LINEAR,
+                keep: u32::MAX,
+                negate: 0,
+            };
             if row.n == 4 {
-                multiply::chain::<S, G<S>, 4, true>(&product);
+                multiply::chain_wide::<S, 4, true>(&product);
             } else {
-                multiply::chain::<S, G<S>, 4, false>(&product);
+                multiply::chain_wide::<S, 4, false>(&product);
             }
             for pair in 0..usize::from(plan.d_count) {
                 for chunk in 0..lanes / LANES {

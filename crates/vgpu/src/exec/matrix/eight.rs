@@ -1,57 +1,34 @@
 //! 8-bit floating-point formats as f32.
 
 use super::table::Format;
+use crate::exec::simd::{Simd, U};
 
-/// The bits as f32 of all numbers of a format with `digits` digits after the point.
-const fn table(digits: u32, bias: u32, fnuz: bool) -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut code = 0;
-    while code < 256 {
-        table[code as usize] = decode(code, digits, bias, fnuz);
-        code += 1;
-    }
-    table
-}
+const NAN: u32 = 0x7fc0_0000;
+const INFINITY: u32 = 0x7f80_0000;
 
-const fn decode(code: u32, digits: u32, bias: u32, fnuz: bool) -> u32 {
-    const NAN: u32 = 0x7fc0_0000;
-    let sign = code >> 7 << 31;
-    let rest = code & 0x7f;
-    let exponent = rest >> digits;
-    let fraction = rest & (1 << digits) - 1;
-    if fnuz {
-        if code == 0x80 {
-            return NAN;
-        }
-    } else if digits == 2 && exponent == 31 {
-        return if fraction == 0 { sign | 0x7f80_0000 } else { NAN };
-    } else if digits == 3 && rest == 0x7f {
-        return NAN;
-    }
-    if exponent != 0 {
-        return sign | exponent + 127 - bias << 23 | fraction << 23 - digits;
-    }
-    if fraction == 0 {
-        return sign;
-    }
-    // Subnormal: move the leading one to its place.
-    let top = fraction.ilog2();
-    let exponent = top + 128 - bias - digits;
-    sign | exponent << 23 | (fraction << 23 - top) & 0x7f_ffff
-}
-
-static FP8_FNUZ: [u32; 256] = table(3, 8, true);
-static BF8_FNUZ: [u32; 256] = table(2, 16, true);
-static FP8: [u32; 256] = table(3, 7, false);
-static BF8: [u32; 256] = table(2, 15, false);
-
-/// The numbers of a format, if it has eight bits.
+/// The low bytes, numbers of an 8-bit format, as the bits of f32.
 #[inline(always)]
-pub(super) fn numbers(format: Format) -> &'static [u32; 256] {
+pub(super) fn widen<S: Simd>(format: Format, codes: U<S>) -> U<S> {
     match format {
-        Format::Fp8Fnuz => &FP8_FNUZ,
-        Format::Bf8Fnuz => &BF8_FNUZ,
-        Format::Fp8 => &FP8,
-        _ => &BF8,
+        Format::Fp8Fnuz => finite::<S, 3, 8>(codes, 0xff, 0x80),
+        Format::Bf8Fnuz => finite::<S, 2, 16>(codes, 0xff, 0x80),
+        Format::Fp8 => finite::<S, 3, 7>(codes, 0x7f, 0x7f),
+        _ => {
+            let rest = codes & 0x7f;
+            let value = finite::<S, 2, 15>(codes, 0, 1);
+            let infinity = (codes & 0x80) << 24 | U::splat(INFINITY);
+            let value = rest.equal(U::splat(0x7c)).select(infinity, value);
+            U::splat(0x7c).less(rest).select(U::splat(NAN), value)
+        }
     }
+}
+
+/// Numbers with `DIGITS` digits after the point. What is `nan` in the bits of `mask` is NaN.
+#[inline(always)]
+fn finite<S: Simd, const DIGITS: u32, const BIAS: u32>(codes: U<S>, mask: u32, nan: u32) -> U<S> {
+    // As digits of f32 the exponent is too small; the product is exact, also for subnormal numbers.
+    let scale = f32::from_bits((127 + 127 - BIAS) << 23);
+    let value = ((codes & 0x7f) << (23 - DIGITS)).as_f32() * scale;
+    let value = value.bits() | (codes & 0x80) << 24;
+    (codes & mask).equal(U::splat(nan)).select(U::splat(NAN), value)
 }

@@ -12,7 +12,7 @@ use crate::exec::simd::LANES;
 /// Registers (pairs of registers, for f64) of the largest operand, times four chunks.
 const INPUTS: usize = 8 * 4;
 /// Registers of the largest result, times four chunks.
-const RESULTS: usize = 32 * 4;
+pub(super) const RESULTS: usize = 32 * 4;
 
 /// A chunk that is not read.
 pub(super) const NOWHERE: u16 = u16::MAX;
@@ -31,6 +31,8 @@ pub(super) struct Plan {
     pub b: [u16; INPUTS],
     /// Where the chunk comes from in the result.
     pub d: [u16; RESULTS],
+    /// The reverse: for each sixteen columns of each row the first lane's index from the first register.
+    pub lanes: [u16; RESULTS],
     pub a_count: u8,
     pub b_count: u8,
     pub d_count: u8,
@@ -175,11 +177,12 @@ impl Plan {
         let a = Spread::new(row, lanes, true);
         let b = Spread::new(row, lanes, false);
         let d_count = row.n * width / lanes / packed(row);
-        let mut d = [0; RESULTS];
+        let (mut d, mut places) = ([0; RESULTS], [0; RESULTS]);
         let mut i = 0;
         while i < 4 * d_count {
             if i % 4 < lanes / LANES {
                 d[i] = result(row, lanes, i / 4, i % 4);
+                places[d[i] as usize / LANES] = (i / 4 * lanes + i % 4 * LANES) as u16;
             }
             i += 1;
         }
@@ -190,6 +193,7 @@ impl Plan {
             a: a.places(row.a.bits(), width, lanes),
             b: b.places(row.b.bits(), width, lanes),
             d,
+            lanes: places,
             a_count: a.count(row.a.bits()) as u8,
             b_count: b.count(row.b.bits()) as u8,
             d_count: d_count as u8,

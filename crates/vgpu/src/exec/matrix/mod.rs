@@ -101,6 +101,12 @@ fn lower_with(inst: &Inst, number: u32, context: &Context, rules: Rules) -> Opti
     if rules.pairwise && row.family == Family::Mfma && matches!(row.a, Format::F16 | Format::Bf16) {
         imm |= body::PAIRWISE;
     }
+    if let Src::Vector(c) = c
+        && matches!(row.sum, Sum::F32 | Sum::I32)
+        && (c == dst || c.abs_diff(dst) >= result * context.lanes as u32)
+    {
+        imm |= body::DIRECT;
+    }
     let mut mods = inst.mods;
     if row.sum == Sum::F64 {
         mods = Modifiers { neg: if rules.negates { mods.blgp } else { 0 }, ..Modifiers::default() };

@@ -56,9 +56,10 @@ impl<S: Simd> Value<S> for F<S> {
 
     #[inline(always)]
     unsafe fn spread(from: *const f32, i: usize) -> Self {
-        let index = (U::<S>::lanes() & 0xc) + i as u32;
+        static FOURS: [u32; LANES] = [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12];
         // SAFETY: the caller's promise.
-        U::<S>(unsafe { S::load(from.cast()) }).permute(index).as_f32()
+        let (index, values) = unsafe { (U::<S>(S::load(FOURS.as_ptr())), U::<S>(S::load(from.cast()))) };
+        values.permute(index + i as u32).as_f32()
     }
 
     #[inline(always)]
@@ -110,13 +111,85 @@ impl<S: Simd> Value<S> for G<S> {
 
 /// Panels and their shape. A and B have `depth` rows (B more, where A is sparse) and the sum has `n`, all of `width` numbers.
 #[derive(Clone, Copy)]
-pub(super) struct Product<T> {
+pub(super) struct Product<'a, T> {
     pub a: *const T,
     pub b: *const T,
-    pub sum: *mut T,
     pub n: usize,
     pub width: usize,
     pub depth: usize,
+    /// What the sum begins with, and where it goes: the same numbers, or ones that do not overlap.
+    pub from: *const T,
+    pub to: *mut T,
+    /// Where each sixteen columns of each row lie there.
+    pub places: &'a [u16; ROWS],
+    /// Bits of the beginning that stay, and those that are inverted then (f32 only).
+    pub keep: u32,
+    pub negate: u32,
+}
+
+/// Rows of sixteen of the largest result.
+pub(super) const ROWS: usize = 128;
+
+/// The places in a panel: one row after the other.
+pub(super) static LINEAR: [u16; ROWS] = {
+    let mut places = [0; ROWS];
+    let mut i = 0;
+    while i < ROWS {
+        places[i] = (i * LANES) as u16;
+        i += 1;
+    }
+    places
+};
+
+impl<T> Product<'_, T> {
+    /// Where columns of a row of the sum lie.
+    #[inline(always)]
+    fn place(&self, i: usize, column: usize) -> usize {
+        usize::from(self.places[(i * self.width + column) / LANES % ROWS])
+    }
+}
+
+impl Product<'_, f32> {
+    /// Sixteen numbers of the beginning.
+    ///
+    /// # Safety
+    /// See [`chain`].
+    #[inline(always)]
+    unsafe fn begin<S: Simd>(&self, i: usize, column: usize) -> F<S> {
+        // SAFETY: the caller's promise.
+        let bits: F<S> = unsafe { F::load(self.from.add(self.place(i, column))) };
+        (bits.bits() & self.keep ^ U::splat(self.negate)).as_f32()
+    }
+
+    /// Writes sixteen numbers of the result. NaNs become the default one.
+    ///
+    /// # Safety
+    /// See [`chain`].
+    #[inline(always)]
+    unsafe fn end<S: Simd>(&self, i: usize, column: usize, sum: F<S>) {
+        let bits = sum.is_nan().select(U::splat(0x7fc0_0000), sum.bits());
+        // SAFETY: the caller's promise.
+        unsafe { S::store(self.to.add(self.place(i, column)).cast(), bits.0) }
+    }
+
+    /// Adds sixteen numbers, integers as f32, to integers.
+    ///
+    /// # Safety
+    /// See [`chain`].
+    #[inline(always)]
+    unsafe fn end_integers<S: Simd>(&self, i: usize, column: usize, sum: F<S>, saturate: bool) {
+        let place = self.place(i, column);
+        // SAFETY: the caller's promise.
+        let old = U::<S>(unsafe { S::load(self.from.add(place).cast()) });
+        let sum = sum.to_i32();
+        let new = if saturate {
+            old.map2(sum, |a, b| (a as i32).saturating_add(b as i32) as u32)
+        } else {
+            old + sum
+        };
+        // SAFETY: the caller's promise.
+        unsafe { S::store(self.to.add(place).cast(), new.0) }
+    }
 }
 
 /// Integers are summed as f32 from zero, and then added to the sum.
@@ -132,25 +205,65 @@ pub(super) enum Integers {
 /// # Safety
 /// The panels must be of the shape that `p` says; `n` must be 4 if `SPREAD`, else 16 or 32.
 #[inline(always)]
-pub(super) unsafe fn chain<S: Simd, V: Value<S>, const R: usize, const SPREAD: bool>(p: &Product<V::Scalar>) {
+pub(super) unsafe fn chain<S: Simd, const R: usize, const SPREAD: bool>(p: &Product<'_, f32>) {
     for column in (0..p.width).step_by(LANES) {
-        let block = column / p.n * p.n;
         for i in (0..p.n).step_by(R) {
             // SAFETY: `i + R` is at most `n`: it divides 4, 16 and 32. The rest is the caller's promise.
             unsafe {
-                let mut sums = [V::zero(); R];
+                let mut sums = [F::<S>::zero(); R];
                 for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum = V::load(p.sum.add((i + r) * p.width + column));
+                    *sum = p.begin(i + r, column);
                 }
-                for k in 0..p.depth {
-                    let b = V::load(p.b.add(k * p.width + column));
-                    for (r, sum) in sums.iter_mut().enumerate() {
-                        *sum = fetch::<S, V, SPREAD>(p, k, block, column, i + r).fused(b, *sum);
-                    }
-                }
+                accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
                 for (r, sum) in sums.into_iter().enumerate() {
-                    sum.store(p.sum.add((i + r) * p.width + column));
+                    p.end(i + r, column, sum);
                 }
+            }
+        }
+    }
+}
+
+/// A chain of f64, whose sums lie in a panel.
+///
+/// # Safety
+/// See [`chain`].
+#[inline(always)]
+pub(super) unsafe fn chain_wide<S: Simd, const R: usize, const SPREAD: bool>(p: &Product<'_, f64>) {
+    for column in (0..p.width).step_by(LANES) {
+        for i in (0..p.n).step_by(R) {
+            // SAFETY: see `chain`.
+            unsafe {
+                let mut sums = [G::<S>::zero(); R];
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    *sum = Value::load(p.from.add(p.place(i + r, column)));
+                }
+                accumulate::<S, G<S>, R, SPREAD>(p, i, column, &mut sums);
+                for (r, sum) in sums.into_iter().enumerate() {
+                    sum.store(p.to.add(p.place(i + r, column)));
+                }
+            }
+        }
+    }
+}
+
+/// Adds all products to sixteen columns of `R` rows.
+///
+/// # Safety
+/// See [`chain`].
+#[inline(always)]
+unsafe fn accumulate<S: Simd, V: Value<S>, const R: usize, const SPREAD: bool>(
+    p: &Product<'_, V::Scalar>,
+    i: usize,
+    column: usize,
+    sums: &mut [V; R],
+) {
+    let block = column / p.n * p.n;
+    for k in 0..p.depth {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let b = V::load(p.b.add(k * p.width + column));
+            for (r, sum) in sums.iter_mut().enumerate() {
+                *sum = fetch::<S, V, SPREAD>(p, k, block, column, i + r).fused(b, *sum);
             }
         }
     }
@@ -162,7 +275,7 @@ pub(super) unsafe fn chain<S: Simd, V: Value<S>, const R: usize, const SPREAD: b
 /// See [`chain`].
 #[inline(always)]
 unsafe fn fetch<S: Simd, V: Value<S>, const SPREAD: bool>(
-    p: &Product<V::Scalar>,
+    p: &Product<'_, V::Scalar>,
     k: usize,
     block: usize,
     column: usize,
@@ -180,41 +293,21 @@ unsafe fn fetch<S: Simd, V: Value<S>, const SPREAD: bool>(
 /// # Safety
 /// See [`chain`].
 #[inline(always)]
-pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(p: &Product<f32>, saturate: bool) {
+pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
+    p: &Product<'_, f32>,
+    saturate: bool,
+) {
     for column in (0..p.width).step_by(LANES) {
-        let block = column / p.n * p.n;
         for i in (0..p.n).step_by(R) {
+            let mut sums = [F::<S>::zero(); R];
             // SAFETY: see `chain`.
             unsafe {
-                let mut sums = [F::<S>::zero(); R];
-                for k in 0..p.depth {
-                    let b = F::<S>::load(p.b.add(k * p.width + column));
-                    for (r, sum) in sums.iter_mut().enumerate() {
-                        *sum = fetch::<S, F<S>, SPREAD>(p, k, block, column, i + r).fma(b, *sum);
-                    }
-                }
+                accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
                 for (r, sum) in sums.into_iter().enumerate() {
-                    add_integers(p.sum.add((i + r) * p.width + column), sum, saturate);
+                    p.end_integers(i + r, column, sum, saturate);
                 }
             }
         }
-    }
-}
-
-/// # Safety
-/// There must be sixteen integers.
-#[inline(always)]
-unsafe fn add_integers<S: Simd>(to: *mut f32, sum: F<S>, saturate: bool) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let old = U::<S>(S::load(to.cast()));
-        let sum = sum.to_i32();
-        let new = if saturate {
-            old.map2(sum, |a, b| (a as i32).saturating_add(b as i32) as u32)
-        } else {
-            old + sum
-        };
-        S::store(to.cast(), new.0);
     }
 }
 
@@ -223,7 +316,11 @@ unsafe fn add_integers<S: Simd>(to: *mut f32, sum: F<S>, saturate: bool) {
 /// # Safety
 /// See [`chain`]; `rows` has as many elements as A, all of them beginnings of rows of B. `n` is 16 or 32, and `width` as much.
 #[inline(always)]
-pub(super) unsafe fn sparse<S: Simd, const R: usize>(p: &Product<f32>, rows: *const u32, integers: Integers) {
+pub(super) unsafe fn sparse<S: Simd, const R: usize>(
+    p: &Product<'_, f32>,
+    rows: *const u32,
+    integers: Integers,
+) {
     for column in (0..p.width).step_by(LANES) {
         for i in (0..p.n).step_by(R) {
             // SAFETY: see `chain`.
@@ -231,7 +328,7 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(p: &Product<f32>, rows: *co
                 let mut sums = [F::<S>::zero(); R];
                 if integers == Integers::No {
                     for (r, sum) in sums.iter_mut().enumerate() {
-                        *sum = F::load(p.sum.add((i + r) * p.width + column));
+                        *sum = p.begin(i + r, column);
                     }
                 }
                 for k in 0..p.depth {
@@ -242,10 +339,9 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(p: &Product<f32>, rows: *co
                     }
                 }
                 for (r, sum) in sums.into_iter().enumerate() {
-                    let to = p.sum.add((i + r) * p.width + column);
                     match integers {
-                        Integers::No => sum.store(to),
-                        _ => add_integers(to, sum, integers == Integers::Saturate),
+                        Integers::No => p.end(i + r, column, sum),
+                        _ => p.end_integers(i + r, column, sum, integers == Integers::Saturate),
                     }
                 }
             }
@@ -265,7 +361,7 @@ pub(super) unsafe fn pairwise<
     const SPREAD: bool,
     const FLUSH: bool,
 >(
-    p: &Product<f32>,
+    p: &Product<'_, f32>,
 ) {
     for column in (0..p.width).step_by(LANES) {
         let block = column / p.n * p.n;
@@ -274,7 +370,10 @@ pub(super) unsafe fn pairwise<
             unsafe {
                 let mut sums = [F::<S>::zero(); R];
                 for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum = F::load(p.sum.add((i + r) * p.width + column));
+                    // Subnormal numbers are zero.
+                    let begin: F<S> = p.begin(i + r, column);
+                    let tiny = (begin.bits() & 0x7f80_0000).equal(U::splat(0));
+                    *sum = tiny.select(U::splat(0), begin.bits()).as_f32();
                 }
                 for first in (0..p.depth).step_by(P) {
                     let mut b = [F::<S>::zero(); P];
@@ -295,7 +394,7 @@ pub(super) unsafe fn pairwise<
                     }
                 }
                 for (r, sum) in sums.into_iter().enumerate() {
-                    sum.store(p.sum.add((i + r) * p.width + column));
+                    p.end(i + r, column, sum);
                 }
             }
         }

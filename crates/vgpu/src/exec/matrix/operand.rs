@@ -113,13 +113,8 @@ pub(super) unsafe fn gather<S: Simd>(
                         }
                     }
                     Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
-                        let numbers = eight::numbers(format);
                         for part in 0..4 {
-                            put(
-                                to,
-                                part,
-                                (bits >> (8 * part as u32)).map(|code| numbers[(code & 0xff) as usize]),
-                            );
+                            put(to, part, eight::widen(format, bits >> (8 * part as u32)));
                         }
                     }
                     Format::I8 | Format::Iu8 => {
@@ -187,20 +182,7 @@ pub(super) enum Addend {
     Constant(u32),
 }
 
-/// The modifiers of C.
-#[derive(Clone, Copy)]
-pub(super) struct Adding {
-    /// Bits that stay: all but the sign, for the absolute value.
-    pub keep: u32,
-    /// Sign bits that are inverted.
-    pub negate: u32,
-    /// Subnormal numbers are zero.
-    pub flush: bool,
-    /// The half of registers that holds C and D, where they hold one element of 16 bits.
-    pub half: u32,
-}
-
-/// Reads C.
+/// Reads C into a panel.
 ///
 /// # Safety
 /// The tuple must have as many registers as the result, `to` as much room.
@@ -211,7 +193,7 @@ pub(super) unsafe fn gather_sum<S: Simd>(
     plan: &Plan,
     from: Addend,
     lanes: usize,
-    how: &Adding,
+    half: u32,
     to: *mut f32,
 ) {
     // SAFETY: the caller's promise.
@@ -227,31 +209,21 @@ pub(super) unsafe fn gather_sum<S: Simd>(
                     }
                     Addend::Constant(bits) => U::splat(bits),
                 };
-                let finish = |value: U<S>| {
-                    let value = value & how.keep ^ U::splat(how.negate);
-                    let tiny = (value & 0x7f80_0000).equal(U::splat(0));
-                    if how.flush { tiny.select(U::splat(0), value) } else { value }
-                };
-                let widen = |bits: U<S>| {
-                    if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 }
-                };
+                let widen = |bits: U<S>| if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 };
                 match sum {
-                    Sum::F32 | Sum::F64 => S::store(to.cast(), finish(bits).0),
-                    Sum::I32 => S::store(to.cast(), bits.0),
+                    Sum::F32 | Sum::F64 | Sum::I32 => S::store(to.cast(), bits.0),
                     Sum::F16 | Sum::Bf16 if packed => {
-                        S::store(to.cast(), finish(widen(bits)).0);
-                        S::store(to.add(plan.width).cast(), finish(widen(bits >> 16)).0);
+                        S::store(to.cast(), widen(bits).0);
+                        S::store(to.add(plan.width).cast(), widen(bits >> 16).0);
                     }
-                    Sum::F16 | Sum::Bf16 => {
-                        S::store(to.cast(), finish(widen(bits >> (16 * how.half))).0);
-                    }
+                    Sum::F16 | Sum::Bf16 => S::store(to.cast(), widen(bits >> (16 * half)).0),
                 }
             }
         }
     }
 }
 
-/// Writes D.
+/// Writes D from a panel, where NaNs are the default ones.
 ///
 /// # Safety
 /// See [`gather_sum`].
@@ -272,8 +244,7 @@ pub(super) unsafe fn scatter<S: Simd>(
                 let from = from.add(usize::from(place));
                 let value: U<S> = U(S::load(from.cast()));
                 let value = match sum {
-                    Sum::F32 | Sum::F64 => settled(value, 0x7fc0_0000),
-                    Sum::I32 => value,
+                    Sum::F32 | Sum::F64 | Sum::I32 => value,
                     Sum::F16 | Sum::Bf16 => {
                         let low = narrow(sum, value);
                         if packed {
@@ -291,16 +262,9 @@ pub(super) unsafe fn scatter<S: Simd>(
     }
 }
 
-/// NaNs become the default NaN.
-#[inline(always)]
-fn settled<S: Simd>(value: U<S>, nan: u32) -> U<S> {
-    value.as_f32().is_nan().select(U::splat(nan), value)
-}
-
 /// f32 to 16 bits, to nearest even.
 #[inline(always)]
 fn narrow<S: Simd>(sum: Sum, value: U<S>) -> U<S> {
-    let value = settled(value, 0x7fc0_0000);
     if sum == Sum::F16 {
         value.as_f32().to_half()
     } else {

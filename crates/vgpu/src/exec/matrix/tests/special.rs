@@ -3,13 +3,14 @@
 use super::*;
 use crate::exec::matrix::eight;
 use crate::exec::matrix::table::Family;
+use crate::exec::simd::{Baseline, U};
 
 #[test]
 fn eight_bit_formats_are_what_their_definitions_say() {
     for format in [Format::Fp8Fnuz, Format::Bf8Fnuz, Format::Fp8, Format::Bf8] {
         for code in 0..=255u8 {
-            let (found, expected) =
-                (f32::from_bits(eight::numbers(format)[usize::from(code)]), eight_bits(format, code));
+            let found = eight::widen::<Baseline>(format, U::splat(0xabcd_ef00 | u32::from(code))).array()[0];
+            let (found, expected) = (f32::from_bits(found), eight_bits(format, code));
             let equal = f64::from(found).to_bits() == expected.to_bits();
             assert!(
                 equal || found.is_nan() && expected.is_nan(),
