@@ -150,6 +150,29 @@ fn operands_may_overlap_the_result() {
 }
 
 #[test]
+fn c_may_be_the_result_or_overlap_it() {
+    each(|row, lanes, random| {
+        for shift in if row.sparse { 0..0 } else { 0..5 } {
+            let matrices = Matrices::random(row, [false; 2], random);
+            let mut bench = Bench::new(lanes, 6);
+            matrices.load(row, &mut bench, 0);
+            matrices.load_sum(row, &mut bench, false, 0);
+            let mut inst = inst(row, Modifiers::default(), false);
+            // D begins where C does, or some registers after that.
+            inst.dst = Operand::Vgpr((C + shift) as u8);
+            bench.run(&inst, LATER, Level::detect());
+            for register in 0..32 {
+                for lane in 0..lanes {
+                    let value = bench.word(C + shift + register, lane);
+                    bench.set_word(OUT + register, lane, value);
+                }
+            }
+            check(row, &bench, &matrices.product(row), false, 0, &format!("D {shift} after C"));
+        }
+    });
+}
+
+#[test]
 fn sets_of_indices_are_chosen() {
     each(|row, lanes, random| {
         for set in 0..if row.sparse { model::index_sets(row, lanes) } else { 0 } {
