@@ -215,7 +215,7 @@ pub(super) unsafe fn chain<S: Simd, const R: usize, const SPREAD: bool>(p: &Prod
                     *sum = p.begin(i + r, column);
                 }
                 accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, sum) in sums.into_iter().enumerate() {
+                for (r, &sum) in sums.iter().enumerate() {
                     p.end(i + r, column, sum);
                 }
             }
@@ -238,7 +238,7 @@ pub(super) unsafe fn chain_wide<S: Simd, const R: usize, const SPREAD: bool>(p: 
                     *sum = Value::load(p.from.add(p.place(i + r, column)));
                 }
                 accumulate::<S, G<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, sum) in sums.into_iter().enumerate() {
+                for (r, &sum) in sums.iter().enumerate() {
                     sum.store(p.to.add(p.place(i + r, column)));
                 }
             }
@@ -303,7 +303,7 @@ pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
             // SAFETY: see `chain`.
             unsafe {
                 accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, sum) in sums.into_iter().enumerate() {
+                for (r, &sum) in sums.iter().enumerate() {
                     p.end_integers(i + r, column, sum, saturate);
                 }
             }
@@ -338,7 +338,7 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
                         *sum = F::splat(*p.a.add(at)).fma(b, *sum);
                     }
                 }
-                for (r, sum) in sums.into_iter().enumerate() {
+                for (r, &sum) in sums.iter().enumerate() {
                     match integers {
                         Integers::No => p.end(i + r, column, sum),
                         _ => p.end_integers(i + r, column, sum, integers == Integers::Saturate),
@@ -393,7 +393,7 @@ pub(super) unsafe fn pairwise<
                         *sum = flushed::<S, FLUSH>(*sum + group);
                     }
                 }
-                for (r, sum) in sums.into_iter().enumerate() {
+                for (r, &sum) in sums.iter().enumerate() {
                     p.end(i + r, column, sum);
                 }
             }

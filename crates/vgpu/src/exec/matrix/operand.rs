@@ -58,6 +58,7 @@ impl Reading {
 }
 
 /// The groups of sixteen lanes that B is read from, by `blgp`.
+#[inline(always)]
 fn lane_groups(blgp: u8) -> [usize; 4] {
     match blgp & 7 {
         0 => [0, 1, 2, 3],
@@ -97,7 +98,7 @@ pub(super) unsafe fn gather<S: Simd>(
                     Format::F32 | Format::F64 => put(to, 0, bits),
                     Format::Xf32 => put(to, 0, bits & 0xffff_e000),
                     Format::F16 => {
-                        for (part, negate) in how.negate.into_iter().enumerate() {
+                        for (part, &negate) in how.negate.iter().enumerate() {
                             let half = bits >> (16 * part as u32);
                             let value = half.half_to_f32().bits() ^ negate;
                             let tiny = (half & 0x7c00).equal(U::splat(0));
@@ -106,9 +107,10 @@ pub(super) unsafe fn gather<S: Simd>(
                         }
                     }
                     Format::Bf16 => {
-                        for (part, half) in [bits << 16, bits & 0xffff_0000].into_iter().enumerate() {
+                        for (part, &negate) in how.negate.iter().enumerate() {
+                            let half = if part == 0 { bits << 16 } else { bits & 0xffff_0000 };
                             let tiny = (half & 0x7f80_0000).equal(U::splat(0));
-                            let half = half ^ how.negate[part];
+                            let half = half ^ negate;
                             put(to, part, if how.flush { tiny.select(U::splat(0), half) } else { half });
                         }
                     }
