@@ -224,7 +224,7 @@ pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats,
     let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
-    let job = Arc::new(Job::new(launch, deadline));
+    let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline));
     match device.machine.pool.run(&device.machine.memory, &job)? {
         Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
         None => Ok(DispatchStats { start_ns, end_ns: now_ns(), workgroups }),

@@ -166,6 +166,18 @@ impl Machine {
         *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
     }
 
+    /// How many threads run the workgroups of a dispatch that begins from now on: at least 1, at most 1024. The thread that
+    /// dispatches is one of them. The environment variable `FERROCM_VGPU_THREADS` sets the value the process starts with;
+    /// without it, there are as many as the host has cores for this process.
+    pub fn set_threads(&self, count: usize) {
+        self.shared.pool.set_threads(count);
+    }
+
+    /// See [`Machine::set_threads`].
+    pub fn threads(&self) -> usize {
+        self.shared.pool.threads()
+    }
+
     /// See [`Machine::set_timeout`].
     pub fn timeout(&self) -> Option<Duration> {
         self.shared.timeout()

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,16 @@ use super::memory::{Memory, MemoryError, Reader};
 
 /// Work that is worth waking helpers for.
 const WORTH_WAKING: Duration = Duration::from_micros(20);
+/// The most threads that run workgroups.
+const MAX_THREADS: usize = 1024;
 /// Workgroups between two looks at the clock while helpers sleep.
 const LOOK_EVERY: u64 = 4;
 
 /// A dispatch in progress.
 pub(super) struct Job {
     launch: Launch,
+    /// How many threads may work on it, the dispatching one included.
+    threads: usize,
     total: u64,
     chunk: u64,
     next: AtomicU64,
@@ -39,12 +43,13 @@ struct Outcome {
 }
 
 impl Job {
-    pub(super) fn new(launch: Launch, deadline: Option<(Instant, Duration)>) -> Self {
+    pub(super) fn new(launch: Launch, threads: usize, deadline: Option<(Instant, Duration)>) -> Self {
         let total = launch.workgroups();
         // Small enough that threads end together, large enough that they rarely meet at the counter.
-        let chunk = (total / (threads() as u64 * 16)).clamp(1, 64);
+        let chunk = (total / (threads as u64 * 16)).clamp(1, 64);
         Job {
             launch,
+            threads,
             total,
             chunk,
             next: AtomicU64::new(0),
@@ -72,29 +77,32 @@ impl Job {
         self.outcome().fault.get_or_insert(fault);
     }
 
+    /// Whether there is work to start and a thread more may do it.
+    fn wants_help(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.total && self.outcome().helpers + 1 < self.threads
+    }
+
     fn overdue(&self) -> bool {
         self.deadline.is_some_and(|(deadline, _)| Instant::now() >= deadline)
     }
 }
 
-/// How many threads run workgroups: `FERROCM_VGPU_THREADS`, else as many as the host has cores for this process.
-fn threads() -> usize {
-    static THREADS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    *THREADS.get_or_init(|| {
-        let asked = std::env::var("FERROCM_VGPU_THREADS").ok().and_then(|text| text.trim().parse().ok());
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        asked.filter(|&count| count > 0).unwrap_or_else(cores).min(1024)
-    })
+/// How many threads run workgroups at first: `FERROCM_VGPU_THREADS`, else as many as the host has cores for this process.
+fn default_threads() -> usize {
+    let asked = std::env::var("FERROCM_VGPU_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.filter(|&count| count > 0).unwrap_or_else(cores).min(MAX_THREADS)
 }
 
 /// Threads and workers, shared by all dispatches.
 pub(super) struct Pool {
     shared: Arc<Shared>,
+    threads: AtomicUsize,
 }
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").field("threads", &threads()).finish_non_exhaustive()
+        f.debug_struct("Pool").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }
 
@@ -120,7 +128,17 @@ impl Shared {
 
 impl Pool {
     pub(super) fn new() -> Self {
-        Pool { shared: Arc::default() }
+        Pool { shared: Arc::default(), threads: AtomicUsize::new(default_threads()) }
+    }
+
+    /// How many threads run the workgroups of a dispatch.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Dispatches that begin from now on have that many threads, within what is sensible.
+    pub(super) fn set_threads(&self, count: usize) {
+        self.threads.store(count.clamp(1, MAX_THREADS), Ordering::Relaxed);
     }
 
     /// Runs all workgroups of a job and returns its first fault.
@@ -129,7 +147,7 @@ impl Pool {
         let shared = &self.shared;
         let mut called = false;
         worker.work(job, &mut |spent, done| {
-            if !called && worth_waking(spent, done, job.total) {
+            if !called && job.threads > 1 && worth_waking(spent, done, job.total) {
                 called = true;
                 shared.call_helpers(memory, job);
             }
@@ -155,16 +173,14 @@ impl Pool {
 /// Whether the rest of a job, going by what the first workgroups took, is worth waking helpers for.
 fn worth_waking(spent: Duration, done: u64, total: u64) -> bool {
     let rest = total.saturating_sub(done);
-    threads() > 1
-        && rest > 0
-        && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
+    rest > 0 && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
 }
 
 impl Shared {
     fn call_helpers(self: &Arc<Self>, memory: &Arc<Memory>, job: &Arc<Job>) {
         let mut state = self.lock();
         state.jobs.push_back(Arc::clone(job));
-        let wanted = threads() - 1;
+        let wanted = job.threads - 1;
         while state.helpers < wanted {
             let shared = Arc::clone(self);
             let memory = Arc::clone(memory);
@@ -184,7 +200,7 @@ impl Shared {
         let mut worker = Worker::new(memory);
         let mut state = self.lock();
         loop {
-            let open = state.jobs.iter().find(|job| job.next.load(Ordering::Relaxed) < job.total);
+            let open = state.jobs.iter().find(|job| job.wants_help());
             match open.map(Arc::clone) {
                 Some(job) => {
                     let helping = Helping::new(&job);
@@ -244,7 +260,7 @@ impl Worker {
         let mut done = 0u64;
         let mut chunk = 0..0;
         let mut parked: VecDeque<Group> = VecDeque::new();
-        let bound = (job.launch.resident as usize).div_ceil(threads()).max(1);
+        let bound = (job.launch.resident as usize).div_ceil(job.threads).max(1);
         while !job.stop.load(Ordering::Relaxed) {
             if chunk.is_empty() && parked.len() < bound {
                 chunk = job.take();
