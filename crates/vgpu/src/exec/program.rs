@@ -275,12 +275,13 @@ pub(crate) fn location(wave: &Wave, program: &Program) -> (u64, String) {
     (pc, text)
 }
 
-/// Runs a wave until it ends, faults, waits or has used up its time slice.
+/// Runs a wave until it ends, faults, waits or has used up its time slice. If `COUNT`, adds to `executed` how many
+/// instructions it executed: those that are lowered to something, once each, however many codes they became.
 ///
 /// # Safety
 /// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
-pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
+pub(crate) unsafe fn run<const COUNT: bool>(wave: &mut Wave, program: &Program, executed: &mut u64) -> Flow {
     let mut budget = SLICE;
     loop {
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.lanes == wave.lanes).map(Arc::as_ptr) else {
@@ -294,10 +295,16 @@ pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
         }
+        // The instruction whose codes are being executed.
+        let mut current = None;
         loop {
             // SAFETY: `next` began in range; every path through a unit ends in an instruction that does not return
             // `Next`, and jumps were resolved to indices in range.
             let code = unsafe { codes.get_unchecked(next) };
+            if COUNT && current != Some(code.inst) {
+                current = Some(code.inst);
+                *executed += 1;
+            }
             // SAFETY: the code was lowered for this CPU and the wave's size.
             match unsafe { (code.run)(wave, code) } {
                 Flow::Next => next += 1,
@@ -310,6 +317,10 @@ pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
                         }
                     }
                     next = to;
+                    if COUNT {
+                        // It may have jumped to itself.
+                        current = None;
+                    }
                 }
                 Flow::Leave => {
                     wave.next = next as u32;
@@ -329,6 +340,52 @@ pub(crate) unsafe fn run(wave: &mut Wave, program: &Program) -> Flow {
                     return flow;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::scalar;
+    use crate::machine::{Access, Memory};
+
+    /// A loop of three rounds, for gfx1100.
+    const LOOP: [u32; 8] = [
+        0xbe80_0083, // s_mov_b32 s0, 3
+        0xbf80_0000, // s_nop 0
+        0x7e02_02fa, // v_mov_b32_dpp v1, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf
+        0xff00_b100,
+        0x8080_8100, // s_sub_u32 s0, s0, 1
+        0xbf07_8000, // s_cmp_lg_u32 s0, 0
+        0xbfa2_fffa, // s_cbranch_scc1 to s_nop
+        0xbfb0_0000, // s_endpgm
+    ];
+
+    #[test]
+    fn instructions_count_once_each_and_hints_never() {
+        let base = LOOP.as_ptr() as u64;
+        let text = base..base + size_of_val(&LOOP) as u64;
+        // SAFETY: the array is a constant.
+        let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
+        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        let mut registers = vec![0u32; (256 + 32) * 32 + 16];
+        let offset = registers.as_ptr().align_offset(64);
+        wave.vgpr = registers[offset..].as_mut_ptr();
+        wave.mode = 0xf0;
+        wave.set_scalar(scalar::EXEC, u32::MAX);
+        for (count, expected) in [(true, 1 + 3 * 4 + 1), (false, 0)] {
+            enter(&mut wave, &program, base);
+            let mut executed = 0;
+            // SAFETY: the wave is at the program's start and has registers for 32 lanes.
+            let flow = unsafe {
+                if count {
+                    run::<true>(&mut wave, &program, &mut executed)
+                } else {
+                    run::<false>(&mut wave, &program, &mut executed)
+                }
+            };
+            assert_eq!((flow, executed), (Flow::End, expected));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use code_object::KernelDescriptor;
 
+use super::count::Executed;
 use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
@@ -47,6 +48,8 @@ pub struct DispatchStats {
     pub end_ns: u64,
     /// How many workgroups ran.
     pub workgroups: u64,
+    /// What its waves executed, if [`Machine::count_instructions`](super::Machine::count_instructions) was on when it began.
+    pub executed: Option<Executed>,
 }
 
 /// Why a kernel could not be started, or did not end well.
@@ -225,8 +228,12 @@ pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats,
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline));
-    match device.machine.pool.run(&device.machine.memory, &job)? {
+    let fault = device.machine.pool.run(&device.machine.memory, &job)?;
+    let end_ns = now_ns();
+    let executed = job.executed();
+    device.machine.executed.add(executed);
+    match fault {
         Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
-        None => Ok(DispatchStats { start_ns, end_ns: now_ns(), workgroups }),
+        None => Ok(DispatchStats { start_ns, end_ns, workgroups, executed }),
     }
 }

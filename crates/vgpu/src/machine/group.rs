@@ -60,6 +60,8 @@ pub(super) struct Group {
     scratch: Buffer,
     id: [u32; 3],
     size: [u32; 3],
+    /// Instructions that waves executed, if the launch counts them.
+    executed: u64,
 }
 
 impl Group {
@@ -73,7 +75,13 @@ impl Group {
             scratch: Buffer::default(),
             id: [0; 3],
             size: [0; 3],
+            executed: 0,
         }
+    }
+
+    /// How many instructions waves executed since the last time this was asked, if the launch counts them.
+    pub(super) fn take_executed(&mut self) -> u64 {
+        std::mem::take(&mut self.executed)
     }
 
     /// Sets everything to the beginning of workgroup `number`.
@@ -128,7 +136,14 @@ impl Group {
                 wave.access.begin_slice(reader);
                 // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
                 // the kernel, and the program was lowered for the wave's size.
-                match unsafe { exec::run(wave, program) } {
+                let flow = unsafe {
+                    if launch.count {
+                        exec::run::<true>(wave, program, &mut self.executed)
+                    } else {
+                        exec::run::<false>(wave, program, &mut self.executed)
+                    }
+                };
+                match flow {
                     Flow::Barrier => self.states[index] = State::Waiting,
                     Flow::End => self.states[index] = State::Ended,
                     Flow::Fault => return Turn::Fault(self.fault(launch, index)),

@@ -25,6 +25,8 @@ pub(crate) struct Launch {
     pub(super) code: Arc<LoadedCode>,
     pub(super) kernel: String,
     pub(super) dispatch: Dispatch,
+    /// Whether executed instructions are counted.
+    pub(super) count: bool,
     /// The first instruction.
     pub(super) entry: Place,
     /// 32 or 64.
@@ -150,6 +152,7 @@ impl Launch {
             code,
             kernel,
             dispatch,
+            count: device.machine.executed.is_on(),
             entry,
             lanes,
             lds,

@@ -6,6 +6,7 @@
 
 mod access;
 mod code;
+mod count;
 mod dispatch;
 mod fault;
 mod group;
@@ -27,6 +28,7 @@ use crate::config::{ConfigError, DeviceConfig};
 pub(crate) use access::{Access, SH_MEM_BASES, misaligned};
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub use code::{LoadError, LoadedCode};
+pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};
 pub(crate) use memory::Reader;
@@ -59,6 +61,7 @@ struct Shared {
     codes: Codes,
     pool: pool::Pool,
     timeout: RwLock<Option<Duration>>,
+    executed: count::Counter,
 }
 
 impl Shared {
@@ -104,6 +107,7 @@ impl Machine {
             codes: Codes::default(),
             pool: pool::Pool::new(),
             timeout: RwLock::new(timeout),
+            executed: count::Counter::default(),
         };
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
@@ -176,6 +180,18 @@ impl Machine {
     /// See [`Machine::set_threads`].
     pub fn threads(&self) -> usize {
         self.shared.pool.threads()
+    }
+
+    /// Counts the instructions of dispatches that begin from now on, or no longer does. Nothing is slower for it while it
+    /// is off, as it is at first.
+    pub fn count_instructions(&self, on: bool) {
+        self.shared.executed.switch(on);
+    }
+
+    /// What all dispatches that ended executed while [`count_instructions`](Machine::count_instructions) was on. A dispatch
+    /// through the HSA API is counted before its completion signal says that it is done.
+    pub fn executed(&self) -> Executed {
+        self.shared.executed.total()
     }
 
     /// See [`Machine::set_timeout`].

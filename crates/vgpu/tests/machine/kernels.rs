@@ -1,6 +1,7 @@
 //! Compiled kernels against the same computation on the CPU, on every target.
 use crate::common::{Arg, Gpu, Random, on_all};
 use half::{bf16, f16};
+use vgpu::machine::Machine;
 
 #[test]
 fn saxpy() {
@@ -379,6 +380,33 @@ fn dispatches_from_many_threads() {
                 });
             }
         });
+    });
+}
+
+#[test]
+fn as_many_instructions_are_counted_on_any_number_of_threads() {
+    on_all("basics", |gpu| {
+        let (groups, n) = (2000, 2000 * 256);
+        let (dx, dy) = (gpu.upload(&vec![1f32; n]), gpu.upload(&vec![1f32; n]));
+        let args = [Arg::F32(1.0), Arg::Pointer(dx), Arg::Pointer(dy), Arg::U32(n as u32)];
+        let machine = Machine::global();
+        assert_eq!(gpu.run("saxpy", groups, 256, &args).executed, None);
+        let before = machine.executed();
+        machine.count_instructions(true);
+        let threads = machine.threads();
+        let counts = [1, 3, threads].map(|threads| {
+            machine.set_threads(threads);
+            assert_eq!(machine.threads(), threads);
+            gpu.run("saxpy", groups, 256, &args).executed.expect("it counts")
+        });
+        machine.count_instructions(false);
+        assert_eq!((counts[0], counts[0]), (counts[1], counts[2]), "on {}", gpu.device.target().name);
+        let waves = u64::from(groups) * 256 / gpu.wave() as u64;
+        assert!(counts[0].instructions > 5 * waves && counts[0].instructions.is_multiple_of(waves));
+        assert_eq!(counts[0].lane_instructions, counts[0].instructions * gpu.wave() as u64);
+        // Other tests may run, and be counted, at the same time.
+        assert!(machine.executed().instructions - before.instructions >= 3 * counts[0].instructions);
+        assert_eq!(gpu.run("saxpy", groups, 256, &args).executed, None);
     });
 }
 
