@@ -50,7 +50,8 @@ enum Task {
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
-    Bench(BenchArguments),
+    #[command(subcommand)]
+    Bench(bench::Benchmark),
 }
 
 #[derive(Debug, Args)]
@@ -108,12 +109,6 @@ struct BindgenArguments {
     more: Vec<String>,
 }
 
-#[derive(Debug, Args)]
-struct BenchArguments {
-    /// What to measure
-    what: bench::Benchmark,
-}
-
 fn main() -> ExitCode {
     match run_task(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
@@ -145,7 +140,7 @@ fn run_task(task: Task) -> anyhow::Result<()> {
         Task::Test(TestArguments { gpu, rocm }) => {
             test::test(test::Options { gpu, rocm: sysroot::releases(&rocm)? })
         }
-        Task::Bench(BenchArguments { what }) => bench::bench(what),
+        Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());
@@ -164,6 +159,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_benchmark_gets_its_options() {
+        let cli = Cli::try_parse_from(["x", "bench", "vgpu", "--threads", "1,2", "--help"]);
+        let Ok(Cli { task: Task::Bench(bench::Benchmark::Vgpu { options }) }) = cli else {
+            panic!("parses: {cli:?}")
+        };
+        assert_eq!(options, ["--threads", "1,2", "--help"]);
     }
 
     #[test]

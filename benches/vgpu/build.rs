@@ -1,0 +1,7 @@
+//! Compiles the kernels, for targets that the virtual GPU does not have yet as well, and embeds them.
+
+fn main() {
+    kernel_build::Builder::new("kernels")
+        .targets(["gfx1030", "gfx1100", "gfx90a", "gfx942", "gfx1201"])
+        .embed_or_exit();
+}
