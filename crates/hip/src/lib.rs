@@ -5,7 +5,7 @@
 //! when the program runs, and where there is no GPU, a virtual one in this process executes the same machine code.
 //!
 //! ```no_run
-#![doc = include_str!("../examples/first.rs")]
+#![doc = include_str!("../examples/saxpy.rs")]
 //! ```
 //!
 //! # CUDA, cudarc, and this crate

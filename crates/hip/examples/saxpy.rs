@@ -1,7 +1,7 @@
 use hip::{Device, DeviceBuffer, Module};
 
 fn main() -> hip::Result<()> {
-    let path = std::env::args().nth(1).expect("usage: first CODE_OBJECT");
+    let path = std::env::args().nth(1).expect("usage: saxpy CODE_OBJECT");
     let device = Device::open_default()?;
     let stream = device.stream()?;
     let module = Module::load(&device, &std::fs::read(path).expect("the code object"))?;
