@@ -1,7 +1,7 @@
 //! The disassembler prints what LLVM prints.
 //!
-//! `filetests/<target>.txt` has lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler. Where
-//! llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes them anew.
+//! `filetests/<target>.txt` has lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler, and
+//! `bytes ; illegal` for what it does not take for an instruction. Where llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes them anew.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use vgpu::isa::{DecodeErrorKind, Isa, decode};
+
+/// Stands for the text of what is no instruction.
+const ILLEGAL: &str = "illegal";
 
 struct Case {
     line: usize,
@@ -44,6 +47,7 @@ fn every_line_decodes_and_prints_as_llvm_does() {
                     format!("{} (of {} bytes instead of {})", inst.text(isa), inst.size, case.bytes.len())
                 }
                 Ok(inst) => inst.text(isa).to_string(),
+                Err(_) if case.text == ILLEGAL => continue,
                 Err(error) => error.to_string(),
             };
             if got != case.text {
@@ -58,7 +62,7 @@ fn every_line_decodes_and_prints_as_llvm_does() {
 #[test]
 fn truncated_instructions_are_errors() {
     for &isa in Isa::ALL {
-        for case in cases(isa) {
+        for case in cases(isa).into_iter().filter(|case| case.text != ILLEGAL) {
             for length in 0..case.bytes.len() {
                 let error = decode(isa, &case.bytes[..length]).expect_err(&case.text);
                 assert_eq!(
@@ -76,7 +80,7 @@ fn truncated_instructions_are_errors() {
 #[test]
 fn following_bytes_do_not_matter() {
     for &isa in Isa::ALL {
-        for case in cases(isa) {
+        for case in cases(isa).into_iter().filter(|case| case.text != ILLEGAL) {
             let mut bytes = case.bytes.clone();
             bytes.extend([0xff; 16]);
             let inst = decode(isa, &bytes).expect("a valid instruction");
@@ -106,7 +110,7 @@ fn any_bytes_are_an_error_or_an_instruction_within_them() {
             assert!(!inst.text(isa).wave64().to_string().is_empty());
             decoded += 1;
         }
-        assert!(decoded > 5_000, "{decoded} of {}", isa.name());
+        assert!(decoded > 2_000, "{decoded} of {}", isa.name());
     }
 }
 
@@ -184,17 +188,13 @@ fn llvm_prints_these_texts() {
                 old.lines().filter(|line| line.starts_with('#')).flat_map(|l| [l, "\n"]).collect();
             for (case, text) in cases.iter().zip(&texts) {
                 let bytes: Vec<_> = case.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                let _ = writeln!(
-                    new,
-                    "{} ; {}",
-                    bytes.join(" "),
-                    text.as_ref().expect("LLVM knows the instruction")
-                );
+                let _ = writeln!(new, "{} ; {}", bytes.join(" "), text.as_deref().unwrap_or(ILLEGAL));
             }
             std::fs::write(file_of(isa), new).expect("written");
         } else {
             for (case, text) in cases.iter().zip(&texts) {
-                assert_eq!(text.as_ref(), Some(&case.text), "{}:{}", isa.name(), case.line);
+                let text = text.as_deref().unwrap_or(ILLEGAL);
+                assert_eq!(text, case.text, "{}:{}", isa.name(), case.line);
             }
         }
     }

@@ -53,6 +53,7 @@ pub(super) fn no_inst() -> Inst {
         dpp: None,
         sdwa: None,
         mem: Memory::default(),
+        graphics: None,
         dual: None,
     }
 }

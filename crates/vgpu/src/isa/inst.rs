@@ -180,12 +180,24 @@ pub struct Memory {
     pub lds: bool,
     /// MUBUF/MIMG: texture fail enable.
     pub tfe: bool,
-    /// MTBUF: the combined data and number format code of the generation.
+    /// MTBUF: the combined data and number format code of the generation. FLAT up to gfx11: the highest bit of the offset
+    /// field, which hardware ignores.
     pub format: u8,
+    /// gfx12: `nv`, a cache hint that is printed.
+    pub non_volatile: bool,
+    /// gfx12: `scale_offset`. LLVM prints it; the targets here ignore it.
+    pub scale_offset: bool,
     /// gfx12: cache scope (0 CU, 1 SE, 2 device, 3 system).
     pub scope: u8,
     /// gfx12: temporal hint as encoded. On atomics, bit 0 is also shown as `glc`: return the value before the operation.
     pub temporal: u8,
+}
+
+/// An instruction that a compute device does not have, as it is encoded: enough to print it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Graphics {
+    pub(super) opcode: u16,
+    pub(super) words: [u32; 5],
 }
 
 /// A decoded instruction.
@@ -224,6 +236,8 @@ pub struct Inst {
     pub sdwa: Option<Sdwa>,
     /// Address and cache control.
     pub mem: Memory,
+    /// The encoding of an image, export or interpolation instruction.
+    pub graphics: Option<Graphics>,
     /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either writes.
     pub dual: Option<(Op, Operand, [Operand; 3])>,
 }

@@ -17,7 +17,7 @@ mod tables;
 mod types;
 
 pub use decode::{DecodeError, DecodeErrorKind, decode};
-pub use inst::{Dpp, Format, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
+pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use op::Op;
 pub use print::Text;
 pub use types::{Elem, Signature, Type};

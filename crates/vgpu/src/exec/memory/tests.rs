@@ -106,6 +106,7 @@ fn inst(op: Op, dst: Operand, src: [Operand; 4], offset: i32) -> Inst {
         dpp: None,
         sdwa: None,
         mem: Control { offset, ..Control::default() },
+        graphics: None,
         dual: None,
     }
 }

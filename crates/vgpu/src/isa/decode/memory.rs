@@ -1,7 +1,7 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and LDSDIR.
 
-use super::{Decoder, Result, bit, bits, signed, vgpr, vgpr_or_agpr};
-use crate::isa::{Format, Inst, Isa, Op, Operand};
+use super::{DecodeErrorKind, Decoder, Result, bit, bits, not_lds, signed, unused, vgpr, vgpr_or_agpr};
+use crate::isa::{Format, Inst, Isa, Op, Operand, Type};
 
 /// The format code of typed buffers on gfx9 and gfx10 and later: 7 bits.
 const FORMAT_BITS: u32 = 7;
@@ -18,22 +18,31 @@ impl Decoder<'_> {
         inst.mem.gds = bit(word, if gfx9 { 16 } else { 17 });
         let mut address = bits(second, 0, 8);
         let mut data = bits(second, 8, 8);
+        let ordered = matches!(row.op, Op::DsOrderedCount | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn)
+            || row.op.name().starts_with("ds_gws_");
+        let local = self.isa == Isa::Gfx1201
+            || matches!(row.op, Op::DsPermuteB32 | Op::DsBpermuteB32 | Op::DsNop)
+            || row.op.name().starts_with("ds_bvh_stack");
+        if row.op == Op::DsNop {
+            unused(word, 0, if gfx9 { 17 } else { 16 })?;
+            unused(word, if gfx9 { 25 } else { 17 }, 1)?;
+        }
+        if (ordered && !inst.mem.gds) || (local && inst.mem.gds) {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         if matches!(row.op, Op::DsGwsInit | Op::DsGwsSemaBr | Op::DsGwsBarrier) {
             // Their only operand, a value, stands in the address field.
             (address, data) = (data, address);
         }
-        if signature.src[0].exists() {
-            inst.src[0] = vgpr(address);
-        }
-        if signature.src[1].exists() {
-            inst.src[1] = vgpr_or_agpr(data, acc);
-        }
-        if signature.src[3].exists() {
-            inst.src[3] = vgpr_or_agpr(bits(second, 16, 8), acc);
-        }
-        if signature.dst.exists() {
-            inst.dst = vgpr_or_agpr(bits(second, 24, 8), acc);
-        }
+        let field = |of: &Type, code: u32, acc: bool| match (of.exists(), code) {
+            (true, _) => Ok(vgpr_or_agpr(code, acc)),
+            (false, 0) => Ok(Operand::None),
+            (false, _) => Err(DecodeErrorKind::ReservedBits),
+        };
+        inst.src[0] = field(&signature.src[0], address, false)?;
+        inst.src[1] = field(&signature.src[1], data, acc)?;
+        inst.src[3] = field(&signature.src[3], bits(second, 16, 8), acc)?;
+        inst.dst = field(&signature.dst, bits(second, 24, 8), acc)?;
         Ok(inst)
     }
 
@@ -56,27 +65,60 @@ impl Decoder<'_> {
             _ => 13,
         };
         let offset = bits(word, 0, width);
-        mem.offset =
-            if format == Format::Flat { bits(word, 0, width - 1) as i32 } else { signed(offset, width) };
+        if format == Format::Flat {
+            mem.offset = bits(word, 0, width - 1) as i32;
+            mem.format = u8::from(bit(word, width - 1));
+        } else {
+            mem.offset = signed(offset, width);
+        }
         match self.isa {
             Isa::Gfx1100 => {
                 mem.dlc = bit(word, 13);
                 mem.glc = bit(word, 14);
                 mem.slc = bit(word, 15);
+                if format != Format::Scratch {
+                    unused(second, 23, 1)?;
+                }
             }
             Isa::Gfx1030 => {
-                mem.dlc = bit(word, 12);
                 mem.lds = bit(word, 13);
+                unused(second, 23, 1)?;
+                mem.dlc = bit(word, 12);
                 mem.glc = bit(word, 16);
                 mem.slc = bit(word, 17);
             }
             _ => {
                 // On gfx942 the bit says that a scratch instruction has a vector address.
                 mem.lds = bit(word, 13) && self.isa == Isa::Gfx90a;
+                if format != Format::Scratch && self.isa == Isa::Gfx942 {
+                    unused(word, 13, 1)?;
+                }
+                if row.op.name().contains("_load_lds_") {
+                    unused(second, 23, 1)?;
+                }
                 mem.glc = bit(word, 16);
                 mem.slc = bit(word, 17);
                 mem.scc = bit(word, 25);
+                if mem.scc && self.isa == Isa::Gfx90a && is_float_atomic(row.op) {
+                    return Err(DecodeErrorKind::ReservedBits);
+                }
             }
+        }
+        let into_lds = matches!(
+            row.op,
+            Op::GlobalLoadU8
+                | Op::GlobalLoadI8
+                | Op::GlobalLoadU16
+                | Op::GlobalLoadI16
+                | Op::GlobalLoadB32
+                | Op::ScratchLoadU8
+                | Op::ScratchLoadI8
+                | Op::ScratchLoadU16
+                | Op::ScratchLoadI16
+                | Op::ScratchLoadB32
+        );
+        if mem.lds && !into_lds {
+            return Err(DecodeErrorKind::ReservedBits);
         }
         let acc = self.isa.is_gfx9() && bit(second, 23);
         let saddr = bits(second, 16, 7);
@@ -89,10 +131,27 @@ impl Decoder<'_> {
             Isa::Gfx1030 => saddr != 0x7d && saddr != 0x7f,
             _ => saddr != 0x7c,
         };
-        let base = if base && format != Format::Flat {
-            self.scalar(saddr, signature.src[2])?
-        } else {
-            Operand::None
+        let none = match self.isa {
+            Isa::Gfx90a | Isa::Gfx942 => 0,
+            Isa::Gfx1030 => 0x7d,
+            _ => 0x7c,
+        };
+        let bad_base = DecodeErrorKind::BadOperand { code: saddr as u16 };
+        let base = match format {
+            Format::Flat if saddr == none => Operand::None,
+            Format::Flat => return Err(DecodeErrorKind::ReservedBits),
+            Format::Global if self.isa == Isa::Gfx1030 && saddr == 127 => return Err(bad_base),
+            // The address of a lane is never in EXEC.
+            Format::Global
+                if saddr == 126
+                    && signature.src[0].exists()
+                    && (signature.dst.exists() || signature.src[1].exists()) =>
+            {
+                return Err(bad_base);
+            }
+            Format::Scratch if self.isa == Isa::Gfx1100 && saddr == 127 => return Err(bad_base),
+            _ if base => self.scalar(saddr, signature.src[2])?,
+            _ => Operand::None,
         };
         // Scratch: a vector address only when there is no scalar one; gfx942 and gfx11 say so with a bit.
         let has_address = match (format, self.isa) {
@@ -121,11 +180,24 @@ impl Decoder<'_> {
         inst.mem.scope = bits(second, 18, 2) as u8;
         inst.mem.temporal = bits(second, 20, 3) as u8;
         inst.mem.glc = row.op.is_atomic() && bit(second, 20);
-        let base = if format == Format::Flat {
-            Operand::None
-        } else {
-            self.optional_scalar(bits(word, 0, 7), row.op.signature().src[2])?
+        inst.mem.non_volatile = bit(word, 7);
+        inst.mem.scale_offset = bit(second, 16);
+        let saddr = bits(word, 0, 7);
+        let base = match format {
+            Format::Flat if saddr == 124 => Operand::None,
+            _ if matches!(row.op, Op::GlobalInv | Op::GlobalWb | Op::GlobalWbinv) && saddr != 124 => {
+                return Err(DecodeErrorKind::ReservedBits);
+            }
+            Format::Flat => return Err(DecodeErrorKind::ReservedBits),
+            Format::Global if saddr == 126 && row.op.signature().src[0].exists() => {
+                return Err(DecodeErrorKind::BadOperand { code: 126 });
+            }
+            Format::Scratch if saddr == 127 => return Err(DecodeErrorKind::BadOperand { code: 127 }),
+            _ => self.optional_scalar(saddr, row.op.signature().src[2])?,
         };
+        if format != Format::Scratch {
+            unused(second, 17, 1)?;
+        }
         let fields = Fields {
             address: bits(third, 0, 8),
             data: bits(second, 23, 8),
@@ -207,7 +279,9 @@ impl Decoder<'_> {
         let row = self.row(format, opcode)?;
         let mut inst = self.start(format, row.op);
         let mem = &mut inst.mem;
-        mem.offset = signed(bits(third, 8, 24), 24);
+        mem.offset = bits(third, 8, 23) as i32;
+        unused(third, 31, 1)?;
+        mem.non_volatile = bit(word, 7);
         mem.tfe = bit(word, 22);
         mem.scope = bits(second, 18, 2) as u8;
         mem.temporal = bits(second, 20, 3) as u8;
@@ -228,6 +302,28 @@ impl Decoder<'_> {
         offset: u32,
     ) -> Result<Inst> {
         let signature = inst.op.signature();
+        let mem = inst.mem;
+        let into_lds = matches!(
+            inst.op,
+            Op::BufferLoadFormatX
+                | Op::BufferLoadU8
+                | Op::BufferLoadI8
+                | Op::BufferLoadU16
+                | Op::BufferLoadI16
+                | Op::BufferLoadB32
+        );
+        let atomic = inst.op.is_atomic();
+        let reserved = mem.lds && !into_lds
+            || mem.tfe && (atomic || inst.format == Format::Mtbuf)
+            || self.isa == Isa::Gfx1030 && atomic && mem.dlc
+            || self.isa == Isa::Gfx90a && mem.scc && is_float_atomic(inst.op);
+        let alone = !signature.src[2].exists();
+        let flags = mem.offen || mem.idxen || mem.tfe || mem.dlc || matches!(data, Operand::Agpr(_));
+        // The cache invalidations of gfx942 have scopes.
+        let scopes = inst.op != Op::BufferWbl2 && self.isa != Isa::Gfx942 && (mem.glc || mem.scc);
+        if reserved || alone && self.isa != Isa::Gfx1201 && (flags || scopes) {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         if signature.src[0].exists() && (inst.mem.offen || inst.mem.idxen) {
             inst.src[0] = vgpr(address);
         }
@@ -240,7 +336,10 @@ impl Decoder<'_> {
         }
         if signature.src[2].exists() {
             inst.src[2] = self.scalar(resource, signature.src[2])?;
-            inst.src[3] = self.source(offset, signature.src[3])?;
+            if offset == 255 {
+                return Err(DecodeErrorKind::BadOperand { code: 255 });
+            }
+            inst.src[3] = not_lds(self.source(offset, signature.src[3])?)?;
         }
         Ok(inst)
     }
@@ -255,6 +354,12 @@ impl Decoder<'_> {
         inst.mem.format = bits(word, 16, 4) as u8 | memory << 7;
         Ok(inst)
     }
+}
+
+/// Atomics on floats, which on gfx90a have no `scc`.
+fn is_float_atomic(op: Op) -> bool {
+    let name = op.name();
+    op.is_atomic() && ["_f16", "_f32", "_f64"].iter().any(|kind| name.ends_with(kind))
 }
 
 /// The operand fields of FLAT, GLOBAL and SCRATCH.

@@ -1,5 +1,6 @@
 //! Bits to [`Inst`], one file per encoding family.
 
+mod graphics;
 mod memory;
 mod scalar;
 mod vector;
@@ -28,6 +29,10 @@ pub enum DecodeErrorKind {
         /// The content of the field.
         code: u16,
     },
+    /// A field that the instruction does not use is not zero.
+    ReservedBits,
+    /// The instruction has no such form: DPP, SDWA.
+    UnknownForm,
 }
 
 /// Bytes that are no instruction.
@@ -56,6 +61,8 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::UnknownOpcode { format, opcode } => {
                 write!(f, "unknown instruction {format:?} {opcode:#x}")?;
             }
+            DecodeErrorKind::ReservedBits => write!(f, "instruction with reserved bits set")?,
+            DecodeErrorKind::UnknownForm => write!(f, "instruction without DPP or SDWA form")?,
             DecodeErrorKind::BadOperand { code } => write!(f, "instruction with invalid operand {code:#x}")?,
         }
         write!(f, " of {}:", self.isa.name())?;
@@ -90,6 +97,11 @@ const B32: Type = Type::new(Elem::B32, 1);
 
 const fn bit(word: u32, index: u32) -> bool {
     (word >> index) & 1 != 0
+}
+
+/// Fields that an instruction does not use are zero.
+fn unused(word: u32, low: u32, width: u32) -> Result<()> {
+    if bits(word, low, width) == 0 { Ok(()) } else { Err(DecodeErrorKind::ReservedBits) }
 }
 
 /// A two's complement number of `width` bits.
@@ -138,6 +150,7 @@ impl Decoder<'_> {
             dpp: None,
             sdwa: None,
             mem: Memory::default(),
+            graphics: None,
             dual: None,
         }
     }
@@ -146,7 +159,7 @@ impl Decoder<'_> {
         let word = self.word()?;
         let mut inst = self.family(word)?;
         inst.size = self.position as u8;
-        check_ranges(&inst)?;
+        check_ranges(self.isa, &inst)?;
         Ok(inst)
     }
 
@@ -177,12 +190,19 @@ impl Decoder<'_> {
                 0b0111 => self.flat(word),
                 0b1000 => self.mubuf(word),
                 0b1010 => self.mtbuf(word),
+                0b1100 if self.isa == Isa::Gfx90a => self.image(word),
                 _ => Err(DecodeErrorKind::UnknownEncoding),
             },
             Isa::Gfx1030 | Isa::Gfx1100 => match family {
                 0b0010 if self.isa == Isa::Gfx1100 => self.vopd(word),
                 0b0011 if bits(word, 24, 2) == 0 => self.vop3p(word),
                 0b0011 if self.isa == Isa::Gfx1100 && bits(word, 24, 2) == 2 => self.lds_direct(word),
+                0b0010 => self.interpolate(word),
+                0b0011 if self.isa == Isa::Gfx1100 && bits(word, 24, 2) == 1 => {
+                    self.interpolate_long(word, bits(word, 16, 7))
+                }
+                0b1100 => self.image(word),
+                0b1110 => self.export(word),
                 0b0101 => self.vop3(word),
                 0b0110 => self.ds(word),
                 0b0111 => self.flat(word),
@@ -198,6 +218,10 @@ impl Decoder<'_> {
                 0b0011 if bits(word, 24, 2) == 2 => self.lds_direct(word),
                 0b0101 => self.vop3(word),
                 0b0110 => self.ds(word),
+                0b0011 if bits(word, 24, 2) == 1 => self.interpolate_long(word, bits(word, 16, 7)),
+                0b0100 => self.image(word),
+                0b1001 => self.sample(word),
+                0b1110 => self.export(word),
                 0b1011 => self.vflat(word),
                 0b1101 => self.smem(word),
                 _ => Err(DecodeErrorKind::UnknownEncoding),
@@ -219,6 +243,13 @@ impl Decoder<'_> {
         }
         // Where the wave size decides whether a mask is one register or two, both are possible.
         let dwords = if of.elem == Elem::Mask && !self.isa.is_gfx9() { 1 } else { of.dwords() };
+        // Registers with names of their own make pairs of their own.
+        let named = if self.isa.is_gfx9() { 102..108 } else { 106..108 };
+        if (dwords == 2 && !code.is_multiple_of(2) && (named.contains(&code) || code == 127))
+            || (dwords > 2 && named.contains(&code))
+        {
+            return bad;
+        }
         let first = match dwords {
             0 | 1 => code,
             2 => code & !1,
@@ -227,6 +258,7 @@ impl Decoder<'_> {
         let limit = match first {
             0..108 if dwords < 3 => 108,
             0..108 => u32::from(VCC),
+            108..124 if dwords == 3 => return bad,
             108..124 => u32::from(TTMP0) + 16,
             124..128 if dwords < 3 => 128,
             _ => return bad,
@@ -265,6 +297,14 @@ impl Decoder<'_> {
     }
 }
 
+/// A scalar source: LDS cannot be read directly as one.
+fn not_lds(operand: Operand) -> Result<Operand> {
+    match operand {
+        Operand::Special(Special::LdsDirect) => Err(DecodeErrorKind::BadOperand { code: 254 }),
+        _ => Ok(operand),
+    }
+}
+
 /// A vector register by its 8-bit code.
 fn vgpr(code: u32) -> Operand {
     Operand::Vgpr(code as u8)
@@ -275,17 +315,23 @@ fn vgpr_or_agpr(code: u32, acc: bool) -> Operand {
     if acc { Operand::Agpr(code as u8) } else { Operand::Vgpr(code as u8) }
 }
 
-/// Vector operands must not reach past the last register.
-fn check_ranges(inst: &Inst) -> Result<()> {
-    let check = |operand: Operand, of: Type| match operand {
-        Operand::Vgpr(first) | Operand::Agpr(first) if u32::from(first) + of.dwords() > 256 => {
-            Err(DecodeErrorKind::BadOperand { code: first.into() })
+/// Vector operands must not reach past the last register, and on gfx9 more than one register starts at an even one.
+fn check_ranges(isa: Isa, inst: &Inst) -> Result<()> {
+    let gfx9 = isa.is_gfx9();
+    let buffer = matches!(inst.format, Format::Mubuf | Format::Mtbuf);
+    let check = |operand: Operand, of: Type, aligned: bool| match operand {
+        Operand::Vgpr(first) | Operand::Agpr(first) => {
+            let past = u32::from(first) + of.dwords() > 256;
+            let odd = gfx9 && aligned && of.dwords() > 1 && of.elem != Elem::Mask && !first.is_multiple_of(2);
+            if past || odd { Err(DecodeErrorKind::BadOperand { code: first.into() }) } else { Ok(()) }
         }
         _ => Ok(()),
     };
     let check_all = |signature: &Signature, dst: Operand, src: &[Operand]| {
-        check(dst, signature.dst)?;
-        src.iter().zip(&signature.src).try_for_each(|(&operand, &of)| check(operand, of))
+        check(dst, signature.dst, true)?;
+        // The index and the offset of a buffer may be in any two registers.
+        let sources = src.iter().zip(&signature.src).enumerate();
+        sources.into_iter().try_for_each(|(index, (&operand, &of))| check(operand, of, index > 0 || !buffer))
     };
     let mut signature = *inst.op.signature();
     match inst.format {

@@ -1,6 +1,6 @@
 //! SOP1, SOP2, SOPC, SOPK, SOPP and SMEM.
 
-use super::{B32, Decoder, Result, bit, bits, signed};
+use super::{B32, DecodeErrorKind, Decoder, Result, bit, bits, not_lds, signed, unused};
 use crate::isa::{Format, Inst, Isa, Op, Operand};
 
 impl Decoder<'_> {
@@ -14,7 +14,23 @@ impl Decoder<'_> {
         if matches!(row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) {
             inst.src[0] = Operand::Imm(bits(word, 0, 8) as i32);
         } else if signature.src[0].exists() {
-            inst.src[0] = self.source(bits(word, 0, 8), signature.src[0])?;
+            inst.src[0] = not_lds(self.source(bits(word, 0, 8), signature.src[0])?)?;
+            let register = matches!(
+                row.op,
+                Op::SSetpcB64 | Op::SRfeB64 | Op::SCbranchJoin | Op::SMovrelsB32 | Op::SMovrelsB64
+            );
+            let barrier = matches!(
+                row.op,
+                Op::SBarrierSignal
+                    | Op::SBarrierSignalIsfirst
+                    | Op::SGetBarrierState
+                    | Op::SBarrierInit
+                    | Op::SBarrierJoin
+            );
+            let constant = matches!(inst.src[0], Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
+            if register && constant || barrier && matches!(inst.src[0], Operand::Literal(_)) {
+                return Err(DecodeErrorKind::BadOperand { code: bits(word, 0, 8) as u16 });
+            }
         }
         Ok(inst)
     }
@@ -26,8 +42,8 @@ impl Decoder<'_> {
         if signature.dst.exists() {
             inst.dst = self.scalar(bits(word, 16, 7), signature.dst)?;
         }
-        let first = self.source(bits(word, 0, 8), signature.src[0])?;
-        let second = self.source(bits(word, 8, 8), signature.src[1])?;
+        let first = not_lds(self.source(bits(word, 0, 8), signature.src[0])?)?;
+        let second = not_lds(self.source(bits(word, 8, 8), signature.src[1])?)?;
         inst.src = match row.op {
             Op::SFmaakF32 => [first, second, Operand::Literal(self.literal()?), Operand::None],
             Op::SFmamkF32 => [first, Operand::Literal(self.literal()?), second, Operand::None],
@@ -41,11 +57,11 @@ impl Decoder<'_> {
         let row = self.row(Format::Sopc, bits(word, 16, 7))?;
         let signature = row.op.signature();
         let mut inst = self.start(Format::Sopc, row.op);
-        inst.src[0] = self.source(bits(word, 0, 8), signature.src[0])?;
+        inst.src[0] = not_lds(self.source(bits(word, 0, 8), signature.src[0])?)?;
         inst.src[1] = if row.op == Op::SSetGprIdxOn {
             Operand::Imm(bits(word, 8, 8) as i32)
         } else {
-            self.source(bits(word, 8, 8), signature.src[1])?
+            not_lds(self.source(bits(word, 8, 8), signature.src[1])?)?
         };
         Ok(inst)
     }
@@ -100,6 +116,8 @@ impl Decoder<'_> {
         if row.op.signature().src[0].exists() {
             let immediate = if row.op.is_branch() { signed(word, 16) } else { bits(word, 0, 16) as i32 };
             inst.src[0] = Operand::Imm(immediate);
+        } else {
+            unused(word, 0, 16)?;
         }
         Ok(inst)
     }
@@ -112,6 +130,11 @@ impl Decoder<'_> {
         let signature = row.op.signature();
 
         let data = bits(word, 6, 7);
+        let loads = signature.dst.exists() || signature.src[1].exists();
+        let m0 = if self.isa >= Isa::Gfx1100 { 125 } else { 124 };
+        if loads && (data == m0 || data >= 126) {
+            return Err(DecodeErrorKind::BadOperand { code: data as u16 });
+        }
         let probe = matches!(row.op, Op::SAtcProbe | Op::SAtcProbeBuffer) || row.op.is_scalar_prefetch();
         if probe {
             // A mask of what to probe, or a length, not a register.
@@ -128,6 +151,9 @@ impl Decoder<'_> {
         }
         match self.isa {
             Isa::Gfx90a | Isa::Gfx942 => {
+                if !signature.src[2].exists() {
+                    unused(word, 17, 1)?;
+                }
                 inst.mem.glc = bit(word, 16);
                 if row.op.is_atomic() {
                     inst.dst = if inst.mem.glc { inst.src[1] } else { Operand::None };
@@ -148,6 +174,9 @@ impl Decoder<'_> {
                 let (glc, dlc) = if self.isa == Isa::Gfx1030 { (16, 14) } else { (14, 13) };
                 inst.mem.glc = bit(word, glc);
                 inst.mem.dlc = bit(word, dlc);
+                if self.isa == Isa::Gfx1100 && !signature.dst.exists() {
+                    unused(word, 13, 2)?;
+                }
                 inst.mem.offset = signed(second, 21);
                 if signature.src[3].exists() {
                     inst.src[3] = self.optional_scalar(bits(second, 25, 7), B32)?;
@@ -157,6 +186,14 @@ impl Decoder<'_> {
                 inst.mem.scope = bits(word, 21, 2) as u8;
                 inst.mem.temporal = bits(word, 23, 2) as u8;
                 inst.mem.offset = signed(second, 24);
+                inst.mem.non_volatile = bit(word, 20);
+                inst.mem.scale_offset = bit(second, 24);
+                if probe {
+                    unused(word, 11, 2)?;
+                }
+                if inst.mem.offset < 0 && signature.src[2].dwords() == 4 {
+                    return Err(DecodeErrorKind::ReservedBits);
+                }
                 if signature.src[3].exists() {
                     inst.src[3] = self.optional_scalar(bits(second, 25, 7), B32)?;
                 }

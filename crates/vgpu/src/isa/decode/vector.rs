@@ -28,6 +28,42 @@ fn float_sources(op: Op) -> u8 {
     (0..3).filter(|&index| is_float(&signature.src[index])).fold(0, |mask, index| mask | 1 << index)
 }
 
+/// Whether it has operands of 64 bits.
+fn is_wide(op: Op) -> bool {
+    let signature = op.signature();
+    [signature.dst, signature.src[0], signature.src[1]]
+        .iter()
+        .any(|of| of.bits() == 64 && of.elem != Elem::Mask)
+}
+
+/// Instructions of the short encodings that have neither DPP nor SDWA forms whatever their types.
+fn is_plain(op: Op) -> bool {
+    matches!(
+        op,
+        Op::VNop
+            | Op::VClrexcp
+            | Op::VPipeflush
+            | Op::VReadfirstlaneB32
+            | Op::VSwapB32
+            | Op::VSwapB16
+            | Op::VSwaprelB32
+            | Op::VAccvgprMovB32
+            | Op::VFmamkF16
+            | Op::VFmamkF32
+            | Op::VMadmkF16
+            | Op::VMadmkF32
+            | Op::VFmaakF16
+            | Op::VFmaakF32
+            | Op::VMadakF16
+            | Op::VMadakF32
+    )
+}
+
+/// Negation or absolute value, of which only those of floats count. Instructions without any have no such bits.
+fn of_floats(mods: u8, floats: u8, halves: bool) -> Result<u8> {
+    if mods != 0 && floats == 0 && !halves { Err(DecodeErrorKind::ReservedBits) } else { Ok(mods & floats) }
+}
+
 /// Bit of `op_sel` that belongs to the destination.
 const DST_HIGH: u8 = 8;
 
@@ -37,10 +73,30 @@ fn half(row: &Row, of: Type, code: u32) -> (u32, bool) {
 }
 
 impl Decoder<'_> {
+    /// Whether an instruction of the short encodings has forms with DPP.
+    fn has_dpp(&self, inst: &Inst) -> bool {
+        let compare = inst.format == Format::Vopc && self.isa < Isa::Gfx1100;
+        let wide = !self.isa.is_gfx9() && is_wide(inst.op);
+        !compare && !wide && !is_plain(inst.op)
+    }
+
+    /// Whether an instruction has a form with SDWA.
+    fn has_sdwa(&self, inst: &Inst) -> bool {
+        let mac = inst.op == Op::VPkFmacF16;
+        let wide = is_wide(inst.op) && !matches!(inst.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8);
+        !wide && !is_plain(inst.op) && (!inst.op.accumulates() || mac)
+    }
+
     /// Source 0 of the short encodings, and what the word after says about it. Source 1 is set before.
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
+            SDWA if self.isa <= Isa::Gfx1030 && !self.has_sdwa(inst) => {
+                return Err(DecodeErrorKind::UnknownForm);
+            }
+            DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !self.has_dpp(inst) => {
+                return Err(DecodeErrorKind::UnknownForm);
+            }
             SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst, row),
             DPP16 => self.dpp16(inst, true)?,
             DPP8 | DPP8_FETCH_INACTIVE if !self.isa.is_gfx9() => self.dpp8(inst, code)?,
@@ -68,8 +124,12 @@ impl Decoder<'_> {
         });
         if modifiers {
             let floats = float_sources(inst.op);
-            inst.mods.neg = (u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1) & floats;
-            inst.mods.abs = (u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1) & floats;
+            // Halves of 16 bits and the sums of products have these bits without an effect.
+            let halves = inst.op.signature().src[0].is_half() || inst.op.accumulates();
+            inst.mods.neg =
+                of_floats(u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1, floats, halves)?;
+            inst.mods.abs =
+                of_floats(u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1, floats, halves)?;
         }
         Ok(bits(word, 0, 8))
     }
@@ -103,9 +163,18 @@ impl Decoder<'_> {
             inst.mods.clamp = bit(word, 13);
             inst.mods.omod = bits(word, 14, 2) as u8;
         }
+        let selectors = [u32::from(dst_sel), bits(word, 16, 3), bits(word, 24, 3)];
+        if selectors.contains(&7) || dst_unused == 3 {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         let floats = float_sources(inst.op);
-        inst.mods.neg = (u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1) & floats;
-        inst.mods.abs = (u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1) & floats;
+        inst.mods.neg = of_floats(u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1, floats, false)?;
+        inst.mods.abs = of_floats(u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1, floats, false)?;
+        // Floats are not sign-extended.
+        let float = |of: &Type| matches!(of.elem, Elem::F16 | Elem::F32);
+        if bit(word, 19) && float(&signature.src[0]) || bit(word, 27) && float(&signature.src[1]) {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         inst.sdwa = Some(Sdwa {
             dst_sel,
             dst_unused,
@@ -187,6 +256,10 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vop3(&mut self, word: u32) -> Result<Inst> {
+        let opcode = bits(word, 16, 10);
+        if self.table.row(Format::Vop3, opcode).is_none() && opcode > 0x1ff {
+            return self.interpolate_long(word, opcode);
+        }
         let second = self.word()?;
         let row = self.row(Format::Vop3, bits(word, 16, 10))?;
         let signature = row.op.signature();
@@ -196,11 +269,12 @@ impl Decoder<'_> {
         inst.mods.clamp = bit(word, 15);
         inst.mods.omod = bits(second, 27, 2) as u8;
         let floats = float_sources(row.op);
-        inst.mods.neg = bits(second, 29, 3) as u8 & floats;
+        let halves = row.op_sel || row.op.accumulates();
+        inst.mods.neg = of_floats(bits(second, 29, 3) as u8, floats, halves)?;
         if scalar_result {
             inst.sdst = self.scalar(bits(word, 8, 7), signature.sdst)?;
         } else {
-            inst.mods.abs = bits(word, 8, 3) as u8 & floats;
+            inst.mods.abs = of_floats(bits(word, 8, 3) as u8, floats, halves)?;
             if row.op_sel {
                 inst.mods.op_sel = bits(word, 11, 4) as u8;
             }
@@ -231,24 +305,29 @@ impl Decoder<'_> {
     /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
     fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
         let signature = row.op.signature();
-        for index in 0..3 {
-            let tied = index == 2 && row.op.accumulates();
-            if !signature.src[index].exists() || tied {
-                continue;
-            }
-            let code = bits(word, 9 * index as u32, 9);
-            inst.src[index] = match code {
-                DPP16 | DPP8 | DPP8_FETCH_INACTIVE if index == 0 && self.isa >= Isa::Gfx1100 => continue,
-                255 if self.isa.is_gfx9() => return Err(DecodeErrorKind::BadOperand { code: 255 }),
-                _ => self.source(code, signature.src[index])?,
-            };
-        }
+        // The word of DPP comes before a literal.
         if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
+            let dpp = matches!(bits(word, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
+            let lanes = matches!(row.op, Op::VReadlaneB32 | Op::VWritelaneB32) || row.op.has_scalar_result();
+            if dpp && (is_wide(row.op) || lanes) {
+                return Err(DecodeErrorKind::UnknownForm);
+            }
             match bits(word, 0, 9) {
                 DPP16 => inst.src[0] = vgpr(self.dpp16(inst, false)?),
                 code @ (DPP8 | DPP8_FETCH_INACTIVE) => inst.src[0] = vgpr(self.dpp8(inst, code)?),
                 _ => {}
             }
+        }
+        for index in 0..3 {
+            let tied = index == 2 && row.op.accumulates();
+            if !signature.src[index].exists() || tied || (index == 0 && inst.dpp.is_some()) {
+                continue;
+            }
+            let code = bits(word, 9 * index as u32, 9);
+            inst.src[index] = match code {
+                255 if self.isa.is_gfx9() => return Err(DecodeErrorKind::BadOperand { code: 255 }),
+                _ => self.source(code, signature.src[index])?,
+            };
         }
         Ok(())
     }
@@ -260,6 +339,20 @@ impl Decoder<'_> {
         inst.dst = vgpr(bits(word, 0, 8));
         self.three_sources(&mut inst, row, second)?;
         let accumulators = matches!(row.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32);
+        if row.op.is_mfma() {
+            // The matrices are in vector registers; only the addend may be a constant. LLVM lets specials pass.
+            let vector = |operand: &Operand| {
+                matches!(operand, Operand::Vgpr(_) | Operand::Special(_) | Operand::Sgpr(scalar::NULL))
+            };
+            let addend = match inst.src[2] {
+                Operand::Sgpr(scalar::NULL) => true,
+                Operand::Sgpr(_) | Operand::Special(_) => row.op.is_smfmac(),
+                _ => true,
+            };
+            if !vector(&inst.src[0]) || !vector(&inst.src[1]) || !addend {
+                return Err(DecodeErrorKind::BadOperand { code: bits(second, 0, 9) as u16 });
+            }
+        }
         if accumulators || row.op.is_mfma() {
             return Ok(accumulation(inst, word, second));
         }

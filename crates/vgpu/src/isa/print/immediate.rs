@@ -169,6 +169,30 @@ impl Printer<'_, '_> {
         self.f.write_str(")")
     }
 
+    /// The generation that code is for, and its flags.
+    pub(super) fn version(&mut self, value: u16) -> fmt::Result {
+        const FLAGS: [(u16, &str); 3] = [
+            (1 << 13, "UC_VERSION_W64_BIT"),
+            (1 << 14, "UC_VERSION_W32_BIT"),
+            (1 << 15, "UC_VERSION_MDP_BIT"),
+        ];
+        self.f.write_str(" ")?;
+        if value & 0x1f00 != 0 {
+            return write!(self.f, "{value:#x}");
+        }
+        let set = FLAGS.iter().filter(|(bit, _)| value & bit != 0).count();
+        // LLVM builds a sum of terms from the left.
+        self.f.write_str(&"(".repeat(set.saturating_sub(1)))?;
+        match names::version(value & 0xff) {
+            Some(name) => self.f.write_str(name)?,
+            None => write!(self.f, "{}", value & 0xff)?,
+        }
+        for (index, (_, name)) in FLAGS.iter().filter(|(bit, _)| value & bit != 0).enumerate() {
+            write!(self.f, "|{name}{}", if index + 1 < set { ")" } else { "" })?;
+        }
+        Ok(())
+    }
+
     /// Which operands are indexed on gfx9.
     pub(super) fn gpr_index(&mut self, value: u16) -> fmt::Result {
         if value > 15 {

@@ -1,5 +1,6 @@
 //! [`Inst`] to the text that LLVM's disassembler prints.
 
+mod graphics;
 mod immediate;
 mod names;
 mod vector;
@@ -35,7 +36,12 @@ impl Text<'_> {
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(row) = Table::of(self.isa).find(self.inst.format, self.inst.op) else {
+        let table = Table::of(self.isa);
+        let row = match self.inst.graphics {
+            Some(graphics) => table.row(self.inst.format, graphics.opcode.into()),
+            None => table.find(self.inst.format, self.inst.op),
+        };
+        let Some(row) = row else {
             return write!(f, "{}", self.inst.op.name());
         };
         let mut printer = Printer { f, inst: self.inst, isa: self.isa, wave: self.wave, row, operands: 0 };
@@ -51,7 +57,7 @@ impl fmt::Display for Text<'_> {
             Format::Flat | Format::Global | Format::Scratch => printer.flat(),
             Format::Mubuf | Format::Mtbuf => printer.buffer(),
             Format::LdsDir => printer.lds_direct(),
-            Format::Mimg | Format::Export | Format::Interp => printer.f.write_str(row.name),
+            Format::Mimg | Format::Export | Format::Interp => printer.graphics(),
         }
     }
 }
@@ -93,6 +99,11 @@ const INLINE_F64_HIGH: [u32; 8] =
 
 const B32: Type = Type { elem: Elem::B32, count: 1 };
 const F16: Type = Type { elem: Elem::F16, count: 1 };
+
+/// Whether a 32-bit literal is also an inline constant.
+fn could_be_inline(value: u32) -> bool {
+    (-16..=64).contains(&(value as i32)) || INLINE_F32.contains(&value)
+}
 
 impl Printer<'_, '_> {
     /// Starts the next operand.
@@ -176,7 +187,7 @@ impl Printer<'_, '_> {
             (Elem::F16, 1) => small(i32::from(low as i16)) || INLINE_F16.contains(&low),
             (Elem::F16, _) => small(value as i32) || INLINE_F16.contains(&value),
             (elem, _) if elem.bits() == 64 => value <= 64,
-            _ => small(value as i32) || INLINE_F32.contains(&value),
+            _ => could_be_inline(value),
         };
         if could_be_inline {
             write!(self.f, "lit({value:#x})")
@@ -234,6 +245,16 @@ impl Printer<'_, '_> {
                 (_, Operand::Float(code)) if inst.format == Format::Sopc && of.elem == Elem::F16 => {
                     self.value(Operand::Float(code), Type { elem: Elem::B16, count: 1 })?;
                 }
+                // A literal of half precision is compared with the 32-bit constants.
+                (_, Operand::Literal(value))
+                    if of.elem == Elem::F16 && matches!(inst.format, Format::Sop1 | Format::Sopc) =>
+                {
+                    let half = inst.format == Format::Sopc;
+                    match could_be_inline(value) {
+                        true => write!(self.f, "lit({value:#x})")?,
+                        false => write!(self.f, "{:#x}", if half { value & 0xffff } else { value })?,
+                    }
+                }
                 (op, Operand::Literal(value)) if is_long_constant(op, index) => write!(self.f, "{value:#x}")?,
                 _ => self.value(source, of)?,
             }
@@ -259,7 +280,7 @@ impl Printer<'_, '_> {
                     register => self.value(register, signature.src[0]),
                 }
             }
-            Op::SVersion => write!(self.f, " {immediate:#x}"),
+            Op::SVersion => self.version(immediate),
             _ => {
                 if inst.dst == Operand::None {
                     self.operand(inst.src[0], signature.src[0])?;
@@ -394,9 +415,16 @@ impl Printer<'_, '_> {
         if signature.src[2].exists() {
             self.operand(inst.src[2], signature.src[2])?;
         }
+        // LLVM prints the highest bit of FLAT's offset, which hardware ignores.
+        let ignored = match self.isa {
+            Isa::Gfx1201 => 0,
+            Isa::Gfx1030 => i32::from(inst.mem.format) << 11,
+            _ => i32::from(inst.mem.format) << 12,
+        };
+        let offset = inst.mem.offset | ignored;
         let fence = matches!(inst.op, Op::GlobalInv | Op::GlobalWb | Op::GlobalWbinv);
-        if inst.mem.offset != 0 && !fence {
-            write!(self.f, " offset:{}", inst.mem.offset)?;
+        if offset != 0 && !fence {
+            write!(self.f, " offset:{offset}")?;
         }
         self.cache_policy()?;
         self.flag(inst.mem.lds, " lds")
@@ -458,11 +486,17 @@ impl Printer<'_, '_> {
     fn cache_policy(&mut self) -> fmt::Result {
         let mem = self.inst.mem;
         if self.isa == Isa::Gfx1201 {
-            return self.scope_and_hint();
+            self.flag(mem.scale_offset, " scale_offset")?;
+            self.scope_and_hint()?;
+            return self.flag(mem.non_volatile, " nv");
         }
         let gfx942 = self.isa == Isa::Gfx942 && self.inst.format != Format::Smem;
         self.flag(mem.glc, if gfx942 { " sc0" } else { " glc" })?;
-        let hint = mem.slc && self.inst.op != Op::BufferInv;
+        let hint = mem.slc
+            && !matches!(
+                self.inst.op,
+                Op::BufferInv | Op::BufferWbl2 | Op::BufferWbinvl1 | Op::BufferWbinvl1Vol
+            );
         self.flag(hint, if gfx942 { " nt" } else { " slc" })?;
         self.flag(mem.dlc, " dlc")?;
         self.flag(mem.scc, if gfx942 { " sc1" } else { " scc" })

@@ -29,11 +29,19 @@ pub(super) fn message(isa: Isa, id: u16) -> Option<&'static str> {
     }
 }
 
+/// A generation that `s_version` names.
+pub(super) fn version(number: u16) -> Option<&'static str> {
+    name(VERSION, number)
+}
+
 /// The unified buffer formats of gfx10 and later.
 pub(super) fn buffer_format(isa: Isa, format: u8) -> Option<&'static str> {
     let names = if isa == Isa::Gfx1030 { FORMAT_GFX10 } else { FORMAT_GFX11 };
     names.get(usize::from(format)).copied()
 }
+
+const VERSION: Names =
+    &[(0, "UC_VERSION_GFX7"), (4, "UC_VERSION_GFX10"), (6, "UC_VERSION_GFX11"), (9, "UC_VERSION_GFX12")];
 
 const HWREG_GFX9: Names = &[
     (1, "HW_REG_MODE"),

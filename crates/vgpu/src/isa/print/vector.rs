@@ -77,7 +77,10 @@ impl Printer<'_, '_> {
                 None => {}
             }
         }
-        if matches!(op, Op::VPermlane16B32 | Op::VPermlanex16B32) {
+        if matches!(
+            op,
+            Op::VPermlane16B32 | Op::VPermlanex16B32 | Op::VPermlane16VarB32 | Op::VPermlanex16VarB32
+        ) {
             return if bits & 3 != 0 { self.bits("op_sel", bits, 2) } else { Ok(()) };
         }
         let (sources, bits) = match op {
@@ -104,9 +107,16 @@ impl Printer<'_, '_> {
         let inst = self.inst;
         let operand = inst.src[index];
         let mut of = inst.op.signature().src[index];
-        if self.isa.is_gfx9()
-            && matches!(inst.op, Op::VAlignbitB32 | Op::VAlignbyteB32 | Op::VCmpClassF16 | Op::VCmpxClassF16)
-            && of.elem == Elem::U16
+        // LLVM takes these operands for 32-bit ones.
+        let integer = match inst.op {
+            Op::VAlignbitB32 | Op::VAlignbyteB32 => self.isa <= Isa::Gfx1030,
+            Op::VCmpClassF16 | Op::VCmpxClassF16 => self.isa.is_gfx9() || inst.format == Format::Vop3,
+            Op::VLdexpF16 => inst.format == Format::Vop3 && matches!(inst.src[index], Operand::Float(_)),
+            _ => false,
+        };
+        if integer
+            && matches!(of.elem, Elem::U16 | Elem::I16)
+            && (self.isa.is_gfx9() || matches!(operand, Operand::Float(_)))
         {
             of = B32;
         }

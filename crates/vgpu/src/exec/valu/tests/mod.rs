@@ -83,6 +83,7 @@ fn inst(op: Op, format: Format, dst: Operand, src: &[Operand]) -> Inst {
         dpp: None,
         sdwa: None,
         mem: Control::default(),
+        graphics: None,
         dual: None,
     }
 }
