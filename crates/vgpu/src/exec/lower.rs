@@ -26,8 +26,10 @@ pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
 fn isa(generation: Generation) -> Isa {
     match generation {
         Generation::Gfx9 => Isa::Gfx90a,
+        Generation::Gfx940 => Isa::Gfx942,
         Generation::Gfx10 => Isa::Gfx1030,
         Generation::Gfx11 => Isa::Gfx1100,
+        Generation::Gfx12 => Isa::Gfx1201,
     }
 }
 
@@ -148,6 +150,7 @@ fn try_lower(
     codes: &mut Vec<Code>,
 ) -> Option<()> {
     match inst.format {
+        _ if valu::is_uniform(inst.op) => valu::lower(inst, number, context, pool, codes),
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             salu::lower(inst, pc, number, context, codes)
         }

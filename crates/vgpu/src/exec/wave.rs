@@ -115,6 +115,10 @@ pub(crate) struct Wave {
     pub next: u32,
     /// The lowered code the wave is in.
     pub unit: Option<Arc<Unit>>,
+    /// How often the wave has arrived at the workgroup's barrier.
+    pub signals: u64,
+    /// How often it has waited for the others to arrive, the wait that it may be in included.
+    pub waits: u64,
     /// Memory, LDS and scratch memory.
     pub access: Access,
     /// Why the wave stopped.
@@ -136,6 +140,8 @@ impl Wave {
             saved_exec: 0,
             next: 0,
             unit: None,
+            signals: 0,
+            waits: 0,
             access,
             fault: None,
         }

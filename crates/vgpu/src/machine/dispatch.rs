@@ -9,7 +9,7 @@ use super::count::Executed;
 use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
-use super::{Device, Generation, LoadedCode};
+use super::{Device, LoadedCode};
 
 /// Scratch memory that one work-item can have, in bytes.
 const MAX_SCRATCH: u32 = 256 << 10;
@@ -206,14 +206,14 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::ScratchTooLarge { kernel, size: scratch, limit: MAX_SCRATCH });
     }
     let bad = |kernel: String, what: String| Err(DispatchError::BadDescriptor { kernel, what });
-    if target.generation == Generation::Gfx9 && descriptor.enable_wavefront_size32() {
+    if target.generation.is_cdna() && descriptor.enable_wavefront_size32() {
         return bad(kernel, format!("{} has no waves of 32", target.name));
     }
     let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
     if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
         return bad(kernel, format!("its code at offset {:#x} is no code", entry.wrapping_sub(code.base())));
     }
-    let preload = target.generation == Generation::Gfx9 && descriptor.kernarg_preload_spec_length() != 0;
+    let preload = target.generation.is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
     if preload {
         // Code for hardware that preloads arguments begins after 256 bytes that load them on hardware that does not.
         entry += 256;

@@ -150,24 +150,36 @@ impl Group {
                     _ => ready = true,
                 }
             }
-            // A barrier counts the waves that ended as arrived.
-            if !ready {
-                let mut released = false;
-                for state in &mut self.states {
-                    if *state == State::Waiting {
-                        *state = State::Ready;
-                        released = true;
-                    }
+            if !self.release() && !ready {
+                if self.states.contains(&State::Waiting) {
+                    // All wait for arrivals that cannot come.
+                    return Turn::Fault(self.timed_out(launch, 0));
                 }
-                if !released {
-                    return Turn::Done;
-                }
+                return Turn::Done;
             }
             if stop() {
                 break;
             }
         }
         Turn::Parked
+    }
+
+    /// Lets waves go on that wait at the barrier and for which all have arrived; waves that ended count as arrived. Says whether
+    /// there were any.
+    fn release(&mut self) -> bool {
+        if !self.states.contains(&State::Waiting) {
+            return false;
+        }
+        let running = self.states.iter().zip(&self.waves).filter(|(state, _)| **state != State::Ended);
+        let arrived = running.map(|(_, wave)| wave.signals).min().unwrap_or(u64::MAX);
+        let mut released = false;
+        for (state, wave) in self.states.iter_mut().zip(&self.waves) {
+            if *state == State::Waiting && wave.waits <= arrived {
+                *state = State::Ready;
+                released = true;
+            }
+        }
+        released
     }
 
     /// The report for the wave that faulted.

@@ -11,6 +11,11 @@ use crate::isa::scalar;
 
 /// The first SGPR slot that is not a general register on any generation.
 const GENERAL_SGPRS: usize = 102;
+/// Where gfx12 has the workgroup's id: `ttmp9` holds x, `ttmp7` y and, in its high half, z.
+const GROUP_X: usize = scalar::TTMP0 as usize + 9;
+const GROUP_YZ: usize = scalar::TTMP0 as usize + 7;
+/// Where gfx12 has the wave's number in its workgroup, in bits 25..=29: `ttmp8`.
+const WAVE_IN_GROUP: usize = scalar::TTMP0 as usize + 8;
 /// Vector registers of the file before the first ACC register.
 pub(super) const ACC_BASE: usize = 256;
 /// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
@@ -110,20 +115,23 @@ impl Launch {
         if let Some(slot) = next.reserve(d.enable_sgpr_private_segment_size(), 1) {
             next.values[slot] = scratch;
         }
-        if generation == Generation::Gfx9 {
+        if generation.is_cdna() {
             preload(device, d, &dispatch, &mut next);
         }
         // Compilers pad the user registers: the rest of them is undefined, the workgroup's follow.
         next.next = (descriptor.user_sgpr_count() as usize).max(next.next);
+        // gfx12 has them in trap registers whatever the descriptor says.
+        let in_sgprs = generation != Generation::Gfx12;
         let group_id = [
-            next.reserve(d.enable_sgpr_workgroup_id_x(), 1),
-            next.reserve(d.enable_sgpr_workgroup_id_y(), 1),
-            next.reserve(d.enable_sgpr_workgroup_id_z(), 1),
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_x(), 1),
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_y(), 1),
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_z(), 1),
         ];
         let group_info = next.reserve(d.enable_sgpr_workgroup_info(), 1);
         let scratch_offset = match generation {
             Generation::Gfx9 | Generation::Gfx10 => next.reserve(d.enable_private_segment(), 1),
-            Generation::Gfx11 => None,
+            // Flat scratch is architected: scratch instructions know where it is.
+            Generation::Gfx940 | Generation::Gfx11 | Generation::Gfx12 => None,
         };
         if let Some(slot) = scratch_buffer {
             // Bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32, swizzled by lane.
@@ -135,12 +143,16 @@ impl Launch {
         let granule = target.vgpr_granule[usize::from(lanes == 32)];
         let total = ((d.granulated_workitem_vgpr_count() + 1) * granule).min(target.max_vgprs) as usize;
         let arch = match generation {
-            Generation::Gfx9 => (4 * (d.accum_offset() as usize + 1)).min(ACC_BASE).min(total),
-            Generation::Gfx10 | Generation::Gfx11 => total.min(ACC_BASE),
+            Generation::Gfx9 | Generation::Gfx940 => {
+                (4 * (d.accum_offset() as usize + 1)).min(ACC_BASE).min(total)
+            }
+            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => total.min(ACC_BASE),
         };
+        // gfx12 always clamps NaN to zero and never is in IEEE mode; the descriptor's bits mean other things there.
+        let is_gfx12 = generation == Generation::Gfx12;
         let mode = (d.compute_pgm_rsrc1 >> 12 & 0xff)
-            | u32::from(d.enable_dx10_clamp()) << 8
-            | u32::from(d.enable_ieee_mode()) << 9
+            | u32::from(is_gfx12 || d.enable_dx10_clamp()) << 8
+            | u32::from(!is_gfx12 && d.enable_ieee_mode()) << 9
             | u32::from(d.fp16_ovfl()) << 23;
         let groups = std::array::from_fn(|i| dispatch.grid[i].div_ceil(dispatch.workgroup[i]));
         let items: u32 = dispatch.workgroup.iter().product();
@@ -200,7 +212,7 @@ impl Launch {
 
     /// Dwords of a wave's vector register file.
     pub(super) fn vgpr_dwords(&self) -> usize {
-        let acc = if self.generation == Generation::Gfx9 { 256 } else { 0 };
+        let acc = if self.generation.is_cdna() { 256 } else { 0 };
         (ACC_BASE + acc + SLACK) * self.lanes + PADDING
     }
 
@@ -228,6 +240,12 @@ impl Launch {
             if let Some(slot) = *slot {
                 wave.sgpr[slot] = id;
             }
+        }
+        if self.generation == Generation::Gfx12 {
+            wave.sgpr[GROUP_X] = id[0];
+            // Where there is one workgroup in z, y may have all bits.
+            wave.sgpr[GROUP_YZ] = id[1] | id[2] << 16;
+            wave.sgpr[WAVE_IN_GROUP] = (index as u32) << 25;
         }
         let items = size.iter().product::<u32>() as usize;
         let first = index * self.lanes;
@@ -284,6 +302,8 @@ impl Launch {
         }
         wave.mode = self.mode;
         wave.scc = false;
+        wave.signals = 0;
+        wave.waits = 0;
     }
 
     /// The work-item id with that number in a workgroup.

@@ -3,12 +3,23 @@
 /// A family of instruction encodings and register conventions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Generation {
-    /// CDNA: wave64, accumulation registers in one file with the vector registers (gfx90a).
+    /// CDNA 2: wave64, accumulation registers in one file with the vector registers (gfx90a).
     Gfx9,
+    /// CDNA 3: the same, with architected flat scratch (gfx942).
+    Gfx940,
     /// RDNA 1 and 2.
     Gfx10,
     /// RDNA 3.
     Gfx11,
+    /// RDNA 4: workgroup ids in trap registers, split barriers, floating-point scalar instructions.
+    Gfx12,
+}
+
+impl Generation {
+    /// Whether it is CDNA: only waves of 64, accumulation registers, arguments preloaded into SGPRs.
+    pub const fn is_cdna(self) -> bool {
+        matches!(self, Generation::Gfx9 | Generation::Gfx940)
+    }
 }
 
 /// What a target is.
@@ -69,6 +80,23 @@ pub const TARGETS: &[Target] = &[
         clock_mhz: 1700,
     },
     Target {
+        name: "gfx942",
+        generation: Generation::Gfx940,
+        product: "ferrocm Virtual GPU (gfx942)",
+        target_id: "gfx942:sramecc+:xnack-",
+        compute_units: 8,
+        wave_size: 64,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        max_waves_per_cu: 32,
+        simds_per_cu: 4,
+        vgpr_granule: [8, 8],
+        max_vgprs: 512,
+        memory: 16 * GIB,
+        chip_id: 0x74a1,
+        clock_mhz: 2100,
+    },
+    Target {
         name: "gfx1030",
         generation: Generation::Gfx10,
         product: "ferrocm Virtual GPU (gfx1030)",
@@ -101,6 +129,23 @@ pub const TARGETS: &[Target] = &[
         memory: 16 * GIB,
         chip_id: 0x744c,
         clock_mhz: 2300,
+    },
+    Target {
+        name: "gfx1201",
+        generation: Generation::Gfx12,
+        product: "ferrocm Virtual GPU (gfx1201)",
+        target_id: "gfx1201",
+        compute_units: 8,
+        wave_size: 32,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        max_waves_per_cu: 32,
+        simds_per_cu: 2,
+        vgpr_granule: [4, 8],
+        max_vgprs: 256,
+        memory: 16 * GIB,
+        chip_id: 0x7550,
+        clock_mhz: 2970,
     },
 ];
 

@@ -195,3 +195,24 @@ extern "C" __global__ void globals(int *out) {
 }
 
 extern "C" __global__ void nothing() {}
+
+#ifdef __gfx1201__
+// The first wave arrives at the barrier, and waits there only when the second one has passed it.
+extern "C" __global__ void split_barrier(int *out) {
+    __shared__ volatile int passed;
+    if (threadIdx.x == 0)
+        passed = 0;
+    __syncthreads();
+    __builtin_amdgcn_s_barrier_signal(-1);
+    if (threadIdx.x < 32)
+        while (!passed)
+            __builtin_amdgcn_s_sleep(1);
+    __builtin_amdgcn_s_barrier_wait(-1);
+    if (threadIdx.x >= 32)
+        passed = 1;
+    out[threadIdx.x] = passed;
+}
+
+// Waits for arrivals that never come.
+extern "C" __global__ void unsignalled_barrier() { __builtin_amdgcn_s_barrier_wait(-1); }
+#endif

@@ -7,7 +7,8 @@ extern "C" __global__ void nothing() {}
 
 #define VECTOR(type, count, name) typedef type name __attribute__((ext_vector_type(count)))
 
-#ifdef __gfx90a__
+#if defined(__gfx90a__) || defined(__gfx942__)
+VECTOR(float, 2, float_2);
 VECTOR(float, 4, float_4);
 VECTOR(float, 16, float_16);
 VECTOR(float, 32, float_32);
@@ -16,7 +17,6 @@ VECTOR(_Float16, 4, half_4);
 VECTOR(short, 2, short_2);
 VECTOR(short, 4, short_4);
 VECTOR(int, 16, int_16);
-VECTOR(char, 4, char_4);
 
 // Row of register `r` in products of 16 and 32 rows.
 #define ROW_16(r) (4 * (lane / 16) + (r))
@@ -130,6 +130,7 @@ extern "C" __global__ void mfma_bf16_16(const short *a, const short *b, const fl
         d[ROW_16(r) * 16 + lane % 16] = sum[r];
 }
 
+#ifdef __gfx90a__
 // The instruction of the generation before.
 extern "C" __global__ void mfma_bf16_32(const short *a, const short *b, const float *c, float *d, int k) {
     int lane = threadIdx.x;
@@ -149,20 +150,51 @@ extern "C" __global__ void mfma_bf16_32(const short *a, const short *b, const fl
         d[ROW_32(r) * 32 + lane % 32] = sum[r];
 }
 
+#else
+extern "C" __global__ void mfma_xf32_16(const float *a, const float *b, const float *c, float *d, int k) {
+    int lane = threadIdx.x;
+    float_4 sum;
+    for (int r = 0; r < 4; r++)
+        sum[r] = c[ROW_16(r) * 16 + lane % 16];
+    for (int first = 0; first < k; first += 8) {
+        float_2 x, y;
+        for (int e = 0; e < 2; e++) {
+            int l = first + 2 * (lane / 16) + e;
+            x[e] = a[lane % 16 * k + l];
+            y[e] = b[l * 16 + lane % 16];
+        }
+        sum = __builtin_amdgcn_mfma_f32_16x16x8_xf32(x, y, sum, 0, 0, 0);
+    }
+    for (int r = 0; r < 4; r++)
+        d[ROW_16(r) * 16 + lane % 16] = sum[r];
+}
+#endif
+
+// Each instruction of gfx942 takes twice as many columns of A as those of gfx90a.
+#ifdef __gfx90a__
+#define BYTES 4
+#define MFMA_I8_32(x, y, sum)                                                                                        \
+    __builtin_amdgcn_mfma_i32_32x32x8i8(__builtin_bit_cast(int, x), __builtin_bit_cast(int, y), sum, 0, 0, 0)
+#else
+#define BYTES 8
+#define MFMA_I8_32(x, y, sum)                                                                                        \
+    __builtin_amdgcn_mfma_i32_32x32x16_i8(__builtin_bit_cast(long, x), __builtin_bit_cast(long, y), sum, 0, 0, 0)
+#endif
+VECTOR(char, BYTES, bytes);
+
 extern "C" __global__ void mfma_i8_32(const char *a, const char *b, const int *c, int *d, int k) {
     int lane = threadIdx.x;
     int_16 sum;
     for (int r = 0; r < 16; r++)
         sum[r] = c[ROW_32(r) * 32 + lane % 32];
-    for (int first = 0; first < k; first += 8) {
-        char_4 x, y;
-        for (int e = 0; e < 4; e++) {
-            int l = first + 4 * (lane / 32) + e;
+    for (int first = 0; first < k; first += 2 * BYTES) {
+        bytes x, y;
+        for (int e = 0; e < BYTES; e++) {
+            int l = first + BYTES * (lane / 32) + e;
             x[e] = a[lane % 32 * k + l];
             y[e] = b[l * 32 + lane % 32];
         }
-        sum = __builtin_amdgcn_mfma_i32_32x32x8i8(__builtin_bit_cast(int, x), __builtin_bit_cast(int, y), sum, 0,
-                                                  0, 0);
+        sum = MFMA_I8_32(x, y, sum);
     }
     for (int r = 0; r < 16; r++)
         d[ROW_32(r) * 32 + lane % 32] = sum[r];
@@ -294,6 +326,90 @@ extern "C" __global__ void wmma_i4(const signed char *a, const signed char *b, c
         }
         sum = __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32(true, __builtin_bit_cast(int_2, x), false,
                                                          __builtin_bit_cast(int_2, y), sum, false);
+    }
+    for (int r = 0; r < 8; r++)
+        d[ROW(r) * 16 + lane % 16] = sum[r];
+}
+#endif
+
+#ifdef __gfx1201__
+VECTOR(float, 8, float_8);
+VECTOR(_Float16, 8, half_8);
+VECTOR(short, 8, short_8);
+VECTOR(int, 2, int_2);
+VECTOR(int, 8, int_8);
+VECTOR(signed char, 8, char_8);
+
+#define ROW(r) (8 * (lane / 16) + (r))
+
+extern "C" __global__ void wmma_f32_f16(const _Float16 *a, const _Float16 *b, const float *c, float *d, int k) {
+    int lane = threadIdx.x;
+    float_8 sum;
+    for (int r = 0; r < 8; r++)
+        sum[r] = c[ROW(r) * 16 + lane % 16];
+    for (int first = 0; first < k; first += 16) {
+        half_8 x, y;
+        for (int e = 0; e < 8; e++) {
+            int l = first + 8 * (lane / 16) + e;
+            x[e] = a[lane % 16 * k + l];
+            y[e] = b[l * 16 + lane % 16];
+        }
+        sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(x, y, sum);
+    }
+    for (int r = 0; r < 8; r++)
+        d[ROW(r) * 16 + lane % 16] = sum[r];
+}
+
+extern "C" __global__ void wmma_f32_bf16(const short *a, const short *b, const float *c, float *d, int k) {
+    int lane = threadIdx.x;
+    float_8 sum;
+    for (int r = 0; r < 8; r++)
+        sum[r] = c[ROW(r) * 16 + lane % 16];
+    for (int first = 0; first < k; first += 16) {
+        short_8 x, y;
+        for (int e = 0; e < 8; e++) {
+            int l = first + 8 * (lane / 16) + e;
+            x[e] = a[lane % 16 * k + l];
+            y[e] = b[l * 16 + lane % 16];
+        }
+        sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(x, y, sum);
+    }
+    for (int r = 0; r < 8; r++)
+        d[ROW(r) * 16 + lane % 16] = sum[r];
+}
+
+extern "C" __global__ void wmma_f16(const _Float16 *a, const _Float16 *b, const _Float16 *c, _Float16 *d, int k) {
+    int lane = threadIdx.x;
+    half_8 sum;
+    for (int r = 0; r < 8; r++)
+        sum[r] = c[ROW(r) * 16 + lane % 16];
+    for (int first = 0; first < k; first += 16) {
+        half_8 x, y;
+        for (int e = 0; e < 8; e++) {
+            int l = first + 8 * (lane / 16) + e;
+            x[e] = a[lane % 16 * k + l];
+            y[e] = b[l * 16 + lane % 16];
+        }
+        sum = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32_gfx12(x, y, sum);
+    }
+    for (int r = 0; r < 8; r++)
+        d[ROW(r) * 16 + lane % 16] = sum[r];
+}
+
+extern "C" __global__ void wmma_i8(const signed char *a, const signed char *b, const int *c, int *d, int k) {
+    int lane = threadIdx.x;
+    int_8 sum;
+    for (int r = 0; r < 8; r++)
+        sum[r] = c[ROW(r) * 16 + lane % 16];
+    for (int first = 0; first < k; first += 16) {
+        char_8 x, y;
+        for (int e = 0; e < 8; e++) {
+            int l = first + 8 * (lane / 16) + e;
+            x[e] = a[lane % 16 * k + l];
+            y[e] = b[l * 16 + lane % 16];
+        }
+        sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, __builtin_bit_cast(int_2, x), true,
+                                                               __builtin_bit_cast(int_2, y), sum, false);
     }
     for (int r = 0; r < 8; r++)
         d[ROW(r) * 16 + lane % 16] = sum[r];

@@ -41,6 +41,8 @@ fn agents_describe_themselves() {
     for (target, name, isa, wave) in [
         ("gfx1100", "gfx1100", "amdgcn-amd-amdhsa--gfx1100", 32u32),
         ("gfx90a", "gfx90a", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", 64),
+        ("gfx942", "gfx942", "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", 64),
+        ("gfx1201", "gfx1201", "amdgcn-amd-amdhsa--gfx1201", 32),
     ] {
         let agent = gpu(target);
         assert_eq!(text(&agent_info(agent, hsa_agent_info_t::HSA_AGENT_INFO_NAME.0, [1u8; 64])), name);

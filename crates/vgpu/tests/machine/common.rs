@@ -10,7 +10,7 @@ use vgpu::machine::{
 };
 
 /// The targets that every test runs on.
-pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx1030", "gfx1100"];
+pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
 
 /// Compiled sources, or why there are none.
 fn build() -> Result<&'static kernel_build::Build, &'static str> {

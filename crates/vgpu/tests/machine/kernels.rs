@@ -428,3 +428,17 @@ fn a_kernel_that_does_nothing_is_quick() {
         }
     });
 }
+
+#[test]
+fn barriers_in_two_steps() {
+    on_all("basics", |gpu| {
+        if gpu.device.target().name != "gfx1201" {
+            return;
+        }
+        let out = gpu.alloc(4 * 64);
+        gpu.run("split_barrier", 1, 64, &[Arg::Pointer(out)]);
+        assert_eq!(gpu.download::<i32>(out, 64), [1; 64]);
+        let error = gpu.launch("unsignalled_barrier", [64, 1, 1], [64, 1, 1], 0, &[]).unwrap_err();
+        assert!(error.to_string().contains("barrier"), "{error}");
+    });
+}

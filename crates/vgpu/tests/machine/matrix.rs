@@ -105,9 +105,10 @@ fn case(kernel: &'static str, n: usize, blocks: usize, step: f64) -> Case {
 }
 
 #[test]
-fn mfma_of_gfx90a() {
+fn mfma_of_cdna() {
     on_all("matrix", |gpu| {
-        if gpu.device.target().name != "gfx90a" {
+        let name = gpu.device.target().name;
+        if !name.starts_with("gfx9") {
             return;
         }
         case("mfma_f32_16", 16, 1, SINGLE).run::<f32, f32>(gpu, same, 1);
@@ -116,7 +117,12 @@ fn mfma_of_gfx90a() {
         case("mfma_f16_16", 16, 1, SINGLE).run::<f16, f32>(gpu, same, 1);
         case("mfma_f16_32", 32, 1, SINGLE).run::<f16, f32>(gpu, same, 1);
         case("mfma_bf16_16", 16, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
-        case("mfma_bf16_32", 32, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
+        if name == "gfx90a" {
+            case("mfma_bf16_32", 32, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
+        } else {
+            // Operands are cut to ten digits after the point.
+            case("mfma_xf32_16", 16, 1, 1.0 / 1024.0).run::<f32, f32>(gpu, same, 1);
+        }
         case("mfma_i8_32", 32, 1, 0.0).run::<i8, i32>(gpu, same, 1);
         case("mfma_f64_16", 16, 1, DOUBLE).run::<f64, f64>(gpu, same, 1);
         case("mfma_f64_4", 4, 4, DOUBLE).run::<f64, f64>(gpu, same, 1);
@@ -126,7 +132,7 @@ fn mfma_of_gfx90a() {
 #[test]
 fn mfma_broadcasts_a_block() {
     on_all("matrix", |gpu| {
-        if gpu.device.target().name != "gfx90a" {
+        if !gpu.device.target().name.starts_with("gfx9") {
             return;
         }
         let case = case("mfma_f32_broadcast", 32, 1, SINGLE);
@@ -161,5 +167,19 @@ fn wmma_of_gfx1100() {
             f64::from(if source == 0 { (low ^ 8) - 8 } else { low })
         };
         case("wmma_i4", 16, 1, 0.0).run::<i8, i32>(gpu, nibble, 1);
+    });
+}
+
+#[test]
+fn wmma_of_gfx1201() {
+    on_all("matrix", |gpu| {
+        if gpu.device.target().name != "gfx1201" {
+            return;
+        }
+        case("wmma_f32_f16", 16, 1, SINGLE).run::<f16, f32>(gpu, same, 1);
+        case("wmma_f32_bf16", 16, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
+        // Rounded to f16 after each sixteen.
+        case("wmma_f16", 16, 1, 1.0 / 2048.0).run::<f16, f16>(gpu, same, 1);
+        case("wmma_i8", 16, 1, 0.0).run::<i8, i32>(gpu, same, 1);
     });
 }

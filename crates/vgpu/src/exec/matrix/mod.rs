@@ -61,7 +61,9 @@ impl Rules {
     fn of(generation: Generation) -> Rules {
         match generation {
             Generation::Gfx9 => Rules { pairwise: true, negates: false },
-            Generation::Gfx10 | Generation::Gfx11 => Rules { pairwise: false, negates: true },
+            Generation::Gfx940 | Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => {
+                Rules { pairwise: false, negates: true }
+            }
         }
     }
 }

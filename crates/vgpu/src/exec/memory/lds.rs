@@ -68,16 +68,23 @@ pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
 }
 
-/// Reads source lanes into `dst`: lane `l` takes what `data` holds in lane `from(l)`, or zero where that lane is disabled.
+/// Reads source lanes into `dst`: lane `l` takes what `data` holds in lane `from(l)`, or zero where that lane is not
+/// `readable`.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-unsafe fn pull<const L: usize>(wave: &mut Wave, dst: u32, data: [u32; L], from: impl Fn(usize) -> usize) {
+unsafe fn pull<const L: usize>(
+    wave: &mut Wave,
+    dst: u32,
+    data: [u32; L],
+    readable: u64,
+    from: impl Fn(usize) -> usize,
+) {
     let mask = wave.exec::<L>();
     let mut masked = data;
     for (lane, value) in masked.iter_mut().enumerate() {
-        *value &= ((mask >> lane) as u32 & 1).wrapping_neg();
+        *value &= ((readable >> lane) as u32 & 1).wrapping_neg();
     }
     let mut result = [0u32; L];
     for (lane, value) in result.iter_mut().enumerate() {
@@ -111,19 +118,20 @@ fn span<const L: usize>(code: &Code) -> usize {
     if code.imm >> EXTRA_SHIFT & 1 != 0 { 32 } else { L }
 }
 
-/// `ds_bpermute_b32`: every lane reads from the lane that it names.
+/// `ds_bpermute_b32`: every lane reads from the lane that it names; `ds_bpermute_fi_b32`: `ALL` lanes, also disabled ones.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-pub(super) unsafe fn backward_permute<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+pub(super) unsafe fn backward_permute<const ALL: bool, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let (Src::Vector(address), Src::Vector(data)) = (code.src[0], code.src[1]) else { return Flow::Next };
     let (offset, span) = (offset(code) as u32, span::<L>(code));
     // SAFETY: operands were lowered for this wave's file.
     unsafe {
         let from = register::<L>(wave, address);
         let data = register::<L>(wave, data);
-        pull::<L>(wave, code.dst, data, |lane| {
+        let lanes = if ALL { u64::MAX } else { wave.exec::<L>() };
+        pull::<L>(wave, code.dst, data, lanes, |lane| {
             (from[lane].wrapping_add(offset) / 4) as usize % span + lane / span * span
         });
     }
@@ -178,7 +186,8 @@ pub(super) unsafe fn swizzle<const L: usize>(wave: &mut Wave, code: &Code) -> Fl
     // SAFETY: operands were lowered for this wave's file.
     unsafe {
         let data = register::<L>(wave, first);
-        pull::<L>(wave, code.dst, data, from);
+        let enabled = wave.exec::<L>();
+        pull::<L>(wave, code.dst, data, enabled, from);
     }
     Flow::Next
 }

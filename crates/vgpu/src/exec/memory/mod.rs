@@ -78,7 +78,8 @@ bodies! {
 }
 
 lane_bodies! {
-    BackwardPermute => lds::backward_permute::<L>;
+    BackwardPermute => lds::backward_permute::<false, L>;
+    BackwardPermuteAll => lds::backward_permute::<true, L>;
     ForwardPermute => lds::forward_permute::<L>;
     Swizzle => lds::swizzle::<L>;
     Count => lds::count::<L>;
@@ -289,9 +290,18 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::DsLoadAddtidB32 => body!(LdsByLane: Load<Dwords<1>>),
         Op::DsStoreAddtidB32 => body!(LdsByLane: Store<Dwords<1>>),
         Op::DsBpermuteB32 => body!(BackwardPermute),
+        Op::DsBpermuteFiB32 => body!(BackwardPermuteAll),
         Op::DsPermuteB32 => body!(ForwardPermute),
         Op::DsSwizzleB32 => body!(Swizzle),
         Op::DsAppend | Op::DsConsume => body!(Count),
+        Op::SLoadU8 => scalar::load_part::<u8>,
+        Op::SLoadI8 => scalar::load_part::<i8>,
+        Op::SLoadU16 => scalar::load_part::<u16>,
+        Op::SLoadI16 => scalar::load_part::<i16>,
+        Op::SBufferLoadU8 => scalar::buffer_load_part::<u8>,
+        Op::SBufferLoadI8 => scalar::buffer_load_part::<i8>,
+        Op::SBufferLoadU16 => scalar::buffer_load_part::<u16>,
+        Op::SBufferLoadI16 => scalar::buffer_load_part::<i16>,
         Op::SLoadB32 => scalar::load::<1>,
         Op::SBufferLoadB32 => scalar::buffer_load::<1>,
         Op::SLoadB64 => scalar::load::<2>,
@@ -319,7 +329,13 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         | Op::SDcacheWb
         | Op::SDcacheWbVol
         | Op::SGl1Inv => scalar::order,
-        Op::DsNop | Op::SDcacheDiscard | Op::SDcacheDiscardX2 | Op::SAtcProbe | Op::SAtcProbeBuffer => scalar::nothing,
+        Op::SPrefetchData
+        | Op::SPrefetchDataPcRel
+        | Op::SPrefetchInst
+        | Op::SPrefetchInstPcRel
+        | Op::SBufferPrefetchData
+        | Op::DsNop
+        | Op::SDcacheDiscard | Op::SDcacheDiscardX2 | Op::SAtcProbe | Op::SAtcProbeBuffer => scalar::nothing,
         _ => return None,
     })
 }

@@ -27,17 +27,81 @@ pub(super) unsafe fn load<const N: usize>(wave: &mut Wave, code: &Code) -> Flow 
     Flow::Next
 }
 
+/// `s_load_u8` and its kind: one element, extended to a register.
+///
+/// # Safety
+/// As for [`load`].
+pub(super) unsafe fn load_part<T: Part>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Scalar(base) = code.src[2] else { return Flow::Next };
+    let extra = i64::from(scalar32(wave, code.src[3]));
+    let bytes = size_of::<T>() as u64;
+    let address = wave.scalar64(base).wrapping_add_signed(offset(code) + extra) & !(bytes - 1);
+    if !wave.access.permits(AccessKind::Read, address, bytes) {
+        let fault = wave.access.refused(AccessKind::Read, address, bytes, None);
+        return fail(wave, fault);
+    }
+    // SAFETY: the element lies in a live allocation, and its address is a multiple of its size.
+    let value = unsafe { (address as *const T).read() };
+    wave.set_scalar(code.dst as u8, value.extend());
+    Flow::Next
+}
+
+/// `s_buffer_load_u8` and its kind: what lies beyond the buffer's end reads zero.
+///
+/// # Safety
+/// As for [`load`].
+pub(super) unsafe fn buffer_load_part<T: Part>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Scalar(base) = code.src[2] else { return Flow::Next };
+    let (address, size) = buffer(wave, base);
+    let bytes = size_of::<T>() as u64;
+    let at = (offset(code) + i64::from(scalar32(wave, code.src[3]))) as u64;
+    let mut value = 0;
+    if at.checked_add(bytes).is_some_and(|end| end <= size) {
+        let address = address.wrapping_add(at) & !(bytes - 1);
+        if !wave.access.permits(AccessKind::Read, address, bytes) {
+            let fault = wave.access.refused(AccessKind::Read, address, bytes, None);
+            return fail(wave, fault);
+        }
+        // SAFETY: as in `load_part`.
+        value = unsafe { (address as *const T).read() }.extend();
+    }
+    wave.set_scalar(code.dst as u8, value);
+    Flow::Next
+}
+
+/// An element that is less than a register.
+pub(super) trait Part: Copy {
+    /// As a register holds it.
+    fn extend(self) -> u32;
+}
+
+macro_rules! parts {
+    ($($type:ty),*) => {$(
+        impl Part for $type {
+            fn extend(self) -> u32 {
+                i32::from(self) as u32
+            }
+        }
+    )*};
+}
+
+parts!(u8, i8, u16, i16);
+
+/// Where a buffer begins, and its size in bytes.
+#[inline(always)]
+fn buffer(wave: &Wave, base: u8) -> (u64, u64) {
+    let word = |i: usize| wave.sgpr[usize::from(base) + i];
+    let stride = u64::from(word(1) >> 16 & 0x3fff);
+    (u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32, u64::from(word(2)) * stride.max(1))
+}
+
 /// `s_buffer_load_b32` and wider: dwords beyond the buffer's end read zero.
 ///
 /// # Safety
 /// As for [`load`].
 pub(super) unsafe fn buffer_load<const N: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Scalar(base) = code.src[2] else { return Flow::Next };
-    let start = usize::from(base);
-    let word = |i: usize| wave.sgpr[start + i];
-    let address = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
-    let stride = u64::from(word(1) >> 16 & 0x3fff);
-    let size = u64::from(word(2)) * stride.max(1);
+    let (address, size) = buffer(wave, base);
     let first = (offset(code) + i64::from(scalar32(wave, code.src[3]))) as u64 & !3;
     let mut value = [0u32; N];
     for (i, value) in value.iter_mut().enumerate() {

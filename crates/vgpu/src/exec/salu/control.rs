@@ -63,7 +63,21 @@ unsafe fn end(_: &mut Wave, _: &Code) -> Flow {
     Flow::End
 }
 
-unsafe fn barrier(_: &mut Wave, _: &Code) -> Flow {
+unsafe fn barrier(wave: &mut Wave, _: &Code) -> Flow {
+    wave.signals += 1;
+    wave.waits += 1;
+    Flow::Barrier
+}
+
+/// The wave arrives at the barrier and goes on.
+unsafe fn barrier_signal(wave: &mut Wave, _: &Code) -> Flow {
+    wave.signals += 1;
+    Flow::Next
+}
+
+/// The wave waits until all have arrived as often as it has waited.
+unsafe fn barrier_wait(wave: &mut Wave, _: &Code) -> Flow {
+    wave.waits += 1;
     Flow::Barrier
 }
 
@@ -100,8 +114,16 @@ pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Hand
         Op::SSwappcB64 => (swappc as Handler, next as i64),
         Op::SCallB64 => (call as Handler, next as i64),
         Op::SEndpgm | Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => (end as Handler, 0),
-        Op::SBarrier | Op::SBarrierWait => (barrier as Handler, 0),
-        Op::SBarrierSignal => (scalar_handler::<Never>(lanes), 0),
+        Op::SBarrier => (barrier as Handler, 0),
+        // There are no barriers but the workgroup's own, number -1.
+        Op::SBarrierSignal => match inst.src[0] {
+            Operand::Int(-1) => (barrier_signal as Handler, 0),
+            _ => return None,
+        },
+        Op::SBarrierWait => match inst.src[0] {
+            Operand::Imm(-1 | 0xffff) => (barrier_wait as Handler, 0),
+            _ => return None,
+        },
         Op::SSleep | Op::SSleepVar => (sleep as Handler, 0),
         Op::STrap => match inst.src[0] {
             Operand::Imm(id) => (trap as Handler, i64::from(id)),

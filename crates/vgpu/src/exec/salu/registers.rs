@@ -19,24 +19,42 @@ const MODE: u32 = 1;
 const STATUS: u32 = 2;
 const SH_MEM: u32 = 15;
 const SHADER_CYCLES: u32 = 29;
+/// gfx12: the high half of `SHADER_CYCLES`.
+const SHADER_CYCLES_HIGH: u32 = 30;
+/// gfx12: what the wave's state is besides `STATUS`.
+const STATE_PRIVATE: u32 = 4;
+/// Bits of MODE that say DX10_CLAMP and IEEE, which gfx12 does not have.
+const CLAMP_AND_IEEE: u32 = 0x300;
+
+/// In `Code::imm`: the registers are those of gfx12.
+const GFX12: i64 = 1 << 32;
+
+/// Cycles of the clock that waves count, at 2 GHz.
+fn cycles() -> u64 {
+    realtime() * 20
+}
 
 /// The value of a hardware register; those that say where a wave runs read as zero.
-fn read_register(wave: &Wave, id: u32) -> u32 {
+fn read_register(wave: &Wave, id: u32, gfx12: bool) -> u32 {
     match id {
+        MODE if gfx12 => wave.mode & !CLAMP_AND_IEEE,
         MODE => wave.mode,
+        STATE_PRIVATE if gfx12 => u32::from(wave.scc) << 9,
+        SHADER_CYCLES if gfx12 => cycles() as u32,
+        SHADER_CYCLES_HIGH if gfx12 => (cycles() >> 32) as u32,
         STATUS => {
             let zero = |slot| {
                 let slot: u8 = slot;
                 if wave.lanes == 64 { wave.scalar64(slot) == 0 } else { wave.sgpr[usize::from(slot)] == 0 }
             };
-            u32::from(wave.scc)
+            u32::from(wave.scc && !gfx12)
                 | u32::from(zero(scalar::EXEC)) << 9
                 | u32::from(zero(scalar::VCC)) << 10
                 | 1 << 16
         }
-        SH_MEM => SH_MEM_BASES,
+        SH_MEM if !gfx12 => SH_MEM_BASES,
         // A 20-bit counter that runs through.
-        SHADER_CYCLES => (realtime() * 20) as u32 & 0xf_ffff,
+        SHADER_CYCLES => cycles() as u32 & 0xf_ffff,
         _ => 0,
     }
 }
@@ -51,7 +69,7 @@ fn register_field(code: &Code) -> (u32, u32, u32) {
 
 unsafe fn getreg(wave: &mut Wave, code: &Code) -> Flow {
     let (id, offset, width) = register_field(code);
-    let value = read_register(wave, id) >> offset & (u32::MAX >> (32 - width));
+    let value = read_register(wave, id, code.imm & GFX12 != 0) >> offset & (u32::MAX >> (32 - width));
     wave.set_scalar(code.dst as u8, value);
     Flow::Next
 }
@@ -60,7 +78,8 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
     let (id, offset, width) = register_field(code);
     // Others that kernels write (scratch addresses, trap status) have no effect here.
     if id == MODE {
-        let mask = (u32::MAX >> (32 - width)) << offset;
+        let kept = if code.imm & GFX12 != 0 { CLAMP_AND_IEEE } else { 0 };
+        let mask = (u32::MAX >> (32 - width)) << offset & !kept;
         wave.mode = wave.mode & !mask | read32(wave, code.src[0]) << offset & mask;
     }
     Flow::Next
@@ -160,12 +179,11 @@ pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> 
         Operand::Literal(value) => Some(i64::from(*value)),
         _ => None,
     });
+    let generation = if context.generation == Generation::Gfx12 { GFX12 } else { 0 };
     let hwreg = || match inst.src[if inst.op == Op::SGetregB32 { 0 } else { 1 }] {
-        Operand::Imm(value) => Some(i64::from(value)),
+        Operand::Imm(value) => Some(i64::from(value as u16) | generation),
         _ => None,
     };
-    // gfx9 has no scalar register file beyond what it names, and its M0-relative moves work alike.
-    let _: Generation = context.generation;
     Some(match inst.op {
         Op::SGetregB32 => (getreg as Handler, hwreg()?),
         Op::SSetregB32 | Op::SSetregImm32B32 => (setreg as Handler, hwreg()?),

@@ -117,6 +117,12 @@ bodies! {
     PermlaneX16 |wave, code| {
         permlane::<W>(wave, code, 16);
     }
+    Permlane16Var |wave, code| {
+        permlane_var::<W>(wave, code, 0);
+    }
+    PermlaneX16Var |wave, code| {
+        permlane_var::<W>(wave, code, 16);
+    }
     /// `dst = v[src + M0]`
     MoveRelativeSource |wave, code| {
         let m0 = wave.sgpr[usize::from(scalar::M0)];
@@ -174,14 +180,44 @@ bodies! {
 unsafe fn permlane<const W: usize>(wave: &mut Wave, code: &Code, other_row: usize) {
     // SAFETY: the caller's promise.
     unsafe {
-        let data = read::<W>(wave, code.src[0]);
         let (low, high) = (read::<W>(wave, code.src[1])[0], read::<W>(wave, code.src[2])[0]);
         let selectors = u64::from(low) | u64::from(high) << 32;
+        permute_rows::<W>(wave, code, other_row, |lane| (selectors >> (4 * (lane % 16))) as u32);
+    }
+}
+
+/// The same where each lane names its source in the low bits of source 1.
+///
+/// # Safety
+/// Operands must have been lowered for this wave.
+#[inline(always)]
+unsafe fn permlane_var<const W: usize>(wave: &mut Wave, code: &Code, other_row: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let selectors = read::<W>(wave, code.src[1]);
+        permute_rows::<W>(wave, code, other_row, |lane| selectors[lane]);
+    }
+}
+
+/// Lane `l` takes what source 0 holds in the lane of a row of sixteen that the low four bits of `selector(l)` name.
+///
+/// # Safety
+/// Operands must have been lowered for this wave.
+#[inline(always)]
+unsafe fn permute_rows<const W: usize>(
+    wave: &mut Wave,
+    code: &Code,
+    other_row: usize,
+    selector: impl Fn(usize) -> u32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let data = read::<W>(wave, code.src[0]);
         let enabled = wave.exec::<W>();
         let (fetch_inactive, bound_control) = (code.mods.op_sel & 1 != 0, code.mods.op_sel & 2 != 0);
         let mut value = read::<W>(wave, Src::Vector(code.dst));
         for (lane, value) in value.iter_mut().enumerate() {
-            let from = ((lane ^ other_row) & !15) + (selectors >> (4 * (lane % 16)) & 15) as usize;
+            let from = ((lane ^ other_row) & !15) + (selector(lane) & 15) as usize;
             if enabled >> from & 1 != 0 || fetch_inactive {
                 *value = data[from];
             } else if bound_control {
@@ -238,6 +274,8 @@ pub(super) fn find(op: Op, context: &Context) -> Option<Handler> {
         Op::VPermlane64B32 => handler::<Permlane64>(lanes, level),
         Op::VPermlane16B32 => handler::<Permlane16>(lanes, level),
         Op::VPermlanex16B32 => handler::<PermlaneX16>(lanes, level),
+        Op::VPermlane16VarB32 => handler::<Permlane16Var>(lanes, level),
+        Op::VPermlanex16VarB32 => handler::<PermlaneX16Var>(lanes, level),
         Op::VMovrelsB32 => handler::<MoveRelativeSource>(lanes, level),
         Op::VMovreldB32 => handler::<MoveRelativeTarget>(lanes, level),
         Op::VMovrelsdB32 => handler::<MoveRelativeBoth>(lanes, level),

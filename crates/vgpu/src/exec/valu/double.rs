@@ -1,7 +1,7 @@
 //! Operations on f64.
 
 use super::engine::{MaskTo, Op, ops};
-use super::minmax::{max_double, min_double};
+use super::minmax::{max_double, maximum_double, min_double, minimum_double};
 use super::select::table;
 use crate::exec::float::soft::{Env, F64};
 use crate::exec::simd::{D, G, LANES, Mask, Simd, U};
@@ -189,6 +189,8 @@ ops! {
         => rounded([a, b, c], _, env) { F64.fma(a, b, c, env) }
     Min [MODS] (cx; a: G, b: G) -> G<S> { min_double(cx, a, b) }
     Max [MODS] (cx; a: G, b: G) -> G<S> { max_double(cx, a, b) }
+    Minimum [MODS] (cx; a: G, b: G) -> G<S> { minimum_double(cx, a, b) }
+    Maximum [MODS] (cx; a: G, b: G) -> G<S> { maximum_double(cx, a, b) }
     Floor [MODS, NAN] (_cx; a: G) -> G<S> { a.floor() }
     Ceil [MODS, NAN] (_cx; a: G) -> G<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: G) -> G<S> { a.trunc() }
@@ -222,6 +224,8 @@ table! {
     VFmaF64 | VFmacF64 => Fma,
     VMinF64 => Min,
     VMaxF64 => Max,
+    VMinimumF64 => Minimum,
+    VMaximumF64 => Maximum,
     VFloorF64 => Floor,
     VCeilF64 => Ceil,
     VTruncF64 => Trunc,

@@ -33,7 +33,7 @@ pub(super) struct Cx {
 
 impl Cx {
     #[inline(always)]
-    fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
+    pub(super) fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
         Cx {
             mode,
             lane: 0,
@@ -60,7 +60,7 @@ impl Cx {
 
 /// Broadcasts the scalar sources to the rows that the instruction reads them from.
 #[inline(always)]
-fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
+pub(super) fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
     let mut wanted = code.imm >> SPLATS;
     while wanted != 0 {
         let bit = wanted.trailing_zeros() as usize;
@@ -121,7 +121,7 @@ pub(super) trait Op: 'static {
 
 /// Applies an operation with everything around it: subnormals, rounding, NaNs, output modifiers.
 #[inline(always)]
-fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
+pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
     let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
     let mut result = O::apply(cx, args);
     if O::ROUNDS && cx.mode & 15 != 0 {

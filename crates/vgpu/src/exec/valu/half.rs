@@ -76,6 +76,16 @@ fn extreme<S: Simd>(ieee: bool, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     signalling_a.select(a | quiet, signalling_b.select(b | quiet, result))
 }
 
+/// The lesser or the greater one, or a NaN if there is one.
+#[inline(always)]
+fn ordered<S: Simd>(a: U<S>, b: U<S>, greater: bool) -> U<S> {
+    let result = extreme(true, a, b, greater);
+    let (nan_a, nan_b) = (is_nan(a), is_nan(b));
+    // Where one is signalling, the result is a NaN already.
+    let taken = (nan_a | nan_b) & !is_nan(result);
+    taken.select(nan_a.select(a, b), result)
+}
+
 #[inline(always)]
 fn median<S: Simd>(ieee: bool, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
     let low = extreme(ieee, a, b, false);
@@ -110,6 +120,20 @@ ops! {
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
     Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx.ieee(), a.0, b.0, false)) }
     Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx.ieee(), a.0, b.0, true)) }
+    Minimum [MODS] (_cx; a: X16, b: X16) -> X16<S> { X16(ordered(a.0, b.0, false)) }
+    Maximum [MODS] (_cx; a: X16, b: X16) -> X16<S> { X16(ordered(a.0, b.0, true)) }
+    Minimum3 [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(ordered(a.0, b.0, false), c.0, false))
+    }
+    Maximum3 [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(ordered(a.0, b.0, true), c.0, true))
+    }
+    MaximumMinimum [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(ordered(a.0, b.0, true), c.0, false))
+    }
+    MinimumMaximum [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(ordered(a.0, b.0, false), c.0, true))
+    }
     Min3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx.ieee(), extreme(cx.ieee(), a.0, b.0, false), c.0, false))
     }
@@ -179,7 +203,7 @@ ops! {
     Med3I16 [MODS] (_cx; a: I16, b: I16, c: I16) -> W16<S> { W16(middle(a.0, b.0, c.0)) }
 }
 
-packable! { half: Add, Mul, Fma, Min, Max, AddU16, SubU16, AddI16, SubI16, MulLoU16, MadU16, MadI16, MinU16, MaxU16, MinI16,
+packable! { half: Add, Mul, Fma, Min, Max, Minimum, Maximum, AddU16, SubU16, AddI16, SubI16, MulLoU16, MadU16, MadI16, MinU16, MaxU16, MinI16,
 MaxI16, LshlrevB16, LshrrevB16, AshrrevI16 }
 
 table! {
@@ -191,6 +215,12 @@ table! {
     VMadF16 | VMacF16 | VMadmkF16 | VMadakF16 | VMadLegacyF16 => Mad,
     VMinF16 => Min,
     VMaxF16 => Max,
+    VMinimumF16 => Minimum,
+    VMaximumF16 => Maximum,
+    VMinimum3F16 => Minimum3,
+    VMaximum3F16 => Maximum3,
+    VMaximumminimumF16 => MaximumMinimum,
+    VMinimummaximumF16 => MinimumMaximum,
     VMin3F16 => Min3,
     VMax3F16 => Max3,
     VMed3F16 => Med3,
@@ -251,6 +281,8 @@ pub(super) fn packed(op: crate::isa::Op, context: &Context) -> Option<Handler> {
         VPkFmaF16 | VPkFmacF16 => choose_body::<Packed<Fma>>(context),
         VPkMinF16 => choose_body::<Packed<Min>>(context),
         VPkMaxF16 => choose_body::<Packed<Max>>(context),
+        VPkMinimumF16 => choose_body::<Packed<Minimum>>(context),
+        VPkMaximumF16 => choose_body::<Packed<Maximum>>(context),
         VPkAddU16 => choose_body::<Packed<AddU16>>(context),
         VPkSubU16 => choose_body::<Packed<SubU16>>(context),
         VPkAddI16 => choose_body::<Packed<AddI16>>(context),

@@ -1,4 +1,5 @@
-//! Minimum, maximum and median of floats: numbers win over NaNs, and -0 is less than +0.
+//! Minimum, maximum and median of floats: -0 is less than +0, and numbers win over NaNs but for those of gfx12 that IEEE calls
+//! minimum and maximum.
 
 use super::engine::Cx;
 use crate::exec::float::soft::{F32, F64, Format};
@@ -33,6 +34,71 @@ fn settle32(ieee: bool, a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) 
 #[inline(never)]
 fn settle64(ieee: bool, a: [u64; LANES], b: [u64; LANES], result: [u64; LANES]) -> [u64; LANES] {
     std::array::from_fn(|i| with_nan(F64, 1 << 51, ieee, a[i], b[i]).unwrap_or(result[i]))
+}
+
+/// The NaN among the sources, made quiet; a signalling one if there is one.
+fn any_nan(format: Format, quiet: u64, a: u64, b: u64) -> Option<u64> {
+    let signalling = |bits: u64| format.is_nan(bits) && bits & quiet == 0;
+    let wins = |bits: &u64| format.is_nan(*bits);
+    let sources = [a, b];
+    let first = sources.into_iter().find(|bits| signalling(*bits));
+    first.or_else(|| sources.into_iter().find(wins)).map(|bits| bits | quiet)
+}
+
+#[cold]
+#[inline(never)]
+fn spread32(a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) -> [u32; LANES] {
+    std::array::from_fn(|i| {
+        any_nan(F32, 0x40_0000, u64::from(a[i]), u64::from(b[i])).map_or(result[i], |bits| bits as u32)
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn spread64(a: [u64; LANES], b: [u64; LANES], result: [u64; LANES]) -> [u64; LANES] {
+    std::array::from_fn(|i| any_nan(F64, 1 << 51, a[i], b[i]).unwrap_or(result[i]))
+}
+
+/// The lesser one, or a NaN if there is one.
+#[inline(always)]
+pub(super) fn minimum<S: Simd>(cx: &Cx, a: F<S>, b: F<S>) -> F<S> {
+    with_spread(a, b, min(cx, a, b))
+}
+
+/// The greater one, or a NaN if there is one.
+#[inline(always)]
+pub(super) fn maximum<S: Simd>(cx: &Cx, a: F<S>, b: F<S>) -> F<S> {
+    with_spread(a, b, max(cx, a, b))
+}
+
+#[inline(always)]
+fn with_spread<S: Simd>(a: F<S>, b: F<S>, result: F<S>) -> F<S> {
+    if a.unordered(b).any() {
+        let lanes = spread32(a.bits().array(), b.bits().array(), result.bits().array());
+        return U::from_array(lanes).as_f32();
+    }
+    result
+}
+
+/// See [`minimum`].
+#[inline(always)]
+pub(super) fn minimum_double<S: Simd>(cx: &Cx, a: G<S>, b: G<S>) -> G<S> {
+    with_spread_double(a, b, min_double(cx, a, b))
+}
+
+/// See [`maximum`].
+#[inline(always)]
+pub(super) fn maximum_double<S: Simd>(cx: &Cx, a: G<S>, b: G<S>) -> G<S> {
+    with_spread_double(a, b, max_double(cx, a, b))
+}
+
+#[inline(always)]
+fn with_spread_double<S: Simd>(a: G<S>, b: G<S>, result: G<S>) -> G<S> {
+    if a.unordered(b).any() {
+        let lanes = spread64(a.bits().array(), b.bits().array(), result.bits().array());
+        return D::from_array(lanes).as_f64();
+    }
+    result
 }
 
 #[inline(always)]

@@ -28,10 +28,13 @@ mod settle;
 mod single;
 #[cfg(test)]
 mod tests;
+mod uniform;
 
 use super::lower::{Context, inline_float, operands};
 use super::program::Pool;
 use super::wave::Row;
+pub(super) use uniform::is_uniform;
+
 use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
 use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};
 use crate::machine::Generation;
@@ -183,6 +186,13 @@ const HALF: Type = Type { elem: Elem::F16, count: 1 };
 fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<super::Handler> {
     let signature = op.signature();
     let mods = &mut code.mods;
+    if let Some((run, imm)) = uniform::handler(op, context) {
+        code.imm = i64::from(imm);
+        if op == Op::SCvtHiF32F16 {
+            mods.op_sel = 1;
+        }
+        return Some(run);
+    }
     if let Some(run) = cross::find(op, context) {
         return Some(run);
     }
@@ -232,7 +242,7 @@ const HIGH: u8 = 2;
 /// Whether a 16-bit result leaves the other half of its register alone: since gfx10 always, in gfx9 where the operation was
 /// redefined then.
 fn keeps_high_half(op: Op, generation: Generation) -> bool {
-    generation != Generation::Gfx9
+    !generation.is_cdna()
         || matches!(
             op,
             Op::VMadF16

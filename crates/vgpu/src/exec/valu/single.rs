@@ -2,7 +2,7 @@
 
 use super::engine::{MaskTo, Op, PackedSingle, ops, packable};
 use super::function;
-use super::minmax::{max, median, min};
+use super::minmax::{max, maximum, median, min, minimum};
 use super::select::{choose_body, table};
 use crate::exec::Handler;
 use crate::exec::float::soft::{Env, F32};
@@ -200,6 +200,12 @@ ops! {
     Med3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { median(cx, a, b, c) }
     Maxmin [MODS] (cx; a: F, b: F, c: F) -> F<S> { min(cx, max(cx, a, b), c) }
     Minmax [MODS] (cx; a: F, b: F, c: F) -> F<S> { max(cx, min(cx, a, b), c) }
+    Minimum [MODS] (cx; a: F, b: F) -> F<S> { minimum(cx, a, b) }
+    Maximum [MODS] (cx; a: F, b: F) -> F<S> { maximum(cx, a, b) }
+    Minimum3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, minimum(cx, a, b), c) }
+    Maximum3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, maximum(cx, a, b), c) }
+    MaximumMinimum [MODS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, maximum(cx, a, b), c) }
+    MinimumMaximum [MODS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, minimum(cx, a, b), c) }
     Floor [MODS, NAN] (_cx; a: F) -> F<S> { a.floor() }
     Ceil [MODS, NAN] (_cx; a: F) -> F<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: F) -> F<S> { a.trunc() }
@@ -246,6 +252,12 @@ table! {
     VMed3F32 => Med3,
     VMaxminF32 => Maxmin,
     VMinmaxF32 => Minmax,
+    VMinimumF32 => Minimum,
+    VMaximumF32 => Maximum,
+    VMinimum3F32 => Minimum3,
+    VMaximum3F32 => Maximum3,
+    VMaximumminimumF32 => MaximumMinimum,
+    VMinimummaximumF32 => MinimumMaximum,
     VFloorF32 => Floor,
     VCeilF32 => Ceil,
     VTruncF32 => Trunc,

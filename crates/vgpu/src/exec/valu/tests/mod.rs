@@ -6,6 +6,7 @@ mod floats;
 mod lanes;
 mod levels;
 mod modes;
+mod uniform;
 
 use std::sync::Arc;
 
