@@ -1,6 +1,6 @@
 //! How a declaration changed from one version of the headers to another.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
 
 use syn::{FnArg, ForeignItemFn, ReturnType};
@@ -108,7 +108,7 @@ pub(crate) fn types(old_api: &Api, old: &Kind, new_api: &Api, new: &Kind) -> Vec
             if size_a != size_b {
                 changes.push(Change::Retargeted { old: a.clone(), new: b.clone() });
             }
-            let mut renamed = HashMap::new();
+            let mut renamed = HashSet::new();
             for (name, constant) in old {
                 let value = constant.value;
                 match new.get(name) {
@@ -124,7 +124,7 @@ pub(crate) fn types(old_api: &Api, old: &Kind, new_api: &Api, new: &Kind) -> Vec
                             .find(|(now, constant)| constant.value == value && !old.contains_key(*now));
                         changes.push(match successor {
                             Some((now, _)) => {
-                                renamed.insert(now.clone(), ());
+                                renamed.insert(now.clone());
                                 Change::ConstantRenamed { old: name.clone(), new: now.clone(), value }
                             }
                             None => Change::ConstantRemoved { constant: name.clone(), value },
@@ -133,7 +133,7 @@ pub(crate) fn types(old_api: &Api, old: &Kind, new_api: &Api, new: &Kind) -> Vec
                 }
             }
             for (name, constant) in new {
-                if !old.contains_key(name) && !renamed.contains_key(name) {
+                if !old.contains_key(name) && !renamed.contains(name) {
                     let value = constant.value;
                     changes.push(Change::ConstantAdded { constant: name.clone(), value });
                 }

@@ -115,6 +115,7 @@ impl Merged {
         for index in (0..merged.apis.len()).rev() {
             merged.add(index);
         }
+        merged.mark_also_exported();
         merged.legacy =
             (0..merged.apis.len().saturating_sub(1)).map(|index| merged.legacy_of(index)).collect();
         for index in 1..merged.legacy.len() {
@@ -192,16 +193,15 @@ impl Merged {
                 merged.exported.insert(index);
             }
         }
+    }
+
+    /// Marks the symbols that libraries export though a version's headers do not declare them.
+    fn mark_also_exported(&mut self) {
         for (symbol, versions) in self.library.also_exported {
-            if let Some(function) = self.functions.get_mut(*symbol)
-                && versions
-                    .iter()
-                    .any(|version| self.library.versions.iter().any(|known| known.version == *version))
-            {
-                for (index, known) in self.library.versions.iter().enumerate() {
-                    if versions.contains(&known.version) {
-                        function.exported.insert(index);
-                    }
+            let Some(function) = self.functions.get_mut(*symbol) else { continue };
+            for (index, known) in self.library.versions.iter().enumerate() {
+                if versions.contains(&known.version) {
+                    function.exported.insert(index);
                 }
             }
         }
