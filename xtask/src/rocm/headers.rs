@@ -259,20 +259,7 @@ pub(super) fn choose(
 mod tests {
     use super::*;
     use crate::debian::index::parse_madison;
-
-    fn release(name: &str) -> &'static Release {
-        RELEASES.iter().find(|release| release.name == name).expect("a release")
-    }
-
-    fn manifest_package(name: &str, version: &str, sha256: &str) -> ManifestPackage {
-        ManifestPackage {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            suite: "s".to_owned(),
-            sha256: sha256.to_owned(),
-            uri: "u".to_owned(),
-        }
-    }
+    use crate::rocm::fixtures::{manifest_package, release};
 
     /// A folder as `fetch` leaves it.
     fn publish(folder: &Path, release: &Release) {

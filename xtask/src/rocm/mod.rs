@@ -138,6 +138,27 @@ impl Release {
     }
 }
 
+/// What the tests of headers and of sysroots have in common.
+#[cfg(test)]
+mod fixtures {
+    use super::*;
+    use crate::debian::package::ManifestPackage;
+
+    pub(super) fn release(name: &str) -> &'static Release {
+        RELEASES.iter().find(|release| release.name == name).expect("a release")
+    }
+
+    pub(super) fn manifest_package(name: &str, version: &str, sha256: &str) -> ManifestPackage {
+        ManifestPackage {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            suite: "s".to_owned(),
+            sha256: sha256.to_owned(),
+            uri: "u".to_owned(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

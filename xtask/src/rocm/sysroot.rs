@@ -384,20 +384,7 @@ fn resolve(release: &Release, suites: &[&str], apt: &PrivateApt) -> Result<Vec<R
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn release(name: &str) -> &'static Release {
-        RELEASES.iter().find(|release| release.name == name).expect("a release")
-    }
-
-    fn manifest_package(name: &str, version: &str, sha256: &str) -> ManifestPackage {
-        ManifestPackage {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            suite: "s".to_owned(),
-            sha256: sha256.to_owned(),
-            uri: "u".to_owned(),
-        }
-    }
+    use crate::rocm::fixtures::{manifest_package, release};
 
     /// A sysroot as `make` leaves it, as far as anything looks into it.
     fn publish_in(folder: &Path, release: &Release, packages: Vec<ManifestPackage>) {
