@@ -50,49 +50,65 @@ pub(crate) trait Body {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
-/// # Safety
-/// As for [`Handler`].
-unsafe fn baseline<B: Body, const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe { B::run::<W>(wave, code) }
+/// A body compiled for each level.
+///
+/// These are methods of the body, because the compiler puts methods beside their type: so the handlers of each file are a unit
+/// of their own for code generation, and not all of them one.
+trait Compiled: Body {
+    /// # Safety
+    /// As for [`Handler`].
+    unsafe fn baseline<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
+    /// # Safety
+    /// As for [`Handler`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn avx2<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
+    /// # Safety
+    /// As for [`Handler`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn avx512<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
-/// # Safety
-/// As for [`Handler`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn avx2<B: Body, const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe { B::run::<W>(wave, code) }
-}
+impl<B: Body> Compiled for B {
+    unsafe fn baseline<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { B::run::<W>(wave, code) }
+    }
 
-/// # Safety
-/// As for [`Handler`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn avx512<B: Body, const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe { B::run::<W>(wave, code) }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn avx2<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { B::run::<W>(wave, code) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"
+    )]
+    unsafe fn avx512<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { B::run::<W>(wave, code) }
+    }
 }
 
 /// The body compiled for a wave size and level.
 pub(crate) fn handler<B: Body>(lanes: usize, level: Level) -> Handler {
     match (level, lanes) {
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, 64) => avx512::<B, 64>,
+        (Level::Avx512, 64) => B::avx512::<64>,
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, _) => avx512::<B, 32>,
+        (Level::Avx512, _) => B::avx512::<32>,
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, 64) => avx2::<B, 64>,
+        (Level::Avx2, 64) => B::avx2::<64>,
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) => avx2::<B, 32>,
+        (Level::Avx2, _) => B::avx2::<32>,
         _ => scalar_handler::<B>(lanes),
     }
 }
 
 /// The body compiled for a wave size only: what does nothing to lanes needs no vector extensions.
 pub(crate) fn scalar_handler<B: Body>(lanes: usize) -> Handler {
-    if lanes == 64 { baseline::<B, 64> } else { baseline::<B, 32> }
+    if lanes == 64 { B::baseline::<64> } else { B::baseline::<32> }
 }
 
 /// What an instruction does to a wave of any size, in terms of a level's vectors.
@@ -106,9 +122,7 @@ pub(super) trait SimdBody {
 
 /// A [`SimdBody`] at a level. Sixteen lanes at a time, nothing depends on the wave's size but how often; code for each size
 /// would be twice as much for no gain.
-struct At<B, S>(std::marker::PhantomData<(B, S)>);
-
-impl<B: SimdBody, S: Simd> Body for At<B, S> {
+impl<B: SimdBody, S: Simd> Body for (B, S) {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
@@ -121,9 +135,9 @@ impl<B: SimdBody, S: Simd> Body for At<B, S> {
 pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512::<At<B, Avx512>, 0>,
+        Level::Avx512 => <(B, Avx512) as Compiled>::avx512::<0>,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => avx2::<At<B, Avx2>, 0>,
-        _ => baseline::<At<General, Baseline>, 0>,
+        Level::Avx2 => <(B, Avx2) as Compiled>::avx2::<0>,
+        _ => <(General, Baseline) as Compiled>::baseline::<0>,
     }
 }

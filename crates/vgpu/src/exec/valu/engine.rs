@@ -1,8 +1,6 @@
 //! One body for all vector instructions that work lane by lane: fetch sixteen lanes of each source, apply the operation,
 //! write what EXEC enables.
 
-use std::marker::PhantomData;
-
 use super::operand::Args;
 use super::result::{Ret, Target};
 use super::settle::rounded;
@@ -139,8 +137,11 @@ pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<
     result
 }
 
-/// The handler's body.
-pub(super) struct Lanes<O, const MODS: bool>(PhantomData<O>);
+/// How an operation is applied: to each lane.
+pub(super) struct EachLane<const MODS: bool>;
+
+/// The body of an operation's handler. A tuple, because its code is then generated with the file of the operation.
+pub(super) type Lanes<O, const MODS: bool> = (O, EachLane<MODS>);
 
 impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
     #[inline(always)]
@@ -186,8 +187,11 @@ impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
     }
 }
 
+/// How an operation is applied: to both halves of registers.
+pub(super) struct BothHalves;
+
 /// An operation on both halves of registers.
-pub(super) struct Packed<O>(PhantomData<O>);
+pub(super) type Packed<O> = (O, BothHalves);
 
 /// The modifiers of the low and the high half.
 fn halves_of(mods: &Modifiers) -> [Modifiers; 2] {
@@ -227,8 +231,11 @@ impl<O: HalfOp> SimdBody for Packed<O> {
     }
 }
 
+/// How an operation is applied: to both registers of pairs.
+pub(super) struct BothRegisters;
+
 /// An operation on f32, on both registers of pairs.
-pub(super) struct PackedSingle<O>(PhantomData<O>);
+pub(super) type PackedSingle<O> = (O, BothRegisters);
 
 impl<O: SingleOp> SimdBody for PackedSingle<O> {
     #[inline(always)]
