@@ -23,7 +23,7 @@ pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
 }
 
 /// The instruction set whose encodings a generation has.
-fn isa(generation: Generation) -> Isa {
+pub(super) fn isa(generation: Generation) -> Isa {
     match generation {
         Generation::Gfx9 => Isa::Gfx90a,
         Generation::Gfx940 => Isa::Gfx942,
@@ -141,7 +141,7 @@ pub(super) fn lower(
     }
 }
 
-fn try_lower(
+pub(super) fn try_lower(
     inst: &Inst,
     pc: u64,
     number: u32,

@@ -17,6 +17,8 @@
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
+#[cfg(test)]
+mod coverage;
 mod float;
 mod level;
 mod lower;

@@ -117,8 +117,8 @@ pub(super) fn handler(op: crate::isa::Op, context: &Context, modified: bool) -> 
     macro_rules! rows {
         ($($type:ty: $($is:ident)|+; $($not:ident)|*;)*) => {
             match op {
-                $($($is)|+ => choose::<$type>(context, modified).map(|run| (run, 0)),)*
-                $($(op if matches!(op, $not) => choose::<$type>(context, modified).map(|run| (run, INVERT)),)*)*
+                $($($is)|+ => Some((choose::<$type>(context, modified), 0)),)*
+                $($(op if matches!(op, $not) => Some((choose::<$type>(context, modified), INVERT)),)*)*
                 _ => None,
             }
         };

@@ -87,7 +87,7 @@ ops! {
 /// The handler of a dot product.
 pub(super) fn handler(op: crate::isa::Op, context: &Context) -> Option<Handler> {
     use crate::isa::Op::*;
-    match op {
+    Some(match op {
         VDot2F32F16 | VDot2accF32F16 => choose::<F32F16>(context, true),
         VDot2F32Bf16 | VDot2accF32Bf16 => choose::<F32Bf16>(context, true),
         VDot2F16F16 => choose::<F16F16>(context, true),
@@ -100,6 +100,6 @@ pub(super) fn handler(op: crate::isa::Op, context: &Context) -> Option<Handler> 
         VDot8I32I4 | VDot8cI32I4 => choose::<I32I4>(context, true),
         VDot8U32U4 => choose::<U32U4>(context, true),
         VDot8I32Iu4 => choose::<I32Iu4>(context, true),
-        _ => None,
-    }
+        _ => return None,
+    })
 }

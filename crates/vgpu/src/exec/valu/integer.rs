@@ -249,13 +249,13 @@ ops! {
         width.equal(U::splat(0)).select(U::splat(0), value)
     }}
     BfiB32 (_cx; a: U, b: U, c: U) -> U<S> { (a & b) | (!a & c) }
-    AlignbitB32 (_cx; a: U, b: U, c: U) -> U<S> {{
-        let count = c & 31;
+    AlignbitB32 [MODS] (_cx; a: U, b: U, c: W16) -> U<S> {{
+        let count = c.0 & 31;
         // The upper word moves left by 32 - count in two steps, as a shift by 32 is none.
         (b >> count) | (a << 1) << (count ^ 31)
     }}
-    AlignbyteB32 (_cx; a: U, b: U, c: U) -> U<S> {{
-        let count = (c & 3) << 3;
+    AlignbyteB32 [MODS] (_cx; a: U, b: U, c: W16) -> U<S> {{
+        let count = (c.0 & 3) << 3;
         (b >> count) | (a << 1) << (count ^ 31)
     }}
     PermB32 (_cx; a: U, b: U, c: U) -> U<S> { a.map3(b, c, permute_bytes) }

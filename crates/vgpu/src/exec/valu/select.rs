@@ -5,16 +5,13 @@ use crate::exec::Handler;
 use crate::exec::level::{SimdBody, simd_handler};
 use crate::exec::lower::Context;
 
-/// The handler of an operation; none if it has modifiers that it does not take.
-pub(super) fn choose<O: Op>(context: &Context, modified: bool) -> Option<Handler> {
-    if O::MODS {
-        return Some(if modified {
-            simd_handler::<Lanes<O, true>, Lanes<O, true>>(context.level)
-        } else {
-            simd_handler::<Lanes<O, false>, Lanes<O, true>>(context.level)
-        });
+/// The handler of an operation. Those without modifiers ignore what an encoding says of them.
+pub(super) fn choose<O: Op>(context: &Context, modified: bool) -> Handler {
+    match (O::MODS, modified) {
+        (true, true) => simd_handler::<Lanes<O, true>, Lanes<O, true>>(context.level),
+        (true, false) => simd_handler::<Lanes<O, false>, Lanes<O, true>>(context.level),
+        (false, _) => simd_handler::<Lanes<O, false>, Lanes<O, false>>(context.level),
     }
-    (!modified).then(|| simd_handler::<Lanes<O, false>, Lanes<O, false>>(context.level))
 }
 
 /// The handler of a body.
@@ -32,7 +29,7 @@ macro_rules! table {
             modified: bool,
         ) -> Option<crate::exec::Handler> {
             match op {
-                $($(crate::isa::Op::$op)|+ => super::select::choose::<$type>(context, modified),)*
+                $($(crate::isa::Op::$op)|+ => Some(super::select::choose::<$type>(context, modified)),)*
                 _ => None,
             }
         }

@@ -1,0 +1,222 @@
+//! Which instructions are executed: the tables below name all that are not, and why.
+//!
+//! The instructions are those of the disassembler's tests, which have every mnemonic of every target in every form of its
+//! encoding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Level;
+use super::lower::{self, Context};
+use super::program::Pool;
+use crate::isa::{Dpp, Inst, Op, Operand, Special, decode, scalar};
+use crate::machine::Generation;
+
+/// Instructions that are not executed.
+struct Row {
+    why: &'static str,
+    which: fn(&Inst) -> bool,
+}
+
+/// What no kernel may do, or cannot mean anything in one.
+const NOT_COMPUTE: &[Row] = &[
+    Row { why: "images need descriptors that a compute device has not", which: |i| i.op == Op::Image },
+    Row { why: "exports feed fixed-function graphics", which: |i| i.op == Op::Export },
+    Row {
+        why: "attributes of pixels: graphics",
+        which: |i| matches!(i.op, Op::Interpolate | Op::LdsParamLoad),
+    },
+    Row {
+        why: "only trap handlers may return from traps, and none is installed",
+        which: |i| matches!(i.op, Op::SRfeB64 | Op::SRfeRestoreB64),
+    },
+    Row {
+        why: "a halted wave waits for a debugger for ever",
+        which: |i| matches!(i.op, Op::SSethalt | Op::SSendmsghalt),
+    },
+    Row { why: "reserved controls of DPP", which: reserved_dpp },
+    Row {
+        why: "the global data share, of which kernels have none",
+        which: |i| (i.mem.gds && !named(i, &["ds_gws_"])) || i.op == Op::DsOrderedCount,
+    },
+];
+
+/// What is not there yet.
+const MISSING: &[Row] = &[
+    // Memory.
+    Row { why: "texture fail enable", which: |i| i.mem.tfe },
+    Row {
+        why: "loads from memory to LDS",
+        which: |i| i.mem.lds || named(i, &["global_load_lds_", "scratch_load_lds_"]),
+    },
+    Row { why: "formats of typed buffers", which: |i| i.op.name().contains("_format_") },
+    Row { why: "scalar stores", which: |i| named(i, &["s_store_", "s_buffer_store_"]) },
+    Row { why: "scalar atomics", which: |i| named(i, &["s_atomic_", "s_buffer_atomic_"]) },
+    Row { why: "scalar scratch", which: |i| named(i, &["s_scratch_"]) },
+    Row { why: "wide scalar loads to NULL", which: wide_load_to_null },
+    Row { why: "clocks", which: |i| matches!(i.op, Op::SMemtime | Op::SMemrealtime) },
+    Row { why: "global wave sync", which: |i| named(i, &["ds_gws_"]) },
+    Row {
+        why: "addresses from M0 and the lane",
+        which: |i| named(i, &["global_load_addtid_", "global_store_addtid_"]),
+    },
+    Row { why: "blocks of registers", which: |i| i.op.name().ends_with("_block") },
+    Row { why: "transposing loads", which: |i| named(i, &["global_load_tr_"]) },
+    Row { why: "ordered atomics", which: |i| i.op == Op::GlobalAtomicOrderedAddB64 },
+    Row {
+        why: "buffer descriptors in NULL",
+        which: |i| named(i, &["buffer_"]) && i.src[2] == Operand::Sgpr(scalar::NULL),
+    },
+    Row { why: "conditional exchange", which: |i| i.op == Op::DsCondxchg32RtnB64 },
+    Row { why: "exchange of two elements", which: |i| named(i, &["ds_storexchg_2addr_"]) },
+    Row { why: "stacks of ray tracing", which: |i| named(i, &["ds_bvh_stack_"]) },
+    // Others.
+    Row { why: "sources in LDS", which: |i| i.op == Op::LdsDirectLoad || reads_lds(i) },
+    Row {
+        why: "named barriers",
+        which: |i| {
+            named(i, &["s_barrier_init", "s_barrier_join", "s_barrier_leave", "s_barrier_signal_isfirst"])
+                || i.op == Op::SGetBarrierState
+                || i.op == Op::SBarrierSignal && i.src[0] != Operand::Int(-1)
+                || i.op == Op::SBarrierWait && !matches!(i.src[0], Operand::Imm(-1 | 0xffff))
+        },
+    },
+    Row { why: "dynamic allocation of registers", which: |i| i.op == Op::SAllocVgpr },
+    Row {
+        why: "fork and join",
+        which: |i| named(i, &["s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join"]),
+    },
+    Row { why: "relative vector registers of gfx9", which: |i| named(i, &["s_set_gpr_idx_"]) },
+    Row { why: "skipping vector instructions", which: |i| i.op == Op::SSetvskip },
+    Row { why: "loops over the halves of a wave", which: |i| named(i, &["s_subvector_loop_"]) },
+    Row {
+        why: "8-bit floats",
+        which: |i| {
+            named(i, &["v_cvt_", "v_dot4_f32_"])
+                && (i.op.name().contains("fp8") || i.op.name().contains("bf8"))
+        },
+    },
+    Row {
+        why: "rare operations on bytes",
+        which: |i| matches!(i.op, Op::VCvtPkaccumU8F32 | Op::VMqsadU32U8 | Op::VScreenPartition4seB32),
+    },
+    Row {
+        why: "unusual operands of matrices",
+        which: |i| {
+            named(i, &["v_mfma_", "v_smfmac_", "v_wmma_"])
+                && i.src.iter().any(|src| matches!(src, Operand::Special(_) | Operand::Literal(_)))
+        },
+    },
+];
+
+/// Whether the operation's name begins so.
+fn named(inst: &Inst, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| inst.op.name().starts_with(prefix))
+}
+
+fn wide_load_to_null(inst: &Inst) -> bool {
+    named(inst, &["s_load_", "s_buffer_load_"])
+        && inst.dst == Operand::Sgpr(scalar::NULL)
+        && inst.op.signature().dst.dwords() > 3
+}
+
+/// DPP controls that LLVM prints as invalid.
+fn reserved_dpp(inst: &Inst) -> bool {
+    let Some(Dpp::Row { ctrl, .. }) = inst.dpp else { return false };
+    !matches!(
+        ctrl,
+        0..=0xff
+            | 0x101..=0x10f
+            | 0x111..=0x11f
+            | 0x121..=0x12f
+            | 0x130
+            | 0x134
+            | 0x138
+            | 0x13c
+            | 0x140..=0x143
+            | 0x150..=0x16f
+    )
+}
+
+/// Whether a source is LDS at the address in M0.
+fn reads_lds(inst: &Inst) -> bool {
+    let second = inst.dual.map_or([Operand::None; 3], |(_, _, src)| src);
+    inst.src.iter().chain(&second).any(|src| *src == Operand::Special(Special::LdsDirect))
+}
+
+/// An instruction of the corpus: its generation, itself, its bytes and text.
+struct Sample {
+    generation: Generation,
+    inst: Inst,
+    line: String,
+}
+
+fn corpus() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for generation in
+        [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12]
+    {
+        let isa = lower::isa(generation);
+        let path = format!("{}/tests/filetests/{}.txt", env!("CARGO_MANIFEST_DIR"), isa.name());
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let (bytes, _) = line.split_once(" ; ").unwrap_or_else(|| panic!("{path}: {line}"));
+            let bytes: Vec<u8> =
+                bytes.split(' ').filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+            if let Ok(inst) = decode(isa, &bytes) {
+                samples.push(Sample { generation, inst, line: format!("{}: {line}", isa.name()) });
+            }
+        }
+    }
+    samples
+}
+
+impl Sample {
+    /// Whether it is executed, in waves of every size that the generation has.
+    fn is_executed(&self) -> bool {
+        let sizes: &[usize] = if self.generation.is_cdna() { &[64] } else { &[32, 64] };
+        sizes.iter().all(|&lanes| {
+            let context = Context { generation: self.generation, level: Level::Baseline, lanes };
+            let (mut codes, mut pool) = (Vec::new(), Pool::new());
+            lower::try_lower(&self.inst, 0, 0, &context, &mut pool, &mut codes).is_some()
+        })
+    }
+}
+
+#[test]
+fn every_instruction_is_executed_or_listed() {
+    let mut unlisted: BTreeMap<(&str, bool, bool), (usize, String)> = BTreeMap::new();
+    let mut listed_but_executed = BTreeMap::new();
+    let mut used = BTreeSet::new();
+    for sample in corpus() {
+        let row = NOT_COMPUTE.iter().chain(MISSING).find(|row| (row.which)(&sample.inst));
+        match (sample.is_executed(), row) {
+            (false, None) => {
+                let form = (sample.inst.op.name(), sample.inst.dpp.is_some(), sample.inst.sdwa.is_some());
+                unlisted.entry(form).or_insert((0, sample.line)).0 += 1;
+            }
+            (true, Some(row)) => {
+                listed_but_executed.insert(row.why, sample.line);
+            }
+            (false, Some(row)) => {
+                used.insert(row.why);
+            }
+            (true, None) => {}
+        }
+    }
+    let stale: Vec<&str> =
+        NOT_COMPUTE.iter().chain(MISSING).map(|row| row.why).filter(|why| !used.contains(why)).collect();
+    assert!(unlisted.is_empty(), "not executed: {unlisted:#?}");
+    assert!(listed_but_executed.is_empty(), "executed, though listed: {listed_but_executed:#?}");
+    assert!(stale.is_empty(), "rows that stand for no instruction: {stale:#?}");
+}
+
+#[test]
+fn every_operation_occurs() {
+    let seen: BTreeSet<Op> = corpus()
+        .iter()
+        .flat_map(|sample| [Some(sample.inst.op), sample.inst.dual.map(|(op, ..)| op)])
+        .flatten()
+        .collect();
+    let unseen: Vec<&Op> = Op::ALL.iter().filter(|op| !seen.contains(op)).collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+}
