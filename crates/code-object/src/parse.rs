@@ -28,6 +28,7 @@ pub struct CodeObject {
     symbols: Vec<Symbol>,
     symbol_index: HashMap<String, usize>,
     relocations: Vec<Relocation>,
+    debug_info: bool,
 }
 
 impl CodeObject {
@@ -56,6 +57,7 @@ impl CodeObject {
             symbols,
             symbol_index,
             relocations,
+            debug_info: has_debug_info(header, bytes),
         };
         for (position, kernel) in metadata.kernels.into_iter().enumerate() {
             let kernel = object.check_kernel(bytes, kernel, position)?;
@@ -128,6 +130,12 @@ impl CodeObject {
     #[must_use]
     pub fn relocations(&self) -> &[Relocation] {
         &self.relocations
+    }
+
+    /// Whether the file has sections of debug information (DWARF), sound or not.
+    #[must_use]
+    pub fn has_debug_info(&self) -> bool {
+        self.debug_info
     }
 
     /// Bytes of address space from the load base to the end of the last segment.
@@ -351,6 +359,12 @@ fn target(flags: u32, metadata: Option<&str>) -> Result<TargetId, Error> {
         xnack: feature(flags >> 8),
         sramecc: feature(flags >> 10),
     })
+}
+
+/// Nothing depends on debug information, so what is wrong with the names of sections is no error.
+fn has_debug_info(header: &Header, bytes: &[u8]) -> bool {
+    let Ok(sections) = header.sections(LE, bytes) else { return false };
+    sections.iter().any(|section| sections.section_name(LE, section).is_ok_and(|name| name == b".debug_info"))
 }
 
 fn read_symbols(

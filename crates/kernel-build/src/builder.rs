@@ -63,6 +63,7 @@ pub struct Builder {
     translate: Translate,
     code_object_version: u8,
     runtime_header: bool,
+    source_lines: Option<bool>,
     listener: Option<Listener>,
     pub(crate) types: String,
     pub(crate) output: String,
@@ -95,6 +96,7 @@ impl Builder {
             translate: Translate::default(),
             code_object_version: 5,
             runtime_header: true,
+            source_lines: None,
             listener: None,
             types: "::code_object::embedded".into(),
             output: "kernels.rs".into(),
@@ -162,6 +164,14 @@ impl Builder {
         self
     }
 
+    /// Whether code objects say which source lines their instructions come from, which fault reports of the virtual GPU and
+    /// debuggers then tell. The instructions stay the same, the files grow. Where nobody says, `FERROCM_KERNEL_LINES=1`
+    /// does. For all that a debugger wants, give [`flag`](Self::flag) `-g` instead.
+    pub fn source_lines(mut self, on: bool) -> Self {
+        self.source_lines = Some(on);
+        self
+    }
+
     /// Calls `listener` with what happens.
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
@@ -197,6 +207,13 @@ impl Builder {
         };
         let cache = Cache::open(&self.cache_folder())?;
         let mut options = std::mem::take(&mut self.options);
+        if self.source_lines.unwrap_or_else(lines_from_env) {
+            options.insert(0, "-gline-tables-only".into());
+        }
+        if options.iter().any(|option| option.as_encoded_bytes().starts_with(b"-g")) {
+            // Debug information would name the folder that the compiler happened to run in.
+            options.push("-fdebug-compilation-dir=.".into());
+        }
         if self.runtime_header {
             options.extend(["-include".into(), "hip/hip_runtime.h".into()]);
         }
@@ -308,6 +325,10 @@ impl Builder {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.or_else(cargo).unwrap_or_else(cores).max(1)
     }
+}
+
+fn lines_from_env() -> bool {
+    std::env::var("FERROCM_KERNEL_LINES").is_ok_and(|value| matches!(value.trim(), "1" | "true" | "on"))
 }
 
 fn absolute(folder: &Path) -> Result<PathBuf, Error> {

@@ -10,8 +10,15 @@ use crate::cache::write_atomically;
 use crate::{Build, Builder, BuiltModule, Error};
 
 /// Variables that change what a build does.
-const VARIABLES: &[&str] =
-    &["FERROCM_TARGETS", "FERROCM_CLANG", "FERROCM_HIP_PATH", "FERROCM_CACHE", "ROCM_PATH", "HIP_PATH"];
+const VARIABLES: &[&str] = &[
+    "FERROCM_TARGETS",
+    "FERROCM_KERNEL_LINES",
+    "FERROCM_CLANG",
+    "FERROCM_HIP_PATH",
+    "FERROCM_CACHE",
+    "ROCM_PATH",
+    "HIP_PATH",
+];
 
 impl Builder {
     /// For build scripts: builds, writes the generated module into `OUT_DIR` and tells Cargo what it depends on.

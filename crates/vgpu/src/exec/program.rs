@@ -43,6 +43,8 @@ pub(crate) struct Unit {
     /// The index in `codes` of each address.
     index: HashMap<u64, u32>,
     lanes: u8,
+    /// There is no code where it was to begin.
+    outside: bool,
 }
 
 /// An index in a unit's lowered code.
@@ -156,6 +158,7 @@ impl Program {
             pool: Pool::new(),
             index: HashMap::new(),
             lanes,
+            outside: false,
         };
         let mut jumps: Vec<(u32, u64)> = Vec::new();
         let mut todo = BTreeSet::from([entry]);
@@ -186,6 +189,7 @@ impl Program {
                         break;
                     }
                     Fetched::Outside => {
+                        unit.outside |= pc == entry;
                         unit.codes.push(lower::outside(pc, number));
                         unit.note(lower::no_inst(), pc);
                         break;
@@ -258,17 +262,22 @@ fn ends(inst: &Inst) -> bool {
     )
 }
 
-/// Puts a wave at an address.
-pub(crate) fn enter(wave: &mut Wave, program: &Program, pc: u64) {
+/// Puts a wave at an address; false if no code is there, and the wave stays where it is.
+fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
     let (unit, index) = program.place(pc, wave.lanes);
-    wave.unit = Some(unit);
-    wave.next = index;
+    let found = !unit.outside;
+    if found {
+        wave.unit = Some(unit);
+        wave.next = index;
+    }
+    found
 }
 
-/// The address and the text of the instruction a wave is at: the one that failed, or else the next one.
-pub(crate) fn location(wave: &Wave, program: &Program) -> (u64, String) {
+/// The address and the text of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
+pub(crate) fn location(wave: &Wave, program: &Program, waits: bool) -> (u64, String) {
     let Some(unit) = &wave.unit else { return (0, String::new()) };
-    let Some(code) = unit.codes.get(wave.next as usize) else { return (0, String::new()) };
+    let index = wave.next.wrapping_sub(u32::from(waits));
+    let Some(code) = unit.codes.get(index as usize) else { return (0, String::new()) };
     let pc = unit.pcs.get(code.inst as usize).copied().unwrap_or(0);
     let inst = unit.insts.get(code.inst as usize);
     let text = inst.map(|inst| lower::text(inst, program.generation, wave.lanes)).unwrap_or_default();
@@ -324,7 +333,9 @@ pub(crate) unsafe fn run<const COUNT: bool>(wave: &mut Wave, program: &Program, 
                 }
                 Flow::Leave => {
                     wave.next = next as u32;
-                    enter(wave, program, wave.target);
+                    if !enter(wave, program, wave.target) {
+                        return wave.fail(FaultKind::BadJump { target: wave.target });
+                    }
                     budget -= 1;
                     if budget == 0 {
                         return Flow::Yield;
@@ -375,7 +386,7 @@ mod tests {
         wave.mode = 0xf0;
         wave.set_scalar(scalar::EXEC, u32::MAX);
         for (count, expected) in [(true, 1 + 3 * 4 + 1), (false, 0)] {
-            enter(&mut wave, &program, base);
+            assert!(enter(&mut wave, &program, base));
             let mut executed = 0;
             // SAFETY: the wave is at the program's start and has registers for 32 lanes.
             let flow = unsafe {

@@ -115,17 +115,19 @@ impl Access {
         let kind = FaultKind::BeyondLimit { space, access, address, size, limit };
         Box::new(WaveFault { kind, lane: Some(lane as u8) })
     }
-}
 
-/// The fault for a misaligned access.
-#[cold]
-pub(crate) fn misaligned(
-    space: Space,
-    access: AccessKind,
-    address: u64,
-    required: u64,
-    lane: usize,
-) -> Box<WaveFault> {
-    let kind = FaultKind::Misaligned { space, access, address, required };
-    Box::new(WaveFault { kind, lane: Some(lane as u8) })
+    /// The fault for a misaligned access.
+    #[cold]
+    pub(crate) fn misaligned(
+        &self,
+        space: Space,
+        access: AccessKind,
+        address: u64,
+        required: u64,
+        lane: usize,
+    ) -> Box<WaveFault> {
+        let allocation = if space == Space::Global { self.memory.lookup(address) } else { None };
+        let kind = FaultKind::Misaligned { space, access, address, required, allocation };
+        Box::new(WaveFault { kind, lane: Some(lane as u8) })
+    }
 }

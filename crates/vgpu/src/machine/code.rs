@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
 use super::memory::{Mapping, Memory, MemoryError, MemoryKind};
+use super::source::{self, SourceLines};
 use super::target::Target;
 use crate::exec::Program;
 
@@ -59,6 +60,8 @@ pub struct LoadedCode {
     base: u64,
     registered: Vec<u64>,
     program: OnceLock<Program>,
+    /// The file, if it has debug information to read source lines from.
+    debug: Option<Box<[u8]>>,
 }
 
 impl LoadedCode {
@@ -82,6 +85,7 @@ impl LoadedCode {
         if size > MAX_IMAGE {
             return Err(LoadError::TooLarge(size));
         }
+        let debug = object.has_debug_info().then(|| bytes.into());
         let mut code = LoadedCode {
             object,
             target,
@@ -90,6 +94,7 @@ impl LoadedCode {
             base: 0,
             registered: Vec::new(),
             program: OnceLock::new(),
+            debug,
         };
         if size == 0 {
             return Ok(code);
@@ -246,9 +251,11 @@ impl LoadedCode {
         Some(if symbol.absolute { symbol.value } else { self.base + symbol.value })
     }
 
-    /// The function that holds an offset, and the offset in it.
-    pub fn function_at(&self, offset: u64) -> Option<(&str, u64)> {
-        self.object
+    /// The function that holds an offset, by its symbol, and the offset in it. Functions that are not exported are known if
+    /// the code object has debug information.
+    pub fn function_at(&self, offset: u64) -> Option<(String, u64)> {
+        let exported = self
+            .object
             .symbols()
             .iter()
             .filter(|symbol| {
@@ -256,7 +263,19 @@ impl LoadedCode {
             })
             .filter(|symbol| symbol.size == 0 || offset - symbol.value < symbol.size)
             .max_by_key(|symbol| symbol.value)
-            .map(|symbol| (symbol.name.as_str(), offset - symbol.value))
+            .map(|symbol| (symbol.name.clone(), offset - symbol.value));
+        exported.or_else(|| source::function_at(self.debug.as_deref()?, offset))
+    }
+
+    /// The lines of source that the instruction at an offset comes from. Reads the debug information anew each time.
+    pub fn source_at(&self, offset: u64) -> SourceLines {
+        match &self.debug {
+            Some(file) => {
+                let function = self.function_at(offset);
+                SourceLines::find(file, offset, function.as_ref().map(|(symbol, _)| symbol.as_str()))
+            }
+            None => SourceLines::NoDebugInfo,
+        }
     }
 
     /// The executable segment that holds `address`, as `[start, end)`.

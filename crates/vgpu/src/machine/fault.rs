@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::memory::{Allocation, MemoryKind};
+use super::source::{SourceLines, demangle};
 
 /// What a faulting instruction tried to do with memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -104,6 +105,8 @@ pub enum FaultKind {
         address: u64,
         /// The alignment that the instruction requires.
         required: u64,
+        /// The allocation of global memory that holds the address.
+        allocation: Option<Allocation>,
     },
     /// Bytes that are no instruction of the target.
     IllegalInstruction {
@@ -115,7 +118,7 @@ pub enum FaultKind {
         /// What exactly.
         what: String,
     },
-    /// The program counter left the code object's code.
+    /// A jump to where the code object has no code.
     BadJump {
         /// Where it went.
         target: u64,
@@ -159,6 +162,27 @@ impl From<FaultKind> for WaveFault {
     }
 }
 
+/// Where a wave was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The program counter as an offset into the code object, as disassemblers print it.
+    pub pc: u64,
+    /// The function of the code object that holds the program counter, by its symbol, and the offset in it.
+    pub function: Option<(String, u64)>,
+    /// The lines of source.
+    pub source: SourceLines,
+    /// The instruction in assembler syntax; empty where there is none.
+    pub instruction: String,
+    /// Workgroup id.
+    pub workgroup: [u32; 3],
+    /// Wave in the workgroup.
+    pub wave: u32,
+    /// Lane in the wave, where one lane is meant.
+    pub lane: Option<u8>,
+    /// Work-item id in the workgroup, where one lane is meant.
+    pub work_item: Option<[u32; 3]>,
+}
+
 /// The first fault of a dispatch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -168,20 +192,10 @@ pub struct Fault {
     pub kernel: String,
     /// The target the code was built for.
     pub target: String,
-    /// The program counter as an offset into the code object, as disassemblers print it.
-    pub pc: u64,
-    /// The function of the code object that holds the program counter, and the offset in it.
-    pub function: Option<(String, u64)>,
-    /// The instruction in assembler syntax; empty where there is none.
-    pub instruction: String,
-    /// Workgroup id.
-    pub workgroup: [u32; 3],
-    /// Wave in the workgroup.
-    pub wave: u32,
-    /// Lane in the wave, where one lane is to blame.
-    pub lane: Option<u8>,
-    /// Work-item id in the workgroup, where one lane is to blame.
-    pub work_item: Option<[u32; 3]>,
+    /// The instruction that failed.
+    pub at: Site,
+    /// Another instruction that has a part in it, and what: of an endless barrier, where a wave waits.
+    pub other: Option<(&'static str, Box<Site>)>,
 }
 
 /// Text for an allocation: what it is, its size and its range.
@@ -240,15 +254,19 @@ impl fmt::Display for FaultKind {
                 f,
                 "{access} of {size} bytes at {space} address {address:#x} is beyond its {limit} bytes"
             ),
-            FaultKind::Misaligned { space, access, address, required } => {
-                write!(f, "{access} at {space} address {address:#x} must be aligned to {required} bytes")
+            FaultKind::Misaligned { space, access, address, required, allocation } => {
+                write!(f, "{access} at {space} address {address:#x} must be aligned to {required} bytes")?;
+                match allocation {
+                    Some(found) => write!(f, "\n  {} bytes into {}", address - found.start, describe(found)),
+                    None => Ok(()),
+                }
             }
             FaultKind::IllegalInstruction { bytes } => {
                 f.write_str("illegal instruction, bytes")?;
                 bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             FaultKind::Unsupported { what } => write!(f, "not executed by the virtual GPU: {what}"),
-            FaultKind::BadJump { target } => write!(f, "the program counter left the code: {target:#x}"),
+            FaultKind::BadJump { target } => write!(f, "jump to {target:#x}, where no code is"),
             FaultKind::Trap { id: 2 } => {
                 f.write_str("trap 2: the kernel aborted (abort, failed assertion or trap)")
             }
@@ -262,13 +280,12 @@ impl fmt::Display for FaultKind {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.kind)?;
-        write!(f, "  kernel      {} ({})", self.kernel, self.target)?;
+        write!(f, "  source      {}", self.source)?;
         write!(f, "\n  pc          {:#x}", self.pc)?;
         if let Some((function, offset)) = &self.function {
-            write!(f, " <{function}+{offset:#x}>")?;
+            write!(f, " <{}+{offset:#x}>", demangle(function))?;
         }
         if !self.instruction.is_empty() {
             write!(f, "\n  instruction {}", self.instruction)?;
@@ -282,6 +299,18 @@ impl fmt::Display for Fault {
             write!(f, " (work-item {x},{y},{z})")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.kind)?;
+        writeln!(f, "  kernel      {} ({})", demangle(&self.kernel), self.target)?;
+        write!(f, "{}", self.at)?;
+        match &self.other {
+            Some((what, site)) => write!(f, "\n {what}\n{site}"),
+            None => Ok(()),
+        }
     }
 }
 

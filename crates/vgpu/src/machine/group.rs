@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::fault::{Fault, FaultKind, WaveFault};
+use super::fault::{Fault, FaultKind, Site, WaveFault};
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use crate::exec::{self, Flow, Wave};
@@ -184,28 +184,41 @@ impl Group {
 
     /// The report for the wave that faulted.
     fn fault(&mut self, launch: &Launch, index: usize) -> Box<Fault> {
-        let wave = &mut self.waves[index];
-        let WaveFault { kind, lane } = wave.fault.take().map(|fault| *fault).unwrap_or_else(|| {
+        let fault = self.waves[index].fault.take().map(|fault| *fault);
+        let WaveFault { kind, lane } = fault.unwrap_or_else(|| {
             FaultKind::Internal { what: "a wave stopped without saying why".to_owned() }.into()
-        });
-        let (address, instruction) = exec::location(wave, launch.program());
-        let pc = address.wrapping_sub(launch.code.base());
-        let item = lane.map(|lane| {
-            let number = index * launch.lanes + usize::from(lane);
-            launch.work_item(self.size, number as u32)
         });
         Box::new(Fault {
             kind,
             kernel: launch.kernel.clone(),
             target: launch.code.target().name.to_owned(),
+            at: self.site(launch, index, lane),
+            other: None,
+        })
+    }
+
+    /// Where a wave is, and which work-item its lane is.
+    fn site(&self, launch: &Launch, index: usize, lane: Option<u8>) -> Site {
+        let (address, instruction) =
+            exec::location(&self.waves[index], launch.program(), self.states[index] == State::Waiting);
+        let pc = address.wrapping_sub(launch.code.base());
+        // What the whole wave did, one lane did if only that is enabled.
+        let active = self.waves[index].active();
+        let lane = lane.or_else(|| active.is_power_of_two().then(|| active.trailing_zeros() as u8));
+        let item = lane.map(|lane| {
+            let number = index * launch.lanes + usize::from(lane);
+            launch.work_item(self.size, number as u32)
+        });
+        Site {
             pc,
-            function: launch.code.function_at(pc).map(|(name, offset)| (name.to_owned(), offset)),
+            function: launch.code.function_at(pc),
+            source: launch.code.source_at(pc),
             instruction,
             workgroup: self.id,
             wave: index as u32,
             lane,
             work_item: item,
-        })
+        }
     }
 
     /// The report for a workgroup that is stopped because time is up: a wave that waits at a barrier others never reach
@@ -218,9 +231,15 @@ impl Group {
         } else {
             FaultKind::Timeout { limit_ms }
         };
-        let index = self.states.iter().position(|state| *state == State::Ready).unwrap_or(0);
+        let at = |wanted| self.states.iter().position(|state| *state == wanted);
+        let (ready, waits) = (at(State::Ready), at(State::Waiting));
+        let index = ready.or(waits).unwrap_or(0);
         self.waves[index].fault = Some(Box::new(kind.into()));
-        self.fault(launch, index)
+        let mut fault = self.fault(launch, index);
+        if let (Some(_), Some(index)) = (ready, waits) {
+            fault.other = Some(("a wave waits at the barrier", Box::new(self.site(launch, index, None))));
+        }
+        fault
     }
 
     /// The report for a workgroup whose execution panicked.

@@ -23,6 +23,8 @@ const QUARANTINE_ENTRIES: usize = 4096;
 /// How much address space they may hold. Address space, not memory: their pages are given back at once.
 const QUARANTINE_BYTES: u64 = 1 << 40;
 const PAGE: u64 = 4096;
+/// Addresses after each allocation that no other gets, so that what goes beyond it does not fall into the next one.
+const RED_ZONE: u64 = PAGE;
 const HUGE_PAGE: u64 = 2 << 20;
 
 /// What an allocation is for.
@@ -245,7 +247,7 @@ impl Memory {
         }
         self.charge(size, device)?;
         let align = align.max(if size >= HUGE_PAGE { HUGE_PAGE } else { PAGE });
-        let (mapping, start) = match Mapping::new(size, align) {
+        let (mapping, start) = match Mapping::new(size.saturating_add(RED_ZONE), align) {
             Ok(found) => found,
             Err(error) => {
                 self.refund(size, device);

@@ -13,6 +13,7 @@ mod group;
 mod launch;
 mod memory;
 mod pool;
+mod source;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -25,14 +26,15 @@ use code_object::TargetId;
 
 use crate::config::{ConfigError, DeviceConfig};
 
-pub(crate) use access::{Access, SH_MEM_BASES, misaligned};
+pub(crate) use access::{Access, SH_MEM_BASES};
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
-pub use fault::{AccessKind, Fault, FaultKind, Space, WaveFault};
+pub use fault::{AccessKind, Fault, FaultKind, Site, Space, WaveFault};
 pub(crate) use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
+pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 
 /// The virtual machine: all devices and all memory.

@@ -17,7 +17,7 @@ fn build() -> Result<&'static kernel_build::Build, &'static str> {
     static BUILD: OnceLock<Result<kernel_build::Build, String>> = OnceLock::new();
     let built = BUILD.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device");
-        let builder = kernel_build::Builder::new(folder).targets(TARGETS).jobs(2);
+        let builder = kernel_build::Builder::new(folder).targets(TARGETS).source_lines(true).jobs(2);
         builder.build().map_err(|error| error.to_string())
     });
     built.as_ref().map_err(String::as_str)
@@ -38,6 +38,7 @@ pub(crate) enum Arg<'a> {
     I32(i32),
     U32(u32),
     I64(i64),
+    U64(u64),
     F32(f32),
 }
 
@@ -130,6 +131,7 @@ impl Gpu {
                 Arg::I32(value) => put(arg.offset, &value.to_le_bytes()),
                 Arg::U32(value) => put(arg.offset, &value.to_le_bytes()),
                 Arg::I64(value) => put(arg.offset, &value.to_le_bytes()),
+                Arg::U64(value) => put(arg.offset, &value.to_le_bytes()),
                 Arg::F32(value) => put(arg.offset, &value.to_le_bytes()),
             }
         }

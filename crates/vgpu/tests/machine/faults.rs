@@ -29,10 +29,10 @@ fn out_of_bounds_accesses_name_everything() {
         };
         assert_eq!((*address, near.start, near.size), (buffer + 1000, buffer, 1000));
         assert_eq!(
-            (found.kernel.as_str(), found.lane, found.work_item),
+            (found.kernel.as_str(), found.at.lane, found.at.work_item),
             ("write_at", Some(5), Some([5, 0, 0]))
         );
-        assert_eq!(found.function.as_ref().map(|(name, _)| name.as_str()), Some("write_at"));
+        assert_eq!(found.at.function.as_ref().map(|(name, _)| name.as_str()), Some("write_at"));
         let text = found.to_string();
         for part in [
             "write of 4 bytes",
@@ -48,7 +48,7 @@ fn out_of_bounds_accesses_name_everything() {
         let wave = gpu.wave() as u32;
         assert!(matches!(found.kind, FaultKind::OutOfBounds { access: AccessKind::Read, .. }), "{found}");
         assert_eq!(
-            (found.wave, found.lane.map(u32::from), found.workgroup),
+            (found.at.wave, found.at.lane.map(u32::from), found.at.workgroup),
             (50 / wave, Some(50 % wave), [0; 3])
         );
         still_works(gpu);
@@ -108,7 +108,7 @@ fn lds_beyond_the_end_is_a_fault() {
         let FaultKind::BeyondLimit { space: Space::Lds, address, limit: 512, .. } = found.kind else {
             panic!("{found}")
         };
-        assert_eq!((address, found.work_item), (512, Some([120, 0, 0])));
+        assert_eq!((address, found.at.work_item), (512, Some([120, 0, 0])));
         still_works(gpu);
     });
 }
@@ -117,7 +117,11 @@ fn lds_beyond_the_end_is_a_fault() {
 fn traps_and_illegal_instructions_end_the_dispatch() {
     on_all("faults", |gpu| {
         let found = fault(gpu.launch("trap_at", [64 * 40, 1, 1], [64, 1, 1], 0, &[Arg::I32(33)]));
-        assert_eq!((found.kind.clone(), found.workgroup), (FaultKind::Trap { id: 2 }, [33, 0, 0]), "{found}");
+        assert_eq!(
+            (found.kind.clone(), found.at.workgroup),
+            (FaultKind::Trap { id: 2 }, [33, 0, 0]),
+            "{found}"
+        );
         let found = fault(gpu.launch("illegal", [64, 1, 1], [64, 1, 1], 0, &[]));
         assert!(
             matches!(&found.kind, FaultKind::IllegalInstruction { bytes } if bytes[..4] == [0xff; 4]),

@@ -3,4 +3,6 @@
 mod common;
 mod faults;
 mod kernels;
+mod lines;
 mod matrix;
+mod reports;

@@ -5,7 +5,7 @@ use super::moves::{Move, splat};
 use super::spaces::{fail, lds};
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::scalar;
-use crate::machine::{AccessKind, Space, misaligned};
+use crate::machine::{AccessKind, Space};
 
 /// One access per lane.
 ///
@@ -209,7 +209,8 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
         return fail(wave, fault);
     }
     if !address.is_multiple_of(4) {
-        return fail(wave, misaligned(Space::Lds, AccessKind::Atomic, address, 4, lane));
+        let fault = wave.access.misaligned(Space::Lds, AccessKind::Atomic, address, 4, lane);
+        return fail(wave, fault);
     }
     // SAFETY: the word lies in the workgroup's LDS, which only this thread uses; `dst` is in the wave's file.
     unsafe {

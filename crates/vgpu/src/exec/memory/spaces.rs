@@ -3,7 +3,7 @@
 use super::lanes::{Bits, Registers, Survey, offset, register, uniform};
 use super::moves::Move;
 use crate::exec::{Code, Flow, Src, Wave};
-use crate::machine::{AccessKind, PRIVATE_APERTURE, SHARED_APERTURE, Space, WaveFault, misaligned};
+use crate::machine::{AccessKind, PRIVATE_APERTURE, SHARED_APERTURE, Space, WaveFault};
 
 /// Ends the wave's slice with a fault.
 #[cold]
@@ -158,7 +158,8 @@ unsafe fn scattered<M: Move, const L: usize>(
     for lane in Bits(mask) {
         let address = addresses[lane];
         if !address.is_multiple_of(M::ALIGN) {
-            return fail(wave, misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane));
+            let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
         }
         if !wave.access.permits(M::ACCESS, address, M::BYTES as u64) {
             let fault = wave.access.refused(M::ACCESS, address, M::BYTES as u64, Some(lane));
@@ -207,7 +208,8 @@ fn bad_lds<M: Move, const L: usize>(wave: &mut Wave, row: &[u32; L], offset: i64
             return fail(wave, fault);
         }
         if !address.is_multiple_of(M::ALIGN) {
-            return fail(wave, misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane));
+            let fault = wave.access.misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
         }
     }
     Flow::Next
@@ -281,7 +283,8 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
             return fail(wave, fault);
         }
         if !u64::from(start).is_multiple_of(M::ALIGN) {
-            return fail(wave, misaligned(Space::Scratch, M::ACCESS, u64::from(start), M::ALIGN, lane));
+            let fault = wave.access.misaligned(Space::Scratch, M::ACCESS, u64::from(start), M::ALIGN, lane);
+            return fail(wave, fault);
         }
         let memory = wave.access.scratch;
         let place = |i: usize| {
