@@ -43,7 +43,7 @@ pub(super) fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
 }
 
 /// Stands for bytes that are no instruction.
-pub(super) fn no_inst() -> Inst {
+pub(crate) fn no_inst() -> Inst {
     Inst {
         op: Op::SCodeEnd,
         format: Format::Sopp,
@@ -110,6 +110,14 @@ pub(super) fn outside(pc: u64, inst: u32) -> Code {
         wave.fail(FaultKind::BadJump { target: code.imm as u64 })
     }
     bare(run, pc as i64, inst)
+}
+
+/// A hint or a wait that somebody watches: all others lower to nothing.
+pub(super) fn hint(inst: u32) -> Code {
+    unsafe fn run(_: &mut Wave, _: &Code) -> Flow {
+        Flow::Next
+    }
+    bare(run, 0, inst)
 }
 
 /// An instruction that is not executed; it faults when a wave comes there.

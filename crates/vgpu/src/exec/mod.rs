@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `wave` | the state of a wave, the lowered form of an instruction |
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
+//! | `watch` | what the run loop tells whoever watches a wave |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
 //! | `simd` | sixteen lanes at a time, for each CPU level |
@@ -28,8 +29,14 @@ mod program;
 mod salu;
 mod simd;
 mod valu;
+mod watch;
 mod wave;
 
 pub(crate) use level::{Body, Level, handler, scalar_handler};
-pub(crate) use program::{Place, Program, location, run};
+#[cfg(test)]
+pub(crate) use lower::no_inst;
+#[cfg(test)]
+pub(crate) use program::Fetched;
+pub(crate) use program::{Form, Place, Program, Unit, location, run};
+pub(crate) use watch::{Unwatched, Watch};
 pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};

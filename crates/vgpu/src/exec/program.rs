@@ -6,9 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::lower::{self, Context};
 use super::wave::Row;
-use super::{Code, Flow, Level, Wave};
-use crate::isa::{Inst, Op, Operand};
-use crate::machine::{FaultKind, Generation};
+use super::{Code, Flow, Level, Watch, Wave};
+use crate::isa::{Inst, Op, Operand, Registers};
+use crate::machine::{FaultKind, Generation, WaveFault};
 
 /// Loops end a wave's time slice after this many jumps backward.
 const SLICE: u32 = 1 << 11;
@@ -38,13 +38,23 @@ pub(crate) struct Unit {
     pub insts: Vec<Inst>,
     /// The address of each decoded instruction.
     pub pcs: Vec<u64>,
+    /// The registers of each decoded instruction, in code for observers.
+    pub registers: Vec<Registers>,
     /// Constants of vector instructions, sixteen times each.
     pub pool: Pool,
     /// The index in `codes` of each address.
     index: HashMap<u64, u32>,
-    lanes: u8,
+    form: Form,
     /// There is no code where it was to begin.
     outside: bool,
+}
+
+/// Which form of lowered code: for waves of 32 or 64 lanes, and whether every instruction has a place of its own, hints included,
+/// so that observers hear of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Form {
+    pub lanes: u8,
+    pub watched: bool,
 }
 
 /// An index in a unit's lowered code.
@@ -87,7 +97,7 @@ pub(crate) struct Program {
     generation: Generation,
     level: Level,
     fetch: Fetch,
-    places: RwLock<HashMap<(u64, u8), Place>>,
+    places: RwLock<HashMap<(u64, Form), Place>>,
 }
 
 impl std::fmt::Debug for Program {
@@ -127,37 +137,39 @@ impl Program {
     }
 
     /// Where an address is in lowered code, which is made if it is not there yet.
-    pub(crate) fn place(&self, pc: u64, lanes: u8) -> Place {
+    pub(crate) fn place(&self, pc: u64, form: Form) -> Place {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = places.get(&(pc, lanes)) {
+        if let Some(place) = places.get(&(pc, form)) {
             return place.clone();
         }
         drop(places);
-        let unit = Arc::new(self.build(pc, lanes));
+        let unit = Arc::new(self.build(pc, form));
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         // Calls come back to the instruction after them.
         for (inst, pc) in unit.insts.iter().zip(&unit.pcs) {
             if matches!(inst.op, Op::SSwappcB64 | Op::SCallB64) {
                 let back = pc + u64::from(inst.size);
                 if let Some(&index) = unit.index.get(&back) {
-                    places.entry((back, lanes)).or_insert_with(|| (Arc::clone(&unit), index));
+                    places.entry((back, form)).or_insert_with(|| (Arc::clone(&unit), index));
                 }
             }
         }
         let index = unit.index.get(&pc).copied().unwrap_or(0);
-        places.entry((pc, lanes)).or_insert((unit, index)).clone()
+        places.entry((pc, form)).or_insert((unit, index)).clone()
     }
 
     /// Lowers everything that is reachable from `entry` by direct jumps.
-    fn build(&self, entry: u64, lanes: u8) -> Unit {
-        let context = Context { generation: self.generation, level: self.level, lanes: usize::from(lanes) };
+    fn build(&self, entry: u64, form: Form) -> Unit {
+        let lanes = usize::from(form.lanes);
+        let context = Context { generation: self.generation, level: self.level, lanes };
         let mut unit = Unit {
             codes: Vec::new(),
             insts: Vec::new(),
             pcs: Vec::new(),
+            registers: Vec::new(),
             pool: Pool::new(),
             index: HashMap::new(),
-            lanes,
+            form,
             outside: false,
         };
         let mut jumps: Vec<(u32, u64)> = Vec::new();
@@ -202,6 +214,9 @@ impl Program {
                     todo.insert(target);
                 }
                 lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                if form.watched && unit.codes.len() == here as usize {
+                    unit.codes.push(lower::hint(number));
+                }
                 if ends(&inst) {
                     break;
                 }
@@ -218,6 +233,9 @@ impl Program {
 
 impl Unit {
     fn note(&mut self, inst: Inst, pc: u64) {
+        if self.form.watched {
+            self.registers.push(inst.registers(self.form.lanes));
+        }
         self.insts.push(inst);
         self.pcs.push(pc);
     }
@@ -264,7 +282,7 @@ fn ends(inst: &Inst) -> bool {
 
 /// Puts a wave at an address; false if no code is there, and the wave stays where it is.
 fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
-    let (unit, index) = program.place(pc, wave.lanes);
+    let (unit, index) = program.place(pc, Form { lanes: wave.lanes, watched: wave.watched });
     let found = !unit.outside;
     if found {
         wave.unit = Some(unit);
@@ -284,38 +302,53 @@ pub(crate) fn location(wave: &Wave, program: &Program, waits: bool) -> (u64, Str
     (pc, text)
 }
 
-/// Runs a wave until it ends, faults, waits or has used up its time slice. If `COUNT`, adds to `executed` how many
-/// instructions it executed: those that are lowered to something, once each, however many codes they became.
+/// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` hears of every instruction, once each, however
+/// many codes it became.
 ///
 /// # Safety
 /// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
-pub(crate) unsafe fn run<const COUNT: bool>(wave: &mut Wave, program: &Program, executed: &mut u64) -> Flow {
+pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
     let mut budget = SLICE;
+    let form = Form { lanes: wave.lanes, watched: W::ON };
     loop {
-        let Some(unit) = wave.unit.as_ref().filter(|unit| unit.lanes == wave.lanes).map(Arc::as_ptr) else {
+        let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
         // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
         // Counting references here would have all threads write to one cache line.
-        let (codes, pool) = unsafe { ((*unit).codes.as_slice(), &(*unit).pool) };
-        wave.set_bases(pool);
+        let unit = unsafe { &*unit };
+        let codes = unit.codes.as_slice();
+        wave.set_bases(&unit.pool);
         let mut next = wave.next as usize;
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
         }
-        // The instruction whose codes are being executed.
-        let mut current = None;
+        // Whether the code before belongs to the same instruction.
+        let mut inside = false;
         loop {
             // SAFETY: `next` began in range; every path through a unit ends in an instruction that does not return
             // `Next`, and jumps were resolved to indices in range.
             let code = unsafe { codes.get_unchecked(next) };
-            if COUNT && current != Some(code.inst) {
-                current = Some(code.inst);
-                *executed += 1;
+            if W::ON
+                && !inside
+                && let Err(fault) = watch.before(wave, unit, code)
+            {
+                return stop(wave, next, fault);
             }
             // SAFETY: the code was lowered for this CPU and the wave's size.
-            match unsafe { (code.run)(wave, code) } {
+            let flow = unsafe { (code.run)(wave, code) };
+            if W::ON {
+                inside =
+                    flow == Flow::Next && codes.get(next + 1).is_some_and(|after| after.inst == code.inst);
+                if !inside
+                    && flow != Flow::Fault
+                    && let Err(fault) = watch.after(wave, unit, code)
+                {
+                    return stop(wave, next, fault);
+                }
+            }
+            match flow {
                 Flow::Next => next += 1,
                 Flow::Jump => {
                     let to = wave.next as usize;
@@ -326,10 +359,6 @@ pub(crate) unsafe fn run<const COUNT: bool>(wave: &mut Wave, program: &Program, 
                         }
                     }
                     next = to;
-                    if COUNT {
-                        // It may have jumped to itself.
-                        current = None;
-                    }
                 }
                 Flow::Leave => {
                     wave.next = next as u32;
@@ -355,9 +384,18 @@ pub(crate) unsafe fn run<const COUNT: bool>(wave: &mut Wave, program: &Program, 
     }
 }
 
+/// Stops a wave at an instruction that an observer found fault with.
+#[cold]
+fn stop(wave: &mut Wave, at: usize, fault: Box<WaveFault>) -> Flow {
+    wave.next = at as u32;
+    wave.fault = Some(fault);
+    Flow::Fault
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Unwatched;
     use crate::isa::scalar;
     use crate::machine::{Access, Memory};
 
@@ -373,8 +411,26 @@ mod tests {
         0xbfb0_0000, // s_endpgm
     ];
 
+    /// The instructions a wave comes to and those that it executed, by number.
+    #[derive(Default)]
+    struct Steps(Vec<u32>, Vec<u32>);
+
+    impl Watch for Steps {
+        const ON: bool = true;
+
+        fn before(&mut self, _: &Wave, _: &Unit, code: &Code) -> Result<(), Box<WaveFault>> {
+            self.0.push(code.inst);
+            Ok(())
+        }
+
+        fn after(&mut self, _: &Wave, _: &Unit, code: &Code) -> Result<(), Box<WaveFault>> {
+            self.1.push(code.inst);
+            Ok(())
+        }
+    }
+
     #[test]
-    fn instructions_count_once_each_and_hints_never() {
+    fn observers_see_every_instruction_once() {
         let base = LOOP.as_ptr() as u64;
         let text = base..base + size_of_val(&LOOP) as u64;
         // SAFETY: the array is a constant.
@@ -385,18 +441,35 @@ mod tests {
         wave.vgpr = registers[offset..].as_mut_ptr();
         wave.mode = 0xf0;
         wave.set_scalar(scalar::EXEC, u32::MAX);
-        for (count, expected) in [(true, 1 + 3 * 4 + 1), (false, 0)] {
+        for watched in [true, false] {
+            wave.watched = watched;
             assert!(enter(&mut wave, &program, base));
-            let mut executed = 0;
+            let mut steps = Steps::default();
             // SAFETY: the wave is at the program's start and has registers for 32 lanes.
             let flow = unsafe {
-                if count {
-                    run::<true>(&mut wave, &program, &mut executed)
+                if watched {
+                    run(&mut wave, &program, &mut steps)
                 } else {
-                    run::<false>(&mut wave, &program, &mut executed)
+                    run(&mut wave, &program, &mut Unwatched)
                 }
             };
-            assert_eq!((flow, executed), (Flow::End, expected));
+            assert_eq!(flow, Flow::End);
+            let all = [0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 6];
+            let expected: &[u32] = if watched { &all } else { &[] };
+            assert_eq!((&*steps.0, &*steps.1), (expected, expected));
         }
+    }
+
+    #[test]
+    fn a_wave_runs_only_in_code_of_its_form() {
+        let base = LOOP.as_ptr() as u64;
+        let text = base..base + size_of_val(&LOOP) as u64;
+        // SAFETY: the array is a constant.
+        let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
+        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        assert!(enter(&mut wave, &program, base));
+        // SAFETY: nothing is executed.
+        let flow = unsafe { run(&mut wave, &program, &mut Steps::default()) };
+        assert_eq!(flow, Flow::Fault);
     }
 }

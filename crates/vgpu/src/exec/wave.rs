@@ -113,6 +113,8 @@ pub(crate) struct Wave {
     pub saved_exec: u64,
     /// Index of the next instruction in `unit`; on faults, of the instruction that failed.
     pub next: u32,
+    /// Whether it runs code in which every instruction has a place, for observers.
+    pub watched: bool,
     /// The lowered code the wave is in.
     pub unit: Option<Arc<Unit>>,
     /// How often the wave has arrived at the workgroup's barrier.
@@ -139,6 +141,7 @@ impl Wave {
             target: 0,
             saved_exec: 0,
             next: 0,
+            watched: false,
             unit: None,
             signals: 0,
             waits: 0,
@@ -165,16 +168,16 @@ impl Wave {
     /// A pair of scalar slots.
     #[inline(always)]
     pub(crate) fn scalar64(&self, slot: u8) -> u64 {
-        let slot = usize::from(slot & 127);
-        u64::from(self.sgpr[slot]) | u64::from(self.sgpr[(slot + 1) & 127]) << 32
+        let (low, high) = pair(slot);
+        u64::from(self.sgpr[low]) | u64::from(self.sgpr[high]) << 32
     }
 
     /// Writes a pair of scalar slots. NULL stays zero.
     #[inline(always)]
     pub(crate) fn set_scalar64(&mut self, slot: u8, value: u64) {
-        let slot = usize::from(slot & 127);
-        self.sgpr[slot] = value as u32;
-        self.sgpr[(slot + 1) & 127] = (value >> 32) as u32;
+        let (low, high) = pair(slot);
+        self.sgpr[low] = value as u32;
+        self.sgpr[high] = (value >> 32) as u32;
         self.sgpr[usize::from(scalar::NULL)] = 0;
     }
 
@@ -233,6 +236,13 @@ impl Wave {
     pub(crate) fn inst(&self, code: &Code) -> Option<crate::isa::Inst> {
         self.unit.as_ref().and_then(|unit| unit.insts.get(code.inst as usize)).copied()
     }
+}
+
+/// The slots of a pair. Both halves of NULL are NULL: the slot after it is EXEC.
+#[inline(always)]
+fn pair(slot: u8) -> (usize, usize) {
+    let low = usize::from(slot & 127);
+    (low, if low == usize::from(scalar::NULL) { low } else { (low + 1) & 127 })
 }
 
 /// Every lane of a wave of `W`.

@@ -88,6 +88,7 @@ unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
             // SAFETY: both ranges were just found in live memory, which stays while this thread is a reader, or are the
             // program's own as the caller promises. Kernels may access them at the same time, as on hardware.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
+            machine().memory().wrote(to, length);
             Ok(())
         })?;
     }
@@ -127,6 +128,7 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
                     // aligned.
                     unsafe { start.add(index).write(value) };
                 }
+                machine().memory().wrote(address + offset, length);
                 Ok(())
             })?;
         }

@@ -6,6 +6,8 @@
 //! | `inst` | [`Inst`]: a decoded instruction |
 //! | `tables` | per generation: opcode → operation and printed mnemonic |
 //! | `decode` | bits → [`Inst`], one file per encoding family |
+//! | `class` | questions about operations |
+//! | `registers` | the registers that an instruction reads and writes |
 //! | `print` | [`Inst`] → the text that LLVM prints |
 
 mod class;
@@ -13,13 +15,16 @@ mod decode;
 mod inst;
 mod op;
 mod print;
+mod registers;
 mod tables;
 mod types;
 
+pub use class::Class;
 pub use decode::{DecodeError, DecodeErrorKind, decode};
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use op::Op;
 pub use print::Text;
+pub use registers::{Register, Registers, Span};
 pub use types::{Elem, Signature, Type};
 
 /// An instruction set: which encodings there are and what the opcodes mean.

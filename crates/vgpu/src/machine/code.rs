@@ -228,6 +228,11 @@ impl LoadedCode {
         self.target
     }
 
+    /// The memory it is loaded into.
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// Where offset 0 of the code object is in memory.
     pub fn base(&self) -> u64 {
         self.base

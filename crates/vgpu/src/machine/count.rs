@@ -1,9 +1,15 @@
 //! How many instructions dispatches execute, when somebody wants to know.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Instructions that waves executed. Each counts once when a wave comes to it, whatever EXEC says; waits and hints, which
+use super::dispatch::DispatchStats;
+use super::launch::Launch;
+use super::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict};
+use crate::exec::Wave;
+use crate::isa::Class;
+
+/// Instructions that waves executed. Each counts once when a wave executed it, whatever EXEC says; waits and hints, which
 /// have nothing to do here, count not at all.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Executed {
@@ -17,27 +23,63 @@ pub struct Executed {
 #[derive(Default, Debug)]
 pub(super) struct Counter {
     on: AtomicBool,
-    total: Mutex<Executed>,
+    total: Arc<Mutex<Executed>>,
 }
 
 impl Counter {
-    pub(super) fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
-    }
-
     pub(super) fn switch(&self, on: bool) {
         self.on.store(on, Ordering::Relaxed);
     }
 
-    pub(super) fn add(&self, executed: Option<Executed>) {
-        if let Some(executed) = executed {
-            let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-            total.instructions += executed.instructions;
-            total.lane_instructions += executed.lane_instructions;
-        }
-    }
-
     pub(super) fn total(&self) -> Executed {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Instrument for Counter {
+    fn begin(&self, _: &Launch) -> Option<Box<dyn DispatchObserver>> {
+        let on = self.on.load(Ordering::Relaxed);
+        on.then(|| Box::new(Counted { total: Arc::clone(&self.total), instructions: Arc::default() }) as _)
+    }
+}
+
+/// One dispatch.
+#[derive(Debug)]
+struct Counted {
+    total: Arc<Mutex<Executed>>,
+    instructions: Arc<AtomicU64>,
+}
+
+impl DispatchObserver for Counted {
+    fn group(&self, _: &Launch, _: [u32; 3], _: [u32; 3]) -> Option<Box<dyn GroupObserver>> {
+        Some(Box::new(CountedGroup { instructions: 0, total: Arc::clone(&self.instructions) }))
+    }
+
+    fn end(&self, launch: &Launch, stats: Option<&mut DispatchStats>) {
+        let instructions = self.instructions.load(Ordering::Relaxed);
+        let executed = Executed { instructions, lane_instructions: instructions * launch.lanes as u64 };
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.instructions += executed.instructions;
+        total.lane_instructions += executed.lane_instructions;
+        if let Some(stats) = stats {
+            stats.executed = Some(executed);
+        }
+    }
+}
+
+/// One workgroup.
+struct CountedGroup {
+    instructions: u64,
+    total: Arc<AtomicU64>,
+}
+
+impl GroupObserver for CountedGroup {
+    fn before(&mut self, step: &Step<'_>, _: &Wave) -> Verdict {
+        self.instructions += u64::from(step.inst.op.class() != Class::Hint);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.total.fetch_add(self.instructions, Ordering::Relaxed);
     }
 }

@@ -222,18 +222,21 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
 }
 
 pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-    let launch = prepare(device, dispatch)?;
+    let mut launch = prepare(device, dispatch)?;
+    launch.watch();
     let workgroups = launch.workgroups();
     let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline));
-    let fault = device.machine.pool.run(&device.machine.memory, &job)?;
-    let end_ns = now_ns();
-    let executed = job.executed();
-    device.machine.executed.add(executed);
-    match fault {
+    let outcome = device.machine.pool.run(&device.machine.memory, &job);
+    let mut stats = DispatchStats { start_ns, end_ns: now_ns(), workgroups, executed: None };
+    let ended_well = matches!(outcome, Ok(None));
+    for observer in &job.launch().observers {
+        observer.end(job.launch(), ended_well.then_some(&mut stats));
+    }
+    match outcome? {
         Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
-        None => Ok(DispatchStats { start_ns, end_ns, workgroups, executed }),
+        None => Ok(stats),
     }
 }

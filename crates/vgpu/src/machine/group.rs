@@ -6,7 +6,8 @@ use super::access::Access;
 use super::fault::{Fault, FaultKind, Site, WaveFault};
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
-use crate::exec::{self, Flow, Wave};
+use super::observe::Observers;
+use crate::exec::{self, Flow, Unwatched, Wave};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
 const TURN: u32 = 16;
@@ -60,8 +61,8 @@ pub(super) struct Group {
     scratch: Buffer,
     id: [u32; 3],
     size: [u32; 3],
-    /// Instructions that waves executed, if the launch counts them.
-    executed: u64,
+    /// Who watches its waves.
+    observers: Observers,
 }
 
 impl Group {
@@ -75,13 +76,8 @@ impl Group {
             scratch: Buffer::default(),
             id: [0; 3],
             size: [0; 3],
-            executed: 0,
+            observers: Observers::default(),
         }
-    }
-
-    /// How many instructions waves executed since the last time this was asked, if the launch counts them.
-    pub(super) fn take_executed(&mut self) -> u64 {
-        std::mem::take(&mut self.executed)
     }
 
     /// Sets everything to the beginning of workgroup `number`.
@@ -102,6 +98,8 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.observers.begin(launch, self.id, self.size);
+        let watched = !self.observers.is_empty();
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
             // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
             wave.vgpr = unsafe { registers.add(index * dwords) };
@@ -113,7 +111,8 @@ impl Group {
             wave.access.scratch_size = launch.scratch;
             wave.fault = None;
             launch.start(wave, self.id, self.size, index, scratch);
-            let (unit, next) = &launch.entry;
+            wave.watched = watched;
+            let (unit, next) = launch.entry(watched);
             // Counting references would have all threads write to one cache line.
             if !wave.unit.as_ref().is_some_and(|current| Arc::ptr_eq(current, unit)) {
                 wave.unit = Some(Arc::clone(unit));
@@ -125,6 +124,19 @@ impl Group {
 
     /// Runs the waves one after the other until all have ended, one has faulted, or all only yield.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
+        let turn = self.run(launch, reader, stop);
+        if !matches!(turn, Turn::Parked) {
+            self.unwatch();
+        }
+        turn
+    }
+
+    /// Its observers are done.
+    pub(super) fn unwatch(&mut self) {
+        self.observers.end();
+    }
+
+    fn run(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let program = launch.program();
         for _ in 0..TURN {
             let mut ready = false;
@@ -137,10 +149,10 @@ impl Group {
                 // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
                 // the kernel, and the program was lowered for the wave's size.
                 let flow = unsafe {
-                    if launch.count {
-                        exec::run::<true>(wave, program, &mut self.executed)
+                    if self.observers.is_empty() {
+                        exec::run(wave, program, &mut Unwatched)
                     } else {
-                        exec::run::<false>(wave, program, &mut self.executed)
+                        exec::run(wave, program, &mut self.observers.of_wave(launch, index as u32))
                     }
                 };
                 match flow {
@@ -173,10 +185,11 @@ impl Group {
         let running = self.states.iter().zip(&self.waves).filter(|(state, _)| **state != State::Ended);
         let arrived = running.map(|(_, wave)| wave.signals).min().unwrap_or(u64::MAX);
         let mut released = false;
-        for (state, wave) in self.states.iter_mut().zip(&self.waves) {
+        for (index, (state, wave)) in self.states.iter_mut().zip(&self.waves).enumerate() {
             if *state == State::Waiting && wave.waits <= arrived {
                 *state = State::Ready;
                 released = true;
+                self.observers.released(index as u32);
             }
         }
         released

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use code_object::KernelDescriptor;
 
 use super::dispatch::{Dispatch, DispatchError};
+use super::observe::DispatchObserver;
 use super::{Device, Generation, LoadedCode};
-use crate::exec::{Place, Program, Wave};
+use crate::exec::{Form, Place, Program, Wave};
 use crate::isa::scalar;
 
 /// The first SGPR slot that is not a general register on any generation.
@@ -30,10 +31,14 @@ pub(crate) struct Launch {
     pub(super) code: Arc<LoadedCode>,
     pub(super) kernel: String,
     pub(super) dispatch: Dispatch,
-    /// Whether executed instructions are counted.
-    pub(super) count: bool,
-    /// The first instruction.
-    pub(super) entry: Place,
+    /// Who watches.
+    pub(super) observers: Vec<Box<dyn DispatchObserver>>,
+    /// Address of the first instruction.
+    start: u64,
+    /// The first instruction, in plain code.
+    entry: Place,
+    /// The same in code for observers.
+    watched_entry: Option<Place>,
     /// 32 or 64.
     pub(super) lanes: usize,
     /// Bytes of LDS of a workgroup.
@@ -60,7 +65,7 @@ pub(crate) struct Launch {
     mode: u32,
     /// Vector registers before and after [`ACC_BASE`] that the kernel uses.
     vgprs: [usize; 2],
-    generation: Generation,
+    pub(super) generation: Generation,
 }
 
 /// Hands out consecutive SGPRs.
@@ -159,13 +164,16 @@ impl Launch {
         let waves = items.div_ceil(lanes as u32);
         let by_waves = (target.max_waves_per_cu / waves).max(1);
         let by_lds = (target.lds_size * 2).checked_div(lds).unwrap_or(u32::MAX).max(1);
-        let entry = code.program().place(entry, lanes as u8);
+        let start = entry;
+        let entry = code.program().place(start, Form { lanes: lanes as u8, watched: false });
         Ok(Launch {
             code,
             kernel,
             dispatch,
-            count: device.machine.executed.is_on(),
+            observers: Vec::new(),
+            start,
             entry,
+            watched_entry: None,
             lanes,
             lds,
             scratch,
@@ -183,6 +191,20 @@ impl Launch {
             vgprs: [arch, total - arch],
             generation,
         })
+    }
+
+    /// Lets the machine's instruments watch the dispatch.
+    pub(super) fn watch(&mut self) {
+        self.observers = self.code.memory().instruments().begin(self);
+        if !self.observers.is_empty() {
+            let form = Form { lanes: self.lanes as u8, watched: true };
+            self.watched_entry = Some(self.program().place(self.start, form));
+        }
+    }
+
+    /// Where waves begin, in code for observers or in plain code.
+    pub(super) fn entry(&self, watched: bool) -> &Place {
+        self.watched_entry.as_ref().filter(|_| watched).unwrap_or(&self.entry)
     }
 
     /// How many workgroups there are.
@@ -219,6 +241,12 @@ impl Launch {
     /// Bytes of a wave's scratch memory.
     pub(super) fn wave_scratch(&self) -> usize {
         (self.scratch as usize * self.lanes).next_multiple_of(64)
+    }
+
+    #[allow(dead_code, reason = "for observers")]
+    /// An address in the code as an offset into the code object, as disassemblers print it.
+    pub(crate) fn pc_of(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.code.base())
     }
 
     pub(super) fn program(&self) -> &Program {

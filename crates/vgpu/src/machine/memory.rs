@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::Duration;
 
 use super::fault::{AccessKind, FaultKind};
+use super::observe::Instruments;
 
 /// How many freed allocations are remembered, and their addresses kept from being used again.
 const QUARANTINE_ENTRIES: usize = 4096;
@@ -194,6 +195,8 @@ pub struct Memory {
     state: RwLock<State>,
     epoch: AtomicU64,
     readers: Mutex<Vec<Arc<Reader>>>,
+    /// Who hears of allocations, frees and writes.
+    instruments: Instruments,
 }
 
 impl std::fmt::Debug for Memory {
@@ -205,7 +208,22 @@ impl std::fmt::Debug for Memory {
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Memory { state: RwLock::default(), epoch: AtomicU64::new(1), readers: Mutex::default() }
+        Memory {
+            state: RwLock::default(),
+            epoch: AtomicU64::new(1),
+            readers: Mutex::default(),
+            instruments: Instruments::default(),
+        }
+    }
+
+    /// Who watches this memory, and the dispatches that use it.
+    pub(super) fn instruments(&self) -> &Instruments {
+        &self.instruments
+    }
+
+    /// Says that the host wrote memory by a function of the API.
+    pub(crate) fn wrote(&self, address: u64, size: u64) {
+        self.instruments.written(address, size);
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -256,7 +274,10 @@ impl Memory {
         };
         let mut state = self.write();
         let serial = state.next_serial();
-        state.insert(Allocation { start, size, kind, device, serial }, Some(mapping));
+        let allocation = Allocation { start, size, kind, device, serial };
+        state.insert(allocation.clone(), Some(mapping));
+        drop(state);
+        self.instruments.allocated(&allocation);
         Ok(start)
     }
 
@@ -288,6 +309,7 @@ impl Memory {
         let entry = self.remove(address, true)?;
         self.refund(entry.allocation.size, entry.allocation.device);
         self.synchronize();
+        self.instruments.freed(&entry.allocation);
         self.quarantine(entry);
         Ok(())
     }
@@ -325,7 +347,10 @@ impl Memory {
             return Err(MemoryError::Overlap { address, size });
         }
         let serial = state.next_serial();
-        state.insert(Allocation { start: address, size, kind, device, serial }, None);
+        let allocation = Allocation { start: address, size, kind, device, serial };
+        state.insert(allocation.clone(), None);
+        drop(state);
+        self.instruments.allocated(&allocation);
         Ok(())
     }
 
@@ -336,6 +361,7 @@ impl Memory {
     pub fn unregister(&self, address: u64) -> Result<(), MemoryError> {
         let entry = self.remove(address, false)?;
         self.synchronize();
+        self.instruments.freed(&entry.allocation);
         self.quarantine(entry);
         Ok(())
     }
@@ -345,13 +371,12 @@ impl Memory {
         if addresses.is_empty() {
             return;
         }
-        {
+        let removed: Vec<Entry> = {
             let mut state = self.write();
-            for address in addresses {
-                state.live.remove(address);
-            }
-        }
+            addresses.iter().filter_map(|address| state.live.remove(address)).collect()
+        };
         self.synchronize();
+        removed.iter().for_each(|entry| self.instruments.freed(&entry.allocation));
     }
 
     fn remove(&self, address: u64, mapped: bool) -> Result<Entry, MemoryError> {

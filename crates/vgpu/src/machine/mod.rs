@@ -12,6 +12,7 @@ mod fault;
 mod group;
 mod launch;
 mod memory;
+mod observe;
 mod pool;
 mod source;
 mod target;
@@ -63,7 +64,7 @@ struct Shared {
     codes: Codes,
     pool: pool::Pool,
     timeout: RwLock<Option<Duration>>,
-    executed: count::Counter,
+    executed: Arc<count::Counter>,
 }
 
 impl Shared {
@@ -109,8 +110,9 @@ impl Machine {
             codes: Codes::default(),
             pool: pool::Pool::new(),
             timeout: RwLock::new(timeout),
-            executed: count::Counter::default(),
+            executed: Arc::default(),
         };
+        shared.memory.instruments().add(Arc::clone(&shared.executed) as _);
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
 

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::count::Executed;
 use super::fault::Fault;
 use super::group::{Group, Turn};
 use super::launch::Launch;
@@ -39,7 +38,6 @@ pub(super) struct Job {
 #[derive(Default)]
 struct Outcome {
     helpers: usize,
-    executed: u64,
     fault: Option<Box<Fault>>,
     error: Option<MemoryError>,
 }
@@ -79,11 +77,8 @@ impl Job {
         self.outcome().fault.get_or_insert(fault);
     }
 
-    /// Instructions that the waves executed, once the job is done.
-    pub(super) fn executed(&self) -> Option<Executed> {
-        let instructions = self.outcome().executed;
-        let lanes = self.launch.lanes as u64;
-        self.launch.count.then(|| Executed { instructions, lane_instructions: instructions * lanes })
+    pub(super) fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// Whether there is work to start and a thread more may do it.
@@ -267,7 +262,6 @@ impl Worker {
     fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64)) {
         let began = Instant::now();
         let mut done = 0u64;
-        let mut executed = 0u64;
         let mut chunk = 0..0;
         let mut parked: VecDeque<Group> = VecDeque::new();
         let bound = (job.launch.resident as usize).div_ceil(job.threads).max(1);
@@ -292,7 +286,6 @@ impl Worker {
             };
             let stop = || job.stop.load(Ordering::Relaxed);
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
-            executed += group.take_executed();
             match turn {
                 Ok(Turn::Done) => {
                     self.spare.push(group);
@@ -325,9 +318,8 @@ impl Worker {
             }
         }
         self.reader.leave();
-        if job.launch.count {
-            job.outcome().executed += executed;
-        }
+        // Of a dispatch that was stopped.
+        parked.iter_mut().for_each(Group::unwatch);
         self.spare.extend(parked);
         // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.
         self.spare.truncate(2);

@@ -1,0 +1,211 @@
+//! Watching what dispatches do, instruction by instruction: traces, counters and checks stand on this.
+//!
+//! | trait | lives as long as | hears of |
+//! |---|---|---|
+//! | [`Instrument`] | the machine | allocations, frees, writes by the host, dispatches |
+//! | [`DispatchObserver`] | a dispatch | its workgroups, its end |
+//! | [`GroupObserver`] | a workgroup | every instruction of its waves, before and after, with the memory it accesses; barriers |
+//!
+//! A workgroup with observers runs in the watched run loop, on code in which every instruction has a place; all others run in the
+//! plain one, which does not know that observers exist. A workgroup stays on one thread, so its observer needs no locks; those
+//! of a dispatch do.
+
+#![allow(dead_code, reason = "an observer uses what it needs")]
+
+mod accesses;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+#[allow(unused_imports, reason = "an observer uses what it needs")]
+pub(crate) use accesses::{Accesses, LaneAccess};
+
+use super::dispatch::DispatchStats;
+use super::fault::{FaultKind, WaveFault};
+use super::launch::Launch;
+use super::memory::Allocation;
+use crate::exec::{Code, Unit, Watch, Wave};
+use crate::isa::{Format, Inst, Registers};
+
+/// Watches a machine.
+pub(crate) trait Instrument: Send + Sync + std::fmt::Debug {
+    /// A dispatch that was checked begins; none if this one is of no interest.
+    fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>>;
+
+    /// Memory became known to kernels: allocated, or registered.
+    fn allocated(&self, _allocation: &Allocation) {}
+
+    /// Memory is no longer known to kernels.
+    fn freed(&self, _allocation: &Allocation) {}
+
+    /// The host wrote memory by a function of the API. Its plain stores are not heard of.
+    fn written(&self, _address: u64, _size: u64) {}
+}
+
+/// Watches one dispatch, from all threads that run its workgroups.
+pub(crate) trait DispatchObserver: Send + Sync + std::fmt::Debug {
+    /// A workgroup begins; none if it is of no interest.
+    fn group(&self, launch: &Launch, id: [u32; 3], size: [u32; 3]) -> Option<Box<dyn GroupObserver>>;
+
+    /// All workgroups are done, or one faulted: then there are no statistics.
+    fn end(&self, _launch: &Launch, _stats: Option<&mut DispatchStats>) {}
+}
+
+/// What an observer says of an instruction; a fault ends the dispatch.
+pub(crate) type Verdict = Result<(), Box<WaveFault>>;
+
+/// Watches one workgroup.
+pub(crate) trait GroupObserver: Send {
+    /// A wave comes to an instruction. Registers and memory are as they are before it.
+    fn before(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
+        Ok(())
+    }
+
+    /// The wave executed it, if it did not fault. `step` is as it was before: addresses are those that were accessed.
+    fn after(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
+        Ok(())
+    }
+
+    /// The wave goes on after a barrier at which all waves had arrived. Those that one arrival frees follow each other.
+    fn released(&mut self, _wave: u32) {}
+
+    /// The workgroup is done, or stopped by a fault.
+    fn end(&mut self) {}
+}
+
+/// An instruction that a wave executes.
+pub(crate) struct Step<'a> {
+    /// Number of the wave in its workgroup.
+    pub wave: u32,
+    /// Address of the instruction; [`Launch::pc_of`] makes it an offset into the code object.
+    pub address: u64,
+    pub inst: &'a Inst,
+    /// The registers that it reads and writes.
+    pub registers: &'a Registers,
+    /// The memory that it accesses.
+    pub accesses: &'a Accesses,
+}
+
+/// All instruments of a machine.
+#[derive(Default, Debug)]
+pub(crate) struct Instruments(RwLock<Vec<Arc<dyn Instrument>>>);
+
+impl Instruments {
+    pub(super) fn add(&self, instrument: Arc<dyn Instrument>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(instrument);
+    }
+
+    fn each(&self, mut tell: impl FnMut(&dyn Instrument)) {
+        for instrument in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            tell(&**instrument);
+        }
+    }
+
+    pub(super) fn begin(&self, launch: &Launch) -> Vec<Box<dyn DispatchObserver>> {
+        let mut observers = Vec::new();
+        self.each(|instrument| observers.extend(instrument.begin(launch)));
+        observers
+    }
+
+    pub(super) fn allocated(&self, allocation: &Allocation) {
+        self.each(|instrument| instrument.allocated(allocation));
+    }
+
+    pub(super) fn freed(&self, allocation: &Allocation) {
+        self.each(|instrument| instrument.freed(allocation));
+    }
+
+    pub(super) fn written(&self, address: u64, size: u64) {
+        self.each(|instrument| instrument.written(address, size));
+    }
+}
+
+/// The observers of a workgroup.
+#[derive(Default)]
+pub(super) struct Observers {
+    each: Vec<Box<dyn GroupObserver>>,
+    accesses: Accesses,
+}
+
+impl Observers {
+    /// Asks who wants to watch the workgroup that begins.
+    pub(super) fn begin(&mut self, launch: &Launch, id: [u32; 3], size: [u32; 3]) {
+        self.each.clear();
+        self.each.extend(launch.observers.iter().filter_map(|observer| observer.group(launch, id, size)));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    pub(super) fn released(&mut self, wave: u32) {
+        self.each.iter_mut().for_each(|observer| observer.released(wave));
+    }
+
+    pub(super) fn end(&mut self) {
+        self.each.drain(..).for_each(|mut observer| observer.end());
+    }
+
+    /// As the run loop sees them while a wave runs.
+    pub(super) fn of_wave<'a>(&'a mut self, launch: &'a Launch, wave: u32) -> Watched<'a> {
+        Watched { observers: self, launch, wave }
+    }
+}
+
+/// The observers of a workgroup, while one of its waves runs.
+pub(super) struct Watched<'a> {
+    observers: &'a mut Observers,
+    launch: &'a Launch,
+    wave: u32,
+}
+
+impl Watched<'_> {
+    fn tell(
+        &mut self,
+        wave: &Wave,
+        unit: &Unit,
+        code: &Code,
+        tell: impl Fn(&mut dyn GroupObserver, &Step<'_>, &Wave) -> Verdict,
+    ) -> Verdict {
+        let number = code.inst as usize;
+        let (Some(inst), Some(registers), Some(&address)) =
+            (unit.insts.get(number), unit.registers.get(number), unit.pcs.get(number))
+        else {
+            let what = "lowered code without an instruction".to_owned();
+            return Err(Box::new(FaultKind::Internal { what }.into()));
+        };
+        let step = Step { wave: self.wave, address, inst, registers, accesses: &self.observers.accesses };
+        self.observers.each.iter_mut().try_for_each(|observer| tell(&mut **observer, &step, wave))
+    }
+}
+
+impl Watch for Watched<'_> {
+    const ON: bool = true;
+
+    fn before(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Verdict {
+        if let Some(inst) = unit.insts.get(code.inst as usize) {
+            // SAFETY: the wave runs this launch's program, which it was set up for.
+            unsafe { self.observers.accesses.find(inst, wave, self.launch.generation)? };
+        }
+        self.tell(wave, unit, code, |observer, step, wave| observer.before(step, wave))
+    }
+
+    fn after(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Verdict {
+        self.tell(wave, unit, code, |observer, step, wave| observer.after(step, wave))
+    }
+}
+
+/// Whether instructions of an encoding access memory.
+fn is_memory(format: Format) -> bool {
+    matches!(
+        format,
+        Format::Smem
+            | Format::Ds
+            | Format::Flat
+            | Format::Global
+            | Format::Scratch
+            | Format::Mubuf
+            | Format::Mtbuf
+    )
+}
