@@ -59,15 +59,20 @@ pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
 impl Gpu {
     pub(crate) fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
         let build = build()?;
+        let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
+        let object =
+            module.objects.iter().find(|object| object.target.processor == target).expect("its code");
+        Ok(Gpu::load(target, &object.bytes))
+    }
+
+    /// A virtual GPU with a code object loaded.
+    pub(crate) fn load(target: &str, object: &[u8]) -> Gpu {
         let config: DeviceConfig = target.parse().expect("a supported target");
         let machine = Machine::global();
         let index = machine.attach(&config).expect("a device");
         let device = machine.device(index).expect("the device");
-        let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
-        let object =
-            module.objects.iter().find(|object| object.target.processor == target).expect("its code");
-        let code = device.load(&object.bytes, &mut |_| None).expect("code that loads");
-        Ok(Gpu { device, code, buffers: Mutex::default() })
+        let code = device.load(object, &mut |_| None).expect("code that loads");
+        Gpu { device, code, buffers: Mutex::default() }
     }
 
     /// Lanes of a wave.

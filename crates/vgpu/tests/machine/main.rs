@@ -1,6 +1,7 @@
 //! The machine without the HSA layer: compiled kernels against the CPU, and kernels that do something wrong.
 
 mod common;
+mod differential;
 mod faults;
 mod kernels;
 mod lines;
