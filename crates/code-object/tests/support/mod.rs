@@ -23,6 +23,11 @@ pub struct Synthetic {
     pub abi_version: u8,
     pub flags: u32,
     pub metadata: Value,
+    /// MessagePack to write in place of `metadata`.
+    pub raw_metadata: Option<Vec<u8>>,
+    /// Machine code, at most 4096 bytes.
+    pub text: Vec<u8>,
+    pub descriptor: [u8; 64],
     pub symbols: Vec<(&'static str, u64, u64, u8, u16)>,
     pub relocations: Vec<(u64, u32, u32, i64)>,
     pub places: Places,
@@ -56,9 +61,17 @@ pub fn kernel_metadata() -> Value {
 
 impl Default for Synthetic {
     fn default() -> Self {
+        let mut descriptor = [0u8; 64];
+        descriptor[0..4].copy_from_slice(&512u32.to_le_bytes());
+        descriptor[16..24].copy_from_slice(&(CODE as i64 - DESCRIPTOR as i64).to_le_bytes());
+        descriptor[56..58].copy_from_slice(&(1u16 << 10 | 1 << 3).to_le_bytes());
         Self {
             abi_version: 3,
             flags: 0x41,
+            raw_metadata: None,
+            // s_endpgm, s_code_end
+            text: vec![0x00, 0x00, 0xb0, 0xbf, 0x00, 0x00, 0x9f, 0xbf],
+            descriptor,
             metadata: json!({
                 "amdhsa.version": [1, 2],
                 "amdhsa.target": "amdgcn-amd-amdhsa--gfx1100",
@@ -93,7 +106,8 @@ impl Synthetic {
         out.resize(out.len() + 4 * 56, 0);
 
         let note = out.len();
-        let description = rmp_serde::to_vec_named(&self.metadata).unwrap();
+        let description =
+            self.raw_metadata.clone().unwrap_or_else(|| rmp_serde::to_vec_named(&self.metadata).unwrap());
         for word in [7, description.len() as u32, 32] {
             out.extend_from_slice(&word.to_le_bytes());
         }
@@ -128,14 +142,10 @@ impl Synthetic {
 
         let rodata = align(&mut out, 64);
         self.places.descriptor = rodata;
-        let mut descriptor = [0u8; 64];
-        descriptor[0..4].copy_from_slice(&512u32.to_le_bytes());
-        descriptor[16..24].copy_from_slice(&(CODE as i64 - DESCRIPTOR as i64).to_le_bytes());
-        descriptor[56..58].copy_from_slice(&(1u16 << 10 | 1 << 3).to_le_bytes());
-        out.extend_from_slice(&descriptor);
-        let text = align(&mut out, 64);
-        // s_endpgm, s_code_end
-        out.extend_from_slice(&[0x00, 0x00, 0xb0, 0xbf, 0x00, 0x00, 0x9f, 0xbf]);
+        out.extend_from_slice(&self.descriptor);
+        let (text, text_size) = (align(&mut out, 64), self.text.len());
+        assert!(text_size as u64 <= DATA - CODE, "no room for the code");
+        out.extend_from_slice(&self.text);
         let data = align(&mut out, 64);
         out.extend_from_slice(&[0; 16]);
         let section_strings = out.len();
@@ -156,7 +166,7 @@ impl Synthetic {
             };
         section(0, 0, 0, 0, 0, 0, 0);
         section(1, 2, DESCRIPTOR, rodata, 64, 0, 0);
-        section(1, 6, CODE, text, 8, 0, 0);
+        section(1, 6, CODE, text, text_size, 0, 0);
         section(1, 3, DATA, data, 16, 0, 0);
         section(11, 2, 0, dynsym, dynsym_size, 5, 24);
         section(3, 2, 0, dynstr, strings.len(), 0, 0);
@@ -176,7 +186,7 @@ impl Synthetic {
                 at += 56;
             };
         program(1, 4, rodata, DESCRIPTOR, 64, 64, 64);
-        program(1, 5, text, CODE, 8, 8, 256);
+        program(1, 5, text, CODE, text_size, text_size as u64, 256);
         program(1, 6, data, DATA, 16, 256, 64);
         program(4, 4, note, 0, note_size, note_size as u64, 4);
 

@@ -6,4 +6,11 @@ mod faults;
 mod kernels;
 mod lines;
 mod matrix;
+<<<<<<< HEAD
 mod reports;
+=======
+mod random;
+mod random_program;
+#[path = "../../../code-object/tests/support/mod.rs"]
+mod synthetic;
+>>>>>>> 0c1ce7c (vgpu: random programs end or fault; fuzz targets for programs, loading and metadata)
