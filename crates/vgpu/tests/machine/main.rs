@@ -6,11 +6,8 @@ mod faults;
 mod kernels;
 mod lines;
 mod matrix;
-<<<<<<< HEAD
-mod reports;
-=======
 mod random;
 mod random_program;
+mod reports;
 #[path = "../../../code-object/tests/support/mod.rs"]
 mod synthetic;
->>>>>>> 0c1ce7c (vgpu: random programs end or fault; fuzz targets for programs, loading and metadata)
