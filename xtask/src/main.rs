@@ -45,7 +45,7 @@ enum Task {
     Demo(DemoArguments),
     /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests
     ///
-    /// The device tests run on virtual GPUs (gfx1100 and gfx90a); docs/testing.md lists the steps.
+    /// The device tests run on virtual GPUs of all five targets; docs/testing.md lists the steps.
     Test(TestArguments),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
@@ -73,7 +73,7 @@ struct SetupArguments {
 #[derive(Debug, Args)]
 struct BuildKernelsArguments {
     /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
-    /// gfx1030, gfx1100 and gfx90a]
+    /// gfx90a, gfx942, gfx1030, gfx1100 and gfx1201]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
 }

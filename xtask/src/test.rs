@@ -15,8 +15,9 @@ use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
 use crate::{build_kernels, run, setup, toolchain};
 
-/// The virtual devices that the device tests run on: one with waves of 32 lanes, one with waves of 64.
-const VIRTUAL_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+/// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
+const VIRTUAL_DEVICES: [&str; 5] =
+    ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.

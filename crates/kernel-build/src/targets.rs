@@ -2,8 +2,8 @@ use code_object::TargetId;
 
 use crate::Error;
 
-/// What is built when nobody says otherwise.
-pub const DEFAULT_TARGETS: &[&str] = &["gfx1030", "gfx1100", "gfx90a"];
+/// What is built when nobody says otherwise: all targets that the virtual GPU executes.
+pub const DEFAULT_TARGETS: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
 
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
 pub(crate) fn parse<S: AsRef<str>>(

@@ -31,7 +31,7 @@ extern "C" __global__ void scale(float *x, float by, int n) {
         Builder::new(folder.kernels())
             .toolchain(toolchain.clone())
             .cache(folder.cache())
-            .targets(kernel_build::DEFAULT_TARGETS)
+            .targets(["gfx1030", "gfx1100", "gfx90a"])
             .on_event(move |event| events.lock().unwrap().push(told(event)))
             .build()
             .unwrap()

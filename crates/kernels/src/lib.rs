@@ -29,7 +29,7 @@
 //! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
-//! `FERROCM_TARGETS` or else gfx1030, gfx1100 and gfx90a.
+//! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx1030, gfx1100 and gfx1201.
 #![warn(missing_docs)]
 
 mod element;
