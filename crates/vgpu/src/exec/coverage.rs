@@ -35,6 +35,20 @@ const NOT_COMPUTE: &[Row] = &[
     },
     Row { why: "reserved controls of DPP", which: reserved_dpp },
     Row {
+        why: "named barriers, of which gfx1201 has none",
+        which: |i| {
+            let signals = [Op::SBarrierSignal, Op::SBarrierSignalIsfirst, Op::SGetBarrierState];
+            named(i, &["s_barrier_init", "s_barrier_join", "s_barrier_leave"])
+                || signals.contains(&i.op) && i.src[0] != Operand::Int(-1)
+                || i.op == Op::SBarrierWait && !matches!(i.src[0], Operand::Imm(-1 | 0xffff))
+        },
+    },
+    Row {
+        why: "registers on demand, which need a queue of their own kind",
+        which: |i| i.op == Op::SAllocVgpr,
+    },
+    Row { why: "assigns parts of a screen: graphics", which: |i| i.op == Op::VScreenPartition4seB32 },
+    Row {
         why: "the global data share, of which kernels have none",
         which: |i| (i.mem.gds && !named(i, &["ds_gws_"])) || i.op == Op::DsOrderedCount,
     },
@@ -71,34 +85,6 @@ const MISSING: &[Row] = &[
     Row { why: "stacks of ray tracing", which: |i| named(i, &["ds_bvh_stack_"]) },
     // Others.
     Row { why: "sources in LDS", which: |i| i.op == Op::LdsDirectLoad || reads_lds(i) },
-    Row {
-        why: "named barriers",
-        which: |i| {
-            named(i, &["s_barrier_init", "s_barrier_join", "s_barrier_leave", "s_barrier_signal_isfirst"])
-                || i.op == Op::SGetBarrierState
-                || i.op == Op::SBarrierSignal && i.src[0] != Operand::Int(-1)
-                || i.op == Op::SBarrierWait && !matches!(i.src[0], Operand::Imm(-1 | 0xffff))
-        },
-    },
-    Row { why: "dynamic allocation of registers", which: |i| i.op == Op::SAllocVgpr },
-    Row {
-        why: "fork and join",
-        which: |i| named(i, &["s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join"]),
-    },
-    Row { why: "relative vector registers of gfx9", which: |i| named(i, &["s_set_gpr_idx_"]) },
-    Row { why: "skipping vector instructions", which: |i| i.op == Op::SSetvskip },
-    Row { why: "loops over the halves of a wave", which: |i| named(i, &["s_subvector_loop_"]) },
-    Row {
-        why: "8-bit floats",
-        which: |i| {
-            named(i, &["v_cvt_", "v_dot4_f32_"])
-                && (i.op.name().contains("fp8") || i.op.name().contains("bf8"))
-        },
-    },
-    Row {
-        why: "rare operations on bytes",
-        which: |i| matches!(i.op, Op::VCvtPkaccumU8F32 | Op::VMqsadU32U8 | Op::VScreenPartition4seB32),
-    },
     Row {
         why: "unusual operands of matrices",
         which: |i| {

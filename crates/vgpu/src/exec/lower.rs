@@ -4,7 +4,7 @@ use super::program::Pool;
 use super::wave::Row;
 use super::{Code, Flow, Handler, Level, Src, Wave, matrix, memory, salu, valu};
 use crate::isa::{
-    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits,
+    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits, scalar,
 };
 use crate::machine::{FaultKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
@@ -149,6 +149,75 @@ pub(super) fn lower(
     }
 }
 
+/// Lowers an instruction between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` of gfx9: vector instructions find their registers
+/// when they are executed.
+pub(super) fn lower_indexed(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) {
+    match inst.format {
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd | Format::Vop3p => {
+            codes.push(bare(indexed, context.generation as i64, number))
+        }
+        // Where a branch goes, the same instructions may be executed without an index.
+        _ if inst.op.is_branch() || inst.op.is_jump() => codes.push(bare(unsupported, 0, number)),
+        _ => lower(inst, pc, number, context, pool, codes),
+    }
+}
+
+/// Executes a vector instruction on registers whose numbers are greater by the low byte of M0: those of source 0, 1, 2 and of
+/// the destination if bit 12, 13, 14 and 15 of M0 say so.
+unsafe fn indexed(wave: &mut Wave, code: &Code) -> Flow {
+    let Some(mut inst) = wave.inst(code) else { return Flow::Next };
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let mut beyond = false;
+    let mut shift = |operand: &mut Operand, place: u32| {
+        if let Operand::Vgpr(register) = operand
+            && m0 >> (12 + place) & 1 != 0
+        {
+            let shifted = u32::from(*register) + (m0 & 0xff);
+            beyond |= shifted > 255;
+            *register = shifted as u8;
+        }
+    };
+    for place in 0..3 {
+        shift(&mut inst.src[place as usize], place);
+    }
+    shift(&mut inst.dst, 3);
+    if inst.op.accumulates() {
+        inst.src[2] = inst.dst;
+    }
+    if beyond {
+        return wave.fail(FaultKind::Unsupported {
+            what: format!("vector register relative to {} is none", m0 & 0xff),
+        });
+    }
+    let generation =
+        if code.imm == Generation::Gfx940 as i64 { Generation::Gfx940 } else { Generation::Gfx9 };
+    let context = Context { generation, level: Level::detect(), lanes: usize::from(wave.lanes) };
+    let (mut pool, mut codes) = (Pool::new(), Vec::new());
+    if try_lower(&inst, 0, code.inst, &context, &mut pool, &mut codes).is_none() {
+        // SAFETY: the same promise.
+        return unsafe { unsupported(wave, code) };
+    }
+    let bases = wave.bases;
+    wave.set_bases(&pool);
+    let mut flow = Flow::Next;
+    for code in &codes {
+        // SAFETY: lowered for this CPU, the wave's size and its registers.
+        flow = unsafe { (code.run)(wave, code) };
+        if flow != Flow::Next {
+            break;
+        }
+    }
+    wave.bases = bases;
+    flow
+}
+
 pub(super) fn try_lower(
     inst: &Inst,
     pc: u64,
@@ -186,15 +255,27 @@ pub(super) fn operands(inst: &Inst, number: u32, context: &Context, codes: &mut 
     let mut code = bare(unsupported, 0, number);
     code.mods = inst.mods;
     for (i, operand) in inst.src.iter().enumerate() {
-        code.src[i] = source(*operand, signature.src[i], i, context, codes, number)?;
+        let operand = if signature.src[i].elem == Elem::Mask { pair(*operand, context) } else { *operand };
+        code.src[i] = source(operand, signature.src[i], i, context, codes, number)?;
     }
-    code.dst = destination(inst.dst, context)?;
-    code.sdst = match inst.sdst {
+    let dst = if signature.dst.elem == Elem::Mask { pair(inst.dst, context) } else { inst.dst };
+    code.dst = destination(dst, context)?;
+    code.sdst = match pair(inst.sdst, context) {
         Operand::Sgpr(slot) => slot,
         Operand::None => crate::isa::scalar::NULL,
         _ => return None,
     };
     Some(code)
+}
+
+/// The register of a lane mask: in waves of 64 it is a pair, and the low bit of its number does not count.
+fn pair(operand: Operand, context: &Context) -> Operand {
+    match operand {
+        Operand::Sgpr(slot) if context.lanes == 64 && slot < crate::isa::scalar::M0 => {
+            Operand::Sgpr(slot & !1)
+        }
+        operand => operand,
+    }
 }
 
 /// Where a result goes: an index into the register file, or a scalar slot.

@@ -179,6 +179,8 @@ impl Program {
                 continue;
             }
             let mut pc = start;
+            // Whether gfx9 adds an index to the numbers of vector registers here.
+            let mut indexed = false;
             loop {
                 let here = unit.codes.len() as u32;
                 if unit.index.contains_key(&pc) {
@@ -213,7 +215,16 @@ impl Program {
                     jumps.push((here, target));
                     todo.insert(target);
                 }
-                lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                if indexed {
+                    lower::lower_indexed(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                } else {
+                    lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                }
+                indexed = match inst.op {
+                    Op::SSetGprIdxOn => true,
+                    Op::SSetGprIdxOff => false,
+                    _ => indexed,
+                };
                 if form.watched && unit.codes.len() == here as usize {
                     unit.codes.push(lower::hint(number));
                 }
@@ -375,7 +386,7 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
                     wave.next = next as u32;
                     return Flow::Fault;
                 }
-                flow @ (Flow::Barrier | Flow::Yield | Flow::End) => {
+                flow @ (Flow::Barrier | Flow::Ask | Flow::Yield | Flow::End) => {
                     wave.next = next as u32 + u32::from(flow != Flow::End);
                     return flow;
                 }

@@ -18,6 +18,8 @@ pub(crate) enum Flow {
     Leave,
     /// The wave waits at a workgroup barrier.
     Barrier,
+    /// The wave asks its workgroup about the barrier, see [`Wave::target`].
+    Ask,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
     Yield,
     /// The wave is done.
@@ -107,7 +109,8 @@ pub(crate) struct Wave {
     pub lanes: u8,
     /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23).
     pub mode: u32,
-    /// The address that [`Flow::Leave`] goes to.
+    /// The address that [`Flow::Leave`] goes to. [`Flow::Ask`]: the scalar slot that gets the barrier's state; if it is NULL,
+    /// SCC gets whether this wave was the first to arrive.
     pub target: u64,
     /// EXEC as it was before a DPP instruction narrowed it.
     pub saved_exec: u64,

@@ -150,6 +150,20 @@ impl Op {
         )
     }
 
+    /// Whether it goes to an address that registers hold.
+    pub fn is_jump(self) -> bool {
+        matches!(
+            self,
+            Op::SSetpcB64
+                | Op::SSwappcB64
+                | Op::SCallB64
+                | Op::SRfeB64
+                | Op::SCbranchGFork
+                | Op::SCbranchIFork
+                | Op::SCbranchJoin
+        )
+    }
+
     /// `v_cmp` and `v_cmpx`.
     pub fn is_vector_compare(self) -> bool {
         self.name().starts_with("v_cmp")

@@ -8,6 +8,7 @@ use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
 use crate::exec::{self, Flow, Unwatched, Wave};
+use crate::isa::scalar;
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
 const TURN: u32 = 16;
@@ -156,6 +157,10 @@ impl Group {
                     }
                 };
                 match flow {
+                    Flow::Ask => {
+                        self.answer(index);
+                        ready = true;
+                    }
                     Flow::Barrier => self.states[index] = State::Waiting,
                     Flow::End => self.states[index] = State::Ended,
                     Flow::Fault => return Turn::Fault(self.fault(launch, index)),
@@ -193,6 +198,23 @@ impl Group {
             }
         }
         released
+    }
+
+    /// Tells a wave about the barrier: how many waves have arrived since it last let them go on, and of how many.
+    fn answer(&mut self, index: usize) {
+        let running = || self.states.iter().zip(&self.waves).filter(|(state, _)| **state != State::Ended);
+        let released = running().map(|(_, wave)| wave.signals).min().unwrap_or(0);
+        let arrived = running().filter(|(_, wave)| wave.signals > released).count() as u32;
+        let mine = self.waves[index].signals;
+        let others = running().filter(|(_, wave)| wave.signals >= mine).count() > 1;
+        let members = running().count() as u32;
+        let wave = &mut self.waves[index];
+        let slot = wave.target as u8;
+        if slot == scalar::NULL {
+            wave.scc = !others;
+        } else {
+            wave.set_scalar(slot, arrived << 16 | members << 4 | 1);
+        }
     }
 
     /// The report for the wave that faulted.

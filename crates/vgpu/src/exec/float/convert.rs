@@ -66,6 +66,88 @@ pub(in crate::exec) fn f32_to_bf16(bits: u32) -> u16 {
     (if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded }) as u16
 }
 
+/// An 8-bit format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::exec) enum Eight {
+    /// e4m3 of the Open Compute Project: no infinity.
+    Fp8,
+    /// e5m2 of the Open Compute Project.
+    Bf8,
+    /// e4m3 with one zero and one NaN.
+    Fp8Fnuz,
+    /// e5m2 with one zero and one NaN.
+    Bf8Fnuz,
+}
+
+impl Eight {
+    /// Digits after the point.
+    const fn digits(self) -> u32 {
+        if matches!(self, Eight::Fp8 | Eight::Fp8Fnuz) { 3 } else { 2 }
+    }
+
+    /// The exponent of the smallest normal number.
+    const fn least(self) -> i32 {
+        match self {
+            Eight::Fp8 => -6,
+            Eight::Bf8 => -14,
+            Eight::Fp8Fnuz => -7,
+            Eight::Bf8Fnuz => -15,
+        }
+    }
+
+    const fn largest(self) -> u8 {
+        match self {
+            Eight::Fp8 => 0x7e,
+            Eight::Bf8 => 0x7b,
+            Eight::Fp8Fnuz | Eight::Bf8Fnuz => 0x7f,
+        }
+    }
+
+    const fn one_zero(self) -> bool {
+        matches!(self, Eight::Fp8Fnuz | Eight::Bf8Fnuz)
+    }
+}
+
+/// f32 to an 8-bit format. Numbers too large and infinities become the largest if `saturate`, else infinity or NaN. To nearest
+/// even, or up if what is lost and the high bits of `noise` make a unit of the last place.
+pub(in crate::exec) fn f32_to_eight(format: Eight, bits: u32, saturate: bool, noise: Option<u32>) -> u8 {
+    let sign = (bits >> 24 & 0x80) as u8;
+    let rest = bits & 0x7fff_ffff;
+    let nan = if format.one_zero() { 0x80 } else { sign | 0x7f };
+    let beyond = match format {
+        _ if saturate => sign | format.largest(),
+        Eight::Bf8 => sign | 0x7c,
+        _ => nan,
+    };
+    if rest >= 0x7f80_0000 {
+        return if rest > 0x7f80_0000 { nan } else { beyond };
+    }
+    let field = (rest >> 23) as i32;
+    let digits = u64::from(rest & 0x7f_ffff | if field == 0 { 0 } else { 0x80_0000 });
+    let exponent = field.max(1) - 127;
+    // How far the digits move right to have their unit in the last place of the result.
+    let lost = 23 - format.digits() as i32 + (format.least() - exponent).max(0);
+    let lost = lost.min(40) as u32;
+    let (kept, rest) = (digits >> lost, digits & ((1 << lost) - 1));
+    let half = 1 << (lost - 1);
+    let up = match noise {
+        None => rest > half || rest == half && kept & 1 != 0,
+        // As many bits of noise as a normal number loses, the highest ones, right below the last place.
+        Some(noise) => {
+            let count = 23 - format.digits();
+            rest + (u64::from(noise >> (32 - count)) << (lost - count)) >> lost != 0
+        }
+    };
+    let kept = kept + u64::from(up);
+    let above = (exponent.max(format.least()) - format.least()) as u64;
+    // The implicit digit and carries add to the exponent; subnormal numbers have neither.
+    let code = (above << format.digits()) + kept;
+    if code > u64::from(format.largest()) {
+        return beyond;
+    }
+    if code == 0 && format.one_zero() { 0 } else { sign | code as u8 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +185,40 @@ mod tests {
         assert_eq!(f32_to_f16(65520.0f32.to_bits()), 0x7c00);
         assert_eq!(f32_to_f16_toward_zero(1e30f32.to_bits()), 0x7bff);
         assert_eq!(f32_to_f16(1e-10f32.to_bits()), 0);
+    }
+
+    #[test]
+    fn eight_bit_floats_round_to_the_nearest_and_overflow_as_asked() {
+        let to = |format, value: f32, saturate| f32_to_eight(format, value.to_bits(), saturate, None);
+        for (value, code) in
+            [(1.0, 0x38), (448.0, 0x7e), (464.0, 0x7e), (464.1, 0x7f), (-2f32.powi(-9), 0x81), (0.0, 0)]
+        {
+            assert_eq!(to(Eight::Fp8, value, false), code, "{value}");
+        }
+        assert_eq!(to(Eight::Fp8, -1e9, true), 0xfe);
+        assert_eq!(to(Eight::Fp8, f32::INFINITY, false), 0x7f);
+        assert_eq!(to(Eight::Bf8, f32::NEG_INFINITY, false), 0xfc);
+        assert_eq!(to(Eight::Bf8, 61440.0, false), 0x7c);
+        assert_eq!(to(Eight::Bf8, 61439.0, false), 0x7b);
+        assert_eq!(to(Eight::Fp8Fnuz, 240.0, false), 0x7f);
+        assert_eq!(to(Eight::Fp8Fnuz, 248.0, false), 0x80);
+        assert_eq!(to(Eight::Fp8Fnuz, -0.0, false), 0);
+        assert_eq!(to(Eight::Bf8Fnuz, 57344.0, false), 0x7f);
+        assert_eq!(to(Eight::Bf8Fnuz, f32::NAN, true), 0x80);
+    }
+
+    #[test]
+    fn noise_rounds_up_as_often_as_the_rest_is_large() {
+        // 1 + 1/32 is a quarter of the way from 1 to 1 + 1/8.
+        let up = (0..64u32)
+            .filter(|i| f32_to_eight(Eight::Fp8, 0x3f84_0000, false, Some(i << 26)) == 0x39)
+            .count();
+        assert_eq!(up, 16);
+        assert_eq!(f32_to_eight(Eight::Fp8, 1f32.to_bits(), false, Some(u32::MAX)), 0x38);
+        // Three quarters of the smallest number.
+        let tiny = (0.75 * 2f32.powi(-9)).to_bits();
+        assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(0)), 0);
+        assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(u32::MAX)), 1);
     }
 
     #[test]

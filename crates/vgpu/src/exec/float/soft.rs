@@ -68,9 +68,9 @@ impl Format {
         (self.infinity() | self.fraction()) + 1
     }
 
-    /// The NaN that operations give whose result is not defined.
+    /// The NaN that operations give whose result is not defined: the hardware's has the sign set.
     pub(in crate::exec) const fn default_nan(self) -> u64 {
-        self.infinity() | self.quiet_bit()
+        self.sign() | self.infinity() | self.quiet_bit()
     }
 
     const fn quiet_bit(self) -> u64 {
@@ -79,6 +79,12 @@ impl Format {
 
     pub(in crate::exec) const fn is_nan(self, bits: u64) -> bool {
         bits & !self.sign() > self.infinity()
+    }
+
+    /// Whether `a * b` is infinity times zero.
+    pub(in crate::exec) const fn undefined_product(self, a: u64, b: u64) -> bool {
+        let (a, b) = (a & !self.sign(), b & !self.sign());
+        a == self.infinity() && b == 0 || a == 0 && b == self.infinity()
     }
 
     /// The first NaN among the sources, made quiet.
@@ -163,17 +169,26 @@ impl Format {
 
     /// `(a * b + c) * 2^power`, rounded once.
     pub(in crate::exec) fn fma_scaled(self, a: u64, b: u64, c: u64, power: i32, env: Env) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b, c]) {
+        if let Some(nan) = self.first_nan(&[a, b]) {
             return nan;
         }
+        let nan_c = self.first_nan(&[c]);
         let (sign_a, a) = self.parts(a, env.flush_in);
         let (sign_b, b) = self.parts(b, env.flush_in);
+        let zero = |parts| matches!(parts, Parts::Finite { digits: 0, .. });
+        let infinite = |parts| matches!(parts, Parts::Infinite);
+        // A product that is not defined comes before a NaN that would be added.
+        if zero(a) && infinite(b) || infinite(a) && zero(b) {
+            return self.default_nan();
+        }
+        if let Some(nan) = nan_c {
+            return nan;
+        }
         let (sign_c, c) = self.parts(c, env.flush_in);
         let sign = sign_a != sign_b;
-        let zero = |parts| matches!(parts, Parts::Finite { digits: 0, .. });
         let (Parts::Finite { digits: da, exponent: ea }, Parts::Finite { digits: db, exponent: eb }) = (a, b)
         else {
-            let undefined = zero(a) || zero(b) || matches!(c, Parts::Infinite) && sign_c != sign;
+            let undefined = infinite(c) && sign_c != sign;
             return if undefined { self.default_nan() } else { self.signed(sign, self.infinity()) };
         };
         let Parts::Finite { digits: dc, exponent: ec } = c else {
@@ -248,7 +263,7 @@ impl Format {
                 } else {
                     fraction >> (self.digits - to.digits)
                 };
-                to.signed(negative, to.default_nan() | fraction)
+                to.signed(negative, to.infinity() | to.quiet_bit() | fraction)
             }
         }
     }

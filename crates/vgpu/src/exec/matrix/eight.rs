@@ -8,7 +8,7 @@ const INFINITY: u32 = 0x7f80_0000;
 
 /// The low bytes, numbers of an 8-bit format, as the bits of f32.
 #[inline(always)]
-pub(super) fn widen<S: Simd>(format: Format, codes: U<S>) -> U<S> {
+pub(in crate::exec) fn widen<S: Simd>(format: Format, codes: U<S>) -> U<S> {
     match format {
         Format::Fp8Fnuz => finite::<S, 3, 8>(codes, 0xff, 0x80),
         Format::Bf8Fnuz => finite::<S, 2, 16>(codes, 0xff, 0x80),

@@ -41,12 +41,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use eight::widen;
+pub(super) use table::Format;
+
 use super::lower::{Context, inline_float};
 use super::wave::Row;
 use super::{Code, Src};
 use crate::isa::{Elem, Inst, Modifiers, Operand, Type};
 use crate::machine::Generation;
-use table::{Family, Format, Sum};
+use table::{Family, Sum};
 
 /// In what generations differ though their instructions are the same.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ pub(super) enum Family {
 
 /// What elements of A or B are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
+pub(in crate::exec) enum Format {
     F64,
     F32,
     /// f32 of which ten digits after the point are used.

@@ -1,6 +1,6 @@
 //! Scalar control flow: branches, calls, barriers, the end.
 
-use super::read64;
+use super::{read32, read64};
 use crate::exec::lower::Context;
 use crate::exec::{Body, Code, Flow, Handler, Wave, scalar_handler};
 use crate::isa::{Inst, Op, Operand, scalar};
@@ -59,6 +59,101 @@ unsafe fn call(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
+/// Where bits 29..=31 of MODE, the depth of the stack of forks, are.
+const DEPTH: u32 = 29;
+
+/// Splits the wave: goes on with the smaller part, and pushes where the larger one goes on. `imm` is the address after the
+/// instruction, `target` the one for lanes in `mask`.
+fn fork(wave: &mut Wave, mask: u64, target: u64, next: u64) -> Flow {
+    let exec = wave.scalar64(scalar::EXEC);
+    let (pass, fail) = (exec & mask, exec & !mask);
+    if pass == exec {
+        wave.target = target;
+        return Flow::Leave;
+    }
+    if fail == exec {
+        return Flow::Next;
+    }
+    let fail_first = fail.count_ones() < pass.count_ones();
+    let (now, later, address) = if fail_first { (fail, pass, target) } else { (pass, fail, next) };
+    let slot = (wave.mode >> DEPTH) as u8 * 4;
+    wave.set_scalar64(slot, later);
+    wave.set_scalar64(slot + 2, address);
+    wave.mode = wave.mode.wrapping_add(1 << DEPTH);
+    wave.set_scalar64(scalar::EXEC, now);
+    if fail_first {
+        return Flow::Next;
+    }
+    wave.target = target;
+    Flow::Leave
+}
+
+unsafe fn fork_to_register(wave: &mut Wave, code: &Code) -> Flow {
+    let (mask, target) = (read64(wave, code.src[0]), read64(wave, code.src[1]));
+    fork(wave, mask, target & !3, code.imm as u64)
+}
+
+unsafe fn fork_to_offset(wave: &mut Wave, code: &Code) -> Flow {
+    let (mask, words) = (read64(wave, code.src[0]), read64(wave, code.src[1]) as i64);
+    let target = (code.imm as u64).wrapping_add_signed(words.wrapping_mul(4));
+    fork(wave, mask, target, code.imm as u64)
+}
+
+/// Goes on where the forked part is, unless the source says that all parts have come here.
+unsafe fn join(wave: &mut Wave, code: &Code) -> Flow {
+    if wave.mode >> DEPTH == read32(wave, code.src[0]) {
+        return Flow::Next;
+    }
+    wave.mode = wave.mode.wrapping_sub(1 << DEPTH);
+    let slot = (wave.mode >> DEPTH) as u8 * 4;
+    wave.target = wave.scalar64(slot + 2);
+    let mask = wave.scalar64(slot);
+    wave.set_scalar64(scalar::EXEC, mask);
+    Flow::Leave
+}
+
+/// Begins a loop of one round per half of a wave of 64, for the halves that have enabled lanes. `imm`: where it ends.
+unsafe fn halves_begin(wave: &mut Wave, code: &Code) -> Flow {
+    let (low, high) = (usize::from(scalar::EXEC), usize::from(scalar::EXEC) + 1);
+    if wave.lanes == 32 {
+        return Flow::Next;
+    }
+    match (wave.sgpr[low], wave.sgpr[high]) {
+        (0, 0) => {
+            wave.next = code.imm as u32;
+            return Flow::Jump;
+        }
+        (0, _) => wave.set_scalar(code.dst as u8, 0),
+        (_, later) => {
+            wave.set_scalar(code.dst as u8, later);
+            wave.sgpr[high] = 0;
+        }
+    }
+    Flow::Next
+}
+
+/// Ends a round of it. `imm`: where the next one begins.
+unsafe fn halves_end(wave: &mut Wave, code: &Code) -> Flow {
+    let (low, high) = (usize::from(scalar::EXEC), usize::from(scalar::EXEC) + 1);
+    let saved = wave.sgpr[code.dst as usize & 127];
+    if wave.lanes == 32 {
+        return Flow::Next;
+    }
+    if wave.sgpr[high] != 0 {
+        wave.sgpr[low] = saved;
+        return Flow::Next;
+    }
+    if saved == 0 {
+        return Flow::Next;
+    }
+    wave.sgpr[high] = saved;
+    let low_half = wave.sgpr[low];
+    wave.set_scalar(code.dst as u8, low_half);
+    wave.sgpr[low] = 0;
+    wave.next = code.imm as u32;
+    Flow::Jump
+}
+
 unsafe fn end(_: &mut Wave, _: &Code) -> Flow {
     Flow::End
 }
@@ -73,6 +168,18 @@ unsafe fn barrier(wave: &mut Wave, _: &Code) -> Flow {
 unsafe fn barrier_signal(wave: &mut Wave, _: &Code) -> Flow {
     wave.signals += 1;
     Flow::Next
+}
+
+/// The same; SCC gets whether no other wave has arrived yet.
+unsafe fn barrier_signal_first(wave: &mut Wave, _: &Code) -> Flow {
+    wave.signals += 1;
+    wave.target = u64::from(scalar::NULL);
+    Flow::Ask
+}
+
+unsafe fn barrier_state(wave: &mut Wave, code: &Code) -> Flow {
+    wave.target = u64::from(code.dst);
+    Flow::Ask
 }
 
 /// The wave waits until all have arrived as often as it has waited.
@@ -113,11 +220,19 @@ pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Hand
         Op::SSetpcB64 => (setpc as Handler, 0),
         Op::SSwappcB64 => (swappc as Handler, next as i64),
         Op::SCallB64 => (call as Handler, next as i64),
+        Op::SCbranchGFork => (fork_to_register as Handler, next as i64),
+        Op::SCbranchIFork => (fork_to_offset as Handler, next as i64),
+        Op::SCbranchJoin => (join as Handler, 0),
+        Op::SSubvectorLoopBegin => (halves_begin as Handler, 0),
+        Op::SSubvectorLoopEnd => (halves_end as Handler, 0),
         Op::SEndpgm | Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => (end as Handler, 0),
         Op::SBarrier => (barrier as Handler, 0),
         // There are no barriers but the workgroup's own, number -1.
-        Op::SBarrierSignal => match inst.src[0] {
-            Operand::Int(-1) => (barrier_signal as Handler, 0),
+        Op::SBarrierSignal | Op::SBarrierSignalIsfirst | Op::SGetBarrierState => match (inst.op, inst.src[0])
+        {
+            (Op::SBarrierSignal, Operand::Int(-1)) => (barrier_signal as Handler, 0),
+            (Op::SBarrierSignalIsfirst, Operand::Int(-1)) => (barrier_signal_first as Handler, 0),
+            (Op::SGetBarrierState, Operand::Int(-1)) => (barrier_state as Handler, 0),
             _ => return None,
         },
         Op::SBarrierWait => match inst.src[0] {

@@ -28,6 +28,12 @@ const CLAMP_AND_IEEE: u32 = 0x300;
 
 /// In `Code::imm`: the registers are those of gfx12.
 const GFX12: i64 = 1 << 32;
+/// They are those of gfx9.
+const GFX9: i64 = 1 << 33;
+
+/// Bits of MODE in gfx9: vector registers are relative to M0; vector instructions are skipped.
+const INDEXED: u32 = 1 << 27;
+const SKIP: u32 = 1 << 28;
 
 /// Cycles of the clock that waves count, at 2 GHz.
 fn cycles() -> u64 {
@@ -80,7 +86,48 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
     if id == MODE {
         let kept = if code.imm & GFX12 != 0 { CLAMP_AND_IEEE } else { 0 };
         let mask = (u32::MAX >> (32 - width)) << offset & !kept;
-        wave.mode = wave.mode & !mask | read32(wave, code.src[0]) << offset & mask;
+        let mode = wave.mode & !mask | read32(wave, code.src[0]) << offset & mask;
+        if code.imm & GFX9 != 0 && (mode ^ wave.mode) & (INDEXED | SKIP) != 0 {
+            let what = "indexed registers and skipped instructions by s_setreg".to_owned();
+            return wave.fail(FaultKind::Unsupported { what });
+        }
+        wave.mode = mode;
+    }
+    Flow::Next
+}
+
+/// gfx9: from here on the numbers of vector registers are relative to M0, see [`lower_indexed`](crate::exec::lower). `imm`: which.
+unsafe fn index_on(wave: &mut Wave, code: &Code) -> Flow {
+    wave.mode |= INDEXED;
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let index = read32(wave, code.src[0]) & 0xff;
+    wave.set_scalar(scalar::M0, m0 & !0xf0ff | index | (code.imm as u32 & 15) << 12);
+    Flow::Next
+}
+
+unsafe fn index_off(wave: &mut Wave, _: &Code) -> Flow {
+    wave.mode &= !INDEXED;
+    Flow::Next
+}
+
+unsafe fn index_set(wave: &mut Wave, code: &Code) -> Flow {
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let index = read32(wave, code.src[0]) & 0xff;
+    wave.set_scalar(scalar::M0, m0 & !0xff | index);
+    Flow::Next
+}
+
+unsafe fn index_mode(wave: &mut Wave, code: &Code) -> Flow {
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    wave.set_scalar(scalar::M0, m0 & !0xf000 | (code.imm as u32 & 15) << 12);
+    Flow::Next
+}
+
+/// gfx9: has the wave skip vector instructions, which is executed only where it does not.
+unsafe fn skip(wave: &mut Wave, code: &Code) -> Flow {
+    let bit = read32(wave, code.src[1]) & 31;
+    if read32(wave, code.src[0]) >> bit & 1 != 0 {
+        return wave.fail(FaultKind::Unsupported { what: "s_setvskip that skips".to_owned() });
     }
     Flow::Next
 }
@@ -179,7 +226,11 @@ pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> 
         Operand::Literal(value) => Some(i64::from(*value)),
         _ => None,
     });
-    let generation = if context.generation == Generation::Gfx12 { GFX12 } else { 0 };
+    let generation = match context.generation {
+        Generation::Gfx12 => GFX12,
+        generation if generation.is_cdna() => GFX9,
+        _ => 0,
+    };
     let hwreg = || match inst.src[if inst.op == Op::SGetregB32 { 0 } else { 1 }] {
         Operand::Imm(value) => Some(i64::from(value as u16) | generation),
         _ => None,
@@ -187,6 +238,14 @@ pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> 
     Some(match inst.op {
         Op::SGetregB32 => (getreg as Handler, hwreg()?),
         Op::SSetregB32 | Op::SSetregImm32B32 => (setreg as Handler, hwreg()?),
+        Op::SSetGprIdxOn => match inst.src[1] {
+            Operand::Imm(value) => (index_on as Handler, i64::from(value)),
+            _ => return None,
+        },
+        Op::SSetGprIdxOff => (index_off as Handler, 0),
+        Op::SSetGprIdxIdx => (index_set as Handler, 0),
+        Op::SSetGprIdxMode => (index_mode as Handler, immediate?),
+        Op::SSetvskip => (skip as Handler, 0),
         Op::SRoundMode => (round_mode as Handler, immediate?),
         Op::SDenormMode => (denorm_mode as Handler, immediate?),
         Op::SSendmsgRtnB32 => (sendmsg_rtn32 as Handler, immediate?),

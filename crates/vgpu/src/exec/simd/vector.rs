@@ -380,6 +380,13 @@ impl<S: Simd> Mask<S> {
 
     /// `a` where set, else `b`.
     #[inline(always)]
+    pub(in crate::exec) fn select_u64(self, a: D<S>, b: D<S>) -> D<S> {
+        // SAFETY: see the head of this file.
+        D(unsafe { S::select64(self.0, a.0, b.0) })
+    }
+
+    /// See [`Mask::select`].
+    #[inline(always)]
     pub(in crate::exec) fn select_f64(self, a: G<S>, b: G<S>) -> G<S> {
         // SAFETY: see the head of this file.
         G(unsafe { S::select64(self.0, a.0, b.0) })

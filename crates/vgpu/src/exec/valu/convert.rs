@@ -1,6 +1,7 @@
 //! Conversions between number formats, and operations on numbers of several formats.
 
-use super::engine::{Op, ops};
+use super::eight::Byte;
+use super::engine::{Cx, Op, ops};
 use super::operand::{Arg, H, I16, Mixed, Source, W16};
 use super::select::table;
 use crate::exec::float::convert;
@@ -27,9 +28,26 @@ fn saturated<S: Simd>(a: F<S>, least: i32, most: i32) -> U<S> {
 
 /// Puts a byte in the place of `old` that `place` names.
 #[inline(always)]
-fn insert_byte<S: Simd>(byte: U<S>, place: U<S>, old: U<S>) -> U<S> {
+pub(super) fn insert_byte<S: Simd>(byte: U<S>, place: U<S>, old: U<S>) -> U<S> {
     let shift = (place & 3) << 3;
     (old & !(U::splat(0xff) << shift)) | byte << shift
+}
+
+/// NaNs become the least or the greatest integer, by their sign, as measured on gfx1201; the vendor's text has zero.
+#[inline(always)]
+fn by_sign<S: Simd>(a: F<S>, result: U<S>) -> U<S> {
+    a.is_nan().select(U::splat(0x7fff_ffff) + (a.bits() >> 31), result)
+}
+
+/// Rounded to an integer in MODE's rounding mode of f32.
+#[inline(always)]
+fn in_mode<S: Simd>(cx: &Cx, a: F<S>) -> F<S> {
+    match cx.mode & 3 {
+        0 => a.rint(),
+        1 => a.ceil(),
+        2 => a.floor(),
+        _ => a.trunc(),
+    }
 }
 
 /// A number's bits in the 32-bit integers, signed.
@@ -49,10 +67,10 @@ ops! {
     OffF32I4 [MODS] (_cx; a: U) -> F<S> { (a << 28).sar(U::splat(28)).to_f32_signed() * 0.0625 }
     I32F32 [MODS] (_cx; a: F) -> U<S> { a.to_i32() }
     U32F32 [MODS] (_cx; a: F) -> U<S> { a.to_u32() }
-    FloorI32F32 [MODS] (_cx; a: F) -> U<S> { a.floor().to_i32() }
+    FloorI32F32 [MODS] (_cx; a: F) -> U<S> { by_sign(a, a.floor().to_i32()) }
     NearestI32F32 [MODS] (_cx; a: F) -> U<S> {{
         // The sum with a half is exact in f64.
-        (a.to_f64() + 0.5).floor().to_i32()
+        by_sign(a, (a.to_f64() + 0.5).floor().to_i32())
     }}
     F64F32 [MODS] (_cx; a: F) -> G<S> { a.to_f64() }
     F64I32 [MODS] (_cx; a: U) -> G<S> { a.to_f64_signed() }
@@ -79,7 +97,8 @@ ops! {
         (saturated(a, -0x8000, 0x7fff) & 0xffff) | saturated(b, -0x8000, 0x7fff) << 16
     }
     PkU16F32 [MODS] (_cx; a: F, b: F) -> U<S> { saturated(a, 0, 0xffff) | saturated(b, 0, 0xffff) << 16 }
-    PkU8F32 [MODS] (_cx; a: F, b: U, c: U) -> U<S> { insert_byte(saturated(a.rint(), 0, 255), b, c) }
+    PkU8F32 [MODS] (cx; a: F, b: U, c: U) -> U<S> { insert_byte(saturated(in_mode(cx, a), 0, 255), b, c) }
+    PkaccumU8F32 [MODS] (cx; a: F, b: U) -> Byte<S> { Byte(saturated(in_mode(cx, a), 0, 255), b) }
     FmaMixF32 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> F<S> { a.0.fma(b.0, c.0) }
         => rounded([a, b, c], env, _) { F32.fma(a, b, c, env) }
     FmaMixF16 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> H<S> { H(a.0.fma(b.0, c.0)) }
@@ -148,6 +167,7 @@ table! {
     VCvtPkI16F32 => PkI16F32,
     VCvtPkU16F32 => PkU16F32,
     VCvtPkU8F32 => PkU8F32,
+    VCvtPkaccumU8F32 => PkaccumU8F32,
     VFmaMixF32 => FmaMixF32,
     VFmaMixloF16 | VFmaMixhiF16 => FmaMixF16,
 }

@@ -43,7 +43,7 @@ fn brain<S: Simd>(a: F<S>) -> F<S> {
 
 /// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
 #[inline(always)]
-fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
+pub(super) fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     Ret::settle(a.fma(b, c), || [a.raw(), b.raw(), c.raw()])
 }
 

@@ -54,31 +54,29 @@ fn ldexp(bits: u64, n: u32) -> u64 {
 }
 
 /// See the f32 version.
-fn division_scale(a: f64, denominator: f64, numerator: f64) -> (f64, bool) {
-    let up = f64::from_bits(0x47f0_0000_0000_0000);
-    let exponent = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32;
-    let tiny = |x: f64| x.abs() < f64::MIN_POSITIVE;
-    if denominator == 0.0 || numerator == 0.0 {
-        return (f64::NAN, false);
-    }
-    let quotient = tiny(numerator / denominator);
-    let reciprocal = tiny(1.0 / denominator);
-    if exponent(numerator) - exponent(denominator) >= 768 {
-        (if a == denominator { a * up } else { a }, true)
-    } else if tiny(denominator) {
-        (a * up, false)
-    } else if reciprocal && quotient {
-        // The vendor's text has the denominator scaled up here, where it would overflow.
-        (if a == denominator { a / up } else { a }, true)
-    } else if reciprocal {
-        (a / up, false)
-    } else if quotient {
-        (if a == numerator { a * up } else { a }, true)
-    } else if exponent(numerator) <= 53 {
-        (a * up, false)
+fn division_scale(a: u64, denominator: u64, numerator: u64) -> (u64, bool) {
+    let exponent = |bits: u64| (bits >> 52 & 0x7ff) as i32;
+    let (en, ed) = (exponent(numerator), exponent(denominator));
+    let is_denominator = a == denominator;
+    let (far, near) = (en - ed >= 768, en - ed <= -768);
+    let power = if far {
+        if is_denominator { 128 } else { 0 }
+    } else if ed == 0 {
+        128
+    } else if ed >= 2045 {
+        if near && !is_denominator { 0 } else { -128 }
+    } else if near {
+        if is_denominator { 0 } else { 128 }
+    } else if en <= 53 {
+        128
     } else {
-        (a, false)
+        0
+    };
+    let back = far || ed != 0 && near;
+    if denominator & !SIGN == 0 || numerator & !SIGN == 0 {
+        return (SIGN | EXPONENT | QUIET, back);
     }
+    (if power == 0 { quieted(a) } else { F64.scale(a, power, Env::IEEE) }, back)
 }
 
 /// See the f32 version.
@@ -157,9 +155,8 @@ fn scale_all<S: Simd>(a: G<S>, b: G<S>, c: G<S>) -> (G<S>, Mask<S>) {
     let mut values = [0; LANES];
     let mut flags = 0;
     for i in 0..LANES {
-        let [x, y, z] = [a[i], b[i], c[i]].map(f64::from_bits);
-        let (value, flag) = division_scale(x, y, z);
-        values[i] = value.to_bits();
+        let (value, flag) = division_scale(a[i], b[i], c[i]);
+        values[i] = value;
         flags |= u16::from(flag) << i;
     }
     (D::from_array(values).as_f64(), Mask::from_bits(flags))

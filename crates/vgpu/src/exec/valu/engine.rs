@@ -9,6 +9,7 @@ use crate::exec::level::SimdBody;
 use crate::exec::simd::{F, LANES, Simd, U};
 use crate::exec::{Code, Flow, Src, TEMPS, Wave};
 use crate::isa::{Modifiers, scalar};
+use crate::machine::Generation;
 
 /// What an operation may want to know besides its sources.
 #[derive(Clone, Copy)]
@@ -27,6 +28,15 @@ pub(super) struct Cx {
     pub half: u8,
     /// Negation modifiers.
     neg: u8,
+    /// Which halves or bytes are chosen.
+    pub op_sel: u8,
+    /// As [`generation_bits`] gives it.
+    generation: u8,
+}
+
+/// A generation in [`Code::imm`], from bit [`GENERATION`] on.
+pub(super) fn generation_bits(generation: Generation) -> i64 {
+    (generation as i64) << GENERATION
 }
 
 impl Cx {
@@ -40,13 +50,33 @@ impl Cx {
             flush: (!mode >> 4 & 15) as u8 | flush,
             half: code.imm as u8,
             neg: if mods { code.mods.neg } else { 0 },
+            op_sel: code.mods.op_sel,
+            generation: (code.imm >> GENERATION) as u8,
         }
+    }
+
+    /// Whether the generation is CDNA.
+    #[inline(always)]
+    pub(super) fn is_cdna(&self) -> bool {
+        self.generation <= Generation::Gfx940 as u8
+    }
+
+    /// Whether the generation is gfx12.
+    #[inline(always)]
+    pub(super) fn is_gfx12(&self) -> bool {
+        self.generation == Generation::Gfx12 as u8
     }
 
     /// Whether sources 0 and 1 of a dot product are signed, which their negation modifiers say.
     #[inline(always)]
     pub(super) fn signs(&self) -> [bool; 2] {
         [self.neg & 1 != 0, self.neg & 2 != 0]
+    }
+
+    /// Whether f16 results that overflow become the largest number: MODE's FP16_OVFL.
+    #[inline(always)]
+    pub(super) fn saturates_halves(&self) -> bool {
+        self.mode >> 23 & 1 != 0
     }
 
     /// Whether signalling NaNs are made quiet by minimum and maximum.
@@ -59,7 +89,7 @@ impl Cx {
 /// Broadcasts the scalar sources to the rows that the instruction reads them from.
 #[inline(always)]
 pub(super) fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
-    let mut wanted = code.imm >> SPLATS;
+    let mut wanted = code.imm >> SPLATS & 0xff;
     while wanted != 0 {
         let bit = wanted.trailing_zeros() as usize;
         wanted &= wanted - 1;
@@ -75,6 +105,9 @@ pub(super) fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
 /// `Code::imm` of instructions with this engine: bits 0..=7 the half of the destination, then from here a bit per source whose
 /// low half is a scalar to broadcast, and four bits on one per source whose high half is.
 pub(super) const SPLATS: u32 = 8;
+
+/// And from here the generation.
+const GENERATION: u32 = 16;
 
 /// Where a lane mask goes that an operation gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,6 +163,9 @@ pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<
     }
     if cx.flush != 0 {
         result = result.flush(cx.flush);
+    }
+    if O::Ret::<S>::SATURATES && cx.saturates_halves() {
+        result = result.saturate(|| args.raw());
     }
     if MODS && (cx.clamp || cx.omod != 0) {
         result = result.modify(cx);

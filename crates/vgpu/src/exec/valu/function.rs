@@ -1,5 +1,6 @@
 //! Functions of floats that hardware approximates: computed in f64, so that they are right to the last place but for ties.
 
+use super::engine::Cx;
 use crate::exec::simd::{D, F, G, Simd, U};
 
 /// A polynomial, highest power first.
@@ -78,7 +79,7 @@ pub(super) fn log2<S: Simd>(x: F<S>) -> F<S> {
     let zero = F::splat(0.0);
     let result = x.equal(zero).select_f32(F::splat(f32::NEG_INFINITY), result);
     let result = x.equal(F::splat(f32::INFINITY)).select_f32(x, result);
-    let result = x.less(zero).select_f32(F::splat(f32::NAN), result);
+    let result = x.less(zero).select_f32(U::splat(0xffc0_0000).as_f32(), result);
     x.is_nan().select_f32(x, result)
 }
 
@@ -89,9 +90,15 @@ pub(super) fn reciprocal_root<S: Simd>(x: F<S>) -> F<S> {
     x.is_nan().select_f32(x, result)
 }
 
-/// sin(2πx) after adding `quarter` turns to x.
+/// sin(2πx) after adding `quarter` turns to x. Beyond 256 turns, CDNA gives what zero turns give.
 #[inline(always)]
-pub(super) fn sine<S: Simd>(x: F<S>, quarter: f64) -> F<S> {
+pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
+    let x = if cx.is_cdna() {
+        let beyond = F::splat(256.0).less(x.abs()) & x.abs().less(F::splat(f32::INFINITY));
+        beyond.select_f32(F::splat(0.0), x)
+    } else {
+        x
+    };
     let turns = x.to_f64().fma(G::splat(1.0), G::splat(quarter));
     let turn = minus(turns, turns.rint());
     // sin(π - a) = sin(a) brings the outer quarters to the inner ones.
@@ -119,7 +126,7 @@ pub(super) fn sine<S: Simd>(x: F<S>, quarter: f64) -> F<S> {
     let result = (series * a).to_f32();
     // Infinities have no sine; beyond 2^24 every f32 is a whole number of turns.
     let infinite = x.abs().equal(F::splat(f32::INFINITY));
-    let result = infinite.select_f32(F::splat(f32::NAN), result);
+    let result = infinite.select_f32(U::splat(0xffc0_0000).as_f32(), result);
     x.is_nan().select_f32(x, result)
 }
 

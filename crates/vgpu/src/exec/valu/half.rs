@@ -1,7 +1,7 @@
 //! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, whose digits suffice to round sums, products, quotients
 //! and roots of f16 right in a second rounding; fused multiply-add needs more care.
 
-use super::engine::{Op, Packed, ops, packable};
+use super::engine::{Cx, Op, Packed, ops, packable};
 use super::function;
 use super::operand::{H, I16, W16, X16};
 use super::select::{choose_body, table};
@@ -55,9 +55,9 @@ fn order<S: Simd>(a: U<S>) -> U<S> {
     wide ^ (wide.sar(U::splat(31)) & 0x7fff)
 }
 
-/// The lesser or greater one; numbers win over NaNs. In IEEE mode a signalling NaN wins, made quiet.
+/// The lesser or greater one; see `minmax` about NaNs.
 #[inline(always)]
-fn extreme<S: Simd>(ieee: bool, a: U<S>, b: U<S>, greater: bool) -> U<S> {
+fn extreme<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     let (x, y) = (order(a), order(b));
     let first = if greater { y.less_signed(x) } else { x.less_signed(y) };
     let result = first.select(a, b);
@@ -65,33 +65,39 @@ fn extreme<S: Simd>(ieee: bool, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     if !(nan_a | nan_b).any() {
         return result;
     }
+    let quiet = U::splat(0x200);
+    let both = if cx.is_cdna() {
+        b
+    } else if cx.is_gfx12() {
+        a | quiet
+    } else {
+        a
+    };
     let result = nan_a.select(b, result);
     let result = nan_b.select(a, result);
-    if !ieee {
+    let result = (nan_a & nan_b).select(both, result);
+    if !cx.ieee() {
         return result;
     }
-    let quiet = U::splat(0x200);
     let (signalling_a, signalling_b) =
         (nan_a & (a & quiet).equal(U::splat(0)), nan_b & (b & quiet).equal(U::splat(0)));
     signalling_a.select(a | quiet, signalling_b.select(b | quiet, result))
 }
 
-/// The lesser or the greater one, or a NaN if there is one.
+/// The lesser or the greater one, or the first NaN if there is one.
 #[inline(always)]
-fn ordered<S: Simd>(a: U<S>, b: U<S>, greater: bool) -> U<S> {
-    let result = extreme(true, a, b, greater);
-    let (nan_a, nan_b) = (is_nan(a), is_nan(b));
-    // Where one is signalling, the result is a NaN already.
-    let taken = (nan_a | nan_b) & !is_nan(result);
-    taken.select(nan_a.select(a, b), result)
+fn ordered<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, greater: bool) -> U<S> {
+    let result = extreme(cx, a, b, greater);
+    let result = is_nan(b).select(b | 0x200, result);
+    is_nan(a).select(a | 0x200, result)
 }
 
 #[inline(always)]
-fn median<S: Simd>(ieee: bool, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
-    let low = extreme(ieee, a, b, false);
-    let middle = extreme(ieee, low, extreme(ieee, extreme(ieee, a, b, true), c, false), true);
+fn median<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
+    let low = extreme(cx, a, b, false);
+    let middle = extreme(cx, low, extreme(cx, extreme(cx, a, b, true), c, false), true);
     let nan = is_nan(a) | is_nan(b) | is_nan(c);
-    nan.select(extreme(ieee, low, c, false), middle)
+    nan.select(extreme(cx, low, c, false), middle)
 }
 
 /// Saturates to a signed word.
@@ -118,35 +124,35 @@ ops! {
         => rounded([a, b, c], _, env) { F16.fma(h(a), h(b), h(c), env) }
     Mad [MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(round(a.0 * b.0) + c.0) }
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
-    Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx.ieee(), a.0, b.0, false)) }
-    Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx.ieee(), a.0, b.0, true)) }
-    Minimum [MODS] (_cx; a: X16, b: X16) -> X16<S> { X16(ordered(a.0, b.0, false)) }
-    Maximum [MODS] (_cx; a: X16, b: X16) -> X16<S> { X16(ordered(a.0, b.0, true)) }
-    Minimum3 [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(ordered(ordered(a.0, b.0, false), c.0, false))
+    Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
+    Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }
+    Minimum [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, false)) }
+    Maximum [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, true)) }
+    Minimum3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, false))
     }
-    Maximum3 [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(ordered(ordered(a.0, b.0, true), c.0, true))
+    Maximum3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, true))
     }
-    MaximumMinimum [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(ordered(ordered(a.0, b.0, true), c.0, false))
+    MaximumMinimum [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, false))
     }
-    MinimumMaximum [MODS] (_cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(ordered(ordered(a.0, b.0, false), c.0, true))
+    MinimumMaximum [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+        X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, true))
     }
     Min3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(extreme(cx.ieee(), extreme(cx.ieee(), a.0, b.0, false), c.0, false))
+        X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, false))
     }
     Max3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(extreme(cx.ieee(), extreme(cx.ieee(), a.0, b.0, true), c.0, true))
+        X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, true))
     }
     Maxmin [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(extreme(cx.ieee(), extreme(cx.ieee(), a.0, b.0, true), c.0, false))
+        X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, false))
     }
     Minmax [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
-        X16(extreme(cx.ieee(), extreme(cx.ieee(), a.0, b.0, false), c.0, true))
+        X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, true))
     }
-    Med3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx.ieee(), a.0, b.0, c.0)) }
+    Med3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx, a.0, b.0, c.0)) }
     Floor [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.floor()) }
     Ceil [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.ceil()) }
     Trunc [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.trunc()) }
@@ -157,8 +163,8 @@ ops! {
     Sqrt [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }
     Exp [MODS, NAN] (_cx; a: H) -> H<S> { H(function::exp2(a.0)) }
     Log [MODS, NAN] (_cx; a: H) -> H<S> { H(function::log2(a.0)) }
-    Sin [MODS, NAN] (_cx; a: H) -> H<S> { H(function::sine(a.0, 0.0)) }
-    Cos [MODS, NAN] (_cx; a: H) -> H<S> { H(function::sine(a.0, 0.25)) }
+    Sin [MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
+    Cos [MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
     Ldexp [MODS, NAN] (_cx; a: H, b: I16) -> H<S> { H(function::ldexp(a.0, b.0)) }
     FrexpExp [MODS] (_cx; a: H) -> W16<S> { W16(a.0.bits().map(super::single::frexp_exponent)) }
     FrexpMant [MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }

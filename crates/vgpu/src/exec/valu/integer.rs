@@ -1,7 +1,7 @@
 //! Integer operations of 32 and 64 bits.
 
 use super::engine::{Cx, MaskTo, Op, ops};
-use super::operand::{B, I16, W16};
+use super::operand::{B, Four, I16, W16};
 use super::select::table;
 use crate::exec::simd::{D, Mask, Simd, U};
 
@@ -68,10 +68,12 @@ fn masked_sad(a: u32, reference: u32) -> u32 {
 }
 
 /// Four sums over bytes `i..i + 4` of `a`, added to the words of `c`.
-fn quad(a: u64, b: u32, c: u64, sum: fn(u32, u32) -> u32) -> u64 {
+fn quad(clamp: bool, a: u64, b: u32, c: u64, sum: fn(u32, u32) -> u32) -> u64 {
     (0..4).fold(0, |all, i| {
         let word = (c >> (16 * i)) as u16;
-        all | u64::from(word.wrapping_add(sum((a >> (8 * i)) as u32, b) as u16)) << (16 * i)
+        let part = sum((a >> (8 * i)) as u32, b) as u16;
+        let total = if clamp { word.saturating_add(part) } else { word.wrapping_add(part) };
+        all | u64::from(total) << (16 * i)
     })
 }
 
@@ -219,17 +221,21 @@ ops! {
     }}
     MadU32U16 [MODS] (cx; a: W16, b: W16, c: U) -> U<S> { add_unsigned(cx, a.0 * b.0, c) }
     MadI32I16 [MODS] (cx; a: I16, b: I16, c: U) -> U<S> { add_signed(cx, a.0 * b.0, c) }
-    MadU64U32 [MASK = MaskTo::Second] (_cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
+    MadU64U32 [MODS, MASK = MaskTo::Second] (cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
         let sum = a.mul_wide(b) + c;
-        (sum, sum.less(c))
+        let over = sum.less(c);
+        (if cx.clamp { over.select_u64(D::splat(u64::MAX), sum) } else { sum }, over)
     }}
-    MadI64I32 [MASK = MaskTo::Second] (_cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
+    MadI64I32 [MODS, MASK = MaskTo::Second] (cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
         let product = a.mul_wide_signed(b);
         let sum = product + c;
         // The sign of the exact sum: it is that of the wrapped sum unless both addends have the other sign.
         let zero = D::splat(0);
         let (p, q, r) = (product.less_signed(zero), c.less_signed(zero), sum.less_signed(zero));
-        (sum, (p & q) | ((p | q) & r))
+        let negative = (p & q) | ((p | q) & r);
+        let limit = negative.select_u64(D::splat(1 << 63), D::splat(u64::MAX >> 1));
+        let wrapped = (negative & !r) | (!negative & r);
+        (if cx.clamp { wrapped.select_u64(limit, sum) } else { sum }, negative)
     }}
     Add3U32 (_cx; a: U, b: U, c: U) -> U<S> { a + b + c }
     AddLshlU32 (_cx; a: U, b: U, c: U) -> U<S> { (a + b) << (c & 31) }
@@ -268,8 +274,15 @@ ops! {
     }}
     SadU32 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.umax(b) - a.umin(b), c) }
     MsadU8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.map2(b, masked_sad), c) }
-    QsadPkU16U8 (_cx; a: D, b: U, c: D) -> D<S> { quads(a, b, c, sad) }
-    MqsadPkU16U8 (_cx; a: D, b: U, c: D) -> D<S> { quads(a, b, c, masked_sad) }
+    QsadPkU16U8 [MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, sad) }
+    MqsadPkU16U8 [MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, masked_sad) }
+    MqsadU32U8 [MODS] (cx; a: D, b: U, c: Four) -> [U<S>; 4] {{
+        let a = a.array();
+        std::array::from_fn(|i| {
+            let part = U::from_array(a.map(|a| (a >> (8 * i)) as u32));
+            add_unsigned(cx, part.map2(b, masked_sad), c.0[i])
+        })
+    }}
     CvtPkI16I32 (_cx; a: U, b: U) -> U<S> {{
         signed_word(a) | signed_word(b) << 16
     }}
@@ -304,9 +317,9 @@ fn borrow<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, m: Mask<S>) -> (U<S>, Mask<S>) {
 }
 
 #[inline(always)]
-fn quads<S: Simd>(a: D<S>, b: U<S>, c: D<S>, sum: fn(u32, u32) -> u32) -> D<S> {
+fn quads<S: Simd>(cx: &Cx, a: D<S>, b: U<S>, c: D<S>, sum: fn(u32, u32) -> u32) -> D<S> {
     let (a, b, c) = (a.array(), b.array(), c.array());
-    D::from_array(std::array::from_fn(|i| quad(a[i], b[i], c[i], sum)))
+    D::from_array(std::array::from_fn(|i| quad(cx.clamp, a[i], b[i], c[i], sum)))
 }
 
 table! {
@@ -393,6 +406,7 @@ table! {
     VMsadU8 => MsadU8,
     VQsadPkU16U8 => QsadPkU16U8,
     VMqsadPkU16U8 => MqsadPkU16U8,
+    VMqsadU32U8 => MqsadU32U8,
     VCvtPkI16I32 => CvtPkI16I32,
     VCvtPkU16U32 => CvtPkU16U32,
     VCvtI32I16 => CvtI32I16,

@@ -5,7 +5,7 @@
 //! | `engine` | the one body of all instructions that work lane by lane |
 //! | `operand`, `result` | types of sources and results: where their lanes are, modifiers |
 //! | `settle` | which NaN an operation gives, rounding modes |
-//! | `integer`, `half`, `single`, `double`, `convert`, `compare`, `dot` | the operations |
+//! | `integer`, `half`, `single`, `double`, `eight`, `convert`, `compare`, `dot` | the operations |
 //! | `function`, `minmax` | what several types of operations share |
 //! | `cross` | operations across lanes |
 //! | `parts` | DPP and SDWA |
@@ -15,6 +15,7 @@ mod convert;
 mod cross;
 mod dot;
 mod double;
+mod eight;
 mod engine;
 mod function;
 mod half;
@@ -78,6 +79,14 @@ pub(super) fn lower(
         return Some(());
     }
     mixed_constants(inst, &mut code);
+    // Nothing but registers holds a source of more than 64 bits.
+    if (0..4).any(|i| {
+        signature.src[i].dwords() > 2
+            && signature.src[i].elem != Elem::Mask
+            && !matches!(code.src[i], Src::Vector(_))
+    }) {
+        return None;
+    }
     code.run = choose(inst.op, &mut code, context, false)?;
     arrange(&mut code, signature, context, pool);
     codes.push(code);
@@ -207,11 +216,25 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
         _ if whole => WHOLE,
         Op::VFmaMixloF16 => LOW,
         Op::VFmaMixhiF16 => HIGH,
+        Op::VCvtPkFp8F32 | Op::VCvtPkBf8F32 => {
+            if mods.op_sel & 8 != 0 {
+                HIGH
+            } else {
+                LOW
+            }
+        }
         _ if signature.dst.is_half() && mods.op_sel & 8 != 0 => HIGH,
         _ if signature.dst.is_half() && keeps_high_half(op, context.generation) => LOW,
         _ => WHOLE,
     });
     if let Some(run) = dot::handler(op, context) {
+        return Some(run);
+    }
+    if op.name().starts_with("v_dot4_f32_") {
+        // In this encoding the negation of the high half means the absolute value.
+        mods.abs = mods.neg_hi & 4;
+    }
+    if let Some(run) = eight::handler(op, context) {
         return Some(run);
     }
     if signature.dst.elem == Elem::Mask {
@@ -279,5 +302,5 @@ fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut
             }
         };
     }
-    code.imm |= splats << engine::SPLATS;
+    code.imm |= splats << engine::SPLATS | engine::generation_bits(context.generation);
 }

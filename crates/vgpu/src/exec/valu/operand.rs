@@ -356,6 +356,27 @@ impl<S: Simd> Arg<S> for D<S> {
     }
 }
 
+/// Four consecutive registers.
+#[derive(Clone, Copy)]
+pub(super) struct Four<S: Simd>(pub [U<S>; 4]);
+
+impl<S: Simd> Arg<S> for Four<S> {
+    #[inline(always)]
+    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { Source::find(wave, code, i) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        Four(std::array::from_fn(|i| {
+            let part = Source { at: row.at.wrapping_add(i * row.high), ..*row };
+            // SAFETY: the caller's promise; only registers are lowered for such operands.
+            unsafe { part.low::<S>(k) }
+        }))
+    }
+}
+
 impl<S: Simd> Arg<S> for G<S> {
     #[inline(always)]
     unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {

@@ -54,6 +54,15 @@ pub(super) trait Ret<S: Simd>: Copy {
         self
     }
 
+    /// Whether [`Ret::saturate`] does anything.
+    const SATURATES: bool = false;
+
+    /// Infinite results of finite sources become the largest number.
+    #[inline(always)]
+    fn saturate(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        self
+    }
+
     /// Gives lanes that are NaN the value that the sources determine.
     #[inline(always)]
     fn settle(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
@@ -87,10 +96,38 @@ fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
     if cx.mode & 0x100 != 0 { clamped } else { value.is_nan().select_f32(value, clamped) }
 }
 
-/// What the output multiplier's code stands for.
+/// What the output multiplier stands for, with results of a format whose subnormal numbers the bit of MODE keeps: up to gfx11,
+/// nothing where such results or the rules of IEEE are on.
 #[inline(always)]
-fn multiplier(omod: u8) -> f32 {
-    [1.0, 2.0, 4.0, 0.5][usize::from(omod & 3)]
+fn multiplier(cx: &Cx, subnormals: u32) -> f32 {
+    if !cx.is_gfx12() && (cx.ieee() || cx.mode & subnormals != 0) {
+        return 1.0;
+    }
+    [1.0, 2.0, 4.0, 0.5][usize::from(cx.omod & 3)]
+}
+
+/// Bits of MODE that keep subnormal results.
+const SINGLE: u32 = 0x20;
+const DOUBLE: u32 = 0x80;
+
+/// `value` times the output multiplier: zeros and subnormal numbers become +0, results below `least` zeros of their sign. What
+/// exceeds `most` becomes infinite or `most` as `round` says.
+#[inline(always)]
+fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32) -> F<S> {
+    let scaled = value * factor;
+    let sign = value.bits() & 0x8000_0000;
+    let infinity = F::splat(f32::INFINITY);
+    let over = F::splat(most).less(scaled.abs()) & value.abs().less(infinity);
+    let stays = match round {
+        0 => crate::exec::simd::Mask::from_bits(0),
+        1 => !sign.equal(U::splat(0)),
+        2 => sign.equal(U::splat(0)),
+        _ => crate::exec::simd::Mask::from_bits(u16::MAX),
+    };
+    let limit = stays.select(F::splat(most).bits(), infinity.bits()) | sign;
+    let bits = over.select(limit, scaled.bits());
+    let bits = scaled.abs().less(F::splat(least)).select(sign, bits);
+    value.abs().less(F::splat(least)).select(U::splat(0), bits).as_f32()
 }
 
 impl<S: Simd> Ret<S> for F<S> {
@@ -103,7 +140,12 @@ impl<S: Simd> Ret<S> for F<S> {
 
     #[inline(always)]
     fn modify(self, cx: &Cx) -> Self {
-        let value = if cx.omod != 0 { self * multiplier(cx.omod) } else { self };
+        let factor = multiplier(cx, SINGLE);
+        let value = if factor == 1.0 {
+            self
+        } else {
+            multiply(self, factor, f32::MIN_POSITIVE, f32::MAX, cx.mode & 3)
+        };
         if cx.clamp { clamp_single(value, cx) } else { value }
     }
 
@@ -157,7 +199,13 @@ impl<S: Simd> Ret<S> for H<S> {
     fn modify(self, cx: &Cx) -> Self {
         // The result is rounded before it is multiplied.
         let value = self.0.to_half().half_to_f32();
-        let value = if cx.omod != 0 { value * multiplier(cx.omod) } else { value };
+        let factor = multiplier(cx, DOUBLE);
+        let value = if factor == 1.0 {
+            value
+        } else {
+            let round = if cx.saturates_halves() { 3 } else { cx.mode >> 2 & 3 };
+            multiply(value, factor, 6.103_515_6e-5, 65504.0, round)
+        };
         H(if cx.clamp { clamp_single(value, cx) } else { value })
     }
 
@@ -169,6 +217,23 @@ impl<S: Simd> Ret<S> for H<S> {
     #[inline(always)]
     fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
         H(self.0.settle(sources))
+    }
+
+    const SATURATES: bool = true;
+
+    #[inline(always)]
+    fn saturate(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+        let value = self.0.to_half().half_to_f32();
+        let infinity = F::splat(f32::INFINITY);
+        let mut over = value.abs().equal(infinity);
+        if !over.any() {
+            return self;
+        }
+        for source in sources() {
+            over = over & !U::from_array(source[0]).as_f32().abs().equal(infinity);
+        }
+        let largest = F::splat(65504.0).bits() | (value.bits() & 0x8000_0000);
+        H(over.select(largest, self.0.bits()).as_f32())
     }
 
     #[inline(always)]
@@ -265,8 +330,13 @@ impl<S: Simd> Ret<S> for G<S> {
     #[inline(always)]
     fn modify(self, cx: &Cx) -> Self {
         let (low, high) = self.bits().split();
-        let raw =
-            modify_double([low.array(), high.array()], multiplier(cx.omod), cx.clamp, cx.mode & 0x100 != 0);
+        let raw = modify_double(
+            [low.array(), high.array()],
+            multiplier(cx, DOUBLE),
+            (cx.mode >> 2 & 3) as u8,
+            cx.clamp,
+            cx.mode & 0x100 != 0,
+        );
         <G<S> as Ret<S>>::from_raw(raw)
     }
 
@@ -312,6 +382,11 @@ impl<S: Simd, R: Ret<S>> Ret<S> for (R, Mask<S>) {
         // SAFETY: the caller's promise.
         unsafe { self.0.store(target, cx) };
         self.1.bits() & target.bits
+    }
+
+    #[inline(always)]
+    fn flush(self, flush: u8) -> Self {
+        (self.0.flush(flush), self.1)
     }
 
     #[inline(always)]

@@ -12,11 +12,11 @@ pub(super) fn joined(raw: &Raw, lane: usize) -> u64 {
 }
 
 fn settled(format: Format, quiet: u64, sources: &[Raw; 3], lane: usize) -> u64 {
-    sources
-        .iter()
-        .map(|source| joined(source, lane))
-        .find(|bits| format.is_nan(*bits))
-        .map_or(format.default_nan(), |bits| bits | quiet)
+    let [a, b, c] = [0, 1, 2].map(|i| joined(&sources[i], lane));
+    if format.undefined_product(a, b) {
+        return format.default_nan();
+    }
+    [a, b, c].into_iter().find(|bits| format.is_nan(*bits)).map_or(format.default_nan(), |bits| bits | quiet)
 }
 
 /// Lanes in `nan` become the first NaN of the sources, made quiet, or the default NaN.
@@ -57,12 +57,24 @@ pub(super) fn rounded(sources: &[Raw; 3], operation: fn([u64; 3], Env, Env) -> u
     result
 }
 
-/// Output modifiers of f64.
+/// Output modifiers of f64: the output multiplier in a rounding mode, saturation.
 #[cold]
 #[inline(never)]
-pub(super) fn modify_double(mut value: Raw, factor: f32, clamp: bool, clear_nan: bool) -> Raw {
+pub(super) fn modify_double(mut value: Raw, factor: f32, round: u8, clamp: bool, clear_nan: bool) -> Raw {
     for lane in 0..LANES {
-        let mut x = f64::from_bits(joined(&value, lane)) * f64::from(factor);
+        let mut x = f64::from_bits(joined(&value, lane));
+        if factor != 1.0 && !x.is_nan() {
+            let power = if factor == 4.0 {
+                2
+            } else if factor == 2.0 {
+                1
+            } else {
+                -1
+            };
+            let env = Env { round, flush_in: true, flush_out: true };
+            let scaled = f64::from_bits(F64.scale(x.to_bits(), power, env));
+            x = if x.abs() < f64::MIN_POSITIVE { 0.0 } else { scaled };
+        }
         if clamp && (clear_nan || !x.is_nan()) {
             x = if x > 0.0 { x.min(1.0) } else { 0.0 };
         }

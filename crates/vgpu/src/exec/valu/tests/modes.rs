@@ -71,11 +71,11 @@ fn a_nan_result_is_the_first_nan_source_made_quiet() {
             assert_eq!(bench.get(0, 3), first, "{level:?} {order:?}");
         }
     }
-    // What has no result is the positive quiet NaN.
+    // What has no result is the negative quiet NaN.
     let fill = |register: usize, _: usize| if register == 4 { 0x7f80_0000 } else { 0xff80_0000 };
     for &level in Level::available() {
         let bench = Case::new(Op::VAddF32, Format::Vop3).run(level, 32, u64::MAX, PLAIN, fill);
-        assert_eq!(bench.get(0, 0), 0x7fc0_0000);
+        assert_eq!(bench.get(0, 0), 0xffc0_0000);
     }
 }
 

@@ -63,7 +63,8 @@ fn numbers_win_and_nans_win() {
     check(Op::SMinNumF32, [NAN, f(1.0), 0], f(1.0));
     check(Op::SMaxNumF32, [f(1.0), NAN, 0], f(1.0));
     check(Op::SMinimumF32, [f(1.0), NAN, 0], NAN);
-    check(Op::SMaximumF32, [NAN, SIGNALLING, 0], SIGNALLING | 0x40_0000);
+    check(Op::SMaximumF32, [NAN, SIGNALLING, 0], NAN);
+    check(Op::SMaximumF32, [SIGNALLING, NAN, 0], SIGNALLING | 0x40_0000);
     check(Op::SMinimumF32, [f(0.0), f(-0.0), 0], f(-0.0));
     check(Op::SMaximumF16, [0x3c00, 0x7e01, 0], 0x7e01);
     check(Op::SMinimumF16, [0x3c00, 0x4000, 0], 0x3c00);
