@@ -71,6 +71,16 @@ pub enum ConfigError {
         /// What would be right.
         expected: String,
     },
+    /// An environment variable that the machine reads when it starts.
+    #[error("bad value `{value}` of the environment variable {variable}: {why}")]
+    Variable {
+        /// Its name.
+        variable: &'static str,
+        /// What is wrong.
+        value: String,
+        /// Why.
+        why: String,
+    },
 }
 
 impl DeviceConfig {

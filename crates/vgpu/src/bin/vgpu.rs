@@ -1,7 +1,7 @@
 //! Command line tool of the virtual GPU.
 //!
 //! `vgpu disasm FILE` prints the machine code of a code object, `vgpu decode TARGET` that of hexadecimal text on standard
-//! input.
+//! input, `vgpu occupancy FILE` how many waves of each kernel a device holds at once.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -9,12 +9,16 @@ use std::process::ExitCode;
 
 use code_object::{CodeObject, SymbolKind};
 use vgpu::isa::{Isa, decode};
+use vgpu::machine::{Occupancy, Resources, Target};
 
 const USAGE: &str = "\
 usage:
   vgpu disasm FILE     print the instructions of an AMDGPU code object, as llvm-objdump -d does
   vgpu decode TARGET   print the instructions in the hexadecimal bytes on standard input, one line each
                        (TARGET: gfx90a, gfx942, gfx1030, gfx1100, gfx1201)
+  vgpu occupancy FILE [SIZE]
+                       print how many waves of each kernel of a code object a SIMD unit holds, and what limits them,
+                       in workgroups of SIZE work-items (else the largest that the kernel permits)
 ";
 
 fn main() -> ExitCode {
@@ -23,6 +27,8 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["disasm", file] => disassemble(file),
         ["decode", target] => decode_input(target),
+        ["occupancy", file] => occupancy(file, None),
+        ["occupancy", file, size] => occupancy(file, Some(size)),
         ["help" | "--help" | "-h"] => Ok(USAGE.to_owned()),
         _ => {
             eprint!("{USAGE}");
@@ -94,6 +100,31 @@ fn list(text: &mut String, isa: Isa, code: &[u8], address: u64, wave64: bool) {
         text.push('\n');
         position += size;
     }
+}
+
+fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
+    let bytes = std::fs::read(file).map_err(|e| format!("{file}: {e}"))?;
+    let object = CodeObject::parse(&bytes).map_err(|e| format!("{file}: {e}"))?;
+    let processor = &object.target().processor;
+    let target = Target::by_name(processor).ok_or_else(|| format!("nothing is known of {processor}"))?;
+    let asked = match size {
+        None => None,
+        Some(size) => match size.parse::<u32>() {
+            Ok(size) if (1..=target.max_workgroup_size).contains(&size) => Some(size),
+            _ => return Err(format!("{size} is no size of a workgroup, 1 to {}", target.max_workgroup_size)),
+        },
+    };
+    let mut text = String::new();
+    for kernel in object.kernels() {
+        let largest = match kernel.max_flat_workgroup_size {
+            0 => target.max_workgroup_size,
+            size => size,
+        };
+        let lds = kernel.group_segment_size;
+        let resources = Resources::new(target, &kernel.descriptor, asked.unwrap_or(largest), lds);
+        let _ = writeln!(text, "{}: {}", kernel.name, Occupancy::new(target, resources));
+    }
+    Ok(text)
 }
 
 fn decode_input(target: &str) -> Result<String, String> {

@@ -34,7 +34,7 @@ pub(super) fn isa(generation: Generation) -> Isa {
 }
 
 /// The text of an instruction for reports.
-pub(super) fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
+pub(crate) fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
     if inst.op == Op::SCodeEnd {
         return String::new();
     }

@@ -35,6 +35,7 @@ mod wave;
 pub(crate) use level::{Body, Level, handler, scalar_handler};
 #[cfg(test)]
 pub(crate) use lower::no_inst;
+pub(crate) use lower::text;
 #[cfg(test)]
 pub(crate) use program::Fetched;
 pub(crate) use program::{Form, Place, Program, Unit, location, run};

@@ -217,6 +217,7 @@ impl Program {
                 }
                 if indexed {
                     lower::lower_indexed(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                    unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
                 } else {
                     lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
                 }

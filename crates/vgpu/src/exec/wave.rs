@@ -235,6 +235,21 @@ impl Wave {
         }
     }
 
+    /// The lanes of a vector register, zeros beyond the wave's size; 256 and on are ACC registers.
+    ///
+    /// # Safety
+    /// The wave must be set up for a program, and an instruction of it must name the register, or one shortly before it.
+    pub(crate) unsafe fn vector(&self, register: u16) -> [u32; 64] {
+        let lanes = usize::from(self.lanes);
+        let mut values = [0; 64];
+        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
+        unsafe {
+            let from = self.vgpr.add(usize::from(register) * lanes);
+            std::ptr::copy_nonoverlapping(from, values.as_mut_ptr(), lanes);
+        }
+        values
+    }
+
     /// The decoded instruction behind a lowered one.
     pub(crate) fn inst(&self, code: &Code) -> Option<crate::isa::Inst> {
         self.unit.as_ref().and_then(|unit| unit.insts.get(code.inst as usize)).copied()

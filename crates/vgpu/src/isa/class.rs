@@ -62,6 +62,28 @@ impl Class {
         Class::Graphics,
     ];
 
+    /// A short name, as in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Salu => "salu",
+            Class::Valu => "valu",
+            Class::Transcendental => "transcendental",
+            Class::Matrix => "matrix",
+            Class::Smem => "smem",
+            Class::VmemLoad => "vmem_load",
+            Class::VmemStore => "vmem_store",
+            Class::VmemAtomic => "vmem_atomic",
+            Class::Flat => "flat",
+            Class::Scratch => "scratch",
+            Class::Lds => "lds",
+            Class::Branch => "branch",
+            Class::Barrier => "barrier",
+            Class::Message => "message",
+            Class::Hint => "hint",
+            Class::Graphics => "graphics",
+        }
+    }
+
     fn of(op: Op) -> Class {
         let name = op.name();
         let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));

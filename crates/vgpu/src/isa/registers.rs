@@ -69,7 +69,8 @@ pub struct Registers {
     pub read: Vec<Span>,
     /// What it writes.
     pub written: Vec<Span>,
-    /// Further registers that M0 chooses (`v_movrels_b32`…).
+    /// Further registers, or others, that M0 or MODE choose (`v_movrels_b32`, what is between `s_set_gpr_idx_on` and
+    /// `s_set_gpr_idx_off`, `s_cbranch_join`…).
     pub indirect: bool,
 }
 
@@ -150,6 +151,21 @@ impl Inst {
                         found.indirect = true;
                     }
                     _ if name.starts_with("s_sendmsg") => found.read.push(one(scalar::M0)),
+                    Op::SSetGprIdxOn | Op::SSetGprIdxIdx | Op::SSetGprIdxMode => {
+                        found.read.push(one(scalar::M0));
+                        found.written.push(one(scalar::M0));
+                    }
+                    Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
+                        found.read.push(mask(scalar::EXEC));
+                        found.read.extend(found.written.first().copied());
+                        found.written.push(mask(scalar::EXEC));
+                    }
+                    // The stack of forks is in scalar registers that MODE chooses.
+                    Op::SCbranchGFork | Op::SCbranchIFork | Op::SCbranchJoin => {
+                        found.read.push(mask(scalar::EXEC));
+                        found.written.push(mask(scalar::EXEC));
+                        found.indirect = true;
+                    }
                     _ => {}
                 }
             }

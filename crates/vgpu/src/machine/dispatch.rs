@@ -9,6 +9,7 @@ use super::count::Executed;
 use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
+use super::profile::Counters;
 use super::{Device, LoadedCode};
 
 /// Scratch memory that one work-item can have, in bytes.
@@ -37,10 +38,12 @@ pub struct Dispatch {
     pub id: u64,
     /// Ends the dispatch when it runs longer; none stands for [`Machine::timeout`](super::Machine::timeout).
     pub timeout: Option<Duration>,
+    /// Counts what it does, even if [`Machine::set_counters`](super::Machine::set_counters) does not say so.
+    pub counters: bool,
 }
 
 /// What running a kernel took.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DispatchStats {
     /// When the first workgroup began, on the clock of [`now_ns`].
     pub start_ns: u64,
@@ -50,6 +53,9 @@ pub struct DispatchStats {
     pub workgroups: u64,
     /// What its waves executed, if [`Machine::count_instructions`](super::Machine::count_instructions) was on when it began.
     pub executed: Option<Executed>,
+    /// What it did, if [`Dispatch::counters`] or [`Machine::set_counters`](super::Machine::set_counters) asked for it when it
+    /// began.
+    pub counters: Option<Arc<Counters>>,
 }
 
 /// Why a kernel could not be started, or did not end well.
@@ -230,7 +236,7 @@ pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats,
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline));
     let outcome = device.machine.pool.run(&device.machine.memory, &job);
-    let mut stats = DispatchStats { start_ns, end_ns: now_ns(), workgroups, executed: None };
+    let mut stats = DispatchStats { start_ns, end_ns: now_ns(), workgroups, executed: None, counters: None };
     let ended_well = matches!(outcome, Ok(None));
     for observer in &job.launch().observers {
         observer.end(job.launch(), ended_well.then_some(&mut stats));

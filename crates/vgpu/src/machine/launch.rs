@@ -6,6 +6,7 @@ use code_object::KernelDescriptor;
 
 use super::dispatch::{Dispatch, DispatchError};
 use super::observe::DispatchObserver;
+use super::profile::Resources;
 use super::{Device, Generation, LoadedCode};
 use crate::exec::{Form, Place, Program, Wave};
 use crate::isa::scalar;
@@ -66,6 +67,8 @@ pub(crate) struct Launch {
     /// Vector registers before and after [`ACC_BASE`] that the kernel uses.
     vgprs: [usize; 2],
     pub(super) generation: Generation,
+    /// What limits how many waves there are at once.
+    pub(super) resources: Resources,
 }
 
 /// Hands out consecutive SGPRs.
@@ -190,6 +193,7 @@ impl Launch {
             mode,
             vgprs: [arch, total - arch],
             generation,
+            resources: Resources::new(target, &descriptor, items, lds),
         })
     }
 
@@ -241,12 +245,6 @@ impl Launch {
     /// Bytes of a wave's scratch memory.
     pub(super) fn wave_scratch(&self) -> usize {
         (self.scratch as usize * self.lanes).next_multiple_of(64)
-    }
-
-    #[allow(dead_code, reason = "for observers")]
-    /// An address in the code as an offset into the code object, as disassemblers print it.
-    pub(crate) fn pc_of(&self, address: u64) -> u64 {
-        address.wrapping_sub(self.code.base())
     }
 
     pub(super) fn program(&self) -> &Program {

@@ -14,6 +14,7 @@ mod launch;
 mod memory;
 mod observe;
 mod pool;
+mod profile;
 mod source;
 mod target;
 #[cfg(test)]
@@ -35,6 +36,9 @@ pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Site, Space, WaveFault};
 pub(crate) use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
+pub use profile::{
+    Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Limit, Occupancy, Resources, Traffic,
+};
 pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 
@@ -65,6 +69,9 @@ struct Shared {
     pool: pool::Pool,
     timeout: RwLock<Option<Duration>>,
     executed: Arc<count::Counter>,
+    profiler: Arc<profile::Profiler>,
+    /// What is wrong with the environment; no device starts then.
+    environment: Result<(), ConfigError>,
 }
 
 impl Shared {
@@ -111,8 +118,15 @@ impl Machine {
             pool: pool::Pool::new(),
             timeout: RwLock::new(timeout),
             executed: Arc::default(),
+            profiler: Arc::default(),
+            environment: Ok(()),
         };
-        shared.memory.instruments().add(Arc::clone(&shared.executed) as _);
+        let instruments = shared.memory.instruments();
+        instruments.add(Arc::clone(&shared.executed) as _);
+        instruments.add(Arc::clone(&shared.profiler) as _);
+        let settings = profile::Settings::read(|name| std::env::var(name).ok());
+        let environment = settings.and_then(|settings| settings.apply(instruments));
+        let shared = Shared { environment, ..shared };
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
 
@@ -123,8 +137,9 @@ impl Machine {
     /// Adds devices and returns the index of the first. An equal configuration attached again returns the same index.
     ///
     /// # Errors
-    /// The configuration is not usable.
+    /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
+        self.shared.environment.clone()?;
         let target = config.validated()?;
         let target_id: TargetId = target.target_id.parse()?;
         let mut attached = self.attached.write().unwrap_or_else(PoisonError::into_inner);
@@ -190,6 +205,12 @@ impl Machine {
     /// is off, as it is at first.
     pub fn count_instructions(&self, on: bool) {
         self.shared.executed.switch(on);
+    }
+
+    /// Has dispatches that begin from now on count what they do, or no longer: see [`DispatchStats::counters`]. Nothing is
+    /// slower for it while it is off, as it is at first.
+    pub fn set_counters(&self, on: bool) {
+        self.shared.profiler.switch(on);
     }
 
     /// What all dispatches that ended executed while [`count_instructions`](Machine::count_instructions) was on. A dispatch

@@ -18,9 +18,16 @@ fn build() -> Result<&'static kernel_build::Build, &'static str> {
     let built = BUILD.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device");
         let builder = kernel_build::Builder::new(folder).targets(TARGETS).source_lines(true).jobs(2);
+        // The remarks are what the tests of occupancy compare with.
+        let builder = builder.flag("-Rpass-analysis=kernel-resource-usage");
         builder.build().map_err(|error| error.to_string())
     });
     built.as_ref().map_err(String::as_str)
+}
+
+/// The code of all test modules for all targets; nothing if there is no toolchain to compile them with.
+pub(crate) fn objects() -> Vec<&'static kernel_build::BuiltObject> {
+    build().map_or_else(|_| Vec::new(), |build| build.objects().map(|(_, object)| object).collect())
 }
 
 /// A virtual GPU with one of the test modules loaded.

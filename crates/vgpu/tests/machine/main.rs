@@ -6,6 +6,7 @@ mod faults;
 mod kernels;
 mod lines;
 mod matrix;
+mod profile;
 mod random;
 mod random_program;
 mod reports;

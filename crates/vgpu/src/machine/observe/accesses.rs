@@ -191,18 +191,12 @@ impl Finder<'_> {
     ///
     /// # Safety
     /// See [`Accesses::find`].
-    unsafe fn row(&self, operand: Operand, after: usize) -> [u32; 64] {
-        let lanes = usize::from(self.wave.lanes);
-        let mut row = [0; 64];
-        if let Some(register) = vector(operand) {
-            // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
-            let from = unsafe { self.wave.vgpr.add((usize::from(register) + after) * lanes) };
-            for (lane, value) in row[..lanes].iter_mut().enumerate() {
-                // SAFETY: as above.
-                *value = unsafe { from.add(lane).read() };
-            }
+    unsafe fn row(&self, operand: Operand, after: u16) -> [u32; 64] {
+        match vector(operand) {
+            // SAFETY: the caller's promise.
+            Some(register) => unsafe { self.wave.vector(register + after) },
+            None => [0; 64],
         }
-        row
     }
 
     fn scalar32(&self, operand: Operand) -> u32 {
@@ -377,7 +371,7 @@ impl Finder<'_> {
             let address = self.inst.src[0];
             (
                 self.row(if idxen { address } else { none }, 0),
-                self.row(if offen { address } else { none }, usize::from(idxen)),
+                self.row(if offen { address } else { none }, u16::from(idxen)),
             )
         };
         if swizzled {

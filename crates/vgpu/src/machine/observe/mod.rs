@@ -10,15 +10,12 @@
 //! plain one, which does not know that observers exist. A workgroup stays on one thread, so its observer needs no locks; those
 //! of a dispatch do.
 
-#![allow(dead_code, reason = "an observer uses what it needs")]
-
 mod accesses;
 #[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-#[allow(unused_imports, reason = "an observer uses what it needs")]
 pub(crate) use accesses::{Accesses, LaneAccess};
 
 use super::dispatch::DispatchStats;
@@ -62,7 +59,8 @@ pub(crate) trait GroupObserver: Send {
         Ok(())
     }
 
-    /// The wave executed it, if it did not fault. `step` is as it was before: addresses are those that were accessed.
+    /// The wave executed it, if it did not fault. `step` is as it was before: addresses are those that were accessed. What
+    /// `s_get_barrier_state` and `s_barrier_signal_isfirst` find out is written after this.
     fn after(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
         Ok(())
     }
@@ -78,7 +76,7 @@ pub(crate) trait GroupObserver: Send {
 pub(crate) struct Step<'a> {
     /// Number of the wave in its workgroup.
     pub wave: u32,
-    /// Address of the instruction; [`Launch::pc_of`] makes it an offset into the code object.
+    /// Address of the instruction, in memory.
     pub address: u64,
     pub inst: &'a Inst,
     /// The registers that it reads and writes.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+mod accesses;
+
 use super::*;
 use crate::exec::{Fetched, Flow, Form, Level, Program, Unwatched, run};
 use crate::isa::{Isa, Op, Register, decode, scalar};
@@ -9,11 +11,11 @@ use crate::machine::{Access, Generation, Memory};
 
 const ENTRY: u64 = 0x1000;
 const FILES: [(Isa, Generation, &str); 5] = [
-    (Isa::Gfx90a, Generation::Gfx9, include_str!("../../../tests/filetests/gfx90a.txt")),
-    (Isa::Gfx942, Generation::Gfx940, include_str!("../../../tests/filetests/gfx942.txt")),
-    (Isa::Gfx1030, Generation::Gfx10, include_str!("../../../tests/filetests/gfx1030.txt")),
-    (Isa::Gfx1100, Generation::Gfx11, include_str!("../../../tests/filetests/gfx1100.txt")),
-    (Isa::Gfx1201, Generation::Gfx12, include_str!("../../../tests/filetests/gfx1201.txt")),
+    (Isa::Gfx90a, Generation::Gfx9, include_str!("../../../../tests/filetests/gfx90a.txt")),
+    (Isa::Gfx942, Generation::Gfx940, include_str!("../../../../tests/filetests/gfx942.txt")),
+    (Isa::Gfx1030, Generation::Gfx10, include_str!("../../../../tests/filetests/gfx1030.txt")),
+    (Isa::Gfx1100, Generation::Gfx11, include_str!("../../../../tests/filetests/gfx1100.txt")),
+    (Isa::Gfx1201, Generation::Gfx12, include_str!("../../../../tests/filetests/gfx1201.txt")),
 ];
 
 /// Some instructions of a file: a few of each operation in each form.
@@ -64,16 +66,20 @@ impl Bench {
         Bench { wave, file, offset, lanes }
     }
 
+    fn load(&mut self, state: &State) {
+        let file = &mut self.file[self.offset..];
+        file[..state.vector.len()].copy_from_slice(&state.vector);
+        self.wave.vgpr = file.as_mut_ptr();
+        self.wave.sgpr = state.scalar;
+        self.wave.scc = state.scc;
+        self.wave.mode = 0x3f0;
+        self.wave.saved_exec = 0;
+    }
+
     /// What the registers are after the program's instructions; none if the wave did not come to its end.
     fn run(&mut self, program: &Program, before: &State) -> Option<State> {
         let count = before.vector.len();
-        let file = &mut self.file[self.offset..];
-        file[..count].copy_from_slice(&before.vector);
-        self.wave.vgpr = file.as_mut_ptr();
-        self.wave.sgpr = before.scalar;
-        self.wave.scc = before.scc;
-        self.wave.mode = 0x3f0;
-        self.wave.saved_exec = 0;
+        self.load(before);
         let form = Form { lanes: self.lanes as u8, watched: false };
         let (unit, next) = program.place(ENTRY, form);
         (self.wave.unit, self.wave.next) = (Some(unit), next);

@@ -1,0 +1,273 @@
+//! What is counted of a dispatch.
+
+use std::fmt;
+use std::ops::{AddAssign, Index, IndexMut};
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Occupancy;
+use crate::isa::Class;
+
+/// Instructions by class, each once per wave that executed it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Instructions([u64; Class::ALL.len()]);
+
+impl Instructions {
+    /// Instructions of all classes but hints.
+    pub fn total(&self) -> u64 {
+        Class::ALL.iter().filter(|class| **class != Class::Hint).map(|class| self[*class]).sum()
+    }
+}
+
+impl Index<Class> for Instructions {
+    type Output = u64;
+
+    fn index(&self, class: Class) -> &u64 {
+        &self.0[class as usize]
+    }
+}
+
+impl IndexMut<Class> for Instructions {
+    fn index_mut(&mut self, class: Class) -> &mut u64 {
+        &mut self.0[class as usize]
+    }
+}
+
+impl AddAssign for Instructions {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    }
+}
+
+impl Serialize for Instructions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(Class::ALL.len()))?;
+        for &class in Class::ALL {
+            map.serialize_entry(class.name(), &self[class])?;
+        }
+        map.end()
+    }
+}
+
+/// Structures of numbers that are added up.
+macro_rules! sums {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: u64,)*
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    )*};
+}
+
+sums! {
+    /// Lanes of vector instructions, memory instructions included; not of matrix instructions, which ignore EXEC.
+    Lanes {
+        /// Lanes that EXEC enabled, of all instructions together.
+        active,
+        /// Lanes that there were.
+        possible,
+    }
+    /// Accesses to a memory. Atomic operations count as read and as written.
+    Traffic {
+        /// Loads: instructions of waves, those with two addresses twice.
+        loads,
+        /// Stores.
+        stores,
+        /// Atomic operations.
+        atomics,
+        /// Bytes read, by all lanes together.
+        read_bytes,
+        /// Bytes written.
+        written_bytes,
+    }
+    /// Cache lines that vector accesses to global memory touch.
+    CacheLines {
+        /// Accesses.
+        accesses,
+        /// Lines, as often as accesses touch them.
+        lines,
+    }
+    /// Use of LDS by its 32 banks.
+    LdsBanks {
+        /// How often up to 128 bytes were asked for at once: the cycles that it takes without conflicts.
+        passes,
+        /// The cycles that it takes with them.
+        cycles,
+    }
+    /// Branches.
+    Branches {
+        /// Conditional branches.
+        conditional,
+        /// Those that were taken.
+        taken,
+        /// Those that a wave came to while some, but not all, of the lanes that it began with were disabled.
+        partial_exec,
+        /// How often an instruction disabled some of the enabled lanes, and not all: the wave diverged.
+        splits,
+    }
+}
+
+impl Lanes {
+    /// The part of the lanes that was active, from 0 to 1; 1 if there were none.
+    pub fn utilisation(&self) -> f64 {
+        ratio(self.active, self.possible)
+    }
+}
+
+impl LdsBanks {
+    /// Cycles lost to bank conflicts.
+    pub fn conflicts(&self) -> u64 {
+        self.cycles - self.passes
+    }
+}
+
+impl Traffic {
+    /// Loads, stores and atomic operations.
+    pub fn accesses(&self) -> u64 {
+        self.loads + self.stores + self.atomics
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// What a dispatch did.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Counters {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The device's target.
+    pub target: &'static str,
+    /// Whether it ended well. If not, workgroups that did not end count as far as they came.
+    pub complete: bool,
+    /// Work-items per dimension.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup per dimension.
+    pub workgroup: [u32; 3],
+    /// Lanes of a wave.
+    pub wave_size: u32,
+    /// Workgroups that ran.
+    pub workgroups: u64,
+    /// Waves that ran.
+    pub waves: u64,
+    /// Instructions by class.
+    pub instructions: Instructions,
+    /// Instructions that were two in one (VOPD); each counts once above.
+    pub dual: u64,
+    /// Lanes of vector instructions.
+    pub lanes: Lanes,
+    /// Global memory, through vector instructions.
+    pub global: Traffic,
+    /// Global memory, through scalar instructions: constants and kernel arguments.
+    pub constant: Traffic,
+    /// LDS.
+    pub lds: Traffic,
+    /// Scratch memory.
+    pub scratch: Traffic,
+    /// Bytes of a line of the vector cache.
+    pub cache_line: u32,
+    /// Cache lines.
+    pub cache_lines: CacheLines,
+    /// LDS banks.
+    pub lds_banks: LdsBanks,
+    /// Branches.
+    pub branches: Branches,
+    /// How often waves waited at a barrier.
+    pub barriers: u64,
+    /// Waves at once.
+    pub occupancy: Occupancy,
+}
+
+impl Counters {
+    /// All of it as one line of JSON.
+    pub fn to_json(&self) -> String {
+        // Numbers, names and maps with names for keys: none of it can fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn sizes([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |part: u64, whole: u64| 100.0 * ratio(part, whole);
+        let broken = if self.complete { "" } else { ", ended by a fault" };
+        writeln!(f, "{} on {}{broken}", self.kernel, self.target)?;
+        writeln!(
+            f,
+            "  grid {}, workgroups of {}: {} workgroups, {} waves of {}",
+            sizes(self.grid),
+            sizes(self.workgroup),
+            self.workgroups,
+            self.waves,
+            self.wave_size
+        )?;
+        let total = self.instructions.total();
+        writeln!(f, "  {:<16}{:>14}{:>16}", "instructions", "executed", "per wave")?;
+        for &class in Class::ALL.iter().filter(|class| self.instructions[**class] != 0) {
+            let count = self.instructions[class];
+            let mean = count as f64 / self.waves.max(1) as f64;
+            writeln!(f, "    {:<14}{count:>14}{mean:>16.1}", class.name())?;
+        }
+        writeln!(
+            f,
+            "    {:<14}{total:>14}{:>16.1}",
+            "all but hints",
+            total as f64 / self.waves.max(1) as f64
+        )?;
+        if self.dual != 0 {
+            writeln!(f, "    {:<14}{:>14}", "of them dual", self.dual)?;
+        }
+        let Lanes { active, possible } = self.lanes;
+        writeln!(f, "  lanes active    {active:>14} of {possible} ({:.1} %)", percent(active, possible))?;
+        writeln!(
+            f,
+            "  {:<16}{:>14}{:>16}{:>16}{:>16}{:>16}",
+            "memory", "loads", "stores", "atomics", "bytes read", "bytes written"
+        )?;
+        for (name, traffic) in [
+            ("global", self.global),
+            ("constant", self.constant),
+            ("lds", self.lds),
+            ("scratch", self.scratch),
+        ] {
+            let Traffic { loads, stores, atomics, read_bytes, written_bytes } = traffic;
+            writeln!(
+                f,
+                "    {name:<14}{loads:>14}{stores:>16}{atomics:>16}{read_bytes:>16}{written_bytes:>16}"
+            )?;
+        }
+        let CacheLines { accesses, lines } = self.cache_lines;
+        if accesses != 0 {
+            let mean = lines as f64 / accesses as f64;
+            writeln!(f, "  cache lines     {lines:>14} of {} bytes, {mean:.1} per access", self.cache_line)?;
+        }
+        let LdsBanks { passes, cycles } = self.lds_banks;
+        if passes != 0 {
+            writeln!(
+                f,
+                "  LDS cycles      {cycles:>14}, {} of them for bank conflicts ({:.1} %)",
+                cycles - passes,
+                percent(cycles - passes, cycles)
+            )?;
+        }
+        let Branches { conditional, taken, partial_exec, splits } = self.branches;
+        writeln!(
+            f,
+            "  branches        {conditional:>14} conditional, {taken} taken, {partial_exec} with partial EXEC; \
+             EXEC split {splits} times"
+        )?;
+        writeln!(f, "  barriers        {:>14}", self.barriers)?;
+        write!(f, "  occupancy       {}", self.occupancy.to_string().replace('\n', "\n  "))
+    }
+}

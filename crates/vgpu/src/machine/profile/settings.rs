@@ -1,0 +1,131 @@
+//! `FERROCM_VGPU_TRACE` and `FERROCM_VGPU_COUNTERS`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::trace::Selection;
+use super::{Profiler, Sink, Tracer};
+use crate::config::ConfigError;
+use crate::machine::observe::Instruments;
+
+/// The variable that traces.
+const TRACE: &str = "FERROCM_VGPU_TRACE";
+/// The variable that counts.
+const COUNTERS: &str = "FERROCM_VGPU_COUNTERS";
+
+/// How counters are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Format {
+    /// For people.
+    Table,
+    /// One line per dispatch.
+    Json,
+}
+
+/// What the environment asks for.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(in crate::machine) struct Settings {
+    trace: Option<(Selection, Option<PathBuf>)>,
+    counters: Option<(Format, Option<PathBuf>)>,
+}
+
+impl Settings {
+    /// Reads the variables, each of which may be missing or empty.
+    ///
+    /// # Errors
+    /// A value that cannot be read.
+    pub(in crate::machine) fn read(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Settings, ConfigError> {
+        let value = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
+        let bad =
+            |variable, value: &str, why| ConfigError::Variable { variable, value: value.to_owned(), why };
+        let trace = value(TRACE).map(|text| Selection::parse(&text).map_err(|why| bad(TRACE, &text, why)));
+        let counters = value(COUNTERS).map(|text| counters(&text).map_err(|why| bad(COUNTERS, &text, why)));
+        Ok(Settings { trace: trace.transpose()?, counters: counters.transpose()? })
+    }
+
+    /// Switches on what is asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
+    pub(in crate::machine) fn apply(self, instruments: &Instruments) -> Result<(), ConfigError> {
+        let sink = |variable, path: Option<PathBuf>| match path {
+            None => Ok(Sink::default()),
+            Some(path) => Sink::create(&path).map_err(|error| ConfigError::Variable {
+                variable,
+                value: path.display().to_string(),
+                why: format!("the file cannot be created: {error}"),
+            }),
+        };
+        if let Some((selection, path)) = self.trace {
+            instruments.add(Arc::new(Tracer::new(selection, sink(TRACE, path)?)));
+        }
+        if let Some((format, path)) = self.counters {
+            instruments.add(Arc::new(Profiler::writing(format, sink(COUNTERS, path)?)));
+        }
+        Ok(())
+    }
+}
+
+/// `table` or `json`, and where to: `json:counters.json`.
+fn counters(text: &str) -> Result<(Format, Option<PathBuf>), String> {
+    let (format, file) = match text.split_once(':') {
+        Some((format, file)) => (format, Some(file)),
+        None => (text, None),
+    };
+    let format = match format.trim() {
+        "table" => Format::Table,
+        "json" => Format::Json,
+        other => return Err(format!("`{other}` is no format; formats are table and json, as in json:FILE")),
+    };
+    match file {
+        Some("") => Err("no file after the colon".to_owned()),
+        file => Ok((format, file.map(PathBuf::from))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &str) -> Result<Settings, String> {
+        Settings::read(|variable| (variable == name).then(|| value.to_owned()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn variables_say_what_is_wrong_with_them() {
+        for (name, value, expected) in [
+            (COUNTERS, "csv", "`csv` is no format"),
+            (COUNTERS, "json:", "no file after the colon"),
+            (TRACE, "kernel", "`kernel` is no setting"),
+            (TRACE, "warp=1", "`warp`"),
+            (TRACE, "wave=x", "`x` is no number"),
+            (TRACE, "group=1.2", "`1.2` is no workgroup"),
+            (TRACE, "wave=1,wave=2", "`wave` is given twice"),
+            (TRACE, "file=", "`file=`"),
+        ] {
+            let error = read(name, value).unwrap_err();
+            assert!(error.contains(expected) && error.contains(name), "{value}: {error}");
+        }
+    }
+
+    #[test]
+    fn variables_are_read() {
+        assert_eq!(read(COUNTERS, " "), Ok(Settings::default()));
+        assert_eq!(read(COUNTERS, "table").unwrap().counters, Some((Format::Table, None)));
+        assert_eq!(read(COUNTERS, "json:a:b").unwrap().counters, Some((Format::Json, Some("a:b".into()))));
+        let (selection, file) = read(TRACE, "all").unwrap().trace.unwrap();
+        assert!(file.is_none() && selection == Selection::default());
+        let (_, file) = read(TRACE, "kernel=gemm*,group=0.*.0,wave=1,file=t.txt").unwrap().trace.unwrap();
+        assert_eq!(file, Some("t.txt".into()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_created_is_named() {
+        let settings = read(COUNTERS, "json:/nowhere/at/all").unwrap();
+        let error = settings.apply(&Instruments::default()).unwrap_err().to_string();
+        assert!(error.contains(COUNTERS) && error.contains("/nowhere/at/all"), "{error}");
+    }
+}
