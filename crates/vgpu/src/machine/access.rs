@@ -79,6 +79,19 @@ impl Access {
         self.look_up(access, address, size)
     }
 
+    /// The live allocation that `[address, address + size)` lies in, if it permits the access.
+    #[inline(always)]
+    pub(crate) fn range(&mut self, access: AccessKind, address: u64, size: u64) -> Option<(u64, u64)> {
+        let end = address.wrapping_add(size);
+        for range in &self.verified {
+            if address >= range.start && end <= range.end && end >= address {
+                return (range.writable || access == AccessKind::Read).then_some((range.start, range.end));
+            }
+        }
+        let found = self.look_up(access, address, size);
+        found.then_some((self.verified[0].start, self.verified[0].end))
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, access: AccessKind, address: u64, size: u64) -> bool {

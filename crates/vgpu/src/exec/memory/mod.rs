@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lanes` | what the addresses of a wave's lanes have in common |
 //! | `moves`, `atomic` | what is moved between memory and registers |
+//! | `chunks` | whole registers, sixteen lanes at a time |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
 //! | `lds`, `buffer`, `scalar` | instructions with rules of their own |
 //!
@@ -12,6 +13,7 @@
 
 mod atomic;
 mod buffer;
+mod chunks;
 mod lanes;
 mod lds;
 mod moves;
@@ -23,11 +25,12 @@ mod tests;
 use std::marker::PhantomData;
 
 use self::atomic::{Atomic, Rmw};
+use self::chunks::{GlobalChunks, LdsChunks, LdsPairChunks};
 use self::lanes::{EXTRA_SHIFT, PAIR_SHIFT, RETURNS, RMW_SHIFT};
 use self::moves::{
     Dwords, I8, I8High, I8Low, I16, Load, Move, Store, U8, U8High, U8Low, U16, U16High, U16Low,
 };
-use super::level::{Body, handler, scalar_handler};
+use super::level::{Body, handler, scalar_handler, simd_handler};
 use super::{Code, Flow, Handler, Level, Wave};
 use crate::isa::{Inst, Op, Operand, scalar as slot};
 use crate::machine::Generation;
@@ -168,7 +171,7 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
     macro_rules! body {
         (Global: $m:ty) => { handler::<Global<$m>>(lanes, level) };
         (Lds: $m:ty) => { handler::<Lds<$m>>(lanes, level) };
-        (LdsPair: $m:ty) => { handler::<LdsPair<$m>>(lanes, level) };
+        ($b:ident of $m:ty) => { simd_handler::<$b<$m>, $b<$m>>(level) };
         ($b:ident: $m:ty) => { scalar_handler::<$b<$m>>(lanes) };
         ($b:ident) => { handler::<$b>(lanes, level) };
     }
@@ -177,10 +180,10 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::GlobalLoadI8 => body!(Global: Load<I8>),
         Op::GlobalLoadU16 => body!(Global: Load<U16>),
         Op::GlobalLoadI16 => body!(Global: Load<I16>),
-        Op::GlobalLoadB32 => body!(Global: Load<Dwords<1>>),
-        Op::GlobalLoadB64 => body!(Global: Load<Dwords<2>>),
-        Op::GlobalLoadB96 => body!(Global: Load<Dwords<3>>),
-        Op::GlobalLoadB128 => body!(Global: Load<Dwords<4>>),
+        Op::GlobalLoadB32 => body!(GlobalChunks of Load<Dwords<1>>),
+        Op::GlobalLoadB64 => body!(GlobalChunks of Load<Dwords<2>>),
+        Op::GlobalLoadB96 => body!(GlobalChunks of Load<Dwords<3>>),
+        Op::GlobalLoadB128 => body!(GlobalChunks of Load<Dwords<4>>),
         Op::GlobalLoadD16U8 => body!(Global: Load<U8Low>),
         Op::GlobalLoadD16HiU8 => body!(Global: Load<U8High>),
         Op::GlobalLoadD16I8 => body!(Global: Load<I8Low>),
@@ -189,10 +192,10 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::GlobalLoadD16HiB16 => body!(Global: Load<U16High>),
         Op::GlobalStoreB8 => body!(Global: Store<U8>),
         Op::GlobalStoreB16 => body!(Global: Store<U16>),
-        Op::GlobalStoreB32 => body!(Global: Store<Dwords<1>>),
-        Op::GlobalStoreB64 => body!(Global: Store<Dwords<2>>),
-        Op::GlobalStoreB96 => body!(Global: Store<Dwords<3>>),
-        Op::GlobalStoreB128 => body!(Global: Store<Dwords<4>>),
+        Op::GlobalStoreB32 => body!(GlobalChunks of Store<Dwords<1>>),
+        Op::GlobalStoreB64 => body!(GlobalChunks of Store<Dwords<2>>),
+        Op::GlobalStoreB96 => body!(GlobalChunks of Store<Dwords<3>>),
+        Op::GlobalStoreB128 => body!(GlobalChunks of Store<Dwords<4>>),
         Op::GlobalStoreD16HiB8 => body!(Global: Store<U8High>),
         Op::GlobalStoreD16HiB16 => body!(Global: Store<U16High>),
         Op::FlatLoadU8 => body!(Flat: Load<U8>),
@@ -265,10 +268,10 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::DsLoadI8 => body!(Lds: Load<I8>),
         Op::DsLoadU16 => body!(Lds: Load<U16>),
         Op::DsLoadI16 => body!(Lds: Load<I16>),
-        Op::DsLoadB32 => body!(Lds: Load<Dwords<1>>),
-        Op::DsLoadB64 => body!(Lds: Load<Dwords<2>>),
-        Op::DsLoadB96 => body!(Lds: Load<Dwords<3>>),
-        Op::DsLoadB128 => body!(Lds: Load<Dwords<4>>),
+        Op::DsLoadB32 => body!(LdsChunks of Load<Dwords<1>>),
+        Op::DsLoadB64 => body!(LdsChunks of Load<Dwords<2>>),
+        Op::DsLoadB96 => body!(LdsChunks of Load<Dwords<3>>),
+        Op::DsLoadB128 => body!(LdsChunks of Load<Dwords<4>>),
         Op::DsLoadU8D16 => body!(Lds: Load<U8Low>),
         Op::DsLoadU8D16Hi => body!(Lds: Load<U8High>),
         Op::DsLoadI8D16 => body!(Lds: Load<I8Low>),
@@ -277,16 +280,16 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::DsLoadU16D16Hi => body!(Lds: Load<U16High>),
         Op::DsStoreB8 => body!(Lds: Store<U8>),
         Op::DsStoreB16 => body!(Lds: Store<U16>),
-        Op::DsStoreB32 => body!(Lds: Store<Dwords<1>>),
-        Op::DsStoreB64 => body!(Lds: Store<Dwords<2>>),
-        Op::DsStoreB96 => body!(Lds: Store<Dwords<3>>),
-        Op::DsStoreB128 => body!(Lds: Store<Dwords<4>>),
+        Op::DsStoreB32 => body!(LdsChunks of Store<Dwords<1>>),
+        Op::DsStoreB64 => body!(LdsChunks of Store<Dwords<2>>),
+        Op::DsStoreB96 => body!(LdsChunks of Store<Dwords<3>>),
+        Op::DsStoreB128 => body!(LdsChunks of Store<Dwords<4>>),
         Op::DsStoreB8D16Hi => body!(Lds: Store<U8High>),
         Op::DsStoreB16D16Hi => body!(Lds: Store<U16High>),
-        Op::DsLoad2addrB32 | Op::DsLoad2addrStride64B32 => body!(LdsPair: Load<Dwords<1>>),
-        Op::DsStore2addrB32 | Op::DsStore2addrStride64B32 => body!(LdsPair: Store<Dwords<1>>),
-        Op::DsLoad2addrB64 | Op::DsLoad2addrStride64B64 => body!(LdsPair: Load<Dwords<2>>),
-        Op::DsStore2addrB64 | Op::DsStore2addrStride64B64 => body!(LdsPair: Store<Dwords<2>>),
+        Op::DsLoad2addrB32 | Op::DsLoad2addrStride64B32 => body!(LdsPairChunks of Load<Dwords<1>>),
+        Op::DsStore2addrB32 | Op::DsStore2addrStride64B32 => body!(LdsPairChunks of Store<Dwords<1>>),
+        Op::DsLoad2addrB64 | Op::DsLoad2addrStride64B64 => body!(LdsPairChunks of Load<Dwords<2>>),
+        Op::DsStore2addrB64 | Op::DsStore2addrStride64B64 => body!(LdsPairChunks of Store<Dwords<2>>),
         Op::DsLoadAddtidB32 => body!(LdsByLane: Load<Dwords<1>>),
         Op::DsStoreAddtidB32 => body!(LdsByLane: Store<Dwords<1>>),
         Op::DsBpermuteB32 => body!(BackwardPermute),

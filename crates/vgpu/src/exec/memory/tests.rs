@@ -130,6 +130,9 @@ fn shapes(lanes: usize, bytes: usize) -> Vec<Vec<u32>> {
         vec![(5 * bytes) as u32; lanes],
         (0..lanes).map(|lane| ((lanes - 1 - lane) * bytes) as u32).collect(),
         (0..lanes).map(|lane| (lane * 32 % 2048) as u32).collect(),
+        // Sixteen lanes read one place, or consecutive ones, and the next sixteen others.
+        (0..lanes).map(|lane| (lane / 16 * 7 * bytes) as u32).collect(),
+        (0..lanes).map(|lane| ((lane % 16 + 3 * (lane / 32)) * bytes) as u32).collect(),
         (0..lanes).map(|_| random.next() % count * bytes as u32).collect(),
         (0..lanes).map(|_| random.next() % 2000).collect(),
     ]

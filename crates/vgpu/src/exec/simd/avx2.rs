@@ -286,6 +286,27 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn before(a: Self::V, b: Self::V) -> Self::D {
+        [a[0], a[1], b[0], b[1]]
+    }
+
+    #[inline(always)]
+    unsafe fn halves(a: Self::D) -> (Self::V, Self::V) {
+        ([a[0], a[1]], [a[2], a[3]])
+    }
+
+    #[inline(always)]
+    unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
+        // SAFETY: the caller's promise. The instruction takes offsets as signed, so both are moved by half of their range.
+        unsafe {
+            per!(2, |I| {
+                let signed = _mm256_xor_si256(offsets[I], _mm256_set1_epi32(i32::MIN));
+                _mm256_i32gather_epi32::<1>(memory.wrapping_add(1 << 31).cast(), signed)
+            })
+        }
+    }
+
+    #[inline(always)]
     unsafe fn permute(a: Self::V, index: Self::V) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe {

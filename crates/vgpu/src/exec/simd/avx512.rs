@@ -259,6 +259,25 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn before(a: Self::V, b: Self::V) -> Self::D {
+        [a, b]
+    }
+
+    #[inline(always)]
+    unsafe fn halves(a: Self::D) -> (Self::V, Self::V) {
+        (a[0], a[1])
+    }
+
+    #[inline(always)]
+    unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
+        // SAFETY: the caller's promise. The instruction takes offsets as signed, so both are moved by half of their range.
+        unsafe {
+            let signed = _mm512_xor_si512(offsets, _mm512_set1_epi32(i32::MIN));
+            _mm512_i32gather_epi32::<1>(signed, memory.wrapping_add(1 << 31).cast())
+        }
+    }
+
+    #[inline(always)]
     unsafe fn permute(a: Self::V, index: Self::V) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe { _mm512_permutexvar_epi32(index, a) }

@@ -43,6 +43,20 @@ pub(super) fn opaque(n: usize) -> usize {
     std::hint::black_box(n)
 }
 
+/// `value`, got where it is asked for: what few need is then not prepared for all.
+#[inline(always)]
+pub(super) fn here(value: u32) -> u32 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut value = u64::from(value);
+        // SAFETY: the assembly is empty. It is not said to be pure, so that it is not moved out of branches and loops.
+        unsafe { std::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
+        value as u32
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    value
+}
+
 /// Applies a function lane by lane. On a level with [`Simd::OUTLINE`] that is a function of its own, called.
 #[inline(always)]
 pub(super) fn lanewise<S: Simd, A: Copy, R: Copy + Default>(
@@ -240,6 +254,9 @@ pub(super) trait Simd: Copy + 'static {
     /// Whether operations on lanes are functions that are called, to keep handlers small.
     const OUTLINE: bool = false;
 
+    /// Whether handlers round in other modes than to nearest even; others leave that to the lowest level.
+    const ROUNDS: bool = false;
+
     /// Lanes as an array.
     unsafe fn array(a: Self::V) -> [u32; LANES];
     /// An array as lanes.
@@ -341,6 +358,42 @@ pub(super) trait Simd: Copy + 'static {
                 Self::from_array(lanewise::<Self, _, _>(&a, |x| x as u32)),
                 Self::from_array(lanewise::<Self, _, _>(&a, |x| (x >> 32) as u32)),
             )
+        }
+    }
+
+    /// The 64-bit lanes that `a` and then `b` are in memory.
+    #[inline(always)]
+    unsafe fn before(a: Self::V, b: Self::V) -> Self::D {
+        let pair = |of: &[u32; LANES], i: usize| {
+            u64::from(of[2 * i % LANES]) | u64::from(of[(2 * i + 1) % LANES]) << 32
+        };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (a, b) = (Self::array(a), Self::array(b));
+            Self::from_array64(std::array::from_fn(|i| pair(if i < LANES / 2 { &a } else { &b }, i)))
+        }
+    }
+
+    /// The opposite of [`Simd::before`].
+    #[inline(always)]
+    unsafe fn halves(a: Self::D) -> (Self::V, Self::V) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let a = Self::array64(a);
+            let half = |first: usize| std::array::from_fn(|i| (a[first + i / 2] >> (32 * (i % 2))) as u32);
+            (Self::from_array(half(0)), Self::from_array(half(LANES / 2)))
+        }
+    }
+
+    /// Reads each lane at its own offset from `memory`, in bytes, unsigned.
+    #[inline(always)]
+    unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let offsets = Self::array(offsets);
+            Self::from_array(std::array::from_fn(|i| {
+                memory.wrapping_add(offsets[i] as usize).cast::<u32>().read_unaligned()
+            }))
         }
     }
 

@@ -226,6 +226,13 @@ impl<S: Simd> U<S> {
         U(unsafe { S::from_array(lanes) })
     }
 
+    /// The 64-bit lanes that these and then `other` are in memory.
+    #[inline(always)]
+    pub(in crate::exec) fn before(self, other: Self) -> D<S> {
+        // SAFETY: see the head of this file.
+        D(unsafe { S::before(self.0, other.0) })
+    }
+
     /// Lane by lane.
     #[inline(always)]
     pub(in crate::exec) fn map(self, f: impl Fn(u32) -> u32) -> Self {
@@ -305,6 +312,14 @@ impl<S: Simd> D<S> {
     pub(in crate::exec) fn from_array(lanes: [u64; LANES]) -> Self {
         // SAFETY: see the head of this file.
         D(unsafe { S::from_array64(lanes) })
+    }
+
+    /// The 32-bit lanes that these are in memory: the first sixteen and the others.
+    #[inline(always)]
+    pub(in crate::exec) fn halves(self) -> (U<S>, U<S>) {
+        // SAFETY: see the head of this file.
+        let (first, second) = unsafe { S::halves(self.0) };
+        (U(first), U(second))
     }
 
     /// Low and high halves.
