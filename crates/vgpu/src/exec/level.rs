@@ -141,3 +141,14 @@ pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Hand
         _ => <(General, Baseline) as Compiled>::baseline::<0>,
     }
 }
+
+/// Leaves an instruction to the lowest level, which can do what others cannot.
+///
+/// # Safety
+/// As for [`Handler`].
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn at_lowest_level<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow {
+    // SAFETY: the caller's promise.
+    unsafe { <(B, Baseline) as Compiled>::baseline::<0>(wave, code) }
+}

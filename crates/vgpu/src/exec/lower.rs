@@ -70,7 +70,7 @@ fn bare(run: Handler, imm: i64, inst: u32) -> Code {
         imm,
         mods: Modifiers::default(),
         sdst: 0,
-        rows: [Row::NONE; 4],
+        rows: [Row::NONE; 3],
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Row {
     pub offset: u32,
     /// From the low to the high half of a 64-bit operand, in bytes.
     pub high: u16,
-    /// Which base.
+    /// Which base, or [`Row::SCALAR`].
     pub base: u8,
     /// From one chunk of sixteen lanes to the next, in bytes; 0 where one chunk stands for all.
     pub stride: u8,
@@ -65,28 +65,34 @@ pub(crate) struct Row {
 impl Row {
     /// No operand: the first constant.
     pub(crate) const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
+    /// Instead of a base: a scalar, which the instruction broadcasts to a row of `wave.temp`. `offset` is its slot, `high` is
+    /// not 0 where the next slot is its high half.
+    pub(crate) const SCALAR: u8 = 3;
 }
 
-/// One lowered instruction.
+/// One lowered instruction. What vector instructions need is in its first cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Code {
     /// What executes it.
     pub run: Handler,
-    /// Sources. Operands that do not exist are `Const(0)`.
-    pub src: [Src; 4],
+    /// Free for the handler: offsets, jump targets, immediates.
+    pub imm: i64,
     /// Destination: first lane's index in the vector register file, or a scalar slot.
     pub dst: u32,
     /// Index of the decoded instruction, for faults, traces and rare handlers.
     pub inst: u32,
-    /// Free for the handler: offsets, jump targets, immediates.
-    pub imm: i64,
+    /// Sources of vector instructions, where their lanes are; the fourth is a lane mask, which has none.
+    pub rows: [Row; 3],
     /// Input and output modifiers.
     pub mods: Modifiers,
     /// Second, scalar destination slot.
     pub sdst: u8,
-    /// Sources of vector instructions, where their lanes are.
-    pub rows: [Row; 4],
+    /// Sources. Operands that do not exist are `Const(0)`.
+    pub src: [Src; 4],
 }
+
+const _: () = assert!(std::mem::offset_of!(Code, src) <= 64);
 
 /// How many rows [`Wave::temp`] has: two per source operand.
 pub(crate) const TEMPS: usize = 8;
@@ -172,7 +178,10 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn scalar64(&self, slot: u8) -> u64 {
         let (low, high) = pair(slot);
-        u64::from(self.sgpr[low]) | u64::from(self.sgpr[high]) << 32
+        let (low, high) = (&raw const self.sgpr[low], &raw const self.sgpr[high]);
+        // One read of both would wait until writes of one half, or of each, have reached the cache. Volatile reads stay apart.
+        // SAFETY: both are slots.
+        unsafe { u64::from(low.read_volatile()) | u64::from(high.read_volatile()) << 32 }
     }
 
     /// Writes a pair of scalar slots. NULL stays zero.
@@ -217,6 +226,13 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn active(&self) -> u64 {
         self.lane_mask(scalar::EXEC)
+    }
+
+    /// Whether EXEC enables all lanes.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        let slot = usize::from(scalar::EXEC);
+        self.sgpr[slot] == u32::MAX && (self.lanes == 32 || self.sgpr[slot + 1] == u32::MAX)
     }
 
     /// A lane mask, in a wave of any size.

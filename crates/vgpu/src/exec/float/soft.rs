@@ -81,12 +81,6 @@ impl Format {
         bits & !self.sign() > self.infinity()
     }
 
-    /// Whether `a * b` is infinity times zero.
-    pub(in crate::exec) const fn undefined_product(self, a: u64, b: u64) -> bool {
-        let (a, b) = (a & !self.sign(), b & !self.sign());
-        a == self.infinity() && b == 0 || a == 0 && b == self.infinity()
-    }
-
     /// The first NaN among the sources, made quiet.
     fn first_nan(self, sources: &[u64]) -> Option<u64> {
         sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | self.quiet_bit())

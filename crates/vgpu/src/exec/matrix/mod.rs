@@ -124,7 +124,7 @@ fn lower_with(inst: &Inst, number: u32, context: &Context, rules: Rules) -> Opti
         imm,
         mods,
         sdst: crate::isa::scalar::NULL,
-        rows: [Row::NONE; 4],
+        rows: [Row::NONE; 3],
     })
 }
 

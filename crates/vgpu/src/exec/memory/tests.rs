@@ -78,7 +78,7 @@ impl Bench {
             imm,
             inst: 0,
             mods: Modifiers::default(),
-            rows: [crate::exec::wave::Row::NONE; 4],
+            rows: [crate::exec::wave::Row::NONE; 3],
         };
         // SAFETY: `level` is one the CPU has, and all operands lie in the file.
         unsafe { run(&mut self.wave, &code) }

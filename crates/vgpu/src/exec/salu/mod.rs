@@ -123,6 +123,6 @@ pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usi
         imm,
         mods: crate::isa::Modifiers::default(),
         sdst: 2 * place as u8,
-        rows: [crate::exec::wave::Row::NONE; 4],
+        rows: [crate::exec::wave::Row::NONE; 3],
     }
 }

@@ -12,6 +12,7 @@ impl Simd for Baseline {
     type M = [u32; LANES];
 
     const OUTLINE: bool = true;
+    const ROUNDS: bool = true;
 
     #[inline(always)]
     unsafe fn array(a: Self::V) -> [u32; LANES] {

@@ -134,6 +134,7 @@ impl Simd for Baseline {
     type M = [__m128i; 4];
 
     const OUTLINE: bool = true;
+    const ROUNDS: bool = true;
 
     #[inline(always)]
     unsafe fn array(a: Self::V) -> [u32; LANES] {

@@ -111,17 +111,6 @@ pub(super) struct Int<S: Simd>(U<S>);
 
 impl<S: Simd> Arg<S> for Int<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(
-        wave: &crate::exec::Wave,
-        code: &crate::exec::Code,
-        mods: &crate::isa::Modifiers,
-        i: usize,
-    ) -> Source {
-        // SAFETY: the caller's promise.
-        unsafe { <U<S> as Arg<S>>::row::<MODS>(wave, code, mods, i) }
-    }
-
-    #[inline(always)]
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         // SAFETY: the caller's promise.
         Int(unsafe { <U<S> as Arg<S>>::fetch::<MODS>(row, k) })

@@ -1,7 +1,7 @@
 //! Dot products of the parts of registers.
 
 use super::engine::{Op, ops};
-use super::operand::{Arg, Brains, Halves, SignedWords, Words, X16};
+use super::operand::{Brains, Halves, SignedWords, Words, X16};
 use super::result::Ret;
 use super::select::choose;
 use crate::exec::Handler;
@@ -44,21 +44,21 @@ fn brain<S: Simd>(a: F<S>) -> F<S> {
 /// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
 #[inline(always)]
 pub(super) fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
-    Ret::settle(a.fma(b, c), || [a.raw(), b.raw(), c.raw()])
+    Ret::settle(a.fma(b, c), (a, b, c))
 }
 
 ops! {
-    F32F16 [MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    F32Bf16 [MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    F16F16 [MODS] (_cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
+    F32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
+    F32Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
+    F16F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
         let first = fma(a.0, b.0, c.0.half_to_f32()).to_half().half_to_f32();
         X16(fma(a.1, b.1, first).to_half())
     }}
-    Bf16Bf16 [MODS] (_cx; a: Brains, b: Brains, c: X16) -> X16<S> {{
+    Bf16Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: X16) -> X16<S> {{
         let first = brain(fma(a.0, b.0, (c.0 << 16).as_f32()));
         X16(brain(fma(a.1, b.1, first)).bits() >> 16)
     }}
-    I32I16 [MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
+    I32I16 [LONG, MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
         if cx.clamp {
             let (low, high) = (a.0 * b.0, a.1 * b.1);
             low.map3(high, c, |x, y, c| {
@@ -69,19 +69,19 @@ ops! {
             a.0 * b.0 + a.1 * b.1 + c
         }
     }}
-    U32U16 [MODS] (cx; a: Words, b: Words, c: U) -> U<S> {{
+    U32U16 [LONG, MODS] (cx; a: Words, b: Words, c: U) -> U<S> {{
         if cx.clamp {
             (a.0 * b.0).map3(a.1 * b.1, c, |x, y, c| x.saturating_add(y).saturating_add(c))
         } else {
             a.0 * b.0 + a.1 * b.1 + c
         }
     }}
-    I32I8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, [true; 2]) }
-    U32U8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 8>(cx.clamp, a, b, c) }
-    I32Iu8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, cx.signs()) }
-    I32I4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, [true; 2]) }
-    U32U4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 4>(cx.clamp, a, b, c) }
-    I32Iu4 [MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, cx.signs()) }
+    I32I8 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, [true; 2]) }
+    U32U8 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 8>(cx.clamp, a, b, c) }
+    I32Iu8 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 8>(cx.clamp, a, b, c, cx.signs()) }
+    I32I4 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, [true; 2]) }
+    U32U4 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { unsigned_sum::<S, 4>(cx.clamp, a, b, c) }
+    I32Iu4 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> { signed_sum::<S, 4>(cx.clamp, a, b, c, cx.signs()) }
 }
 
 /// The handler of a dot product.

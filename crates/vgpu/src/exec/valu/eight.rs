@@ -96,18 +96,18 @@ fn dot<S: Simd>(a: U<S>, b: U<S>, c: F<S>, formats: [Format; 2]) -> F<S> {
 }
 
 ops! {
-    F32Fp8 (cx; a: U) -> F<S> { unpack(cx, a, false) }
-    F32Bf8 (cx; a: U) -> F<S> { unpack(cx, a, true) }
-    PkF32Fp8 (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, false) }
-    PkF32Bf8 (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, true) }
-    PkFp8F32 [MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, false)) }
-    PkBf8F32 [MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, true)) }
-    SrFp8F32 [MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, false) }
-    SrBf8F32 [MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, true) }
-    DotFp8Bf8 [MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8, Format::Bf8]) }
-    DotBf8Fp8 [MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8, Format::Fp8]) }
-    DotFp8Fp8 [MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8; 2]) }
-    DotBf8Bf8 [MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8; 2]) }
+    F32Fp8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, false) }
+    F32Bf8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, true) }
+    PkF32Fp8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, false) }
+    PkF32Bf8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, true) }
+    PkFp8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, false)) }
+    PkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, true)) }
+    SrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, false) }
+    SrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, true) }
+    DotFp8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8, Format::Bf8]) }
+    DotBf8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8, Format::Fp8]) }
+    DotFp8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8; 2]) }
+    DotBf8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8; 2]) }
 }
 
 /// The handler of an operation on 8-bit floats.

@@ -5,9 +5,9 @@ use super::operand::Args;
 use super::result::{Ret, Target};
 use super::settle::rounded;
 use crate::exec::float::soft::Env;
-use crate::exec::level::SimdBody;
-use crate::exec::simd::{F, LANES, Simd, U};
-use crate::exec::{Code, Flow, Src, TEMPS, Wave};
+use crate::exec::level::{SimdBody, at_lowest_level};
+use crate::exec::simd::{F, LANES, Simd, U, opaque};
+use crate::exec::{Code, Flow, Wave};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::Generation;
 
@@ -34,7 +34,10 @@ pub(super) struct Cx {
     generation: u8,
 }
 
-/// A generation in [`Code::imm`], from bit [`GENERATION`] on.
+/// `Code::imm` of instructions with this engine: bits 0..=7 the half of the destination, and from here the generation.
+const GENERATION: u32 = 16;
+
+/// A generation in [`Code::imm`].
 pub(super) fn generation_bits(generation: Generation) -> i64 {
     (generation as i64) << GENERATION
 }
@@ -86,29 +89,6 @@ impl Cx {
     }
 }
 
-/// Broadcasts the scalar sources to the rows that the instruction reads them from.
-#[inline(always)]
-pub(super) fn broadcast<S: Simd>(wave: &mut Wave, code: &Code) {
-    let mut wanted = code.imm >> SPLATS & 0xff;
-    while wanted != 0 {
-        let bit = wanted.trailing_zeros() as usize;
-        wanted &= wanted - 1;
-        let (i, high) = (bit % 4, bit / 4);
-        if let Src::Scalar(slot) = code.src[i] {
-            let value = wave.sgpr[(usize::from(slot) + high) & 127];
-            // SAFETY: rows of `temp` hold more than sixteen lanes; the handler runs on CPUs of this level only.
-            unsafe { S::store(wave.temp[(2 * i + high) % TEMPS].as_mut_ptr(), S::splat(value)) };
-        }
-    }
-}
-
-/// `Code::imm` of instructions with this engine: bits 0..=7 the half of the destination, then from here a bit per source whose
-/// low half is a scalar to broadcast, and four bits on one per source whose high half is.
-pub(super) const SPLATS: u32 = 8;
-
-/// And from here the generation.
-const GENERATION: u32 = 16;
-
 /// Where a lane mask goes that an operation gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MaskTo {
@@ -120,7 +100,7 @@ pub(super) enum MaskTo {
     Second,
 }
 
-/// In bits 0..=7 of `Code::imm`: comparisons give the opposite.
+/// In `Code::imm`, whose low bits are the half of the destination: comparisons give the opposite.
 pub(super) const INVERT: u8 = 0x80;
 
 /// An operation on sixteen lanes.
@@ -139,6 +119,8 @@ pub(super) trait Op: 'static {
     const FLUSH: u8 = 0;
     /// Where the lane mask goes.
     const MASK: MaskTo = MaskTo::Nowhere;
+    /// Whether it takes many of the host's instructions, so that a loop's own hardly count and are not worth more code.
+    const LONG: bool = false;
 
     /// Applies it; f32 arithmetic rounds to nearest even.
     fn apply<S: Simd>(cx: &Cx, args: Self::Args<S>) -> Self::Ret<S>;
@@ -155,11 +137,11 @@ pub(super) trait Op: 'static {
 pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
     let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
     let mut result = O::apply(cx, args);
-    if O::ROUNDS && cx.mode & 15 != 0 {
+    if S::ROUNDS && O::ROUNDS && cx.mode & 15 != 0 {
         result = O::Ret::<S>::from_raw(rounded(&args.raw(), O::rounded, cx.mode));
     }
     if O::NAN {
-        result = result.settle(|| args.raw());
+        result = result.settle(args);
     }
     if cx.flush != 0 {
         result = result.flush(cx.flush);
@@ -173,6 +155,69 @@ pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<
     result
 }
 
+/// Whether a wave wants an operation rounded as this level does not.
+#[inline(always)]
+pub(super) fn inexact<O: Op, S: Simd>(wave: &Wave) -> bool {
+    O::ROUNDS && !S::ROUNDS && wave.mode & 15 != 0
+}
+
+/// MODE's rounding and denormal fields as nearly all code has them: to nearest, with subnormal numbers.
+const USUAL: u8 = 0xf0;
+
+/// Goes over the chunks of a wave that have enabled lanes. Where all lanes are enabled and MODE is as usual, that is one loop,
+/// of two chunks at a time, without tests; else, or if `long`, another, before which `otherwise` is done. `each` gets how many
+/// chunks it is after where `rows` and `low` are.
+macro_rules! each_chunk {
+    (
+        $op:ty, long $long:expr, $wave:ident, $cx:ident, $rows:ident, $low:ident, otherwise $otherwise:expr,
+        |$k:ident, $lane:ident, $bits:ident, $full:ident| $each:expr, $advance:expr
+    ) => {{
+        let lanes = usize::from($wave.lanes);
+        let mut first = 0;
+        if !$long && $wave.is_full() && $wave.mode as u8 == USUAL {
+            const $full: bool = true;
+            let $bits = u16::MAX;
+            $cx.mode = $cx.mode & !0xff | u32::from(USUAL);
+            $cx.flush = <$op>::FLUSH;
+            loop {
+                {
+                    let ($k, $lane) = (0usize, first);
+                    $each
+                }
+                {
+                    let ($k, $lane) = (1usize, first + LANES);
+                    $each
+                }
+                first += 2 * LANES;
+                if first >= lanes {
+                    break;
+                }
+                $low = $low.add(2 * LANES);
+                $advance(&mut $rows, 2);
+            }
+        } else {
+            $otherwise
+            const $full: bool = false;
+            let exec = $wave.active();
+            loop {
+                // A loop for each combination of what the operation tests would be much code.
+                $cx.flush = opaque($cx.flush.into()) as u8;
+                let $bits = (exec >> first) as u16;
+                if $bits != 0 {
+                    let ($k, $lane) = (0usize, first);
+                    $each
+                }
+                first += LANES;
+                if first >= lanes {
+                    break;
+                }
+                $low = $low.add(LANES);
+                $advance(&mut $rows, 1);
+            }
+        }
+    }};
+}
+
 /// How an operation is applied: to each lane.
 pub(super) struct EachLane<const MODS: bool>;
 
@@ -182,36 +227,43 @@ pub(super) type Lanes<O, const MODS: bool> = (O, EachLane<MODS>);
 impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let exec = wave.active();
-        let lanes = usize::from(wave.lanes);
-        let full = exec == u64::MAX >> (64 - wave.lanes);
-        if exec == 0 && O::MASK == MaskTo::Nowhere {
-            return Flow::Next;
-        }
-        broadcast::<S>(wave, code);
         let mut cx = Cx::new(wave.mode, code, O::FLUSH, MODS);
         let mut mask = 0u64;
         // SAFETY: operands were lowered for this wave.
         unsafe {
-            let rows = O::Args::<S>::rows::<MODS>(wave, code, &code.mods);
+            let mut rows = O::Args::<S>::rows(wave, code);
+            O::Args::<S>::modify::<MODS>(&mut rows, &code.mods);
             // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
-            let low = wave.vgpr.add(code.dst as usize);
-            for k in 0..lanes / LANES {
-                let bits = (exec >> (LANES * k)) as u16;
-                if !full && bits == 0 {
-                    continue;
-                }
-                cx.lane = (LANES * k) as u32;
-                let args = O::Args::<S>::fetch::<MODS>(&rows, k);
-                let result = evaluate::<O, S, MODS>(&cx, args);
-                let target = Target { low: low.add(LANES * k), lanes, bits, full };
-                mask |= u64::from(result.store(&target, &cx)) << (LANES * k);
-            }
+            let mut low = wave.vgpr.add(code.dst as usize);
+            each_chunk!(
+                O,
+                long S::OUTLINE || O::LONG || O::Ret::<S>::LONG,
+                wave,
+                cx,
+                rows,
+                low,
+                otherwise if inexact::<O, S>(wave) {
+                    return if O::MODS {
+                        at_lowest_level::<Lanes<O, true>>(wave, code)
+                    } else {
+                        at_lowest_level::<Lanes<O, false>>(wave, code)
+                    };
+                },
+                |k, lane, bits, FULL| {
+                    cx.lane = lane as u32;
+                    let args = O::Args::<S>::fetch::<MODS>(&rows, k);
+                    let result = evaluate::<O, S, MODS>(&cx, args);
+                    let target =
+                        Target { low: low.add(LANES * k), lanes: wave.lanes.into(), bits, full: FULL };
+                    mask |= u64::from(result.store(&target, &cx)) << lane;
+                },
+                O::Args::<S>::advance
+            );
         }
         match O::MASK {
             MaskTo::Nowhere => {}
             MaskTo::First => {
-                let mask = if code.imm as u8 & INVERT != 0 { mask ^ exec } else { mask };
+                let mask = if code.imm as u8 & INVERT != 0 { mask ^ wave.active() } else { mask };
                 wave.set_lane_mask(code.dst as u8, mask);
                 if code.sdst != scalar::NULL {
                     wave.set_lane_mask(code.sdst, mask);
@@ -234,77 +286,101 @@ fn halves_of(mods: &Modifiers) -> [Modifiers; 2] {
     [Modifiers { abs: 0, ..*mods }, Modifiers { abs: 0, op_sel: mods.op_sel_hi, neg: mods.neg_hi, ..*mods }]
 }
 
+/// The sources for the low and the high half.
+///
+/// # Safety
+/// See [`Args::rows`].
+#[inline(always)]
+unsafe fn both_rows<A: Args<S>, S: Simd, const MODS: bool>(wave: &mut Wave, code: &Code) -> [A::Rows; 2] {
+    // SAFETY: the caller's promise.
+    let mut rows = [unsafe { A::rows(wave, code) }; 2];
+    let [low, high] = halves_of(&code.mods);
+    A::modify::<MODS>(&mut rows[0], &low);
+    A::modify::<MODS>(&mut rows[1], &high);
+    rows
+}
+
+#[inline(always)]
+fn advance_both<A: Args<S>, S: Simd>(rows: &mut [A::Rows; 2], chunks: usize) {
+    for rows in rows {
+        A::advance(rows, chunks);
+    }
+}
+
 impl<O: HalfOp> SimdBody for Packed<O> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
-        let full = exec == u64::MAX >> (64 - wave.lanes);
-        broadcast::<S>(wave, code);
         let mut cx = Cx::new(wave.mode, code, O::FLUSH, true);
-        let mods = halves_of(&code.mods);
         // SAFETY: operands were lowered for this wave.
         unsafe {
-            let rows = [
-                O::Args::<S>::rows::<true>(wave, code, &mods[0]),
-                O::Args::<S>::rows::<true>(wave, code, &mods[1]),
-            ];
-            let low = wave.vgpr.add(code.dst as usize);
-            for k in 0..lanes / LANES {
-                let bits = (exec >> (LANES * k)) as u16;
-                if !full && bits == 0 {
-                    continue;
-                }
-                cx.lane = (LANES * k) as u32;
-                let both = [
-                    O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
-                    O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
-                ];
-                let target = Target { low: low.add(LANES * k), lanes, bits, full };
-                target.write(0, both[0] | both[1] << 16);
-            }
+            let mut rows = both_rows::<O::Args<S>, S, true>(wave, code);
+            let mut low = wave.vgpr.add(code.dst as usize);
+            each_chunk!(
+                O,
+                long S::OUTLINE || O::LONG,
+                wave,
+                cx,
+                rows,
+                low,
+                otherwise if inexact::<O, S>(wave) {
+                    return at_lowest_level::<Self>(wave, code);
+                },
+                |k, lane, bits, FULL| {
+                    cx.lane = lane as u32;
+                    let both = [
+                        O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
+                        O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
+                    ];
+                    let target =
+                        Target { low: low.add(LANES * k), lanes: wave.lanes.into(), bits, full: FULL };
+                    target.write(0, both[0] | both[1] << 16);
+                },
+                advance_both::<O::Args<S>, S>
+            );
         }
         Flow::Next
     }
 }
 
 /// How an operation is applied: to both registers of pairs.
-pub(super) struct BothRegisters;
+pub(super) struct BothRegisters<const MODS: bool>;
 
-/// An operation on f32, on both registers of pairs.
-pub(super) type PackedSingle<O> = (O, BothRegisters);
+/// An operation on f32, on both registers of pairs; without `MODS`, `op_sel` are the only modifiers.
+pub(super) type PackedSingle<O, const MODS: bool> = (O, BothRegisters<MODS>);
 
-impl<O: SingleOp> SimdBody for PackedSingle<O> {
+impl<O: SingleOp, const MODS: bool> SimdBody for PackedSingle<O, MODS> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
-        let full = exec == u64::MAX >> (64 - wave.lanes);
-        broadcast::<S>(wave, code);
-        let mut cx = Cx::new(wave.mode, code, O::FLUSH, true);
-        let mods = halves_of(&code.mods);
+        let mut cx = Cx::new(wave.mode, code, O::FLUSH, MODS);
         // SAFETY: operands were lowered for this wave.
         unsafe {
-            let mut rows = [
-                O::Args::<S>::rows::<true>(wave, code, &mods[0]),
-                O::Args::<S>::rows::<true>(wave, code, &mods[1]),
-            ];
-            for (rows, mods) in rows.iter_mut().zip(&mods) {
-                O::Args::<S>::choose(rows, mods.op_sel);
-            }
-            let low = wave.vgpr.add(code.dst as usize);
-            for k in 0..lanes / LANES {
-                let bits = (exec >> (LANES * k)) as u16;
-                if !full && bits == 0 {
-                    continue;
-                }
-                cx.lane = (LANES * k) as u32;
-                let both = [
-                    O::single::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
-                    O::single::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
-                ];
-                let target = Target { low: low.add(LANES * k), lanes, bits, full };
-                target.write(0, both[0].bits());
-                target.write(lanes, both[1].bits());
-            }
+            let mut rows = both_rows::<O::Args<S>, S, MODS>(wave, code);
+            O::Args::<S>::choose(&mut rows[0], code.mods.op_sel);
+            O::Args::<S>::choose(&mut rows[1], code.mods.op_sel_hi);
+            let mut low = wave.vgpr.add(code.dst as usize);
+            each_chunk!(
+                O,
+                long S::OUTLINE,
+                wave,
+                cx,
+                rows,
+                low,
+                otherwise if inexact::<O, S>(wave) {
+                    return at_lowest_level::<PackedSingle<O, true>>(wave, code);
+                },
+                |k, lane, bits, FULL| {
+                    cx.lane = lane as u32;
+                    let both = [
+                        O::single::<S>(evaluate::<O, S, MODS>(&cx, O::Args::<S>::fetch::<MODS>(&rows[0], k))),
+                        O::single::<S>(evaluate::<O, S, MODS>(&cx, O::Args::<S>::fetch::<MODS>(&rows[1], k))),
+                    ];
+                    let lanes = usize::from(wave.lanes);
+                    let target = Target { low: low.add(LANES * k), lanes, bits, full: FULL };
+                    target.write(0, both[0].bits());
+                    target.write(lanes, both[1].bits());
+                },
+                advance_both::<O::Args<S>, S>
+            );
         }
         Flow::Next
     }

@@ -120,55 +120,55 @@ ops! {
         => rounded([a, b, _], _, env) { F16.add(h(b), negated(h(a)), env) }
     Mul [MODS, NAN] (_cx; a: H, b: H) -> H<S> { H(a.0 * b.0) }
         => rounded([a, b, _], _, env) { F16.mul(h(a), h(b), env) }
-    Fma [MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
+    Fma [LONG, MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
         => rounded([a, b, c], _, env) { F16.fma(h(a), h(b), h(c), env) }
     Mad [MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(round(a.0 * b.0) + c.0) }
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
     Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
     Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }
-    Minimum [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, false)) }
-    Maximum [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, true)) }
-    Minimum3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Minimum [LONG, MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, false)) }
+    Maximum [LONG, MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, true)) }
+    Minimum3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, false))
     }
-    Maximum3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Maximum3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, true))
     }
-    MaximumMinimum [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    MaximumMinimum [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, false))
     }
-    MinimumMaximum [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    MinimumMaximum [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, true))
     }
-    Min3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Min3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, false))
     }
-    Max3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Max3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, true))
     }
-    Maxmin [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Maxmin [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, false))
     }
-    Minmax [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Minmax [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, true))
     }
-    Med3 [MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx, a.0, b.0, c.0)) }
+    Med3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx, a.0, b.0, c.0)) }
     Floor [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.floor()) }
     Ceil [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.ceil()) }
     Trunc [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.trunc()) }
     Rndne [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.rint()) }
-    Fract [MODS, NAN] (_cx; a: H) -> H<S> { H(function::fract(round(a.0 - a.0.floor()), 0.999_511_7)) }
-    Rcp [MODS, NAN] (_cx; a: H) -> H<S> { H(F::splat(1.0) / a.0) }
-    Rsq [MODS, NAN] (_cx; a: H) -> H<S> { H(function::reciprocal_root(a.0)) }
-    Sqrt [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }
-    Exp [MODS, NAN] (_cx; a: H) -> H<S> { H(function::exp2(a.0)) }
-    Log [MODS, NAN] (_cx; a: H) -> H<S> { H(function::log2(a.0)) }
-    Sin [MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
-    Cos [MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
-    Ldexp [MODS, NAN] (_cx; a: H, b: I16) -> H<S> { H(function::ldexp(a.0, b.0)) }
-    FrexpExp [MODS] (_cx; a: H) -> W16<S> { W16(a.0.bits().map(super::single::frexp_exponent)) }
-    FrexpMant [MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }
-    DivFixup [MODS] (_cx; a: H, b: H, c: H) -> H<S> { H(division_fixup(a.0, b.0, c.0, 1000)) }
+    Fract [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::fract(round(a.0 - a.0.floor()), 0.999_511_7)) }
+    Rcp [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(F::splat(1.0) / a.0) }
+    Rsq [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::reciprocal_root(a.0)) }
+    Sqrt [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }
+    Exp [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::exp2(a.0)) }
+    Log [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::log2(a.0)) }
+    Sin [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
+    Cos [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
+    Ldexp [LONG, MODS, NAN] (_cx; a: H, b: I16) -> H<S> { H(function::ldexp(a.0, b.0)) }
+    FrexpExp [LONG, MODS] (_cx; a: H) -> W16<S> { W16(a.0.bits().map(super::single::frexp_exponent)) }
+    FrexpMant [LONG, MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }
+    DivFixup [LONG, MODS] (_cx; a: H, b: H, c: H) -> H<S> { H(division_fixup(a.0, b.0, c.0, 1000)) }
     PackB32F16 [MODS] (_cx; a: X16, b: X16) -> U<S> { a.0 | b.0 << 16 }
     MovB16 [MODS] (_cx; a: X16) -> X16<S> { a }
     CndmaskB16 [MODS] (_cx; a: X16, b: X16, m: Mask) -> X16<S> { X16(m.select(b.0, a.0)) }

@@ -209,7 +209,9 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
         // In these encodings each half feeds its own result.
         mods.op_sel_hi = 7;
     }
-    if let Some(run) = half::packed(op, context).or_else(|| single::packed(op, context)) {
+    let signs = mods.neg | mods.neg_hi | mods.abs != 0;
+    let pairs_modified = signs || mods.omod != 0 || mods.clamp;
+    if let Some(run) = half::packed(op, context).or_else(|| single::packed(op, context, pairs_modified)) {
         return Some(run);
     }
     code.imm = i64::from(match op {
@@ -282,25 +284,25 @@ fn keeps_high_half(op: Op, generation: Generation) -> bool {
         )
 }
 
-/// Finds the rows of the sources, and which of them must be broadcast first.
+/// Finds the rows of the sources.
 fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut Pool) {
     let lanes = context.lanes as u32;
-    let mut splats = 0;
-    for i in 0..4 {
+    for i in 0..code.rows.len() {
         let ty = signature.src[i];
         if ty.elem == Elem::Mask {
             continue;
         }
-        let temp = |row: u32| Row { offset: row * 256, high: 256, base: 1, stride: 64 };
         code.rows[i] = match code.src[i] {
             Src::Vector(first) => Row { offset: first * 4, high: (lanes * 4) as u16, base: 0, stride: 64 },
-            Src::Temp(row) => temp(u32::from(row)),
+            Src::Temp(row) => Row { offset: u32::from(row) * 256, high: 256, base: 1, stride: 64 },
             Src::Const(value) => pool.row(value),
-            Src::Scalar(_) => {
-                splats |= if ty.bits() == 64 { 0x11 } else { 1 } << i;
-                Row { stride: 0, ..temp(2 * i as u32) }
-            }
+            Src::Scalar(slot) => Row {
+                offset: u32::from(slot),
+                high: u16::from(ty.bits() == 64),
+                base: Row::SCALAR,
+                stride: 0,
+            },
         };
     }
-    code.imm |= splats << engine::SPLATS | engine::generation_bits(context.generation);
+    code.imm |= engine::generation_bits(context.generation);
 }

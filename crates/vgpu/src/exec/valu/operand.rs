@@ -1,8 +1,10 @@
 //! Types of source operands: where their lanes are, how they become numbers, what modifiers do to them.
 
 use super::settle::Raw;
-use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U};
-use crate::exec::{Code, Src, Wave};
+use crate::exec::float::soft::{F32, F64};
+use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U, here};
+use crate::exec::wave::Row;
+use crate::exec::{Code, Src, TEMPS, Wave};
 use crate::isa::Modifiers;
 
 /// A source operand, prepared: where its lanes are, and what is done to them.
@@ -19,24 +21,46 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Finds a source.
+    /// Finds a source. A scalar is broadcast to rows of `temp` of its own.
     ///
     /// # Safety
     /// The source must have been lowered for this wave.
     #[inline(always)]
-    unsafe fn find(wave: &Wave, code: &Code, i: usize) -> Source {
-        let row = code.rows[i];
-        // SAFETY: rows are lowered with one of three bases, and lie in the memory that begins there.
-        let at = unsafe { wave.bases.get_unchecked(usize::from(row.base)).add(row.offset as usize) };
-        Source {
-            at,
+    unsafe fn find<S: Simd>(wave: &mut Wave, code: &Code, i: usize) -> Source {
+        let row = code.rows[i % 3];
+        let mut source = Source {
+            at: std::ptr::null(),
             high: usize::from(row.high),
             stride: usize::from(row.stride),
             mask: 0,
             shift: 0,
             and: u32::MAX,
             xor: 0,
+        };
+        if row.base == Row::SCALAR {
+            let slot = row.offset as usize & 127;
+            // SAFETY: rows of `temp` hold more than sixteen lanes; the handler runs on CPUs of this level only.
+            unsafe {
+                S::store(wave.temp[2 * i % TEMPS].as_mut_ptr(), S::splat(wave.sgpr[slot]));
+                if row.high != 0 {
+                    let high = wave.sgpr[(slot + 1) & 127];
+                    S::store(wave.temp[(2 * i + 1) % TEMPS].as_mut_ptr(), S::splat(high));
+                }
+            }
+            source.at = wave.temp[2 * i % TEMPS].as_ptr().cast();
+            source.high = size_of_val(&wave.temp[0]);
+        } else {
+            // SAFETY: rows are lowered with one of three bases, and lie in the memory that begins there.
+            source.at = unsafe { wave.bases.get_unchecked(usize::from(row.base)).add(row.offset as usize) };
         }
+        source
+    }
+
+    /// Goes on by `chunks`.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, chunks: usize) {
+        self.at = self.at.wrapping_add(chunks * self.stride);
+        self.mask >>= LANES * chunks & 63;
     }
 
     /// The sign modifiers of source `i`.
@@ -67,11 +91,19 @@ impl Source {
 
 /// A type of source operands.
 pub(super) trait Arg<S: Simd>: Copy {
-    /// Prepares source `i`.
+    /// Finds source `i`.
     ///
     /// # Safety
     /// See [`Source::find`].
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source;
+    #[inline(always)]
+    unsafe fn row(wave: &mut Wave, code: &Code, i: usize) -> Source {
+        // SAFETY: the caller's promise.
+        unsafe { Source::find::<S>(wave, code, i) }
+    }
+
+    /// Prepares source `i` for its modifiers.
+    #[inline(always)]
+    fn modify<const MODS: bool>(_row: &mut Source, _mods: &Modifiers, _i: usize) {}
 
     /// Reads chunk `k`.
     ///
@@ -90,15 +122,21 @@ pub(super) trait Arg<S: Simd>: Copy {
     fn raw(self) -> Raw {
         [[0; LANES]; 2]
     }
+
+    /// The number, if it is computed with in f32.
+    #[inline(always)]
+    fn single(self) -> F<S> {
+        F::splat(1.0)
+    }
+
+    /// The number, if it is computed with in f64.
+    #[inline(always)]
+    fn double(self) -> G<S> {
+        G::splat(1.0)
+    }
 }
 
 impl<S: Simd> Arg<S> for U<S> {
-    #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        unsafe { Source::find(wave, code, i) }
-    }
-
     #[inline(always)]
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         // SAFETY: the caller's promise.
@@ -112,9 +150,8 @@ pub(super) struct B<S: Simd>(pub U<S>);
 
 impl<S: Simd> Arg<S> for B<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        unsafe { F::<S>::row::<MODS>(wave, code, mods, i) }
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
+        F::<S>::modify::<MODS>(row, mods, i);
     }
 
     #[inline(always)]
@@ -126,13 +163,10 @@ impl<S: Simd> Arg<S> for B<S> {
 
 impl<S: Simd> Arg<S> for F<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        let mut row = unsafe { Source::find(wave, code, i) };
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         if MODS {
             row.signs(mods, i);
         }
-        row
     }
 
     #[inline(always)]
@@ -151,6 +185,11 @@ impl<S: Simd> Arg<S> for F<S> {
     fn raw(self) -> Raw {
         [self.bits().array(), [0; LANES]]
     }
+
+    #[inline(always)]
+    fn single(self) -> F<S> {
+        self
+    }
 }
 
 /// An f16 operand, as f32.
@@ -166,14 +205,11 @@ pub(super) fn flush_half<S: Simd>(a: F<S>) -> F<S> {
 
 impl<S: Simd> Arg<S> for H<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        let mut row = unsafe { Source::find(wave, code, i) };
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         if MODS {
             row.signs(mods, i);
             row.shift = u32::from(mods.op_sel >> i & 1) * 16;
         }
-        row
     }
 
     #[inline(always)]
@@ -196,6 +232,11 @@ impl<S: Simd> Arg<S> for H<S> {
     fn raw(self) -> Raw {
         [self.0.bits().array(), [0; LANES]]
     }
+
+    #[inline(always)]
+    fn single(self) -> F<S> {
+        self.0
+    }
 }
 
 /// Operands of 16 bits that are half of a register.
@@ -207,11 +248,8 @@ macro_rules! halves {
 
         impl<S: Simd> Arg<S> for $name<S> {
             #[inline(always)]
-            unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-                // SAFETY: the caller's promise.
-                let mut row = unsafe { Source::find(wave, code, i) };
+            fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
                 row.shift = u32::from(MODS && mods.op_sel >> i & 1 != 0) * 16;
-                row
             }
 
             #[inline(always)]
@@ -238,12 +276,10 @@ pub(super) struct X16<S: Simd>(pub U<S>);
 
 impl<S: Simd> Arg<S> for X16<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        let mut row = unsafe { H::<S>::row::<MODS>(wave, code, mods, i) };
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
+        H::<S>::modify::<MODS>(row, mods, i);
         row.and >>= 16;
         row.xor >>= 16;
-        row
     }
 
     #[inline(always)]
@@ -269,14 +305,11 @@ pub(super) struct Mixed<S: Simd>(pub F<S>);
 
 impl<S: Simd> Arg<S> for Mixed<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        let mut row = unsafe { Source::find(wave, code, i) };
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         row.shift = u32::from(mods.op_sel >> i & 1) * 16;
         row.mask = u64::from(mods.op_sel_hi >> i & 1);
         // In this encoding the negation of high halves means the absolute value.
         row.signs(&Modifiers { abs: mods.neg_hi, ..*mods }, i);
-        row
     }
 
     #[inline(always)]
@@ -296,6 +329,11 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     fn raw(self) -> Raw {
         self.0.raw()
     }
+
+    #[inline(always)]
+    fn single(self) -> F<S> {
+        self.0
+    }
 }
 
 /// A source of two halves, each as a number (`Pair<F>`) or as bits.
@@ -307,16 +345,13 @@ macro_rules! pairs {
 
         impl<S: Simd> Arg<S> for $name<S> {
             #[inline(always)]
-            unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-                // SAFETY: the caller's promise.
-                let mut row = unsafe { Source::find(wave, code, i) };
+            fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
                 row.shift = u32::from(mods.op_sel >> i & 1) * 16;
                 row.and = u32::from(mods.op_sel_hi >> i & 1) * 16;
                 if $signed {
                     row.xor = u32::from(mods.neg >> i & 1) << 15;
                     row.mask = u64::from(mods.neg_hi >> i & 1) << 15;
                 }
-                row
             }
 
             #[inline(always)]
@@ -344,12 +379,6 @@ pairs! {
 
 impl<S: Simd> Arg<S> for D<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        unsafe { Source::find(wave, code, i) }
-    }
-
-    #[inline(always)]
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         // SAFETY: the caller's promise.
         unsafe { row.low::<S>(k).join(row.high(k)) }
@@ -362,12 +391,6 @@ pub(super) struct Four<S: Simd>(pub [U<S>; 4]);
 
 impl<S: Simd> Arg<S> for Four<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        unsafe { Source::find(wave, code, i) }
-    }
-
-    #[inline(always)]
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         Four(std::array::from_fn(|i| {
             let part = Source { at: row.at.wrapping_add(i * row.high), ..*row };
@@ -379,13 +402,10 @@ impl<S: Simd> Arg<S> for Four<S> {
 
 impl<S: Simd> Arg<S> for G<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers, i: usize) -> Source {
-        // SAFETY: the caller's promise.
-        let mut row = unsafe { Source::find(wave, code, i) };
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         if MODS {
             row.signs(mods, i);
         }
-        row
     }
 
     #[inline(always)]
@@ -406,6 +426,11 @@ impl<S: Simd> Arg<S> for G<S> {
         let (low, high) = self.bits().split();
         [low.array(), high.array()]
     }
+
+    #[inline(always)]
+    fn double(self) -> G<S> {
+        self
+    }
 }
 
 /// Subnormal numbers become zeros of their sign.
@@ -416,7 +441,7 @@ pub(super) fn flush_double<S: Simd>(a: G<S>) -> G<S> {
 
 impl<S: Simd> Arg<S> for Mask<S> {
     #[inline(always)]
-    unsafe fn row<const MODS: bool>(wave: &Wave, code: &Code, _: &Modifiers, i: usize) -> Source {
+    unsafe fn row(wave: &mut Wave, code: &Code, i: usize) -> Source {
         let mask = match code.src[i] {
             Src::Scalar(slot) => wave.lane_mask(slot),
             Src::Const(value) => value,
@@ -432,12 +457,46 @@ impl<S: Simd> Arg<S> for Mask<S> {
     }
 }
 
+/// `a` made quiet where it is a NaN, else `other`.
+#[inline(always)]
+fn quiet_or<S: Simd>(a: F<S>, other: F<S>) -> F<S> {
+    a.is_nan().select_f32((a.bits() | U::splat(here(0x40_0000))).as_f32(), other)
+}
+
+/// See [`quiet_or`].
+#[inline(always)]
+fn wide_quiet_or<S: Simd>(a: G<S>, other: G<S>) -> G<S> {
+    let (low, high) = a.bits().split();
+    a.is_nan().select_f64(low.join(high | U::splat(here(0x8_0000))).as_f64(), other)
+}
+
+/// Where the product of zero and infinity would be: that is the default NaN even if another source is a NaN.
+#[inline(always)]
+fn undefined<S: Simd>(a: F<S>, b: F<S>) -> Mask<S> {
+    let (zero, infinity) = (F::splat(0.0), U::splat(here(0x7f80_0000)).as_f32());
+    (a.equal(zero) & b.abs().equal(infinity)) | (a.abs().equal(infinity) & b.equal(zero))
+}
+
+/// See [`undefined`].
+#[inline(always)]
+fn wide_undefined<S: Simd>(a: G<S>, b: G<S>) -> Mask<S> {
+    let (zero, most) = (G::splat(0.0), G::splat(f64::MAX));
+    let least = G::splat(f64::MIN);
+    let a_infinite = most.less(a) | a.less(least);
+    let b_infinite = most.less(b) | b.less(least);
+    (a.equal(zero) & b_infinite) | (a_infinite & b.equal(zero))
+}
+
 /// All sources of an operation.
 pub(super) trait Args<S: Simd>: Copy {
     type Rows: Copy;
     /// # Safety
     /// See [`Arg::row`].
-    unsafe fn rows<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers) -> Self::Rows;
+    unsafe fn rows(wave: &mut Wave, code: &Code) -> Self::Rows;
+    /// See [`Arg::modify`].
+    fn modify<const MODS: bool>(rows: &mut Self::Rows, mods: &Modifiers);
+    /// Goes on by `chunks`.
+    fn advance(rows: &mut Self::Rows, chunks: usize);
     /// # Safety
     /// See [`Arg::fetch`].
     unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self;
@@ -447,23 +506,37 @@ pub(super) trait Args<S: Simd>: Copy {
     fn flush(self, flush: u8) -> Self;
     /// See [`Arg::raw`].
     fn raw(self) -> [Raw; 3];
+    /// The first NaN among f32 sources, made quiet, or the default NaN.
+    fn nan(self) -> F<S>;
+    /// The first NaN among f64 sources, made quiet, or the default NaN.
+    fn wide_nan(self) -> G<S>;
 }
 
 macro_rules! tuples {
-    ($($count:literal: $($type:ident $index:tt),*;)*) => {$(
+    ($($count:literal: $($type:ident $index:tt),*; [$($back:tt)*];)*) => {$(
         impl<S: Simd, $($type: Arg<S>),*> Args<S> for ($($type,)*) {
             type Rows = [Source; $count];
 
             #[inline(always)]
-            unsafe fn rows<const MODS: bool>(wave: &Wave, code: &Code, mods: &Modifiers) -> Self::Rows {
+            unsafe fn rows(wave: &mut Wave, code: &Code) -> Self::Rows {
                 // SAFETY: the caller's promise.
-                unsafe { [$($type::row::<MODS>(wave, code, mods, $index)),*] }
+                unsafe { [$($type::row(wave, code, $index)),*] }
+            }
+
+            #[inline(always)]
+            fn modify<const MODS: bool>(rows: &mut Self::Rows, mods: &Modifiers) {
+                $($type::modify::<MODS>(&mut rows[$index], mods, $index);)*
             }
 
             #[inline(always)]
             unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { ($($type::fetch::<MODS>(&rows[$index], k),)*) }
+            }
+
+            #[inline(always)]
+            fn advance(rows: &mut Self::Rows, chunks: usize) {
+                $(rows[$index].advance(chunks);)*
             }
 
             #[inline(always)]
@@ -488,13 +561,34 @@ macro_rules! tuples {
                 })*
                 all
             }
+
+            #[inline(always)]
+            fn nan(self) -> F<S> {
+                let default = U::splat(here(F32.default_nan() as u32)).as_f32();
+                let nan = default;
+                $(let nan = quiet_or(self.$back.single(), nan);)*
+                let one = F::splat(1.0);
+                let [_a, _b, ..] = [$(self.$index.single(),)* one];
+                if $count == 1 { nan } else { undefined(_a, _b).select_f32(default, nan) }
+            }
+
+            #[inline(always)]
+            fn wide_nan(self) -> G<S> {
+                let default = D::splat(F64.default_nan()).as_f64();
+                let nan = default;
+                $(let nan = wide_quiet_or(self.$back.double(), nan);)*
+                let one = G::splat(1.0);
+                let [_a, _b, ..] = [$(self.$index.double(),)* one];
+                if $count == 1 { nan } else { wide_undefined(_a, _b).select_f64(default, nan) }
+            }
         }
     )*};
 }
 
+// The numbers of the sources that may be NaNs, the last first, come after the types.
 tuples! {
-    1: A 0;
-    2: A 0, B 1;
-    3: A 0, B 1, C 2;
-    4: A 0, B 1, C 2, E 3;
+    1: A 0; [0];
+    2: A 0, B 1; [1 0];
+    3: A 0, B 1, C 2; [2 1 0];
+    4: A 0, B 1, C 2, E 3; [2 1 0];
 }

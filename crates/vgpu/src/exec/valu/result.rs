@@ -1,8 +1,8 @@
 //! Types of results: output modifiers, and how they are written.
 
 use super::engine::Cx;
-use super::operand::{H, W16, X16, flush_double, flush_half};
-use super::settle::{Raw, modify_double, settle_double, settle_single};
+use super::operand::{Args, H, W16, X16, flush_double, flush_half};
+use super::settle::{Raw, modify_double};
 use crate::exec::simd::{D, F, G, Mask, Simd, U};
 
 /// Where a result goes.
@@ -36,6 +36,9 @@ impl Target {
 
 /// A type of results.
 pub(super) trait Ret<S: Simd>: Copy {
+    /// See [`super::engine::Op::LONG`].
+    const LONG: bool = false;
+
     /// Writes chunk results to registers; a lane mask is returned.
     ///
     /// # Safety
@@ -65,7 +68,7 @@ pub(super) trait Ret<S: Simd>: Copy {
 
     /// Gives lanes that are NaN the value that the sources determine.
     #[inline(always)]
-    fn settle(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
+    fn settle(self, _sources: impl Args<S>) -> Self {
         self
     }
 
@@ -155,12 +158,9 @@ impl<S: Simd> Ret<S> for F<S> {
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+    fn settle(self, sources: impl Args<S>) -> Self {
         let nan = self.is_nan();
-        if !nan.any() {
-            return self;
-        }
-        U::from_array(settle_single(nan.bits(), self.bits().array(), &sources())).as_f32()
+        if nan.any() { nan.select_f32(sources.nan(), self) } else { self }
     }
 
     #[inline(always)]
@@ -215,7 +215,7 @@ impl<S: Simd> Ret<S> for H<S> {
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+    fn settle(self, sources: impl Args<S>) -> Self {
         H(self.0.settle(sources))
     }
 
@@ -303,6 +303,8 @@ impl<S: Simd> Half<S> for X16<S> {
 }
 
 impl<S: Simd> Ret<S> for D<S> {
+    const LONG: bool = true;
+
     #[inline(always)]
     unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
         let (low, high) = self.split();
@@ -321,6 +323,8 @@ impl<S: Simd> Ret<S> for D<S> {
 }
 
 impl<S: Simd> Ret<S> for G<S> {
+    const LONG: bool = true;
+
     #[inline(always)]
     unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
         // SAFETY: the caller's promise.
@@ -346,15 +350,9 @@ impl<S: Simd> Ret<S> for G<S> {
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl FnOnce() -> [Raw; 3]) -> Self {
+    fn settle(self, sources: impl Args<S>) -> Self {
         let nan = self.is_nan();
-        if !nan.any() {
-            return self;
-        }
-        {
-            let (low, high) = self.bits().split();
-            <G<S> as Ret<S>>::from_raw(settle_double(nan.bits(), [low.array(), high.array()], &sources()))
-        }
+        if nan.any() { nan.select_f64(sources.wide_nan(), self) } else { self }
     }
 
     #[inline(always)]
@@ -397,6 +395,8 @@ impl<S: Simd, R: Ret<S>> Ret<S> for (R, Mask<S>) {
 
 /// Four consecutive registers.
 impl<S: Simd> Ret<S> for [U<S>; 4] {
+    const LONG: bool = true;
+
     #[inline(always)]
     unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
         for (i, value) in self.into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Which NaN an operation gives.
+//! What few instructions need: other rounding modes than to nearest even, output modifiers of f64.
 
-use crate::exec::float::soft::{Env, F32, F64, Format};
+use crate::exec::float::soft::{Env, F64};
 use crate::exec::simd::LANES;
 
 /// The low and high halves of sixteen numbers.
@@ -9,38 +9,6 @@ pub(super) type Raw = [[u32; LANES]; 2];
 /// One of the numbers.
 pub(super) fn joined(raw: &Raw, lane: usize) -> u64 {
     u64::from(raw[0][lane]) | u64::from(raw[1][lane]) << 32
-}
-
-fn settled(format: Format, quiet: u64, sources: &[Raw; 3], lane: usize) -> u64 {
-    let [a, b, c] = [0, 1, 2].map(|i| joined(&sources[i], lane));
-    if format.undefined_product(a, b) {
-        return format.default_nan();
-    }
-    [a, b, c].into_iter().find(|bits| format.is_nan(*bits)).map_or(format.default_nan(), |bits| bits | quiet)
-}
-
-/// Lanes in `nan` become the first NaN of the sources, made quiet, or the default NaN.
-#[cold]
-#[inline(never)]
-pub(super) fn settle_single(nan: u16, mut result: [u32; LANES], sources: &[Raw; 3]) -> [u32; LANES] {
-    for (lane, result) in result.iter_mut().enumerate() {
-        if nan >> lane & 1 != 0 {
-            *result = settled(F32, 0x40_0000, sources, lane) as u32;
-        }
-    }
-    result
-}
-
-/// See [`settle_single`].
-#[cold]
-#[inline(never)]
-pub(super) fn settle_double(nan: u16, mut result: Raw, sources: &[Raw; 3]) -> Raw {
-    for lane in 0..LANES {
-        if nan >> lane & 1 != 0 {
-            put(&mut result, lane, settled(F64, 1 << 51, sources, lane));
-        }
-    }
-    result
 }
 
 /// The results in a rounding mode that the host's instructions do not have.

@@ -1,11 +1,12 @@
 //! Operations on f32.
 
-use super::engine::{MaskTo, Op, PackedSingle, ops, packable};
+use super::engine::{MaskTo, Op, PackedSingle, SingleOp, ops, packable};
 use super::function;
 use super::minmax::{max, maximum, median, min, minimum};
 use super::select::{choose_body, table};
 use crate::exec::Handler;
 use crate::exec::float::soft::{Env, F32};
+use crate::exec::level::simd_handler;
 use crate::exec::lower::Context;
 use crate::exec::simd::{F, LANES, Mask, Simd, U};
 
@@ -192,7 +193,7 @@ ops! {
     Max [MODS] (cx; a: F, b: F) -> F<S> { max(cx, a, b) }
     Min3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { min(cx, min(cx, a, b), c) }
     Max3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { max(cx, max(cx, a, b), c) }
-    Med3 [MODS] (cx; a: F, b: F, c: F) -> F<S> { median(cx, a, b, c) }
+    Med3 [LONG, MODS] (cx; a: F, b: F, c: F) -> F<S> { median(cx, a, b, c) }
     Maxmin [MODS] (cx; a: F, b: F, c: F) -> F<S> { min(cx, max(cx, a, b), c) }
     Minmax [MODS] (cx; a: F, b: F, c: F) -> F<S> { max(cx, min(cx, a, b), c) }
     Minimum [MODS] (cx; a: F, b: F) -> F<S> { minimum(cx, a, b) }
@@ -205,29 +206,29 @@ ops! {
     Ceil [MODS, NAN] (_cx; a: F) -> F<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: F) -> F<S> { a.trunc() }
     Rndne [MODS, NAN] (_cx; a: F) -> F<S> { a.rint() }
-    Fract [MODS, NAN] (_cx; a: F) -> F<S> { function::fract(a, 0.999_999_94) }
+    Fract [LONG, MODS, NAN] (_cx; a: F) -> F<S> { function::fract(a, 0.999_999_94) }
     Rcp [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { F::splat(1.0) / a }
-    Rsq [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::reciprocal_root(a) }
+    Rsq [LONG, MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::reciprocal_root(a) }
     Sqrt [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { a.sqrt() }
-    Exp [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::exp2(a) }
-    Log [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::log2(a) }
-    Sin [MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.0) }
-    Cos [MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.25) }
-    Ldexp [MODS, NAN] (_cx; a: F, b: U) -> F<S> { function::ldexp(a, b) }
-    FrexpExp [MODS] (_cx; a: F) -> U<S> { a.bits().map(frexp_exponent) }
-    FrexpMant [MODS] (_cx; a: F) -> F<S> { a.bits().map(frexp_mantissa).as_f32() }
-    Cubeid [MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 0) }
-    Cubesc [MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 1) }
-    Cubetc [MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 2) }
-    Cubema [MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 3) }
-    Mullit [MODS] (_cx; a: F, b: F, c: F) -> F<S> {
+    Exp [LONG, MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::exp2(a) }
+    Log [LONG, MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::log2(a) }
+    Sin [LONG, MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.0) }
+    Cos [LONG, MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.25) }
+    Ldexp [LONG, MODS, NAN] (_cx; a: F, b: U) -> F<S> { function::ldexp(a, b) }
+    FrexpExp [LONG, MODS] (_cx; a: F) -> U<S> { a.bits().map(frexp_exponent) }
+    FrexpMant [LONG, MODS] (_cx; a: F) -> F<S> { a.bits().map(frexp_mantissa).as_f32() }
+    Cubeid [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 0) }
+    Cubesc [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 1) }
+    Cubetc [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 2) }
+    Cubema [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 3) }
+    Mullit [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> {
         a.bits().map3(b.bits(), c.bits(), |a, b, c| {
             lighting(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c)).to_bits()
         }).as_f32()
     }
-    DivScale [MODS, MASK = MaskTo::Second] (_cx; a: F, b: F, c: F) -> (F<S>, Mask<S>) { division_scale(a, b, c) }
-    DivFmas [MODS, NAN] (_cx; a: F, b: F, c: F, m: Mask) -> F<S> { division_sum(a, b, c, m) }
-    DivFixup [MODS] (_cx; a: F, b: F, c: F) -> F<S> { division_fixup(a, b, c, 150) }
+    DivScale [LONG, MODS, MASK = MaskTo::Second] (_cx; a: F, b: F, c: F) -> (F<S>, Mask<S>) { division_scale(a, b, c) }
+    DivFmas [LONG, MODS, NAN] (_cx; a: F, b: F, c: F, m: Mask) -> F<S> { division_sum(a, b, c, m) }
+    DivFixup [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { division_fixup(a, b, c, 150) }
 }
 
 table! {
@@ -281,12 +282,20 @@ table! {
 packable! { single: Add, Mul, Fma }
 
 /// The handler of an operation on both registers of pairs.
-pub(super) fn packed(op: crate::isa::Op, context: &Context) -> Option<Handler> {
+pub(super) fn packed(op: crate::isa::Op, context: &Context, modified: bool) -> Option<Handler> {
     use crate::isa::Op::*;
     Some(match op {
-        VPkAddF32 => choose_body::<PackedSingle<Add>>(context),
-        VPkMulF32 => choose_body::<PackedSingle<Mul>>(context),
-        VPkFmaF32 => choose_body::<PackedSingle<Fma>>(context),
+        VPkAddF32 => choose_pairs::<Add>(context, modified),
+        VPkMulF32 => choose_pairs::<Mul>(context, modified),
+        VPkFmaF32 => choose_pairs::<Fma>(context, modified),
         _ => return None,
     })
+}
+
+fn choose_pairs<O: SingleOp>(context: &Context, modified: bool) -> Handler {
+    if modified {
+        choose_body::<PackedSingle<O, true>>(context)
+    } else {
+        simd_handler::<PackedSingle<O, false>, PackedSingle<O, true>>(context.level)
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::engine::{Cx, INVERT, MaskTo, Op, broadcast, evaluate};
+use super::engine::{Cx, INVERT, MaskTo, Op, evaluate, inexact};
 use super::operand::Args;
 use super::result::{Ret, Target};
 use super::select::choose_body;
 use super::{compare, convert, half, single};
-use crate::exec::level::SimdBody;
+use crate::exec::level::{SimdBody, at_lowest_level};
 use crate::exec::lower::Context;
 use crate::exec::simd::{LANES, Simd};
 use crate::exec::{Code, Flow, Handler, TEMPS, Wave};
@@ -21,14 +21,18 @@ struct Uniform<O>(PhantomData<O>);
 impl<O: Op> SimdBody for Uniform<O> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        broadcast::<S>(wave, code);
+        if inexact::<O, S>(wave) {
+            // SAFETY: the caller's promise.
+            return unsafe { at_lowest_level::<Self>(wave, code) };
+        }
         let cx = Cx::new(wave.mode, code, O::FLUSH, O::MODS);
         let result = wave.temp[RESULT].as_mut_ptr();
         let target = Target { low: result, lanes: LANES, bits: 1, full: false };
         // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp` holds
         // more lanes than the two registers of sixteen that a result has at most.
         let (mask, value) = unsafe {
-            let rows = O::Args::<S>::rows::<true>(wave, code, &code.mods);
+            let mut rows = O::Args::<S>::rows(wave, code);
+            O::Args::<S>::modify::<true>(&mut rows, &code.mods);
             let args = O::Args::<S>::fetch::<true>(&rows, 0);
             let mask = evaluate::<O, S, true>(&cx, args).store(&target, &cx);
             (mask, result.read())
