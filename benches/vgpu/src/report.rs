@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use vgpu::machine::Executed;
+use vgpu::machine::{Executed, Machine};
 
 use crate::opencl::Pocl;
 use crate::workload::{Kernel, Workload};
@@ -34,26 +34,10 @@ impl Host {
         Host {
             architecture: std::env::consts::ARCH,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            vectors: vectors(),
+            vectors: Machine::global().vectors(),
             pocl: pocl.as_ref().map(|pocl| pocl.version.clone()).map_err(Clone::clone),
         }
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn vectors() -> &'static str {
-    if std::arch::is_x86_feature_detected!("avx512f") {
-        "AVX-512"
-    } else if std::arch::is_x86_feature_detected!("avx2") {
-        "AVX2"
-    } else {
-        "SSE2"
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn vectors() -> &'static str {
-    "baseline"
 }
 
 /// What a kernel ran on.

@@ -1,9 +1,14 @@
 //! The CPU's vector extensions, and how one body becomes a handler for each of them.
 
+use std::sync::OnceLock;
+
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Avx2, Avx512};
 use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
+
+/// The environment variable that chooses a level.
+const VARIABLE: &str = "FERROCM_VGPU_VECTORS";
 
 /// Which vector extensions handlers are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -17,9 +22,38 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The best level of this CPU.
+    /// All levels: the name in [`VARIABLE`], and the name for people.
+    const NAMES: [(Level, &str, &str); 3] = [
+        (Level::Baseline, "baseline", "baseline"),
+        (Level::Avx2, "avx2", "AVX2"),
+        (Level::Avx512, "avx512", "AVX-512"),
+    ];
+
+    /// The level that [`VARIABLE`] names, else the best one of this CPU.
     pub(crate) fn detect() -> Level {
-        *Level::available().last().unwrap_or(&Level::Baseline)
+        static LEVEL: OnceLock<Level> = OnceLock::new();
+        *LEVEL.get_or_init(|| {
+            let best = *Level::available().last().unwrap_or(&Level::Baseline);
+            let Ok(asked) = std::env::var(VARIABLE) else { return best };
+            Level::named(&asked).unwrap_or_else(|| {
+                tracing::warn!(
+                    "{VARIABLE}={asked} names no vector extensions that this CPU has; using {}",
+                    best.name()
+                );
+                best
+            })
+        })
+    }
+
+    /// The level with a name in [`VARIABLE`], if the CPU has it.
+    fn named(name: &str) -> Option<Level> {
+        let named = Level::NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name.trim()));
+        named.map(|(level, ..)| *level).filter(|level| Level::available().contains(level))
+    }
+
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        Level::NAMES.iter().find(|(level, ..)| *level == self).map_or("", |(.., name)| *name)
     }
 
     /// The levels of this CPU, the best last.
@@ -151,4 +185,19 @@ pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Hand
 pub(super) unsafe fn at_lowest_level<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow {
     // SAFETY: the caller's promise.
     unsafe { <(B, Baseline) as Compiled>::baseline::<0>(wave, code) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_chosen_by_name_where_the_cpu_has_them() {
+        for (level, name, _) in Level::NAMES {
+            let expected = Level::available().contains(&level).then_some(level);
+            assert_eq!(Level::named(&name.to_uppercase()), expected);
+        }
+        assert_eq!(Level::named("sse9"), None);
+        assert_eq!(Level::Avx512.name(), "AVX-512");
+    }
 }

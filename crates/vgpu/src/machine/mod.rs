@@ -201,6 +201,12 @@ impl Machine {
         self.shared.pool.threads()
     }
 
+    /// Which of the host's vector extensions execute kernels: `AVX-512`, `AVX2` or `baseline`. That is the best that the CPU
+    /// has, unless the environment variable `FERROCM_VGPU_VECTORS` names another: `avx512`, `avx2`, `baseline`.
+    pub fn vectors(&self) -> &'static str {
+        crate::exec::Level::detect().name()
+    }
+
     /// Counts the instructions of dispatches that begin from now on, or no longer does. Nothing is slower for it while it
     /// is off, as it is at first.
     pub fn count_instructions(&self, on: bool) {
