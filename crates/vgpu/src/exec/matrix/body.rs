@@ -194,7 +194,7 @@ unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods
     }
 }
 
-/// Multiplies in tiles of `R` rows.
+/// Multiplies in tiles of `R` rows, or of sixteen sums where the CPU has the registers.
 ///
 /// # Safety
 /// See the functions of `multiply`.
@@ -225,9 +225,13 @@ unsafe fn multiply<S: Simd, const R: usize>(
         } else if pairs {
             pairwise::<S, R>(row, product);
         } else if small {
-            multiply::chain::<S, 4, true>(product);
+            multiply::chain::<S, 4, 1, true>(product);
+        } else if S::REGISTERS < 32 {
+            multiply::chain::<S, R, 1, false>(product);
+        } else if row.n == 32 {
+            multiply::chain::<S, 8, 2, false>(product);
         } else {
-            multiply::chain::<S, R, false>(product);
+            multiply::chain::<S, 16, 1, false>(product);
         }
     }
 }

@@ -142,10 +142,11 @@ pub(super) static LINEAR: [u16; ROWS] = {
 };
 
 impl<T> Product<'_, T> {
-    /// Where columns of a row of the sum lie.
+    /// Where columns of rows of the sum lie, of `R` rows from row `i` on.
     #[inline(always)]
-    fn place(&self, i: usize, column: usize) -> usize {
-        usize::from(self.places[(i * self.width + column) / LANES % ROWS])
+    fn places<const R: usize>(&self, i: usize, column: usize) -> [usize; R] {
+        let (first, step) = ((i * self.width + column) / LANES, self.width / LANES);
+        std::array::from_fn(|r| usize::from(self.places[(first + r * step) % ROWS]))
     }
 }
 
@@ -155,10 +156,13 @@ impl Product<'_, f32> {
     /// # Safety
     /// See [`chain`].
     #[inline(always)]
-    unsafe fn begin<S: Simd>(&self, i: usize, column: usize) -> F<S> {
+    unsafe fn begin<S: Simd>(&self, place: usize) -> F<S> {
         // SAFETY: the caller's promise.
-        let bits: F<S> = unsafe { F::load(self.from.add(self.place(i, column))) };
-        (bits.bits() & self.keep ^ U::splat(self.negate)).as_f32()
+        let value: F<S> = unsafe { F::load(self.from.add(place)) };
+        if self.keep == u32::MAX && self.negate == 0 {
+            return value;
+        }
+        (value.bits() & self.keep ^ U::splat(self.negate)).as_f32()
     }
 
     /// Writes sixteen numbers of the result. NaNs become the default one.
@@ -166,10 +170,10 @@ impl Product<'_, f32> {
     /// # Safety
     /// See [`chain`].
     #[inline(always)]
-    unsafe fn end<S: Simd>(&self, i: usize, column: usize, sum: F<S>) {
+    unsafe fn end<S: Simd>(&self, place: usize, sum: F<S>) {
         let bits = sum.is_nan().select(U::splat(0x7fc0_0000), sum.bits());
         // SAFETY: the caller's promise.
-        unsafe { S::store(self.to.add(self.place(i, column)).cast(), bits.0) }
+        unsafe { S::store(self.to.add(place).cast(), bits.0) }
     }
 
     /// Adds sixteen numbers, integers as f32, to integers.
@@ -177,8 +181,7 @@ impl Product<'_, f32> {
     /// # Safety
     /// See [`chain`].
     #[inline(always)]
-    unsafe fn end_integers<S: Simd>(&self, i: usize, column: usize, sum: F<S>, saturate: bool) {
-        let place = self.place(i, column);
+    unsafe fn end_integers<S: Simd>(&self, place: usize, sum: F<S>, saturate: bool) {
         // SAFETY: the caller's promise.
         let old = U::<S>(unsafe { S::load(self.from.add(place).cast()) });
         let sum = sum.to_i32();
@@ -200,23 +203,32 @@ pub(super) enum Integers {
     Saturate,
 }
 
-/// A chain of fused multiply-adds in the order of K.
+/// A chain of fused multiply-adds in the order of K, in tiles of `R` rows and `C` times sixteen columns.
 ///
 /// # Safety
-/// The panels must be of the shape that `p` says; `n` must be 4 if `SPREAD`, else 16 or 32.
+/// The panels must be of the shape that `p` says. `n` must be 4 if `SPREAD`, else 16 or 32 and a multiple of `R` and of `C`
+/// times sixteen.
 #[inline(always)]
-pub(super) unsafe fn chain<S: Simd, const R: usize, const SPREAD: bool>(p: &Product<'_, f32>) {
-    for column in (0..p.width).step_by(LANES) {
+pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD: bool>(
+    p: &Product<'_, f32>,
+) {
+    for column in (0..p.width).step_by(C * LANES) {
         for i in (0..p.n).step_by(R) {
-            // SAFETY: `i + R` is at most `n`: it divides 4, 16 and 32. The rest is the caller's promise.
+            // SAFETY: `i + R` is at most `n`. The rest is the caller's promise.
             unsafe {
-                let mut sums = [F::<S>::zero(); R];
-                for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum = p.begin(i + r, column);
+                let mut places = [[0; R]; C];
+                let mut sums = [[F::<S>::zero(); R]; C];
+                for (c, (places, sums)) in places.iter_mut().zip(&mut sums).enumerate() {
+                    *places = p.places(i, column + c * LANES);
+                    for (&place, sum) in places.iter().zip(sums) {
+                        *sum = p.begin(place);
+                    }
                 }
-                accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, &sum) in sums.iter().enumerate() {
-                    p.end(i + r, column, sum);
+                accumulate::<S, F<S>, R, C, SPREAD>(p, i, column, &mut sums);
+                for (places, sums) in places.iter().zip(sums) {
+                    for (&place, sum) in places.iter().zip(sums) {
+                        p.end(place, sum);
+                    }
                 }
             }
         }
@@ -233,37 +245,45 @@ pub(super) unsafe fn chain_wide<S: Simd, const R: usize, const SPREAD: bool>(p: 
         for i in (0..p.n).step_by(R) {
             // SAFETY: see `chain`.
             unsafe {
-                let mut sums = [G::<S>::zero(); R];
-                for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum = Value::load(p.from.add(p.place(i + r, column)));
+                let places = p.places::<R>(i, column);
+                let mut sums = [[G::<S>::zero(); R]];
+                for (&place, sum) in places.iter().zip(&mut sums[0]) {
+                    *sum = Value::load(p.from.add(place));
                 }
-                accumulate::<S, G<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, &sum) in sums.iter().enumerate() {
-                    sum.store(p.to.add(p.place(i + r, column)));
+                accumulate::<S, G<S>, R, 1, SPREAD>(p, i, column, &mut sums);
+                for (&place, sum) in places.iter().zip(sums[0]) {
+                    sum.store(p.to.add(place));
                 }
             }
         }
     }
 }
 
-/// Adds all products to sixteen columns of `R` rows.
+/// Adds all products to `C` times sixteen columns of `R` rows.
 ///
 /// # Safety
 /// See [`chain`].
 #[inline(always)]
-unsafe fn accumulate<S: Simd, V: Value<S>, const R: usize, const SPREAD: bool>(
+#[allow(clippy::needless_range_loop, reason = "the row is the inner index of the sums")]
+unsafe fn accumulate<S: Simd, V: Value<S>, const R: usize, const C: usize, const SPREAD: bool>(
     p: &Product<'_, V::Scalar>,
     i: usize,
     column: usize,
-    sums: &mut [V; R],
+    sums: &mut [[V; R]; C],
 ) {
     let block = column / p.n * p.n;
     for k in 0..p.depth {
         // SAFETY: the caller's promise.
         unsafe {
-            let b = V::load(p.b.add(k * p.width + column));
-            for (r, sum) in sums.iter_mut().enumerate() {
-                *sum = fetch::<S, V, SPREAD>(p, k, block, column, i + r).fused(b, *sum);
+            let mut b = [V::zero(); C];
+            for (c, b) in b.iter_mut().enumerate() {
+                *b = V::load(p.b.add(k * p.width + column + c * LANES));
+            }
+            for r in 0..R {
+                let a = fetch::<S, V, SPREAD>(p, k, block, column, i + r);
+                for c in 0..C {
+                    sums[c][r] = a.fused(b[c], sums[c][r]);
+                }
             }
         }
     }
@@ -299,12 +319,12 @@ pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
 ) {
     for column in (0..p.width).step_by(LANES) {
         for i in (0..p.n).step_by(R) {
-            let mut sums = [F::<S>::zero(); R];
+            let mut sums = [[F::<S>::zero(); R]];
             // SAFETY: see `chain`.
             unsafe {
-                accumulate::<S, F<S>, R, SPREAD>(p, i, column, &mut sums);
-                for (r, &sum) in sums.iter().enumerate() {
-                    p.end_integers(i + r, column, sum, saturate);
+                accumulate::<S, F<S>, R, 1, SPREAD>(p, i, column, &mut sums);
+                for (place, sum) in p.places::<R>(i, column).into_iter().zip(sums[0]) {
+                    p.end_integers(place, sum, saturate);
                 }
             }
         }
@@ -325,10 +345,11 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
         for i in (0..p.n).step_by(R) {
             // SAFETY: see `chain`.
             unsafe {
+                let places = p.places::<R>(i, column);
                 let mut sums = [F::<S>::zero(); R];
                 if integers == Integers::No {
-                    for (r, sum) in sums.iter_mut().enumerate() {
-                        *sum = p.begin(i + r, column);
+                    for (&place, sum) in places.iter().zip(&mut sums) {
+                        *sum = p.begin(place);
                     }
                 }
                 for k in 0..p.depth {
@@ -338,10 +359,10 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
                         *sum = F::splat(*p.a.add(at)).fma(b, *sum);
                     }
                 }
-                for (r, &sum) in sums.iter().enumerate() {
+                for (place, sum) in places.into_iter().zip(sums) {
                     match integers {
-                        Integers::No => p.end(i + r, column, sum),
-                        _ => p.end_integers(i + r, column, sum, integers == Integers::Saturate),
+                        Integers::No => p.end(place, sum),
+                        _ => p.end_integers(place, sum, integers == Integers::Saturate),
                     }
                 }
             }
@@ -368,10 +389,11 @@ pub(super) unsafe fn pairwise<
         for i in (0..p.n).step_by(R) {
             // SAFETY: see `chain`.
             unsafe {
+                let places = p.places::<R>(i, column);
                 let mut sums = [F::<S>::zero(); R];
-                for (r, sum) in sums.iter_mut().enumerate() {
+                for (&place, sum) in places.iter().zip(&mut sums) {
                     // Subnormal numbers are zero.
-                    let begin: F<S> = p.begin(i + r, column);
+                    let begin: F<S> = p.begin(place);
                     let tiny = (begin.bits() & 0x7f80_0000).equal(U::splat(0));
                     *sum = tiny.select(U::splat(0), begin.bits()).as_f32();
                 }
@@ -393,8 +415,8 @@ pub(super) unsafe fn pairwise<
                         *sum = flushed::<S, FLUSH>(*sum + group);
                     }
                 }
-                for (r, &sum) in sums.iter().enumerate() {
-                    p.end(i + r, column, sum);
+                for (place, sum) in places.into_iter().zip(sums) {
+                    p.end(place, sum);
                 }
             }
         }
