@@ -11,6 +11,8 @@ pub(crate) struct Metadata {
     pub(crate) target: Option<String>,
     #[serde(rename = "amdhsa.kernels", default)]
     pub(crate) kernels: Vec<KernelMetadata>,
+    #[serde(rename = "amdhsa.printf", default)]
+    pub(crate) printf: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -29,6 +29,7 @@ pub struct CodeObject {
     symbol_index: HashMap<String, usize>,
     relocations: Vec<Relocation>,
     debug_info: bool,
+    printf: Vec<String>,
 }
 
 impl CodeObject {
@@ -58,6 +59,7 @@ impl CodeObject {
             symbol_index,
             relocations,
             debug_info: has_debug_info(header, bytes),
+            printf: metadata.printf,
         };
         for (position, kernel) in metadata.kernels.into_iter().enumerate() {
             let kernel = object.check_kernel(bytes, kernel, position)?;
@@ -100,6 +102,12 @@ impl CodeObject {
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
+    }
+
+    /// Formats of the `printf` calls whose output goes to a buffer, each as `id:arguments[:size…]:text` (`amdhsa.printf`).
+    #[must_use]
+    pub fn printf_formats(&self) -> &[String] {
+        &self.printf
     }
 
     /// Finds a kernel by its name, without `.kd`.

@@ -11,7 +11,9 @@ use hip_sys::{hipError_t, hipUUID};
 use hsa_sys::*;
 
 use crate::error::{Result, entry};
+use crate::heap::Heap;
 use crate::hsa::{Counter, HdpFlush, Hsa};
+use crate::limits::Limits;
 use crate::memory::StagingBuffers;
 use crate::runtime::{Runtime, active, global_flags};
 use crate::stream::{Role, Stream};
@@ -80,6 +82,11 @@ pub(crate) struct Device {
     /// Whether the host reads device memory about as fast as its own; see [`host_near`](Self::host_near).
     near: OnceLock<bool>,
     pub(crate) allocated: Counter,
+    /// What `malloc` in device code allocates from.
+    pub(crate) heap: Heap,
+    pub(crate) limits: Limits,
+    /// Global wave sync works without a kernel that initialises it.
+    wave_sync: bool,
     pub(crate) staging: StagingBuffers,
     /// Devices whose memory this one has been given access to.
     pub(crate) peers: Mutex<Vec<i32>>,
@@ -124,6 +131,9 @@ impl Device {
             host_visible,
             near: OnceLock::new(),
             allocated: Counter::default(),
+            heap: Heap::default(),
+            limits: Limits::default(),
+            wave_sync: hsa.table.ext.global_wave_sync,
             staging: StagingBuffers::default(),
             peers: Mutex::default(),
             null: OnceLock::new(),
@@ -249,6 +259,18 @@ impl Device {
     /// Whether kernels run on pairs of compute units by default, which HIP then counts as one multiprocessor.
     pub(crate) fn units_per_multiprocessor(&self) -> u32 {
         if self.info.gfx[0] >= 10 { 2 } else { 1 }
+    }
+
+    /// Whether all workgroups of a grid can wait for each other by the device libraries' means.
+    ///
+    /// They use counters in memory from gfx11 on and on gfx942 and gfx950. Elsewhere they use global wave sync, which a
+    /// kernel has to initialise on hardware; this runtime has no kernels.
+    pub(crate) fn has_grid_barriers(&self) -> bool {
+        let by_memory = match self.info.gfx {
+            [9, minor, _] => minor >= 4,
+            [major, ..] => major >= 11,
+        };
+        by_memory || self.wave_sync
     }
 
     pub(crate) fn multiprocessors(&self) -> u32 {

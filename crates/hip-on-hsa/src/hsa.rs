@@ -321,6 +321,25 @@ impl Hsa {
         }
     }
 
+    /// Waits, however long, until the live signal differs from `value`; returns what it is then.
+    pub(crate) fn signal_wait_change(self, signal: hsa_signal_t, value: i64) -> i64 {
+        loop {
+            // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+            let seen = unsafe {
+                (self.table.hsa_signal_wait_scacquire)(
+                    signal,
+                    hsa_signal_condition_t::HSA_SIGNAL_CONDITION_NE,
+                    value,
+                    u64::MAX,
+                    hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
+                )
+            };
+            if seen != value {
+                return seen;
+            }
+        }
+    }
+
     /// Start and end of the packet that completed the signal, in system clock ticks.
     pub(crate) fn packet_time(self, agent: hsa_agent_t, signal: hsa_signal_t) -> Option<(u64, u64)> {
         let mut time = hsa_amd_profiling_dispatch_time_t { start: 0, end: 0 };

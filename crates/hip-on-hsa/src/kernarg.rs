@@ -19,6 +19,8 @@ pub(crate) struct Layout {
     /// End of the last of them.
     explicit_end: usize,
     hidden: Box<[(HiddenArg, usize, usize)]>,
+    /// Which services the kernel needs.
+    pub(crate) services: Services<bool>,
 }
 
 /// The caller's arguments in the two forms that `hipModuleLaunchKernel` takes.
@@ -47,6 +49,35 @@ pub(crate) struct Geometry {
     pub(crate) shared_base: u32,
     /// High half of the scratch aperture's address.
     pub(crate) private_base: u32,
+    /// Addresses of what the kernel needs from the host, 0 where it does not.
+    pub(crate) services: Services<u64>,
+    /// Address of a cooperative launch's [`grid_sync`], else 0.
+    pub(crate) grid_sync: u64,
+}
+
+/// The services of the host that device code can use, each through a buffer of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Services<T> {
+    /// Calls from device code to the host.
+    pub(crate) hostcall: T,
+    /// Output that the host reads when the kernel has ended.
+    pub(crate) print_buffer: T,
+    /// The heap of `malloc`.
+    pub(crate) heap: T,
+}
+
+/// Bytes of what the workgroups of a cooperative launch synchronise by.
+pub(crate) const GRID_SYNC: usize = 48;
+
+/// The start of it: what the device libraries call `mg_info`, for a grid on one device. They count arrivals in the word at
+/// offset 32.
+pub(crate) fn grid_sync(workgroups: u32, items: u64) -> [u8; GRID_SYNC] {
+    let mut bytes = [0; GRID_SYNC];
+    // One grid, which has all work-items.
+    bytes[12..16].copy_from_slice(&1u32.to_le_bytes());
+    bytes[24..32].copy_from_slice(&items.to_le_bytes());
+    bytes[40..44].copy_from_slice(&workgroups.to_le_bytes());
+    bytes
 }
 
 impl Layout {
@@ -64,7 +95,13 @@ impl Layout {
             .filter(|(kind, _)| !is_zero(*kind))
             .map(|(kind, arg)| (kind, arg.offset as usize, arg.size as usize))
             .collect();
+        let has = |wanted: HiddenArg| kernel.hidden_args().any(|(kind, _)| kind == wanted);
         Self {
+            services: Services {
+                hostcall: has(HiddenArg::HostcallBuffer),
+                print_buffer: has(HiddenArg::PrintfBuffer),
+                heap: has(HiddenArg::HeapV1),
+            },
             size: kernel.kernarg_size as usize,
             align: (kernel.kernarg_align as usize).max(1),
             explicit_end: explicit.iter().map(|(offset, size)| offset + size).max().unwrap_or(0),
@@ -124,18 +161,13 @@ impl Layout {
     }
 }
 
-/// Hidden arguments that this runtime always passes as 0: offsets, which HIP does not have, and buffers of services that
-/// it does not offer.
+/// Hidden arguments that this runtime always passes as 0: offsets and enqueueing by kernels, which HIP does not have.
 fn is_zero(kind: HiddenArg) -> bool {
     matches!(
         kind,
         HiddenArg::GlobalOffsetX
             | HiddenArg::GlobalOffsetY
             | HiddenArg::GlobalOffsetZ
-            | HiddenArg::PrintfBuffer
-            | HiddenArg::HostcallBuffer
-            | HiddenArg::MultigridSyncArg
-            | HiddenArg::HeapV1
             | HiddenArg::DefaultQueue
             | HiddenArg::CompletionAction
             | HiddenArg::None
@@ -162,6 +194,10 @@ impl Geometry {
             HiddenArg::PrivateBase => self.private_base.into(),
             HiddenArg::SharedBase => self.shared_base.into(),
             HiddenArg::QueuePtr => self.queue,
+            HiddenArg::HostcallBuffer => self.services.hostcall,
+            HiddenArg::PrintfBuffer => self.services.print_buffer,
+            HiddenArg::HeapV1 => self.services.heap,
+            HiddenArg::MultigridSyncArg => self.grid_sync,
             _ => 0,
         }
     }

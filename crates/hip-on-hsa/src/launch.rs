@@ -5,8 +5,9 @@ use std::ffi::c_void;
 use hip_sys::{hipError_t, hipFunction_t, hipStream_t};
 
 use crate::error::{Result, entry};
-use crate::kernarg::{Explicit, Geometry};
+use crate::kernarg::{Explicit, GRID_SYNC, Geometry, grid_sync};
 use crate::module::{Function, function};
+use crate::occupancy::active_blocks;
 use crate::queue::Dispatch;
 use crate::runtime::active;
 use crate::stream::resolve;
@@ -40,7 +41,7 @@ fn shape(function: &Function, blocks: [u32; 3], block: [u32; 3], dynamic_lds: u3
     Ok(Dispatch {
         grid,
         block,
-        private: function.private_bytes,
+        private: function.scratch(),
         group: group.ok_or(INVALID_VALUE)?,
         kernel: function.object,
     })
@@ -91,13 +92,6 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     extra: *mut *mut c_void,
 ) -> hipError_t {
     entry(|| {
-        let runtime = active()?;
-        let function = function(runtime, handle)?;
-        let stream = resolve(runtime, stream)?;
-        if !std::ptr::eq(stream.device, function.code.device) {
-            return Err(hipError_t::hipErrorInvalidHandle);
-        }
-        let dispatch = shape(&function, [grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes)?;
         let arguments = match (parameters.is_null(), extra.is_null()) {
             (false, true) => Explicit::Pointers(parameters),
             // SAFETY: the caller passes a list in the form that HIP documents.
@@ -105,22 +99,110 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
             (true, true) => Explicit::None,
             (false, false) => return Err(INVALID_VALUE),
         };
-        let layout = &function.layout;
-        layout.accepts(arguments)?;
-        stream.submit(runtime, |engine| {
-            let (queue, shared_base, private_base) = engine.geometry();
-            let geometry = Geometry {
-                grid: dispatch.grid,
-                block: dispatch.block,
-                dynamic_lds: shared_bytes,
-                queue,
-                shared_base,
-                private_base,
-            };
-            engine.dispatch(&dispatch, layout.size, layout.align, |segment| {
-                // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
-                unsafe { layout.write(segment, arguments, &geometry) }
-            })
-        })
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        // SAFETY: the caller vouches for the arguments.
+        unsafe { launch(handle, grid, block, shared_bytes, stream, arguments, false) }
     })
+}
+
+/// `hipModuleLaunchCooperativeKernel`: as `hipModuleLaunchKernel`, for kernels whose workgroups wait for each other.
+///
+/// `hipErrorCooperativeLaunchTooLarge` for more workgroups than the device holds at once, `hipErrorNotSupported` on devices where
+/// they cannot wait.
+pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
+    handle: hipFunction_t,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    shared_bytes: u32,
+    stream: hipStream_t,
+    parameters: *mut *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        let arguments = if parameters.is_null() { Explicit::None } else { Explicit::Pointers(parameters) };
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        // SAFETY: the caller vouches for the arguments.
+        unsafe { launch(handle, grid, block, shared_bytes, stream, arguments, true) }
+    })
+}
+
+/// # Safety
+/// The arguments are as [`Layout::write`](crate::kernarg::Layout::write) needs them for the function that the handle names.
+unsafe fn launch(
+    handle: hipFunction_t,
+    blocks: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: hipStream_t,
+    arguments: Explicit,
+    cooperative: bool,
+) -> Result {
+    let runtime = active()?;
+    let function = function(runtime, handle)?;
+    let stream = resolve(runtime, stream)?;
+    if !std::ptr::eq(stream.device, function.code.device) {
+        return Err(hipError_t::hipErrorInvalidHandle);
+    }
+    let dispatch = shape(&function, blocks, block, shared_bytes)?;
+    if cooperative {
+        fits_at_once(&function, blocks, block, shared_bytes)?;
+    }
+    let layout = &function.layout;
+    layout.accepts(arguments)?;
+    // What workgroups synchronise by lies behind the arguments and lives as long as they do.
+    let sync_at = layout.size.next_multiple_of(16);
+    let size = if cooperative { sync_at + GRID_SYNC } else { layout.size };
+    let printed = stream.submit(runtime, |engine| {
+        let (queue, shared_base, private_base) = engine.geometry();
+        let mut geometry = Geometry {
+            grid: dispatch.grid,
+            block: dispatch.block,
+            dynamic_lds: shared_bytes,
+            queue,
+            shared_base,
+            private_base,
+            services: engine.services(layout.services)?,
+            grid_sync: 0,
+        };
+        let printed = match layout.services.print_buffer {
+            true => Some(engine.print_buffer()?),
+            false => None,
+        };
+        if let Some(printed) = &printed {
+            printed.know(&function.code.formats);
+        }
+        engine.dispatch(&dispatch, size, layout.align, |segment| {
+            let (segment, rest) = segment.split_at_mut(layout.size);
+            if cooperative {
+                let sync = &mut rest[sync_at - layout.size..];
+                let items = dispatch.grid.iter().map(|&size| u64::from(size)).product();
+                sync.copy_from_slice(&grid_sync(blocks.iter().product(), items));
+                geometry.grid_sync = sync.as_ptr() as u64;
+            }
+            // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
+            unsafe { layout.write(segment, arguments, &geometry) }
+        })?;
+        Ok(printed)
+    })?;
+    match printed {
+        Some(printed) => stream.run_on_host(runtime, true, move |_| printed.drain()),
+        None => Ok(()),
+    }
+}
+
+/// Checks that the device holds all workgroups of a cooperative launch at once.
+fn fits_at_once(function: &Function, blocks: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Result {
+    let device = function.code.device;
+    if !device.has_grid_barriers() {
+        return Err(hipError_t::hipErrorNotSupported);
+    }
+    let count = blocks.iter().map(|&count| u64::from(count)).product::<u64>();
+    let held = active_blocks(function, block.iter().product(), shared_bytes as usize)?;
+    if count > u64::from(held) * u64::from(device.multiprocessors()) {
+        return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
+    }
+    Ok(())
 }

@@ -31,8 +31,7 @@
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * `hipMallocAsync` allocates at once; `hipFreeAsync` frees when the stream gets there.
-//! * Textures, surfaces, graphs, memory pools, IPC, cooperative launches and device-side `printf` and `malloc` are not
-//!   there.
+//! * Textures, surfaces, graphs, memory pools and IPC are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -46,15 +45,21 @@ mod device;
 mod error;
 mod event;
 mod fill;
+mod heap;
 mod host_op;
+mod hostcall;
 mod hsa;
 mod image;
 mod kernarg;
 mod launch;
+mod limits;
 mod memory;
 mod module;
 mod occupancy;
+mod output;
 mod peer;
+mod print_buffer;
+mod printf;
 mod props;
 mod queue;
 mod registry;

@@ -17,13 +17,11 @@ use crate::error::{Result, check, entry};
 use crate::image;
 use crate::kernarg::Layout;
 use crate::memory::{Allocation, Origin};
+use crate::print_buffer::{self, Formats};
 use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
-
-/// Stack that a work-item gets where the compiler could not tell how much it needs, bytes.
-const DYNAMIC_STACK: u32 = 1024;
 
 /// A loaded code object. Unloaded when the last function lets go of it and the device is idle.
 pub(crate) struct Code {
@@ -32,6 +30,8 @@ pub(crate) struct Code {
     executable: hsa_executable_t,
     reader: Option<hsa_code_object_reader_t>,
     object: CodeObject,
+    /// What its kernels print into buffers.
+    pub(crate) formats: Formats,
     /// HSA reads it as long as the reader lives.
     _bytes: Box<[u8]>,
 }
@@ -50,8 +50,10 @@ pub(crate) struct Function {
     pub(crate) object: u64,
     /// Static LDS of a workgroup, bytes.
     pub(crate) group_bytes: u32,
-    /// Scratch of a work-item, bytes.
-    pub(crate) private_bytes: u32,
+    /// Scratch of a work-item, bytes, as far as the compiler knew.
+    private_bytes: u32,
+    /// The kernel may need more: recursion, indirect calls, `alloca`.
+    dynamic_stack: bool,
     pub(crate) layout: Layout,
     pub(crate) max_block: u32,
     pub(crate) required_block: Option<[u32; 3]>,
@@ -87,7 +89,8 @@ impl Code {
             )
         };
         check(status, hipError_t::hipErrorRuntimeOther)?;
-        let mut code = Self { runtime, device, executable, reader: None, object, _bytes: bytes };
+        let formats = print_buffer::formats(&object);
+        let mut code = Self { runtime, device, executable, reader: None, object, formats, _bytes: bytes };
         let mut reader = hsa_code_object_reader_t { handle: 0 };
         // SAFETY: the bytes live as long as the reader; handles come from the calls before.
         unsafe {
@@ -158,12 +161,12 @@ impl Code {
                 self.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, 0u32)?,
             )
         };
-        let stack = if kernel.uses_dynamic_stack { DYNAMIC_STACK } else { 0 };
         Ok(Function {
             code: self.clone(),
             object,
             group_bytes: group_bytes.max(kernel.group_segment_size),
-            private_bytes: private_bytes.max(kernel.private_segment_size).saturating_add(stack),
+            private_bytes: private_bytes.max(kernel.private_segment_size),
+            dynamic_stack: kernel.uses_dynamic_stack,
             layout: Layout::of(kernel),
             max_block: match kernel.max_flat_workgroup_size {
                 0 => self.device.info.max_block,
@@ -203,6 +206,13 @@ impl Function {
     /// Work-items of a workgroup that are possible at most.
     pub(crate) fn block_limit(&self) -> u32 {
         self.max_block.min(self.code.device.info.max_block)
+    }
+
+    /// Scratch of a work-item in a launch, bytes. The stack of which the compiler does not know the size gets what
+    /// `hipLimitStackSize` says, as with AMD's runtime, the known part included.
+    pub(crate) fn scratch(&self) -> u32 {
+        let stack = if self.dynamic_stack { self.code.device.limits.stack() } else { 0 };
+        self.private_bytes.max(stack)
     }
 }
 
@@ -418,7 +428,7 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttribute(
             A::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => function.block_limit(),
             A::HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => function.group_bytes,
             A::HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
-            A::HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => function.private_bytes,
+            A::HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => function.scratch(),
             A::HIP_FUNC_ATTRIBUTE_NUM_REGS => function.vgprs,
             A::HIP_FUNC_ATTRIBUTE_PTX_VERSION | A::HIP_FUNC_ATTRIBUTE_BINARY_VERSION => {
                 binary_version(&function)
@@ -453,7 +463,7 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
             binaryVersion: int(binary_version(&function)),
             cacheModeCA: 0,
             constSizeBytes: 0,
-            localSizeBytes: function.private_bytes as usize,
+            localSizeBytes: function.scratch() as usize,
             maxDynamicSharedSizeBytes: int(function.max_dynamic_lds.load(Ordering::Relaxed)),
             maxThreadsPerBlock: int(function.block_limit()),
             numRegs: int(function.vgprs),

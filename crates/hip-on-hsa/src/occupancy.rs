@@ -38,7 +38,7 @@ impl RegisterFile {
 }
 
 /// Workgroups of `block` work-items that a multiprocessor holds at once.
-fn active_blocks(function: &Function, block: u32, dynamic_lds: usize) -> Result<u32> {
+pub(crate) fn active_blocks(function: &Function, block: u32, dynamic_lds: usize) -> Result<u32> {
     let device = function.code.device;
     let info = &device.info;
     if block == 0 {

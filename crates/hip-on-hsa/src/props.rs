@@ -88,6 +88,7 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.gcnArchName = text(&info.arch);
     p.maxSharedMemoryPerMultiProcessor = lds;
     p.clockInstructionRate = int(info.wall_clock_hz / 1000);
+    p.cooperativeLaunch = i32::from(device.has_grid_barriers());
     p.arch = arch();
     p.hdpMemFlushCntl = info.hdp_mem_flush.0;
     p.hdpRegFlushCntl = info.hdp_reg_flush.0;
@@ -131,7 +132,6 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         A::hipDeviceAttributeComputePreemptionSupported => p.computePreemptionSupported,
         A::hipDeviceAttributeConcurrentKernels => p.concurrentKernels,
         A::hipDeviceAttributeConcurrentManagedAccess => p.concurrentManagedAccess,
-        // Cooperative launches are not part of this table, whatever the device can do.
         A::hipDeviceAttributeCooperativeLaunch => p.cooperativeLaunch,
         A::hipDeviceAttributeCooperativeMultiDeviceLaunch => p.cooperativeMultiDeviceLaunch,
         A::hipDeviceAttributeDeviceOverlap => p.deviceOverlap,

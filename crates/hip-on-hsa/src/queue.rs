@@ -14,9 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use hip_sys::hipError_t;
 use hsa_sys::*;
 
+use crate::device::Device;
 use crate::error::{self, Result, check};
+use crate::hostcall::{Hostcalls, Registered};
 use crate::hsa::{self, Hsa};
+use crate::kernarg::Services;
 use crate::memory::Staging;
+use crate::print_buffer::PrintBuffer;
 use crate::runtime::Runtime;
 use crate::signal::{Marker, Signal};
 use crate::stream::Stream;
@@ -102,8 +106,13 @@ pub(crate) struct Progress {
     /// The fault has been returned by a synchronising call.
     pub(crate) reported: AtomicBool,
     report: Mutex<String>,
+    /// The end of what device code has printed to standard error.
+    error_output: Mutex<String>,
     stream: Weak<Stream>,
 }
+
+/// Bytes of error output that are kept.
+const ERROR_OUTPUT: usize = 1024;
 
 impl Progress {
     fn new(hsa: Hsa, stream: Weak<Stream>) -> Result<Arc<Self>> {
@@ -113,6 +122,7 @@ impl Progress {
             fault: AtomicU32::new(0),
             reported: AtomicBool::new(false),
             report: Mutex::default(),
+            error_output: Mutex::default(),
             stream,
         }))
     }
@@ -128,6 +138,27 @@ impl Progress {
     /// What the implementation said about the failure.
     pub(crate) fn report(&self) -> String {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what device code prints to standard error: a failed assertion says so before it traps.
+    pub(crate) fn note_error_output(&self, text: &str) {
+        let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_str(text);
+        let mut cut = all.len().saturating_sub(ERROR_OUTPUT);
+        while !all.is_char_boundary(cut) {
+            cut += 1;
+        }
+        all.drain(..cut);
+    }
+
+    /// A report, and what the device code had to say about it.
+    fn with_error_output(&self, mut report: String) -> String {
+        let said = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        if !said.is_empty() {
+            report.push_str("\ndevice code printed to standard error:\n");
+            report.push_str(said.trim_end());
+        }
+        report
     }
 
     /// Fences that have completed.
@@ -189,7 +220,7 @@ unsafe extern "C" fn on_queue_error(status: hsa_status_t, queue: *mut hsa_queue_
         };
         let report =
             progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
-        progress.fail_stream(error::from_queue_fault(status), report);
+        progress.fail_stream(error::from_queue_fault(status), progress.with_error_output(report));
     }));
 }
 
@@ -245,6 +276,10 @@ pub(crate) struct Engine {
     segment_fences: [u64; SEGMENTS],
     kept: VecDeque<(u64, Kept)>,
     geometry: (u64, u32, u32),
+    device: &'static Device,
+    /// Calls from this queue's kernels to the host.
+    hostcalls: Option<Registered>,
+    print_buffer: Option<Arc<PrintBuffer>>,
 }
 
 // SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no thread.
@@ -254,11 +289,11 @@ impl Engine {
     /// Creates the queue.
     pub(crate) fn new(
         runtime: &'static Runtime,
-        agent: hsa_agent_t,
-        max_packets: u32,
+        device: &'static Device,
         priority: i32,
         stream: Weak<Stream>,
     ) -> Result<Self> {
+        let agent = device.agent;
         let hsa = runtime.hsa;
         let progress = Progress::new(hsa, stream)?;
         let callback_data = Arc::into_raw(progress.clone());
@@ -268,7 +303,7 @@ impl Engine {
             (hsa.table.hsa_queue_create)(
                 agent,
                 // A power of two, as HSA demands.
-                1 << PACKETS.min(max_packets).max(1).ilog2(),
+                1 << PACKETS.min(device.max_packets).max(1).ilog2(),
                 hsa_queue_type_t::HSA_QUEUE_TYPE_MULTI.0,
                 Some(on_queue_error),
                 callback_data.cast_mut().cast(),
@@ -310,6 +345,9 @@ impl Engine {
             segment_fences: [0; SEGMENTS],
             kept: VecDeque::new(),
             geometry: (queue as u64, shared_base, private_base),
+            device,
+            hostcalls: None,
+            print_buffer: None,
         };
         // Event times come from the packets, which have them only while this is on.
         // SAFETY: the queue is live.
@@ -335,6 +373,38 @@ impl Engine {
     /// Address of the queue and high halves of the LDS and scratch apertures, for hidden arguments.
     pub(crate) fn geometry(&self) -> (u64, u32, u32) {
         self.geometry
+    }
+
+    /// The buffers of the services that a kernel needs, made when the first one needs them.
+    pub(crate) fn services(&mut self, wanted: Services<bool>) -> Result<Services<u64>> {
+        let mut found = Services::default();
+        if wanted.hostcall {
+            let calls = match &self.hostcalls {
+                Some(calls) => calls,
+                None => self.hostcalls.insert(Hostcalls::register(
+                    self.runtime,
+                    self.device,
+                    self.progress.clone(),
+                )?),
+            };
+            found.hostcall = calls.address();
+        }
+        if wanted.print_buffer {
+            found.print_buffer = self.print_buffer()?.address();
+        }
+        if wanted.heap {
+            found.heap = self.device.heap.state(self.runtime, self.device)?;
+        }
+        Ok(found)
+    }
+
+    /// The buffer that kernels of this queue print into.
+    pub(crate) fn print_buffer(&mut self) -> Result<Arc<PrintBuffer>> {
+        let buffer = match &self.print_buffer {
+            Some(buffer) => buffer,
+            None => self.print_buffer.insert(PrintBuffer::new(self.runtime, self.device)?),
+        };
+        Ok(buffer.clone())
     }
 
     /// The failure, if the queue has failed.

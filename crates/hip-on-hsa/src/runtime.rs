@@ -253,7 +253,21 @@ impl Runtime {
 
     /// Memory for kernel arguments that the agent can read.
     pub(crate) fn allocate_kernarg(&self, agent: hsa_agent_t, size: usize) -> Result<*mut c_void> {
-        let pointer = self.hsa.allocate(self.kernarg_pool, size)?;
+        self.allocate_for(self.kernarg_pool, agent, size)
+    }
+
+    /// Host memory through which host and agent talk while kernels run.
+    pub(crate) fn allocate_shared(&self, agent: hsa_agent_t, size: usize) -> Result<*mut c_void> {
+        self.allocate_for(self.host_pool, agent, size)
+    }
+
+    fn allocate_for(
+        &self,
+        pool: hsa_amd_memory_pool_t,
+        agent: hsa_agent_t,
+        size: usize,
+    ) -> Result<*mut c_void> {
+        let pointer = self.hsa.allocate(pool, size)?;
         if let Err(code) = self.hsa.allow_access(&[agent], pointer) {
             // SAFETY: the memory was just allocated.
             let _ = unsafe { self.hsa.free(pointer) };

@@ -104,13 +104,7 @@ impl Stream {
             return Err(hipError_t::hipErrorContextIsDestroyed);
         }
         if inner.engine.is_none() {
-            let engine = Engine::new(
-                runtime,
-                self.device.agent,
-                self.device.max_packets,
-                self.priority,
-                self.this.clone(),
-            )?;
+            let engine = Engine::new(runtime, self.device, self.priority, self.this.clone())?;
             inner.engine = Some(engine);
         }
         let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;

@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use hip_sys::{Builder, Extensions, Table};
 
-use crate::{copy, device, error, event, fill, launch, memory, module, occupancy, peer, props, stream};
+use crate::{
+    copy, device, error, event, fill, launch, limits, memory, module, occupancy, output, peer, props, stream,
+};
 
 macro_rules! functions {
     ($($module:ident: $($name:ident)+;)+) => {
@@ -37,7 +39,9 @@ functions! {
         hipMemset hipMemset2D hipMemset2DAsync hipMemsetAsync hipMemsetD16 hipMemsetD16Async hipMemsetD32
         hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
     launch:
-        hipModuleLaunchKernel;
+        hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
+    limits:
+        hipDeviceGetLimit hipDeviceSetLimit;
     memory:
         hipExtMallocWithFlags hipFree hipFreeAsync hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer
         hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMallocAsync hipMallocHost
@@ -66,7 +70,10 @@ pub(crate) fn table() -> &'static Table {
     TABLE.get_or_init(|| {
         let mut builder = Builder::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         provide(&mut builder);
-        builder.extensions(Extensions { stream_fault_report: Some(stream::stream_fault_report) });
+        builder.extensions(Extensions {
+            stream_fault_report: Some(stream::stream_fault_report),
+            device_output: Some(output::device_output),
+        });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
         // called from any thread, and live as long as the process.
         unsafe { builder.finish() }

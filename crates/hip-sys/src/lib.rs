@@ -67,11 +67,20 @@ pub struct Extensions {
     /// Copies the report of the fault that a stream met into a buffer, NUL-terminated and cut to its size, and returns
     /// the report's full length in bytes without the NUL; 0 if the stream has not faulted.
     pub stream_fault_report: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
+    /// Hands what device code prints to a function from now on, with the pointer that it wants back; without a function,
+    /// text goes to the process's standard output and standard error again. What was printed before has arrived by then.
+    pub device_output: Option<unsafe extern "C" fn(Option<DeviceOutput>, *mut std::ffi::c_void)>,
 }
+
+/// Takes text that device code prints: the pointer that came with the function, 1 for standard output or 2 for standard
+/// error, the bytes, which need not end in a NUL, and how many. It may be called from any thread, one call at a time, and
+/// must not call HIP.
+pub type DeviceOutput =
+    unsafe extern "C" fn(*mut std::ffi::c_void, std::ffi::c_int, *const std::ffi::c_char, usize);
 
 impl Extensions {
     /// None of them.
-    pub const NONE: Extensions = Extensions { stream_fault_report: None };
+    pub const NONE: Extensions = Extensions { stream_fault_report: None, device_output: None };
 }
 
 sys_load::table_api! {

@@ -74,7 +74,7 @@ pub(crate) fn device(ordinal: i32) -> Device {
             .hipMemsetD8Async(set8)
             .hipMemsetD16Async(set16)
             .hipMemsetD32Async(set32);
-        builder.extensions(Extensions { stream_fault_report: Some(fault_report) });
+        builder.extensions(Extensions { stream_fault_report: Some(fault_report), ..Extensions::NONE });
         // SAFETY: each function does what the tests need of its contract.
         unsafe { builder.finish() }
     });

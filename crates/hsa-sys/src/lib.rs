@@ -63,11 +63,13 @@ pub struct Extensions {
     /// returns the report's full length in bytes without the NUL; 0 if the queue has not faulted.
     pub queue_fault_report:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
+    /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
+    pub global_wave_sync: bool,
 }
 
 impl Extensions {
     /// None of them.
-    pub const NONE: Extensions = Extensions { queue_fault_report: None };
+    pub const NONE: Extensions = Extensions { queue_fault_report: None, global_wave_sync: false };
 }
 
 sys_load::table_api! {

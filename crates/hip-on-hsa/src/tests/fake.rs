@@ -761,7 +761,7 @@ pub(super) fn table() -> &'static Table {
             .hsa_executable_freeze(freeze)
             .hsa_executable_get_symbol_by_name(get_symbol)
             .hsa_executable_symbol_get_info(symbol_info)
-            .extensions(Extensions { queue_fault_report: Some(fault_report) });
+            .extensions(Extensions { queue_fault_report: Some(fault_report), ..Extensions::NONE });
         // SAFETY: the functions do what the runtime's tests need of them.
         unsafe { builder.finish() }
     })

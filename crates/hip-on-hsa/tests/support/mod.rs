@@ -73,14 +73,24 @@ impl Kernels {
     }
 
     pub fn of_version(version: u8) -> Self {
-        static BUILT: Mutex<BTreeMap<u8, Vec<u8>>> = Mutex::new(BTreeMap::new());
+        Self::build("kernels", version, &[])
+    }
+
+    /// Kernels that need the host while they run, compiled with more options.
+    pub fn services(version: u8, options: &[&str]) -> Self {
+        Self::build("services", version, options)
+    }
+
+    fn build(folder: &str, version: u8, options: &[&str]) -> Self {
+        static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = built.entry(version).or_insert_with(|| {
+        let bytes = built.entry(format!("{folder} {version} {options:?}")).or_insert_with(|| {
             let arch = properties().gcnArchName.map(|byte| byte as u8);
             let arch = CStr::from_bytes_until_nul(&arch).unwrap().to_str().unwrap();
             let target = arch.split(':').next().unwrap();
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
-            let build = Builder::new(folder).targets([target]).code_object_version(version).build();
+            let folder = format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"));
+            let builder = Builder::new(folder).targets([target]).code_object_version(version);
+            let build = options.iter().fold(builder, |builder, option| builder.flag(*option)).build();
             build.unwrap_or_else(|error| panic!("{error}")).modules[0].objects[0].bytes.clone()
         });
         let mut module = std::ptr::null_mut();
@@ -136,6 +146,48 @@ pub(crate) use arguments;
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What device code prints to standard output and standard error while a test looks, by the number of each.
+#[derive(Default)]
+pub struct Printed(Mutex<[String; 3]>);
+
+impl Printed {
+    /// Runs a test's work and returns what was printed meanwhile.
+    pub fn by(work: impl FnOnce()) -> (String, String) {
+        unsafe extern "C" fn take(
+            data: *mut c_void,
+            channel: i32,
+            text: *const std::ffi::c_char,
+            size: usize,
+        ) {
+            // SAFETY: `data` is the object below, which lives until it is no longer called; the text has that many bytes.
+            let (printed, text) =
+                unsafe { (&*data.cast::<Printed>(), std::slice::from_raw_parts(text.cast::<u8>(), size)) };
+            let text = String::from_utf8_lossy(text);
+            printed.0.lock().unwrap()[channel as usize].push_str(&text);
+        }
+        let redirect = table().ext.device_output.unwrap();
+        let printed = Printed::default();
+        // SAFETY: the object outlives the redirection.
+        unsafe { redirect(Some(take), (&raw const printed).cast_mut().cast()) };
+        work();
+        // SAFETY: no function, no data.
+        unsafe { redirect(None, std::ptr::null_mut()) };
+        let [_, output, error] = printed.0.into_inner().unwrap();
+        (output, error)
+    }
+}
+
+/// Launches a cooperative grid with arguments given as references to their values.
+pub fn launch_cooperative(
+    function: hipFunction_t,
+    blocks: u32,
+    block: u32,
+    arguments: &mut [*mut c_void],
+) -> E {
+    let list = arguments.as_mut_ptr();
+    hip!(hipModuleLaunchCooperativeKernel(function, blocks, 1, 1, block, 1, 1, 0, NULL, list))
 }
 
 /// Device memory, freed on drop.

@@ -67,8 +67,7 @@ const MISSING: &[Row] = &[
     Row { why: "scalar atomics", which: |i| named(i, &["s_atomic_", "s_buffer_atomic_"]) },
     Row { why: "scalar scratch", which: |i| named(i, &["s_scratch_"]) },
     Row { why: "wide scalar loads to NULL", which: wide_load_to_null },
-    Row { why: "clocks", which: |i| matches!(i.op, Op::SMemtime | Op::SMemrealtime) },
-    Row { why: "global wave sync", which: |i| named(i, &["ds_gws_"]) },
+    Row { why: "semaphores of global wave sync", which: |i| named(i, &["ds_gws_sema_"]) },
     Row {
         why: "addresses from M0 and the lane",
         which: |i| named(i, &["global_load_addtid_", "global_store_addtid_"]),

@@ -8,6 +8,7 @@
 //! | `wave` | the state of a wave, the lowered form of an instruction |
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
 //! | `watch` | what the run loop tells whoever watches a wave |
+//! | `stillness` | which waves only wait for others |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
 //! | `simd` | sixteen lanes at a time, for each CPU level |
@@ -28,6 +29,7 @@ mod memory;
 mod program;
 mod salu;
 mod simd;
+mod stillness;
 mod valu;
 mod watch;
 mod wave;

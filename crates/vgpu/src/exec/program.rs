@@ -10,9 +10,6 @@ use super::{Code, Flow, Level, Watch, Wave};
 use crate::isa::{Inst, Op, Operand, Registers};
 use crate::machine::{FaultKind, Generation, WaveFault};
 
-/// Loops end a wave's time slice after this many jumps backward.
-const SLICE: u32 = 1 << 11;
-
 /// No function is longer than this many instructions; what is, goes on in another unit.
 const LONGEST: usize = 1 << 20;
 
@@ -321,7 +318,7 @@ pub(crate) fn location(wave: &Wave, program: &Program, waits: bool) -> (u64, Str
 /// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
 pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
-    let mut budget = SLICE;
+    let mut budget = wave.slice;
     let form = Form { lanes: wave.lanes, watched: W::ON };
     loop {
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
@@ -354,7 +351,7 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
                 inside =
                     flow == Flow::Next && codes.get(next + 1).is_some_and(|after| after.inst == code.inst);
                 if !inside
-                    && flow != Flow::Fault
+                    && !matches!(flow, Flow::Fault | Flow::Retry)
                     && let Err(fault) = watch.after(wave, unit, code)
                 {
                     return stop(wave, next, fault);
@@ -386,6 +383,10 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
                 Flow::Fault => {
                     wave.next = next as u32;
                     return Flow::Fault;
+                }
+                Flow::Retry => {
+                    wave.next = next as u32;
+                    return Flow::Yield;
                 }
                 flow @ (Flow::Barrier | Flow::Ask | Flow::Yield | Flow::End) => {
                     wave.next = next as u32 + u32::from(flow != Flow::End);

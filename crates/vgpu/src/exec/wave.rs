@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::program::{Pool, Unit};
+use super::stillness::{SLICE, Stillness};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::{Access, FaultKind, WaveFault};
 
@@ -22,6 +23,8 @@ pub(crate) enum Flow {
     Ask,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
     Yield,
+    /// The wave gives other waves a chance, then executes the instruction again.
+    Retry,
     /// The wave is done.
     End,
     /// The wave stops with the fault in `wave.fault`.
@@ -130,6 +133,12 @@ pub(crate) struct Wave {
     pub signals: u64,
     /// How often it has waited for the others to arrive, the wait that it may be in included.
     pub waits: u64,
+    /// The round of global wave sync that the wave waits for, 0 while it waits for none.
+    pub round: u64,
+    /// After how many jumps backward its next time slice ends.
+    pub slice: u32,
+    /// Whether it waits for others.
+    pub stillness: Stillness,
     /// Memory, LDS and scratch memory.
     pub access: Access,
     /// Why the wave stopped.
@@ -154,6 +163,9 @@ impl Wave {
             unit: None,
             signals: 0,
             waits: 0,
+            round: 0,
+            slice: SLICE,
+            stillness: Stillness::default(),
             access,
             fault: None,
         }

@@ -56,7 +56,8 @@ pub fn table() -> &'static Table {
         queue::provide(&mut builder);
         loader::provide(&mut builder);
         loader_amd::provide(&mut builder);
-        builder.extensions(Extensions { queue_fault_report: Some(queue::fault_report) });
+        builder
+            .extensions(Extensions { queue_fault_report: Some(queue::fault_report), global_wave_sync: true });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.
         unsafe { builder.finish() }
     })

@@ -9,7 +9,7 @@ use hsa_sys::*;
 
 use super::event::{Event, POLL, lock};
 use super::{S, Status, call, handler, machine, write};
-use crate::machine::MemoryKind;
+use crate::machine::{MemoryKind, on_interrupt};
 
 /// The most signals that can exist at once. Their address space is reserved when the first is made.
 const CAPACITY: u64 = 1 << 20;
@@ -49,8 +49,20 @@ impl Signal {
     pub(super) fn new(value: i64) -> Result<Signal, S> {
         let signal = Signal::slot()?;
         signal.value().store(value, Ordering::Relaxed);
+        signal.set_mailbox();
         signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_USER);
         Ok(signal)
+    }
+
+    /// Has kernels send an interrupt when they have changed the value, so that those who wait need not look for it: they
+    /// store the event's number in the mailbox, where nobody reads it, and send it.
+    fn set_mailbox(self) {
+        // SAFETY: only the fields' addresses are formed.
+        let (mailbox, event) =
+            unsafe { (&raw mut (*self.raw()).event_mailbox_ptr, &raw mut (*self.raw()).event_id) };
+        self.word(mailbox).store(BASE.load(Ordering::Acquire) as i64, Ordering::Relaxed);
+        // SAFETY: the slot is in the signals' memory, and nobody else knows the signal yet.
+        unsafe { event.write(self.bucket() as u32) };
     }
 
     /// Makes the doorbell signal of a queue.
@@ -71,6 +83,9 @@ impl Signal {
                 .allocate(CAPACITY * SIZE, 4096, MemoryKind::Host, None)
                 .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
             BASE.store(base, Ordering::Release);
+            // The first slot is no signal but the mailbox.
+            slots.used = 1;
+            on_interrupt(interrupted);
         }
         let address = match slots.free.pop() {
             Some(address) => address,
@@ -90,7 +105,7 @@ impl Signal {
     pub(super) fn from_handle(handle: hsa_signal_t) -> Option<Signal> {
         let base = BASE.load(Ordering::Acquire);
         let offset = handle.handle.checked_sub(base)?;
-        if base == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
+        if base == 0 || offset == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
             return None;
         }
         let signal = Signal(handle.handle);
@@ -210,8 +225,12 @@ impl Signal {
         (self.word(first).load(Ordering::Relaxed) as u64, self.word(last).load(Ordering::Relaxed) as u64)
     }
 
+    fn bucket(self) -> usize {
+        (self.0 / SIZE) as usize % BUCKETS
+    }
+
     fn waiting(self) -> &'static Event {
-        &WAITING[(self.0 / SIZE) as usize % BUCKETS]
+        &WAITING[self.bucket()]
     }
 
     fn changed(self) {
@@ -239,6 +258,12 @@ impl Signal {
         });
         seen
     }
+}
+
+/// A kernel has changed a signal of a bucket.
+fn interrupted(event: u32) {
+    WAITING[event as usize % BUCKETS].notify();
+    ANY.notify();
 }
 
 /// Wakes those who wait for any of several things, though no signal changed.

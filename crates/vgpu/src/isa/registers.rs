@@ -176,7 +176,12 @@ impl Inst {
                         found.read.extend(found.written.first().copied());
                         add(&mut found.written, self.src[0], 1);
                     }
-                    Op::DsAppend | Op::DsConsume | Op::DsLoadAddtidB32 | Op::DsStoreAddtidB32 => {
+                    Op::DsAppend
+                    | Op::DsConsume
+                    | Op::DsGwsBarrier
+                    | Op::DsGwsInit
+                    | Op::DsLoadAddtidB32
+                    | Op::DsStoreAddtidB32 => {
                         found.read.push(one(scalar::M0));
                     }
                     _ if name.starts_with("v_movrel") || name.starts_with("v_swaprel") => {

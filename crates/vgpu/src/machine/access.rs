@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fault::{AccessKind, FaultKind, Space, WaveFault};
 use super::memory::{Memory, Reader};
+use super::wave_sync::WaveSync;
 
 /// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
 /// `HW_REG_SH_MEM_BASES` requires.
@@ -41,6 +42,8 @@ pub(crate) struct Access {
     pub scratch: *mut u8,
     /// Bytes of scratch memory each lane has.
     pub scratch_size: u32,
+    /// Global wave sync of the wave's dispatch.
+    pub sync: *const WaveSync,
 }
 
 impl Access {
@@ -54,6 +57,7 @@ impl Access {
             lds_size: 0,
             scratch: std::ptr::null_mut(),
             scratch_size: 0,
+            sync: std::ptr::null(),
         }
     }
 

@@ -110,6 +110,7 @@ impl Group {
             // SAFETY: as for the registers.
             wave.access.scratch = unsafe { scratch.add(index * launch.wave_scratch()) };
             wave.access.scratch_size = launch.scratch;
+            wave.access.sync = &raw const launch.sync;
             wave.fault = None;
             launch.start(wave, self.id, self.size, index, scratch);
             wave.watched = watched;
@@ -141,6 +142,7 @@ impl Group {
         let program = launch.program();
         for _ in 0..TURN {
             let mut ready = false;
+            let mut still = true;
             for index in 0..self.states.len() {
                 if self.states[index] != State::Ready {
                     continue;
@@ -164,17 +166,25 @@ impl Group {
                     Flow::Barrier => self.states[index] = State::Waiting,
                     Flow::End => self.states[index] = State::Ended,
                     Flow::Fault => return Turn::Fault(self.fault(launch, index)),
-                    _ => ready = true,
+                    _ => {
+                        ready = true;
+                        // SAFETY: `begin` set the file up for this launch, and the wave does not run meanwhile.
+                        still &= wave.stands_still(unsafe { launch.vectors(wave.vgpr) });
+                        continue;
+                    }
                 }
+                still = false;
             }
-            if !self.release() && !ready {
+            let released = self.release();
+            if !released && !ready {
                 if self.states.contains(&State::Waiting) {
                     // All wait for arrivals that cannot come.
                     return Turn::Fault(self.timed_out(launch, 0));
                 }
                 return Turn::Done;
             }
-            if stop() {
+            // Whoever all of them wait for is in another workgroup, or the host.
+            if stop() || still && !released {
                 break;
             }
         }

@@ -7,6 +7,7 @@ use code_object::KernelDescriptor;
 use super::dispatch::{Dispatch, DispatchError};
 use super::observe::DispatchObserver;
 use super::profile::Resources;
+use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode};
 use crate::exec::{Form, Place, Program, Wave};
 use crate::isa::scalar;
@@ -48,6 +49,7 @@ pub(crate) struct Launch {
     pub(super) scratch: u32,
     /// Workgroups per dimension.
     groups: [u32; 3],
+    pub(super) sync: WaveSync,
     /// Workgroups that may be in progress at the same time.
     pub(super) resident: u32,
     /// The scalar registers that are the same for all waves.
@@ -181,6 +183,7 @@ impl Launch {
             lds,
             scratch,
             groups,
+            sync: WaveSync::default(),
             resident: device.compute_units().saturating_mul(by_waves.min(by_lds)),
             sgpr,
             group_id,
@@ -330,6 +333,25 @@ impl Launch {
         wave.scc = false;
         wave.signals = 0;
         wave.waits = 0;
+        wave.round = 0;
+        wave.begin_moving();
+    }
+
+    /// The vector registers that a wave of the launch uses.
+    ///
+    /// # Safety
+    /// `file` is the register file of such a wave, which stays and does not run for `'a`.
+    pub(super) unsafe fn vectors<'a>(&self, file: *const u32) -> [&'a [u32]; 2] {
+        // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
+        unsafe {
+            [
+                std::slice::from_raw_parts(file, self.vgprs[0] * self.lanes),
+                match self.vgprs[1] {
+                    0 => &[],
+                    count => std::slice::from_raw_parts(file.add(ACC_BASE * self.lanes), count * self.lanes),
+                },
+            ]
+        }
     }
 
     /// The work-item id with that number in a workgroup.

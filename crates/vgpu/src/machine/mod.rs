@@ -10,6 +10,7 @@ mod count;
 mod dispatch;
 mod fault;
 mod group;
+mod interrupt;
 mod launch;
 mod memory;
 mod observe;
@@ -19,6 +20,7 @@ mod source;
 mod target;
 #[cfg(test)]
 mod tests;
+mod wave_sync;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -34,6 +36,8 @@ pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Site, Space, WaveFault};
+pub(crate) use interrupt::interrupt;
+pub use interrupt::on_interrupt;
 pub(crate) use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
 pub use profile::{

@@ -16,6 +16,8 @@ use super::memory::{Memory, MemoryError, Reader};
 
 /// Work that is worth waking helpers for.
 const WORTH_WAKING: Duration = Duration::from_micros(20);
+/// A thread whose workgroups have all waited for that long may start more of them than its share.
+const STUCK: Duration = Duration::from_micros(500);
 /// The most threads that run workgroups.
 const MAX_THREADS: usize = 1024;
 /// Workgroups between two looks at the clock while helpers sleep.
@@ -29,6 +31,8 @@ pub(super) struct Job {
     total: u64,
     chunk: u64,
     next: AtomicU64,
+    /// How many workgroups more may be in progress at once than those that threads have claimed for themselves.
+    unclaimed: AtomicU64,
     stop: AtomicBool,
     deadline: Option<(Instant, Duration)>,
     outcome: Mutex<Outcome>,
@@ -45,19 +49,32 @@ struct Outcome {
 impl Job {
     pub(super) fn new(launch: Launch, threads: usize, deadline: Option<(Instant, Duration)>) -> Self {
         let total = launch.workgroups();
+        // Each thread has a workgroup in progress.
+        let threads = threads.min(launch.resident as usize).max(1);
         // Small enough that threads end together, large enough that they rarely meet at the counter.
         let chunk = (total / (threads as u64 * 16)).clamp(1, 64);
         Job {
-            launch,
             threads,
             total,
             chunk,
             next: AtomicU64::new(0),
+            unclaimed: AtomicU64::new(u64::from(launch.resident.max(1))),
             stop: AtomicBool::new(false),
             deadline,
             outcome: Mutex::default(),
             left: Condvar::new(),
+            launch,
         }
+    }
+
+    /// Claims up to `wanted` of the workgroups that may be in progress; returns how many.
+    fn claim(&self, wanted: u64) -> u64 {
+        let mut claimed = 0;
+        let _ = self.unclaimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            claimed = left.min(wanted);
+            Some(left - claimed)
+        });
+        claimed
     }
 
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
@@ -65,7 +82,7 @@ impl Job {
     }
 
     fn take(&self) -> std::ops::Range<u64> {
-        if self.next.load(Ordering::Relaxed) >= self.total {
+        if !self.has_more() {
             return 0..0;
         }
         let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
@@ -81,9 +98,16 @@ impl Job {
         &self.launch
     }
 
+    /// Whether there are workgroups that no thread has taken.
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.total
+    }
+
     /// Whether there is work to start and a thread more may do it.
     fn wants_help(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.total && self.outcome().helpers + 1 < self.threads
+        self.has_more()
+            && self.unclaimed.load(Ordering::Relaxed) != 0
+            && self.outcome().helpers + 1 < self.threads
     }
 
     fn overdue(&self) -> bool {
@@ -264,14 +288,28 @@ impl Worker {
         let mut done = 0u64;
         let mut chunk = 0..0;
         let mut parked: VecDeque<Group> = VecDeque::new();
-        let bound = (job.launch.resident as usize).div_ceil(job.threads).max(1);
-        while !job.stop.load(Ordering::Relaxed) {
-            if chunk.is_empty() && parked.len() < bound {
-                chunk = job.take();
+        let mut claimed = job.claim((u64::from(job.launch.resident) / job.threads as u64).max(1));
+        // When a workgroup began or ended last, and how many turns since then were for nothing.
+        let mut changed = began;
+        let mut in_vain = 0;
+        while claimed != 0 && !job.stop.load(Ordering::Relaxed) {
+            if in_vain > parked.len() && changed.elapsed() > STUCK {
+                // They may wait for workgroups that no other thread will start.
+                if !chunk.is_empty() || job.has_more() {
+                    claimed += job.claim(1);
+                }
+                (changed, in_vain) = (Instant::now(), 0);
             }
-            let mut group = if parked.len() < bound
-                && let Some(number) = chunk.next()
-            {
+            let room = (parked.len() as u64) < claimed;
+            if chunk.is_empty() && room {
+                chunk = job.take();
+                if chunk.is_empty() {
+                    // Another thread may have workgroups left that it cannot start.
+                    job.unclaimed.fetch_add(claimed - parked.len() as u64, Ordering::Relaxed);
+                    claimed = parked.len() as u64;
+                }
+            }
+            let mut group = if room && let Some(number) = chunk.next() {
                 let mut group = self.spare.pop().unwrap_or_else(|| Group::new(&self.memory));
                 if let Err(error) = group.begin(&job.launch, number) {
                     job.stop.store(true, Ordering::Relaxed);
@@ -290,21 +328,26 @@ impl Worker {
                 Ok(Turn::Done) => {
                     self.spare.push(group);
                     done += 1;
+                    in_vain = 0;
                     if done == 1 || done.is_multiple_of(LOOK_EVERY) {
                         progress(began.elapsed(), done);
                     }
                 }
                 Ok(Turn::Parked) => {
-                    // Whoever it waits for may need this thread, or its core.
                     progress(began.elapsed().max(WORTH_WAKING * 2), done.max(1));
                     if job.overdue() {
                         let limit = job.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
                         job.fail(group.timed_out(&job.launch, limit));
                     }
-                    if parked.len() + 1 >= bound || chunk.is_empty() {
+                    parked.push_back(group);
+                    if in_vain == 0 {
+                        changed = Instant::now();
+                    }
+                    in_vain += 1;
+                    if in_vain % parked.len() == 0 {
+                        // Whoever all of them wait for may need this thread's core.
                         std::thread::yield_now();
                     }
-                    parked.push_back(group);
                 }
                 Ok(Turn::Fault(fault)) => {
                     job.fail(fault);
@@ -320,6 +363,7 @@ impl Worker {
         self.reader.leave();
         // Of a dispatch that was stopped.
         parked.iter_mut().for_each(Group::unwatch);
+        job.unclaimed.fetch_add(claimed, Ordering::Relaxed);
         self.spare.extend(parked);
         // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.
         self.spare.truncate(2);

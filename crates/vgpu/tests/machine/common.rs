@@ -13,16 +13,34 @@ use vgpu::machine::{
 pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
 
 /// Compiled sources, or why there are none.
-fn build() -> Result<&'static kernel_build::Build, &'static str> {
-    static BUILD: OnceLock<Result<kernel_build::Build, String>> = OnceLock::new();
-    let built = BUILD.get_or_init(|| {
+type Built = OnceLock<Result<kernel_build::Build, String>>;
+
+fn compile<'a>(
+    built: &'a Built,
+    targets: &[&str],
+    options: &[&str],
+) -> Result<&'a kernel_build::Build, &'a str> {
+    let built = built.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device");
-        let builder = kernel_build::Builder::new(folder).targets(TARGETS).source_lines(true).jobs(2);
+        let builder = kernel_build::Builder::new(folder).targets(targets).source_lines(true).jobs(2);
         // The remarks are what the tests of occupancy compare with.
         let builder = builder.flag("-Rpass-analysis=kernel-resource-usage");
+        let builder = options.iter().fold(builder, |builder, option| builder.flag(*option));
         builder.build().map_err(|error| error.to_string())
     });
     built.as_ref().map_err(String::as_str)
+}
+
+/// The sources for waves of the size that each target is compiled for by itself.
+fn build() -> Result<&'static kernel_build::Build, &'static str> {
+    static BUILD: Built = OnceLock::new();
+    compile(&BUILD, TARGETS, &[])
+}
+
+/// The sources for waves of 64 on targets that have 32 by themselves.
+fn build_wide() -> Result<&'static kernel_build::Build, &'static str> {
+    static BUILD: Built = OnceLock::new();
+    compile(&BUILD, &TARGETS[2..], &["-mwavefrontsize64"])
 }
 
 /// The code of all test modules for all targets; nothing if there is no toolchain to compile them with.
@@ -63,18 +81,36 @@ pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
     }
 }
 
+/// As [`on_all`], and once more with waves of 64 on targets whose waves have 32 lanes by themselves.
+pub(crate) fn on_all_wave_sizes(module: &str, mut test: impl FnMut(&Gpu)) {
+    on_all(module, &mut test);
+    if let Ok(build) = build_wide() {
+        for target in &TARGETS[2..] {
+            test(&Gpu::of_build(build, module, target, target));
+        }
+    }
+}
+
 impl Gpu {
     pub(crate) fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
-        let build = build()?;
+        Gpu::open_as(module, target, target)
+    }
+
+    /// `config` is that of the device, for which the code of `target` is.
+    pub(crate) fn open_as(module: &str, target: &str, config: &str) -> Result<Gpu, &'static str> {
+        Ok(Gpu::of_build(build()?, module, target, config))
+    }
+
+    fn of_build(build: &kernel_build::Build, module: &str, target: &str, config: &str) -> Gpu {
         let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
         let object =
             module.objects.iter().find(|object| object.target.processor == target).expect("its code");
-        Ok(Gpu::load(target, &object.bytes))
+        Gpu::load(config, &object.bytes)
     }
 
-    /// A virtual GPU with a code object loaded.
-    pub(crate) fn load(target: &str, object: &[u8]) -> Gpu {
-        let config: DeviceConfig = target.parse().expect("a supported target");
+    /// A virtual GPU with a code object loaded; `config` is a target's name, with options or without.
+    pub(crate) fn load(config: &str, object: &[u8]) -> Gpu {
+        let config: DeviceConfig = config.parse().expect("a supported target");
         let machine = Machine::global();
         let index = machine.attach(&config).expect("a device");
         let device = machine.device(index).expect("the device");
@@ -82,9 +118,9 @@ impl Gpu {
         Gpu { device, code, buffers: Mutex::default() }
     }
 
-    /// Lanes of a wave.
+    /// Lanes of a wave of the module's kernels.
     pub(crate) fn wave(&self) -> usize {
-        self.device.target().wave_size as usize
+        self.code.object().kernels()[0].wavefront_size as usize
     }
 
     pub(crate) fn alloc(&self, size: usize) -> u64 {

@@ -2,6 +2,7 @@
 
 mod common;
 mod differential;
+mod execution;
 mod faults;
 mod kernels;
 mod lines;

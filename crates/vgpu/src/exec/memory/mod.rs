@@ -19,6 +19,7 @@ mod lds;
 mod moves;
 mod scalar;
 mod spaces;
+mod sync;
 #[cfg(test)]
 mod tests;
 
@@ -91,6 +92,9 @@ lane_bodies! {
 /// Chooses the handler of a memory instruction; none if it is not a memory instruction or not supported.
 pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generation) -> Option<Lowered> {
     let memory = &inst.mem;
+    if let Some(run) = sync::handler(inst.op) {
+        return Some(Lowered { run, imm: i64::from(memory.offset) });
+    }
     // Data that would go to LDS, a status register after the data, and global data share are not supported.
     if memory.lds || memory.tfe || memory.gds || !operands_fit(inst) {
         return None;
@@ -317,6 +321,8 @@ fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
         Op::SBufferLoadB256 => scalar::buffer_load::<8>,
         Op::SLoadB512 => scalar::load::<16>,
         Op::SBufferLoadB512 => scalar::buffer_load::<16>,
+        Op::SMemtime => scalar::time::<false>,
+        Op::SMemrealtime => scalar::time::<true>,
         Op::BufferGl0Inv
         | Op::BufferGl1Inv
         | Op::BufferInv

@@ -4,6 +4,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::lanes::{offset, scalar32};
 use super::spaces::fail;
+use crate::exec::salu::{cycles, realtime};
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::scalar;
 use crate::machine::AccessKind;
@@ -127,6 +128,16 @@ fn put<const N: usize>(wave: &mut Wave, first: usize, value: &[u32; N]) {
     if first != usize::from(scalar::NULL) {
         wave.sgpr[first..first + N].copy_from_slice(value);
     }
+}
+
+/// `s_memtime`, `s_memrealtime`: a clock.
+///
+/// # Safety
+/// As for [`load`].
+pub(super) unsafe fn time<const REAL: bool>(wave: &mut Wave, code: &Code) -> Flow {
+    let now = if REAL { realtime() } else { cycles() };
+    wave.set_scalar64(code.dst as u8, now);
+    Flow::Next
 }
 
 /// Cache control: memory is coherent here, but the order of accesses must hold on any host.

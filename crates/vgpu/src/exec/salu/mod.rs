@@ -4,6 +4,8 @@ mod arithmetic;
 mod control;
 mod registers;
 
+pub(super) use registers::{cycles, realtime};
+
 use super::lower::{Context, operands};
 use super::{Code, Flow, Src, Wave};
 use crate::isa::{Inst, Op, Special};
@@ -63,7 +65,6 @@ fn vanishes(op: Op) -> bool {
             | Op::SDecperflevel
             | Op::STtracedata
             | Op::STtracedataImm
-            | Op::SSendmsg
             | Op::SSetkill
             | Op::SVersion
     )

@@ -36,7 +36,7 @@ const INDEXED: u32 = 1 << 27;
 const SKIP: u32 = 1 << 28;
 
 /// Cycles of the clock that waves count, at 2 GHz.
-fn cycles() -> u64 {
+pub(in crate::exec) fn cycles() -> u64 {
     realtime() * 20
 }
 
@@ -139,6 +139,14 @@ unsafe fn round_mode(wave: &mut Wave, code: &Code) -> Flow {
 
 unsafe fn denorm_mode(wave: &mut Wave, code: &Code) -> Flow {
     wave.mode = wave.mode & !0xf0 | (code.imm as u32 & 0xf) << 4;
+    Flow::Next
+}
+
+/// Messages that return nothing: an interrupt wakes the host, all others are for graphics and debuggers.
+unsafe fn sendmsg(wave: &mut Wave, code: &Code) -> Flow {
+    if code.imm & 0xf == 1 {
+        crate::machine::interrupt(wave.sgpr[usize::from(scalar::M0)]);
+    }
     Flow::Next
 }
 
@@ -248,6 +256,7 @@ pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> 
         Op::SSetvskip => (skip as Handler, 0),
         Op::SRoundMode => (round_mode as Handler, immediate?),
         Op::SDenormMode => (denorm_mode as Handler, immediate?),
+        Op::SSendmsg => (sendmsg as Handler, immediate?),
         Op::SSendmsgRtnB32 => (sendmsg_rtn32 as Handler, immediate?),
         Op::SSendmsgRtnB64 => (sendmsg_rtn64 as Handler, immediate?),
         Op::SMovrelsB32 => (movrels as Handler, 1),

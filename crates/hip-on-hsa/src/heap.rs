@@ -1,0 +1,98 @@
+//! The heap of `malloc` and `new` in device code, one per device.
+//!
+//! AMD's device libraries do the work: they cut slabs of 2 MiB into blocks, and ask the host only for slabs and for what is
+//! larger than 3 KiB ([`hostcall`](crate::hostcall)). They tell the two apart by the address: a slab is aligned to its size,
+//! and what is aligned to a page is no block of a slab. What they need to know is in memory that starts as zero.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip_sys::hipError_t;
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::runtime::Runtime;
+
+/// Bytes of the device libraries' own state, to which `hidden_heap_v1` points.
+const STATE: usize = 128 << 10;
+/// Size and alignment of a slab.
+const SLAB: u64 = 2 << 20;
+
+/// A device's heap.
+#[derive(Default)]
+pub(crate) struct Heap {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Address of the state; 0 before a kernel has needed it.
+    state: usize,
+    /// What device code holds: the allocation behind each address, and its size.
+    blocks: HashMap<u64, (usize, u64)>,
+}
+
+impl Heap {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `hidden_heap_v1` gets. It is the same for all kernels, so that one can free what another has allocated.
+    pub(crate) fn state(&self, runtime: &Runtime, device: &Device) -> Result<u64> {
+        let mut inner = self.lock();
+        if inner.state == 0 {
+            let memory = runtime.hsa.allocate(device.pool, STATE)?;
+            // SAFETY: the memory has as many words and nobody else knows it.
+            if let Err(code) = unsafe { runtime.hsa.fill(memory, 0, STATE / 4) } {
+                // SAFETY: as above.
+                let _ = unsafe { runtime.hsa.free(memory) };
+                return Err(code);
+            }
+            inner.state = memory as usize;
+        }
+        Ok(inner.state as u64)
+    }
+
+    /// Allocates memory of the device; returns 0 if there is none, which `malloc` then returns.
+    pub(crate) fn allocate(&self, runtime: &Runtime, device: &Device, size: u64) -> u64 {
+        match self.try_allocate(runtime, device, size) {
+            Ok(address) => address,
+            Err(code) => {
+                tracing::warn!(?code, size, "no memory for malloc in device code");
+                0
+            }
+        }
+    }
+
+    fn try_allocate(&self, runtime: &Runtime, device: &Device, size: u64) -> Result<u64> {
+        let out_of_memory = hipError_t::hipErrorOutOfMemory;
+        let hsa = runtime.hsa;
+        let bytes = usize::try_from(size).map_err(|_| out_of_memory)?;
+        let mut memory = hsa.allocate(device.pool, bytes)?;
+        let mut address = memory as u64;
+        if size == SLAB && !address.is_multiple_of(SLAB) {
+            // SAFETY: nobody else knows the memory.
+            let _ = unsafe { hsa.free(memory) };
+            memory = hsa.allocate(device.pool, 2 * bytes)?;
+            address = (memory as u64).next_multiple_of(SLAB);
+        }
+        device.allocated.add(size);
+        self.lock().blocks.insert(address, (memory as usize, size));
+        Ok(address)
+    }
+
+    /// Frees what [`allocate`](Self::allocate) returned. Other addresses are left alone: device code freed something twice,
+    /// or something that it had not allocated.
+    pub(crate) fn free(&self, runtime: &Runtime, device: &Device, address: u64) {
+        let Some((memory, size)) = self.lock().blocks.remove(&address) else {
+            tracing::error!(address = format!("{address:#x}"), "device code freed what it had not allocated");
+            return;
+        };
+        device.allocated.subtract(size);
+        // SAFETY: the memory came from `allocate`, and device code has given it back.
+        if let Err(code) = unsafe { runtime.hsa.free(memory as *mut c_void) } {
+            tracing::error!(?code, "memory of device code could not be freed");
+        }
+    }
+}

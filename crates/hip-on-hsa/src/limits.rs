@@ -1,0 +1,73 @@
+//! Limits of a device that programs can set.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hip_sys::{hipError_t, hipLimit_t};
+
+use crate::device::current_device;
+use crate::error::{Result, entry};
+use crate::runtime::active;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// The most that a work-item's stack can be: what the header documents.
+const MAX_STACK: usize = (128 << 10) - 16;
+
+/// The limits of one device.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    stack: AtomicUsize,
+    heap: AtomicUsize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        // AMD's defaults.
+        Self { stack: AtomicUsize::new(1 << 10), heap: AtomicUsize::new(8 << 20) }
+    }
+}
+
+impl Limits {
+    /// Bytes of stack that a work-item gets where the compiler could not tell how much it needs.
+    pub(crate) fn stack(&self) -> u32 {
+        self.stack.load(Ordering::Relaxed) as u32
+    }
+
+    fn of(&self, limit: hipLimit_t) -> Result<&AtomicUsize> {
+        match limit {
+            hipLimit_t::hipLimitStackSize => Ok(&self.stack),
+            hipLimit_t::hipLimitMallocHeapSize => Ok(&self.heap),
+            _ => Err(hipError_t::hipErrorUnsupportedLimit),
+        }
+    }
+}
+
+/// `hipDeviceGetLimit`: of the current device.
+///
+/// `hipErrorUnsupportedLimit` for others than those of stack and heap.
+pub(crate) unsafe extern "C" fn hipDeviceGetLimit(out: *mut usize, limit: hipLimit_t) -> hipError_t {
+    entry(|| {
+        let device = current_device(active()?)?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = device.limits.of(limit)?.load(Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// `hipDeviceSetLimit`: for launches from now on. The heap's limit is kept and returned, but the heap grows as needed
+/// whatever it says, as AMD's does.
+///
+/// `hipErrorInvalidValue` for a stack of more than 128 KiB - 16, `hipErrorUnsupportedLimit` for others than those of stack and
+/// heap.
+pub(crate) unsafe extern "C" fn hipDeviceSetLimit(limit: hipLimit_t, value: usize) -> hipError_t {
+    entry(|| {
+        let device = current_device(active()?)?;
+        let place = device.limits.of(limit)?;
+        if limit == hipLimit_t::hipLimitStackSize && value > MAX_STACK {
+            return Err(INVALID_VALUE);
+        }
+        place.store(value, Ordering::Relaxed);
+        Ok(())
+    })
+}

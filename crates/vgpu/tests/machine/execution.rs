@@ -1,0 +1,201 @@
+//! Stacks and calls that only run time knows, and the progress of waves and workgroups that wait for each other.
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::common::{Arg, Gpu, Random, on_all_wave_sizes};
+use vgpu::machine::{DispatchError, FaultKind, Machine, Space};
+
+fn fibonacci(n: u32) -> u32 {
+    if n < 2 { n } else { fibonacci(n - 1) + fibonacci(n - 2) }
+}
+
+#[test]
+fn recursion_goes_as_deep_in_each_lane_as_it_must() {
+    on_all_wave_sizes("execution", |gpu| {
+        let out = gpu.alloc(4 * 200);
+        gpu.run("recursion", 1, 200, &[Arg::Pointer(out)]);
+        let expected: Vec<u32> = (0..200).map(|i| fibonacci(i % 11)).collect();
+        assert_eq!(gpu.download::<u32>(out, 200), expected);
+    });
+}
+
+#[test]
+fn a_stack_that_overflows_is_a_fault() {
+    on_all_wave_sizes("execution", |gpu| {
+        let out = gpu.alloc(4 * 64);
+        let mut dispatch = gpu.prepare("deep", [64, 1, 1], [64, 1, 1], 0, &[Arg::U32(40), Arg::Pointer(out)]);
+        dispatch.private_segment_size = 16 << 10;
+        gpu.device.dispatch(&dispatch).unwrap();
+        assert_eq!(gpu.download::<u32>(out, 64), [40; 64]);
+        dispatch.private_segment_size = 2 << 10;
+        let Err(DispatchError::Fault(fault)) = gpu.device.dispatch(&dispatch) else { panic!("no fault") };
+        let FaultKind::BeyondLimit { space: Space::Scratch, limit, .. } = fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!(limit, 2 << 10);
+        assert_eq!(fault.kernel, "deep");
+    });
+}
+
+#[test]
+fn each_lane_gets_the_stack_it_asks_for() {
+    on_all_wave_sizes("execution", |gpu| {
+        let sizes: Vec<u32> = (0..128).map(|i| i * 5 % 23).collect();
+        let (of, out) = (gpu.upload(&sizes), gpu.alloc(4 * 128));
+        gpu.run("allocas", 1, 128, &[Arg::Pointer(of), Arg::Pointer(out)]);
+        let expected = |i: u32| {
+            let size = sizes[i as usize];
+            (0..size).rev().fold(0u32, |sum, at| sum.wrapping_mul(3).wrapping_add(at * size + i))
+        };
+        assert!(gpu.download::<u32>(out, 128).into_iter().eq((0..128).map(expected)));
+    });
+}
+
+#[test]
+fn functions_are_called_by_their_address() {
+    on_all_wave_sizes("execution", |gpu| {
+        let mut random = Random(3);
+        let which: Vec<u32> = (0..256).map(|_| (random.next() >> 40) as u32 % 3).collect();
+        let (from, out) = (gpu.upload(&which), gpu.alloc(4 * 256));
+        gpu.run("indirect", 1, 256, &[Arg::Pointer(from), Arg::Pointer(out)]);
+        let expected = |i: u32| match which[i as usize] {
+            0 => 2 * i,
+            1 => i * i,
+            _ => fibonacci(i % 8) + i,
+        };
+        assert!(gpu.download::<u32>(out, 256).into_iter().eq((0..256).map(expected)));
+        gpu.run("virtual_calls", 1, 256, &[Arg::Pointer(out)]);
+        let expected = |i: u32| match i % 3 {
+            0 => i,
+            1 => i * i,
+            _ => 6 * i * i,
+        };
+        assert!(gpu.download::<u32>(out, 256).into_iter().eq((0..256).map(expected)));
+    });
+}
+
+#[test]
+fn a_workgroup_has_all_of_the_lds_and_no_more() {
+    on_all_wave_sizes("execution", |gpu| {
+        let out = gpu.upload(&[0u32]);
+        let words = 64 << 8;
+        let args = [Arg::U32(words), Arg::Pointer(out)];
+        gpu.launch("fill_lds", [5 * 256, 1, 1], [256, 1, 1], 4 * words, &args).unwrap();
+        assert_eq!(gpu.download::<u32>(out, 1), [0]);
+        let refused = gpu.launch("fill_lds", [256, 1, 1], [256, 1, 1], 4 * words + 1, &args).unwrap_err();
+        assert!(matches!(refused, DispatchError::LdsTooLarge { size: 65537, limit: 65536, .. }), "{refused}");
+        assert_eq!(
+            refused.to_string(),
+            "kernel fill_lds: 65537 bytes of LDS asked for, a workgroup has 65536"
+        );
+    });
+}
+
+#[test]
+fn waves_of_a_workgroup_share_a_lock() {
+    on_all_wave_sizes("execution", |gpu| {
+        let out = gpu.alloc(4 * 6);
+        gpu.run("lds_lock", 6, 1024, &[Arg::U32(50), Arg::Pointer(out)]);
+        assert_eq!(gpu.download::<u32>(out, 6), [50 * 1024 / gpu.wave() as u32; 6]);
+    });
+}
+
+#[test]
+fn workgroups_take_a_lock_in_turn() {
+    on_all_wave_sizes("execution", |gpu| {
+        let (ticket, serving, count) = (gpu.upload(&[0u32]), gpu.upload(&[0u32]), gpu.upload(&[0u32]));
+        let order = gpu.alloc(4 * 256);
+        let args = [ticket, serving, count, order].map(Arg::Pointer);
+        gpu.run("ticket_lock", 256, 64, &args);
+        assert_eq!(gpu.download::<u32>(count, 1), [256]);
+        let mut order = gpu.download::<u32>(order, 256);
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..256));
+    });
+}
+
+#[test]
+fn workgroups_wait_for_earlier_and_later_ones() {
+    on_all_wave_sizes("execution", |gpu| {
+        // As many as the device holds, and no power of two: parts of work that threads take do not fit evenly.
+        let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+        for (direction, groups) in [(1, 3 * held), (1, held), (-1, held), (-1, 2), (-1, held - 3)] {
+            let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
+            let args = [Arg::I32(direction), Arg::Pointer(flags), Arg::Pointer(out)];
+            gpu.run("relay", groups as u32, 32, &args);
+            let mut expected: Vec<u32> = (0..groups as u32).collect();
+            if direction < 0 {
+                expected.reverse();
+            }
+            assert_eq!(gpu.download::<u32>(out, groups), expected, "direction {direction}");
+        }
+        let input: Vec<u32> = (0..128 * 64).collect();
+        let from = gpu.upload(&input);
+        let (partial, ready, out) = (gpu.alloc(4 * 128), gpu.upload(&[0u32; 128]), gpu.alloc(4 * 32));
+        gpu.run("fix_up", 128, 64, &[from, partial, ready, out].map(Arg::Pointer));
+        let expected: Vec<u32> = input.chunks(256).map(|part| part.iter().sum()).collect();
+        assert_eq!(gpu.download::<u32>(out, 32), expected);
+    });
+}
+
+#[test]
+fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
+    let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
+    let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+    let (flags, out) = (gpu.upload(&vec![0u32; held + 1]), gpu.alloc(4 * (held + 1)));
+    let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
+    let mut dispatch = gpu.prepare("relay", [(held as u32 + 1) * 32, 1, 1], [32, 1, 1], 0, &args);
+    dispatch.timeout = Some(Duration::from_millis(300));
+    let Err(DispatchError::Fault(fault)) = gpu.device.dispatch(&dispatch) else { panic!("no fault") };
+    assert_eq!(fault.kind, FaultKind::Timeout { limit_ms: 300 }, "{fault}");
+}
+
+#[test]
+fn any_number_of_threads_makes_progress() {
+    let machine = Machine::global();
+    let before = machine.threads();
+    for config in ["gfx1100?cus=3", "gfx90a?cus=5", "gfx1030?cus=1"] {
+        let target = config.split('?').next().unwrap();
+        let Ok(gpu) = Gpu::open_as("execution", target, config) else { return };
+        let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+        for threads in [1, 2, 3, 7, 200] {
+            machine.set_threads(threads);
+            let (flags, out) = (gpu.upload(&vec![0u32; held]), gpu.alloc(4 * held));
+            let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
+            gpu.run("relay", held as u32, 32, &args);
+            assert!(
+                gpu.download::<u32>(out, held).into_iter().eq((0..held as u32).rev()),
+                "{threads} threads"
+            );
+        }
+    }
+    machine.set_threads(before);
+}
+
+#[test]
+fn workgroups_meet_by_global_wave_sync() {
+    on_all_wave_sizes("execution", |gpu| {
+        // As many as the device holds.
+        let groups =
+            gpu.device.compute_units() * gpu.device.target().max_waves_per_cu / (128 / gpu.wave() as u32);
+        let (values, failures) = (gpu.upload(&vec![0u32; groups as usize]), gpu.upload(&[0u32]));
+        let args = [Arg::U32(5), Arg::Pointer(values), Arg::Pointer(failures)];
+        gpu.run("wave_sync", groups, 128, &args);
+        assert_eq!(gpu.download::<u32>(failures, 1), [0]);
+        let has_it = ["gfx90a", "gfx1030"].contains(&gpu.device.target().name);
+        let rounds = if has_it { 5 } else { 0 };
+        assert!(gpu.download::<u32>(values, groups as usize).into_iter().all(|value| value == rounds));
+    });
+}
+
+#[test]
+fn interrupts_reach_the_host_with_their_number() {
+    static EVENTS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    vgpu::machine::on_interrupt(|event| EVENTS.lock().unwrap().push(event));
+    on_all_wave_sizes("execution", |gpu| {
+        gpu.run("interrupts", 40, 64, &[Arg::U32(1000)]);
+        let mut events = std::mem::take(&mut *EVENTS.lock().unwrap());
+        events.sort_unstable();
+        assert!(events.into_iter().eq(1000..1040));
+    });
+}
