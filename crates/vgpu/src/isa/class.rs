@@ -134,6 +134,7 @@ impl Class {
             }
             "s" => Class::Salu,
             "ds" if name == "ds_nop" => Class::Hint,
+            "ds" if begins(&["ds_gws"]) => Class::Barrier,
             "ds" => Class::Lds,
             "flat" => Class::Flat,
             "scratch" => Class::Scratch,

@@ -78,7 +78,7 @@ fn shape(op: Op) -> Shape {
     let parts: Vec<&str> = name.split('_').collect();
     let has = |part: &str| parts.contains(&part);
     let nothing =
-        ["inv", "wb", "wbinv", "nop", "permute", "bpermute", "swizzle", "probe", "prefetch", "dcache"];
+        ["inv", "wb", "wbinv", "nop", "gws", "permute", "bpermute", "swizzle", "probe", "prefetch", "dcache"];
     if nothing.iter().any(|part| has(part))
         || ["buffer_gl", "buffer_inv", "buffer_wb", "s_gl1", "s_memtime", "s_memrealtime"]
             .iter()
@@ -86,7 +86,7 @@ fn shape(op: Op) -> Shape {
     {
         return Shape::None;
     }
-    let unknown = ["format", "lds", "tr", "block", "scratch", "bvh", "gws", "gs", "ordered", "discard"];
+    let unknown = ["format", "lds", "tr", "block", "scratch", "bvh", "gs", "ordered", "discard"];
     if !name.starts_with("scratch_") && unknown.iter().any(|part| has(part)) {
         return Shape::Unknown;
     }
