@@ -200,6 +200,87 @@ fn llvm_prints_these_texts() {
     }
 }
 
+/// The encodings that llvm-mc gives texts.
+fn assemble(llvm_mc: &Path, isa: Isa, wave64: bool, texts: &[&str]) -> Vec<Vec<u8>> {
+    let mut command = Command::new(llvm_mc);
+    command.args(["-triple=amdgcn", &format!("-mcpu={}", isa.name()), "-show-encoding"]);
+    if !isa.is_gfx9() {
+        command.arg(format!("-mattr=+wavefrontsize{}", if wave64 { 64 } else { 32 }));
+    }
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("llvm-mc starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = texts.join("\n") + "\n";
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("llvm-mc ends");
+    writer.join().expect("the writer ends").expect("llvm-mc reads all");
+    assert!(output.status.success(), "{}: {}", isa.name(), String::from_utf8_lossy(&output.stderr));
+    let byte = |byte: &str| u8::from_str_radix(byte.trim_start_matches("0x"), 16).expect("a byte");
+    let encodings: Vec<Vec<u8>> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| line.split_once("encoding: ["))
+        .map(|(_, bytes)| bytes.trim_end_matches(']').split(',').map(byte).collect())
+        .collect();
+    assert_eq!(encodings.len(), texts.len(), "llvm-mc lost instructions of {}", isa.name());
+    encodings
+}
+
+#[test]
+fn llvm_assembles_the_instructions_of_the_execution_tests() {
+    let Some(llvm_mc) = llvm_tool("llvm-mc") else {
+        eprintln!("skipped: llvm-mc 22 is not installed");
+        return;
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/exec");
+    let mut files = String::new();
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "txt") {
+            files += &std::fs::read_to_string(path).expect("a text");
+        }
+    }
+    let mut failures = String::new();
+    for &isa in Isa::ALL {
+        for wave64 in [false, true] {
+            let (mut texts, mut expected) = (Vec::new(), Vec::new());
+            for (head, text) in
+                files.lines().filter(|line| line.starts_with("gfx")).filter_map(|l| l.split_once(" ; "))
+            {
+                let (targets, bytes) = head.split_once(": ").expect("targets and bytes");
+                let here = targets.split(' ').filter_map(|target| {
+                    let (name, size) = target.split_once('/').unwrap_or((target, ""));
+                    (name == isa.name()).then_some(size == "64" || isa.is_gfx9())
+                });
+                if here.into_iter().any(|wide| wide == wave64) {
+                    texts.push(text);
+                    expected.push(bytes);
+                }
+            }
+            if texts.is_empty() {
+                continue;
+            }
+            for ((text, expected), bytes) in
+                texts.iter().zip(expected).zip(assemble(&llvm_mc, isa, wave64, &texts))
+            {
+                let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                if bytes.join(" ") != expected {
+                    let _ = writeln!(
+                        failures,
+                        "{}: {text}\n  LLVM {}\n  here {expected}",
+                        isa.name(),
+                        bytes.join(" ")
+                    );
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
 /// Device code with a bit of everything the compiler emits.
 const SOURCE: &str = include_str!("disasm/everything.hip");
 

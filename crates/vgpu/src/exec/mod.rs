@@ -21,6 +21,8 @@
 
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod filetests;
 mod float;
 mod level;
 mod lower;

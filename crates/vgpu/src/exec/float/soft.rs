@@ -142,7 +142,8 @@ impl Format {
         if kept >> last == 0 {
             return self.signed(negative, if env.flush_out { 0 } else { kept });
         }
-        let field = (unit + last - self.least + 1) as u64;
+        // Exponents beyond the greatest stand for infinity, too.
+        let field = ((unit + last - self.least + 1) as u64).min(self.infinity() >> last);
         let bits = (field << last) | kept & self.fraction();
         if bits < self.infinity() {
             return self.signed(negative, bits);

@@ -130,10 +130,8 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     x.is_nan().select_f32(x, result)
 }
 
-/// What is left of x after taking its floor, below 1.
+/// What is left of a number after taking its floor: where that was rounded to 1, the number `before_one`.
 #[inline(always)]
-pub(super) fn fract<S: Simd>(x: F<S>, below_one: f32) -> F<S> {
-    let rest = x - x.floor();
-    rest.less(F::splat(1.0))
-        .select_f32(rest, (rest.equal(F::splat(1.0))).select_f32(F::splat(below_one), rest))
+pub(super) fn below_one<S: Simd>(rest: F<S>, before_one: f32) -> F<S> {
+    rest.equal(F::splat(1.0)).select_f32(F::splat(before_one), rest)
 }

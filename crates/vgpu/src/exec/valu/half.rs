@@ -157,7 +157,7 @@ ops! {
     Ceil [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.ceil()) }
     Trunc [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.trunc()) }
     Rndne [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.rint()) }
-    Fract [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::fract(round(a.0 - a.0.floor()), 0.999_511_7)) }
+    Fract [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::below_one(round(a.0 - a.0.floor()), 0.999_511_7)) }
     Rcp [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(F::splat(1.0) / a.0) }
     Rsq [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::reciprocal_root(a.0)) }
     Sqrt [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }

@@ -56,6 +56,10 @@ pub(super) fn lower(
     }
     let signature = inst.op.signature();
     let mut code = operands(inst, number, context, codes)?;
+    if inst.op.is_compare_exec() && context.generation.is_cdna() {
+        // Since gfx10, EXEC is the only destination.
+        code.sdst = scalar::EXEC;
+    }
     if let Some(dpp) = inst.dpp {
         return with_dpp(inst, dpp, code, context, pool, codes);
     }
@@ -205,7 +209,15 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
     if let Some(run) = cross::find(op, context) {
         return Some(run);
     }
-    if matches!(op, Op::VPkFmacF16 | Op::VDot2accF32F16 | Op::VDot2accF32Bf16 | Op::VDot2cI32I16) {
+    if matches!(
+        op,
+        Op::VPkFmacF16
+            | Op::VDot2accF32F16
+            | Op::VDot2accF32Bf16
+            | Op::VDot2cI32I16
+            | Op::VDot2F16F16
+            | Op::VDot2Bf16Bf16
+    ) {
         // In these encodings each half feeds its own result.
         mods.op_sel_hi = 7;
     }

@@ -206,7 +206,7 @@ ops! {
     Ceil [MODS, NAN] (_cx; a: F) -> F<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: F) -> F<S> { a.trunc() }
     Rndne [MODS, NAN] (_cx; a: F) -> F<S> { a.rint() }
-    Fract [LONG, MODS, NAN] (_cx; a: F) -> F<S> { function::fract(a, 0.999_999_94) }
+    Fract [LONG, MODS, NAN] (_cx; a: F) -> F<S> { function::below_one(a - a.floor(), 0.999_999_94) }
     Rcp [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { F::splat(1.0) / a }
     Rsq [LONG, MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::reciprocal_root(a) }
     Sqrt [MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { a.sqrt() }
