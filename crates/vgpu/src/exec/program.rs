@@ -133,6 +133,14 @@ impl Program {
         Program { generation, level, fetch, places: RwLock::default() }
     }
 
+    /// The text of the instruction at an address, for reports; empty if there is none.
+    pub(crate) fn text_at(&self, pc: u64, lanes: u8) -> String {
+        match (self.fetch)(pc) {
+            Fetched::Inst(inst) => lower::text(&inst, self.generation, lanes),
+            _ => String::new(),
+        }
+    }
+
     /// Where an address is in lowered code, which is made if it is not there yet.
     pub(crate) fn place(&self, pc: u64, form: Form) -> Place {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
@@ -300,15 +308,14 @@ fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
     found
 }
 
-/// The address and the text of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
-pub(crate) fn location(wave: &Wave, program: &Program, waits: bool) -> (u64, String) {
-    let Some(unit) = &wave.unit else { return (0, String::new()) };
+/// The address of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
+pub(crate) fn location(wave: &Wave, waits: bool) -> u64 {
     let index = wave.next.wrapping_sub(u32::from(waits));
-    let Some(code) = unit.codes.get(index as usize) else { return (0, String::new()) };
-    let pc = unit.pcs.get(code.inst as usize).copied().unwrap_or(0);
-    let inst = unit.insts.get(code.inst as usize);
-    let text = inst.map(|inst| lower::text(inst, program.generation, wave.lanes)).unwrap_or_default();
-    (pc, text)
+    let place = wave.unit.as_ref().and_then(|unit| {
+        let code = unit.codes.get(index as usize)?;
+        unit.pcs.get(code.inst as usize).copied()
+    });
+    place.unwrap_or(0)
 }
 
 /// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` hears of every instruction, once each, however

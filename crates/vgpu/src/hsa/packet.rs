@@ -183,6 +183,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failur
         id,
         timeout: None,
         counters: false,
+        checks: None,
     };
     // SAFETY: the place is in the queue's block, aligned, and written by this thread only, while no kernel of the queue runs.
     unsafe {

@@ -115,7 +115,7 @@ impl Access {
         lane: Option<usize>,
     ) -> Box<WaveFault> {
         let kind = self.memory.explain(access, address, size);
-        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8) })
+        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
     }
 
     /// The fault for an access beyond the end of LDS or scratch.
@@ -130,7 +130,7 @@ impl Access {
     ) -> Box<WaveFault> {
         let limit = u64::from(if space == Space::Lds { self.lds_size } else { self.scratch_size });
         let kind = FaultKind::BeyondLimit { space, access, address, size, limit };
-        Box::new(WaveFault { kind, lane: Some(lane as u8) })
+        Box::new(WaveFault { kind, lane: Some(lane as u8), other: None })
     }
 
     /// The fault for a misaligned access.
@@ -145,6 +145,6 @@ impl Access {
     ) -> Box<WaveFault> {
         let allocation = if space == Space::Global { self.memory.lookup(address) } else { None };
         let kind = FaultKind::Misaligned { space, access, address, required, allocation };
-        Box::new(WaveFault { kind, lane: Some(lane as u8) })
+        Box::new(WaveFault { kind, lane: Some(lane as u8), other: None })
     }
 }

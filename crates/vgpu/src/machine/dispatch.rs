@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use code_object::KernelDescriptor;
 
+use super::check::Checks;
 use super::count::Executed;
 use super::fault::Fault;
 use super::launch::Launch;
@@ -40,6 +41,8 @@ pub struct Dispatch {
     pub timeout: Option<Duration>,
     /// Counts what it does, even if [`Machine::set_counters`](super::Machine::set_counters) does not say so.
     pub counters: bool,
+    /// Which checks it runs with; none stands for [`Machine::checks`](super::Machine::checks).
+    pub checks: Option<Checks>,
 }
 
 /// What running a kernel took.

@@ -140,11 +140,92 @@ pub enum FaultKind {
         /// The limit in milliseconds.
         limit_ms: u64,
     },
+    /// Control flow or an address depends on bits that nobody wrote ([`Checks::uninitialised`](super::Checks)).
+    Uninitialised {
+        /// What depends on them.
+        used: Use,
+        /// Where the bits come from.
+        origin: Origin,
+    },
+    /// Two accesses to a byte of LDS, one of them a write, that nothing orders ([`Checks::races`](super::Checks)).
+    Race {
+        /// The byte, relative to the start of the workgroup's LDS.
+        address: u64,
+        /// What the later one does, which is where the fault is.
+        access: AccessKind,
+        /// What the earlier one did.
+        other: AccessKind,
+    },
     /// The engine itself failed; a defect of the virtual GPU, not of the kernel.
     Internal {
         /// What failed.
         what: String,
     },
+}
+
+/// What may not depend on bits that nobody wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Use {
+    /// A branch, a jump or EXEC.
+    ControlFlow,
+    /// The address of a memory access.
+    Address,
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Use::ControlFlow => "control flow",
+            Use::Address => "an address",
+        })
+    }
+}
+
+/// Where bits come from that nobody wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A register that had not been written since the wave began.
+    Register {
+        /// Its name.
+        name: String,
+    },
+    /// Memory.
+    Memory {
+        /// Which memory.
+        space: Space,
+        /// First byte of the load.
+        address: u64,
+        /// Bytes loaded.
+        size: u64,
+        /// The allocation of global memory.
+        allocation: Option<Allocation>,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Register { name } => write!(f, "{name}, which was never written"),
+            Origin::Memory { space, address, size, allocation } => {
+                write!(f, "{size} bytes of {space} at {address:#x}")?;
+                match allocation {
+                    Some(found) => write!(f, ", {} bytes into {}", address - found.start, describe(found)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// Another instruction that has a part in a fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Elsewhere {
+    /// What it did.
+    pub what: &'static str,
+    /// Its address.
+    pub address: u64,
+    pub wave: u32,
+    pub lane: Option<u8>,
 }
 
 /// What a wave reports when an instruction fails; the dispatch adds where that was.
@@ -154,11 +235,13 @@ pub struct WaveFault {
     pub kind: FaultKind,
     /// The lane, where one lane is to blame.
     pub lane: Option<u8>,
+    /// The other instruction, where two are to blame.
+    pub(crate) other: Option<Elsewhere>,
 }
 
 impl From<FaultKind> for WaveFault {
     fn from(kind: FaultKind) -> Self {
-        WaveFault { kind, lane: None }
+        WaveFault { kind, lane: None, other: None }
     }
 }
 
@@ -194,7 +277,8 @@ pub struct Fault {
     pub target: String,
     /// The instruction that failed.
     pub at: Site,
-    /// Another instruction that has a part in it, and what: of an endless barrier, where a wave waits.
+    /// Another instruction that has a part in it, and what: where a wave waits at an endless barrier, the other access of a
+    /// data race, where a value was loaded that nobody wrote.
     pub other: Option<(&'static str, Box<Site>)>,
 }
 
@@ -275,6 +359,13 @@ impl fmt::Display for FaultKind {
                 write!(f, "endless barrier: {waiting} of {waves} waves wait and no wave can go on")
             }
             FaultKind::Timeout { limit_ms } => write!(f, "the dispatch ran longer than {limit_ms} ms"),
+            FaultKind::Uninitialised { used, origin } => {
+                write!(f, "{used} depends on a value that nobody wrote\n  it comes from {origin}")
+            }
+            FaultKind::Race { address, access, other } => write!(
+                f,
+                "data race: {access} at LDS address {address:#x}, {other} by the other, and nothing orders them"
+            ),
             FaultKind::Internal { what } => write!(f, "defect of the virtual GPU: {what}"),
         }
     }

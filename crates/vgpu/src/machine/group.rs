@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::fault::{Fault, FaultKind, Site, WaveFault};
+use super::fault::{Elsewhere, Fault, FaultKind, Site, WaveFault};
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
@@ -230,7 +230,7 @@ impl Group {
     /// The report for the wave that faulted.
     fn fault(&mut self, launch: &Launch, index: usize) -> Box<Fault> {
         let fault = self.waves[index].fault.take().map(|fault| *fault);
-        let WaveFault { kind, lane } = fault.unwrap_or_else(|| {
+        let WaveFault { kind, lane, other } = fault.unwrap_or_else(|| {
             FaultKind::Internal { what: "a wave stopped without saying why".to_owned() }.into()
         });
         Box::new(Fault {
@@ -238,18 +238,26 @@ impl Group {
             kernel: launch.kernel.clone(),
             target: launch.code.target().name.to_owned(),
             at: self.site(launch, index, lane),
-            other: None,
+            other: other.map(|other| {
+                let Elsewhere { what, address, wave, lane } = other;
+                (what, Box::new(self.site_of(launch, wave as usize, address, lane)))
+            }),
         })
     }
 
-    /// Where a wave is, and which work-item its lane is.
+    /// Where a wave is.
     fn site(&self, launch: &Launch, index: usize, lane: Option<u8>) -> Site {
-        let (address, instruction) =
-            exec::location(&self.waves[index], launch.program(), self.states[index] == State::Waiting);
-        let pc = address.wrapping_sub(launch.code.base());
+        let wave = &self.waves[index];
+        let address = exec::location(wave, self.states[index] == State::Waiting);
         // What the whole wave did, one lane did if only that is enabled.
-        let active = self.waves[index].active();
+        let active = wave.active();
         let lane = lane.or_else(|| active.is_power_of_two().then(|| active.trailing_zeros() as u8));
+        self.site_of(launch, index, address, lane)
+    }
+
+    /// What is known of an instruction of a wave, and which work-item the lane is.
+    fn site_of(&self, launch: &Launch, index: usize, address: u64, lane: Option<u8>) -> Site {
+        let pc = launch.pc_of(address);
         let item = lane.map(|lane| {
             let number = index * launch.lanes + usize::from(lane);
             launch.work_item(self.size, number as u32)
@@ -258,7 +266,7 @@ impl Group {
             pc,
             function: launch.code.function_at(pc),
             source: launch.code.source_at(pc),
-            instruction,
+            instruction: launch.program().text_at(address, launch.lanes as u8),
             workgroup: self.id,
             wave: index as u32,
             lane,

@@ -57,6 +57,8 @@ pub(crate) struct Launch {
     /// Where the workgroup's id goes, per dimension.
     group_id: [Option<usize>; 3],
     group_info: Option<usize>,
+    /// Scalar registers that a wave begins with, padding of the user's included.
+    initial_sgprs: usize,
     /// Where the offset of the wave's scratch memory goes, and where the buffer descriptor of scratch memory is.
     scratch_offset: Option<usize>,
     scratch_buffer: Option<usize>,
@@ -143,6 +145,7 @@ impl Launch {
             // Flat scratch is architected: scratch instructions know where it is.
             Generation::Gfx940 | Generation::Gfx11 | Generation::Gfx12 => None,
         };
+        let initial_sgprs = next.next;
         if let Some(slot) = scratch_buffer {
             // Bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32, swizzled by lane.
             let stride = if lanes == 64 { 3 } else { 2 };
@@ -188,6 +191,7 @@ impl Launch {
             sgpr,
             group_id,
             group_info,
+            initial_sgprs,
             scratch_offset,
             scratch_buffer,
             scratch_init,
@@ -248,6 +252,21 @@ impl Launch {
     /// Bytes of a wave's scratch memory.
     pub(super) fn wave_scratch(&self) -> usize {
         (self.scratch as usize * self.lanes).next_multiple_of(64)
+    }
+
+    /// How many scalar registers, from the first, are set when a wave begins.
+    pub(super) fn initial_sgprs(&self) -> usize {
+        self.initial_sgprs
+    }
+
+    /// How many vector registers, from the first, are set when a wave begins.
+    pub(super) fn initial_vgprs(&self) -> usize {
+        if self.packed_ids { 1 } else { 1 + (self.id_dimensions as usize).min(2) }
+    }
+
+    /// An address in the code as an offset into the code object, as disassemblers print it.
+    pub(crate) fn pc_of(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.code.base())
     }
 
     pub(super) fn program(&self) -> &Program {

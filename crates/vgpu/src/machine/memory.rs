@@ -221,8 +221,9 @@ impl Memory {
         &self.instruments
     }
 
-    /// Says that the host wrote memory by a function of the API.
-    pub(crate) fn wrote(&self, address: u64, size: u64) {
+    /// Says that the host wrote memory, for checks that look for reads of what nobody wrote. Functions of the HSA API that write
+    /// memory say so themselves.
+    pub fn wrote(&self, address: u64, size: u64) {
         self.instruments.written(address, size);
     }
 

@@ -5,6 +5,7 @@
 //! ends its dispatch with a [`Fault`]; the process and other dispatches go on.
 
 mod access;
+mod check;
 mod code;
 mod count;
 mod dispatch;
@@ -32,10 +33,11 @@ use crate::config::{ConfigError, DeviceConfig};
 
 pub(crate) use access::{Access, SH_MEM_BASES};
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
+pub use check::{Checks, ChecksError};
 pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
-pub use fault::{AccessKind, Fault, FaultKind, Site, Space, WaveFault};
+pub use fault::{AccessKind, Fault, FaultKind, Origin, Site, Space, Use, WaveFault};
 pub(crate) use interrupt::interrupt;
 pub use interrupt::on_interrupt;
 pub(crate) use memory::Reader;
@@ -76,6 +78,7 @@ struct Shared {
     profiler: Arc<profile::Profiler>,
     /// What is wrong with the environment; no device starts then.
     environment: Result<(), ConfigError>,
+    checker: Arc<check::Checker>,
 }
 
 impl Shared {
@@ -123,13 +126,16 @@ impl Machine {
             timeout: RwLock::new(timeout),
             executed: Arc::default(),
             profiler: Arc::default(),
+            checker: Arc::default(),
             environment: Ok(()),
         };
         let instruments = shared.memory.instruments();
         instruments.add(Arc::clone(&shared.executed) as _);
         instruments.add(Arc::clone(&shared.profiler) as _);
+        instruments.add(Arc::clone(&shared.checker) as _);
         let settings = profile::Settings::read(|name| std::env::var(name).ok());
         let environment = settings.and_then(|settings| settings.apply(instruments));
+        let environment = environment.and_then(|()| shared.checker.read_environment());
         let shared = Shared { environment, ..shared };
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
@@ -141,7 +147,8 @@ impl Machine {
     /// Adds devices and returns the index of the first. An equal configuration attached again returns the same index.
     ///
     /// # Errors
-    /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`.
+    /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`,
+    /// `FERROCM_VGPU_CHECK`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
         self.shared.environment.clone()?;
         let target = config.validated()?;
@@ -209,6 +216,18 @@ impl Machine {
     /// has, unless the environment variable `FERROCM_VGPU_VECTORS` names another: `avx512`, `avx2`, `baseline`.
     pub fn vectors(&self) -> &'static str {
         crate::exec::Level::detect().name()
+    }
+
+    /// Runs dispatches that begin from now on with these checks, unless they [say](Dispatch::checks) otherwise. Reads of device
+    /// memory are checked if it was allocated while `uninitialised` was on. The environment variable
+    /// `FERROCM_VGPU_CHECK` sets the value the process starts with.
+    pub fn set_checks(&self, checks: Checks) {
+        self.shared.checker.set(checks);
+    }
+
+    /// See [`Machine::set_checks`].
+    pub fn checks(&self) -> Checks {
+        self.shared.checker.checks()
     }
 
     /// Counts the instructions of dispatches that begin from now on, or no longer does. Nothing is slower for it while it

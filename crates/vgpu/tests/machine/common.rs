@@ -136,6 +136,7 @@ impl Gpu {
         let address = self.alloc(size_of_val(data));
         // SAFETY: the allocation holds as many bytes, and no kernel runs.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address as *mut T, data.len()) };
+        self.device.memory().wrote(address, size_of_val(data) as u64);
         address
     }
 

@@ -1,5 +1,6 @@
 //! The machine without the HSA layer: compiled kernels against the CPU, and kernels that do something wrong.
 
+mod checks;
 mod common;
 mod differential;
 mod execution;

@@ -194,15 +194,34 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
         unsafe { M::many::<L>(wave, registers, memory, row, &survey, false) };
         return Flow::Next;
     }
-    bad_lds::<M, L>(wave, row, offset, mask)
+    if offset != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { wrapped_lds::<M, L>(wave, registers, row, offset, mask) };
+    }
+    bad_lds::<M, L>(wave, row, mask)
+}
+
+/// LDS where an address and its offset do not simply add up: the sum has 32 bits, so an address may be below zero.
+#[cold]
+#[inline(never)]
+unsafe fn wrapped_lds<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    let row = row.map(|address| address.wrapping_add(offset as u32));
+    // SAFETY: the caller's promise.
+    unsafe { lds::<M, L>(wave, registers, &row, 0, mask) }
 }
 
 #[cold]
 #[inline(never)]
-fn bad_lds<M: Move, const L: usize>(wave: &mut Wave, row: &[u32; L], offset: i64, mask: u64) -> Flow {
+fn bad_lds<M: Move, const L: usize>(wave: &mut Wave, row: &[u32; L], mask: u64) -> Flow {
     let bytes = M::BYTES as u64;
     for lane in Bits(mask) {
-        let address = u64::from(row[lane]).wrapping_add_signed(offset);
+        let address = u64::from(row[lane]);
         if address.checked_add(bytes).is_none_or(|end| end > u64::from(wave.access.lds_size)) {
             let fault = wave.access.beyond(Space::Lds, M::ACCESS, address, bytes, lane);
             return fail(wave, fault);

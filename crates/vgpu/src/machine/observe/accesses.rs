@@ -271,7 +271,7 @@ impl Finder<'_> {
         let row = unsafe { self.row(self.inst.src[0], 0) };
         let offset = self.inst.mem.offset as u32;
         let m0 = self.wave.sgpr[usize::from(scalar::M0)];
-        let at = |offset: u32| row.map(|address| u64::from(address) + u64::from(offset));
+        let at = |offset: u32| row.map(|address| u64::from(address.wrapping_add(offset)));
         match shape {
             Shape::Two(_, bytes, unit) => {
                 self.push(Space::Lds, self.exec, at((offset & 0xff) * unit));

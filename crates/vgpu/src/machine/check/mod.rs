@@ -1,0 +1,196 @@
+//! Checks that take time and are off unless somebody asks for them: values that nobody wrote, and data races in LDS.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `values` | which bits of registers were written, and what may not depend on others |
+//! | `memory` | the same for what is loaded and stored: LDS, scratch and device memory |
+//! | `transfer` | which bits of a result depend on which bits of its sources |
+//! | `shadow` | which bits of device memory were written, for all workgroups |
+//! | `races` | who accessed which byte of LDS, and what orders accesses |
+//!
+//! Both are observers of dispatches: a dispatch that is not checked does not know of them.
+
+mod memory;
+mod races;
+mod shadow;
+mod transfer;
+mod values;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use self::races::Races;
+use self::shadow::Shadows;
+use self::values::Values;
+use super::launch::Launch;
+use super::memory::Allocation;
+use super::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict};
+use crate::config::ConfigError;
+use crate::exec::Wave;
+
+/// Which checks dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets what the process starts with:
+/// `races`, `uninitialised`, both with a comma, `all` or `none`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Checks {
+    /// Control flow and addresses must not depend on registers or memory that nobody wrote.
+    pub uninitialised: bool,
+    /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
+    pub races: bool,
+}
+
+impl Checks {
+    /// None of them.
+    pub const NONE: Checks = Checks { uninitialised: false, races: false };
+    /// All of them.
+    pub const ALL: Checks = Checks { uninitialised: true, races: true };
+}
+
+/// A check that does not exist.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no check; expected `races`, `uninitialised`, `all` or `none`")]
+pub struct ChecksError(String);
+
+impl FromStr for Checks {
+    type Err = ChecksError;
+
+    fn from_str(text: &str) -> Result<Checks, ChecksError> {
+        let mut checks = Checks::NONE;
+        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match name {
+                "races" => checks.races = true,
+                "uninitialised" => checks.uninitialised = true,
+                "all" => checks = Checks::ALL,
+                "none" => checks = Checks::NONE,
+                _ => return Err(ChecksError(name.to_owned())),
+            }
+        }
+        Ok(checks)
+    }
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.races, self.uninitialised) {
+            (true, true) => "races,uninitialised",
+            (true, false) => "races",
+            (false, true) => "uninitialised",
+            (false, false) => "none",
+        })
+    }
+}
+
+/// Checks a machine's dispatches.
+#[derive(Default, Debug)]
+pub(super) struct Checker {
+    /// For dispatches that do not say.
+    checks: RwLock<Checks>,
+    shadows: Arc<Shadows>,
+}
+
+impl Checker {
+    /// Takes the checks that `FERROCM_VGPU_CHECK` names.
+    pub(super) fn read_environment(&self) -> Result<(), ConfigError> {
+        const VARIABLE: &str = "FERROCM_VGPU_CHECK";
+        let Ok(value) = std::env::var(VARIABLE) else { return Ok(()) };
+        match value.parse::<Checks>() {
+            Ok(checks) => self.set(checks),
+            Err(error) => {
+                let why = error.to_string();
+                return Err(ConfigError::Variable { variable: VARIABLE, value, why });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set(&self, checks: Checks) {
+        *self.checks.write().unwrap_or_else(PoisonError::into_inner) = checks;
+        self.shadows.switch(checks.uninitialised);
+    }
+
+    pub(super) fn checks(&self) -> Checks {
+        *self.checks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Instrument for Checker {
+    fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
+        let checks = launch.dispatch.checks.unwrap_or_else(|| self.checks());
+        if !checks.uninitialised {
+            // Nobody sees what it writes.
+            self.shadows.forget();
+        }
+        let shadows = Arc::clone(&self.shadows);
+        (checks != Checks::NONE).then(|| Box::new(Checked { checks, shadows }) as _)
+    }
+
+    fn allocated(&self, allocation: &Allocation) {
+        self.shadows.allocated(allocation);
+    }
+
+    fn freed(&self, allocation: &Allocation) {
+        self.shadows.freed(allocation);
+    }
+
+    fn written(&self, address: u64, size: u64) {
+        self.shadows.written(address, size);
+    }
+}
+
+/// A dispatch that is checked.
+#[derive(Debug)]
+struct Checked {
+    checks: Checks,
+    shadows: Arc<Shadows>,
+}
+
+impl DispatchObserver for Checked {
+    fn group(&self, launch: &Launch, _: [u32; 3], size: [u32; 3]) -> Option<Box<dyn GroupObserver>> {
+        let waves = (size.iter().product::<u32>() as usize).div_ceil(launch.lanes);
+        let values = self.checks.uninitialised.then(|| Values::new(launch, waves, Arc::clone(&self.shadows)));
+        let races = self.checks.races.then(|| Races::new(launch, waves));
+        Some(Box::new(CheckedGroup { values, races }))
+    }
+}
+
+/// One of its workgroups.
+struct CheckedGroup {
+    values: Option<Values>,
+    races: Option<Races>,
+}
+
+impl GroupObserver for CheckedGroup {
+    fn before(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
+        if let Some(races) = &mut self.races {
+            races.step(step, wave)?;
+        }
+        match &mut self.values {
+            Some(values) => values.step(step, wave),
+            None => Ok(()),
+        }
+    }
+
+    fn released(&mut self, wave: u32) {
+        if let Some(races) = &mut self.races {
+            races.released(wave);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_named() {
+        for text in ["races", "uninitialised", "races,uninitialised", "none"] {
+            let checks: Checks = text.parse().unwrap();
+            assert_eq!(checks.to_string(), text);
+        }
+        assert_eq!("all".parse(), Ok(Checks::ALL));
+        assert_eq!(" uninitialised , races,".parse(), Ok(Checks::ALL));
+        assert_eq!("".parse(), Ok(Checks::NONE));
+        let error = "race".parse::<Checks>().unwrap_err().to_string();
+        assert!(error.contains("`race` is no check") && error.contains("`races`"), "{error}");
+    }
+}

@@ -1,0 +1,678 @@
+//! Values that nobody wrote: registers, LDS, scratch and device memory.
+//!
+//! Every bit of a register, and of memory, is known or not. Loads, stores, moves and arithmetic only hand that on, so copying
+//! padding is no matter. What may not depend on an unknown bit is control flow (EXEC, conditional branches, jumps) and addresses.
+//! Where the exact rule is not worth its code (exchange between lanes, matrices, indirect registers), results count as known: this
+//! overlooks things, and never raises a false alarm.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::shadow::{Shadow, Shadows};
+use super::transfer::{Bits, transfer};
+use crate::exec::Wave;
+use crate::isa::{Format, Inst, Op, Operand, Register, Special, Type, scalar};
+use crate::machine::Generation;
+use crate::machine::fault::{Elsewhere, FaultKind, Origin, Use, WaveFault};
+use crate::machine::launch::Launch;
+use crate::machine::observe::{Step, Verdict};
+
+/// Registers of a wave, ACC registers included, and slack as in its file.
+const REGISTERS: usize = 512 + 32;
+/// What a register holds when a wave begins comes from the register itself: its number, with this bit set.
+const INITIAL: u32 = 1 << 31;
+/// Set beside [`INITIAL`] where the register is a scalar one.
+const SCALAR: u32 = 1 << 30;
+
+/// One wave.
+pub(super) struct State {
+    pub(super) lanes: usize,
+    /// Unknown bits, register by register, lane by lane.
+    vector: Vec<u32>,
+    /// Where they come from, per register.
+    pub(super) vector_from: Vec<u32>,
+    /// Whether a register has any.
+    touched: Vec<bool>,
+    pub(super) scalar: [u32; scalar::COUNT],
+    pub(super) scalar_from: [u32; scalar::COUNT],
+    scc: bool,
+    scc_from: u32,
+    /// Known bits of scratch memory, lane by lane.
+    pub(super) scratch: Vec<u8>,
+}
+
+/// Where a load found unknown bits.
+pub(super) struct Load {
+    pub(super) address: u64,
+    pub(super) wave: u32,
+    pub(super) lane: Option<u8>,
+    pub(super) origin: Origin,
+}
+
+/// A workgroup.
+pub(super) struct Values {
+    generation: Generation,
+    pub(super) waves: Vec<State>,
+    /// Known bits of LDS.
+    pub(super) lds: Vec<u8>,
+    pub(super) scratch_size: usize,
+    pub(super) shadows: Arc<Shadows>,
+    pub(super) last: Option<Arc<Shadow>>,
+    /// Loads of unknown bits, the latest of each instruction; registers name them by number.
+    pub(super) loads: Vec<Load>,
+    pub(super) numbers: HashMap<u64, u32>,
+}
+
+/// Unknown bits of an operand of one lane, and where the first of them come from.
+type Found = (Bits, u32);
+
+impl State {
+    fn new(launch: &Launch) -> State {
+        let lanes = launch.lanes;
+        let mut state = State {
+            lanes,
+            vector: vec![u32::MAX; REGISTERS * lanes],
+            vector_from: (0..REGISTERS as u32).map(|register| INITIAL | register).collect(),
+            touched: vec![true; REGISTERS],
+            scalar: [u32::MAX; scalar::COUNT],
+            scalar_from: std::array::from_fn(|slot| INITIAL | SCALAR | slot as u32),
+            scc: true,
+            scc_from: INITIAL | SCALAR | scalar::COUNT as u32,
+            scratch: vec![0; launch.scratch as usize * lanes],
+        };
+        state.vector[..launch.initial_vgprs() * lanes].fill(0);
+        state.touched[..launch.initial_vgprs()].fill(false);
+        state.scalar[..launch.initial_sgprs()].fill(0);
+        // Trap registers hold ids on some generations; slots before VCC are flat_scratch and the like where they are no SGPRs.
+        let set = [102..usize::from(scalar::VCC), usize::from(scalar::TTMP0)..usize::from(scalar::M0)];
+        set.into_iter().for_each(|slots| state.scalar[slots].fill(0));
+        state.scalar[usize::from(scalar::NULL)..].fill(0);
+        state
+    }
+
+    pub(super) fn vector(&self, register: usize, lane: usize) -> u32 {
+        self.vector.get(register * self.lanes + lane).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set_vector(&mut self, register: usize, lane: usize, unknown: u32, from: u32) {
+        if let Some(place) = self.vector.get_mut(register * self.lanes + lane) {
+            *place = unknown;
+            if unknown != 0 {
+                self.touched[register] = true;
+                self.vector_from[register] = from;
+            }
+        }
+    }
+
+    pub(super) fn set_scalar(&mut self, slot: usize, unknown: u32, from: u32) {
+        if slot < scalar::COUNT && slot != usize::from(scalar::NULL) {
+            self.scalar[slot] = unknown;
+            if unknown != 0 {
+                self.scalar_from[slot] = from;
+            }
+        }
+    }
+
+    fn scalar64(&self, slot: usize) -> (u64, u32) {
+        let at = |slot: usize| self.scalar.get(slot).copied().unwrap_or(0);
+        let (low, high) = (at(slot), at(slot + 1));
+        let from = self.scalar_from[if low != 0 { slot } else { (slot + 1) % scalar::COUNT }];
+        (u64::from(low) | u64::from(high) << 32, from)
+    }
+
+    /// Whether a register has unknown bits, in any lane.
+    fn is_unknown(&self, register: Register) -> bool {
+        match register {
+            Register::Vector(register) => self.touched.get(usize::from(register)).copied().unwrap_or(false),
+            Register::Scalar(slot) => self.scalar[usize::from(slot) & 127] != 0,
+            Register::Scc => self.scc,
+        }
+    }
+
+    /// After writes to a register: whether it still has unknown bits.
+    pub(super) fn settle(&mut self, register: usize) {
+        let lanes = register * self.lanes..(register + 1) * self.lanes;
+        if let Some(bits) = self.vector.get(lanes) {
+            self.touched[register] = bits.iter().any(|bits| *bits != 0);
+        }
+    }
+
+    /// Makes registers known in the lanes that are enabled.
+    fn clear(&mut self, register: Register, exec: u64) {
+        match register {
+            Register::Vector(register) => {
+                let register = usize::from(register);
+                if self.touched.get(register) == Some(&true) {
+                    lanes(exec).for_each(|lane| self.set_vector(register, lane, 0, 0));
+                    self.settle(register);
+                }
+            }
+            Register::Scalar(slot) => self.set_scalar(usize::from(slot), 0, 0),
+            Register::Scc => self.scc = false,
+        }
+    }
+}
+
+/// The lanes of a mask in rising order.
+pub(super) fn lanes(mask: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+/// The number of a vector register, ACC registers after the others.
+pub(super) fn vector(operand: Operand) -> Option<usize> {
+    match operand {
+        Operand::Vgpr(register) => Some(usize::from(register)),
+        Operand::Agpr(register) => Some(256 + usize::from(register)),
+        _ => None,
+    }
+}
+
+fn register_value(wave: &Wave, register: usize, lane: usize) -> u32 {
+    // SAFETY: instructions of the wave's program name only registers of its file.
+    unsafe { wave.vgpr.add(register * usize::from(wave.lanes) + lane).read() }
+}
+
+/// The bits of a part that sub-dword addressing selects.
+fn selected(bits: Bits, select: u8) -> Bits {
+    let part = |value: u64| match select {
+        0..=3 => value >> (8 * select) & 0xff,
+        4 => value & 0xffff,
+        5 => value >> 16 & 0xffff,
+        _ => value,
+    };
+    Bits { value: part(bits.value), unknown: part(bits.unknown) }
+}
+
+/// Operations whose lanes see other lanes.
+fn crosses_lanes(inst: &Inst) -> bool {
+    let name = inst.op.name();
+    inst.dpp.is_some() || name.starts_with("v_permlane") || name.starts_with("v_mov_b32_dpp")
+}
+
+impl Values {
+    pub(super) fn new(launch: &Launch, waves: usize, shadows: Arc<Shadows>) -> Values {
+        Values {
+            generation: launch.generation,
+            waves: (0..waves).map(|_| State::new(launch)).collect(),
+            lds: vec![0; launch.lds as usize],
+            scratch_size: launch.scratch as usize,
+            shadows,
+            last: None,
+            loads: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// The fault of an instruction that depends on unknown bits.
+    #[cold]
+    pub(super) fn fault(&self, used: Use, from: u32, lane: Option<usize>) -> Verdict {
+        let (origin, other) = if from & INITIAL != 0 {
+            let number = from & !(INITIAL | SCALAR);
+            let name = match (from & SCALAR != 0, number) {
+                (false, number @ 256..) => format!("a{}", number - 256),
+                (false, number) => format!("v{number}"),
+                (true, 106) => "vcc_lo".to_owned(),
+                (true, 107) => "vcc_hi".to_owned(),
+                (true, 124) => "m0".to_owned(),
+                (true, 128) => "scc".to_owned(),
+                (true, number) => format!("s{number}"),
+            };
+            (Origin::Register { name }, None)
+        } else {
+            match self.loads.get(from as usize) {
+                Some(load) => {
+                    let other = Elsewhere {
+                        what: "the value was loaded here",
+                        address: load.address,
+                        wave: load.wave,
+                        lane: load.lane,
+                    };
+                    (load.origin.clone(), Some(other))
+                }
+                None => (Origin::Register { name: "a register".to_owned() }, None),
+            }
+        };
+        let kind = FaultKind::Uninitialised { used, origin };
+        Err(Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other }))
+    }
+
+    /// A wave comes to an instruction.
+    pub(super) fn step(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
+        let index = step.wave as usize;
+        if index >= self.waves.len() {
+            return Ok(());
+        }
+        let inst = step.inst;
+        if !step.accesses.is_empty() {
+            self.check_addresses(index, step, wave)?;
+            if inst.format == Format::Mubuf && !inst.op.is_atomic() && inst.dst != Operand::None {
+                // Lanes beyond the bounds of the buffer get zero.
+                let state = &mut self.waves[index];
+                let written = step.registers.written.iter().flat_map(|span| span.registers());
+                written.for_each(|register| state.clear(register, wave.active()));
+            }
+            return step.accesses.iter().try_for_each(|access| self.access(index, step, access));
+        }
+        let state = &mut self.waves[index];
+        if step.registers.indirect {
+            // Any register may be written.
+            state.touched.fill(false);
+            state.vector.fill(0);
+            return Ok(());
+        }
+        let reads = || step.registers.read.iter().flat_map(|span| span.registers());
+        if !reads().any(|register| state.is_unknown(register)) {
+            let exec = wave.active();
+            let written = || step.registers.written.iter().flat_map(|span| span.registers());
+            let half = inst.op.signature().dst.is_half() || inst.sdwa.is_some();
+            if !(half && written().any(|register| state.is_unknown(register))) {
+                let all = if inst.op == Op::VWritelaneB32 { 0 } else { exec };
+                written().for_each(|register| state.clear(register, all));
+                if inst.op == Op::VWritelaneB32 {
+                    self.write_lane(index, wave, inst);
+                }
+                return Ok(());
+            }
+        }
+        match inst.format {
+            Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+                self.scalar(index, step, wave)
+            }
+            Format::Vop1
+            | Format::Vop2
+            | Format::Vopc
+            | Format::Vop3
+            | Format::Vop3Sd
+            | Format::Vop3p
+            | Format::Vopd => self.vector(index, step, wave),
+            _ => {
+                // Exchange between lanes through the DS unit, cache control and the like.
+                let exec = wave.active();
+                let state = &mut self.waves[index];
+                let written = step.registers.written.iter().flat_map(|span| span.registers());
+                written.for_each(|register| state.clear(register, exec));
+                Ok(())
+            }
+        }
+    }
+
+    /// A source of one lane.
+    fn source(
+        &self,
+        index: usize,
+        wave: &Wave,
+        inst: &Inst,
+        (number, operand, ty): (usize, Operand, Type),
+        lane: usize,
+    ) -> Found {
+        let state = &self.waves[index];
+        let wide = ty.elem != crate::isa::Elem::Mask && ty.bits() == 64;
+        let (bits, from) = match operand {
+            _ if !ty.exists() => return (Bits::default(), 0),
+            Operand::Vgpr(_) | Operand::Agpr(_) => {
+                let register = vector(operand).unwrap_or(0);
+                let at = |register| Bits {
+                    value: u64::from(register_value(wave, register, lane)),
+                    unknown: u64::from(state.vector(register, lane)),
+                };
+                let mut bits = at(register);
+                let mut from = register;
+                if wide {
+                    let high = at(register + 1);
+                    from += usize::from(bits.unknown == 0);
+                    bits = Bits {
+                        value: bits.value | high.value << 32,
+                        unknown: bits.unknown | high.unknown << 32,
+                    };
+                }
+                (bits, state.vector_from.get(from).copied().unwrap_or(0))
+            }
+            Operand::Sgpr(slot) => {
+                let slot = usize::from(slot);
+                let (unknown, from) = state.scalar64(slot);
+                let bits = Bits { value: wave.scalar64(slot as u8), unknown };
+                if ty.elem == crate::isa::Elem::Mask {
+                    let bit = |value: u64| value >> lane & 1;
+                    (Bits { value: bit(bits.value), unknown: bit(bits.unknown) }, from)
+                } else if wide {
+                    (bits, from)
+                } else {
+                    let low = |value: u64| value & 0xffff_ffff;
+                    (Bits { value: low(bits.value), unknown: low(bits.unknown) }, state.scalar_from[slot])
+                }
+            }
+            Operand::Special(Special::Scc) => {
+                let unknown = if state.scc { u64::MAX } else { 0 };
+                (Bits { value: u64::from(wave.scc), unknown }, state.scc_from)
+            }
+            Operand::Int(value) => (Bits { value: i64::from(value) as u64, unknown: 0 }, 0),
+            Operand::Imm(value) => (Bits { value: i64::from(value) as u64, unknown: 0 }, 0),
+            Operand::Literal(value) => (Bits { value: u64::from(value), unknown: 0 }, 0),
+            _ => (Bits::default(), 0),
+        };
+        let bits = match inst.sdwa {
+            Some(sdwa) if number < 2 => selected(bits, sdwa.src_sel[number]),
+            _ => self.half(inst, (number, ty), bits),
+        };
+        (bits, from)
+    }
+
+    /// The half of a register that a 16-bit source is.
+    fn half(&self, inst: &Inst, (number, ty): (usize, Type), bits: Bits) -> Bits {
+        let mixed = inst.op.name().contains("_mix") && inst.mods.op_sel_hi >> number & 1 != 0;
+        if ty.is_half() || mixed {
+            selected(bits, if inst.mods.op_sel >> number & 1 != 0 { 5 } else { 4 })
+        } else if inst.format == Format::Vop3p && ty.count == 2 {
+            // Either half may go anywhere: unknown only if both are.
+            let width = ty.elem.bits();
+            let (low, high) = (bits.unknown & ((1 << width) - 1), bits.unknown >> width);
+            if low != 0 && high != 0 { bits } else { Bits { unknown: 0, ..bits } }
+        } else {
+            bits
+        }
+    }
+
+    /// A result of one lane of a vector instruction.
+    fn result(&self, index: usize, wave: &Wave, inst: &Inst, op: Op, src: &[Operand], lane: usize) -> Found {
+        let signature = op.signature();
+        let mut sources = [Bits::default(); 4];
+        let mut from = 0;
+        for (number, operand) in src.iter().enumerate() {
+            let found = self.source(index, wave, inst, (number, *operand, signature.src[number]), lane);
+            sources[number] = found.0;
+            if from == 0 && found.0.unknown != 0 {
+                from = found.1;
+            }
+        }
+        (transfer(op, sources), from)
+    }
+
+    fn vector(&mut self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
+        let inst = step.inst;
+        let exec = wave.active();
+        let op = inst.op;
+        let signature = op.signature();
+        match op {
+            Op::VReadfirstlaneB32 | Op::VReadlaneB32 => {
+                self.read_lane(index, wave, inst);
+                return Ok(());
+            }
+            Op::VWritelaneB32 => {
+                self.write_lane(index, wave, inst);
+                return Ok(());
+            }
+            Op::VSwapB32 => {
+                if let (Some(a), Some(b)) = (vector(inst.dst), vector(inst.src[0])) {
+                    self.swap(index, exec, a, b);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        if crosses_lanes(inst)
+            || op.is_mfma()
+            || op.is_wmma()
+            || signature.dst.bits() > 64
+            || inst.op == Op::VSwapB16
+        {
+            let state = &mut self.waves[index];
+            let written = step.registers.written.iter().flat_map(|span| span.registers());
+            written.for_each(|register| state.clear(register, exec));
+            return Ok(());
+        }
+        let mut results: Vec<(usize, Found, Option<Found>)> = Vec::with_capacity(64);
+        for lane in lanes(exec) {
+            let first = self.result(index, wave, inst, op, &inst.src, lane);
+            let second = inst.dual.map(|(op, _, src)| self.result(index, wave, inst, op, &src, lane));
+            results.push((lane, first, second));
+        }
+        self.write(
+            index,
+            inst,
+            inst.dst,
+            signature.dst,
+            results.iter().map(|(lane, first, _)| (*lane, *first)),
+        )?;
+        if inst.sdst != Operand::None {
+            let all = results.iter().map(|(lane, first, _)| (*lane, *first));
+            self.write(index, inst, inst.sdst, signature.sdst, all)?;
+        }
+        if let Some((op, dst, _)) = inst.dual {
+            let all = results.iter().filter_map(|(lane, _, second)| Some((*lane, (*second)?)));
+            self.write(index, inst, dst, op.signature().dst, all)?;
+        }
+        if op.is_compare_exec() {
+            let unknown = results.iter().find(|(_, (bits, _), _)| bits.unknown != 0);
+            if let Some((lane, (_, from), _)) = unknown {
+                return self.fault(Use::ControlFlow, *from, Some(*lane));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the results of lanes to a vector register or a mask.
+    fn write(
+        &mut self,
+        index: usize,
+        inst: &Inst,
+        dst: Operand,
+        ty: Type,
+        results: impl Iterator<Item = (usize, Found)>,
+    ) -> Verdict {
+        let clears_high = self.generation <= Generation::Gfx940;
+        let state = &mut self.waves[index];
+        if let Operand::Sgpr(slot) = dst {
+            if slot == scalar::EXEC {
+                return Ok(());
+            }
+            let (mut mask, mut source) = (0u64, 0);
+            for (lane, (bits, from)) in results {
+                if bits.unknown != 0 {
+                    mask |= 1 << lane;
+                    source = from;
+                }
+            }
+            state.set_scalar(usize::from(slot), mask as u32, source);
+            if state.lanes == 64 {
+                state.set_scalar(usize::from(slot) + 1, (mask >> 32) as u32, source);
+            }
+            return Ok(());
+        }
+        let Some(register) = vector(dst) else { return Ok(()) };
+        for (lane, (bits, from)) in results {
+            let old = state.vector(register, lane);
+            let low = bits.unknown as u32;
+            let new = match inst.sdwa {
+                Some(sdwa) => {
+                    let (shift, mask) = match sdwa.dst_sel {
+                        select @ 0..=3 => (8 * u32::from(select), 0xff),
+                        4 => (0, 0xffff),
+                        5 => (16, 0xffff),
+                        _ => (0, u32::MAX),
+                    };
+                    let rest = if sdwa.dst_unused == 2 { old & !(mask << shift) } else { 0 };
+                    (low & mask) << shift | rest
+                }
+                None if ty.is_half() && inst.mods.op_sel & 8 != 0 => low << 16 | old & 0xffff,
+                None if ty.is_half() => low & 0xffff | if clears_high { 0 } else { old & 0xffff_0000 },
+                None => low,
+            };
+            state.set_vector(register, lane, new, from);
+            if ty.bits() == 64 {
+                state.set_vector(register + 1, lane, (bits.unknown >> 32) as u32, from);
+            }
+        }
+        state.settle(register);
+        if ty.bits() == 64 {
+            state.settle(register + 1);
+        }
+        Ok(())
+    }
+
+    /// `v_readfirstlane_b32`, `v_readlane_b32`.
+    fn read_lane(&mut self, index: usize, wave: &Wave, inst: &Inst) {
+        let state = &mut self.waves[index];
+        let lane = match (inst.op, inst.src[1]) {
+            (Op::VReadfirstlaneB32, _) => wave.active().trailing_zeros() as usize % state.lanes,
+            (_, Operand::Sgpr(slot)) => wave.sgpr[usize::from(slot)] as usize % state.lanes,
+            (_, Operand::Int(value)) => value as usize % state.lanes,
+            _ => 0,
+        };
+        let (unknown, from) = match (vector(inst.src[0]), inst.src[0]) {
+            (Some(register), _) => (state.vector(register, lane), state.vector_from[register]),
+            (_, Operand::Sgpr(slot)) => {
+                (state.scalar[usize::from(slot)], state.scalar_from[usize::from(slot)])
+            }
+            _ => (0, 0),
+        };
+        if let Operand::Sgpr(slot) = inst.dst {
+            state.set_scalar(usize::from(slot), unknown, from);
+        }
+    }
+
+    fn write_lane(&mut self, index: usize, wave: &Wave, inst: &Inst) {
+        let state = &mut self.waves[index];
+        let lane = match inst.src[1] {
+            Operand::Sgpr(slot) => wave.sgpr[usize::from(slot)] as usize % state.lanes,
+            Operand::Int(value) => value as usize % state.lanes,
+            _ => 0,
+        };
+        let (unknown, from) = match inst.src[0] {
+            Operand::Sgpr(slot) => (state.scalar[usize::from(slot)], state.scalar_from[usize::from(slot)]),
+            _ => (0, 0),
+        };
+        if let Some(register) = vector(inst.dst) {
+            state.set_vector(register, lane, unknown, from);
+            state.settle(register);
+        }
+    }
+
+    fn swap(&mut self, index: usize, exec: u64, a: usize, b: usize) {
+        let state = &mut self.waves[index];
+        let (from_a, from_b) = (state.vector_from[a], state.vector_from[b]);
+        for lane in lanes(exec) {
+            let (of_a, of_b) = (state.vector(a, lane), state.vector(b, lane));
+            state.set_vector(a, lane, of_b, from_b);
+            state.set_vector(b, lane, of_a, from_a);
+        }
+        state.settle(a);
+        state.settle(b);
+    }
+
+    fn scalar(&mut self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
+        let inst = step.inst;
+        let op = inst.op;
+        let signature = op.signature();
+        let name = op.name();
+        let found: [Found; 4] = std::array::from_fn(|i| {
+            self.source(
+                index,
+                wave,
+                inst,
+                (i, inst.src[i], plain(signature.src[i], self.waves[index].lanes)),
+                0,
+            )
+        });
+        let from = found.iter().find(|(bits, _)| bits.unknown != 0).map_or(0, |(_, from)| *from);
+        let state = &mut self.waves[index];
+        match op {
+            Op::SCbranchScc0 | Op::SCbranchScc1 if state.scc => {
+                let from = state.scc_from;
+                return self.fault(Use::ControlFlow, from, None);
+            }
+            Op::SCbranchVccz | Op::SCbranchVccnz => {
+                let (unknown, from) = state.scalar64(usize::from(scalar::VCC));
+                let all = u64::MAX >> (64 - state.lanes);
+                let vcc = Bits { value: wave.scalar64(scalar::VCC) & all, unknown: unknown & all };
+                return if vcc.unknown_if_zero() { self.fault(Use::ControlFlow, from, None) } else { Ok(()) };
+            }
+            Op::SSetpcB64 | Op::SSwappcB64 if found[0].0.unknown != 0 => {
+                return self.fault(Use::ControlFlow, from, None);
+            }
+            _ => {}
+        }
+        let reads_scc = step.registers.read.iter().any(|span| span.first == Register::Scc);
+        let scc = if reads_scc && state.scc { Some(state.scc_from) } else { None };
+        let sources = found.map(|(bits, _)| bits);
+        let saves = name.contains("saveexec") || name.contains("wrexec");
+        let mut result = match op {
+            _ if saves => {
+                let exec = Bits { value: wave.scalar64(scalar::EXEC), unknown: 0 };
+                combined_with_exec(name, sources[0], exec)
+            }
+            Op::SCselectB32 | Op::SCselectB64 if scc.is_none() => sources[usize::from(!wave.scc)],
+            Op::SCmovB32 | Op::SCmovB64 | Op::SCmovkI32 if scc.is_none() => {
+                let old = match inst.dst {
+                    Operand::Sgpr(slot) => {
+                        Bits { value: wave.scalar64(slot), unknown: state.scalar64(usize::from(slot)).0 }
+                    }
+                    _ => Bits::default(),
+                };
+                if wave.scc { sources[0] } else { old }
+            }
+            _ => transfer(op, sources),
+        };
+        if scc.is_some() {
+            result = Bits::UNKNOWN;
+        }
+        let from = scc.unwrap_or(from);
+        let wide =
+            signature.dst.bits() == 64 && (signature.dst.elem != crate::isa::Elem::Mask || state.lanes == 64);
+        let width = if wide { u64::MAX } else { 0xffff_ffff };
+        let result = Bits { value: result.value & width, unknown: result.unknown & width };
+        let exec = |slot: u8| slot == scalar::EXEC || slot == scalar::EXEC + 1;
+        let into_exec = saves || matches!(inst.dst, Operand::Sgpr(slot) if exec(slot));
+        let all = u64::MAX >> (64 - state.lanes);
+        for span in &step.registers.written {
+            for register in span.registers() {
+                match register {
+                    Register::Scc => {
+                        state.scc = result.unknown != 0
+                            && (matches!(signature.dst.elem, crate::isa::Elem::None)
+                                || result.unknown_if_zero());
+                        state.scc_from = from;
+                    }
+                    Register::Scalar(slot) if exec(slot) => {}
+                    Register::Scalar(slot) => {
+                        // The old EXEC, or the result.
+                        let bits = if saves && !name.contains("wrexec") { 0 } else { result.unknown };
+                        let high = matches!(inst.dst, Operand::Sgpr(first) if first != slot);
+                        let bits = if high { (bits >> 32) as u32 } else { bits as u32 };
+                        state.set_scalar(usize::from(slot), bits, from);
+                    }
+                    Register::Vector(_) => {}
+                }
+            }
+        }
+        if into_exec && result.unknown & all != 0 {
+            let lane = (result.unknown & all).trailing_zeros() as usize;
+            return self.fault(Use::ControlFlow, from, Some(lane));
+        }
+        Ok(())
+    }
+}
+
+/// A scalar instruction's mask operands are plain registers.
+fn plain(ty: Type, lanes: usize) -> Type {
+    match ty.elem {
+        crate::isa::Elem::Mask => {
+            Type { elem: if lanes == 64 { crate::isa::Elem::B64 } else { crate::isa::Elem::B32 }, count: 1 }
+        }
+        _ => ty,
+    }
+}
+
+/// What `s_…_saveexec` and `s_…_wrexec` make of a mask and EXEC.
+fn combined_with_exec(name: &str, mask: Bits, exec: Bits) -> Bits {
+    let not = |bits: Bits| Bits { value: !bits.value, ..bits };
+    let mask = if name.contains("not0") { not(mask) } else { mask };
+    let exec = if name.contains("not1") { not(exec) } else { exec };
+    let op = match name {
+        _ if name.starts_with("s_and") => Op::SAndB64,
+        _ if name.starts_with("s_nand") => Op::SNandB64,
+        _ if name.starts_with("s_nor") => Op::SNorB64,
+        _ if name.starts_with("s_or") => Op::SOrB64,
+        _ => Op::SXorB64,
+    };
+    transfer(op, [mask, exec, Bits::default(), Bits::default()])
+}

@@ -1,0 +1,152 @@
+// Values that nobody wrote, and data races in LDS: each kernel right and wrong. The tests find the lines by the words after
+// "HERE".
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void branch_on_memory(const int *p, int *out) {
+    int value = p[threadIdx.x]; // HERE load
+    if (value > 3)              // HERE branch
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void address_from_memory(const int *p, int *out) {
+    int value = p[threadIdx.x]; // HERE index
+    out[value & 31] = 1;        // HERE indexed
+}
+
+extern "C" __global__ void uniform_branch(const int *__restrict p, int *__restrict out) {
+    if (p[0] > 3) // HERE uniform
+        out[threadIdx.x] = 1;
+}
+
+// Only moves what it reads.
+extern "C" __global__ void copy(const int *from, int *to) { to[threadIdx.x] = from[threadIdx.x]; }
+
+struct Padded {
+    char tag;
+    int value;
+};
+
+extern "C" __global__ void copy_padded(const Padded *from, Padded *to) { to[threadIdx.x] = from[threadIdx.x]; }
+
+// Reads a word of which only a byte was written, and uses only that.
+extern "C" __global__ void masked(const unsigned *p, int *out) {
+    if ((p[threadIdx.x] & 0xff) > 3)
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void shifted(const unsigned *p, int *out) {
+    if ((p[threadIdx.x] >> 24) > 3)
+        out[threadIdx.x] = 1;
+}
+
+// A kernel wrote it before.
+extern "C" __global__ void fill(int *p, int value) { p[threadIdx.x] = value; }
+
+extern "C" __global__ void lds_unwritten(int *out, int written) {
+    __shared__ int words[256];
+    if ((int)threadIdx.x < written)
+        words[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int value = words[255 - threadIdx.x]; // HERE lds load
+    if (value > 3)                         // HERE lds branch
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void scratch_unwritten(int *out, int written, int at) {
+    volatile int local[32];
+    for (int i = 0; i < written; i++)
+        local[i] = i;
+    int value = local[at]; // HERE scratch load
+    if (value > 3)         // HERE scratch branch
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void counted(int *counters, int *out) {
+    int before = atomicAdd(&counters[threadIdx.x & 7], 1); // HERE atomic
+    if (before == 5)                                       // HERE atomic branch
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void register_unwritten(int *out) {
+    int value;
+    asm volatile("v_mov_b32 %0, v77" : "=v"(value)::"v77");
+    if (value > 3) // HERE register
+        out[threadIdx.x] = 1;
+}
+
+// Each wave reads what another wrote.
+extern "C" __global__ void neighbours(int *out, int with_barrier) {
+    __shared__ int words[256];
+    words[threadIdx.x] = threadIdx.x; // HERE write
+    if (with_barrier)
+        __syncthreads();
+    out[threadIdx.x] = words[(threadIdx.x + 64) & 255]; // HERE read
+}
+
+// The next round writes what others may still read.
+extern "C" __global__ void rounds(int *out, int with_barrier) {
+    __shared__ int words[256];
+    int sum = 0;
+    for (int round = 0; round < 3; round++) {
+        words[threadIdx.x] = threadIdx.x + round; // HERE next write
+        __syncthreads();
+        sum += words[(threadIdx.x + 64) & 255]; // HERE last read
+        if (with_barrier)
+            __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void same_byte(int *out, int same) {
+    __shared__ int word;
+    word = same ? 1 : threadIdx.x; // HERE same
+    __syncthreads();
+    out[threadIdx.x] = word;
+}
+
+extern "C" __global__ void counted_in_lds(int *out, int atomic) {
+    __shared__ int count;
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    if (atomic)
+        atomicAdd(&count, 1);
+    else if (threadIdx.x % warpSize == 0)
+        *(volatile int *)&count = count + 1; // HERE count
+    __syncthreads();
+    out[threadIdx.x] = count;
+}
+
+// A lock orders what it guards.
+extern "C" __global__ void locked(int *out, int lock_it) {
+    __shared__ int lock, guarded;
+    if (threadIdx.x == 0)
+        lock = 0, guarded = 0;
+    __syncthreads();
+    if (threadIdx.x % warpSize == 0) {
+        if (lock_it)
+            while (atomicCAS(&lock, 0, 1) != 0)
+                __builtin_amdgcn_s_sleep(1);
+        __threadfence_block();
+        *(volatile int *)&guarded += 1; // HERE guarded
+        __threadfence_block();
+        if (lock_it)
+            atomicExch(&lock, 0);
+    }
+    __syncthreads();
+    out[threadIdx.x] = guarded;
+}
+
+// A tree of sums, as textbooks have it.
+extern "C" __global__ void reduce(const int *p, int *out) {
+    __shared__ int words[256];
+    words[threadIdx.x] = p[threadIdx.x];
+    __syncthreads();
+    for (int step = 128; step != 0; step /= 2) {
+        if ((int)threadIdx.x < step)
+            words[threadIdx.x] += words[threadIdx.x + step];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        out[0] = words[0];
+}

@@ -1,0 +1,196 @@
+//! Checks that are off unless asked for: values that nobody wrote, data races in LDS.
+use std::sync::{Mutex, PoisonError};
+
+use crate::common::{Arg, Gpu, on_all};
+use vgpu::machine::{AccessKind, Checks, DispatchError, Fault, FaultKind, Machine, Origin, Site, Space, Use};
+
+const SOURCE: &str = include_str!("../device/checks.cu");
+
+/// The number of the line of the source that is marked with a name.
+fn line(name: &str) -> u32 {
+    let mark = format!("// HERE {name}");
+    let at = SOURCE.lines().position(|line| line.ends_with(&mark));
+    at.unwrap_or_else(|| panic!("no line is marked {name}")) as u32 + 1
+}
+
+/// The line of the test's source, whatever was inlined into it.
+fn line_of(site: &Site) -> Option<u32> {
+    let here = site.source.frames().iter().find(|frame| frame.file.as_deref() == Some("checks.cu"));
+    here.and_then(|frame| frame.line)
+}
+
+/// Runs one workgroup of 256 work-items with checks.
+fn run(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) -> Result<(), Box<Fault>> {
+    let mut dispatch = gpu.prepare(kernel, [256, 1, 1], [256, 1, 1], 0, args);
+    dispatch.checks = Some(checks);
+    match gpu.device.dispatch(&dispatch) {
+        Ok(_) => Ok(()),
+        Err(DispatchError::Fault(fault)) => Err(fault),
+        Err(error) => panic!("{kernel} on {}: {error}", gpu.device.target().name),
+    }
+}
+
+/// After a dispatch that is not checked for them, all values count as written, in the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const VALUES: Checks = Checks { uninitialised: true, races: false };
+const RACES: Checks = Checks { uninitialised: false, races: true };
+
+/// A kernel that nothing is wrong with.
+fn is_right(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) {
+    if let Err(fault) = run(gpu, kernel, checks, args) {
+        panic!("{kernel} on {}: {fault}", gpu.device.target().name);
+    }
+}
+
+/// A kernel that uses a value that nobody wrote: what for, at which line, and where the value was loaded.
+fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str), loaded: &str) -> Origin {
+    let target = gpu.device.target().name;
+    // Without the check it runs.
+    is_right(gpu, kernel, RACES, args);
+    let fault = run(gpu, kernel, VALUES, args).expect_err(kernel);
+    let FaultKind::Uninitialised { used, origin } = &fault.kind else {
+        panic!("{kernel} on {target}: {fault}")
+    };
+    assert_eq!(
+        (*used, line_of(&fault.at)),
+        (expected.0, Some(line(expected.1))),
+        "{kernel} on {target}: {fault}"
+    );
+    if !loaded.is_empty() {
+        let (what, site) = fault.other.as_ref().unwrap_or_else(|| panic!("{kernel} on {target}: {fault}"));
+        assert_eq!(
+            (*what, line_of(site)),
+            ("the value was loaded here", Some(line(loaded))),
+            "{target}: {fault}"
+        );
+    }
+    origin.clone()
+}
+
+/// Device memory that is checked is that which was allocated while the check was on, for the whole process: so one test does
+/// all of them, and the others do not depend on it.
+#[test]
+fn values_that_nobody_wrote() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    Machine::global().set_checks(VALUES);
+    on_all("checks", |gpu| {
+        let fresh = || Arg::Pointer(gpu.alloc(1024));
+        let zeros = Arg::Pointer(gpu.upload(&[0i32; 256]));
+        let out = zeros;
+
+        // The host wrote it, with zeros too; a kernel wrote it; a copy of it.
+        is_right(gpu, "branch_on_memory", VALUES, &[zeros, out]);
+        let filled = fresh();
+        is_right(gpu, "fill", VALUES, &[filled, Arg::I32(0)]);
+        is_right(gpu, "branch_on_memory", VALUES, &[filled, out]);
+        let copied = fresh();
+        is_right(gpu, "copy", VALUES, &[filled, copied]);
+        is_right(gpu, "branch_on_memory", VALUES, &[copied, out]);
+
+        let flow = |name| (Use::ControlFlow, name);
+        let Arg::Pointer(address) = fresh() else { unreachable!() };
+        // A dispatch that is not checked writes unseen, and everything counts as written after it.
+        let args = [Arg::Pointer(address), out];
+        let fault = run(gpu, "branch_on_memory", VALUES, &args).expect_err("branch_on_memory");
+        let text = fault.to_string();
+        let FaultKind::Uninitialised {
+            used: Use::ControlFlow,
+            origin: Origin::Memory { space, size, allocation, .. },
+        } = &fault.kind
+        else {
+            panic!("{text}")
+        };
+        assert_eq!((*space, *size), (Space::Global, 4), "{text}");
+        assert_eq!(
+            allocation.as_ref().map(|found| (found.start, found.size)),
+            Some((address, 1024)),
+            "{text}"
+        );
+        assert_eq!(line_of(&fault.at), Some(line("branch")), "{text}");
+        let (_, loaded) = fault.other.as_ref().expect("the load");
+        assert_eq!(line_of(loaded), Some(line("load")), "{text}");
+        assert!(text.contains("control flow depends on a value that nobody wrote"), "{text}");
+        assert!(text.contains("bytes into 1024 bytes of device memory"), "{text}");
+
+        // Moving is no use.
+        let moved = fresh();
+        is_right(gpu, "copy", VALUES, &[Arg::Pointer(address), moved]);
+        let fault = run(gpu, "branch_on_memory", VALUES, &[moved, out]).expect_err("what was moved");
+        assert_eq!(line_of(&fault.at), Some(line("branch")), "{fault}");
+        is_right(gpu, "copy_padded", VALUES, &[Arg::Pointer(gpu.alloc(2048)), Arg::Pointer(gpu.alloc(2048))]);
+
+        // Parts of a word.
+        let Arg::Pointer(words) = fresh() else { unreachable!() };
+        for word in 0..256 {
+            gpu.device.memory().wrote(words + 4 * word, 1);
+        }
+        is_right(gpu, "masked", VALUES, &[Arg::Pointer(words), out]);
+        let fault = run(gpu, "shifted", VALUES, &[Arg::Pointer(words), out]).expect_err("shifted");
+        assert!(matches!(fault.kind, FaultKind::Uninitialised { used: Use::ControlFlow, .. }), "{fault}");
+        assert!(run(gpu, "branch_on_memory", VALUES, &[Arg::Pointer(words), out]).is_err());
+
+        let fault = run(gpu, "uniform_branch", VALUES, &[fresh(), out]).expect_err("uniform_branch");
+        assert_eq!(line_of(&fault.at), Some(line("uniform")), "{fault}");
+        let fault =
+            run(gpu, "address_from_memory", VALUES, &[fresh(), out]).expect_err("address_from_memory");
+        assert!(matches!(fault.kind, FaultKind::Uninitialised { used: Use::Address, .. }), "{fault}");
+        assert_eq!(line_of(&fault.at), Some(line("indexed")), "{fault}");
+        let fault = run(gpu, "counted", VALUES, &[fresh(), out]).expect_err("counted");
+        assert_eq!(line_of(&fault.at), Some(line("atomic branch")), "{fault}");
+        is_right(gpu, "counted", VALUES, &[Arg::Pointer(gpu.upload(&[0i32; 8])), out]);
+
+        // LDS, scratch memory and registers.
+        is_right(gpu, "lds_unwritten", VALUES, &[out, Arg::I32(256)]);
+        let origin =
+            is_unwritten(gpu, "lds_unwritten", &[out, Arg::I32(255)], flow("lds branch"), "lds load");
+        assert!(matches!(origin, Origin::Memory { space: Space::Lds, address: 1020, .. }), "{origin}");
+        is_right(gpu, "scratch_unwritten", VALUES, &[out, Arg::I32(8), Arg::I32(7)]);
+        let args = [out, Arg::I32(8), Arg::I32(9)];
+        let origin = is_unwritten(gpu, "scratch_unwritten", &args, flow("scratch branch"), "scratch load");
+        assert!(matches!(origin, Origin::Memory { space: Space::Scratch, .. }), "{origin}");
+        let origin = is_unwritten(gpu, "register_unwritten", &[out], flow("register"), "");
+        assert_eq!(origin, Origin::Register { name: "v77".to_owned() });
+        is_right(gpu, "reduce", Checks::ALL, &[Arg::Pointer(gpu.upload(&[0i32; 256])), out]);
+    });
+    Machine::global().set_checks(Checks::NONE);
+}
+
+#[test]
+fn data_races_in_lds() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    on_all("checks", |gpu| {
+        let out = Arg::Pointer(gpu.alloc(1024));
+        let race = |kernel: &str, arg, kinds: (AccessKind, AccessKind), lines: (&str, &str)| {
+            let target = gpu.device.target().name;
+            let args = [out, Arg::I32(arg)];
+            let fault = run(gpu, kernel, RACES, &args).expect_err(kernel);
+            let FaultKind::Race { access, other, .. } = fault.kind else {
+                panic!("{kernel} on {target}: {fault}")
+            };
+            assert_eq!((access, other), kinds, "{kernel} on {target}: {fault}");
+            let (what, site) = fault.other.as_ref().expect("the other access");
+            assert_eq!(*what, "the other access");
+            let found = (line_of(&fault.at), line_of(site));
+            assert_eq!(found, (Some(line(lines.0)), Some(line(lines.1))), "{kernel} on {target}: {fault}");
+            // Both work-items are told, and they are two.
+            assert!(fault.at.work_item.is_some() && site.work_item.is_some(), "{fault}");
+            assert_ne!(fault.at.work_item, site.work_item, "{fault}");
+            assert!(fault.to_string().contains("data race: "), "{fault}");
+        };
+        let right = |kernel: &str, arg| is_right(gpu, kernel, RACES, &[out, Arg::I32(arg)]);
+        let (read, write) = (AccessKind::Read, AccessKind::Write);
+        right("neighbours", 1);
+        // Waves run one after the other: the first reads before the others write.
+        race("neighbours", 0, (write, read), ("write", "read"));
+        right("rounds", 1);
+        race("rounds", 0, (write, read), ("next write", "last read"));
+        race("same_byte", 0, (write, write), ("same", "same"));
+        right("counted_in_lds", 1);
+        race("counted_in_lds", 0, (read, write), ("count", "count"));
+        right("locked", 1);
+        race("locked", 0, (read, write), ("guarded", "guarded"));
+        let numbers = Arg::Pointer(gpu.upload(&[1i32; 256]));
+        is_right(gpu, "reduce", RACES, &[numbers, out]);
+    });
+}
