@@ -125,7 +125,7 @@ impl Races {
             return Ok(());
         }
         match step.inst.op {
-            Op::SBarrier | Op::SBarrierSignal => self.arrives(index),
+            Op::SBarrier | Op::SBarrierSignal | Op::SBarrierSignalIsfirst => self.arrives(index),
             Op::SEndpgm => join(&mut self.ended, &self.clocks[index]),
             _ => {}
         }
