@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Level;
 use super::lower::{self, Context};
 use super::program::Pool;
-use crate::isa::{Dpp, Inst, Op, Operand, Special, decode, scalar};
+use crate::isa::{Dpp, Inst, Op, Operand, decode};
 use crate::machine::Generation;
 
 /// Instructions that are not executed.
@@ -37,9 +37,10 @@ const NOT_COMPUTE: &[Row] = &[
     Row {
         why: "named barriers, of which gfx1201 has none",
         which: |i| {
-            let signals = [Op::SBarrierSignal, Op::SBarrierSignalIsfirst, Op::SGetBarrierState];
+            let signals = [Op::SBarrierSignal, Op::SBarrierSignalIsfirst];
             named(i, &["s_barrier_init", "s_barrier_join", "s_barrier_leave"])
-                || signals.contains(&i.op) && i.src[0] != Operand::Int(-1)
+                || signals.contains(&i.op)
+                    && matches!(i.src[0], Operand::Int(..=-3 | 1..) | Operand::Float(_))
                 || i.op == Op::SBarrierWait && !matches!(i.src[0], Operand::Imm(-1 | 0xffff))
         },
     },
@@ -52,56 +53,29 @@ const NOT_COMPUTE: &[Row] = &[
         why: "the global data share, of which kernels have none",
         which: |i| (i.mem.gds && !named(i, &["ds_gws_"])) || i.op == Op::DsOrderedCount,
     },
+    Row {
+        why: "semaphores of global wave sync, which a driver would have to set up",
+        which: |i| named(i, &["ds_gws_sema_"]),
+    },
+    Row {
+        why: "counters of streamout in geometry shaders",
+        which: |i| matches!(i.op, Op::GlobalAtomicOrderedAddB64 | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn),
+    },
+    Row { why: "stacks of ray tracing: graphics", which: |i| named(i, &["ds_bvh_stack_"]) },
 ];
 
 /// What is not there yet.
-const MISSING: &[Row] = &[
-    // Memory.
-    Row { why: "texture fail enable", which: |i| i.mem.tfe },
-    Row {
-        why: "loads from memory to LDS",
-        which: |i| i.mem.lds || named(i, &["global_load_lds_", "scratch_load_lds_"]),
+const MISSING: &[Row] = &[Row {
+    why: "unusual operands of matrices",
+    which: |i| {
+        named(i, &["v_mfma_", "v_smfmac_", "v_wmma_"])
+            && i.src.iter().any(|src| matches!(src, Operand::Special(_) | Operand::Literal(_)))
     },
-    Row { why: "formats of typed buffers", which: |i| i.op.name().contains("_format_") },
-    Row { why: "scalar stores", which: |i| named(i, &["s_store_", "s_buffer_store_"]) },
-    Row { why: "scalar atomics", which: |i| named(i, &["s_atomic_", "s_buffer_atomic_"]) },
-    Row { why: "scalar scratch", which: |i| named(i, &["s_scratch_"]) },
-    Row { why: "wide scalar loads to NULL", which: wide_load_to_null },
-    Row { why: "semaphores of global wave sync", which: |i| named(i, &["ds_gws_sema_"]) },
-    Row {
-        why: "addresses from M0 and the lane",
-        which: |i| named(i, &["global_load_addtid_", "global_store_addtid_"]),
-    },
-    Row { why: "blocks of registers", which: |i| i.op.name().ends_with("_block") },
-    Row { why: "transposing loads", which: |i| named(i, &["global_load_tr_"]) },
-    Row { why: "ordered atomics", which: |i| i.op == Op::GlobalAtomicOrderedAddB64 },
-    Row {
-        why: "buffer descriptors in NULL",
-        which: |i| named(i, &["buffer_"]) && i.src[2] == Operand::Sgpr(scalar::NULL),
-    },
-    Row { why: "conditional exchange", which: |i| i.op == Op::DsCondxchg32RtnB64 },
-    Row { why: "exchange of two elements", which: |i| named(i, &["ds_storexchg_2addr_"]) },
-    Row { why: "stacks of ray tracing", which: |i| named(i, &["ds_bvh_stack_"]) },
-    // Others.
-    Row { why: "sources in LDS", which: |i| i.op == Op::LdsDirectLoad || reads_lds(i) },
-    Row {
-        why: "unusual operands of matrices",
-        which: |i| {
-            named(i, &["v_mfma_", "v_smfmac_", "v_wmma_"])
-                && i.src.iter().any(|src| matches!(src, Operand::Special(_) | Operand::Literal(_)))
-        },
-    },
-];
+}];
 
 /// Whether the operation's name begins so.
 fn named(inst: &Inst, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| inst.op.name().starts_with(prefix))
-}
-
-fn wide_load_to_null(inst: &Inst) -> bool {
-    named(inst, &["s_load_", "s_buffer_load_"])
-        && inst.dst == Operand::Sgpr(scalar::NULL)
-        && inst.op.signature().dst.dwords() > 3
 }
 
 /// DPP controls that LLVM prints as invalid.
@@ -120,12 +94,6 @@ fn reserved_dpp(inst: &Inst) -> bool {
             | 0x140..=0x143
             | 0x150..=0x16f
     )
-}
-
-/// Whether a source is LDS at the address in M0.
-fn reads_lds(inst: &Inst) -> bool {
-    let second = inst.dual.map_or([Operand::None; 3], |(_, _, src)| src);
-    inst.src.iter().chain(&second).any(|src| *src == Operand::Special(Special::LdsDirect))
 }
 
 /// An instruction of the corpus: its generation, itself, its bytes and text.

@@ -243,6 +243,10 @@ pub(super) fn try_lower(
             let code = operands(inst, number, context, codes)?;
             let lowered = memory::lower(inst, context.lanes, context.level, context.generation)?;
             codes.push(Code { run: lowered.run, imm: lowered.imm, ..code });
+            if let Some(registers) = lowered.status {
+                let dst = code.dst + registers * context.lanes as u32;
+                codes.push(Code { run: memory::clear_status(context.lanes), dst, ..code });
+            }
             Some(())
         }
     }
@@ -321,7 +325,11 @@ pub(super) fn source(
                     codes.push(salu::read_special(special, place, number, context.lanes));
                     Src::Temp(2 * place as u8)
                 }
-                Special::LdsDirect => return None,
+                Special::LdsDirect => {
+                    let row = 2 * place as u8;
+                    codes.push(Code { sdst: row, ..bare(memory::direct_source, 0, number) });
+                    Src::Temp(row)
+                }
             }
         }
         Operand::Int(value) => {

@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `barrier` | the barrier of a workgroup |
 //! | `wave` | the state of a wave, the lowered form of an instruction |
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
 //! | `watch` | what the run loop tells whoever watches a wave |
@@ -19,6 +20,7 @@
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
+mod barrier;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
@@ -36,10 +38,12 @@ mod valu;
 mod watch;
 mod wave;
 
+pub(crate) use barrier::Barrier;
 pub(crate) use level::{Body, Level, handler, scalar_handler};
 #[cfg(test)]
 pub(crate) use lower::no_inst;
 pub(crate) use lower::text;
+pub(crate) use memory::{View, buffer_flags};
 #[cfg(test)]
 pub(crate) use program::Fetched;
 pub(crate) use program::{Form, Place, Program, Unit, location, run};

@@ -395,7 +395,7 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
                     wave.next = next as u32;
                     return Flow::Yield;
                 }
-                flow @ (Flow::Barrier | Flow::Ask | Flow::Yield | Flow::End) => {
+                flow @ (Flow::Barrier | Flow::Yield | Flow::End) => {
                     wave.next = next as u32 + u32::from(flow != Flow::End);
                     return flow;
                 }

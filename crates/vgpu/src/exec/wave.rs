@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Barrier;
 use super::program::{Pool, Unit};
 use super::stillness::{SLICE, Stillness};
 use crate::isa::{Modifiers, scalar};
@@ -19,8 +20,6 @@ pub(crate) enum Flow {
     Leave,
     /// The wave waits at a workgroup barrier.
     Barrier,
-    /// The wave asks its workgroup about the barrier, see [`Wave::target`].
-    Ask,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
     Yield,
     /// The wave gives other waves a chance, then executes the instruction again.
@@ -118,8 +117,7 @@ pub(crate) struct Wave {
     pub lanes: u8,
     /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23).
     pub mode: u32,
-    /// The address that [`Flow::Leave`] goes to. [`Flow::Ask`]: the scalar slot that gets the barrier's state; if it is NULL,
-    /// SCC gets whether this wave was the first to arrive.
+    /// The address that [`Flow::Leave`] goes to.
     pub target: u64,
     /// EXEC as it was before a DPP instruction narrowed it.
     pub saved_exec: u64,
@@ -129,10 +127,10 @@ pub(crate) struct Wave {
     pub watched: bool,
     /// The lowered code the wave is in.
     pub unit: Option<Arc<Unit>>,
-    /// How often the wave has arrived at the workgroup's barrier.
-    pub signals: u64,
-    /// How often it has waited for the others to arrive, the wait that it may be in included.
-    pub waits: u64,
+    /// The workgroup's barrier, which outlives the wave's time slices; null where the wave is in no workgroup.
+    pub barrier: *mut Barrier,
+    /// How often the barrier had been complete when the wave last went through it.
+    pub passed: u64,
     /// The round of global wave sync that the wave waits for, 0 while it waits for none.
     pub round: u64,
     /// After how many jumps backward its next time slice ends.
@@ -161,8 +159,8 @@ impl Wave {
             next: 0,
             watched: false,
             unit: None,
-            signals: 0,
-            waits: 0,
+            barrier: std::ptr::null_mut(),
+            passed: 0,
             round: 0,
             slice: SLICE,
             stillness: Stillness::default(),
@@ -184,6 +182,28 @@ impl Wave {
     pub(crate) fn fail(&mut self, kind: FaultKind) -> Flow {
         self.fault = Some(Box::new(kind.into()));
         Flow::Fault
+    }
+
+    /// Goes through the workgroup's barrier if it was complete since the last time.
+    pub(crate) fn pass_barrier(&mut self) -> bool {
+        let completed = self.barrier_mut().map_or(0, |barrier| barrier.completed());
+        let passes = completed > self.passed;
+        self.passed = completed;
+        passes
+    }
+
+    /// Tells the others that the wave has ended.
+    pub(crate) fn leave_barrier(&mut self) {
+        if let Some(barrier) = self.barrier_mut() {
+            barrier.leave();
+        }
+    }
+
+    /// The workgroup's barrier.
+    pub(crate) fn barrier_mut(&mut self) -> Option<&mut Barrier> {
+        // SAFETY: null, or the barrier of the workgroup, whose waves and barrier one thread has; nobody else refers to it while
+        // a wave runs.
+        unsafe { self.barrier.as_mut() }
     }
 
     /// A pair of scalar slots.

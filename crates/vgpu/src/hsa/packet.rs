@@ -203,9 +203,9 @@ fn status_of(error: &DispatchError) -> S {
         }
         DispatchError::WrongDevice { .. } => S::HSA_STATUS_ERROR_INVALID_ISA,
         DispatchError::ZeroSize { .. } => S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
-        DispatchError::WorkgroupTooLarge { .. } | DispatchError::WorkgroupMismatch { .. } => {
-            S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS
-        }
+        DispatchError::WorkgroupTooLarge { .. }
+        | DispatchError::WorkgroupMismatch { .. }
+        | DispatchError::TooManyWorkgroups { .. } => S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
         DispatchError::LdsTooLarge { .. } | DispatchError::ScratchTooLarge { .. } => {
             S::HSA_STATUS_ERROR_INVALID_ALLOCATION
         }

@@ -8,10 +8,12 @@
 //! | `decode` | bits → [`Inst`], one file per encoding family |
 //! | `class` | questions about operations |
 //! | `registers` | the registers that an instruction reads and writes |
+//! | `format` | formats of typed buffers |
 //! | `print` | [`Inst`] → the text that LLVM prints |
 
 mod class;
 mod decode;
+mod format;
 mod inst;
 mod op;
 mod print;
@@ -21,6 +23,7 @@ mod types;
 
 pub use class::Class;
 pub use decode::{DecodeError, DecodeErrorKind, decode};
+pub use format::{BufferFormat, NumberFormat};
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use op::Op;
 pub use print::Text;

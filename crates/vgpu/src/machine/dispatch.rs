@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
 use super::profile::Counters;
-use super::{Device, LoadedCode};
+use super::{Device, Generation, LoadedCode};
 
 /// Scratch memory that one work-item can have, in bytes.
 const MAX_SCRATCH: u32 = 256 << 10;
@@ -85,6 +85,14 @@ pub enum DispatchError {
         kernel: String,
         /// What is wrong.
         what: String,
+    },
+    /// More workgroups than a workgroup's id has bits for.
+    #[error("kernel {kernel}: {groups:?} workgroups are more than the device numbers; y and z have 16 bits")]
+    TooManyWorkgroups {
+        /// The kernel's name.
+        kernel: String,
+        /// Workgroups per dimension.
+        groups: [u32; 3],
     },
     /// A dimension of the grid or the workgroup is zero.
     #[error("kernel {kernel}: {what} {sizes:?} has a size of zero")]
@@ -194,6 +202,11 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     if items > target.max_workgroup_size {
         let limit = target.max_workgroup_size;
         return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the device" });
+    }
+    let groups: [u32; 3] = std::array::from_fn(|i| dispatch.grid[i].div_ceil(sizes[i]));
+    let packed = target.generation == Generation::Gfx12 && descriptor.enable_sgpr_workgroup_id_z();
+    if packed && groups[1..].iter().any(|&count| count > 1 << 16) {
+        return Err(DispatchError::TooManyWorkgroups { kernel, groups });
     }
     if let Some(metadata) = metadata {
         let limit = metadata.max_flat_workgroup_size;

@@ -7,8 +7,7 @@ use super::fault::{Elsewhere, Fault, FaultKind, Site, WaveFault};
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
-use crate::exec::{self, Flow, Unwatched, Wave};
-use crate::isa::scalar;
+use crate::exec::{self, Barrier, Flow, Unwatched, Wave};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
 const TURN: u32 = 16;
@@ -57,6 +56,8 @@ pub(super) struct Group {
     memory: Arc<Memory>,
     waves: Vec<Wave>,
     states: Vec<State>,
+    /// In a place of its own: waves point to it.
+    barrier: Box<Barrier>,
     registers: Buffer,
     lds: Buffer,
     scratch: Buffer,
@@ -72,6 +73,7 @@ impl Group {
             memory: Arc::clone(memory),
             waves: Vec::new(),
             states: Vec::new(),
+            barrier: Box::default(),
             registers: Buffer::default(),
             lds: Buffer::default(),
             scratch: Buffer::default(),
@@ -99,6 +101,8 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        *self.barrier = Barrier::new(waves as u32);
+        let barrier = &raw mut *self.barrier;
         self.observers.begin(launch, self.id, self.size);
         let watched = !self.observers.is_empty();
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
@@ -111,6 +115,8 @@ impl Group {
             wave.access.scratch = unsafe { scratch.add(index * launch.wave_scratch()) };
             wave.access.scratch_size = launch.scratch;
             wave.access.sync = &raw const launch.sync;
+            wave.barrier = barrier;
+            wave.passed = 0;
             wave.fault = None;
             launch.start(wave, self.id, self.size, index, scratch);
             wave.watched = watched;
@@ -159,12 +165,11 @@ impl Group {
                     }
                 };
                 match flow {
-                    Flow::Ask => {
-                        self.answer(index);
-                        ready = true;
-                    }
                     Flow::Barrier => self.states[index] = State::Waiting,
-                    Flow::End => self.states[index] = State::Ended,
+                    Flow::End => {
+                        self.states[index] = State::Ended;
+                        wave.leave_barrier();
+                    }
                     Flow::Fault => return Turn::Fault(self.fault(launch, index)),
                     _ => {
                         ready = true;
@@ -191,40 +196,17 @@ impl Group {
         Turn::Parked
     }
 
-    /// Lets waves go on that wait at the barrier and for which all have arrived; waves that ended count as arrived. Says whether
-    /// there were any.
+    /// Lets waves go on that wait at the barrier if it is complete. Says whether there were any.
     fn release(&mut self) -> bool {
-        if !self.states.contains(&State::Waiting) {
-            return false;
-        }
-        let running = self.states.iter().zip(&self.waves).filter(|(state, _)| **state != State::Ended);
-        let arrived = running.map(|(_, wave)| wave.signals).min().unwrap_or(u64::MAX);
         let mut released = false;
-        for (index, (state, wave)) in self.states.iter_mut().zip(&self.waves).enumerate() {
-            if *state == State::Waiting && wave.waits <= arrived {
+        for (index, (state, wave)) in self.states.iter_mut().zip(&mut self.waves).enumerate() {
+            if *state == State::Waiting && wave.pass_barrier() {
                 *state = State::Ready;
                 released = true;
                 self.observers.released(index as u32);
             }
         }
         released
-    }
-
-    /// Tells a wave about the barrier: how many waves have arrived since it last let them go on, and of how many.
-    fn answer(&mut self, index: usize) {
-        let running = || self.states.iter().zip(&self.waves).filter(|(state, _)| **state != State::Ended);
-        let released = running().map(|(_, wave)| wave.signals).min().unwrap_or(0);
-        let arrived = running().filter(|(_, wave)| wave.signals > released).count() as u32;
-        let mine = self.waves[index].signals;
-        let others = running().filter(|(_, wave)| wave.signals >= mine).count() > 1;
-        let members = running().count() as u32;
-        let wave = &mut self.waves[index];
-        let slot = wave.target as u8;
-        if slot == scalar::NULL {
-            wave.scc = !others;
-        } else {
-            wave.set_scalar(slot, arrived << 16 | members << 4 | 1);
-        }
     }
 
     /// The report for the wave that faulted.

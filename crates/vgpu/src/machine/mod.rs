@@ -11,6 +11,7 @@ mod count;
 mod dispatch;
 mod fault;
 mod group;
+mod initial;
 mod interrupt;
 mod launch;
 mod memory;

@@ -196,6 +196,9 @@ extern "C" __global__ void globals(int *out) {
 
 extern "C" __global__ void nothing() {}
 
+// The sum of the squares of the workgroups' ids in y.
+extern "C" __global__ void sum_of_y(unsigned *sum) { atomicAdd(sum, blockIdx.y * blockIdx.y); }
+
 #ifdef __gfx1201__
 // The first wave arrives at the barrier, and waits there only when the second one has passed it.
 extern "C" __global__ void split_barrier(int *out) {
@@ -211,6 +214,18 @@ extern "C" __global__ void split_barrier(int *out) {
     if (threadIdx.x >= 32)
         passed = 1;
     out[threadIdx.x] = passed;
+}
+
+// The first of the workgroup's waves to arrive at each of two barriers, and what was known of the barrier before.
+extern "C" __global__ void first_at_barrier(int *first, int *state) {
+    for (int round = 0; round < 2; ++round) {
+        int before = __builtin_amdgcn_s_get_barrier_state(-1);
+        bool is_first = __builtin_amdgcn_s_barrier_signal_isfirst(-1);
+        __builtin_amdgcn_s_barrier_wait(-1);
+        first[round * blockDim.x + threadIdx.x] = is_first;
+        if (threadIdx.x == 0)
+            state[round] = before;
+    }
 }
 
 // Waits for arrivals that never come.

@@ -438,7 +438,35 @@ fn barriers_in_two_steps() {
         let out = gpu.alloc(4 * 64);
         gpu.run("split_barrier", 1, 64, &[Arg::Pointer(out)]);
         assert_eq!(gpu.download::<i32>(out, 64), [1; 64]);
+        // Three waves.
+        let (first, state) = (gpu.alloc(4 * 2 * 96), gpu.alloc(8));
+        gpu.run("first_at_barrier", 1, 96, &[Arg::Pointer(first), Arg::Pointer(state)]);
+        for round in gpu.download::<i32>(first, 192).chunks(96) {
+            let firsts: Vec<i32> = round.chunks(32).map(|wave| wave[0]).collect();
+            assert!(round.chunks(32).all(|wave| wave.iter().all(|value| *value == wave[0])), "{round:?}");
+            assert_eq!(firsts.iter().sum::<i32>(), 1, "{firsts:?}");
+        }
+        for state in gpu.download::<u32>(state, 2) {
+            // Valid, of three waves, and not all of them have signalled.
+            assert_eq!(state & 0xffff, 1 | 3 << 4);
+            assert!(state >> 16 < 3);
+        }
         let error = gpu.launch("unsignalled_barrier", [64, 1, 1], [64, 1, 1], 0, &[]).unwrap_err();
         assert!(error.to_string().contains("barrier"), "{error}");
+    });
+}
+
+#[test]
+fn grids_of_more_than_65536_workgroups_in_y() {
+    on_all("basics", |gpu| {
+        let out = gpu.alloc(4);
+        let groups = 65_536 + 3;
+        // The kernel does not ask for z, whatever the grid has there.
+        gpu.launch("sum_of_y", [1, groups, 2], [1, 1, 1], 0, &[Arg::Pointer(out)]).unwrap();
+        let sum = (0..groups).fold(0u32, |sum, y| sum.wrapping_add(y.wrapping_mul(y)));
+        assert_eq!(gpu.download::<u32>(out, 1), [sum.wrapping_mul(2)], "{}", gpu.device.target().name);
+        let result = gpu.launch("ids", [1, groups, 1], [1, 1, 1], 0, &[Arg::Pointer(gpu.alloc(4 * 70_000))]);
+        // gfx1201 numbers workgroups in y with 16 bits in kernels that want z, too.
+        assert_eq!(result.is_err(), gpu.device.target().name == "gfx1201", "{result:?}");
     });
 }

@@ -8,6 +8,7 @@ mod faults;
 mod kernels;
 mod lines;
 mod matrix;
+mod preload;
 mod profile;
 mod random;
 mod random_program;

@@ -46,8 +46,14 @@ pub(super) enum Rmw {
     /// Subtracts data where there is enough, else adds the second operand.
     Wrap,
     AddFloat,
+    /// As `AddFloat`; subnormal numbers are zero.
+    AddFloatFlush,
+    /// What compares less; memory where nothing does.
     MinFloat,
     MaxFloat,
+    /// The lesser number; NaN only where neither is a number. -0 is less than +0.
+    MinNumber,
+    MaxNumber,
     AddHalves,
     AddBrainHalves,
 }
@@ -76,8 +82,11 @@ impl Rmw {
         Rmw::MaskOr,
         Rmw::Wrap,
         Rmw::AddFloat,
+        Rmw::AddFloatFlush,
         Rmw::MinFloat,
         Rmw::MaxFloat,
+        Rmw::MinNumber,
+        Rmw::MaxNumber,
         Rmw::AddHalves,
         Rmw::AddBrainHalves,
     ];
@@ -119,6 +128,27 @@ macro_rules! word {
             #[inline(always)]
             fn apply(op: Rmw, old: Self, data: Self, second: Self) -> Self {
                 let float = <$float>::from_bits;
+                let quiet =
+                    |nan: $float| <$float>::from_bits(nan.to_bits() | 1 << (<$float>::MANTISSA_DIGITS - 2));
+                // The first NaN, made quiet, or the default NaN, which differs from the host's.
+                let add = |a: $float, b: $float| {
+                    let sum = a + b;
+                    match (a.is_nan(), b.is_nan()) {
+                        (true, _) => quiet(a),
+                        (_, true) => quiet(b),
+                        _ if sum.is_nan() => quiet(<$float>::INFINITY),
+                        _ => sum,
+                    }
+                };
+                let flush = |a: $float| if a.is_subnormal() { (0.0 as $float).copysign(a) } else { a };
+                let number =
+                    |old: $float, data: $float, takes: bool, low: bool| match (old.is_nan(), data.is_nan()) {
+                        (true, true) => quiet(data),
+                        (true, false) => data,
+                        (false, true) => old,
+                        _ if takes || old == 0.0 && data == 0.0 && data.is_sign_negative() == low => data,
+                        _ => old,
+                    };
                 match op {
                     Rmw::Swap => data,
                     Rmw::CmpSwap => {
@@ -183,7 +213,8 @@ macro_rules! word {
                             old.wrapping_add(second)
                         }
                     }
-                    Rmw::AddFloat => (float(old) + float(data)).to_bits(),
+                    Rmw::AddFloat => add(float(old), float(data)).to_bits(),
+                    Rmw::AddFloatFlush => flush(add(flush(float(old)), flush(float(data)))).to_bits(),
                     Rmw::MinFloat => {
                         if float(data) < float(old) {
                             data
@@ -197,6 +228,12 @@ macro_rules! word {
                         } else {
                             old
                         }
+                    }
+                    Rmw::MinNumber => {
+                        number(float(old), float(data), float(data) < float(old), true).to_bits()
+                    }
+                    Rmw::MaxNumber => {
+                        number(float(old), float(data), float(data) > float(old), false).to_bits()
                     }
                     Rmw::AddHalves | Rmw::AddBrainHalves => $packed(op, old, data),
                 }
@@ -234,9 +271,17 @@ macro_rules! word {
     };
 }
 
-/// Adds two halves of 32 bits, each a 16-bit float.
+/// Adds two halves of 32 bits, each a 16-bit float. NaN rules are those of all additions.
 fn packed(op: Rmw, old: u32, data: u32) -> u32 {
     let add = |old: u16, data: u16| -> u16 {
+        let (infinity, quiet) = if op == Rmw::AddHalves { (0x7c00, 0x200) } else { (0x7f80, 0x40) };
+        let is_nan = |bits: u16| bits & 0x7fff > infinity;
+        match (is_nan(old), is_nan(data)) {
+            (true, _) => return old | quiet,
+            (_, true) => return data | quiet,
+            _ if old & data & 0x7fff == infinity && old != data => return infinity | quiet,
+            _ => {}
+        }
         if op == Rmw::AddHalves {
             f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(data).to_f64()).to_bits()
         } else {

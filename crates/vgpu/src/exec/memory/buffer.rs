@@ -1,10 +1,11 @@
-//! MUBUF instructions: memory through a buffer descriptor.
+//! MUBUF instructions: memory through a buffer descriptor. Addresses, bounds and swizzling are MTBUF's, too.
 
-use super::lanes::{Bits, EXTRA_SHIFT, Registers, offset, register, scalar32};
+use super::lanes::{Bits, EXTRA_SHIFT, Registers, register, scalar32};
 use super::moves::Move;
 use super::spaces::{fail, linear, scratch};
 use crate::exec::{Code, Flow, Src, Wave};
-use crate::machine::{AccessKind, FaultKind};
+use crate::isa::scalar;
+use crate::machine::{AccessKind, Space};
 
 /// In [`Code::imm`] from `EXTRA_SHIFT` on: the address has an offset register.
 pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
@@ -12,33 +13,154 @@ pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
 pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
 /// gfx10 and later: the descriptor says how bounds are checked.
 pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
-/// gfx11 and later: swizzling has two bits.
+/// gfx11 and later: swizzling has two bits, and bounds are those of all that an instruction accesses.
 pub(super) const WIDE_SWIZZLE: i64 = 8 << EXTRA_SHIFT;
 
-/// The parts of a descriptor that matter here.
-struct Descriptor {
-    base: u64,
-    stride: u32,
-    swizzled: bool,
-    records: u32,
+/// The parts of a descriptor that matter here, and the rest of what an instruction's lanes share.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// The descriptor's base and the scalar offset.
+    pub(crate) base: u64,
+    stride: u64,
+    /// Bytes of an element of a swizzled buffer; 0 if it is linear.
+    element: u64,
+    index_stride: u64,
+    records: u64,
     add_lane: bool,
-    index_stride: usize,
     oob_select: u32,
+    scalar_offset: u32,
+    flags: i64,
+    /// The last word of the descriptor, which has formats and selections of channels.
+    pub(super) format_word: u32,
 }
 
-impl Descriptor {
+impl View {
     #[inline(always)]
-    fn new(wave: &Wave, slot: u8, flags: i64) -> Descriptor {
-        let word = |i: usize| wave.sgpr[usize::from(slot) + i];
-        let swizzle_bits = if flags & WIDE_SWIZZLE != 0 { word(1) >> 30 } else { word(1) >> 31 };
-        Descriptor {
-            base: u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32,
-            stride: word(1) >> 16 & 0x3fff,
-            swizzled: swizzle_bits != 0,
-            records: word(2),
-            add_lane: word(3) >> 23 & 1 != 0,
+    pub(super) fn new(wave: &Wave, code: &Code, slot: u8) -> View {
+        View::through(wave, slot, scalar32(wave, code.src[3]), code.imm)
+    }
+
+    /// What the descriptor in a slot says; `flags` are those in [`Code::imm`].
+    #[inline(always)]
+    pub(crate) fn through(wave: &Wave, slot: u8, scalar_offset: u32, flags: i64) -> View {
+        // NULL is a descriptor of zeros.
+        let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
+        let element = match (flags & WIDE_SWIZZLE != 0, word(1) >> 30) {
+            (true, 0) => 0,
+            (true, size) => 2 << size,
+            (false, bits) => u64::from(bits >> 1) * 4,
+        };
+        let add_lane = word(3) >> 23 & 1 != 0;
+        // Where lanes are added, gfx9 has more bits of the stride in place of the format.
+        let high = if flags & OOB_SELECT == 0 && add_lane { word(3) >> 15 & 15 } else { 0 };
+        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+        View {
+            base: base.wrapping_add(u64::from(scalar_offset)),
+            stride: u64::from(word(1) >> 16 & 0x3fff | high << 14),
+            element,
             index_stride: 8 << (word(3) >> 21 & 3),
+            records: u64::from(word(2)),
+            add_lane,
             oob_select: word(3) >> 28 & 3,
+            scalar_offset,
+            flags,
+            format_word: word(3),
+        }
+    }
+
+    /// The index of a lane.
+    #[inline(always)]
+    pub(crate) fn index(&self, register: u32, lane: usize) -> u64 {
+        u64::from(register) + if self.add_lane { lane as u64 } else { 0 }
+    }
+
+    /// Where the byte `within` bytes after the start of an element is, from the base on.
+    #[inline(always)]
+    pub(crate) fn place(&self, index: u64, within: u64) -> u64 {
+        if self.element == 0 {
+            return index.wrapping_mul(self.stride).wrapping_add(within);
+        }
+        let (row, column) = (index / self.index_stride, index % self.index_stride);
+        let (element, byte) = (within / self.element, within % self.element);
+        (row.wrapping_mul(self.stride).wrapping_add(element.wrapping_mul(self.element)))
+            .wrapping_mul(self.index_stride)
+            .wrapping_add(column * self.element)
+            .wrapping_add(byte)
+    }
+
+    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds.
+    #[inline(always)]
+    pub(crate) fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
+        let in_element = index < self.records && within + bytes <= self.stride;
+        let linear =
+            || index.wrapping_mul(self.stride).wrapping_add(within).saturating_add(bytes) <= self.records;
+        if self.flags & OOB_SELECT == 0 {
+            let structured = (self.flags & IDXEN != 0 || self.add_lane) && self.stride != 0;
+            return if structured {
+                index < self.records
+            } else {
+                within + bytes <= self.records.saturating_sub(u64::from(self.scalar_offset))
+            };
+        }
+        match self.oob_select {
+            0 => in_element,
+            1 => index < self.records,
+            2 => self.records != 0,
+            _ if self.element == 0 => linear(),
+            _ if self.flags & WIDE_SWIZZLE == 0 => {
+                self.place(index, within).saturating_add(bytes) <= self.records
+            }
+            _ if self.stride != 0 => in_element,
+            _ => linear(),
+        }
+    }
+
+    /// Whether each dword is checked by itself: one instruction may be partly in bounds.
+    #[inline(always)]
+    pub(crate) fn by_dword(&self) -> bool {
+        self.flags & WIDE_SWIZZLE == 0
+    }
+
+    /// Whether elements are interleaved.
+    #[inline(always)]
+    pub(crate) fn is_swizzled(&self) -> bool {
+        self.element != 0
+    }
+
+    /// How far into the wave's scratch memory a swizzled buffer begins, in bytes of each lane, if it is that memory: dword by
+    /// dword, lane after lane.
+    #[inline(always)]
+    pub(crate) fn scratch_start(&self, wave: &Wave) -> Option<i64> {
+        let lanes = u64::from(wave.lanes);
+        let start = self.base.wrapping_sub(wave.access.scratch as u64);
+        let is_scratch = self.add_lane
+            && self.element == 4
+            && self.stride == 0
+            && self.index_stride == lanes
+            && self.flags & IDXEN == 0
+            && start.is_multiple_of(4 * lanes)
+            && start / lanes <= u64::from(wave.access.scratch_size);
+        is_scratch.then_some((start / lanes) as i64)
+    }
+}
+
+/// The index and offset registers of all lanes; zeros where there are none.
+///
+/// # Safety
+/// Operands must have been lowered for this wave's file.
+#[inline(always)]
+pub(super) unsafe fn address_registers<const L: usize>(wave: &Wave, code: &Code) -> ([u32; L], [u32; L]) {
+    let flags = code.imm;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match code.src[0] {
+            Src::Vector(first) => match (flags & IDXEN != 0, flags & OFFEN != 0) {
+                (true, true) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
+                (true, false) => (register::<L>(wave, first), [0; L]),
+                (false, true) => ([0; L], register::<L>(wave, first)),
+                (false, false) => ([0; L], [0; L]),
+            },
+            _ => ([0; L], [0; L]),
         }
     }
 }
@@ -54,104 +176,75 @@ pub(super) unsafe fn access<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     if mask == 0 {
         return Flow::Next;
     }
-    let flags = code.imm;
-    let descriptor = Descriptor::new(wave, slot, flags);
-    let scalar_offset = scalar32(wave, code.src[3]);
+    let view = View::new(wave, code, slot);
     // SAFETY: operands were lowered for this wave's file.
-    let (index, row) = unsafe {
-        match code.src[0] {
-            Src::Vector(first) => match (flags & IDXEN != 0, flags & OFFEN != 0) {
-                (true, true) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
-                (true, false) => (register::<L>(wave, first), [0; L]),
-                (false, true) => ([0; L], register::<L>(wave, first)),
-                (false, false) => ([0; L], [0; L]),
-            },
-            _ => ([0; L], [0; L]),
-        }
-    };
+    let (index, row) = unsafe { address_registers::<L>(wave, code) };
     let registers = Registers::of::<L>(code);
-    if descriptor.swizzled {
-        // The one swizzled buffer that compilers use is scratch memory: dword by dword, lane after lane.
-        let start =
-            descriptor.base.wrapping_add(u64::from(scalar_offset)).wrapping_sub(wave.access.scratch as u64);
-        let rows = 4 * L as u64;
-        let is_scratch = descriptor.add_lane
-            && descriptor.stride == 0
-            && descriptor.index_stride == L
-            && flags & IDXEN == 0
-            && start.is_multiple_of(rows)
-            && start / L as u64 <= u64::from(wave.access.scratch_size);
-        if is_scratch {
-            // SAFETY: as above.
-            return unsafe {
-                scratch::<M, L>(wave, registers, &row, offset(code) + (start / L as u64) as i64, mask)
-            };
-        }
-        let what = "a swizzled buffer that is not the wave's scratch memory".to_owned();
-        return fail(wave, Box::new(FaultKind::Unsupported { what }.into()));
+    if view.is_swizzled() {
+        // SAFETY: as above.
+        return unsafe { swizzled::<M, L>(wave, registers, &view, &index, &row, mask) };
     }
     // SAFETY: as above.
-    unsafe { plain::<M, L>(wave, registers, &descriptor, flags, (&index, &row), scalar_offset, mask) }
+    unsafe { plain::<M, L>(wave, registers, &view, &index, &row, mask) }
+}
+
+#[inline(never)]
+unsafe fn swizzled<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    view: &View,
+    index: &[u32; L],
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
+    let immediate = view.flags as i32;
+    if let Some(start) = view.scratch_start(wave) {
+        // SAFETY: the caller's promise.
+        return unsafe { scratch::<M, L>(wave, registers, row, i64::from(immediate) + start, mask) };
+    }
+    for lane in Bits(mask) {
+        let (index, within) =
+            (view.index(index[lane], lane), u64::from(row[lane]) + u64::from(immediate as u32));
+        // SAFETY: the caller's promise.
+        let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
+        if flow != Flow::Next {
+            return flow;
+        }
+    }
+    Flow::Next
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "the parts of one address")]
 unsafe fn plain<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
-    descriptor: &Descriptor,
-    flags: i64,
-    (index, row): (&[u32; L], &[u32; L]),
-    scalar_offset: u32,
+    view: &View,
+    index: &[u32; L],
+    row: &[u32; L],
     mask: u64,
 ) -> Flow {
-    let immediate = flags as i32 as u32;
+    let immediate = u64::from(view.flags as i32 as u32);
     let bytes = M::BYTES as u64;
-    let (records, stride) = (u64::from(descriptor.records), u64::from(descriptor.stride));
-    let structured = flags & IDXEN != 0 || descriptor.add_lane;
     let mut offsets = [0u64; L];
-    let (mut inside, mut partly) = (0u64, 0u64);
+    let mut inside = 0u64;
     let mut fits = true;
     for lane in 0..L {
-        let index = u64::from(index[lane]) + if descriptor.add_lane { lane as u64 } else { 0 };
-        let within = u64::from(row[lane]) + u64::from(immediate);
-        offsets[lane] = index.wrapping_mul(stride).wrapping_add(within);
+        let index = view.index(index[lane], lane);
+        let within = u64::from(row[lane]) + immediate;
+        offsets[lane] = index.wrapping_mul(view.stride).wrapping_add(within);
         fits &= offsets[lane] <= u64::from(u32::MAX);
-        let (good, part) = if flags & OOB_SELECT != 0 {
-            let good = match descriptor.oob_select {
-                0 => index < records && (stride == 0 || within + bytes <= stride),
-                1 => index < records,
-                2 => records != 0,
-                _ => offsets[lane].saturating_add(bytes) <= records,
-            };
-            (good, false)
-        } else if structured && stride != 0 {
-            (index < records, false)
-        } else {
-            // Each dword is checked by itself.
-            let limit = records.saturating_sub(u64::from(scalar_offset));
-            (within + bytes <= limit, within < limit)
-        };
-        inside |= u64::from(good) << lane;
-        partly |= u64::from(!good && part) << lane;
+        inside |= u64::from(view.inside(index, within, bytes)) << lane;
     }
     inside &= mask;
-    partly &= mask;
-    let base = descriptor.base.wrapping_add(u64::from(scalar_offset));
+    // Stores of which each dword is checked keep the order of lanes.
+    let in_order = M::ACCESS == AccessKind::Write && M::DWORDS > 1 && view.by_dword();
+    if in_order && inside != mask {
+        inside = 0;
+    }
     for lane in Bits(mask & !inside) {
-        // SAFETY: `outside` touches only what it checks.
-        let flow = unsafe {
-            outside::<M, L>(
-                wave,
-                registers,
-                base,
-                descriptor,
-                offsets[lane],
-                scalar_offset,
-                lane,
-                partly >> lane & 1 != 0,
-            )
-        };
+        let (index, within) = (view.index(index[lane], lane), u64::from(row[lane]) + immediate);
+        // SAFETY: the caller's promise.
+        let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
         if flow != Flow::Next {
             return flow;
         }
@@ -160,12 +253,12 @@ unsafe fn plain<M: Move, const L: usize>(
         return Flow::Next;
     }
     let (base, narrow) = if fits {
-        (base, offsets.map(|offset| offset as u32))
+        (view.base, offsets.map(|offset| offset as u32))
     } else {
         // Structures beyond 4 GiB: count from the lowest.
         let lowest = Bits(inside).map(|lane| offsets[lane]).min().unwrap_or(0);
         (
-            base.wrapping_add(lowest),
+            view.base.wrapping_add(lowest),
             offsets.map(|offset| u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)),
         )
     };
@@ -173,38 +266,64 @@ unsafe fn plain<M: Move, const L: usize>(
     unsafe { linear::<M, L>(wave, registers, base, &narrow, inside) }
 }
 
-/// A lane whose access is out of the buffer's bounds, all of it or some of its dwords: those read zero and are not written.
+/// One lane whose access may be in several places, and out of bounds in all or some of them: there it reads zero and is not
+/// written.
+///
+/// # Safety
+/// `registers` must be in the wave's file.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the parts of one address")]
-unsafe fn outside<M: Move, const L: usize>(
+unsafe fn by_parts<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
-    base: u64,
-    descriptor: &Descriptor,
-    start: u64,
-    scalar_offset: u32,
+    view: &View,
+    index: u64,
+    within: u64,
     lane: usize,
-    partly: bool,
 ) -> Flow {
+    let parts = M::DWORDS.max(1);
+    let size = M::BYTES / parts;
+    let by_dword = view.by_dword();
+    let all = !by_dword && view.inside(index, within, M::BYTES as u64);
     let mut local = [0u32; 4];
-    let limit = u64::from(descriptor.records).saturating_sub(u64::from(scalar_offset));
-    let good =
-        if partly && M::DWORDS != 0 { ((limit - start) / 4).min(M::DWORDS as u64) as usize } else { 0 };
-    let address = base.wrapping_add(start);
-    let bytes = 4 * good as u64;
-    if good != 0 && !wave.access.permits(M::ACCESS, address, bytes) {
-        let fault = wave.access.refused(M::ACCESS, address, bytes, Some(lane));
-        return fail(wave, fault);
-    }
-    // SAFETY: `local` holds every lane's data; the `good` dwords at `address` lie in a live allocation.
-    unsafe {
-        if M::ACCESS == AccessKind::Read {
-            std::ptr::copy_nonoverlapping(address as *const u8, local.as_mut_ptr().cast(), bytes as usize);
+    let mut places = [None; 4];
+    for (part, place) in places.iter_mut().enumerate().take(parts) {
+        let within = within + (part * size) as u64;
+        if !(all || by_dword && view.inside(index, within, size as u64)) {
+            continue;
         }
-        M::one::<L>(wave, registers, local.as_mut_ptr().cast(), lane, false);
+        let address = view.base.wrapping_add(view.place(index, within));
+        if !address.is_multiple_of(M::ALIGN) {
+            let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
+        }
+        if !wave.access.permits(M::ACCESS, address, size as u64) {
+            let fault = wave.access.refused(M::ACCESS, address, size as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        *place = Some(address);
+    }
+    let parts = || (0..parts).filter_map(|part| places[part].map(|address| (part * size, address)));
+    // SAFETY: `local` holds every lane's data, and every place lies in a live allocation.
+    unsafe {
+        let bytes = local.as_mut_ptr().cast::<u8>();
+        match (M::ACCESS, places[0]) {
+            (AccessKind::Atomic, Some(address)) => {
+                M::one::<L>(wave, registers, address as *mut u8, lane, true);
+                return Flow::Next;
+            }
+            (AccessKind::Read, _) => {
+                for (at, address) in parts() {
+                    std::ptr::copy_nonoverlapping(address as *const u8, bytes.add(at), size);
+                }
+            }
+            _ => {}
+        }
+        M::one::<L>(wave, registers, bytes, lane, false);
         if M::ACCESS == AccessKind::Write {
-            std::ptr::copy_nonoverlapping(local.as_ptr().cast(), address as *mut u8, bytes as usize);
+            for (at, address) in parts() {
+                std::ptr::copy_nonoverlapping(bytes.add(at), address as *mut u8, size);
+            }
         }
     }
     Flow::Next

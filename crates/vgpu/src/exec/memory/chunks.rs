@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use super::lanes::{Bits, EXTRA_SHIFT, offset};
 use super::moves::{Data, Dwords, Load, Move, Store};
-use super::{Global, Lds, LdsPair};
+use super::table::{Global, Lds, LdsPair};
 use crate::exec::level::{Body, SimdBody, scalar_handler};
 use crate::exec::simd::{D, LANES, Mask, Simd, U};
 use crate::exec::{Code, Flow, Src, Wave};

@@ -1,11 +1,12 @@
 //! DS instructions: LDS accesses, and data exchanged between lanes.
 
+use super::atomic::Word;
 use super::lanes::{Bits, EXTRA_SHIFT, Registers, offset, register};
 use super::moves::{Move, splat};
 use super::spaces::{fail, lds};
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::scalar;
-use crate::machine::{AccessKind, Space};
+use crate::machine::{AccessKind, FaultKind, Space, WaveFault};
 
 /// One access per lane.
 ///
@@ -222,4 +223,141 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
         splat::<L>(wave.vgpr.add(code.dst as usize), old, mask);
     }
     Flow::Next
+}
+
+/// `ds_storexchg_2addr_rtn_b32` and its kind: both words are read before either is written.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    let registers = Registers::of::<L>(code);
+    let offsets = offset(code);
+    let unit = W::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
+    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    unsafe {
+        let row = register::<L>(wave, first);
+        for lane in Bits(wave.exec::<L>()) {
+            let mut words = [std::ptr::null_mut::<W>(); 2];
+            for (word, count) in words.iter_mut().zip([offsets & 0xff, offsets >> 8 & 0xff]) {
+                match word_at(wave, u64::from(row[lane]) + (count * unit) as u64, W::BYTES as u64, lane) {
+                    Ok(at) => *word = at.cast(),
+                    Err(fault) => return fail(wave, fault),
+                }
+            }
+            let old = words.map(|word| word.read());
+            words[0].write(W::get::<L>(wave.vgpr.add(registers.data as usize + lane)));
+            words[1].write(W::get::<L>(wave.vgpr.add(registers.data2 as usize + lane)));
+            let dst = wave.vgpr.add(code.dst as usize + lane);
+            W::put::<L>(dst, old[0]);
+            W::put::<L>(dst.add(W::BYTES / 4 * L), old[1]);
+        }
+    }
+    Flow::Next
+}
+
+/// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data where its bit 31 is set. The address
+/// has 16 bits and is a multiple of 8.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    let registers = Registers::of::<L>(code);
+    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    unsafe {
+        let row = register::<L>(wave, first);
+        for lane in Bits(wave.exec::<L>()) {
+            let address = u64::from(row[lane].wrapping_add(offset(code) as u32) & 0xfff8);
+            let words = match word_at(wave, address, 8, lane) {
+                Ok(at) => at.cast::<u32>(),
+                Err(fault) => return fail(wave, fault),
+            };
+            let old = u64::get::<1>(words);
+            let data = u64::get::<L>(wave.vgpr.add(registers.data as usize + lane));
+            for i in 0..2 {
+                let data = (data >> (32 * i)) as u32;
+                if data >> 31 != 0 {
+                    words.add(i).write(data & 0x7fff_ffff);
+                }
+            }
+            u64::put::<L>(wave.vgpr.add(code.dst as usize + lane), old);
+        }
+    }
+    Flow::Next
+}
+
+/// The checked place of a word of `bytes` bytes in LDS.
+fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mut u8, Box<WaveFault>> {
+    if address + bytes > u64::from(wave.access.lds_size) {
+        return Err(wave.access.beyond(Space::Lds, AccessKind::Atomic, address, bytes, lane));
+    }
+    if !address.is_multiple_of(bytes) {
+        return Err(wave.access.misaligned(Space::Lds, AccessKind::Atomic, address, bytes, lane));
+    }
+    Ok(wave.access.lds.wrapping_add(address as usize))
+}
+
+/// The element of LDS that M0 names, extended to a dword: address in its lower half, type above.
+fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let address = u64::from(m0 & 0xffff);
+    let bytes = match m0 >> 16 & 7 {
+        0 | 4 => 1,
+        1 | 5 => 2,
+        2 => 4,
+        ty => {
+            let what = format!("type {ty} of a direct access to LDS is reserved");
+            return Err(Box::new(FaultKind::Unsupported { what }.into()));
+        }
+    };
+    if address + bytes > u64::from(wave.access.lds_size) {
+        let mut fault = wave.access.beyond(Space::Lds, AccessKind::Read, address, bytes, 0);
+        fault.lane = None;
+        return Err(fault);
+    }
+    // SAFETY: the element lies in the workgroup's LDS.
+    unsafe {
+        let at = wave.access.lds.add(address as usize);
+        Ok(match m0 >> 16 & 7 {
+            0 => u32::from(at.read()),
+            4 => i32::from(at.cast::<i8>().read()) as u32,
+            1 => u32::from(at.cast::<u16>().read_unaligned()),
+            5 => i32::from(at.cast::<i16>().read_unaligned()) as u32,
+            _ => at.cast::<u32>().read_unaligned(),
+        })
+    }
+}
+
+/// `lds_direct_load`: all lanes receive the element that M0 names.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn direct_load<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    match direct(wave) {
+        // SAFETY: the destination is in the wave's file.
+        Ok(value) => unsafe { splat::<L>(wave.vgpr.add(code.dst as usize), value, mask) },
+        Err(fault) => return fail(wave, fault),
+    }
+    Flow::Next
+}
+
+/// The code that reads the element that M0 names into a temporary row, ahead of the vector instruction that has it as a source.
+///
+/// # Safety
+/// As for handlers; `sdst` is a row of `wave.temp`.
+pub(in crate::exec) unsafe fn direct_source(wave: &mut Wave, code: &Code) -> Flow {
+    match direct(wave) {
+        Ok(value) => {
+            let row = usize::from(code.sdst & 7);
+            wave.temp[row] = [value; 64];
+            wave.temp[(row + 1) & 7] = [0; 64];
+            Flow::Next
+        }
+        Err(fault) => fail(wave, fault),
+    }
 }

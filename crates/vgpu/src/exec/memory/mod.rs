@@ -1,39 +1,44 @@
-//! Memory instructions: SMEM, DS, FLAT, GLOBAL, SCRATCH and MUBUF.
+//! Memory instructions: SMEM, DS, LDSDIR, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 //!
 //! | module | holds |
 //! |---|---|
+//! | `table` | which body executes which operation |
 //! | `lanes` | what the addresses of a wave's lanes have in common |
 //! | `moves`, `atomic` | what is moved between memory and registers |
 //! | `chunks` | whole registers, sixteen lanes at a time |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
-//! | `lds`, `buffer`, `scalar` | instructions with rules of their own |
+//! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
+//! | `to_lds` | loads from memory directly to LDS |
 //!
 //! A handler copies the address registers, finds the lowest and highest enabled lane's address, checks that range once
 //! against what the wave verified before, and then moves the data in the widest pieces that the addresses permit.
 
 mod atomic;
+mod block;
 mod buffer;
 mod chunks;
 mod lanes;
 mod lds;
 mod moves;
 mod scalar;
+mod scalar_store;
 mod spaces;
 mod sync;
+mod table;
 #[cfg(test)]
 mod tests;
+mod to_lds;
+mod typed;
 
-use std::marker::PhantomData;
+pub(crate) use self::buffer::View;
+pub(super) use self::lds::direct_source;
 
-use self::atomic::{Atomic, Rmw};
-use self::chunks::{GlobalChunks, LdsChunks, LdsPairChunks};
+use self::atomic::Rmw;
 use self::lanes::{EXTRA_SHIFT, PAIR_SHIFT, RETURNS, RMW_SHIFT};
-use self::moves::{
-    Dwords, I8, I8High, I8Low, I16, Load, Move, Store, U8, U8High, U8Low, U16, U16High, U16Low,
-};
-use super::level::{Body, handler, scalar_handler, simd_handler};
+use self::moves::splat;
+use super::level::{Body, scalar_handler};
 use super::{Code, Flow, Handler, Level, Wave};
-use crate::isa::{Inst, Op, Operand, scalar as slot};
+use crate::isa::{Format, Inst, Op, Operand, scalar as slot};
 use crate::machine::Generation;
 
 /// What executes a memory instruction, and the value of [`Code::imm`] that it expects. Operands are lowered as for any
@@ -41,109 +46,99 @@ use crate::machine::Generation;
 pub(crate) struct Lowered {
     pub run: Handler,
     pub imm: i64,
-}
-
-macro_rules! bodies {
-    ($($name:ident => $function:path;)*) => {$(
-        struct $name<M>(PhantomData<M>);
-
-        impl<M: Move> Body for $name<M> {
-            #[inline(always)]
-            unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
-                // SAFETY: the caller's promise.
-                unsafe { $function(wave, code) }
-            }
-        }
-    )*};
-}
-
-macro_rules! lane_bodies {
-    ($($name:ident => $function:path;)*) => {$(
-        struct $name;
-
-        impl Body for $name {
-            #[inline(always)]
-            unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
-                // SAFETY: the caller's promise.
-                unsafe { $function(wave, code) }
-            }
-        }
-    )*};
-}
-
-bodies! {
-    Global => spaces::global::<M, L>;
-    Flat => spaces::flat::<M, L>;
-    Scratch => spaces::scratch_inst::<M, L>;
-    Buffer => buffer::access::<M, L>;
-    Lds => lds::single::<M, L>;
-    LdsPair => lds::double::<M, L>;
-    LdsByLane => lds::by_lane::<M, L>;
-}
-
-lane_bodies! {
-    BackwardPermute => lds::backward_permute::<false, L>;
-    BackwardPermuteAll => lds::backward_permute::<true, L>;
-    ForwardPermute => lds::forward_permute::<L>;
-    Swizzle => lds::swizzle::<L>;
-    Count => lds::count::<L>;
+    /// Registers of the result, if a status register follows them, which [`clear_status`] writes afterwards.
+    pub status: Option<u32>,
 }
 
 /// Chooses the handler of a memory instruction; none if it is not a memory instruction or not supported.
 pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generation) -> Option<Lowered> {
     let memory = &inst.mem;
     if let Some(run) = sync::handler(inst.op) {
-        return Some(Lowered { run, imm: i64::from(memory.offset) });
+        return Some(Lowered { run, imm: i64::from(memory.offset), status: None });
     }
-    // Data that would go to LDS, a status register after the data, and global data share are not supported.
-    if memory.lds || memory.tfe || memory.gds || !operands_fit(inst) {
+    // Compute queues have no global data share.
+    if memory.gds || !operands_fit(inst) {
         return None;
     }
-    let mut imm = i64::from(memory.offset as u32);
-    if let Some((run, rmw)) = atomic(inst.op, lanes) {
-        imm |= i64::from(rmw as u8) << RMW_SHIFT;
-        if inst.dst != Operand::None {
-            imm |= RETURNS;
-        }
-        if inst.src[3] == Operand::None || is_buffer(inst.op) {
-            let wide = if is_wide(inst.op) { 2 } else { 1 };
-            imm |= wide << PAIR_SHIFT;
-        }
-        return Some(Lowered { run, imm: imm | extra(inst, generation) });
-    }
-    let run = plain(inst.op, lanes, level)?;
-    Some(Lowered { run, imm: imm | extra(inst, generation) })
+    let imm = i64::from(memory.offset as u32) | extra(inst, generation);
+    let (run, imm) = if let Some(run) = table::typed(inst.op, lanes) {
+        (run, imm | typed::flags(inst)?)
+    } else if let Some((run, rmw)) = table::atomic(inst.op, lanes) {
+        let second = inst.src[3] == Operand::None || is_buffer(inst.op);
+        let pair = if !second {
+            0
+        } else if inst.op.name().ends_with("64") {
+            2
+        } else {
+            1
+        };
+        let returns = if inst.dst == Operand::None { 0 } else { RETURNS };
+        let rmw = variant(rmw, inst.op, generation);
+        (run, imm | i64::from(rmw as u8) << RMW_SHIFT | pair << PAIR_SHIFT | returns)
+    } else if memory.lds || inst.op.name().contains("_load_lds_") {
+        (table::to_lds(inst.op, lanes)?, imm)
+    } else {
+        (table::plain(inst.op, lanes, level)?, imm)
+    };
+    let status = memory.tfe && inst.dst != Operand::None;
+    Some(Lowered { run, imm, status: status.then(|| inst.op.signature().dst.dwords()) })
 }
 
-/// Whether scalar operands end inside the slots.
+/// What a read-modify-write is on a generation that differs from the others.
+fn variant(rmw: Rmw, op: Op, generation: Generation) -> Rmw {
+    match (rmw, generation) {
+        (Rmw::MinFloat, Generation::Gfx12) => Rmw::MinNumber,
+        (Rmw::MaxFloat, Generation::Gfx12) => Rmw::MaxNumber,
+        // The memory of gfx90a has no subnormal numbers of 32 bits.
+        (Rmw::AddFloat, Generation::Gfx9) if op.name().ends_with("_atomic_add_f32") => Rmw::AddFloatFlush,
+        _ => rmw,
+    }
+}
+
+/// The status register after the data of an access with `tfe`: no page was missing, else there was a fault.
+pub(crate) fn clear_status(lanes: usize) -> Handler {
+    struct Clear;
+
+    impl Body for Clear {
+        #[inline(always)]
+        unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+            let mask = wave.exec::<L>();
+            // SAFETY: the file has room for a register after any tuple.
+            unsafe { splat::<L>(wave.vgpr.add(code.dst as usize), 0, mask) };
+            Flow::Next
+        }
+    }
+
+    scalar_handler::<Clear>(lanes)
+}
+
+/// Whether scalar operands end inside the slots, and do not run over NULL, which always reads zero.
 fn operands_fit(inst: &Inst) -> bool {
-    let fits = |operand: Operand, count: u8| match operand {
-        Operand::Sgpr(first) => usize::from(first) + usize::from(count) <= slot::COUNT,
+    let signature = inst.op.signature();
+    let fits = |operand: Operand, count: u32| match operand {
+        Operand::Sgpr(slot::NULL) => true,
+        Operand::Sgpr(first) => {
+            let (first, end) = (u32::from(first), u32::from(first) + count);
+            end <= slot::COUNT as u32 && !(first..end).contains(&u32::from(slot::NULL))
+        }
         _ => true,
     };
-    let loaded = match inst.op {
-        Op::SLoadB512 | Op::SBufferLoadB512 => 16,
-        Op::SLoadB256 | Op::SBufferLoadB256 => 8,
-        Op::SLoadB128 | Op::SBufferLoadB128 => 4,
-        Op::SLoadB96 | Op::SBufferLoadB96 => 3,
-        Op::SLoadB64 | Op::SBufferLoadB64 => 2,
-        _ => 1,
-    };
-    let base = if is_buffer(inst.op) || inst.op.name().starts_with("s_buffer") { 4 } else { 2 };
-    // NULL always reads zero, so a tuple must not run over it.
-    let over_null = match inst.dst {
-        Operand::Sgpr(first) => first < slot::NULL && u32::from(first) + loaded > u32::from(slot::NULL),
-        _ => false,
-    };
-    fits(inst.dst, loaded as u8) && !over_null && fits(inst.src[2], base)
+    inst.format != Format::Smem
+        || fits(inst.dst, signature.dst.dwords()) && fits(inst.src[1], signature.src[1].dwords())
 }
 
 fn is_buffer(op: Op) -> bool {
     (Op::BufferAtomicAddF32..=Op::BufferWbl2).contains(&op)
+        || (Op::TbufferLoadD16FormatX..=Op::TbufferStoreFormatXyzw).contains(&op)
 }
 
-fn is_wide(op: Op) -> bool {
-    op.name().ends_with("64")
+/// What [`View::through`] wants to know of an instruction.
+pub(crate) fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
+    let set = |on: bool, bits: i64| if on { bits } else { 0 };
+    set(inst.mem.offen, buffer::OFFEN)
+        | set(inst.mem.idxen, buffer::IDXEN)
+        | set(generation >= Generation::Gfx10, buffer::OOB_SELECT)
+        | set(generation >= Generation::Gfx11, buffer::WIDE_SWIZZLE)
 }
 
 /// Bits of [`Code::imm`] above the read-modify-write fields.
@@ -155,368 +150,13 @@ fn extra(inst: &Inst, generation: Generation) -> i64 {
         | Op::DsLoad2addrStride64B64
         | Op::DsStore2addrStride64B32
         | Op::DsStore2addrStride64B64
+        | Op::DsStorexchg2addrStride64RtnB32
+        | Op::DsStorexchg2addrStride64RtnB64
         | Op::DsConsume => first,
         Op::DsBpermuteB32 | Op::DsPermuteB32 => {
             set(matches!(generation, Generation::Gfx10 | Generation::Gfx11), first)
         }
-        op if is_buffer(op) => {
-            set(inst.mem.offen, buffer::OFFEN)
-                | set(inst.mem.idxen, buffer::IDXEN)
-                | set(generation >= Generation::Gfx10, buffer::OOB_SELECT)
-                | set(generation >= Generation::Gfx11, buffer::WIDE_SWIZZLE)
-        }
+        op if is_buffer(op) => buffer_flags(inst, generation),
         _ => 0,
     }
-}
-
-/// Loads, stores, exchange between lanes and cache control.
-#[rustfmt::skip]
-fn plain(op: Op, lanes: usize, level: Level) -> Option<Handler> {
-    macro_rules! body {
-        (Global: $m:ty) => { handler::<Global<$m>>(lanes, level) };
-        (Lds: $m:ty) => { handler::<Lds<$m>>(lanes, level) };
-        ($b:ident of $m:ty) => { simd_handler::<$b<$m>, $b<$m>>(level) };
-        ($b:ident: $m:ty) => { scalar_handler::<$b<$m>>(lanes) };
-        ($b:ident) => { handler::<$b>(lanes, level) };
-    }
-    Some(match op {
-        Op::GlobalLoadU8 => body!(Global: Load<U8>),
-        Op::GlobalLoadI8 => body!(Global: Load<I8>),
-        Op::GlobalLoadU16 => body!(Global: Load<U16>),
-        Op::GlobalLoadI16 => body!(Global: Load<I16>),
-        Op::GlobalLoadB32 => body!(GlobalChunks of Load<Dwords<1>>),
-        Op::GlobalLoadB64 => body!(GlobalChunks of Load<Dwords<2>>),
-        Op::GlobalLoadB96 => body!(GlobalChunks of Load<Dwords<3>>),
-        Op::GlobalLoadB128 => body!(GlobalChunks of Load<Dwords<4>>),
-        Op::GlobalLoadD16U8 => body!(Global: Load<U8Low>),
-        Op::GlobalLoadD16HiU8 => body!(Global: Load<U8High>),
-        Op::GlobalLoadD16I8 => body!(Global: Load<I8Low>),
-        Op::GlobalLoadD16HiI8 => body!(Global: Load<I8High>),
-        Op::GlobalLoadD16B16 => body!(Global: Load<U16Low>),
-        Op::GlobalLoadD16HiB16 => body!(Global: Load<U16High>),
-        Op::GlobalStoreB8 => body!(Global: Store<U8>),
-        Op::GlobalStoreB16 => body!(Global: Store<U16>),
-        Op::GlobalStoreB32 => body!(GlobalChunks of Store<Dwords<1>>),
-        Op::GlobalStoreB64 => body!(GlobalChunks of Store<Dwords<2>>),
-        Op::GlobalStoreB96 => body!(GlobalChunks of Store<Dwords<3>>),
-        Op::GlobalStoreB128 => body!(GlobalChunks of Store<Dwords<4>>),
-        Op::GlobalStoreD16HiB8 => body!(Global: Store<U8High>),
-        Op::GlobalStoreD16HiB16 => body!(Global: Store<U16High>),
-        Op::FlatLoadU8 => body!(Flat: Load<U8>),
-        Op::FlatLoadI8 => body!(Flat: Load<I8>),
-        Op::FlatLoadU16 => body!(Flat: Load<U16>),
-        Op::FlatLoadI16 => body!(Flat: Load<I16>),
-        Op::FlatLoadB32 => body!(Flat: Load<Dwords<1>>),
-        Op::FlatLoadB64 => body!(Flat: Load<Dwords<2>>),
-        Op::FlatLoadB96 => body!(Flat: Load<Dwords<3>>),
-        Op::FlatLoadB128 => body!(Flat: Load<Dwords<4>>),
-        Op::FlatLoadD16U8 => body!(Flat: Load<U8Low>),
-        Op::FlatLoadD16HiU8 => body!(Flat: Load<U8High>),
-        Op::FlatLoadD16I8 => body!(Flat: Load<I8Low>),
-        Op::FlatLoadD16HiI8 => body!(Flat: Load<I8High>),
-        Op::FlatLoadD16B16 => body!(Flat: Load<U16Low>),
-        Op::FlatLoadD16HiB16 => body!(Flat: Load<U16High>),
-        Op::FlatStoreB8 => body!(Flat: Store<U8>),
-        Op::FlatStoreB16 => body!(Flat: Store<U16>),
-        Op::FlatStoreB32 => body!(Flat: Store<Dwords<1>>),
-        Op::FlatStoreB64 => body!(Flat: Store<Dwords<2>>),
-        Op::FlatStoreB96 => body!(Flat: Store<Dwords<3>>),
-        Op::FlatStoreB128 => body!(Flat: Store<Dwords<4>>),
-        Op::FlatStoreD16HiB8 => body!(Flat: Store<U8High>),
-        Op::FlatStoreD16HiB16 => body!(Flat: Store<U16High>),
-        Op::ScratchLoadU8 => body!(Scratch: Load<U8>),
-        Op::ScratchLoadI8 => body!(Scratch: Load<I8>),
-        Op::ScratchLoadU16 => body!(Scratch: Load<U16>),
-        Op::ScratchLoadI16 => body!(Scratch: Load<I16>),
-        Op::ScratchLoadB32 => body!(Scratch: Load<Dwords<1>>),
-        Op::ScratchLoadB64 => body!(Scratch: Load<Dwords<2>>),
-        Op::ScratchLoadB96 => body!(Scratch: Load<Dwords<3>>),
-        Op::ScratchLoadB128 => body!(Scratch: Load<Dwords<4>>),
-        Op::ScratchLoadD16U8 => body!(Scratch: Load<U8Low>),
-        Op::ScratchLoadD16HiU8 => body!(Scratch: Load<U8High>),
-        Op::ScratchLoadD16I8 => body!(Scratch: Load<I8Low>),
-        Op::ScratchLoadD16HiI8 => body!(Scratch: Load<I8High>),
-        Op::ScratchLoadD16B16 => body!(Scratch: Load<U16Low>),
-        Op::ScratchLoadD16HiB16 => body!(Scratch: Load<U16High>),
-        Op::ScratchStoreB8 => body!(Scratch: Store<U8>),
-        Op::ScratchStoreB16 => body!(Scratch: Store<U16>),
-        Op::ScratchStoreB32 => body!(Scratch: Store<Dwords<1>>),
-        Op::ScratchStoreB64 => body!(Scratch: Store<Dwords<2>>),
-        Op::ScratchStoreB96 => body!(Scratch: Store<Dwords<3>>),
-        Op::ScratchStoreB128 => body!(Scratch: Store<Dwords<4>>),
-        Op::ScratchStoreD16HiB8 => body!(Scratch: Store<U8High>),
-        Op::ScratchStoreD16HiB16 => body!(Scratch: Store<U16High>),
-        Op::BufferLoadU8 => body!(Buffer: Load<U8>),
-        Op::BufferLoadI8 => body!(Buffer: Load<I8>),
-        Op::BufferLoadU16 => body!(Buffer: Load<U16>),
-        Op::BufferLoadI16 => body!(Buffer: Load<I16>),
-        Op::BufferLoadB32 => body!(Buffer: Load<Dwords<1>>),
-        Op::BufferLoadB64 => body!(Buffer: Load<Dwords<2>>),
-        Op::BufferLoadB96 => body!(Buffer: Load<Dwords<3>>),
-        Op::BufferLoadB128 => body!(Buffer: Load<Dwords<4>>),
-        Op::BufferLoadD16U8 => body!(Buffer: Load<U8Low>),
-        Op::BufferLoadD16HiU8 => body!(Buffer: Load<U8High>),
-        Op::BufferLoadD16I8 => body!(Buffer: Load<I8Low>),
-        Op::BufferLoadD16HiI8 => body!(Buffer: Load<I8High>),
-        Op::BufferLoadD16B16 => body!(Buffer: Load<U16Low>),
-        Op::BufferLoadD16HiB16 => body!(Buffer: Load<U16High>),
-        Op::BufferStoreB8 => body!(Buffer: Store<U8>),
-        Op::BufferStoreB16 => body!(Buffer: Store<U16>),
-        Op::BufferStoreB32 => body!(Buffer: Store<Dwords<1>>),
-        Op::BufferStoreB64 => body!(Buffer: Store<Dwords<2>>),
-        Op::BufferStoreB96 => body!(Buffer: Store<Dwords<3>>),
-        Op::BufferStoreB128 => body!(Buffer: Store<Dwords<4>>),
-        Op::BufferStoreD16HiB8 => body!(Buffer: Store<U8High>),
-        Op::BufferStoreD16HiB16 => body!(Buffer: Store<U16High>),
-        Op::DsLoadU8 => body!(Lds: Load<U8>),
-        Op::DsLoadI8 => body!(Lds: Load<I8>),
-        Op::DsLoadU16 => body!(Lds: Load<U16>),
-        Op::DsLoadI16 => body!(Lds: Load<I16>),
-        Op::DsLoadB32 => body!(LdsChunks of Load<Dwords<1>>),
-        Op::DsLoadB64 => body!(LdsChunks of Load<Dwords<2>>),
-        Op::DsLoadB96 => body!(LdsChunks of Load<Dwords<3>>),
-        Op::DsLoadB128 => body!(LdsChunks of Load<Dwords<4>>),
-        Op::DsLoadU8D16 => body!(Lds: Load<U8Low>),
-        Op::DsLoadU8D16Hi => body!(Lds: Load<U8High>),
-        Op::DsLoadI8D16 => body!(Lds: Load<I8Low>),
-        Op::DsLoadI8D16Hi => body!(Lds: Load<I8High>),
-        Op::DsLoadU16D16 => body!(Lds: Load<U16Low>),
-        Op::DsLoadU16D16Hi => body!(Lds: Load<U16High>),
-        Op::DsStoreB8 => body!(Lds: Store<U8>),
-        Op::DsStoreB16 => body!(Lds: Store<U16>),
-        Op::DsStoreB32 => body!(LdsChunks of Store<Dwords<1>>),
-        Op::DsStoreB64 => body!(LdsChunks of Store<Dwords<2>>),
-        Op::DsStoreB96 => body!(LdsChunks of Store<Dwords<3>>),
-        Op::DsStoreB128 => body!(LdsChunks of Store<Dwords<4>>),
-        Op::DsStoreB8D16Hi => body!(Lds: Store<U8High>),
-        Op::DsStoreB16D16Hi => body!(Lds: Store<U16High>),
-        Op::DsLoad2addrB32 | Op::DsLoad2addrStride64B32 => body!(LdsPairChunks of Load<Dwords<1>>),
-        Op::DsStore2addrB32 | Op::DsStore2addrStride64B32 => body!(LdsPairChunks of Store<Dwords<1>>),
-        Op::DsLoad2addrB64 | Op::DsLoad2addrStride64B64 => body!(LdsPairChunks of Load<Dwords<2>>),
-        Op::DsStore2addrB64 | Op::DsStore2addrStride64B64 => body!(LdsPairChunks of Store<Dwords<2>>),
-        Op::DsLoadAddtidB32 => body!(LdsByLane: Load<Dwords<1>>),
-        Op::DsStoreAddtidB32 => body!(LdsByLane: Store<Dwords<1>>),
-        Op::DsBpermuteB32 => body!(BackwardPermute),
-        Op::DsBpermuteFiB32 => body!(BackwardPermuteAll),
-        Op::DsPermuteB32 => body!(ForwardPermute),
-        Op::DsSwizzleB32 => body!(Swizzle),
-        Op::DsAppend | Op::DsConsume => body!(Count),
-        Op::SLoadU8 => scalar::load_part::<u8>,
-        Op::SLoadI8 => scalar::load_part::<i8>,
-        Op::SLoadU16 => scalar::load_part::<u16>,
-        Op::SLoadI16 => scalar::load_part::<i16>,
-        Op::SBufferLoadU8 => scalar::buffer_load_part::<u8>,
-        Op::SBufferLoadI8 => scalar::buffer_load_part::<i8>,
-        Op::SBufferLoadU16 => scalar::buffer_load_part::<u16>,
-        Op::SBufferLoadI16 => scalar::buffer_load_part::<i16>,
-        Op::SLoadB32 => scalar::load::<1>,
-        Op::SBufferLoadB32 => scalar::buffer_load::<1>,
-        Op::SLoadB64 => scalar::load::<2>,
-        Op::SBufferLoadB64 => scalar::buffer_load::<2>,
-        Op::SLoadB96 => scalar::load::<3>,
-        Op::SBufferLoadB96 => scalar::buffer_load::<3>,
-        Op::SLoadB128 => scalar::load::<4>,
-        Op::SBufferLoadB128 => scalar::buffer_load::<4>,
-        Op::SLoadB256 => scalar::load::<8>,
-        Op::SBufferLoadB256 => scalar::buffer_load::<8>,
-        Op::SLoadB512 => scalar::load::<16>,
-        Op::SBufferLoadB512 => scalar::buffer_load::<16>,
-        Op::SMemtime => scalar::time::<false>,
-        Op::SMemrealtime => scalar::time::<true>,
-        Op::BufferGl0Inv
-        | Op::BufferGl1Inv
-        | Op::BufferInv
-        | Op::BufferInvl2
-        | Op::BufferWbinvl1
-        | Op::BufferWbinvl1Vol
-        | Op::BufferWbl2
-        | Op::GlobalInv
-        | Op::GlobalWb
-        | Op::GlobalWbinv
-        | Op::SDcacheInv
-        | Op::SDcacheInvVol
-        | Op::SDcacheWb
-        | Op::SDcacheWbVol
-        | Op::SGl1Inv => scalar::order,
-        Op::SPrefetchData
-        | Op::SPrefetchDataPcRel
-        | Op::SPrefetchInst
-        | Op::SPrefetchInstPcRel
-        | Op::SBufferPrefetchData
-        | Op::DsNop
-        | Op::SDcacheDiscard | Op::SDcacheDiscardX2 | Op::SAtcProbe | Op::SAtcProbeBuffer => scalar::nothing,
-        _ => return None,
-    })
-}
-
-/// Read-modify-write operations.
-#[rustfmt::skip]
-fn atomic(op: Op, lanes: usize) -> Option<(Handler, Rmw)> {
-    macro_rules! body {
-        ($b:ident: $m:ty) => { scalar_handler::<$b<$m>>(lanes) };
-    }
-    Some(match op {
-        Op::GlobalAtomicSwapB32 => (body!(Global: Atomic<u32>), Rmw::Swap),
-        Op::GlobalAtomicCmpswapB32 => (body!(Global: Atomic<u32>), Rmw::CmpSwap),
-        Op::GlobalAtomicCmpswapF32 => (body!(Global: Atomic<u32>), Rmw::CmpSwapFloat),
-        Op::GlobalAtomicAddU32 => (body!(Global: Atomic<u32>), Rmw::Add),
-        Op::GlobalAtomicSubU32 => (body!(Global: Atomic<u32>), Rmw::Sub),
-        Op::GlobalAtomicCsubU32 => (body!(Global: Atomic<u32>), Rmw::SubClamp),
-        Op::GlobalAtomicCondSubU32 => (body!(Global: Atomic<u32>), Rmw::SubIf),
-        Op::GlobalAtomicMinI32 => (body!(Global: Atomic<u32>), Rmw::MinI),
-        Op::GlobalAtomicMinU32 => (body!(Global: Atomic<u32>), Rmw::MinU),
-        Op::GlobalAtomicMaxI32 => (body!(Global: Atomic<u32>), Rmw::MaxI),
-        Op::GlobalAtomicMaxU32 => (body!(Global: Atomic<u32>), Rmw::MaxU),
-        Op::GlobalAtomicAndB32 => (body!(Global: Atomic<u32>), Rmw::And),
-        Op::GlobalAtomicOrB32 => (body!(Global: Atomic<u32>), Rmw::Or),
-        Op::GlobalAtomicXorB32 => (body!(Global: Atomic<u32>), Rmw::Xor),
-        Op::GlobalAtomicIncU32 => (body!(Global: Atomic<u32>), Rmw::Inc),
-        Op::GlobalAtomicDecU32 => (body!(Global: Atomic<u32>), Rmw::Dec),
-        Op::GlobalAtomicAddF32 => (body!(Global: Atomic<u32>), Rmw::AddFloat),
-        Op::GlobalAtomicMinF32 => (body!(Global: Atomic<u32>), Rmw::MinFloat),
-        Op::GlobalAtomicMaxF32 => (body!(Global: Atomic<u32>), Rmw::MaxFloat),
-        Op::GlobalAtomicPkAddF16 => (body!(Global: Atomic<u32>), Rmw::AddHalves),
-        Op::GlobalAtomicPkAddBf16 => (body!(Global: Atomic<u32>), Rmw::AddBrainHalves),
-        Op::GlobalAtomicSwapB64 => (body!(Global: Atomic<u64>), Rmw::Swap),
-        Op::GlobalAtomicCmpswapB64 => (body!(Global: Atomic<u64>), Rmw::CmpSwap),
-        Op::GlobalAtomicCmpswapF64 => (body!(Global: Atomic<u64>), Rmw::CmpSwapFloat),
-        Op::GlobalAtomicAddU64 => (body!(Global: Atomic<u64>), Rmw::Add),
-        Op::GlobalAtomicSubU64 => (body!(Global: Atomic<u64>), Rmw::Sub),
-        Op::GlobalAtomicMinI64 => (body!(Global: Atomic<u64>), Rmw::MinI),
-        Op::GlobalAtomicMinU64 => (body!(Global: Atomic<u64>), Rmw::MinU),
-        Op::GlobalAtomicMaxI64 => (body!(Global: Atomic<u64>), Rmw::MaxI),
-        Op::GlobalAtomicMaxU64 => (body!(Global: Atomic<u64>), Rmw::MaxU),
-        Op::GlobalAtomicAndB64 => (body!(Global: Atomic<u64>), Rmw::And),
-        Op::GlobalAtomicOrB64 => (body!(Global: Atomic<u64>), Rmw::Or),
-        Op::GlobalAtomicXorB64 => (body!(Global: Atomic<u64>), Rmw::Xor),
-        Op::GlobalAtomicIncU64 => (body!(Global: Atomic<u64>), Rmw::Inc),
-        Op::GlobalAtomicDecU64 => (body!(Global: Atomic<u64>), Rmw::Dec),
-        Op::GlobalAtomicAddF64 => (body!(Global: Atomic<u64>), Rmw::AddFloat),
-        Op::GlobalAtomicMinF64 => (body!(Global: Atomic<u64>), Rmw::MinFloat),
-        Op::GlobalAtomicMaxF64 => (body!(Global: Atomic<u64>), Rmw::MaxFloat),
-        Op::FlatAtomicSwapB32 => (body!(Flat: Atomic<u32>), Rmw::Swap),
-        Op::FlatAtomicCmpswapB32 => (body!(Flat: Atomic<u32>), Rmw::CmpSwap),
-        Op::FlatAtomicCmpswapF32 => (body!(Flat: Atomic<u32>), Rmw::CmpSwapFloat),
-        Op::FlatAtomicAddU32 => (body!(Flat: Atomic<u32>), Rmw::Add),
-        Op::FlatAtomicSubU32 => (body!(Flat: Atomic<u32>), Rmw::Sub),
-        Op::FlatAtomicCsubU32 => (body!(Flat: Atomic<u32>), Rmw::SubClamp),
-        Op::FlatAtomicCondSubU32 => (body!(Flat: Atomic<u32>), Rmw::SubIf),
-        Op::FlatAtomicMinI32 => (body!(Flat: Atomic<u32>), Rmw::MinI),
-        Op::FlatAtomicMinU32 => (body!(Flat: Atomic<u32>), Rmw::MinU),
-        Op::FlatAtomicMaxI32 => (body!(Flat: Atomic<u32>), Rmw::MaxI),
-        Op::FlatAtomicMaxU32 => (body!(Flat: Atomic<u32>), Rmw::MaxU),
-        Op::FlatAtomicAndB32 => (body!(Flat: Atomic<u32>), Rmw::And),
-        Op::FlatAtomicOrB32 => (body!(Flat: Atomic<u32>), Rmw::Or),
-        Op::FlatAtomicXorB32 => (body!(Flat: Atomic<u32>), Rmw::Xor),
-        Op::FlatAtomicIncU32 => (body!(Flat: Atomic<u32>), Rmw::Inc),
-        Op::FlatAtomicDecU32 => (body!(Flat: Atomic<u32>), Rmw::Dec),
-        Op::FlatAtomicAddF32 => (body!(Flat: Atomic<u32>), Rmw::AddFloat),
-        Op::FlatAtomicMinF32 => (body!(Flat: Atomic<u32>), Rmw::MinFloat),
-        Op::FlatAtomicMaxF32 => (body!(Flat: Atomic<u32>), Rmw::MaxFloat),
-        Op::FlatAtomicPkAddF16 => (body!(Flat: Atomic<u32>), Rmw::AddHalves),
-        Op::FlatAtomicPkAddBf16 => (body!(Flat: Atomic<u32>), Rmw::AddBrainHalves),
-        Op::FlatAtomicSwapB64 => (body!(Flat: Atomic<u64>), Rmw::Swap),
-        Op::FlatAtomicCmpswapB64 => (body!(Flat: Atomic<u64>), Rmw::CmpSwap),
-        Op::FlatAtomicCmpswapF64 => (body!(Flat: Atomic<u64>), Rmw::CmpSwapFloat),
-        Op::FlatAtomicAddU64 => (body!(Flat: Atomic<u64>), Rmw::Add),
-        Op::FlatAtomicSubU64 => (body!(Flat: Atomic<u64>), Rmw::Sub),
-        Op::FlatAtomicMinI64 => (body!(Flat: Atomic<u64>), Rmw::MinI),
-        Op::FlatAtomicMinU64 => (body!(Flat: Atomic<u64>), Rmw::MinU),
-        Op::FlatAtomicMaxI64 => (body!(Flat: Atomic<u64>), Rmw::MaxI),
-        Op::FlatAtomicMaxU64 => (body!(Flat: Atomic<u64>), Rmw::MaxU),
-        Op::FlatAtomicAndB64 => (body!(Flat: Atomic<u64>), Rmw::And),
-        Op::FlatAtomicOrB64 => (body!(Flat: Atomic<u64>), Rmw::Or),
-        Op::FlatAtomicXorB64 => (body!(Flat: Atomic<u64>), Rmw::Xor),
-        Op::FlatAtomicIncU64 => (body!(Flat: Atomic<u64>), Rmw::Inc),
-        Op::FlatAtomicDecU64 => (body!(Flat: Atomic<u64>), Rmw::Dec),
-        Op::FlatAtomicAddF64 => (body!(Flat: Atomic<u64>), Rmw::AddFloat),
-        Op::FlatAtomicMinF64 => (body!(Flat: Atomic<u64>), Rmw::MinFloat),
-        Op::FlatAtomicMaxF64 => (body!(Flat: Atomic<u64>), Rmw::MaxFloat),
-        Op::BufferAtomicSwapB32 => (body!(Buffer: Atomic<u32>), Rmw::Swap),
-        Op::BufferAtomicCmpswapB32 => (body!(Buffer: Atomic<u32>), Rmw::CmpSwap),
-        Op::BufferAtomicCmpswapF32 => (body!(Buffer: Atomic<u32>), Rmw::CmpSwapFloat),
-        Op::BufferAtomicAddU32 => (body!(Buffer: Atomic<u32>), Rmw::Add),
-        Op::BufferAtomicSubU32 => (body!(Buffer: Atomic<u32>), Rmw::Sub),
-        Op::BufferAtomicCsubU32 => (body!(Buffer: Atomic<u32>), Rmw::SubClamp),
-        Op::BufferAtomicCondSubU32 => (body!(Buffer: Atomic<u32>), Rmw::SubIf),
-        Op::BufferAtomicMinI32 => (body!(Buffer: Atomic<u32>), Rmw::MinI),
-        Op::BufferAtomicMinU32 => (body!(Buffer: Atomic<u32>), Rmw::MinU),
-        Op::BufferAtomicMaxI32 => (body!(Buffer: Atomic<u32>), Rmw::MaxI),
-        Op::BufferAtomicMaxU32 => (body!(Buffer: Atomic<u32>), Rmw::MaxU),
-        Op::BufferAtomicAndB32 => (body!(Buffer: Atomic<u32>), Rmw::And),
-        Op::BufferAtomicOrB32 => (body!(Buffer: Atomic<u32>), Rmw::Or),
-        Op::BufferAtomicXorB32 => (body!(Buffer: Atomic<u32>), Rmw::Xor),
-        Op::BufferAtomicIncU32 => (body!(Buffer: Atomic<u32>), Rmw::Inc),
-        Op::BufferAtomicDecU32 => (body!(Buffer: Atomic<u32>), Rmw::Dec),
-        Op::BufferAtomicAddF32 => (body!(Buffer: Atomic<u32>), Rmw::AddFloat),
-        Op::BufferAtomicMinF32 => (body!(Buffer: Atomic<u32>), Rmw::MinFloat),
-        Op::BufferAtomicMaxF32 => (body!(Buffer: Atomic<u32>), Rmw::MaxFloat),
-        Op::BufferAtomicPkAddF16 => (body!(Buffer: Atomic<u32>), Rmw::AddHalves),
-        Op::BufferAtomicPkAddBf16 => (body!(Buffer: Atomic<u32>), Rmw::AddBrainHalves),
-        Op::BufferAtomicSwapB64 => (body!(Buffer: Atomic<u64>), Rmw::Swap),
-        Op::BufferAtomicCmpswapB64 => (body!(Buffer: Atomic<u64>), Rmw::CmpSwap),
-        Op::BufferAtomicCmpswapF64 => (body!(Buffer: Atomic<u64>), Rmw::CmpSwapFloat),
-        Op::BufferAtomicAddU64 => (body!(Buffer: Atomic<u64>), Rmw::Add),
-        Op::BufferAtomicSubU64 => (body!(Buffer: Atomic<u64>), Rmw::Sub),
-        Op::BufferAtomicMinI64 => (body!(Buffer: Atomic<u64>), Rmw::MinI),
-        Op::BufferAtomicMinU64 => (body!(Buffer: Atomic<u64>), Rmw::MinU),
-        Op::BufferAtomicMaxI64 => (body!(Buffer: Atomic<u64>), Rmw::MaxI),
-        Op::BufferAtomicMaxU64 => (body!(Buffer: Atomic<u64>), Rmw::MaxU),
-        Op::BufferAtomicAndB64 => (body!(Buffer: Atomic<u64>), Rmw::And),
-        Op::BufferAtomicOrB64 => (body!(Buffer: Atomic<u64>), Rmw::Or),
-        Op::BufferAtomicXorB64 => (body!(Buffer: Atomic<u64>), Rmw::Xor),
-        Op::BufferAtomicIncU64 => (body!(Buffer: Atomic<u64>), Rmw::Inc),
-        Op::BufferAtomicDecU64 => (body!(Buffer: Atomic<u64>), Rmw::Dec),
-        Op::BufferAtomicAddF64 => (body!(Buffer: Atomic<u64>), Rmw::AddFloat),
-        Op::BufferAtomicMinF64 => (body!(Buffer: Atomic<u64>), Rmw::MinFloat),
-        Op::BufferAtomicMaxF64 => (body!(Buffer: Atomic<u64>), Rmw::MaxFloat),
-        Op::DsStorexchgRtnB32 => (body!(Lds: Atomic<u32>), Rmw::Swap),
-        Op::DsStorexchgRtnB64 => (body!(Lds: Atomic<u64>), Rmw::Swap),
-        Op::DsCmpstB32 | Op::DsCmpstRtnB32 => (body!(Lds: Atomic<u32>), Rmw::CmpSwapSwapped),
-        Op::DsCmpstB64 | Op::DsCmpstRtnB64 => (body!(Lds: Atomic<u64>), Rmw::CmpSwapSwapped),
-        Op::DsCmpstoreB32 | Op::DsCmpstoreRtnB32 => (body!(Lds: Atomic<u32>), Rmw::CmpSwap),
-        Op::DsCmpstoreB64 | Op::DsCmpstoreRtnB64 => (body!(Lds: Atomic<u64>), Rmw::CmpSwap),
-        Op::DsCmpstF32 | Op::DsCmpstRtnF32 => (body!(Lds: Atomic<u32>), Rmw::CmpSwapFloatSwapped),
-        Op::DsCmpstF64 | Op::DsCmpstRtnF64 => (body!(Lds: Atomic<u64>), Rmw::CmpSwapFloatSwapped),
-        Op::DsCmpstoreF32 | Op::DsCmpstoreRtnF32 => (body!(Lds: Atomic<u32>), Rmw::CmpSwapFloat),
-        Op::DsCmpstoreF64 | Op::DsCmpstoreRtnF64 => (body!(Lds: Atomic<u64>), Rmw::CmpSwapFloat),
-        Op::DsAddU32 | Op::DsAddRtnU32 => (body!(Lds: Atomic<u32>), Rmw::Add),
-        Op::DsAddU64 | Op::DsAddRtnU64 => (body!(Lds: Atomic<u64>), Rmw::Add),
-        Op::DsSubU32 | Op::DsSubRtnU32 => (body!(Lds: Atomic<u32>), Rmw::Sub),
-        Op::DsSubU64 | Op::DsSubRtnU64 => (body!(Lds: Atomic<u64>), Rmw::Sub),
-        Op::DsRsubU32 | Op::DsRsubRtnU32 => (body!(Lds: Atomic<u32>), Rmw::Rsub),
-        Op::DsRsubU64 | Op::DsRsubRtnU64 => (body!(Lds: Atomic<u64>), Rmw::Rsub),
-        Op::DsSubClampU32 | Op::DsSubClampRtnU32 => (body!(Lds: Atomic<u32>), Rmw::SubClamp),
-        Op::DsCondSubU32 | Op::DsCondSubRtnU32 => (body!(Lds: Atomic<u32>), Rmw::SubIf),
-        Op::DsMinI32 | Op::DsMinRtnI32 => (body!(Lds: Atomic<u32>), Rmw::MinI),
-        Op::DsMinI64 | Op::DsMinRtnI64 => (body!(Lds: Atomic<u64>), Rmw::MinI),
-        Op::DsMinU32 | Op::DsMinRtnU32 => (body!(Lds: Atomic<u32>), Rmw::MinU),
-        Op::DsMinU64 | Op::DsMinRtnU64 => (body!(Lds: Atomic<u64>), Rmw::MinU),
-        Op::DsMaxI32 | Op::DsMaxRtnI32 => (body!(Lds: Atomic<u32>), Rmw::MaxI),
-        Op::DsMaxI64 | Op::DsMaxRtnI64 => (body!(Lds: Atomic<u64>), Rmw::MaxI),
-        Op::DsMaxU32 | Op::DsMaxRtnU32 => (body!(Lds: Atomic<u32>), Rmw::MaxU),
-        Op::DsMaxU64 | Op::DsMaxRtnU64 => (body!(Lds: Atomic<u64>), Rmw::MaxU),
-        Op::DsAndB32 | Op::DsAndRtnB32 => (body!(Lds: Atomic<u32>), Rmw::And),
-        Op::DsAndB64 | Op::DsAndRtnB64 => (body!(Lds: Atomic<u64>), Rmw::And),
-        Op::DsOrB32 | Op::DsOrRtnB32 => (body!(Lds: Atomic<u32>), Rmw::Or),
-        Op::DsOrB64 | Op::DsOrRtnB64 => (body!(Lds: Atomic<u64>), Rmw::Or),
-        Op::DsXorB32 | Op::DsXorRtnB32 => (body!(Lds: Atomic<u32>), Rmw::Xor),
-        Op::DsXorB64 | Op::DsXorRtnB64 => (body!(Lds: Atomic<u64>), Rmw::Xor),
-        Op::DsIncU32 | Op::DsIncRtnU32 => (body!(Lds: Atomic<u32>), Rmw::Inc),
-        Op::DsIncU64 | Op::DsIncRtnU64 => (body!(Lds: Atomic<u64>), Rmw::Inc),
-        Op::DsDecU32 | Op::DsDecRtnU32 => (body!(Lds: Atomic<u32>), Rmw::Dec),
-        Op::DsDecU64 | Op::DsDecRtnU64 => (body!(Lds: Atomic<u64>), Rmw::Dec),
-        Op::DsMskorB32 | Op::DsMskorRtnB32 => (body!(Lds: Atomic<u32>), Rmw::MaskOr),
-        Op::DsMskorB64 | Op::DsMskorRtnB64 => (body!(Lds: Atomic<u64>), Rmw::MaskOr),
-        Op::DsWrapRtnB32 => (body!(Lds: Atomic<u32>), Rmw::Wrap),
-        Op::DsAddF32 | Op::DsAddRtnF32 => (body!(Lds: Atomic<u32>), Rmw::AddFloat),
-        Op::DsAddF64 | Op::DsAddRtnF64 => (body!(Lds: Atomic<u64>), Rmw::AddFloat),
-        Op::DsMinF32 | Op::DsMinRtnF32 => (body!(Lds: Atomic<u32>), Rmw::MinFloat),
-        Op::DsMinF64 | Op::DsMinRtnF64 => (body!(Lds: Atomic<u64>), Rmw::MinFloat),
-        Op::DsMaxF32 | Op::DsMaxRtnF32 => (body!(Lds: Atomic<u32>), Rmw::MaxFloat),
-        Op::DsMaxF64 | Op::DsMaxRtnF64 => (body!(Lds: Atomic<u64>), Rmw::MaxFloat),
-        Op::DsPkAddF16 | Op::DsPkAddRtnF16 => (body!(Lds: Atomic<u32>), Rmw::AddHalves),
-        Op::DsPkAddBf16 | Op::DsPkAddRtnBf16 => (body!(Lds: Atomic<u32>), Rmw::AddBrainHalves),
-        _ => return None,
-    })
 }

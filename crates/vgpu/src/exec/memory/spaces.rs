@@ -43,6 +43,26 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     }
 }
 
+/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes, from a scalar base on.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let base = match code.src[2] {
+        Src::Scalar(base) => wave.scalar64(base),
+        _ => 0,
+    };
+    let row = std::array::from_fn(|lane| 4 * lane as u32);
+    let base = base.wrapping_add_signed(offset(code));
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
+}
+
 /// FLAT instructions: the address says which memory it is in.
 ///
 /// # Safety
@@ -147,9 +167,12 @@ pub(super) unsafe fn linear<M: Move, const L: usize>(
 }
 
 /// Global memory, lane by lane.
+///
+/// # Safety
+/// `registers` must be in the wave's file.
 #[cold]
 #[inline(never)]
-unsafe fn scattered<M: Move, const L: usize>(
+pub(super) unsafe fn scattered<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
     addresses: &[u64; L],

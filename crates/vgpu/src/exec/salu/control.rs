@@ -2,7 +2,7 @@
 
 use super::{read32, read64};
 use crate::exec::lower::Context;
-use crate::exec::{Body, Code, Flow, Handler, Wave, scalar_handler};
+use crate::exec::{Barrier, Body, Code, Flow, Handler, Src, Wave, scalar_handler};
 use crate::isa::{Inst, Op, Operand, scalar};
 use crate::machine::FaultKind;
 
@@ -158,34 +158,54 @@ unsafe fn end(_: &mut Wave, _: &Code) -> Flow {
     Flow::End
 }
 
+/// The workgroup's barrier by its number.
+const WORKGROUP: i32 = -1;
+/// The barrier of trap handlers; kernels cannot signal it.
+const TRAP: i32 = -2;
+
 unsafe fn barrier(wave: &mut Wave, _: &Code) -> Flow {
-    wave.signals += 1;
-    wave.waits += 1;
+    let Some(barrier) = wave.barrier_mut() else { return Flow::Next };
+    barrier.signal();
     Flow::Barrier
 }
 
-/// The wave arrives at the barrier and goes on.
-unsafe fn barrier_signal(wave: &mut Wave, _: &Code) -> Flow {
-    wave.signals += 1;
+/// The number of the barrier that an instruction names: a constant, or a named barrier in M0.
+fn barrier_number(wave: &Wave, src: Src) -> i32 {
+    match src {
+        Src::Scalar(scalar::M0) => (wave.sgpr[usize::from(scalar::M0)] & 31) as i32,
+        src => read32(wave, src) as i32,
+    }
+}
+
+/// `s_barrier_signal` and, if `FIRST`, `s_barrier_signal_isfirst`: the wave arrives at the barrier and goes on.
+unsafe fn barrier_signal<const FIRST: bool>(wave: &mut Wave, code: &Code) -> Flow {
+    let first = match barrier_number(wave, code.src[0]) {
+        WORKGROUP => wave.barrier_mut().is_some_and(Barrier::signal),
+        TRAP | 0 => false,
+        number => {
+            let what = format!("signal to barrier {number}: the target has no named barriers");
+            return wave.fail(FaultKind::Unsupported { what });
+        }
+    };
+    if FIRST {
+        wave.scc = first;
+    }
     Flow::Next
 }
 
-/// The same; SCC gets whether no other wave has arrived yet.
-unsafe fn barrier_signal_first(wave: &mut Wave, _: &Code) -> Flow {
-    wave.signals += 1;
-    wave.target = u64::from(scalar::NULL);
-    Flow::Ask
-}
-
-unsafe fn barrier_state(wave: &mut Wave, code: &Code) -> Flow {
-    wave.target = u64::from(code.dst);
-    Flow::Ask
-}
-
-/// The wave waits until all have arrived as often as it has waited.
+/// The wave waits until all have arrived since it last went through.
 unsafe fn barrier_wait(wave: &mut Wave, _: &Code) -> Flow {
-    wave.waits += 1;
-    Flow::Barrier
+    if wave.barrier.is_null() { Flow::Next } else { Flow::Barrier }
+}
+
+/// Barriers that the target does not have are not valid: zero.
+unsafe fn barrier_state(wave: &mut Wave, code: &Code) -> Flow {
+    let state = match barrier_number(wave, code.src[0]) {
+        WORKGROUP => wave.barrier_mut().map_or(0, |barrier| barrier.state()),
+        _ => 0,
+    };
+    wave.set_scalar(code.dst as u8, state);
+    Flow::Next
 }
 
 unsafe fn sleep(_: &mut Wave, _: &Code) -> Flow {
@@ -227,18 +247,17 @@ pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Hand
         Op::SSubvectorLoopEnd => (halves_end as Handler, 0),
         Op::SEndpgm | Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => (end as Handler, 0),
         Op::SBarrier => (barrier as Handler, 0),
-        // There are no barriers but the workgroup's own, number -1.
-        Op::SBarrierSignal | Op::SBarrierSignalIsfirst | Op::SGetBarrierState => match (inst.op, inst.src[0])
-        {
-            (Op::SBarrierSignal, Operand::Int(-1)) => (barrier_signal as Handler, 0),
-            (Op::SBarrierSignalIsfirst, Operand::Int(-1)) => (barrier_signal_first as Handler, 0),
-            (Op::SGetBarrierState, Operand::Int(-1)) => (barrier_state as Handler, 0),
-            _ => return None,
+        // There are no barriers but the workgroup's own, that of trap handlers, and none.
+        Op::SBarrierSignal | Op::SBarrierSignalIsfirst => match (inst.src[0], inst.op) {
+            (Operand::Int(..=-3 | 1..) | Operand::Float(_), _) => return None,
+            (_, Op::SBarrierSignal) => (barrier_signal::<false> as Handler, 0),
+            _ => (barrier_signal::<true> as Handler, 0),
         },
         Op::SBarrierWait => match inst.src[0] {
             Operand::Imm(-1 | 0xffff) => (barrier_wait as Handler, 0),
             _ => return None,
         },
+        Op::SGetBarrierState => (barrier_state as Handler, 0),
         Op::SSleep | Op::SSleepVar => (sleep as Handler, 0),
         Op::STrap => match inst.src[0] {
             Operand::Imm(id) => (trap as Handler, i64::from(id)),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Printer, names};
+use crate::isa::format;
 use crate::isa::{Isa, Op, Operand};
 
 impl Printer<'_, '_> {
@@ -254,7 +255,7 @@ impl Printer<'_, '_> {
     pub(super) fn buffer_format(&mut self) -> fmt::Result {
         let format = self.inst.mem.format;
         if !self.isa.is_gfx9() {
-            return match names::buffer_format(self.isa, format) {
+            return match format::name(self.isa, format) {
                 _ if format == 1 => Ok(()),
                 Some(name) => write!(self.f, " format:[{name}]"),
                 None => write!(self.f, " format:{format}"),
@@ -263,9 +264,9 @@ impl Printer<'_, '_> {
         let (data, number) = (usize::from(format & 15), usize::from(format >> 4));
         match (data, number) {
             (1, 0) => Ok(()),
-            (_, 0) => write!(self.f, " format:[{}]", names::DATA_FORMAT[data]),
-            (1, _) => write!(self.f, " format:[{}]", names::NUMBER_FORMAT[number]),
-            _ => write!(self.f, " format:[{},{}]", names::DATA_FORMAT[data], names::NUMBER_FORMAT[number]),
+            (_, 0) => write!(self.f, " format:[{}]", format::DATA_NAMES[data]),
+            (1, _) => write!(self.f, " format:[{}]", format::NUMBER_NAMES[number]),
+            _ => write!(self.f, " format:[{},{}]", format::DATA_NAMES[data], format::NUMBER_NAMES[number]),
         }
     }
 

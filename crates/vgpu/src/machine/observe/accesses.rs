@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use crate::exec::Wave;
+use crate::exec::{View, Wave, buffer_flags};
 use crate::isa::{Format, Inst, Op, Operand, scalar};
 use crate::machine::fault::{AccessKind, FaultKind, Space, WaveFault};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
@@ -86,8 +86,9 @@ fn shape(op: Op) -> Shape {
     {
         return Shape::None;
     }
-    let unknown = ["format", "lds", "tr", "block", "scratch", "bvh", "gs", "ordered", "discard"];
-    if !name.starts_with("scratch_") && unknown.iter().any(|part| has(part)) {
+    let unknown =
+        ["format", "lds", "tr", "block", "scratch", "bvh", "gs", "ordered", "discard", "condxchg32"];
+    if unknown.iter().any(|part| parts[1..].contains(part)) {
         return Shape::Unknown;
     }
     if matches!(op, Op::DsAppend | Op::DsConsume) {
@@ -119,6 +120,21 @@ fn shape(op: Op) -> Shape {
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| Op::ALL.iter().map(|&op| shape(op)).collect());
 
+/// The shape of an instruction.
+fn shape_of(inst: &Inst) -> Shape {
+    match SHAPES[inst.op as usize] {
+        Shape::None => Shape::None,
+        _ if inst.mem.lds || inst.mem.tfe || inst.mem.gds => Shape::Unknown,
+        shape => shape,
+    }
+}
+
+/// Whether there is a rule for an instruction. The others are not executed while observers watch.
+#[cfg(test)]
+pub(super) fn is_known(inst: &Inst) -> bool {
+    shape_of(inst) != Shape::Unknown
+}
+
 /// Finds the accesses of one instruction.
 struct Finder<'a> {
     inst: &'a Inst,
@@ -145,10 +161,7 @@ impl Accesses {
         if !super::is_memory(inst.format) {
             return Ok(());
         }
-        let mut shape = SHAPES[inst.op as usize];
-        if shape != Shape::None && (inst.mem.lds || inst.mem.tfe || inst.mem.gds) {
-            shape = Shape::Unknown;
-        }
+        let shape = shape_of(inst);
         let (kind, bytes) = match shape {
             Shape::None => return Ok(()),
             Shape::One(kind, bytes) | Shape::Two(kind, bytes, _) => (kind, bytes),
@@ -168,6 +181,7 @@ impl Accesses {
                 _ if exec == 0 => {}
                 Format::Ds => finder.lds(shape),
                 Format::Flat => finder.flat(),
+                Format::Global if matches!(shape, Shape::ByLane(_)) => finder.global_by_lane(),
                 Format::Global => finder.global(),
                 Format::Scratch => finder.scratch(),
                 _ => finder.buffer(),
@@ -228,8 +242,11 @@ impl Finder<'_> {
 
     fn scalar(&mut self) {
         let Operand::Sgpr(base) = self.inst.src[2] else { return };
-        let offset = i64::from(self.inst.mem.offset) + i64::from(self.scalar32(self.inst.src[3]));
         let granule = u64::from(self.bytes.min(4));
+        // Each part of an address is a multiple of it.
+        let whole = |part: i64| part & !(granule as i64 - 1);
+        let offset =
+            whole(i64::from(self.inst.mem.offset)) + whole(i64::from(self.scalar32(self.inst.src[3])));
         let mut bytes = u64::from(self.bytes);
         let address = if self.inst.op.name().starts_with("s_buffer") {
             let word = |i: u8| self.wave.sgpr[usize::from(base + i) & 127];
@@ -239,9 +256,9 @@ impl Finder<'_> {
             let rest = (u64::from(word(2)) * stride).saturating_sub(first);
             bytes = bytes.min(rest & !(granule - 1));
             let start = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
-            start.wrapping_add(first) & !(granule - 1)
+            (start & !(granule - 1)).wrapping_add(first)
         } else {
-            self.wave.scalar64(base).wrapping_add_signed(offset) & !(granule - 1)
+            (self.wave.scalar64(base) & !(granule - 1)).wrapping_add_signed(offset)
         };
         if bytes == 0 {
             return;
@@ -319,6 +336,15 @@ impl Finder<'_> {
         self.push(Space::Global, self.exec & !shared & !private, address);
     }
 
+    fn global_by_lane(&mut self) {
+        let base = match self.inst.src[2] {
+            Operand::Sgpr(base) => self.wave.scalar64(base),
+            _ => 0,
+        };
+        let start = base.wrapping_add_signed(i64::from(self.inst.mem.offset));
+        self.push(Space::Global, self.exec, std::array::from_fn(|lane| start.wrapping_add(4 * lane as u64)));
+    }
+
     /// # Safety
     /// See [`Accesses::find`].
     unsafe fn global(&mut self) {
@@ -356,13 +382,8 @@ impl Finder<'_> {
     /// See [`Accesses::find`].
     unsafe fn buffer(&mut self) {
         let Operand::Sgpr(slot) = self.inst.src[2] else { return };
-        let word = |i: u8| self.wave.sgpr[usize::from(slot + i) & 127];
-        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
-        let stride = u64::from(word(1) >> 16 & 0x3fff);
-        let swizzled = if self.generation >= Generation::Gfx11 { word(1) >> 30 } else { word(1) >> 31 } != 0;
-        let records = u64::from(word(2));
-        let add_lane = word(3) >> 23 & 1 != 0;
-        let scalar_offset = u64::from(self.scalar32(self.inst.src[3]));
+        let scalar_offset = self.scalar32(self.inst.src[3]);
+        let view = View::through(self.wave, slot, scalar_offset, buffer_flags(self.inst, self.generation));
         let immediate = u64::from(self.inst.mem.offset as u32);
         let (idxen, offen) = (self.inst.mem.idxen, self.inst.mem.offen);
         // SAFETY: the caller's promise.
@@ -374,44 +395,47 @@ impl Finder<'_> {
                 self.row(if offen { address } else { none }, u16::from(idxen)),
             )
         };
-        if swizzled {
-            // Scratch memory; any other swizzled buffer is refused when the instruction runs.
-            let lanes = u64::from(self.wave.lanes);
-            let start =
-                base.wrapping_add(scalar_offset).wrapping_sub(self.wave.access.scratch as u64) / lanes;
-            let address =
-                row.map(|row| u64::from(row.wrapping_add(immediate as u32).wrapping_add(start as u32)));
-            return self.push(Space::Scratch, self.exec, address);
+        if view.is_swizzled()
+            && let Some(start) = view.scratch_start(self.wave)
+        {
+            let start = (immediate as u32).wrapping_add(start as u32);
+            return self.push(Space::Scratch, self.exec, row.map(|row| u64::from(row.wrapping_add(start))));
         }
-        let bytes = u64::from(self.bytes);
-        let selected = (self.generation >= Generation::Gfx10).then_some(word(3) >> 28 & 3);
-        let mut address = [0; 64];
+        // Wide accesses may be in bounds by dwords, and be spread by dwords.
+        let all = u64::from(self.bytes);
+        let dwords = self.kind != AccessKind::Atomic && self.bytes > 4;
         let mut whole = 0u64;
+        let mut address = [0; 64];
+        let mut parts = vec![(0u64, [0; 64]); if dwords { self.bytes as usize / 4 } else { 1 }];
         for lane in lanes(self.exec) {
-            let index = u64::from(index[lane]) + if add_lane { lane as u64 } else { 0 };
-            let within = u64::from(row[lane]) + immediate;
-            let offset = index.wrapping_mul(stride).wrapping_add(within);
-            address[lane] = base.wrapping_add(scalar_offset).wrapping_add(offset);
-            let raw_limit = records.saturating_sub(scalar_offset);
-            let inside = match selected {
-                Some(0) => index < records && (stride == 0 || within + bytes <= stride),
-                Some(1) => index < records,
-                Some(2) => records != 0,
-                Some(_) => offset.saturating_add(bytes) <= records,
-                None if (idxen || add_lane) && stride != 0 => index < records,
-                None => {
-                    // Dword by dword.
-                    let good = raw_limit.saturating_sub(within).min(bytes) & !3;
-                    if good != 0 && good < bytes && self.kind != AccessKind::Atomic {
-                        let all = std::mem::replace(&mut self.bytes, good as u32);
-                        self.push(Space::Global, 1 << lane, address);
-                        self.bytes = all;
-                    }
-                    within + bytes <= raw_limit
+            let (index, within) = (view.index(index[lane], lane), u64::from(row[lane]) + immediate);
+            let at = |within| view.base.wrapping_add(view.place(index, within));
+            let inside = view.inside(index, within, all);
+            if inside && !(dwords && view.is_swizzled()) {
+                whole |= 1 << lane;
+                address[lane] = at(within);
+                continue;
+            }
+            if !(inside || dwords && view.by_dword()) {
+                continue;
+            }
+            for (i, (mask, address)) in parts.iter_mut().enumerate() {
+                let within = within + 4 * i as u64;
+                if inside && !view.by_dword() || view.inside(index, within, 4) {
+                    *mask |= 1 << lane;
+                    address[lane] = at(within);
                 }
-            };
-            whole |= u64::from(inside) << lane;
+            }
         }
         self.push(Space::Global, whole, address);
+        for (i, (mask, address)) in parts.into_iter().enumerate().filter(|(_, (mask, _))| *mask != 0) {
+            self.bytes = 4;
+            self.push(Space::Global, mask, address);
+            if let Some(access) = self.found.last_mut() {
+                access.loaded = access.loaded.map(|first| first + i as u16);
+                access.stored = access.stored.map(|first| first + i as u16);
+            }
+        }
+        self.bytes = all as u32;
     }
 }

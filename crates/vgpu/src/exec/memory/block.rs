@@ -1,0 +1,136 @@
+//! Loads and stores of whole tiles by gfx12: blocks of registers, and matrices that are transposed on the way.
+
+use super::lanes::{Bits, Registers, offset, register};
+use super::moves::Move;
+use super::spaces::{fail, scattered, scratch};
+use crate::exec::{Code, Flow, Src, Wave};
+use crate::isa::scalar;
+use crate::machine::AccessKind;
+
+/// The 64-bit addresses of a GLOBAL instruction's lanes.
+///
+/// # Safety
+/// Operands must have been lowered for this wave's file.
+unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> [u64; L] {
+    // SAFETY: the caller's promise.
+    let (low, high) = unsafe {
+        match (code.src[0], code.src[2]) {
+            (Src::Vector(first), Src::Scalar(_)) => (register::<L>(wave, first), [0; L]),
+            (Src::Vector(first), _) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
+            _ => ([0; L], [0; L]),
+        }
+    };
+    let base = match code.src[2] {
+        Src::Scalar(slot) => wave.scalar64(slot),
+        _ => 0,
+    };
+    std::array::from_fn(|lane| {
+        let own = u64::from(high[lane]) << 32 | u64::from(low[lane]);
+        base.wrapping_add(own).wrapping_add_signed(offset(code))
+    })
+}
+
+/// The registers of a block that M0 selects: their numbers, and where they are if the first one is at `registers`.
+fn selected<const L: usize>(
+    wave: &Wave,
+    registers: Registers,
+) -> impl Iterator<Item = (u32, Registers)> + use<L> {
+    Bits(u64::from(wave.sgpr[usize::from(scalar::M0)])).map(move |i| {
+        let further = (i * L) as u32;
+        (i as u32, Registers { dst: registers.dst + further, data: registers.data + further, ..registers })
+    })
+}
+
+/// `global_load_block`, `global_store_block`: up to 32 registers, one after the other in memory. Those that the mask in M0
+/// leaves out leave holes.
+///
+/// # Safety
+/// As for handlers; `M` moves one dword.
+#[inline(always)]
+pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    // SAFETY: operands were lowered for this wave's file. Addresses were copied before the first register is written.
+    unsafe {
+        let start = addresses::<L>(wave, code);
+        let mask = wave.exec::<L>();
+        for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
+            let addresses = start.map(|address| address.wrapping_add(4 * u64::from(i)));
+            if scattered::<M, L>(wave, registers, &addresses, mask) == Flow::Fault {
+                return Flow::Fault;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `scratch_load_block`, `scratch_store_block`.
+///
+/// # Safety
+/// As for [`global`].
+#[inline(always)]
+pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let base = match code.src[2] {
+        Src::Scalar(slot) => i64::from(wave.sgpr[usize::from(slot)] as i32),
+        _ => 0,
+    };
+    // SAFETY: as for `global`.
+    unsafe {
+        let row = match code.src[0] {
+            Src::Vector(first) => register::<L>(wave, first),
+            _ => [0; L],
+        };
+        if mask == 0 {
+            return Flow::Next;
+        }
+        for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
+            let offset = base + offset(code) + 4 * i64::from(i);
+            if scratch::<M, L>(wave, registers, &row, offset, mask) == Flow::Fault {
+                return Flow::Fault;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements, of which lane `l`
+/// names a part of row `l % 16`, the first sixteen lanes the first part. Each lane receives as much of column `l % 16`.
+/// All lanes take part, whatever EXEC says.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    // Elements per lane.
+    let count = 16 * 16 / L;
+    let bytes = count * ELEMENT;
+    // SAFETY: operands were lowered for this wave's file.
+    let addresses = unsafe { addresses::<L>(wave, code) };
+    let mut matrix = [[0u16; 16]; 16];
+    for (lane, &address) in addresses.iter().enumerate() {
+        if !wave.access.permits(AccessKind::Read, address, bytes as u64) {
+            let fault = wave.access.refused(AccessKind::Read, address, bytes as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        for i in 0..count {
+            let from = address as *const u8;
+            // SAFETY: the bytes lie in a live allocation.
+            matrix[lane % 16][lane / 16 * count + i] = unsafe {
+                match ELEMENT {
+                    1 => u16::from(from.add(i).read()),
+                    _ => from.cast::<u16>().add(i).read_unaligned(),
+                }
+            };
+        }
+    }
+    for lane in 0..L {
+        let mut column = 0u128;
+        for i in 0..count {
+            column |= u128::from(matrix[lane / 16 * count + i][lane % 16]) << (8 * ELEMENT * i);
+        }
+        for i in 0..bytes / 4 {
+            // SAFETY: the destination is in the wave's file.
+            unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((column >> (32 * i)) as u32) };
+        }
+    }
+    Flow::Next
+}

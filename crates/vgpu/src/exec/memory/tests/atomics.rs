@@ -1,0 +1,365 @@
+//! Read-modify-writes: every operation on every memory, against arithmetic on single words.
+
+use super::*;
+
+/// What an operation makes of the old value, the data and the second operand.
+type Model = fn(u64, u64, u64) -> u64;
+
+/// Operations on 32 and 64 bits: the end of the name in FLAT, GLOBAL and MUBUF; beginning and end in DS, where they exist; the
+/// model.
+const INTEGERS: &[(&str, &str, Model, Model)] = &[
+    ("swap_b", "storexchg b", |_, data, _| data, |_, data, _| data),
+    (
+        "cmpswap_b",
+        "cmpstore b",
+        |old, d, c| if old == c { d } else { old },
+        |old, d, c| if old == c { d } else { old },
+    ),
+    ("add_u", "add u", |old, d, _| (old + d) & 0xffff_ffff, |old, d, _| old.wrapping_add(d)),
+    ("sub_u", "sub u", |old, d, _| old.wrapping_sub(d) & 0xffff_ffff, |old, d, _| old.wrapping_sub(d)),
+    (
+        "min_i",
+        "min i",
+        |old, d, _| (old as i32).min(d as i32) as u32 as u64,
+        |old, d, _| (old as i64).min(d as i64) as u64,
+    ),
+    (
+        "max_i",
+        "max i",
+        |old, d, _| (old as i32).max(d as i32) as u32 as u64,
+        |old, d, _| (old as i64).max(d as i64) as u64,
+    ),
+    ("min_u", "min u", |old, d, _| old.min(d), |old, d, _| old.min(d)),
+    ("max_u", "max u", |old, d, _| old.max(d), |old, d, _| old.max(d)),
+    ("and_b", "and b", |old, d, _| old & d, |old, d, _| old & d),
+    ("or_b", "or b", |old, d, _| old | d, |old, d, _| old | d),
+    ("xor_b", "xor b", |old, d, _| old ^ d, |old, d, _| old ^ d),
+    (
+        "inc_u",
+        "inc u",
+        |old, d, _| if old >= d { 0 } else { old + 1 },
+        |old, d, _| if old >= d { 0 } else { old + 1 },
+    ),
+    (
+        "dec_u",
+        "dec u",
+        |old, d, _| if old == 0 || old > d { d } else { old - 1 },
+        |old, d, _| {
+            if old == 0 || old > d { d } else { old - 1 }
+        },
+    ),
+    ("", "rsub u", |old, d, _| d.wrapping_sub(old) & 0xffff_ffff, |old, d, _| d.wrapping_sub(old)),
+    ("", "mskor b", |old, d, s| old & !d | s, |old, d, s| old & !d | s),
+    ("", "cmpst b", |old, c, d| if old == c { d } else { old }, |old, c, d| if old == c { d } else { old }),
+];
+
+/// Operations on 32 bits only.
+const WORDS: &[(&str, &str, Model)] = &[
+    ("csub_u32", "", |old, d, _| old.saturating_sub(d)),
+    ("cond_sub_u32", "cond_sub u32", |old, d, _| if old >= d { old - d } else { old }),
+    ("", "sub_clamp u32", |old, d, _| old.saturating_sub(d)),
+    ("", "wrap b32", |old, d, s| if old >= d { old - d } else { (old + s) & 0xffff_ffff }),
+];
+
+fn is_nan32(bits: u64) -> bool {
+    bits & 0x7fff_ffff > 0x7f80_0000
+}
+
+fn is_nan64(bits: u64) -> bool {
+    bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000
+}
+
+/// The sum of two words as floats of 32 bits; NaN rules are written out.
+fn add32(old: u64, data: u64) -> u64 {
+    let (a, b) = (f32::from_bits(old as u32), f32::from_bits(data as u32));
+    match (is_nan32(old), is_nan32(data)) {
+        (true, _) => old | 0x40_0000,
+        (_, true) => data | 0x40_0000,
+        _ if a.is_infinite() && b == -a => 0x7fc0_0000,
+        _ => u64::from((a + b).to_bits()),
+    }
+}
+
+fn add64(old: u64, data: u64) -> u64 {
+    let (a, b) = (f64::from_bits(old), f64::from_bits(data));
+    match (is_nan64(old), is_nan64(data)) {
+        (true, _) => old | 1 << 51,
+        (_, true) => data | 1 << 51,
+        _ if a.is_infinite() && b == -a => 0x7ff8_0000_0000_0000,
+        _ => (a + b).to_bits(),
+    }
+}
+
+/// gfx90a's memory: subnormal numbers are zero.
+fn add_flush(old: u64, data: u64) -> u64 {
+    let flush = |bits: u64| if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };
+    flush(add32(flush(old), flush(data)))
+}
+
+/// The key that orders floats as the comparison of gfx12's minimum and maximum does.
+fn order(bits: u64, width: u32) -> i64 {
+    let sign = bits >> (width - 1) & 1 != 0;
+    let rest = (bits & (u64::MAX >> (65 - width))) as i64;
+    if sign { -1 - rest } else { rest }
+}
+
+/// Minimum and maximum of gfx12: the number, if one is none.
+fn number(old: u64, data: u64, width: u32, low: bool) -> u64 {
+    let nan: fn(u64) -> bool = if width == 32 { is_nan32 } else { is_nan64 };
+    match (nan(old), nan(data)) {
+        (true, true) => data | if width == 32 { 1 << 22 } else { 1 << 51 },
+        (true, false) => data,
+        (false, true) => old,
+        _ if (order(data, width) < order(old, width)) == low => data,
+        _ => old,
+    }
+}
+
+/// Minimum and maximum before gfx12: data where the comparison holds.
+fn compared(old: u64, data: u64, width: u32, low: bool) -> u64 {
+    let (a, b) = if width == 32 {
+        (f64::from(f32::from_bits(old as u32)), f64::from(f32::from_bits(data as u32)))
+    } else {
+        (f64::from_bits(old), f64::from_bits(data))
+    };
+    if low && b < a || !low && b > a { data } else { old }
+}
+
+/// Whether both are the same float.
+fn same(a: u64, b: u64, width: u32) -> bool {
+    if width == 32 {
+        f32::from_bits(a as u32) == f32::from_bits(b as u32)
+    } else {
+        f64::from_bits(a) == f64::from_bits(b)
+    }
+}
+
+fn halves(old: u64, data: u64, add: fn(u32, u32) -> u32) -> u64 {
+    let part =
+        |shift: u32| u64::from(add((old >> shift) as u32 & 0xffff, (data >> shift) as u32 & 0xffff)) << shift;
+    part(0) | part(16)
+}
+
+fn add_f16(a: u32, b: u32) -> u32 {
+    let value = |bits| half::f16::from_bits(bits as u16);
+    match (a & 0x7fff > 0x7c00, b & 0x7fff > 0x7c00) {
+        (true, _) => a | 0x200,
+        (_, true) => b | 0x200,
+        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0x7e00,
+        // The sum of two halves is exact in f64.
+        _ => u32::from(half::f16::from_f64(value(a).to_f64() + value(b).to_f64()).to_bits()),
+    }
+}
+
+fn add_bf16(a: u32, b: u32) -> u32 {
+    let value = |bits: u32| f32::from_bits(bits << 16);
+    match (a & 0x7fff > 0x7f80, b & 0x7fff > 0x7f80) {
+        (true, _) => a | 0x40,
+        (_, true) => b | 0x40,
+        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0x7fc0,
+        _ => {
+            // To odd in f64, then to nearest even: right for any operands.
+            let (x, y) = (f64::from(value(a)), f64::from(value(b)));
+            let sum = x + y;
+            let error = if x.abs() >= y.abs() { y - (sum - x) } else { x - (sum - y) };
+            let mut bits = sum.to_bits();
+            if sum.is_finite() && error != 0.0 && bits & 1 == 0 {
+                let up = (error > 0.0) == (sum > 0.0);
+                bits = if up { bits + 1 } else { bits - 1 };
+            }
+            u32::from(half::bf16::from_f64(f64::from_bits(bits)).to_bits())
+        }
+    }
+}
+
+/// One operation: its names, its width, whether the memory is gfx90a's or gfx12's, and what it does.
+struct Case {
+    flat: String,
+    lds: Option<(String, String)>,
+    width: u32,
+    generation: Generation,
+    model: Box<dyn Fn(u64, u64, u64, bool) -> u64>,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut case =
+        |flat: String, lds: &str, width: u32, generation, model: Box<dyn Fn(u64, u64, u64, bool) -> u64>| {
+            let lds = lds.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+            cases.push(Case { flat, lds, width, generation, model });
+        };
+    for &(flat, lds, narrow, wide) in INTEGERS {
+        for (width, model) in [(32, narrow), (64, wide)] {
+            let flat = if flat.is_empty() { String::new() } else { format!("{flat}{width}") };
+            let lds = if lds.is_empty() { String::new() } else { format!("{lds}{width}") };
+            case(flat, &lds, width, Generation::Gfx11, Box::new(move |o, d, s, _| model(o, d, s)));
+        }
+    }
+    for &(flat, lds, model) in WORDS {
+        case(flat.to_owned(), lds, 32, Generation::Gfx12, Box::new(move |o, d, s, _| model(o, d, s)));
+    }
+    for generation in [Generation::Gfx9, Generation::Gfx940, Generation::Gfx11, Generation::Gfx12] {
+        let flush = generation == Generation::Gfx9;
+        let add = move |o, d, _, lds: bool| if flush && !lds { add_flush(o, d) } else { add32(o, d) };
+        case("add_f32".into(), "add f32", 32, generation, Box::new(add));
+        case("add_f64".into(), "add f64", 64, generation, Box::new(|o, d, _, _| add64(o, d)));
+        case("pk_add_f16".into(), "pk_add f16", 32, generation, Box::new(|o, d, _, _| halves(o, d, add_f16)));
+        case(
+            "pk_add_bf16".into(),
+            "pk_add bf16",
+            32,
+            generation,
+            Box::new(|o, d, _, _| halves(o, d, add_bf16)),
+        );
+        for width in [32, 64] {
+            for (name, low) in [("min", true), ("max", false)] {
+                let model = move |o, d, _, _| {
+                    if generation == Generation::Gfx12 {
+                        number(o, d, width, low)
+                    } else {
+                        compared(o, d, width, low)
+                    }
+                };
+                case(
+                    format!("{name}_f{width}"),
+                    &format!("{name} f{width}"),
+                    width,
+                    generation,
+                    Box::new(model),
+                );
+            }
+            let model = move |o, d, c, _| if same(o, c, width) { d } else { o };
+            case(
+                format!("cmpswap_f{width}"),
+                &format!("cmpstore f{width}"),
+                width,
+                generation,
+                Box::new(model),
+            );
+            let model = move |o, c, d, _| if same(o, c, width) { d } else { o };
+            case(String::new(), &format!("cmpst f{width}"), width, generation, Box::new(model));
+        }
+    }
+    cases
+}
+
+/// How many words each memory has.
+const WORDS_THERE: usize = 24;
+
+#[test]
+fn atomics_do_what_the_documents_say_lane_after_lane() {
+    let mut random = Random(11);
+    for case in cases() {
+        for &place in PLACES {
+            let names: Vec<String> = match (place, &case.lds) {
+                (Place::Lds, None) => continue,
+                (Place::Lds, Some((name, ty))) => {
+                    // An exchange that returns nothing would be a store.
+                    let plain = (name != "storexchg" && name != "wrap").then(|| format!("ds_{name}_{ty}"));
+                    plain.into_iter().chain([format!("ds_{name}_rtn_{ty}")]).collect()
+                }
+                _ if case.flat.is_empty() => continue,
+                _ => vec![format!("{}_atomic_{}", place.prefix(), case.flat)],
+            };
+            for name in names {
+                for lanes in [32usize, 64] {
+                    for round in 0..4 {
+                        run_case(&case, place, &name, lanes, round, &mut random);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, random: &mut Random) {
+    // Not all operations are in all encodings.
+    let Some(&operation) = Op::ALL.iter().find(|op| op.name() == name) else { return };
+    let mut bench = Bench::new(lanes);
+    let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
+    let bytes = case.width as usize / 8;
+    let offsets: Vec<u32> = (0..lanes)
+        .map(|lane| match round {
+            0 => (lane % WORDS_THERE) as u32,
+            1 => 3,
+            _ => random.next() % WORDS_THERE as u32,
+        })
+        .map(|word| word * bytes as u32)
+        .collect();
+    let mask = if round == 3 { u64::from(random.next()) << 32 | u64::from(random.next()) } else { u64::MAX };
+    let mask = mask & (u64::MAX >> (64 - lanes));
+    bench.exec(mask);
+    let [address, scalar] = aim(&mut bench, place, base, &offsets);
+    let private = place.is_private();
+    let word = |bench: &Bench, lane: usize, index: usize| -> u64 {
+        (0..bytes).fold(0, |value, i| {
+            // SAFETY: all places hold that many words.
+            let byte = unsafe { byte(bench, place, base, lane, index * bytes + i).read() };
+            value | u64::from(byte) << (8 * i)
+        })
+    };
+    let mut memory = vec![[0u64; WORDS_THERE]; if private { lanes } else { 1 }];
+    for (lane, words) in memory.iter_mut().enumerate() {
+        for (index, value) in words.iter_mut().enumerate() {
+            *value = u64::from(random.bits());
+            if bytes == 8 {
+                *value |= u64::from(random.bits()) << 32;
+            }
+            for i in 0..bytes {
+                // SAFETY: as above.
+                unsafe {
+                    byte(&bench, place, base, lane, index * bytes + i).write((*value >> (8 * i)) as u8)
+                };
+            }
+        }
+    }
+    for lane in 0..lanes {
+        for register in 8..14 {
+            // Often equal to what is in memory, for comparisons.
+            let at = &memory[if private { lane } else { 0 }][offsets[lane] as usize / bytes];
+            let value = if random.next().is_multiple_of(2) {
+                random.bits()
+            } else {
+                (at >> (32 * (register % 2))) as u32
+            };
+            bench.set(register, lane, value);
+        }
+        bench.set(20, lane, 77);
+        bench.set(21, lane, 78);
+    }
+    let dwords = bytes / 4;
+    let second = if place == Place::Lds { 12 } else { 8 + dwords };
+    let source3 = if place == Place::Lds { Operand::Vgpr(12) } else { Operand::Int(0) };
+    let returns = if place == Place::Lds { name.contains("_rtn_") } else { round.is_multiple_of(2) };
+    let dst = if returns { Operand::Vgpr(20) } else { Operand::None };
+    let source3 = if matches!(place, Place::Lds | Place::Buffer) { source3 } else { Operand::None };
+    let mut inst = inst(operation, dst, [address, Operand::Vgpr(8), scalar, source3], 0);
+    inst.mem.offen = true;
+    let text = format!("{name} {place:?} {:?} round {round}", case.generation);
+    let flow = bench.run_on(case.generation, &inst, Level::Baseline);
+    assert_eq!(flow, Flow::Next, "{text} {:?}", bench.wave.fault);
+    let pair = |bench: &Bench, register: usize, lane: usize| {
+        let high = if dwords == 2 { bench.get(register + 1, lane) } else { 0 };
+        u64::from(bench.get(register, lane)) | u64::from(high) << 32
+    };
+    let in_lds = matches!(place, Place::Lds);
+    for lane in 0..lanes {
+        if mask >> lane & 1 == 0 || !returns {
+            assert_eq!(pair(&bench, 20, lane), if dwords == 2 { 78 << 32 | 77 } else { 77 }, "{text}");
+        }
+        if mask >> lane & 1 == 0 {
+            continue;
+        }
+        let value = &mut memory[if private { lane } else { 0 }][offsets[lane] as usize / bytes];
+        if returns {
+            assert_eq!(pair(&bench, 20, lane), *value, "{text} lane {lane}");
+        }
+        *value = (case.model)(*value, pair(&bench, 8, lane), pair(&bench, second, lane), in_lds);
+    }
+    for (lane, words) in memory.iter().enumerate() {
+        for (index, value) in words.iter().enumerate() {
+            let found = word(&bench, lane, index);
+            assert_eq!(found, *value, "{text} lane {lane} word {index}: {found:#x} {value:#x}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Blocks of registers, transposed matrices, addresses that count lanes.
+
+use super::*;
+
+fn ramp(base: u64, words: usize) {
+    for i in 0..words {
+        // SAFETY: the callers allocate that many words.
+        unsafe { (base as *mut u32).add(i).write(0x1000 + i as u32) };
+    }
+}
+
+#[test]
+fn blocks_leave_holes_where_m0_has_zeros() {
+    for lanes in [32usize, 64] {
+        for place in [Place::Global, Place::GlobalScalar, Place::Scratch] {
+            let mut bench = Bench::new(lanes);
+            let base = bench.memory.allocate(1 << 16, 1, MemoryKind::Coarse, None).unwrap();
+            let private = place.is_private();
+            let offsets: Vec<u32> =
+                (0..lanes as u32).map(|lane| if private { 8 } else { lane * 136 }).collect();
+            let [address, scalar] = aim(&mut bench, place, base, &offsets);
+            for (lane, &offset) in offsets.iter().enumerate() {
+                for i in 0..32 {
+                    let value = (lane * 100 + i) as u32;
+                    // SAFETY: all places hold that many bytes.
+                    unsafe {
+                        let at = offset as usize + 4 + 4 * i;
+                        byte(&bench, place, base, lane, at).cast::<u32>().write_unaligned(value);
+                    }
+                    bench.set(8 + i, lane, 7);
+                }
+            }
+            let mask = 0x0f00_8421u64 | 1 << (lanes - 1);
+            bench.exec(mask);
+            let selected = 0x8000_1235u32;
+            bench.wave.sgpr[usize::from(scalar::M0)] = selected;
+            let load = format!("{}_load_block", place.prefix());
+            let load = inst(op(&load), Operand::Vgpr(8), [address, Operand::None, scalar, Operand::None], 4);
+            let flow = bench.run_on(Generation::Gfx12, &load, Level::Baseline);
+            assert_eq!(flow, Flow::Next, "{:?}", bench.wave.fault);
+            for lane in 0..lanes {
+                for i in 0..32 {
+                    let taken = mask >> lane & 1 != 0 && selected >> i & 1 != 0;
+                    let expected = if taken { (lane * 100 + i) as u32 } else { 7 };
+                    assert_eq!(bench.get(8 + i, lane), expected, "{place:?} lane {lane} register {i}");
+                }
+            }
+            // Back, one dword further.
+            let store = format!("{}_store_block", place.prefix());
+            let sources = [address, Operand::Vgpr(8), scalar, Operand::None];
+            let store = inst(op(&store), Operand::None, sources, 8);
+            assert_eq!(bench.run_on(Generation::Gfx12, &store, Level::Baseline), Flow::Next);
+            for (lane, &offset) in offsets.iter().enumerate() {
+                // What is stored at dword i + 1 of the block is what was loaded from dword i.
+                for i in 0..31 {
+                    let at = offset as usize + 8 + 4 * i;
+                    // SAFETY: as above.
+                    let found = unsafe { byte(&bench, place, base, lane, at).cast::<u32>().read_unaligned() };
+                    let taken = mask >> lane & 1 != 0 && selected >> i & 1 != 0;
+                    let expected = lane * 100 + if taken { i } else { i + 1 };
+                    assert_eq!(found as usize, expected, "{place:?} lane {lane} dword {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transposing_loads_give_columns() {
+    for lanes in [32usize, 64] {
+        for (name, element) in [("global_load_tr_b64", 1usize), ("global_load_tr_b128", 2)] {
+            let mut bench = Bench::new(lanes);
+            let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
+            // Element (row, column) holds 16 * row + column, in both bytes of a word.
+            for i in 0..256usize {
+                for j in 0..element {
+                    // SAFETY: the allocation holds the matrix.
+                    unsafe { (base as *mut u8).add(i * element + j).write(i as u8) };
+                }
+            }
+            let count = 256 / lanes;
+            let offsets: Vec<u32> =
+                (0..lanes).map(|lane| ((lane % 16 * 16 + lane / 16 * count) * element) as u32).collect();
+            let [address, scalar] = aim(&mut bench, Place::GlobalScalar, base, &offsets);
+            // Disabled lanes take part.
+            bench.exec(0);
+            let sources = [address, Operand::None, scalar, Operand::None];
+            let load = inst(op(name), Operand::Vgpr(8), sources, 0);
+            assert_eq!(bench.run_on(Generation::Gfx12, &load, Level::Baseline), Flow::Next);
+            for lane in 0..lanes {
+                let bytes: Vec<u8> =
+                    (0..count * element / 4).flat_map(|i| bench.get(8 + i, lane).to_le_bytes()).collect();
+                for (i, value) in bytes.chunks(element).enumerate() {
+                    let (row, column) = (lane / 16 * count + i, lane % 16);
+                    assert!(
+                        value.iter().all(|&byte| usize::from(byte) == 16 * row + column),
+                        "{name} lane {lane}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn addtid_counts_lanes() {
+    for lanes in [32usize, 64] {
+        let mut bench = Bench::new(lanes);
+        let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
+        ramp(base, 1024);
+        aim(&mut bench, Place::GlobalScalar, base, &[]);
+        bench.exec(0xffff_0ff0);
+        let load = inst(
+            op("global_load_addtid_b32"),
+            Operand::Vgpr(8),
+            [Operand::None, Operand::None, Operand::Sgpr(4), Operand::None],
+            20,
+        );
+        for &level in Level::available() {
+            (0..lanes).for_each(|lane| bench.set(8, lane, 1));
+            assert_eq!(bench.run(&load, level), Flow::Next);
+            for lane in 0..lanes {
+                let on = 0xffff_0ff0u64 >> lane & 1 != 0;
+                assert_eq!(bench.get(8, lane), if on { 0x1005 + lane as u32 } else { 1 });
+            }
+        }
+        let sources = [Operand::None, Operand::Vgpr(8), Operand::Sgpr(4), Operand::None];
+        let store = inst(op("global_store_addtid_b32"), Operand::None, sources, 2048);
+        assert_eq!(bench.run(&store, Level::Baseline), Flow::Next);
+        // SAFETY: the allocation holds 1024 words.
+        let word = |i: usize| unsafe { (base as *const u32).add(i).read() };
+        assert_eq!([word(512 + 3), word(512 + 4), word(512 + 31)], [0x1203, 0x1009, 0x1024]);
+    }
+}

@@ -1,0 +1,451 @@
+//! The registers that a wave begins with, as the kernel's descriptor asks for them.
+
+use code_object::KernelDescriptor;
+
+use super::dispatch::Dispatch;
+use super::memory::Memory;
+use super::target::{Generation, Target};
+use crate::exec::Wave;
+use crate::isa::scalar;
+
+/// The first SGPR slot that is not a general register on any generation.
+const GENERAL_SGPRS: usize = 102;
+/// Where gfx12 has the workgroup's id: `ttmp9` holds x, `ttmp7` y and, in its high half, z if the kernel wants that.
+const GROUP_X: usize = scalar::TTMP0 as usize + 9;
+const GROUP_YZ: usize = scalar::TTMP0 as usize + 7;
+/// Where gfx12 has the wave's number in its workgroup, in bits 25..=29: `ttmp8`.
+const WAVE_IN_GROUP: usize = scalar::TTMP0 as usize + 8;
+/// Vector registers of the file before the first ACC register.
+pub(super) const ACC_BASE: usize = 256;
+
+/// What all waves of a dispatch begin with, and where the rest goes.
+#[derive(Debug)]
+pub(super) struct Initial {
+    generation: Generation,
+    lanes: usize,
+    /// The scalar registers that are the same for all waves.
+    sgpr: [u32; scalar::COUNT],
+    /// Where the workgroup's id goes, per dimension.
+    group_id: [Option<usize>; 3],
+    /// gfx12: whether the kernel wants the workgroup's id in z.
+    wants_group_z: bool,
+    group_info: Option<usize>,
+    /// Where the offset of the wave's scratch memory goes, and where the buffer descriptor of scratch memory is.
+    scratch_offset: Option<usize>,
+    scratch_buffer: Option<usize>,
+    scratch_init: Option<usize>,
+    /// Scalar registers that a wave begins with, padding of the user's included.
+    sgprs: usize,
+    /// How many dimensions of work-item ids the kernel wants, minus one.
+    id_dimensions: u32,
+    mode: u32,
+    /// Vector registers before and after [`ACC_BASE`] that the kernel uses.
+    vgprs: [usize; 2],
+}
+
+/// Hands out consecutive SGPRs.
+struct Sgprs<'a> {
+    values: &'a mut [u32; scalar::COUNT],
+    next: usize,
+}
+
+impl Sgprs<'_> {
+    fn reserve(&mut self, wanted: bool, count: usize) -> Option<usize> {
+        let first = self.next;
+        let fits = wanted && first + count <= GENERAL_SGPRS;
+        if fits {
+            self.next += count;
+        }
+        fits.then_some(first)
+    }
+
+    fn put(&mut self, wanted: bool, value: u64) {
+        if let Some(first) = self.reserve(wanted, 2) {
+            self.values[first] = value as u32;
+            self.values[first + 1] = (value >> 32) as u32;
+        }
+    }
+}
+
+/// Where a wave is in a dispatch.
+pub(super) struct Position {
+    /// The workgroup's id, and its size in work-items.
+    pub(super) group: [u32; 3],
+    pub(super) size: [u32; 3],
+    /// The wave's number in the workgroup.
+    pub(super) index: usize,
+    /// Where the scratch memory of the workgroup's waves begins, and how much of it each wave has.
+    pub(super) scratch: *mut u8,
+    pub(super) wave_scratch: usize,
+}
+
+impl Initial {
+    /// For a kernel whose work-items have `scratch` bytes of scratch memory.
+    pub(super) fn new(
+        target: &Target,
+        d: &KernelDescriptor,
+        dispatch: &Dispatch,
+        scratch: u32,
+        memory: &Memory,
+    ) -> Self {
+        let generation = target.generation;
+        let lanes = d.wavefront_size() as usize;
+        let mut sgpr = [0u32; scalar::COUNT];
+        let mut next = Sgprs { values: &mut sgpr, next: 0 };
+        let scratch_buffer = next.reserve(d.enable_sgpr_private_segment_buffer(), 4);
+        next.put(d.enable_sgpr_dispatch_ptr(), dispatch.packet);
+        next.put(d.enable_sgpr_queue_ptr(), dispatch.queue);
+        next.put(d.enable_sgpr_kernarg_segment_ptr(), dispatch.kernarg);
+        next.put(d.enable_sgpr_dispatch_id(), dispatch.id);
+        let scratch_init = next.reserve(d.enable_sgpr_flat_scratch_init(), 2);
+        if let Some(slot) = next.reserve(d.enable_sgpr_private_segment_size(), 1) {
+            next.values[slot] = scratch;
+        }
+        if generation.is_cdna() {
+            preload(memory, d, dispatch, &mut next);
+        }
+        // Compilers pad the user registers: the rest of them is undefined, the workgroup's follow.
+        next.next = (d.user_sgpr_count() as usize).max(next.next);
+        // gfx12 has them in trap registers whatever the descriptor says.
+        let in_sgprs = generation != Generation::Gfx12;
+        let group_id = [
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_x(), 1),
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_y(), 1),
+            next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_z(), 1),
+        ];
+        let group_info = next.reserve(d.enable_sgpr_workgroup_info(), 1);
+        let scratch_offset = match generation {
+            Generation::Gfx9 | Generation::Gfx10 => next.reserve(d.enable_private_segment(), 1),
+            // Flat scratch is architected: scratch instructions know where it is.
+            Generation::Gfx940 | Generation::Gfx11 | Generation::Gfx12 => None,
+        };
+        let sgprs = next.next;
+        if let Some(slot) = scratch_buffer {
+            // Bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32, swizzled by lane.
+            let stride = if lanes == 64 { 3 } else { 2 };
+            next.values[slot + 1] = 1 << 31;
+            next.values[slot + 2] = u32::MAX;
+            next.values[slot + 3] = 1 << 23 | stride << 21 | 1 << 19 | 0xfac;
+        }
+        let granule = target.vgpr_granule[usize::from(lanes == 32)];
+        let total = ((d.granulated_workitem_vgpr_count() + 1) * granule).min(target.max_vgprs) as usize;
+        let arch = match generation {
+            Generation::Gfx9 | Generation::Gfx940 => {
+                (4 * (d.accum_offset() as usize + 1)).min(ACC_BASE).min(total)
+            }
+            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => total.min(ACC_BASE),
+        };
+        // gfx12 always clamps NaN to zero and never is in IEEE mode; the descriptor's bits mean other things there.
+        let is_gfx12 = generation == Generation::Gfx12;
+        let mode = (d.compute_pgm_rsrc1 >> 12 & 0xff)
+            | u32::from(is_gfx12 || d.enable_dx10_clamp()) << 8
+            | u32::from(!is_gfx12 && d.enable_ieee_mode()) << 9
+            | u32::from(d.fp16_ovfl()) << 23;
+        Initial {
+            generation,
+            lanes,
+            sgpr,
+            group_id,
+            wants_group_z: d.enable_sgpr_workgroup_id_z(),
+            group_info,
+            scratch_offset,
+            scratch_buffer,
+            scratch_init,
+            sgprs,
+            id_dimensions: d.enable_vgpr_workitem_id(),
+            mode,
+            vgprs: [arch, total - arch],
+        }
+    }
+
+    /// How many scalar registers, from the first, are set when a wave begins.
+    pub(super) fn sgprs(&self) -> usize {
+        self.sgprs
+    }
+
+    /// How many vector registers, from the first, are set when a wave begins: up to gfx10, each id has its own.
+    pub(super) fn vgprs_set(&self) -> usize {
+        if self.generation == Generation::Gfx10 { 1 + (self.id_dimensions as usize).min(2) } else { 1 }
+    }
+
+    /// Vector registers that the kernel uses: before [`ACC_BASE`], and from there on.
+    pub(super) fn vgprs(&self) -> [usize; 2] {
+        self.vgprs
+    }
+
+    /// Sets the registers that a wave begins with.
+    ///
+    /// # Safety
+    /// The wave's file must have all vector registers of the generation.
+    pub(super) unsafe fn start(&self, wave: &mut Wave, position: &Position) {
+        let &Position { group: id, size, index, scratch, wave_scratch } = position;
+        wave.sgpr = self.sgpr;
+        for (slot, id) in self.group_id.iter().zip(id) {
+            if let Some(slot) = *slot {
+                wave.sgpr[slot] = id;
+            }
+        }
+        if self.generation == Generation::Gfx12 {
+            wave.sgpr[GROUP_X] = id[0];
+            // Where the kernel does not want z, y has all bits.
+            wave.sgpr[GROUP_YZ] = if self.wants_group_z { id[1] & 0xffff | id[2] << 16 } else { id[1] };
+            wave.sgpr[WAVE_IN_GROUP] = (index as u32) << 25;
+        }
+        let items = size.iter().product::<u32>() as usize;
+        let first = index * self.lanes;
+        if let Some(slot) = self.group_info {
+            let waves = items.div_ceil(self.lanes) as u32;
+            let number = index as u32;
+            // Up to gfx10.1 waves go by the ordered append term; later ones have a field of their own as well.
+            let field = if self.generation.is_cdna() { 0 } else { number << 20 };
+            wave.sgpr[slot] = u32::from(index == 0) << 31 | field | number << 6 | waves;
+        }
+        let offset = index * wave_scratch;
+        if let Some(slot) = self.scratch_offset {
+            wave.sgpr[slot] = offset as u32;
+        }
+        let base = scratch as u64;
+        if let Some(slot) = self.scratch_buffer {
+            wave.sgpr[slot] = base as u32;
+            wave.sgpr[slot + 1] |= (base >> 32) as u32 & 0xffff;
+        }
+        if let Some(slot) = self.scratch_init {
+            wave.sgpr[slot] = base as u32;
+            wave.sgpr[slot + 1] = (base >> 32) as u32;
+        }
+        let active = (items - first).min(self.lanes);
+        let exec = if active == 64 { u64::MAX } else { (1 << active) - 1 };
+        wave.sgpr[usize::from(scalar::EXEC)] = exec as u32;
+        wave.sgpr[usize::from(scalar::EXEC) + 1] = (exec >> 32) as u32;
+        // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
+        unsafe {
+            wave.vgpr.write_bytes(0, self.vgprs[0] * self.lanes);
+            // Not even zero bytes of pages that nothing touched: a masked store to them is slow.
+            if self.vgprs[1] != 0 {
+                wave.vgpr.add(ACC_BASE * self.lanes).write_bytes(0, self.vgprs[1] * self.lanes);
+            }
+        }
+        // SAFETY: as above; a wave's file has at least three registers.
+        let ids = unsafe { std::slice::from_raw_parts_mut(wave.vgpr, 3 * self.lanes) };
+        let mut item = work_item(size, first as u32);
+        for lane in 0..active {
+            let [x, y, z] = item;
+            let y_wanted = if self.id_dimensions >= 1 { y } else { 0 };
+            let z_wanted = if self.id_dimensions >= 2 { z } else { 0 };
+            if self.generation != Generation::Gfx10 {
+                ids[lane] = x | y_wanted << 10 | z_wanted << 20;
+            } else {
+                ids[lane] = x;
+                ids[self.lanes + lane] = y_wanted;
+                ids[2 * self.lanes + lane] = z_wanted;
+            }
+            item[0] += 1;
+            if item[0] == size[0] {
+                item = [0, y + 1, z];
+                if item[1] == size[1] {
+                    item = [0, 0, z + 1];
+                }
+            }
+        }
+        wave.mode = self.mode;
+        wave.scc = false;
+    }
+}
+
+/// The work-item id with that number in a workgroup.
+pub(super) fn work_item(size: [u32; 3], number: u32) -> [u32; 3] {
+    [number % size[0], number / size[0] % size[1], number / size[0] / size[1]]
+}
+
+/// Copies the kernel's first arguments into SGPRs, as newer firmware does.
+fn preload(memory: &Memory, descriptor: &KernelDescriptor, dispatch: &Dispatch, next: &mut Sgprs<'_>) {
+    let length = descriptor.kernarg_preload_spec_length() as usize;
+    let offset = 4 * u64::from(descriptor.kernarg_preload_spec_offset());
+    let Some(first) = next.reserve(length != 0, length) else { return };
+    for i in 0..length {
+        let address = dispatch.kernarg.wrapping_add(offset + 4 * i as u64);
+        if !memory.contains(address, 4) {
+            return;
+        }
+        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is done.
+        next.values[first + i] = unsafe { std::ptr::read_unaligned(address as *const u32) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::machine::{Access, MemoryKind};
+
+    /// Registers of a wave of 64 with ACC registers.
+    const FILE: usize = 64 * 512 + 64;
+
+    struct Bench {
+        memory: Arc<Memory>,
+        wave: Wave,
+        registers: Vec<u32>,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let memory = Arc::new(Memory::new());
+            let mut wave = Wave::new(Access::new(Arc::clone(&memory)));
+            let mut registers = vec![0xdddd_dddd; FILE];
+            wave.vgpr = registers.as_mut_ptr();
+            Bench { memory, wave, registers }
+        }
+
+        /// The registers of a wave of the workgroup 5,6,7, which has 40 by 3 by 1 work-items.
+        fn start(
+            &mut self,
+            target: &str,
+            d: &KernelDescriptor,
+            dispatch: &Dispatch,
+            index: usize,
+        ) -> [u32; scalar::COUNT] {
+            let target = Target::by_name(target).unwrap();
+            let initial = Initial::new(target, d, dispatch, 256, &self.memory);
+            let position = Position {
+                group: [5, 6, 7],
+                size: [40, 3, 1],
+                index,
+                scratch: 0x7000_0000_1000 as *mut u8,
+                wave_scratch: 0x4000,
+            };
+            // SAFETY: the file has all registers.
+            unsafe { initial.start(&mut self.wave, &position) };
+            self.wave.sgpr
+        }
+    }
+
+    fn descriptor(rsrc2: u32, properties: u16) -> KernelDescriptor {
+        let mut descriptor = KernelDescriptor::from_bytes(&[0; KernelDescriptor::SIZE]);
+        descriptor.compute_pgm_rsrc2 = rsrc2;
+        descriptor.kernel_code_properties = properties;
+        descriptor
+    }
+
+    const EVERY_ID: u32 = 0b1111 << 7;
+    const WAVE32: u16 = 1 << 10;
+
+    fn dispatch() -> Dispatch {
+        Dispatch {
+            packet: 0x11_0000_0022,
+            queue: 0x33_0000_0044,
+            kernarg: 0x55_0000_0066,
+            id: 0x77_0000_0088,
+            ..Dispatch::default()
+        }
+    }
+
+    #[test]
+    fn user_registers_come_in_order_and_system_registers_after_them() {
+        let mut bench = Bench::new();
+        let everything = descriptor(1 | 15 << 1 | EVERY_ID, 0x7f);
+        // Scratch descriptor, packet, queue, arguments, dispatch id, scratch base, scratch size.
+        let user = [0x22, 0x11, 0x44, 0x33, 0x66, 0x55, 0x88, 0x77, 0x1000, 0x7000, 256];
+        let s = bench.start("gfx90a", &everything, &dispatch(), 1);
+        assert_eq!(s[..4], [0x1000, 0x8000_7000, u32::MAX, s[3]]);
+        assert_eq!(s[3] >> 21 & 7, 7, "index stride 64, lanes added");
+        assert_eq!(s[4..15], user);
+        // Two waves, this one is the second; then its scratch offset.
+        assert_eq!(s[15..20], [5, 6, 7, 1 << 6 | 2, 0x4000]);
+        let s = bench.start("gfx1030", &descriptor(1 | 15 << 1 | EVERY_ID, 0x7f | WAVE32), &dispatch(), 1);
+        assert_eq!((&s[4..15], s[3] >> 21 & 7), (&user[..], 6));
+        assert_eq!(s[15..20], [5, 6, 7, 1 << 20 | 1 << 6 | 4, 0x4000]);
+        // Flat scratch is architected: no offset, and nothing else in its place.
+        for target in ["gfx942", "gfx1100"] {
+            let s = bench.start(target, &descriptor(1 | 4 << 1 | 0b11 << 7, 1 << 3), &dispatch(), 0);
+            assert_eq!(s[..8], [0x66, 0x55, 0, 0, 5, 6, 0, 0], "{target}");
+        }
+        let s = bench.start("gfx1100", &descriptor(2 << 1 | 1 << 10, 1 << 3 | WAVE32), &dispatch(), 0);
+        assert_eq!(s[2], 1 << 31 | 4);
+    }
+
+    #[test]
+    fn gfx12_has_workgroups_and_waves_in_trap_registers() {
+        let mut bench = Bench::new();
+        let ttmp = |s: &[u32; scalar::COUNT]| {
+            let first = usize::from(scalar::TTMP0);
+            [s[first + 7], s[first + 8], s[first + 9]]
+        };
+        let kernel = descriptor(2 << 1 | EVERY_ID, 1 << 3 | WAVE32);
+        let s = bench.start("gfx1201", &kernel, &dispatch(), 3);
+        assert_eq!(ttmp(&s), [7 << 16 | 6, 3 << 25, 5]);
+        // The workgroup's info is the only system register.
+        assert_eq!(s[..4], [0x66, 0x55, 3 << 20 | 3 << 6 | 4, 0]);
+        // A kernel that does not want z has all bits of y.
+        let initial = Initial::new(
+            Target::by_name("gfx1201").unwrap(),
+            &descriptor(0b011 << 7, WAVE32),
+            &dispatch(),
+            0,
+            &bench.memory,
+        );
+        let position = Position {
+            group: [1, 0x12345, 9],
+            size: [32, 1, 1],
+            index: 0,
+            scratch: std::ptr::null_mut(),
+            wave_scratch: 0,
+        };
+        // SAFETY: the file has all registers.
+        unsafe { initial.start(&mut bench.wave, &position) };
+        assert_eq!(ttmp(&bench.wave.sgpr), [0x12345, 0, 1]);
+    }
+
+    #[test]
+    fn arguments_are_preloaded_after_the_other_user_registers() {
+        for target in ["gfx90a", "gfx942", "gfx1100"] {
+            let mut bench = Bench::new();
+            let kernarg = bench.memory.allocate(64, 64, MemoryKind::Kernarg, None).unwrap();
+            for i in 0..16u64 {
+                // SAFETY: the allocation holds 16 dwords.
+                unsafe { ((kernarg + 4 * i) as *mut u32).write(100 + i as u32) };
+            }
+            let mut kernel = descriptor(8 << 1 | 1 << 7, 1 << 3);
+            // Five dwords from the third on.
+            kernel.kernarg_preload = 5 | 2 << 7;
+            let s = bench.start(target, &kernel, &Dispatch { kernarg, ..dispatch() }, 0);
+            assert_eq!((s[0], s[1]), (kernarg as u32, (kernarg >> 32) as u32));
+            let preloaded = if target == "gfx1100" { [0; 5] } else { [102, 103, 104, 105, 106] };
+            assert_eq!(s[2..7], preloaded, "{target}");
+            assert_eq!(s[7..9], [0, 5], "padding, then the workgroup's id");
+        }
+    }
+
+    #[test]
+    fn work_item_ids_are_packed_but_on_gfx10() {
+        let mut bench = Bench::new();
+        let all_ids = descriptor(2 << 11, WAVE32);
+        // Lane 10 of wave 1 is work-item 42: 2, 1, 0.
+        bench.start("gfx1100", &all_ids, &dispatch(), 1);
+        assert_eq!(bench.registers[10], 2 | 1 << 10);
+        bench.start("gfx1030", &all_ids, &dispatch(), 1);
+        assert_eq!([0, 1, 2].map(|register| bench.registers[register * 32 + 10]), [2, 1, 0]);
+        // The last wave of 120 work-items has 24 lanes of 32, or 56 of 64.
+        let exec = usize::from(scalar::EXEC);
+        let s = bench.start("gfx1030", &all_ids, &dispatch(), 3);
+        assert_eq!((s[exec], s[exec + 1]), (0xff_ffff, 0));
+        let s = bench.start("gfx90a", &descriptor(0, 0), &dispatch(), 1);
+        assert_eq!((s[exec], s[exec + 1]), (u32::MAX, 0xff_ffff));
+        // y was not asked for: 24 is 24, 0.
+        assert_eq!(bench.registers[0], 24);
+    }
+
+    #[test]
+    fn the_mode_is_the_descriptors() {
+        let mut bench = Bench::new();
+        let mut kernel = descriptor(0, WAVE32);
+        kernel.compute_pgm_rsrc1 = 0b11_10_01_00 << 12 | 1 << 21 | 1 << 23 | 1 << 26;
+        bench.start("gfx1100", &kernel, &dispatch(), 0);
+        assert_eq!(bench.wave.mode, 0b1110_0100 | 0x300 | 1 << 23);
+        kernel.compute_pgm_rsrc1 = 0;
+        bench.start("gfx1100", &kernel, &dispatch(), 0);
+        assert_eq!(bench.wave.mode, 0);
+        bench.start("gfx1201", &kernel, &dispatch(), 0);
+        assert_eq!(bench.wave.mode, 0x100);
+    }
+}
