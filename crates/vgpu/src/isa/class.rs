@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::Op;
+use super::types::{Signature, Type};
+use super::{Isa, Op};
 
 /// Which part of a compute unit executes an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -236,6 +237,24 @@ impl Op {
     /// Matrix instructions of gfx11 and gfx12.
     pub fn is_wmma(self) -> bool {
         self.name().starts_with("v_wmma_") || self.name().starts_with("v_swmmac_")
+    }
+
+    /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` take half as many
+    /// registers, on gfx12 the other matrices too.
+    pub(super) fn signature_of(self, isa: Isa, wave64: bool) -> Signature {
+        let mut signature = *self.signature();
+        if !wave64 || !self.is_wmma() {
+            return signature;
+        }
+        let half = |of: &mut Type| of.count = of.count.div_ceil(2);
+        half(&mut signature.dst);
+        // Of a sparse product, source 2 is the index, and source 3 the accumulator.
+        half(&mut signature.src[if self.name().starts_with("v_swmmac_") { 3 } else { 2 }]);
+        if isa >= Isa::Gfx1201 {
+            half(&mut signature.src[0]);
+            half(&mut signature.src[1]);
+        }
+        signature
     }
 
     /// Memory operations that read, change and write.

@@ -66,6 +66,24 @@ pub enum Special {
     LdsDirect,
 }
 
+impl Special {
+    /// The value that a source code names.
+    pub(super) fn of_code(code: u32) -> Option<Special> {
+        Some(match code {
+            235 => Special::SharedBase,
+            236 => Special::SharedLimit,
+            237 => Special::PrivateBase,
+            238 => Special::PrivateLimit,
+            239 => Special::PopsExitingWaveId,
+            251 => Special::VccZ,
+            252 => Special::ExecZ,
+            253 => Special::Scc,
+            254 => Special::LdsDirect,
+            _ => return None,
+        })
+    }
+}
+
 /// One operand. Register operands name their first register; how many follow is fixed by the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Operand {
@@ -142,6 +160,8 @@ pub struct Modifiers {
     /// the `.h` registers of true16 VOP1/VOP2/VOPC encodings, and for VOP3P the half that feeds the low result. SWMMAC: bits 0
     /// and 1 are which index set.
     pub op_sel: u8,
+    /// gfx11: bits of `op_sel` that the instruction lacks are set, so that LLVM prints registers without their halves.
+    pub whole: bool,
     /// VOP3P: the half that feeds the high result.
     pub op_sel_hi: u8,
     /// Output multiplier: 0 none, 1 ×2, 2 ×4, 3 ÷2.

@@ -9,11 +9,13 @@
 //! | `class` | questions about operations |
 //! | `registers` | the registers that an instruction reads and writes |
 //! | `format` | formats of typed buffers |
+//! | `image` | the fields of image instructions |
 //! | `print` | [`Inst`] → the text that LLVM prints |
 
 mod class;
 mod decode;
 mod format;
+mod image;
 mod inst;
 mod op;
 mod print;
@@ -22,7 +24,7 @@ mod tables;
 mod types;
 
 pub use class::Class;
-pub use decode::{DecodeError, DecodeErrorKind, decode};
+pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use format::{BufferFormat, NumberFormat};
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use op::Op;

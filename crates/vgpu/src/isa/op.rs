@@ -1212,6 +1212,7 @@ ops! {
     VFrexpMantF16 "v_frexp_mant_f16" (F16; F16)
     VFrexpMantF32 "v_frexp_mant_f32" (F32; F32)
     VFrexpMantF64 "v_frexp_mant_f64" (F64; F64)
+    VIllegal "v_illegal" (;)
     VLdexpF16 "v_ldexp_f16" (F16; F16, I16)
     VLdexpF32 "v_ldexp_f32" (F32; F32, I32)
     VLdexpF64 "v_ldexp_f64" (F64; F64, I32)

@@ -1,7 +1,8 @@
 //! Images, exports and interpolation: recognised, measured and printed, but not supported by a compute device.
 
-use super::{DecodeErrorKind, Decoder, Result, bits};
-use crate::isa::{Format, Graphics, Inst, Isa, Op};
+use super::{DecodeErrorKind, Decoder, Result, bits, unused};
+use crate::isa::image::Image;
+use crate::isa::{Elem, Format, Graphics, Inst, Isa, Op, Special, Type};
 
 impl Decoder<'_> {
     /// MIMG, and VIMAGE of gfx12.
@@ -48,8 +49,54 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::UnknownEncoding);
         }
         let mut inst = self.start(format, row.op);
-        inst.graphics = Some(Graphics { opcode: opcode as u16, words });
+        let graphics = Graphics { opcode: opcode as u16, words };
+        match format {
+            Format::Mimg => self.check_image(row.name, &graphics)?,
+            Format::Interp if words[1] != 0 || opcode > 3 || self.isa >= Isa::Gfx1100 => {
+                self.check_interpolation(row.name, words)?;
+            }
+            _ => {}
+        }
+        inst.graphics = Some(graphics);
         Ok(inst)
+    }
+
+    fn check_image(&self, name: &str, graphics: &Graphics) -> Result<()> {
+        let image = Image::new(self.isa, name, graphics).ok_or(DecodeErrorKind::ReservedBits)?;
+        let check = |code: u32, dwords: u8| match code {
+            0..=127 => self.scalar(code, Type::new(Elem::B32, dwords)).map(|_| ()),
+            _ => Err(DecodeErrorKind::BadOperand { code: code as u16 }),
+        };
+        check(image.resource, if image.ray { 4 } else { 8 })?;
+        if image.samples { check(image.sampler, 4) } else { Ok(()) }
+    }
+
+    /// The encodings of interpolation with modifiers: VINTERP, and VOP3 up to gfx10.
+    fn check_interpolation(&self, name: &str, [word, second, ..]: [u32; 5]) -> Result<()> {
+        let modern = self.isa >= Isa::Gfx1100;
+        let half = name.ends_with("_f16");
+        let two = half && !name.contains("_p1ll");
+        let sources: &[u32] = match () {
+            () if modern => &[0, 1, 2],
+            () if name.starts_with("v_interp_mov") => &[],
+            () if two => &[1, 2],
+            () => &[1],
+        };
+        for &index in sources {
+            let code = bits(second, 9 * index, 9);
+            let null = code == if modern { 124 } else { 125 };
+            let special = Special::of_code(code).is_some_and(|special| special != Special::LdsDirect);
+            if code < 256 && !null && !special {
+                return Err(DecodeErrorKind::BadOperand { code: code as u16 });
+            }
+        }
+        if modern {
+            return Ok(());
+        }
+        let mask = sources.iter().fold(0, |mask, index| mask | 1 << index);
+        unused((bits(word, 8, 3) | bits(second, 29, 3)) & !mask, 0, 3)?;
+        unused(second, 8, u32::from(!half))?;
+        unused(second, 27, if name.starts_with("v_interp_p2_f16") { 2 } else { 0 })
     }
 }
 

@@ -121,6 +121,10 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let acc = self.isa.is_gfx9() && bit(second, 23);
+        let scoped = mem.scc && mem.glc && self.isa == Isa::Gfx942 && is_float_atomic(row.op);
+        if acc && (mem.lds || scoped) {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         let saddr = bits(second, 16, 7);
         let sve = if self.isa == Isa::Gfx942 { bit(word, 13) } else { bit(second, 23) };
         let fields =
@@ -313,7 +317,7 @@ impl Decoder<'_> {
                 | Op::BufferLoadB32
         );
         let atomic = inst.op.is_atomic();
-        let reserved = mem.lds && !into_lds
+        let reserved = mem.lds && (!into_lds || mem.tfe || matches!(data, Operand::Agpr(_)))
             || mem.tfe && (atomic || inst.format == Format::Mtbuf)
             || self.isa == Isa::Gfx1030 && atomic && mem.dlc
             || self.isa == Isa::Gfx90a && mem.scc && is_float_atomic(inst.op);

@@ -76,9 +76,19 @@ type Result<T> = std::result::Result<T, DecodeErrorKind>;
 
 /// Decodes the instruction that `bytes` start with. `Inst::size` says how long it is.
 ///
-/// Branch offsets are `Imm` in `src[0]`, in words of four bytes relative to the instruction that follows.
+/// Branch offsets are `Imm` in `src[0]`, in words of four bytes relative to the instruction that follows. Waves have 64 lanes
+/// on gfx9, else 32; [`decode_wave64`] is for the others.
 pub fn decode(isa: Isa, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
-    let mut decoder = Decoder { isa, table: Table::of(isa), bytes, position: 0, literal: None };
+    decode_for(isa, isa.is_gfx9(), bytes)
+}
+
+/// Decodes an instruction of a wave of 64 lanes: lane masks are two registers, matrices take fewer.
+pub fn decode_wave64(isa: Isa, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
+    decode_for(isa, true, bytes)
+}
+
+fn decode_for(isa: Isa, wave64: bool, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
+    let mut decoder = Decoder { isa, wave64, table: Table::of(isa), bytes, position: 0, literal: None };
     decoder.instruction().map_err(|kind| {
         let count = bytes.len().min(8);
         let mut head = [0; 8];
@@ -111,6 +121,7 @@ const fn signed(value: u32, width: u32) -> i32 {
 
 struct Decoder<'a> {
     isa: Isa,
+    wave64: bool,
     table: &'static Table,
     bytes: &'a [u8],
     position: usize,
@@ -159,11 +170,14 @@ impl Decoder<'_> {
         let word = self.word()?;
         let mut inst = self.family(word)?;
         inst.size = self.position as u8;
-        check_ranges(self.isa, &inst)?;
+        self.check_ranges(&inst)?;
         Ok(inst)
     }
 
     fn family(&mut self, word: u32) -> Result<Inst> {
+        if word == 0 && !self.isa.is_gfx9() {
+            return Ok(self.start(Format::Vop2, Op::VIllegal));
+        }
         if !bit(word, 31) {
             return match bits(word, 25, 6) {
                 0x3f => self.vop1(word),
@@ -229,6 +243,11 @@ impl Decoder<'_> {
         }
     }
 
+    /// How many registers a value of a type takes: a lane mask as many as the wave needs.
+    fn dwords(&self, of: Type) -> u32 {
+        if of.elem == Elem::Mask && !self.wave64 { 1 } else { of.dwords() }
+    }
+
     /// A scalar register by its 7-bit code. Pairs start at even numbers and longer ranges at multiples of four: the low bits
     /// of the code do not count.
     fn scalar(&self, code: u32, of: Type) -> Result<Operand> {
@@ -237,12 +256,11 @@ impl Decoder<'_> {
         let swapped = self.isa >= Isa::Gfx1100;
         match (code, swapped) {
             (124, true) | (125, false) => return Ok(Operand::Sgpr(NULL)),
-            (124, false) | (125, true) if of.dwords() > 1 && of.elem != Elem::Mask => return bad,
+            (124, false) | (125, true) if self.dwords(of) > 1 => return bad,
             (124, false) | (125, true) => return Ok(Operand::Sgpr(M0)),
             _ => {}
         }
-        // Where the wave size decides whether a mask is one register or two, both are possible.
-        let dwords = if of.elem == Elem::Mask && !self.isa.is_gfx9() { 1 } else { of.dwords() };
+        let dwords = self.dwords(of);
         // Registers with names of their own make pairs of their own.
         let named = if self.isa.is_gfx9() { 102..108 } else { 106..108 };
         if (dwords == 2 && !code.is_multiple_of(2) && (named.contains(&code) || code == 127))
@@ -280,22 +298,74 @@ impl Decoder<'_> {
             0..=127 => self.scalar(code, of)?,
             128..=192 => Operand::Int((code - 128) as i8),
             193..=208 => Operand::Int((192 - code as i32) as i8),
-            235 => Operand::Special(Special::SharedBase),
-            236 => Operand::Special(Special::SharedLimit),
-            237 => Operand::Special(Special::PrivateBase),
-            238 => Operand::Special(Special::PrivateLimit),
-            239 => Operand::Special(Special::PopsExitingWaveId),
             240..=248 => Operand::Float(code as u8),
-            251 => Operand::Special(Special::VccZ),
-            252 => Operand::Special(Special::ExecZ),
-            253 => Operand::Special(Special::Scc),
-            254 => Operand::Special(Special::LdsDirect),
             255 => Operand::Literal(self.literal()?),
             256..=511 => Operand::Vgpr((code - 256) as u8),
-            _ => return Err(DecodeErrorKind::BadOperand { code: code as u16 }),
+            _ => {
+                // LDS is read directly as one register, the other values as one or two.
+                let most = if code == LDS_DIRECT { 1 } else { 2 };
+                let special = Special::of_code(code).filter(|_| self.dwords(of) <= most);
+                Operand::Special(special.ok_or(DecodeErrorKind::BadOperand { code: code as u16 })?)
+            }
         })
     }
+
+    /// A scalar destination where the encoding has 8 bits for it. Beyond the registers there are values that cannot be
+    /// written, which LLVM takes nevertheless.
+    fn scalar_result(&mut self, code: u32, of: Type) -> Result<Operand> {
+        let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });
+        match code {
+            0..=127 => self.scalar(code, of),
+            LDS_DIRECT if of.elem != Elem::Mask => bad,
+            _ if Special::of_code(code).is_none() => bad,
+            _ => self.source(code, of),
+        }
+    }
+
+    /// Vector operands must not reach past the last register, and on gfx9 more than one register starts at an even one.
+    fn check_ranges(&self, inst: &Inst) -> Result<()> {
+        let gfx9 = self.isa.is_gfx9();
+        // Where an instruction of LDS or an atomic has several accumulation registers, LLVM takes any.
+        let data = [inst.dst, inst.src[1], inst.src[3]]
+            .iter()
+            .filter(|data| matches!(data, Operand::Agpr(_)))
+            .count();
+        let any_agpr = data > 1 && matches!(inst.format, Format::Ds | Format::Flat | Format::Global);
+        // So it does with the index and the offset of a typed buffer.
+        let any_address = inst.format == Format::Mtbuf;
+        let check = |operand: Operand, of: Type, any: bool| match operand {
+            Operand::Vgpr(first) | Operand::Agpr(first) => {
+                let dwords = self.dwords(of);
+                let past = u32::from(first) + dwords > 256;
+                let any = any || matches!(operand, Operand::Agpr(_)) && any_agpr;
+                let odd = gfx9 && !any && dwords > 1 && of.elem != Elem::Mask && !first.is_multiple_of(2);
+                if past || odd { Err(DecodeErrorKind::BadOperand { code: first.into() }) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        };
+        let check_all = |signature: &Signature, dst: Operand, src: &[Operand]| {
+            check(dst, signature.dst, false)?;
+            let mut sources = src.iter().zip(&signature.src).enumerate();
+            sources.try_for_each(|(index, (&operand, &of))| check(operand, of, any_address && index == 0))
+        };
+        let mut signature = inst.op.signature_of(self.isa, self.wave64);
+        match inst.format {
+            Format::Global if inst.src[2] != Operand::None => signature.src[0] = B32,
+            Format::Mubuf | Format::Mtbuf if inst.mem.idxen && inst.mem.offen => {
+                signature.src[0] = Type::new(Elem::B32, 2);
+            }
+            _ => {}
+        }
+        check_all(&signature, inst.dst, &inst.src)?;
+        match inst.dual {
+            Some((op, dst, src)) => check_all(op.signature(), dst, &src),
+            None => Ok(()),
+        }
+    }
 }
+
+/// The source code of LDS that is read directly.
+const LDS_DIRECT: u32 = 254;
 
 /// A scalar source: LDS cannot be read directly as one.
 fn not_lds(operand: Operand) -> Result<Operand> {
@@ -313,37 +383,4 @@ fn vgpr(code: u32) -> Operand {
 /// A register of the accumulation file if `acc`, else a vector register.
 fn vgpr_or_agpr(code: u32, acc: bool) -> Operand {
     if acc { Operand::Agpr(code as u8) } else { Operand::Vgpr(code as u8) }
-}
-
-/// Vector operands must not reach past the last register, and on gfx9 more than one register starts at an even one.
-fn check_ranges(isa: Isa, inst: &Inst) -> Result<()> {
-    let gfx9 = isa.is_gfx9();
-    let buffer = matches!(inst.format, Format::Mubuf | Format::Mtbuf);
-    let check = |operand: Operand, of: Type, aligned: bool| match operand {
-        Operand::Vgpr(first) | Operand::Agpr(first) => {
-            let past = u32::from(first) + of.dwords() > 256;
-            let odd = gfx9 && aligned && of.dwords() > 1 && of.elem != Elem::Mask && !first.is_multiple_of(2);
-            if past || odd { Err(DecodeErrorKind::BadOperand { code: first.into() }) } else { Ok(()) }
-        }
-        _ => Ok(()),
-    };
-    let check_all = |signature: &Signature, dst: Operand, src: &[Operand]| {
-        check(dst, signature.dst, true)?;
-        // The index and the offset of a buffer may be in any two registers.
-        let sources = src.iter().zip(&signature.src).enumerate();
-        sources.into_iter().try_for_each(|(index, (&operand, &of))| check(operand, of, index > 0 || !buffer))
-    };
-    let mut signature = *inst.op.signature();
-    match inst.format {
-        Format::Global if inst.src[2] != Operand::None => signature.src[0] = B32,
-        Format::Mubuf | Format::Mtbuf if inst.mem.idxen && inst.mem.offen => {
-            signature.src[0] = Type::new(Elem::B32, 2);
-        }
-        _ => {}
-    }
-    check_all(&signature, inst.dst, &inst.src)?;
-    match inst.dual {
-        Some((op, dst, src)) => check_all(op.signature(), dst, &src),
-        None => Ok(()),
-    }
 }

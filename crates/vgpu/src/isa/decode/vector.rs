@@ -1,8 +1,8 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P and VOPD, with DPP and SDWA.
 
-use super::{DecodeErrorKind, Decoder, Result, bit, bits, vgpr, vgpr_or_agpr};
-use crate::isa::tables::Row;
-use crate::isa::{Dpp, Elem, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Type, scalar};
+use super::{DecodeErrorKind, Decoder, Result, bit, bits, unused, vgpr, vgpr_or_agpr};
+use crate::isa::tables::{Form, Row};
+use crate::isa::{Dpp, Elem, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Special, Type, scalar};
 
 const VCC: Operand = Operand::Sgpr(scalar::VCC);
 const EXEC: Operand = Operand::Sgpr(scalar::EXEC);
@@ -28,40 +28,9 @@ fn float_sources(op: Op) -> u8 {
     (0..3).filter(|&index| is_float(&signature.src[index])).fold(0, |mask, index| mask | 1 << index)
 }
 
-/// Whether it has operands of 64 bits.
-fn is_wide(op: Op) -> bool {
-    let signature = op.signature();
-    [signature.dst, signature.src[0], signature.src[1]]
-        .iter()
-        .any(|of| of.bits() == 64 && of.elem != Elem::Mask)
-}
-
-/// Instructions of the short encodings that have neither DPP nor SDWA forms whatever their types.
-fn is_plain(op: Op) -> bool {
-    matches!(
-        op,
-        Op::VNop
-            | Op::VClrexcp
-            | Op::VPipeflush
-            | Op::VReadfirstlaneB32
-            | Op::VSwapB32
-            | Op::VSwapB16
-            | Op::VSwaprelB32
-            | Op::VAccvgprMovB32
-            | Op::VFmamkF16
-            | Op::VFmamkF32
-            | Op::VMadmkF16
-            | Op::VMadmkF32
-            | Op::VFmaakF16
-            | Op::VFmaakF32
-            | Op::VMadakF16
-            | Op::VMadakF32
-    )
-}
-
-/// Negation or absolute value, of which only those of floats count. Instructions without any have no such bits.
-fn of_floats(mods: u8, floats: u8, halves: bool) -> Result<u8> {
-    if mods != 0 && floats == 0 && !halves { Err(DecodeErrorKind::ReservedBits) } else { Ok(mods & floats) }
+/// What SDWA can do with a source: negation and absolute value of floats, sign extension of integers.
+fn is_sdwa_float(op: Op, of: &Type) -> bool {
+    matches!(of.elem, Elem::F16 | Elem::F32) || op == Op::VCndmaskB32
 }
 
 /// Bit of `op_sel` that belongs to the destination.
@@ -73,32 +42,16 @@ fn half(row: &Row, of: Type, code: u32) -> (u32, bool) {
 }
 
 impl Decoder<'_> {
-    /// Whether an instruction of the short encodings has forms with DPP.
-    fn has_dpp(&self, inst: &Inst) -> bool {
-        let compare = inst.format == Format::Vopc && self.isa < Isa::Gfx1100;
-        let wide = !self.isa.is_gfx9() && is_wide(inst.op);
-        !compare && !wide && !is_plain(inst.op)
-    }
-
-    /// Whether an instruction has a form with SDWA.
-    fn has_sdwa(&self, inst: &Inst) -> bool {
-        let mac = inst.op == Op::VPkFmacF16;
-        let wide = is_wide(inst.op) && !matches!(inst.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8);
-        !wide && !is_plain(inst.op) && (!inst.op.accumulates() || mac)
-    }
-
     /// Source 0 of the short encodings, and what the word after says about it. Source 1 is set before.
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
-            SDWA if self.isa <= Isa::Gfx1030 && !self.has_sdwa(inst) => {
-                return Err(DecodeErrorKind::UnknownForm);
-            }
-            DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !self.has_dpp(inst) => {
+            SDWA if self.isa <= Isa::Gfx1030 && !row.form.sdwa => return Err(DecodeErrorKind::UnknownForm),
+            DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !row.form.dpp => {
                 return Err(DecodeErrorKind::UnknownForm);
             }
             SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst, row),
-            DPP16 => self.dpp16(inst, true)?,
+            DPP16 => self.dpp16(inst, Some(row))?,
             DPP8 | DPP8_FETCH_INACTIVE if !self.isa.is_gfx9() => self.dpp8(inst, code)?,
             256.. => code - 256,
             _ => {
@@ -112,8 +65,9 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The word after a DPP16 instruction; returns the register of source 0.
-    fn dpp16(&mut self, inst: &mut Inst, modifiers: bool) -> Result<u32> {
+    /// The word after a DPP16 instruction; returns the register of source 0. In the short encodings, which have no place for
+    /// them, it has modifiers.
+    fn dpp16(&mut self, inst: &mut Inst, short: Option<&Row>) -> Result<u32> {
         let word = self.word()?;
         inst.dpp = Some(Dpp::Row {
             ctrl: bits(word, 8, 9) as u16,
@@ -122,14 +76,13 @@ impl Decoder<'_> {
             bound_ctrl: bit(word, 19),
             fetch_inactive: bit(word, 18),
         });
-        if modifiers {
+        if let Some(row) = short {
+            let neg = u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1;
+            let abs = u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1;
+            absent((neg | abs) & !row.form.sources)?;
             let floats = float_sources(inst.op);
-            // Halves of 16 bits and the sums of products have these bits without an effect.
-            let halves = inst.op.signature().src[0].is_half() || inst.op.accumulates();
-            inst.mods.neg =
-                of_floats(u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1, floats, halves)?;
-            inst.mods.abs =
-                of_floats(u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1, floats, halves)?;
+            inst.mods.neg = neg & floats;
+            inst.mods.abs = abs & floats;
         }
         Ok(bits(word, 0, 8))
     }
@@ -157,22 +110,37 @@ impl Decoder<'_> {
         if inst.format == Format::Vopc {
             (dst_sel, dst_unused) = (6, 0);
             if bit(word, 15) {
+                if inst.dst == EXEC {
+                    return Err(DecodeErrorKind::ReservedBits);
+                }
                 inst.dst = self.scalar(bits(word, 8, 7), signature.dst)?;
             }
         } else {
             inst.mods.clamp = bit(word, 13);
             inst.mods.omod = bits(word, 14, 2) as u8;
+            absent(if row.form.omod { 0 } else { inst.mods.omod })?;
         }
         let selectors = [u32::from(dst_sel), bits(word, 16, 3), bits(word, 24, 3)];
         if selectors.contains(&7) || dst_unused == 3 {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        let floats = float_sources(inst.op);
-        inst.mods.neg = of_floats(u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1, floats, false)?;
-        inst.mods.abs = of_floats(u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1, floats, false)?;
-        // Floats are not sign-extended.
-        let float = |of: &Type| matches!(of.elem, Elem::F16 | Elem::F32);
-        if bit(word, 19) && float(&signature.src[0]) || bit(word, 27) && float(&signature.src[1]) {
+        if inst.format == Format::Vop1 {
+            unused(word, 24, 6)?;
+            unused(word, 31, 1)?;
+        }
+        // LLVM gives the packed accumulation these bits without a meaning.
+        let packed = inst.op == Op::VPkFmacF16;
+        inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1;
+        inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1;
+        let extended = u8::from(bit(word, 19)) | u8::from(bit(word, 27)) << 1;
+        for (index, of) in signature.src[..2].iter().enumerate() {
+            let float = is_sdwa_float(inst.op, of);
+            absent((if float || packed { extended } else { inst.mods.neg | inst.mods.abs }) >> index & 1)?;
+        }
+        if packed {
+            (inst.mods.neg, inst.mods.abs) = (0, 0);
+        }
+        if is_byte_conversion(inst.op) && dst_sel != 6 {
             return Err(DecodeErrorKind::ReservedBits);
         }
         inst.sdwa = Some(Sdwa {
@@ -189,8 +157,10 @@ impl Decoder<'_> {
         let mut inst = self.start(Format::Vop1, row.op);
         let signature = row.op.signature();
         if row.op.has_scalar_result() {
-            inst.dst = self.scalar(bits(word, 17, 7), signature.dst)?;
-        } else if signature.dst.exists() {
+            inst.dst = self.scalar_result(bits(word, 17, 8), signature.dst)?;
+        } else if !signature.dst.exists() {
+            unused(word, 17, 8)?;
+        } else {
             let (register, high) = half(row, signature.dst, bits(word, 17, 8));
             let acc = row.op == Op::VAccvgprMovB32;
             inst.dst = vgpr_or_agpr(register, acc);
@@ -202,12 +172,16 @@ impl Decoder<'_> {
                 inst.src[0] = Operand::Agpr(register);
             }
         }
+        check_kinds(&inst, self.isa)?;
         Ok(inst)
     }
 
     pub(super) fn vop2(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::Vop2, bits(word, 25, 6))?;
         let mut inst = self.start(Format::Vop2, row.op);
+        if row.op == Op::VIllegal {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
         let signature = row.op.signature();
         let (dst, dst_high) = half(row, signature.dst, bits(word, 17, 8));
         let (second, second_high) = half(row, signature.src[1], bits(word, 9, 8));
@@ -268,27 +242,29 @@ impl Decoder<'_> {
         let mut inst = self.start(format, row.op);
         inst.mods.clamp = bit(word, 15);
         inst.mods.omod = bits(second, 27, 2) as u8;
-        let floats = float_sources(row.op);
-        let halves = row.op_sel || row.op.accumulates();
-        inst.mods.neg = of_floats(bits(second, 29, 3) as u8, floats, halves)?;
+        inst.mods.neg = bits(second, 29, 3) as u8;
         if scalar_result {
             inst.sdst = self.scalar(bits(word, 8, 7), signature.sdst)?;
         } else {
-            inst.mods.abs = of_floats(bits(word, 8, 3) as u8, floats, halves)?;
-            if row.op_sel {
-                inst.mods.op_sel = bits(word, 11, 4) as u8;
-            }
+            inst.mods.abs = bits(word, 8, 3) as u8;
+            inst.mods.op_sel = if row.form.op_sel.is_some() { bits(word, 11, 4) as u8 } else { 0 };
         }
+        let dpp =
+            self.isa >= Isa::Gfx1100 && matches!(bits(second, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
+        long_modifiers(&mut inst.mods, row, dpp)?;
         let dst = bits(word, 0, 8);
         if row.op.is_vector_compare() {
             let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
-            inst.dst = if to_exec { EXEC } else { self.scalar(dst, signature.dst)? };
+            inst.dst = if to_exec { EXEC } else { self.scalar_result(dst, signature.dst)? };
         } else if row.op.has_scalar_result() {
-            inst.dst = self.scalar(dst, signature.dst)?;
+            inst.dst = self.scalar_result(dst, signature.dst)?;
         } else if signature.dst.exists() {
             inst.dst = vgpr(dst);
+        } else {
+            unused(word, 0, 8)?;
         }
         self.three_sources(&mut inst, row, second)?;
+        check_kinds(&inst, self.isa)?;
         if row.op.accumulates() {
             inst.src[2] = inst.dst;
             if row.true16 {
@@ -307,13 +283,11 @@ impl Decoder<'_> {
         let signature = row.op.signature();
         // The word of DPP comes before a literal.
         if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
-            let dpp = matches!(bits(word, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
-            let lanes = matches!(row.op, Op::VReadlaneB32 | Op::VWritelaneB32) || row.op.has_scalar_result();
-            if dpp && (is_wide(row.op) || lanes) {
-                return Err(DecodeErrorKind::UnknownForm);
-            }
             match bits(word, 0, 9) {
-                DPP16 => inst.src[0] = vgpr(self.dpp16(inst, false)?),
+                DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !row.form.dpp => {
+                    return Err(DecodeErrorKind::UnknownForm);
+                }
+                DPP16 => inst.src[0] = vgpr(self.dpp16(inst, None)?),
                 code @ (DPP8 | DPP8_FETCH_INACTIVE) => inst.src[0] = vgpr(self.dpp8(inst, code)?),
                 _ => {}
             }
@@ -339,19 +313,13 @@ impl Decoder<'_> {
         inst.dst = vgpr(bits(word, 0, 8));
         self.three_sources(&mut inst, row, second)?;
         let accumulators = matches!(row.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32);
-        if row.op.is_mfma() {
-            // The matrices are in vector registers; only the addend may be a constant. LLVM lets specials pass.
-            let vector = |operand: &Operand| {
-                matches!(operand, Operand::Vgpr(_) | Operand::Special(_) | Operand::Sgpr(scalar::NULL))
-            };
-            let addend = match inst.src[2] {
-                Operand::Sgpr(scalar::NULL) => true,
-                Operand::Sgpr(_) | Operand::Special(_) => row.op.is_smfmac(),
-                _ => true,
-            };
-            if !vector(&inst.src[0]) || !vector(&inst.src[1]) || !addend {
-                return Err(DecodeErrorKind::BadOperand { code: bits(second, 0, 9) as u16 });
-            }
+        check_kinds(&inst, self.isa)?;
+        if accumulators {
+            unused(word, 8, 6)?;
+            unused(second, 29, 3)?;
+        }
+        if row.op.is_smfmac() {
+            unused(second, 29, 3)?;
         }
         if accumulators || row.op.is_mfma() {
             return Ok(accumulation(inst, word, second));
@@ -364,6 +332,7 @@ impl Decoder<'_> {
             clamp: bit(word, 15),
             ..Modifiers::default()
         };
+        packed_modifiers(&inst.mods, &row.form)?;
         if row.op.accumulates() {
             inst.src[2] = inst.dst;
         } else if row.op.signature().src[3].exists() {
@@ -392,6 +361,9 @@ impl Decoder<'_> {
         let signature = op.signature();
         let first = self.source(bits(word, 0, 9), signature.src[0])?;
         let second = vgpr(bits(word, 9, 8));
+        if !signature.src[1].exists() {
+            unused(word, 9, 8)?;
+        }
         Ok(match op {
             Op::VFmaakF32 => [first, second, Operand::Literal(self.literal()?)],
             Op::VFmamkF32 => [first, Operand::Literal(self.literal()?), second],
@@ -401,6 +373,131 @@ impl Decoder<'_> {
             _ => [first, Operand::None, Operand::None],
         })
     }
+}
+
+/// Conversions from bytes, whose destination is whole in SDWA.
+fn is_byte_conversion(op: Op) -> bool {
+    matches!(op, Op::VCvtF32Fp8 | Op::VCvtF32Bf8 | Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8)
+}
+
+/// What a source may be where not everything that the field can name is allowed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A vector register.
+    Vector,
+    /// A vector register, or LDS that is read directly.
+    VectorOrLds,
+    /// A vector register or an inline constant.
+    VectorOrConstant,
+    /// A scalar register or a constant.
+    Scalar,
+    /// The same, or LDS that is read directly.
+    ScalarOrLds,
+    /// A lane mask.
+    Mask,
+}
+
+/// The kind of a source, if it is restricted.
+fn kind(op: Op, index: usize, dpp: bool, isa: Isa) -> Option<Kind> {
+    Some(match (op, index) {
+        (Op::VReadfirstlaneB32 | Op::VReadlaneB32, 0) => Kind::VectorOrLds,
+        (Op::VReadlaneB32, 1) => Kind::Scalar,
+        (Op::VWritelaneB32, 0) if !isa.is_gfx9() => Kind::ScalarOrLds,
+        (Op::VWritelaneB32, 0 | 1) => Kind::Scalar,
+        (Op::VPermlane16B32 | Op::VPermlanex16B32, 1 | 2) => Kind::Scalar,
+        (
+            Op::VSwapB32
+            | Op::VSwapB16
+            | Op::VSwaprelB32
+            | Op::VMovrelsB32
+            | Op::VMovrelsdB32
+            | Op::VMovrelsd2B32
+            | Op::VAccvgprMovB32
+            | Op::VAccvgprReadB32
+            | Op::VPermlane16B32
+            | Op::VPermlanex16B32
+            | Op::VPermlane16VarB32
+            | Op::VPermlanex16VarB32
+            | Op::VPermlane64B32,
+            0,
+        )
+        | (Op::VPermlane16VarB32 | Op::VPermlanex16VarB32, 1)
+        | (Op::VMqsadU32U8, 2) => Kind::Vector,
+        (Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16, 1) if dpp && isa == Isa::Gfx1100 => {
+            Kind::Vector
+        }
+        _ if (op.is_mfma() || op.is_wmma()) && index < 2 => Kind::Vector,
+        _ if op.is_smfmac() || op.name().starts_with("v_swmmac_") => Kind::Vector,
+        _ if op.is_mfma() || op.is_wmma() => Kind::VectorOrConstant,
+        _ if op.signature().src[index].elem == Elem::Mask => Kind::Mask,
+        _ => return None,
+    })
+}
+
+/// Sources that the field can name, but not the instruction. LLVM prints them with a remark that they are invalid. It says
+/// nothing of values that are no registers, which count as constants to it.
+fn check_kinds(inst: &Inst, isa: Isa) -> Result<()> {
+    if inst.sdwa.is_some() {
+        return Ok(());
+    }
+    for (index, &source) in inst.src[..3].iter().enumerate() {
+        let Some(kind) = kind(inst.op, index, inst.dpp.is_some(), isa) else { continue };
+        let valid = match source {
+            Operand::None | Operand::Imm(_) | Operand::Sgpr(scalar::NULL) => true,
+            Operand::Special(Special::LdsDirect) => {
+                matches!(kind, Kind::VectorOrLds | Kind::ScalarOrLds | Kind::Mask)
+            }
+            Operand::Special(_) => true,
+            Operand::Vgpr(_) | Operand::Agpr(_) => !matches!(kind, Kind::Scalar | Kind::ScalarOrLds),
+            Operand::Sgpr(_) => matches!(kind, Kind::Scalar | Kind::ScalarOrLds | Kind::Mask),
+            Operand::Int(_) | Operand::Float(_) => {
+                matches!(kind, Kind::Scalar | Kind::ScalarOrLds | Kind::VectorOrConstant)
+            }
+            Operand::Literal(_) => matches!(kind, Kind::Scalar | Kind::ScalarOrLds),
+        };
+        if !valid {
+            return Err(DecodeErrorKind::BadOperand { code: index as u16 });
+        }
+    }
+    Ok(())
+}
+
+/// Modifier bits that an instruction lacks are zero.
+fn absent(mods: u8) -> Result<()> {
+    if mods == 0 { Ok(()) } else { Err(DecodeErrorKind::ReservedBits) }
+}
+
+/// Checks the modifiers of VOP3, and leaves those that have an effect.
+fn long_modifiers(mods: &mut Modifiers, row: &Row, dpp: bool) -> Result<()> {
+    let form = &row.form;
+    let floats = float_sources(row.op);
+    let mut sources = form.sources;
+    let used = form.op_sel.unwrap_or(0);
+    if mods.op_sel & !used != 0 && !(dpp && form.dpp_any_op_sel) {
+        if !row.true16 || form.halves_only {
+            return Err(DecodeErrorKind::ReservedBits);
+        }
+        // LLVM then takes the instruction for one that names whole registers, which has modifiers if a source is a float.
+        mods.whole = true;
+        mods.op_sel &= used;
+        sources = if floats == 0 { 0 } else { sources };
+    }
+    let effective = if mods.whole { sources } else { floats };
+    absent((mods.neg | mods.abs) & !sources)?;
+    absent(if form.omod { 0 } else { mods.omod })?;
+    absent(u8::from(mods.clamp && !form.clamp))?;
+    mods.neg &= effective;
+    mods.abs &= effective;
+    Ok(())
+}
+
+/// Checks the modifiers of VOP3P.
+fn packed_modifiers(mods: &Modifiers, form: &Form) -> Result<()> {
+    absent((mods.neg | mods.neg_hi) & !form.sources)?;
+    absent(if form.low_only { mods.neg_hi } else { 0 })?;
+    absent(u8::from(mods.clamp && !form.clamp))?;
+    absent(mods.op_sel & !form.op_sel.unwrap_or(7))?;
+    absent(u8::from(form.high && mods.op_sel_hi != 7))
 }
 
 /// The fields of matrix instructions of gfx9 that differ from other VOP3P instructions.

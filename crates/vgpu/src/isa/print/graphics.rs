@@ -2,31 +2,12 @@
 
 use std::fmt;
 
-use super::{Printer, registers};
-use crate::isa::{Format, Graphics, Isa};
+use super::{Printer, registers, special_name};
+use crate::isa::image::{Image, is_sample};
+use crate::isa::{Format, Graphics, Isa, Special, scalar};
 
 const DIMENSIONS: [&str; 8] = ["1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"];
-/// How many coordinates a dimension has.
-const COORDINATES: [u32; 8] = [1, 2, 3, 3, 2, 3, 3, 4];
-/// How many gradients.
-const GRADIENTS: [u32; 8] = [2, 4, 6, 4, 2, 4, 4, 4];
-
 const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
-
-/// The fields of an image instruction, wherever a generation has them.
-struct Image {
-    dim: Option<usize>,
-    mask: u32,
-    data: u8,
-    addresses: Vec<u8>,
-    list: bool,
-    resource: u32,
-    sampler: u32,
-    a16: bool,
-    d16: bool,
-    tfe: bool,
-    accumulators: bool,
-}
 
 impl Printer<'_, '_> {
     pub(super) fn graphics(&mut self) -> fmt::Result {
@@ -43,33 +24,26 @@ impl Printer<'_, '_> {
     }
 
     fn image(&mut self, graphics: &Graphics) -> fmt::Result {
-        let image = Image::new(self.isa, graphics);
-        let name = self.row.name;
-        let has = |flag: &str| name.split('_').any(|part| part == flag);
-        let samples = name.contains("_sample") || name.contains("_gather4") || name.ends_with("_get_lod");
-        let mut data = if name.contains("_gather4") { 4 } else { image.mask.count_ones().max(1) };
-        if image.d16 {
-            data = data.div_ceil(2);
+        let Some(image) = Image::new(self.isa, self.row.name, graphics) else {
+            return Ok(());
+        };
+        self.separate()?;
+        registers(self.f, if image.accumulators { "a" } else { "v" }, image.data.0, image.data.1)?;
+        self.separate()?;
+        self.f.write_str(if image.list { "[" } else { "" })?;
+        for (index, &(first, count)) in image.addresses.iter().enumerate() {
+            self.f.write_str(if index == 0 { "" } else { ", " })?;
+            registers(self.f, "v", first, count)?;
         }
-        data += u32::from(image.tfe);
+        self.f.write_str(if image.list { "]" } else { "" })?;
         self.separate()?;
-        registers(self.f, if image.accumulators { "a" } else { "v" }, image.data, data)?;
-        let extra =
-            if samples { [has("o"), has("b"), has("c")].into_iter().filter(|&set| set).count() } else { 0 };
-        let last = has("mip") || name.ends_with("_get_resinfo") || samples && (has("l") || has("cl"));
-        let dim = image.dim.unwrap_or(0);
-        let coordinates = if name.ends_with("_get_resinfo") { 0 } else { COORDINATES[dim] } + u32::from(last);
-        let mut words = extra as u32 + if image.a16 { coordinates.div_ceil(2) } else { coordinates };
-        if samples && (has("d") || has("cd")) {
-            words += if has("g16") { (GRADIENTS[dim] / 2).next_multiple_of(2) } else { GRADIENTS[dim] };
+        self.resource(image.resource, if image.ray { 4 } else { 8 })?;
+        if image.ray {
+            return self.flag(image.a16, " a16");
         }
-        self.separate()?;
-        self.image_address(&image, words)?;
-        self.separate()?;
-        self.scalar_register(image.resource as u8 & 0x7f, 8)?;
-        if samples {
+        if image.samples {
             self.separate()?;
-            self.scalar_register(image.sampler as u8 & 0x7f, 4)?;
+            self.resource(image.sampler, 4)?;
         }
         if image.mask != 0 {
             write!(self.f, " dmask:{:#x}", image.mask)?;
@@ -80,24 +54,11 @@ impl Printer<'_, '_> {
         self.image_flags(graphics.words)
     }
 
-    fn image_address(&mut self, image: &Image, words: u32) -> fmt::Result {
-        let first = image.addresses[0];
-        if image.dim.is_none() || words <= 1 {
-            return registers(self.f, "v", first, 1);
-        }
-        if !image.list {
-            return registers(self.f, "v", first, if words > 12 { 16 } else { words });
-        }
-        // What does not fit into the list is in registers that follow its last.
-        let count = (words as usize).min(image.addresses.len());
-        self.f.write_str("[")?;
-        for (index, &register) in image.addresses[..count].iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            self.f.write_str(comma)?;
-            let rest = if index + 1 == count { words - index as u32 } else { 1 };
-            registers(self.f, "v", register, rest)?;
-        }
-        self.f.write_str("]")
+    /// Scalar registers by the code of the first.
+    fn resource(&mut self, code: u32, dwords: u32) -> fmt::Result {
+        let null = if self.isa >= Isa::Gfx1100 { 124 } else { 125 };
+        let slot = if code == null { scalar::NULL } else { code as u8 & 0x7c };
+        self.scalar_register(slot, dwords)
     }
 
     fn image_flags(&mut self, words: [u32; 5]) -> fmt::Result {
@@ -206,8 +167,9 @@ impl Printer<'_, '_> {
                 parameter => write!(self.f, "invalid_param_{parameter}")?,
             }
         } else {
-            self.long_source(word, second, 1)?;
-            if !long {
+            if long {
+                self.long_source(word, second, 1)?;
+            } else {
                 write!(self.f, "v{}", source & 255)?;
             }
         }
@@ -229,16 +191,21 @@ impl Printer<'_, '_> {
         self.f.write_str(["", " mul:2", " mul:4", " div:2"][(second >> 27 & 3) as usize])
     }
 
-    /// A vector register with its modifiers in the long encoding; nothing in the short one.
+    /// A source of the long encoding with its modifiers.
     fn long_source(&mut self, word: u32, second: u32, index: u32) -> fmt::Result {
-        if word >> 31 == 0 || second == 0 {
-            return Ok(());
-        }
         let (negative, absolute) = (second >> (29 + index) & 1 != 0, word >> (8 + index) & 1 != 0);
         self.flag(negative, "-")?;
         self.flag(absolute, "|")?;
-        write!(self.f, "v{}", second >> (9 * index) & 255)?;
+        self.graphics_source(second, index)?;
         self.flag(absolute, "|")
+    }
+
+    /// A vector register, or a value that can stand in its place.
+    fn graphics_source(&mut self, second: u32, index: u32) -> fmt::Result {
+        match second >> (9 * index) & 511 {
+            code @ 256.. => write!(self.f, "v{}", code - 256),
+            code => self.f.write_str(Special::of_code(code).map_or("null", special_name)),
+        }
     }
 
     /// VINTERP.
@@ -261,86 +228,15 @@ impl Printer<'_, '_> {
         write!(self.f, " v{}{}", word & 0xff, part(3))?;
         for index in 0..3 {
             let negative = second >> (29 + index) & 1 != 0;
-            let register = second >> (9 * index) & 255;
-            write!(self.f, ", {}v{register}{}", if negative { "-" } else { "" }, part(index))?;
+            let vector = second >> (9 * index) & 256 != 0;
+            write!(self.f, ", {}", if negative { "-" } else { "" })?;
+            self.graphics_source(second, index)?;
+            self.f.write_str(if vector { part(index) } else { "" })?;
         }
         self.flag(word >> 15 & 1 != 0, " clamp")?;
         if select != 0 {
             self.bits("op_sel", select as u8, 4)?;
         }
         write!(self.f, " wait_exp:{}", word >> 8 & 7)
-    }
-}
-
-/// Whether the first word of an image instruction of gfx12 is VSAMPLE.
-fn is_sample(word: u32) -> bool {
-    word >> 26 == 0x39
-}
-
-impl Image {
-    fn new(isa: Isa, graphics: &Graphics) -> Image {
-        let [first, second, ..] = graphics.words;
-        let bit = |word: u32, index: u32| word >> index & 1 != 0;
-        let byte = |word: u32, index: u32| (word >> (8 * index)) as u8;
-        let old = Image {
-            dim: None,
-            mask: first >> 8 & 15,
-            data: byte(second, 1),
-            addresses: vec![byte(second, 0)],
-            list: false,
-            resource: (second >> 16 & 31) << 2,
-            sampler: (second >> 21 & 31) << 2,
-            a16: bit(first, 15),
-            d16: bit(second, 31),
-            tfe: !isa.is_gfx9() && bit(first, 16),
-            accumulators: isa.is_gfx9() && bit(first, 16),
-        };
-        // The addresses that do not follow each other.
-        let listed = |words: u32| {
-            let more = graphics.words[2..].iter().take(words as usize).flat_map(|word| word.to_le_bytes());
-            std::iter::once(byte(second, 0)).chain(more).collect()
-        };
-        match isa {
-            Isa::Gfx90a | Isa::Gfx942 => old,
-            Isa::Gfx1030 => Image {
-                dim: Some((first >> 3 & 7) as usize),
-                addresses: listed(first >> 1 & 3),
-                list: first >> 1 & 3 != 0,
-                a16: bit(second, 30),
-                d16: bit(second, 31),
-                ..old
-            },
-            Isa::Gfx1100 => Image {
-                dim: Some((first >> 2 & 7) as usize),
-                addresses: listed(first & 1),
-                list: first & 1 != 0,
-                sampler: (second >> 26 & 31) << 2,
-                a16: bit(first, 16),
-                d16: bit(first, 17),
-                tfe: bit(second, 21),
-                ..old
-            },
-            Isa::Gfx1201 => {
-                let third = graphics.words[2];
-                let sample = is_sample(first);
-                let mut addresses = third.to_le_bytes().to_vec();
-                if !sample {
-                    addresses.push(byte(second, 3));
-                }
-                Image {
-                    dim: Some((first & 7) as usize),
-                    mask: first >> 22 & 15,
-                    data: byte(second, 0),
-                    addresses,
-                    list: true,
-                    resource: second >> 9 & 0x1ff,
-                    sampler: second >> 23 & 0x1ff,
-                    a16: bit(first, 6),
-                    d16: bit(first, 5),
-                    tfe: if sample { bit(first, 3) } else { bit(second, 23) },
-                    accumulators: false,
-                }
-            }
-        }
     }
 }

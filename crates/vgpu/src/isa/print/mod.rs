@@ -204,7 +204,7 @@ impl Printer<'_, '_> {
     /// The half of a register that a true16 operand names.
     fn half(&mut self, operand: Operand, of: Type, high: bool) -> fmt::Result {
         match operand {
-            Operand::Vgpr(_) if self.row.true16 && of.is_half() => {
+            Operand::Vgpr(_) if self.row.true16 && of.is_half() && !self.inst.mods.whole => {
                 self.f.write_str(if high { ".h" } else { ".l" })
             }
             _ => Ok(()),

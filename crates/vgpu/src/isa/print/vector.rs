@@ -62,7 +62,7 @@ impl Printer<'_, '_> {
     fn op_sel(&mut self, sources: usize, hidden_dst: bool) -> fmt::Result {
         let op = self.inst.op;
         let bits = self.inst.mods.op_sel;
-        if op == Op::VCndmaskB16 {
+        if op == Op::VCndmaskB16 || self.inst.mods.whole {
             return Ok(());
         }
         if self.isa == Isa::Gfx1201 {
@@ -116,7 +116,7 @@ impl Printer<'_, '_> {
         };
         if integer
             && matches!(of.elem, Elem::U16 | Elem::I16)
-            && (self.isa.is_gfx9() || matches!(operand, Operand::Float(_)))
+            && (self.isa <= Isa::Gfx1030 || matches!(operand, Operand::Float(_)))
         {
             of = B32;
         }
@@ -234,7 +234,7 @@ impl Printer<'_, '_> {
     }
 
     pub(super) fn vop3p(&mut self) -> fmt::Result {
-        let (inst, signature) = (self.inst, self.inst.op.signature());
+        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.isa, self.wave == 64));
         self.vector_name()?;
         self.operand(inst.dst, signature.dst)?;
         let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);

@@ -21,8 +21,87 @@ pub(super) struct Row {
     pub(in crate::isa) name: &'static str,
     /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`).
     pub(in crate::isa) true16: bool,
-    /// Whether its VOP3 encoding has `op_sel`.
-    pub(in crate::isa) op_sel: bool,
+    /// Which modifiers a vector encoding has.
+    pub(in crate::isa) form: Form,
+}
+
+/// The modifiers and further forms of a vector instruction. Bits of modifiers that it lacks must be zero.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// The sources that have negation and absolute value; VOP3P: negation of the low and of the high half.
+    pub(in crate::isa) sources: u8,
+    /// Only the low halves of sources can be negated.
+    pub(in crate::isa) low_only: bool,
+    /// Whether it has `clamp`.
+    pub(in crate::isa) clamp: bool,
+    /// Whether it has an output multiplier. Of the short encodings, only SDWA has one.
+    pub(in crate::isa) omod: bool,
+    /// The bits of `op_sel` that it has. Without any, VOP3 ignores them.
+    pub(in crate::isa) op_sel: Option<u8>,
+    /// Whether `op_sel_hi` must be all ones.
+    pub(in crate::isa) high: bool,
+    /// Whether it has a form with DPP.
+    pub(in crate::isa) dpp: bool,
+    /// Whether the form with DPP ignores the bits of `op_sel` that it lacks.
+    pub(in crate::isa) dpp_any_op_sel: bool,
+    /// Whether it has a form with SDWA.
+    pub(in crate::isa) sdwa: bool,
+    /// Whether halves must be named: other instructions with halves have a form that names whole registers.
+    pub(in crate::isa) halves_only: bool,
+}
+
+impl Form {
+    const NONE: Form = Form {
+        sources: 0,
+        low_only: false,
+        clamp: false,
+        omod: false,
+        op_sel: None,
+        high: false,
+        dpp: false,
+        dpp_any_op_sel: false,
+        sdwa: false,
+        halves_only: false,
+    };
+
+    /// Reads the last column of the tables. Source modifiers: `1`, `2`, `3` sources, `a` only source 2 (an addend), `i` the
+    /// low halves of two sources. `c`: clamp. `o`: output multiplier. `=`: `op_sel_hi` is all ones. `/`: of `op_sel` it has
+    /// only the bits that follow, `d` for the destination. `+`: DPP. `~`: DPP that ignores the other bits of `op_sel`. `s`:
+    /// SDWA. `!`: halves of registers only.
+    const fn new(text: &str) -> Form {
+        let mut form = Form::NONE;
+        let mut index = 0;
+        while index < text.len() {
+            match (text.as_bytes()[index], form.op_sel) {
+                (b'/', None) => form.op_sel = Some(0),
+                (b'0', Some(bits)) => form.op_sel = Some(bits | 1),
+                (b'1', Some(bits)) => form.op_sel = Some(bits | 2),
+                (b'2', Some(bits)) => form.op_sel = Some(bits | 4),
+                (b'd', Some(bits)) => form.op_sel = Some(bits | 8),
+                (b'1', _) => form.sources = 1,
+                (b'2', _) => form.sources = 3,
+                (b'3', _) => form.sources = 7,
+                (b'a', _) => form.sources = 4,
+                (b'i', _) => {
+                    form.sources = 3;
+                    form.low_only = true;
+                }
+                (b'c', _) => form.clamp = true,
+                (b'o', _) => form.omod = true,
+                (b'=', _) => form.high = true,
+                (b'+', _) => form.dpp = true,
+                (b'~', _) => {
+                    form.dpp = true;
+                    form.dpp_any_op_sel = true;
+                }
+                (b's', _) => form.sdwa = true,
+                (b'!', _) => form.halves_only = true,
+                _ => panic!("the tables use no other letters"),
+            }
+            index += 1;
+        }
+        form
+    }
 }
 
 /// The instructions of a format.
@@ -32,15 +111,17 @@ pub(super) struct Set {
 }
 
 const fn row(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: false, op_sel: false }
+    Row { opcode, op, name, true16: false, form: Form::NONE }
 }
 
-const fn op_sel(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: false, op_sel: true }
+/// VOP1, VOP2, VOPC, VOP3 and VOP3P; [`Form::new`] says what the last column means.
+const fn vector(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
+    Row { opcode, op, name, true16: false, form: Form::new(form) }
 }
 
-const fn true16(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: true, op_sel: true }
+/// The same with operands that are halves of registers.
+const fn true16(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
+    Row { opcode, op, name, true16: true, form: Form::new(form) }
 }
 
 /// The rows of one instruction set, indexed both ways.
