@@ -97,6 +97,10 @@ struct TestArguments {
     /// which are fetched into the target folder; may be repeated
     #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with = "gpu")]
     rocm: Vec<String>,
+    /// Run only the test that decodes all kernels in Debian's rocBLAS of this ROCm release (5.7, 6.4 or 7.2), which are
+    /// fetched into the target folder; may be repeated
+    #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm"])]
+    rocblas_kernels: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -137,9 +141,11 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu, rocm }) => {
-            test::test(test::Options { gpu, rocm: sysroot::releases(&rocm)? })
-        }
+        Task::Test(TestArguments { gpu, rocm, rocblas_kernels }) => test::test(test::Options {
+            gpu,
+            rocm: sysroot::releases(&rocm)?,
+            rocblas_kernels: sysroot::releases(&rocblas_kernels)?,
+        }),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {

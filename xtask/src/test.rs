@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
+use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
@@ -22,6 +23,8 @@ const VIRTUAL_DEVICES: [&str; 5] =
 const DEVICE_TESTS: &str = "binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
+/// The integration test that decodes the kernels of rocBLAS.
+const KERNEL_TEST: &str = "rocblas_kernels";
 
 /// What the driver of AMD GPUs offers to programs.
 const AMD_DRIVER: &str = "/dev/kfd";
@@ -33,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) gpu: bool,
     /// Run the tests on AMD's libraries of these releases, and nothing else.
     pub(crate) rocm: Vec<&'static Release>,
+    /// Decode rocBLAS's kernels of these releases, and nothing else.
+    pub(crate) rocblas_kernels: Vec<&'static Release>,
 }
 
 /// What became of a step.
@@ -82,6 +87,9 @@ struct Shared {
 fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if !options.rocm.is_empty() {
         return options.rocm.iter().flat_map(|release| library_steps(release, shared)).collect();
+    }
+    if !options.rocblas_kernels.is_empty() {
+        return options.rocblas_kernels.iter().flat_map(|release| kernel_steps(release, shared)).collect();
     }
     let gpu = options.gpu;
     let mut steps = vec![
@@ -147,6 +155,28 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>
     [
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
+    ]
+}
+
+/// Fetches a release's rocBLAS, and runs the test that decodes its kernels.
+fn kernel_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>; 2] {
+    let folder = tools::target_folder().join("rocblas-kernels");
+    let fetch = {
+        let folder = folder.clone();
+        move || {
+            println!("The kernels are in {}", kernels::make(release, &folder)?.display());
+            Ok(Outcome::Passed)
+        }
+    };
+    let test = move || {
+        let mut command = nextest_command(shared)?;
+        command.args(["run", "--package", "ferrocm-vgpu", "--test", KERNEL_TEST, "--no-capture"]);
+        command.env(kernels::FOLDER_VARIABLE, kernels::make(release, &folder)?);
+        execute(command)
+    };
+    [
+        Step::new(format!("rocBLAS's kernels of ROCm {}", release.name), fetch),
+        Step::new(format!("decoding rocBLAS's kernels of ROCm {}", release.name), test),
     ]
 }
 

@@ -165,6 +165,8 @@ fn disassemble(llvm_mc: &Path, isa: Isa, cases: &[Case]) -> Vec<Option<String>> 
         match text.as_str() {
             text if text.starts_with(".amdgcn_target") => {}
             SEPARATOR => texts.push(current.take()),
+            // LLVM says itself that these are no instructions.
+            text if text.contains("/*Invalid") => current = None,
             _ => current = Some(text),
         }
     }

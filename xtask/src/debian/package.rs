@@ -56,12 +56,33 @@ pub(crate) fn unpack(
     unpack_without(package, downloads, tree, &[])
 }
 
+/// The same, but only the files that these patterns of tar match.
+pub(crate) fn unpack_only(
+    package: &super::index::PackageFile,
+    downloads: &Path,
+    tree: &Path,
+    patterns: &[&str],
+) -> Result<(), Error> {
+    let arguments = std::iter::once("--wildcards").chain(patterns.iter().copied());
+    unpack_with(package, downloads, tree, &arguments.map(str::to_owned).collect::<Vec<_>>())
+}
+
 /// The same, without the files that these patterns of tar match (`./usr/share/doc/*`).
 pub(crate) fn unpack_without(
     package: &super::index::PackageFile,
     downloads: &Path,
     tree: &Path,
     left_out: &[&str],
+) -> Result<(), Error> {
+    let arguments: Vec<String> = left_out.iter().map(|pattern| format!("--exclude={pattern}")).collect();
+    unpack_with(package, downloads, tree, &arguments)
+}
+
+fn unpack_with(
+    package: &super::index::PackageFile,
+    downloads: &Path,
+    tree: &Path,
+    arguments: &[String],
 ) -> Result<(), Error> {
     let path = downloads.join(&package.file);
     let found = sha256_of(&path).map_err(io_error("read", &path))?;
@@ -80,8 +101,8 @@ pub(crate) fn unpack_without(
         .spawn()
         .map_err(|source| start_error("dpkg-deb", source))?;
     let mut tar = Command::new("tar");
-    tar.args(left_out.iter().map(|pattern| format!("--exclude={pattern}")));
     tar.args(["--extract", "--keep-directory-symlink", "--no-same-owner", "--directory"]).arg(tree);
+    tar.args(arguments);
     tar.stdin(reader.stdout.take().map_or_else(Stdio::null, Stdio::from));
     let unpacked = tar.output();
     let read = reader.wait_with_output().map_err(|source| start_error("dpkg-deb", source))?;

@@ -1,6 +1,7 @@
 //! The ROCm releases that the bindings cover, and where Debian has them.
 
 pub(crate) mod headers;
+pub(crate) mod kernels;
 pub(crate) mod sysroot;
 
 use crate::debian::apt;

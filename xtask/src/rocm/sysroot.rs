@@ -271,7 +271,7 @@ fn contents(release: &Release) -> &'static Contents {
     CONTENTS.iter().find(|contents| contents.release == release.name).unwrap_or(&NOTHING)
 }
 
-fn tested_packages(release: &Release) -> &'static [Tested] {
+pub(super) fn tested_packages(release: &Release) -> &'static [Tested] {
     contents(release).packages
 }
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-use code_object::{CodeObject, SymbolKind};
-use vgpu::isa::{Isa, decode};
+use code_object::CodeObject;
+use vgpu::isa::{Isa, decode, listing};
 use vgpu::machine::{Occupancy, Resources, Target};
 
 const USAGE: &str = "\
@@ -57,49 +57,9 @@ fn instruction_set(name: &str) -> Result<Isa, String> {
 
 fn disassemble(file: &str) -> Result<String, String> {
     let bytes = std::fs::read(file).map_err(|e| format!("{file}: {e}"))?;
-    let object = CodeObject::parse(&bytes).map_err(|e| format!("{file}: {e}"))?;
-    let isa = instruction_set(&object.target().processor)?;
-    let mut text = format!("{file}: {}\n", object.target());
-    let mut functions: Vec<_> = object
-        .symbols()
-        .iter()
-        .filter(|symbol| symbol.kind == SymbolKind::Function && !symbol.undefined && symbol.size > 0)
-        .collect();
-    functions.sort_by_key(|symbol| symbol.value);
-    for function in functions {
-        let range = object
-            .file_range(function.value, function.size)
-            .ok_or_else(|| format!("{file}: {} lies outside the file", function.name))?;
-        let wave64 = object
-            .kernels()
-            .iter()
-            .any(|kernel| kernel.entry_vaddr == function.value && kernel.wavefront_size == 64);
-        let _ = writeln!(text, "\n{:016x} <{}>:", function.value, function.name);
-        list(&mut text, isa, &bytes[range], function.value, wave64);
-    }
+    let mut text = format!("\n{file}:\tfile format elf64-amdgpu\n");
+    listing(&bytes, &mut text).map_err(|e| format!("{file}: {e}"))?;
     Ok(text)
-}
-
-/// One line per instruction: text, address and words.
-fn list(text: &mut String, isa: Isa, code: &[u8], address: u64, wave64: bool) {
-    let mut position = 0;
-    while position < code.len() {
-        let (line, size) = match decode(isa, &code[position..]) {
-            Ok(inst) => {
-                let line = inst.text(isa);
-                let line = if wave64 { line.wave64() } else { line };
-                (line.to_string(), usize::from(inst.size))
-            }
-            Err(error) => (format!("<{error}>"), 4.min(code.len() - position)),
-        };
-        let _ = write!(text, "\t{line:<60}// {:012X}:", address + position as u64);
-        for word in code[position..position + size].chunks(4) {
-            let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
-            let _ = write!(text, " {word:08X}");
-        }
-        text.push('\n');
-        position += size;
-    }
 }
 
 fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {

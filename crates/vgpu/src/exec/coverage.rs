@@ -34,6 +34,8 @@ const NOT_COMPUTE: &[Row] = &[
         which: |i| matches!(i.op, Op::SSethalt | Op::SSendmsghalt),
     },
     Row { why: "reserved controls of DPP", which: reserved_dpp },
+    Row { why: "an instruction that is illegal by definition", which: |i| i.op == Op::VIllegal },
+    Row { why: "values that cannot be written", which: |i| matches!(i.dst, Operand::Special(_)) },
     Row {
         why: "named barriers, of which gfx1201 has none",
         which: |i| {

@@ -4,7 +4,8 @@ use super::program::Pool;
 use super::wave::Row;
 use super::{Code, Flow, Handler, Level, Src, Wave, matrix, memory, salu, valu};
 use crate::isa::{
-    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits, scalar,
+    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Special, Type, decode as decode_bits,
+    decode_wave64, scalar,
 };
 use crate::machine::{FaultKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
@@ -17,9 +18,11 @@ pub(crate) struct Context {
     pub lanes: usize,
 }
 
-/// The instruction that `bytes` begin with.
+/// The instruction that `bytes` begin with. What only waves of 64 have fails in others when it is lowered.
 pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
-    decode_bits(isa(generation), bytes).ok()
+    let isa = isa(generation);
+    let inst = decode_bits(isa, bytes).or_else(|_| decode_wave64(isa, bytes)).ok()?;
+    (inst.op != Op::VIllegal).then_some(inst)
 }
 
 /// The instruction set whose encodings a generation has.

@@ -239,14 +239,18 @@ impl Op {
         self.name().starts_with("v_wmma_") || self.name().starts_with("v_swmmac_")
     }
 
-    /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` take half as many
-    /// registers, on gfx12 the other matrices too.
+    /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` and
+    /// what transposing loads give take half as many registers, on gfx12 the other matrices too.
     pub(super) fn signature_of(self, isa: Isa, wave64: bool) -> Signature {
         let mut signature = *self.signature();
+        let half = |of: &mut Type| of.count = of.count.div_ceil(2);
+        let of_half = |of: Type| Type::new(super::Elem::B32, (of.dwords() / 2) as u8);
+        if wave64 && matches!(self, Op::GlobalLoadTrB64 | Op::GlobalLoadTrB128) {
+            signature.dst = of_half(signature.dst);
+        }
         if !wave64 || !self.is_wmma() {
             return signature;
         }
-        let half = |of: &mut Type| of.count = of.count.div_ceil(2);
         half(&mut signature.dst);
         // Of a sparse product, source 2 is the index, and source 3 the accumulator.
         half(&mut signature.src[if self.name().starts_with("v_swmmac_") { 3 } else { 2 }]);

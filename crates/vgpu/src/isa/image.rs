@@ -344,7 +344,8 @@ fn registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>
         }
     };
     let unchanged = (default_data, spread(default_addresses));
-    let mut data = if name.is_gather() { 4 } else { fields.mask.count_ones().max(1) };
+    let four = name.is_gather() || isa >= Isa::Gfx1100 && name.0 == "image_msaa_load";
+    let mut data = if four { 4 } else { fields.mask.count_ones().max(1) };
     if fields.d16 {
         data = data.div_ceil(2);
     }

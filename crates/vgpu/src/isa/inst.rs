@@ -261,3 +261,14 @@ pub struct Inst {
     /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either writes.
     pub dual: Option<(Op, Operand, [Operand; 3])>,
 }
+
+impl Inst {
+    /// Where a branch or a call with an immediate goes, if the instruction is at `address`.
+    pub(super) fn branch_target(&self, address: u64) -> Option<u64> {
+        let offset = match (self.op.is_branch() || self.op == Op::SCallB64, self.src[0]) {
+            (true, Operand::Imm(offset)) => i64::from(offset),
+            _ => return None,
+        };
+        Some(address.wrapping_add(u64::from(self.size)).wrapping_add_signed(offset * 4))
+    }
+}

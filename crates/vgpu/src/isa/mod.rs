@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `op` | [`Op`]: the operations of all generations, each with its operand types |
 //! | `inst` | [`Inst`]: a decoded instruction |
+//! | `listing` | all instructions of a code object |
 //! | `tables` | per generation: opcode → operation and printed mnemonic |
 //! | `decode` | bits → [`Inst`], one file per encoding family |
 //! | `class` | questions about operations |
@@ -17,6 +18,7 @@ mod decode;
 mod format;
 mod image;
 mod inst;
+mod listing;
 mod op;
 mod print;
 mod registers;
@@ -27,6 +29,7 @@ pub use class::Class;
 pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use format::{BufferFormat, NumberFormat};
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
+pub use listing::{Listed, ListingError, listing};
 pub use op::Op;
 pub use print::Text;
 pub use registers::{Register, Registers, Span};

@@ -86,7 +86,9 @@ impl Decoder<'_> {
             let code = bits(second, 9 * index, 9);
             let null = code == if modern { 124 } else { 125 };
             let special = Special::of_code(code).is_some_and(|special| special != Special::LdsDirect);
-            if code < 256 && !null && !special {
+            // Halves of vector registers are all that the field can name.
+            let only_vector = self.isa == Isa::Gfx1100 && has_half(name, index);
+            if code < 256 && !null && !special && !only_vector {
                 return Err(DecodeErrorKind::BadOperand { code: code as u16 });
             }
         }
@@ -98,6 +100,11 @@ impl Decoder<'_> {
         unused(second, 8, u32::from(!half))?;
         unused(second, 27, if name.starts_with("v_interp_p2_f16") { 2 } else { 0 })
     }
+}
+
+/// Whether a source of VINTERP is of 16 bits.
+pub(in crate::isa) fn has_half(name: &str, index: u32) -> bool {
+    name.contains("f16") && (index == 0 || index == 2 && name.contains("_p10_"))
 }
 
 /// Added to the opcodes of VSAMPLE.

@@ -350,6 +350,7 @@ impl Decoder<'_> {
 
     pub(super) fn lds_direct(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::LdsDir, bits(word, 20, 2))?;
+        unused(word, 22, if self.isa == Isa::Gfx1201 { 1 } else { 2 })?;
         let mut inst = self.start(Format::LdsDir, row.op);
         inst.dst = vgpr(bits(word, 0, 8));
         // The attribute and its channel, how many VALU instructions may be in flight, and (gfx12) memory instructions.

@@ -232,7 +232,7 @@ impl Decoder<'_> {
                 0b0011 if bits(word, 24, 2) == 2 => self.lds_direct(word),
                 0b0101 => self.vop3(word),
                 0b0110 => self.ds(word),
-                0b0011 if bits(word, 24, 2) == 1 => self.interpolate_long(word, bits(word, 16, 7)),
+                0b0011 if bits(word, 24, 2) == 1 => self.interpolate_long(word, bits(word, 16, 5)),
                 0b0100 => self.image(word),
                 0b1001 => self.sample(word),
                 0b1110 => self.export(word),

@@ -28,6 +28,11 @@ fn float_sources(op: Op) -> u8 {
     (0..3).filter(|&index| is_float(&signature.src[index])).fold(0, |mask, index| mask | 1 << index)
 }
 
+/// Comparisons that LLVM, from gfx11 on, also gives modifiers of the mask of classes, an integer.
+fn is_half_class(op: Op) -> bool {
+    matches!(op, Op::VCmpClassF16 | Op::VCmpxClassF16)
+}
+
 /// What SDWA can do with a source: negation and absolute value of floats, sign extension of integers.
 fn is_sdwa_float(op: Op, of: &Type) -> bool {
     matches!(of.elem, Elem::F16 | Elem::F32) || op == Op::VCndmaskB32
@@ -36,9 +41,15 @@ fn is_sdwa_float(op: Op, of: &Type) -> bool {
 /// Bit of `op_sel` that belongs to the destination.
 const DST_HIGH: u8 = 8;
 
-/// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half.
-fn half(row: &Row, of: Type, code: u32) -> (u32, bool) {
-    if row.true16 && of.is_half() { (code & 0x7f, bit(code, 7)) } else { (code, false) }
+/// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half. gfx12 has these fields, too, but LLVM
+/// knows only the lower halves there.
+fn half(isa: Isa, row: &Row, of: Type, code: u32) -> Result<(u32, bool)> {
+    let byte_pair = matches!(row.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1;
+    match of.is_half() || byte_pair {
+        true if row.true16 => Ok((code & 0x7f, bit(code, 7))),
+        true if isa == Isa::Gfx1201 && code > 127 => Err(DecodeErrorKind::BadOperand { code: code as u16 }),
+        _ => Ok((code, false)),
+    }
 }
 
 impl Decoder<'_> {
@@ -59,7 +70,7 @@ impl Decoder<'_> {
                 return Ok(());
             }
         };
-        let (register, high) = half(row, of, register);
+        let (register, high) = half(self.isa, row, of, register)?;
         inst.src[0] = vgpr(register);
         inst.mods.op_sel |= u8::from(high);
         Ok(())
@@ -80,9 +91,9 @@ impl Decoder<'_> {
             let neg = u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1;
             let abs = u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1;
             absent((neg | abs) & !row.form.sources)?;
-            let floats = float_sources(inst.op);
-            inst.mods.neg = neg & floats;
-            inst.mods.abs = abs & floats;
+            let effective = if is_half_class(inst.op) { row.form.sources } else { float_sources(inst.op) };
+            inst.mods.neg = neg & effective;
+            inst.mods.abs = abs & effective;
         }
         Ok(bits(word, 0, 8))
     }
@@ -161,7 +172,7 @@ impl Decoder<'_> {
         } else if !signature.dst.exists() {
             unused(word, 17, 8)?;
         } else {
-            let (register, high) = half(row, signature.dst, bits(word, 17, 8));
+            let (register, high) = half(self.isa, row, signature.dst, bits(word, 17, 8))?;
             let acc = row.op == Op::VAccvgprMovB32;
             inst.dst = vgpr_or_agpr(register, acc);
             inst.mods.op_sel |= if high { DST_HIGH } else { 0 };
@@ -183,8 +194,8 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let signature = row.op.signature();
-        let (dst, dst_high) = half(row, signature.dst, bits(word, 17, 8));
-        let (second, second_high) = half(row, signature.src[1], bits(word, 9, 8));
+        let (dst, dst_high) = half(self.isa, row, signature.dst, bits(word, 17, 8))?;
+        let (second, second_high) = half(self.isa, row, signature.src[1], bits(word, 9, 8))?;
         inst.dst = vgpr(dst);
         inst.mods.op_sel = if dst_high { DST_HIGH } else { 0 };
         match row.op {
@@ -221,7 +232,7 @@ impl Decoder<'_> {
     pub(super) fn vopc(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::Vopc, bits(word, 17, 8))?;
         let mut inst = self.start(Format::Vopc, row.op);
-        let (second, high) = half(row, row.op.signature().src[1], bits(word, 9, 8));
+        let (second, high) = half(self.isa, row, row.op.signature().src[1], bits(word, 9, 8))?;
         inst.dst = if row.op.is_compare_exec() && !self.isa.is_gfx9() { EXEC } else { VCC };
         inst.src[1] = vgpr(second);
         inst.mods.op_sel = u8::from(high) << 1;
@@ -251,13 +262,17 @@ impl Decoder<'_> {
         }
         let dpp =
             self.isa >= Isa::Gfx1100 && matches!(bits(second, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
-        long_modifiers(&mut inst.mods, row, dpp)?;
+        long_modifiers(&mut inst.mods, row, self.isa, dpp)?;
         let dst = bits(word, 0, 8);
         if row.op.is_vector_compare() {
             let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
             inst.dst = if to_exec { EXEC } else { self.scalar_result(dst, signature.dst)? };
         } else if row.op.has_scalar_result() {
             inst.dst = self.scalar_result(dst, signature.dst)?;
+            // The scalar results of vector instructions of gfx12 are not in EXEC.
+            if row.op.name().starts_with("v_s_") && matches!(dst, 126 | 127) {
+                return Err(DecodeErrorKind::BadOperand { code: dst as u16 });
+            }
         } else if signature.dst.exists() {
             inst.dst = vgpr(dst);
         } else {
@@ -280,7 +295,7 @@ impl Decoder<'_> {
 
     /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
     fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
-        let signature = row.op.signature();
+        let signature = row.op.signature_of(self.isa, self.wave64);
         // The word of DPP comes before a literal.
         if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
             match bits(word, 0, 9) {
@@ -342,6 +357,9 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vopd(&mut self, word: u32) -> Result<Inst> {
+        if self.wave64 {
+            return Err(DecodeErrorKind::UnknownEncoding);
+        }
         let second = self.word()?;
         let first_row = self.row(Format::Vopd, bits(word, 22, 4))?;
         let second_row = self.row(Format::Vopd, 0x20 + bits(word, 17, 5))?;
@@ -402,6 +420,7 @@ fn kind(op: Op, index: usize, dpp: bool, isa: Isa) -> Option<Kind> {
     Some(match (op, index) {
         (Op::VReadfirstlaneB32 | Op::VReadlaneB32, 0) => Kind::VectorOrLds,
         (Op::VReadlaneB32, 1) => Kind::Scalar,
+        (_, 0) if op.name().starts_with("v_s_") => Kind::Scalar,
         (Op::VWritelaneB32, 0) if !isa.is_gfx9() => Kind::ScalarOrLds,
         (Op::VWritelaneB32, 0 | 1) => Kind::Scalar,
         (Op::VPermlane16B32 | Op::VPermlanex16B32, 1 | 2) => Kind::Scalar,
@@ -423,9 +442,8 @@ fn kind(op: Op, index: usize, dpp: bool, isa: Isa) -> Option<Kind> {
         )
         | (Op::VPermlane16VarB32 | Op::VPermlanex16VarB32, 1)
         | (Op::VMqsadU32U8, 2) => Kind::Vector,
-        (Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16, 1) if dpp && isa == Isa::Gfx1100 => {
-            Kind::Vector
-        }
+        (Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16, 1) if dpp => Kind::Vector,
+        (_, 1 | 2) if dpp && op.name().starts_with("v_dot4_f32_") => Kind::Vector,
         _ if (op.is_mfma() || op.is_wmma()) && index < 2 => Kind::Vector,
         _ if op.is_smfmac() || op.name().starts_with("v_swmmac_") => Kind::Vector,
         _ if op.is_mfma() || op.is_wmma() => Kind::VectorOrConstant,
@@ -453,7 +471,7 @@ fn check_kinds(inst: &Inst, isa: Isa) -> Result<()> {
             Operand::Int(_) | Operand::Float(_) => {
                 matches!(kind, Kind::Scalar | Kind::ScalarOrLds | Kind::VectorOrConstant)
             }
-            Operand::Literal(_) => matches!(kind, Kind::Scalar | Kind::ScalarOrLds),
+            Operand::Literal(_) => matches!(kind, Kind::Scalar | Kind::ScalarOrLds | Kind::VectorOrConstant),
         };
         if !valid {
             return Err(DecodeErrorKind::BadOperand { code: index as u16 });
@@ -468,7 +486,7 @@ fn absent(mods: u8) -> Result<()> {
 }
 
 /// Checks the modifiers of VOP3, and leaves those that have an effect.
-fn long_modifiers(mods: &mut Modifiers, row: &Row, dpp: bool) -> Result<()> {
+fn long_modifiers(mods: &mut Modifiers, row: &Row, isa: Isa, dpp: bool) -> Result<()> {
     let form = &row.form;
     let floats = float_sources(row.op);
     let mut sources = form.sources;
@@ -482,7 +500,7 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, dpp: bool) -> Result<()> {
         mods.op_sel &= used;
         sources = if floats == 0 { 0 } else { sources };
     }
-    let effective = if mods.whole { sources } else { floats };
+    let effective = if isa >= Isa::Gfx1100 && is_half_class(row.op) { sources } else { floats };
     absent((mods.neg | mods.abs) & !sources)?;
     absent(if form.omod { 0 } else { mods.omod })?;
     absent(u8::from(mods.clamp && !form.clamp))?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::immediate::Access;
 use super::{Printer, registers, special_name};
 use crate::isa::image::{Image, is_sample};
 use crate::isa::{Format, Graphics, Isa, Special, scalar};
@@ -96,19 +97,21 @@ impl Printer<'_, '_> {
                 (1, 22, " lwe"),
                 (0, 17, " d16"),
             ],
-            Isa::Gfx1201 => &[(0, 13, " unorm")],
+            Isa::Gfx1201 if is_sample(words[0]) => &[(0, 13, " unorm")],
+            Isa::Gfx1201 => &[],
         };
         for &(word, index, text) in flags {
             self.flag(bit(word, index), text)?;
         }
         if self.isa == Isa::Gfx1201 {
             let sample = is_sample(words[0]);
-            let scope = (words[1] >> 18 & 3) as usize;
-            let hint = words[1] >> 20 & 7;
-            if hint != 0 {
-                write!(self.f, " th:{hint:#x}")?;
-            }
-            self.f.write_str(["", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"][scope])?;
+            let kind = match self.row.name {
+                name if name.contains("_atomic_") => Access::Atomic,
+                name if name.contains("_store") => Access::Store,
+                _ => Access::Load,
+            };
+            self.scope_and_hint_of(kind, (words[1] >> 20 & 7) as u8, (words[1] >> 18 & 3) as u8)?;
+            self.flag(bit(0, 7), " nv")?;
             self.flag(bit(0, 4), " r128")?;
             self.flag(bit(0, 6), " a16")?;
             self.flag(if sample { bit(0, 3) } else { bit(1, 23) }, " tfe")?;
@@ -228,13 +231,14 @@ impl Printer<'_, '_> {
         write!(self.f, " v{}{}", word & 0xff, part(3))?;
         for index in 0..3 {
             let negative = second >> (29 + index) & 1 != 0;
-            let vector = second >> (9 * index) & 256 != 0;
             write!(self.f, ", {}", if negative { "-" } else { "" })?;
-            self.graphics_source(second, index)?;
-            self.f.write_str(if vector { part(index) } else { "" })?;
+            match part(index) {
+                "" => self.graphics_source(second, index)?,
+                half => write!(self.f, "v{}{half}", second >> (9 * index) & 255)?,
+            }
         }
         self.flag(word >> 15 & 1 != 0, " clamp")?;
-        if select != 0 {
+        if select != 0 && name.contains("f16") {
             self.bits("op_sel", select as u8, 4)?;
         }
         write!(self.f, " wait_exp:{}", word >> 8 & 7)

@@ -273,46 +273,52 @@ impl Printer<'_, '_> {
     /// Cache scope and temporal hint of gfx12.
     pub(super) fn scope_and_hint(&mut self) -> fmt::Result {
         let (mem, op) = (self.inst.mem, self.inst.op);
-        let (hint, scope) = (mem.temporal, mem.scope);
-        let store = op.signature().src[1].exists();
-        if hint != 0 {
-            let kind = if op.is_atomic() {
-                "ATOMIC"
-            } else if store {
-                "STORE"
-            } else {
-                "LOAD"
-            };
-            let name = match (hint, store) {
-                _ if op.is_atomic() => match hint {
-                    1 => "RETURN",
-                    2 => "NT",
-                    3 => "NT_RETURN",
-                    4 | 5 if scope >= 2 => "CASCADE_RT",
-                    6 | 7 if scope >= 2 => "CASCADE_NT",
-                    _ => "",
-                },
-                (1, _) => "NT",
-                (2, _) => "HT",
-                (3, _) if scope == 3 => "BYPASS",
-                (3, true) => "WB",
-                (3, false) => "LU",
-                (4, _) => "NT_RT",
-                (5, _) => "RT_NT",
-                (6, _) => "NT_HT",
-                (7, true) => "NT_WB",
-                _ => "",
-            };
-            if name.is_empty() && kind == "LOAD" {
-                write!(self.f, " th:{hint:#x}")?;
-            } else if name.is_empty() {
-                write!(self.f, " th:TH_{kind}_{hint:#x}")?;
-            } else {
-                write!(self.f, " th:TH_{kind}_{name}")?;
-            }
-        }
-        self.f.write_str(
-            ["", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"][usize::from(mem.scope)],
-        )
+        let kind = match op.signature().src[1].exists() {
+            _ if op.is_atomic() => Access::Atomic,
+            true => Access::Store,
+            false => Access::Load,
+        };
+        self.scope_and_hint_of(kind, mem.temporal, mem.scope)
     }
+
+    pub(super) fn scope_and_hint_of(&mut self, kind: Access, hint: u8, scope: u8) -> fmt::Result {
+        let name = match (hint, kind) {
+            (1, Access::Atomic) => "RETURN",
+            (2, Access::Atomic) => "NT",
+            (3, Access::Atomic) => "NT_RETURN",
+            (4 | 5, Access::Atomic) if scope >= 2 => "CASCADE_RT",
+            (6 | 7, Access::Atomic) if scope >= 2 => "CASCADE_NT",
+            (_, Access::Atomic) => "",
+            (1, _) => "NT",
+            (2, _) => "HT",
+            (3, _) if scope == 3 => "BYPASS",
+            (3, Access::Store) => "WB",
+            (3, Access::Load) => "LU",
+            (4, _) => "NT_RT",
+            (5, _) => "RT_NT",
+            (6, _) => "NT_HT",
+            (7, Access::Store) => "NT_WB",
+            _ => "",
+        };
+        let prefix = match kind {
+            Access::Load => "LOAD",
+            Access::Store => "STORE",
+            Access::Atomic => "ATOMIC",
+        };
+        match (name, kind) {
+            _ if hint == 0 => {}
+            ("", Access::Load) => write!(self.f, " th:{hint:#x}")?,
+            ("", _) => write!(self.f, " th:TH_{prefix}_{hint:#x}")?,
+            (name, _) => write!(self.f, " th:TH_{prefix}_{name}")?,
+        }
+        self.f.write_str(["", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"][usize::from(scope)])
+    }
+}
+
+/// What an instruction does to memory, which decides the names of temporal hints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Load,
+    Store,
+    Atomic,
 }

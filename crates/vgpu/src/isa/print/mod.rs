@@ -181,6 +181,9 @@ impl Printer<'_, '_> {
                 }
                 false
             }
+            (Elem::Bf16, 1) => {
+                small(i32::from(low as i16)) || INLINE_F32.iter().any(|&bits| (bits + 0x8000) >> 16 == low)
+            }
             (Elem::Bf16, _) => {
                 small(value as i32) || INLINE_F32.iter().any(|&bits| (bits + 0x8000) >> 16 == value)
             }
@@ -400,7 +403,7 @@ impl Printer<'_, '_> {
     }
 
     fn flat(&mut self) -> fmt::Result {
-        let (inst, signature) = (self.inst, self.inst.op.signature());
+        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.isa, self.wave == 64));
         self.f.write_str(self.row.name)?;
         if inst.dst != Operand::None {
             self.operand(inst.dst, signature.dst)?;

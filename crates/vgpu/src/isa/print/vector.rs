@@ -120,6 +120,10 @@ impl Printer<'_, '_> {
         {
             of = B32;
         }
+        let half_class = matches!(inst.op, Op::VCmpClassF16 | Op::VCmpxClassF16) && self.isa >= Isa::Gfx1100;
+        if half_class && inst.format == Format::Vop3 && matches!(operand, Operand::Literal(_)) {
+            of = F16;
+        }
         let has = |set: u8| set >> index & 1 != 0;
         let sext = inst.sdwa.is_some_and(|sdwa| index < 2 && sdwa.src_sext[index]);
         self.flag(sext, "sext(")?;

@@ -1568,6 +1568,7 @@ pub(super) static GFX1201: &[Set] = &[
         row(0x085, Op::Image, "image_atomic_max_flt"),
         row(0x086, Op::Image, "image_atomic_pk_add_f16"),
         row(0x087, Op::Image, "image_atomic_pk_add_bf16"),
+        row(0x118, Op::Image, "image_msaa_load"),
         row(0x11b, Op::Image, "image_sample"),
         row(0x11c, Op::Image, "image_sample_d"),
         row(0x11d, Op::Image, "image_sample_l"),

@@ -1,0 +1,197 @@
+//! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata is read.
+//!
+//! `cargo xtask test --rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
+//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing is compared with
+//! its.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use code_object::CodeObject;
+use vgpu::isa::{Isa, Listed, listing};
+
+const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";
+
+/// Files below a folder that hold machine code.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let entry = entry.expect("an entry of the folder");
+        let path = entry.path();
+        if entry.file_type().expect("its type").is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "co" || extension == "hsaco") {
+            found.push(path);
+        }
+    }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> usize {
+    let word = bytes.get(at..at + 8).and_then(|word| word.first_chunk()).expect("within the bundle");
+    u64::from_le_bytes(*word).try_into().expect("a size of this machine")
+}
+
+/// The bytes of a bundle that is compressed with Zstandard; others as they are.
+fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
+    if !bytes.starts_with(b"CCOB") {
+        return bytes;
+    }
+    let version = u16::from_le_bytes([bytes[4], bytes[5]]);
+    // Magic, version, method, then the sizes of the file (from version 2 on) and of the content, and a hash.
+    let header = match version {
+        1 => 20,
+        2 => 24,
+        3 => 32,
+        _ => panic!("a compressed bundle of version {version}"),
+    };
+    let mut content = Vec::new();
+    let mut decoder = ruzstd::decoding::StreamingDecoder::new(&bytes[header..]).expect("Zstandard");
+    decoder.read_to_end(&mut content).expect("complete");
+    content
+}
+
+/// The code objects of a file: itself, or the entries of the bundle that it is.
+fn code_objects(bytes: &[u8]) -> Vec<&[u8]> {
+    const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+    if !bytes.starts_with(MAGIC) {
+        return vec![bytes];
+    }
+    let count = u64_at(bytes, MAGIC.len());
+    let mut at = MAGIC.len() + 8;
+    let mut objects = Vec::new();
+    for _ in 0..count {
+        let [offset, size, name] = [0, 8, 16].map(|field| u64_at(bytes, at + field));
+        at += 24 + name;
+        if size > 0 {
+            objects.push(&bytes[offset..offset + size]);
+        }
+    }
+    objects
+}
+
+/// llvm-objdump of LLVM 22, if installed.
+fn llvm_objdump() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join("llvm-objdump-22")).find(|path| path.is_file())
+}
+
+/// The first line in which llvm-objdump's listing of a file differs.
+fn difference(tool: &Path, file: &Path, wave64: bool, ours: &str) -> Option<String> {
+    let mut command = Command::new(tool);
+    command.arg("-d").arg(file).stdout(Stdio::piped());
+    if wave64 {
+        command.arg("--mattr=+wavefrontsize64");
+    }
+    let mut child = command.spawn().expect("llvm-objdump starts");
+    let mut theirs = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    // An empty line, and the name and the format of the file.
+    let heading: Vec<_> = theirs.by_ref().take(2).collect::<Result<_, _>>().expect("read");
+    assert!(heading.len() == 2 && heading[1].contains("file format elf64-amdgpu"), "{heading:?}");
+    let mut ours = ours.lines();
+    let found = loop {
+        let line = theirs.next().transpose().expect("read");
+        match (line, ours.next()) {
+            (None, None) => break None,
+            (Some(line), Some(here)) if line.trim_end() == here.trim_end() => {}
+            (line, here) => break Some(format!("LLVM {line:?}\nhere {here:?}")),
+        }
+    };
+    // It may still be writing.
+    drop(theirs);
+    let _ = child.wait();
+    found
+}
+
+#[derive(Default)]
+struct Total {
+    objects: u64,
+    kernels: u64,
+    instructions: u64,
+}
+
+#[test]
+fn all_kernels_decode_and_print_as_llvm_does() {
+    let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else {
+        eprintln!("skipped: {FOLDER_VARIABLE} is not set; run `cargo xtask test --rocblas-kernels all`");
+        return;
+    };
+    let mut all = Vec::new();
+    files(Path::new(&folder), &mut all);
+    assert!(!all.is_empty(), "no kernels in {}", folder.display());
+    all.sort();
+    let tool = llvm_objdump();
+    if tool.is_none() {
+        eprintln!("llvm-objdump 22 is not installed: texts are not compared");
+    }
+    let (next, totals, failures) = (AtomicUsize::new(0), Mutex::default(), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (next, totals, failures, all, tool) = (&next, &totals, &failures, &all, &tool);
+            scope.spawn(move || {
+                let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{thread}.co"));
+                while let Some(file) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let bytes = uncompressed(std::fs::read(file).expect("readable"));
+                    for object in code_objects(&bytes) {
+                        if let Err(what) = check(object, tool.as_deref(), &place, totals) {
+                            failures
+                                .lock()
+                                .expect("no thread panics")
+                                .push(format!("{}: {what}", file.display()));
+                        }
+                    }
+                }
+                let _ = std::fs::remove_file(place);
+            });
+        }
+    });
+    let totals: BTreeMap<String, Total> = totals.into_inner().expect("no thread panics");
+    for (target, total) in &totals {
+        let Total { objects, kernels, instructions } = total;
+        eprintln!("{target}: {objects} code objects, {kernels} kernels, {instructions} instructions");
+    }
+    let failures = failures.into_inner().expect("no thread panics");
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures[..failures.len().min(20)].join("\n")
+    );
+    assert!(totals.values().any(|total| total.instructions > 0), "no kernels of the targets");
+}
+
+/// Checks one code object; those of other targets only for their metadata.
+fn check(
+    bytes: &[u8],
+    tool: Option<&Path>,
+    place: &Path,
+    totals: &Mutex<BTreeMap<String, Total>>,
+) -> Result<(), String> {
+    let object = CodeObject::parse(bytes).map_err(|e| e.to_string())?;
+    let processor = object.target().processor.to_string();
+    let mut listed = Listed::default();
+    if Isa::by_name(&processor).is_some() {
+        let mut text = String::new();
+        listed = listing(bytes, &mut text).map_err(|e| e.to_string())?;
+        if listed.unknown > 0 {
+            let line = text.lines().find(|line| line.starts_with("\t.")).unwrap_or_default();
+            return Err(format!("{} words are no instruction, such as {line}", listed.unknown));
+        }
+        if let Some(tool) = tool {
+            std::fs::write(place, bytes).map_err(|e| e.to_string())?;
+            let wave64 = object.kernels().iter().all(|kernel| kernel.wavefront_size == 64);
+            if let Some(found) = difference(tool, place, wave64, &text) {
+                return Err(found);
+            }
+        }
+    }
+    let mut totals = totals.lock().expect("no thread panics");
+    let total = totals.entry(processor).or_default();
+    total.objects += 1;
+    total.kernels += object.kernels().len() as u64;
+    total.instructions += listed.instructions;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! rocBLAS's compiled kernels, which sysroots leave packed: for the test that decodes all of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Release;
+use super::headers::choose;
+use super::sysroot::tested_packages;
+use crate::debian::apt::PrivateApt;
+use crate::debian::sources::without_credentials;
+use crate::debian::store::Store;
+use crate::debian::tested::Tested;
+use crate::debian::{self, apt, io_error, package};
+use crate::progress;
+use crate::table::bytes;
+
+/// Tells the test the folder of the kernels.
+pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";
+/// The files that hold machine code.
+const PATTERNS: [&str; 2] = ["./usr/lib/*/rocblas/*.co", "./usr/lib/*/rocblas/*.hsaco"];
+/// Bytes that they take when unpacked, at most: 5.5.1, whose objects are not compressed (measured and rounded up).
+const SIZE: u64 = 3_500_000_000;
+const MANIFEST: &str = "packages.txt";
+
+/// Why there are no kernels.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("Debian has no rocBLAS of ROCm {release}")]
+    None { release: &'static str },
+    #[error("rocBLAS's kernels of ROCm {release} cannot be had: {source}")]
+    Fetch {
+        release: &'static str,
+        #[source]
+        source: debian::Error,
+    },
+}
+
+fn packages(release: &Release) -> Vec<Tested> {
+    tested_packages(release).iter().filter(|(name, ..)| name.starts_with("librocblas")).copied().collect()
+}
+
+/// The text of the file that says what a folder holds, and thereby that it is complete.
+fn manifest(release: &Release) -> String {
+    packages(release).iter().map(|(name, version, _)| format!("{name} {version}\n")).collect()
+}
+
+/// The folder of a release's kernels below `folder`, fetched if it is not there.
+pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<PathBuf, Error> {
+    if packages(release).is_empty() {
+        return Err(Error::None { release: release.name });
+    }
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let failed = |source| Error::Fetch { release: release.name, source };
+    let place = folder.join(release.name);
+    let is_complete = || fs::read_to_string(place.join(MANIFEST)).is_ok_and(|text| text == manifest(release));
+    if is_complete() {
+        return Ok(place);
+    }
+    let store = Store::lock(&folder).map_err(failed)?;
+    // A run that held the lock until now may have fetched them.
+    if is_complete() {
+        return Ok(place);
+    }
+    fetch(release, &store).map_err(failed)
+}
+
+fn fetch(release: &Release, store: &Store) -> Result<PathBuf, debian::Error> {
+    let mirrors = debian::mirrors()?;
+    let state = apt::temporary_folder()?;
+    let staging = store.stage()?;
+    staging.note_apt_state(state.path())?;
+    let steps = progress::spinner("Fetching and verifying package indexes");
+    let apt = PrivateApt::create(state.path().join("apt"), &release.source(&mirrors))?;
+    apt.update()?;
+    let wanted = packages(release);
+    let names: Vec<&str> = wanted.iter().map(|(name, ..)| *name).collect();
+    let files = apt.files(&choose(&wanted, &release.suites(&mirrors), &apt.candidates(&names)?)?)?;
+    steps.finish_and_clear();
+    let total: u64 = files.iter().map(|file| file.size).sum();
+    println!(
+        "rocBLAS of ROCm {}: {} to download from {}, the mirror of this machine's apt",
+        release.name,
+        bytes(total),
+        without_credentials(&mirrors.main.uri)
+    );
+    package::ensure_room(state.path(), total)?;
+    package::ensure_room(staging.tree(), SIZE)?;
+    let bar = progress::bar(total, "Downloading", "{bytes}/{total_bytes}");
+    apt.download(&files, &|here| bar.set_position(here))?;
+    bar.finish_and_clear();
+    let steps = progress::spinner("Unpacking");
+    for file in &files {
+        package::unpack_only(file, &apt.downloads(), staging.tree(), &PATTERNS)?;
+    }
+    steps.finish_and_clear();
+    let path = staging.tree().join(MANIFEST);
+    let written: io::Result<()> = fs::write(&path, manifest(release));
+    written.map_err(io_error("write", &path))?;
+    store.publish(staging, release.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rocm::RELEASES;
+
+    #[test]
+    fn releases_with_a_rocblas_name_its_package() {
+        let named: Vec<_> = RELEASES.iter().map(manifest).collect();
+        assert_eq!(
+            named,
+            ["", "librocblas0 5.5.1+dfsg-7\n", "librocblas4 6.4.4-4\n", "librocblas5 7.2.4-1~exp1\n"]
+        );
+    }
+}
