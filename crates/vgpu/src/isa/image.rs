@@ -258,21 +258,20 @@ impl Image {
 
 /// Whether the bits that an instruction does not use are zero, where LLVM wants that.
 fn bits_are_valid(isa: Isa, name: &Name<'_>, fields: &Fields, words: [u32; 5]) -> bool {
-    let no_sampler = !name.samples();
+    // Whether the field of the sampler is used, or zero.
+    let sampler = name.samples() || fields.sampler == 0;
     if fields.d16 && !name.has_d16() {
         return false;
     }
     let (_, most) = name.address_range();
     match isa {
-        Isa::Gfx90a | Isa::Gfx942 => !bit(words[0], 0) && !(no_sampler && fields.sampler != 0),
+        Isa::Gfx90a | Isa::Gfx942 => !bit(words[0], 0) && sampler,
         Isa::Gfx1030 => {
             // There are only as many words of addresses as the instruction can need.
-            fields.more <= most.saturating_sub(1).div_ceil(4) as usize && !(no_sampler && fields.sampler != 0)
+            fields.more <= most.saturating_sub(1).div_ceil(4) as usize && sampler
         }
-        Isa::Gfx1100 => !(no_sampler && fields.sampler != 0),
-        Isa::Gfx1201 if is_sample(words[0]) => {
-            (most > 3 || words[2] >> 24 == 0) && !(no_sampler && fields.sampler != 0)
-        }
+        Isa::Gfx1100 => sampler,
+        Isa::Gfx1201 if is_sample(words[0]) => (most > 3 || words[2] >> 24 == 0) && sampler,
         Isa::Gfx1201 => words[1] >> 24 == 0,
     }
 }
