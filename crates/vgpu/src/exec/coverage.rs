@@ -99,13 +99,13 @@ fn reserved_dpp(inst: &Inst) -> bool {
 }
 
 /// An instruction of the corpus: its generation, itself, its bytes and text.
-struct Sample {
-    generation: Generation,
-    inst: Inst,
+pub(super) struct Sample {
+    pub(super) generation: Generation,
+    pub(super) inst: Inst,
     line: String,
 }
 
-fn corpus() -> Vec<Sample> {
+pub(super) fn corpus() -> Vec<Sample> {
     let mut samples = Vec::new();
     for generation in
         [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12]

@@ -142,11 +142,9 @@ impl Format {
         if kept >> last == 0 {
             return self.signed(negative, if env.flush_out { 0 } else { kept });
         }
-        // Exponents beyond the greatest stand for infinity, too.
-        let field = ((unit + last - self.least + 1) as u64).min(self.infinity() >> last);
-        let bits = (field << last) | kept & self.fraction();
-        if bits < self.infinity() {
-            return self.signed(negative, bits);
+        let field = (unit + last - self.least + 1) as u64;
+        if field < self.infinity() >> last {
+            return self.signed(negative, (field << last) | kept & self.fraction());
         }
         let to_infinity = match env.round {
             0 => true,

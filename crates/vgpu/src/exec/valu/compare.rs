@@ -1,7 +1,7 @@
 //! Comparisons and classification: lane masks. Half of the predicates are the others' opposites and share their handlers.
 
 use super::engine::{INVERT, MaskTo, Op, ops};
-use super::operand::{B, H, I16, W16, X16};
+use super::operand::{B, B16, B64, H, I16, W16};
 use super::select::choose;
 use crate::exec::Handler;
 use crate::exec::lower::Context;
@@ -90,11 +90,11 @@ ops! {
     ClassF32 [MODS, MASK = MaskTo::First] (_cx; a: B, b: U) -> Mask<S> {
         any_of(class_of(a.0, 1 << 31, 0x7f80_0000, 0x40_0000), b)
     }
-    ClassF16 [MODS, MASK = MaskTo::First] (_cx; a: X16, b: W16) -> Mask<S> {
+    ClassF16 [MODS, MASK = MaskTo::First] (_cx; a: B16, b: W16) -> Mask<S> {
         any_of(class_of(a.0, 1 << 15, 0x7c00, 0x200), b.0)
     }
-    ClassF64 [MODS, MASK = MaskTo::First] (_cx; a: G, b: U) -> Mask<S> {{
-        let (low, high) = a.bits().split();
+    ClassF64 [MODS, MASK = MaskTo::First] (_cx; a: B64, b: U) -> Mask<S> {{
+        let (low, high) = a.0.split();
         let none = U::splat(0);
         let rest = high & 0x7fff_ffff;
         let top = U::splat(0x7ff0_0000);

@@ -17,7 +17,7 @@ fn half(bits: u32) -> u32 {
 fn normalized<S: Simd>(a: F<S>, least: f32, most: f32) -> U<S> {
     let low = a.less(F::splat(least)).select_f32(F::splat(least), a);
     let both = F::splat(1.0).less(low).select_f32(F::splat(1.0), low);
-    (both * most).rint().to_i32() & 0xffff
+    (both.to_f64() * f64::from(most)).rint().to_i32() & 0xffff
 }
 
 /// Rounds to an integer of `0..=most` or of `least..=most`.
@@ -56,9 +56,9 @@ fn signed(bits: u64) -> i128 {
 }
 
 ops! {
-    F32I32 [MODS] (_cx; a: Int) -> F<S> { a.bits().to_f32_signed() }
+    F32I32 [MODS] (_cx; a: Int) -> F<S> { a.0.to_f32_signed() }
         => rounded([a, _, _], env, _) { F32.integer(signed(a), env) }
-    F32U32 [MODS] (_cx; a: Int) -> F<S> { a.bits().to_f32() }
+    F32U32 [MODS] (_cx; a: Int) -> F<S> { a.0.to_f32() }
         => rounded([a, _, _], env, _) { F32.integer(i128::from(a as u32), env) }
     F32Ubyte0 [MODS] (_cx; a: U) -> F<S> { (a & 0xff).to_f32_signed() }
     F32Ubyte1 [MODS] (_cx; a: U) -> F<S> { (a >> 8 & 0xff).to_f32_signed() }
@@ -82,9 +82,9 @@ ops! {
     F32F16 [MODS] (_cx; a: H) -> F<S> { a.0 }
     F16F32 [MODS] (_cx; a: F) -> H<S> { H(a) }
         => rounded([a, _, _], _, env) { F32.convert(a, F16, env) }
-    F16U16 [MODS] (_cx; a: Word) -> H<S> { H(a.bits().to_f32_signed()) }
+    F16U16 [MODS] (_cx; a: W16) -> H<S> { H(a.0.to_f32_signed()) }
         => rounded([a, _, _], _, env) { F16.integer(signed(a), env) }
-    F16I16 [MODS] (_cx; a: Short) -> H<S> { H(a.bits().to_f32_signed()) }
+    F16I16 [MODS] (_cx; a: I16) -> H<S> { H(a.0.to_f32_signed()) }
         => rounded([a, _, _], _, env) { F16.integer(signed(a), env) }
     U16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, 0, 0xffff)) }
     I16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, -0x8000, 0x7fff)) }
@@ -107,41 +107,22 @@ ops! {
         => rounded([a, b, c], single, double) { F32.convert(F32.fma(a, b, c, single), F16, double) }
 }
 
-/// Integer sources whose bits the rounding needs.
-macro_rules! integers {
-    ($($name:ident of $inner:ident |$a:ident| $bits:expr;)*) => {$(
-        #[derive(Clone, Copy)]
-        pub(super) struct $name<S: Simd>($inner<S>);
+/// An integer source whose bits the rounding needs.
+#[derive(Clone, Copy)]
+pub(super) struct Int<S: Simd>(pub U<S>);
 
-        impl<S: Simd> $name<S> {
-            #[inline(always)]
-            fn bits(self) -> U<S> {
-                let $a = self.0;
-                $bits
-            }
-        }
+impl<S: Simd> Arg<S> for Int<S> {
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Int(unsafe { <U<S> as Arg<S>>::fetch::<MODS>(row, k) })
+    }
 
-        impl<S: Simd> Arg<S> for $name<S> {
-            #[inline(always)]
-            fn modify<const MODS: bool>(row: &mut Source, mods: &crate::isa::Modifiers, i: usize) {
-                <$inner<S> as Arg<S>>::modify::<MODS>(row, mods, i);
-            }
-
-            #[inline(always)]
-            unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
-                // SAFETY: the caller's promise.
-                $name(unsafe { <$inner<S> as Arg<S>>::fetch::<MODS>(row, k) })
-            }
-
-            #[inline(always)]
-            fn raw(self) -> super::settle::Raw {
-                [self.bits().array(), [0; crate::exec::simd::LANES]]
-            }
-        }
-    )*};
+    #[inline(always)]
+    fn raw(self) -> super::settle::Raw {
+        [self.0.array(), [0; crate::exec::simd::LANES]]
+    }
 }
-
-integers! { Int of U |a| a; Word of W16 |a| a.0; Short of I16 |a| a.0; }
 
 table! {
     VCvtF32I32 => F32I32,

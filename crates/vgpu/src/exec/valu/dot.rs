@@ -1,7 +1,7 @@
 //! Dot products of the parts of registers.
 
 use super::engine::{Op, ops};
-use super::operand::{Brains, Halves, SignedWords, Words, X16};
+use super::operand::{B16, Brains, Halves, SignedWords, W16, Words, X16};
 use super::result::Ret;
 use super::select::choose;
 use crate::exec::Handler;
@@ -54,9 +54,9 @@ ops! {
         let first = fma(a.0, b.0, c.0.half_to_f32()).to_half().half_to_f32();
         X16(fma(a.1, b.1, first).to_half())
     }}
-    Bf16Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: X16) -> X16<S> {{
+    Bf16Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: B16) -> W16<S> {{
         let first = brain(fma(a.0, b.0, (c.0 << 16).as_f32()));
-        X16(brain(fma(a.1, b.1, first)).bits() >> 16)
+        W16(brain(fma(a.1, b.1, first)).bits() >> 16)
     }}
     I32I16 [LONG, MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
         if cx.clamp {

@@ -1,5 +1,6 @@
 //! Operations on f64.
 
+use super::convert::Int;
 use super::engine::{MaskTo, Op, ops};
 use super::minmax::{max_double, maximum_double, min_double, minimum_double};
 use super::select::table;
@@ -196,11 +197,12 @@ ops! {
     Rcp [MODS, NAN] (_cx; a: G) -> G<S> { G::splat(1.0) / a }
     Rsq [MODS, NAN] (_cx; a: G) -> G<S> { G::splat(1.0) / a.sqrt() }
     Sqrt [MODS, NAN] (_cx; a: G) -> G<S> { a.sqrt() }
-    Ldexp [MODS, NAN] (_cx; a: G, b: U) -> G<S> {{
-        let n = b.array();
+    Ldexp [MODS, NAN] (_cx; a: G, b: Int) -> G<S> {{
+        let n = b.0.array();
         let a = a.bits().array();
         D::from_array(std::array::from_fn(|i| ldexp(a[i], n[i]))).as_f64()
     }}
+        => rounded([a, b, _], _, env) { F64.scale(a, b as i32, env) }
     FrexpExp [MODS] (_cx; a: G) -> U<S> {{
         let a = a.bits().array();
         U::from_array(std::array::from_fn(|i| frexp_exponent(a[i])))

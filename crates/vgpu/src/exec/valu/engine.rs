@@ -23,7 +23,7 @@ pub(super) struct Cx {
     /// Output multiplier.
     pub omod: u8,
     /// Which subnormal numbers count as zero: bit 0 f32 sources, 1 f32 results, 2 f64 and f16 sources, 3 such results.
-    flush: u8,
+    pub flush: u8,
     /// Which half of the destination is written: 0 the low one with zeros above, 1 the low one, 2 the high one.
     pub half: u8,
     /// Negation modifiers.

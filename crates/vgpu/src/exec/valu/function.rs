@@ -99,7 +99,8 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     } else {
         x
     };
-    let turns = x.to_f64().fma(G::splat(1.0), G::splat(quarter));
+    let wide = x.to_f64();
+    let turns = minus(wide, wide.rint()).fma(G::splat(1.0), G::splat(quarter));
     let turn = minus(turns, turns.rint());
     // sin(π - a) = sin(a) brings the outer quarters to the inner ones.
     let (low, high) = turn.bits().split();
@@ -130,8 +131,8 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     x.is_nan().select_f32(x, result)
 }
 
-/// What is left of a number after taking its floor: where that was rounded to 1, the number `before_one`.
+/// What is left of a number after taking its floor; what rounding made 1 is the number below.
 #[inline(always)]
-pub(super) fn below_one<S: Simd>(rest: F<S>, before_one: f32) -> F<S> {
-    rest.equal(F::splat(1.0)).select_f32(F::splat(before_one), rest)
+pub(super) fn below_one<S: Simd>(rest: F<S>, below: f32) -> F<S> {
+    rest.equal(F::splat(1.0)).select_f32(F::splat(below), rest)
 }

@@ -3,7 +3,8 @@
 
 use super::engine::{Cx, Op, Packed, ops, packable};
 use super::function;
-use super::operand::{H, I16, W16, X16};
+use super::operand::{B16, H, I16, W16, X16};
+use super::result::Ret;
 use super::select::{choose_body, table};
 use super::single::division_fixup;
 use crate::exec::Handler;
@@ -122,7 +123,7 @@ ops! {
         => rounded([a, b, _], _, env) { F16.mul(h(a), h(b), env) }
     Fma [LONG, MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
         => rounded([a, b, c], _, env) { F16.fma(h(a), h(b), h(c), env) }
-    Mad [MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(round(a.0 * b.0) + c.0) }
+    Mad [MODS, NAN] (cx; a: H, b: H, c: H) -> H<S> { H(Ret::flush(H(round(a.0 * b.0)), cx.flush).0 + c.0) }
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
     Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
     Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }
@@ -166,12 +167,13 @@ ops! {
     Sin [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
     Cos [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
     Ldexp [LONG, MODS, NAN] (_cx; a: H, b: I16) -> H<S> { H(function::ldexp(a.0, b.0)) }
+        => rounded([a, b, _], _, env) { F16.scale(h(a), b as i32, env) }
     FrexpExp [LONG, MODS] (_cx; a: H) -> W16<S> { W16(a.0.bits().map(super::single::frexp_exponent)) }
     FrexpMant [LONG, MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }
     DivFixup [LONG, MODS] (_cx; a: H, b: H, c: H) -> H<S> { H(division_fixup(a.0, b.0, c.0, 1000)) }
     PackB32F16 [MODS] (_cx; a: X16, b: X16) -> U<S> { a.0 | b.0 << 16 }
-    MovB16 [MODS] (_cx; a: X16) -> X16<S> { a }
-    CndmaskB16 [MODS] (_cx; a: X16, b: X16, m: Mask) -> X16<S> { X16(m.select(b.0, a.0)) }
+    MovB16 [MODS] (_cx; a: B16) -> W16<S> { W16(a.0) }
+    CndmaskB16 [MODS] (_cx; a: B16, b: B16, m: Mask) -> W16<S> { W16(m.select(b.0, a.0)) }
     NotB16 [MODS] (_cx; a: W16) -> W16<S> { W16(!a.0) }
     AndB16 [MODS] (_cx; a: W16, b: W16) -> W16<S> { W16(a.0 & b.0) }
     OrB16 [MODS] (_cx; a: W16, b: W16) -> W16<S> { W16(a.0 | b.0) }

@@ -259,6 +259,11 @@ macro_rules! halves {
                 let $bits = if MODS { $bits >> row.shift } else { $bits };
                 $name($extend)
             }
+
+            #[inline(always)]
+            fn raw(self) -> Raw {
+                [self.0.array(), [0; LANES]]
+            }
         }
     )*};
 }
@@ -296,6 +301,40 @@ impl<S: Simd> Arg<S> for X16<S> {
         }
         let tiny = (self.0 & 0x7c00).equal(U::splat(0));
         X16(tiny.select(self.0 & 0x8000, self.0))
+    }
+}
+
+/// A 16-bit operand whose bits take sign modifiers, though it is only moved or looked at.
+#[derive(Clone, Copy)]
+pub(super) struct B16<S: Simd>(pub U<S>);
+
+impl<S: Simd> Arg<S> for B16<S> {
+    #[inline(always)]
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
+        X16::<S>::modify::<MODS>(row, mods, i);
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        B16(unsafe { X16::<S>::fetch::<MODS>(row, k) }.0)
+    }
+}
+
+/// The same of 64 bits.
+#[derive(Clone, Copy)]
+pub(super) struct B64<S: Simd>(pub D<S>);
+
+impl<S: Simd> Arg<S> for B64<S> {
+    #[inline(always)]
+    fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
+        G::<S>::modify::<MODS>(row, mods, i);
+    }
+
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        B64(unsafe { G::<S>::fetch::<MODS>(row, k) }.bits())
     }
 }
 

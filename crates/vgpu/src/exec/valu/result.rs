@@ -130,7 +130,8 @@ fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32
     let limit = stays.select(F::splat(most).bits(), infinity.bits()) | sign;
     let bits = over.select(limit, scaled.bits());
     let bits = scaled.abs().less(F::splat(least)).select(sign, bits);
-    value.abs().less(F::splat(least)).select(U::splat(0), bits).as_f32()
+    let bits = value.abs().less(F::splat(least)).select(U::splat(0), bits);
+    value.is_nan().select(value.bits(), bits).as_f32()
 }
 
 impl<S: Simd> Ret<S> for F<S> {
@@ -266,7 +267,9 @@ impl<S: Simd> Ret<S> for X16<S> {
 
     #[inline(always)]
     fn modify(self, cx: &Cx) -> Self {
-        X16(H(self.0.half_to_f32()).modify(cx).0.to_half())
+        let value = H(self.0.half_to_f32()).modify(cx).0;
+        // The way to f32 and back makes NaNs quiet.
+        X16(value.is_nan().select(self.0, value.to_half()))
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Operations on f32.
 
+use super::convert::Int;
 use super::engine::{MaskTo, Op, PackedSingle, SingleOp, ops, packable};
 use super::function;
 use super::minmax::{max, maximum, median, min, minimum};
@@ -214,7 +215,8 @@ ops! {
     Log [LONG, MODS, NAN, FLUSH = 3] (_cx; a: F) -> F<S> { function::log2(a) }
     Sin [LONG, MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.0) }
     Cos [LONG, MODS, NAN] (cx; a: F) -> F<S> { function::sine(cx, a, 0.25) }
-    Ldexp [LONG, MODS, NAN] (_cx; a: F, b: U) -> F<S> { function::ldexp(a, b) }
+    Ldexp [LONG, MODS, NAN] (_cx; a: F, b: Int) -> F<S> { function::ldexp(a, b.0) }
+        => rounded([a, b, _], env, _) { F32.scale(a, b as i32, env) }
     FrexpExp [LONG, MODS] (_cx; a: F) -> U<S> { a.bits().map(frexp_exponent) }
     FrexpMant [LONG, MODS] (_cx; a: F) -> F<S> { a.bits().map(frexp_mantissa).as_f32() }
     Cubeid [LONG, MODS] (_cx; a: F, b: F, c: F) -> F<S> { cube_part(a, b, c, 0) }

@@ -5,6 +5,7 @@ mod bits;
 mod floats;
 mod lanes;
 mod levels;
+mod model;
 mod modes;
 mod uniform;
 
