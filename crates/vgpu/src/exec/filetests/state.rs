@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::file::{Content, End, Place, Value};
-use crate::exec::{Fetched, Flow, Form, Level, Program, Unwatched, Wave, run};
+use crate::exec::{Barrier, Fetched, Flow, Form, Level, Program, Unwatched, Wave, run};
 use crate::isa::{Inst, scalar};
 use crate::machine::{Access, FaultKind, Generation, Memory, MemoryKind, Reader};
 
@@ -245,6 +245,7 @@ pub(super) struct Bench {
     lds: Vec<u64>,
     scratch: Vec<u32>,
     scratch_offset: usize,
+    barrier: Box<Barrier>,
 }
 
 impl Bench {
@@ -263,7 +264,8 @@ impl Bench {
         wave.access.lds_size = LDS as u32;
         wave.access.scratch = scratch[scratch_offset..].as_mut_ptr().cast();
         wave.access.scratch_size = SCRATCH as u32;
-        Bench { wave, lanes, reader: memory.reader(), base, vectors, offset, lds, scratch, scratch_offset }
+        let (reader, barrier) = (memory.reader(), Box::default());
+        Bench { wave, lanes, reader, base, vectors, offset, lds, scratch, scratch_offset, barrier }
     }
 
     /// The address of global memory.
@@ -290,6 +292,9 @@ impl Bench {
             before.scratch.as_ptr().copy_to(self.wave.access.scratch.cast(), before.scratch.len());
             before.memory.as_ptr().copy_to(self.base as *mut u8, MEMORY);
         }
+        // There is another wave, which does not arrive.
+        *self.barrier = Barrier::new(2);
+        self.wave.barrier = &raw mut *self.barrier;
         self.wave.access.begin_slice(&self.reader);
         self.wave.fault = None;
         let (unit, index) = program.place(PC, Form { lanes: self.wave.lanes, watched: false });

@@ -109,6 +109,7 @@ fn model(op: Op) -> Option<Model> {
 /// Operations that have no model here, and why.
 const ELSEWHERE: &[(&str, &[Op])] = &[
     ("do nothing", &[Op::VNop, Op::VPipeflush, Op::VClrexcp]),
+    ("illegal by definition", &[Op::VIllegal]),
     ("graphics", &[Op::VScreenPartition4seB32]),
     (
         "across lanes or registers: tests/lanes.rs",
