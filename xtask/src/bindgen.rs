@@ -75,10 +75,17 @@ impl Inputs {
     }
 }
 
-/// Looks where `LIBCLANG_PATH` says, then in LLVM installations of the machine, newest first, then in the prefix.
+/// Looks where `LIBCLANG_PATH` says, then in the prefix, then in LLVM installations of the machine, newest first.
+///
+/// The prefix comes first because it has the version that the checked-in files were made with: older ones, which other
+/// packages bring along, lose comments on what macros declare.
 pub(crate) fn find_libclang() -> Option<Libclang> {
     if let Some(given) = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from) {
         return holds_libclang(&given).then_some(Libclang::Machine(given));
+    }
+    let prefix = toolchain::prefix().map(Libclang::Prefix);
+    if let Some(libclang) = prefix.filter(|libclang| holds_libclang(&libclang.folder())) {
+        return Some(libclang);
     }
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib")
         .into_iter()
@@ -96,11 +103,6 @@ pub(crate) fn find_libclang() -> Option<Libclang> {
         .chain(["/usr/lib64", "/usr/lib"].map(PathBuf::from))
         .find(|folder| holds_libclang(folder))
         .map(Libclang::Machine)
-        .or_else(|| {
-            let prefix = toolchain::prefix()?;
-            let libclang = Libclang::Prefix(prefix);
-            holds_libclang(&libclang.folder()).then_some(libclang)
-        })
 }
 
 fn resource_folder(prefix: &Path) -> Option<PathBuf> {
