@@ -346,7 +346,8 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     #[inline(always)]
     fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         row.shift = u32::from(mods.op_sel >> i & 1) * 16;
-        row.mask = u64::from(mods.op_sel_hi >> i & 1);
+        // For all chunks: going on to the next one shifts the mask.
+        row.mask = if mods.op_sel_hi >> i & 1 != 0 { u64::MAX } else { 0 };
         // In this encoding the negation of high halves means the absolute value.
         row.signs(&Modifiers { abs: mods.neg_hi, ..*mods }, i);
     }
