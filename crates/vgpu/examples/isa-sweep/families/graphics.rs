@@ -16,29 +16,8 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
             let flags = [flag(7), mask, flag(12), flag(13), flag(14), flag(15), flag(16), flag(17)];
             let flags = joined(&flags, vec![flag(25), reserved(58, 5), flag(63), reserved(0, 7)]);
             all.push(family("MIMG", 2, [0xf000_0000, 0, 0], (18, 7), joined(&two, flags)));
-            all.push(family(
-                "EXP",
-                2,
-                [0xc400_0000, 0, 0],
-                (4, 6),
-                [
-                    bits(0, 4),
-                    flag(10),
-                    flag(11),
-                    flag(12),
-                    vector(32, 1),
-                    vector(40, 2),
-                    vector(48, 3),
-                    vector(56, 4),
-                ],
-            ));
-            all.push(family(
-                "VINTRP",
-                1,
-                [0xd400_0000, 0, 0],
-                (16, 2),
-                [vector(0, 1), bits(8, 2), bits(10, 6), vector(18, 8)],
-            ));
+            all.push(export_gfx9(0xc400_0000));
+            all.push(interpolation_gfx9(0xd400_0000));
         }
         Isa::Gfx1030 => {
             for nsa in 0..4u32 {
@@ -52,29 +31,8 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
                 // Further words of addresses are literals to the generator.
                 all.push(family("MIMG", words, [0xf000_0000 | nsa << 1, 0, 0], (18, 7), fields));
             }
-            all.push(family(
-                "EXP",
-                2,
-                [0xf800_0000, 0, 0],
-                (4, 6),
-                [
-                    bits(0, 4),
-                    flag(10),
-                    flag(11),
-                    flag(12),
-                    vector(32, 1),
-                    vector(40, 2),
-                    vector(48, 3),
-                    vector(56, 4),
-                ],
-            ));
-            all.push(family(
-                "VINTRP",
-                1,
-                [0xc800_0000, 0, 0],
-                (16, 2),
-                [vector(0, 1), bits(8, 2), bits(10, 6), vector(18, 8)],
-            ));
+            all.push(export_gfx9(0xf800_0000));
+            all.push(interpolation_gfx9(0xc800_0000));
         }
         Isa::Gfx1100 => {
             for nsa in 0..2u32 {
@@ -187,6 +145,18 @@ fn rays(isa: Isa) -> Vec<Family> {
         }
     }
     all
+}
+
+/// Exports up to gfx10, whose generations have different first words.
+fn export_gfx9(word: u32) -> Family {
+    let flags = [bits(0, 4), flag(10), flag(11), flag(12)];
+    let data = vec![vector(32, 1), vector(40, 2), vector(48, 3), vector(56, 4)];
+    family("EXP", 2, [word, 0, 0], (4, 6), joined(&flags, data))
+}
+
+/// Interpolation up to gfx10.
+fn interpolation_gfx9(word: u32) -> Family {
+    family("VINTRP", 1, [word, 0, 0], (16, 2), [vector(0, 1), bits(8, 2), bits(10, 6), vector(18, 8)])
 }
 
 fn export_gfx11() -> Family {
