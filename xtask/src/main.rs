@@ -3,6 +3,7 @@
 mod bench;
 mod bindgen;
 mod build_kernels;
+mod conflicts;
 mod debian;
 mod demo;
 mod doctor;

@@ -14,7 +14,7 @@ use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{build_kernels, run, setup, toolchain};
+use crate::{build_kernels, conflicts, run, setup, toolchain};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -102,6 +102,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             Ok(Outcome::Passed)
         }),
         Step::new("headers", || fetch_headers(shared)),
+        Step::new("conflict markers", || conflict_markers()),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
@@ -242,6 +243,15 @@ fn execute(mut command: Command) -> Result<Outcome> {
     command.current_dir(tools::workspace()).stdin(Stdio::null());
     run::run(&mut command)?;
     Ok(Outcome::Passed)
+}
+
+fn conflict_markers() -> Result<Outcome> {
+    match conflicts::find(tools::workspace()) {
+        Ok(Some(found)) if found.is_empty() => Ok(Outcome::Passed),
+        Ok(Some(found)) => bail!("conflict markers in tracked files:\n{}", found.join("\n")),
+        Ok(None) => Ok(Outcome::Skipped("not a git checkout".to_owned())),
+        Err(error) => Err(error),
+    }
 }
 
 fn fetch_headers(shared: &Shared) -> Result<Outcome> {
