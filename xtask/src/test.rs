@@ -102,7 +102,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             Ok(Outcome::Passed)
         }),
         Step::new("headers", || fetch_headers(shared)),
-        Step::new("conflict markers", || conflict_markers()),
+        Step::new("conflict markers", conflict_markers),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
