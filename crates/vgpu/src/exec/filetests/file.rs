@@ -296,11 +296,11 @@ fn value(text: &str, size: usize) -> Result<Value, String> {
     if text == "nan" {
         return Ok(Value::Nan);
     }
-    if let Some(number) = text.strip_prefix('~') {
-        return Ok(Value::Near(hex(number)?));
-    }
     if let Some((high, low)) = text.split_once('_') {
         return Ok(Value::Halves(Box::new([value(low, 2)?, value(high, 2)?])));
+    }
+    if let Some(number) = text.strip_prefix('~') {
+        return Ok(Value::Near(hex(number)?));
     }
     let mut bytes = Vec::new();
     let mut digits = text;

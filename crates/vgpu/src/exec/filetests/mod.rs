@@ -1,6 +1,7 @@
 //! Instructions one by one: `tests/filetests/exec` has registers and memory before and after each.
 
 mod file;
+mod spread;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,8 +108,9 @@ impl Stage {
     }
 }
 
-/// Runs a block of a file on every target, wave size and level, and says what fails.
-fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>) {
+/// Runs a block of a file on every target, wave size and level, says what fails, and how many cases ran in all lanes too.
+fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>) -> usize {
+    let mut spread_cases = 0;
     for variant in &block.variants {
         for &lanes in variant.sizes {
             let name = format!("{} of {} (wave{lanes})", variant.text, variant.isa.name());
@@ -124,40 +126,51 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
                 .iter()
                 .map(|&level| (level, Bench::program(inst, generation(variant.isa), level)))
                 .collect();
-            for case in &block.cases {
-                for background in backgrounds.iter_mut() {
-                    background.set_mode(mode(variant.isa));
-                    let mut first: Option<State> = None;
-                    for (level, program) in &programs {
-                        match check(bench, program, &inst, case, background) {
-                            Ok(after) if first.as_ref().is_some_and(|first| *first != after) => {
-                                failures.push(format!("{}: {name}: {level:?} has other bits", case.line));
-                            }
-                            Ok(after) => first = first.or(Some(after)),
-                            Err(wrong) => {
-                                failures.push(format!("{}: {name}, {level:?}:\n    {wrong}", case.line));
-                                // What is wrong once is mostly wrong everywhere.
-                                break;
-                            }
+            let mut run = |case: &Case, background: &mut State, what: &str| {
+                background.set_mode(mode(variant.isa));
+                let mut first: Option<State> = None;
+                for (level, program) in &programs {
+                    match check(bench, program, &inst, case, background) {
+                        Ok(after) if first.as_ref().is_some_and(|first| *first != after) => {
+                            failures.push(format!("{}: {name}{what}: {level:?} has other bits", case.line));
+                        }
+                        Ok(after) => first = first.or(Some(after)),
+                        Err(wrong) => {
+                            failures.push(format!("{}: {name}{what}, {level:?}:\n    {wrong}", case.line));
+                            // What is wrong once is mostly wrong everywhere.
+                            break;
                         }
                     }
+                }
+            };
+            for case in &block.cases {
+                for background in backgrounds.iter_mut() {
+                    run(case, background, "");
+                }
+                let wide = spread::spread(case, &inst, usize::from(lanes));
+                spread_cases += usize::from(wide.is_some());
+                for (case, background) in wide.iter().flatten().zip(backgrounds.iter_mut()) {
+                    run(case, background, " in all lanes");
                 }
             }
         }
     }
+    spread_cases
 }
 
 #[test]
 fn instructions_do_what_the_files_say() {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let report = std::sync::Mutex::new(String::new());
+    let spread_cases = std::sync::atomic::AtomicUsize::new(0);
     let files = files();
     let work = || {
         let mut stages = [Stage::new(32), Stage::new(64)];
         while let Some(path) = files.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
             let mut failures = Vec::new();
             for block in blocks(path) {
-                run_block(&block, &mut stages, &mut failures);
+                let spread = run_block(&block, &mut stages, &mut failures);
+                spread_cases.fetch_add(spread, std::sync::atomic::Ordering::Relaxed);
             }
             if !failures.is_empty() {
                 let mut report = report.lock().expect("no thread panicked");
@@ -175,6 +188,8 @@ fn instructions_do_what_the_files_say() {
     });
     let report = report.into_inner().expect("no thread panicked");
     assert!(report.is_empty(), "\n{report}");
+    let spread_cases = spread_cases.into_inner();
+    assert!(spread_cases > 5000, "only {spread_cases} cases ran in all lanes");
 }
 
 /// The mnemonics of an instruction, without encodings: two of a VOPD pair.

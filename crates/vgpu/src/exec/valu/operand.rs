@@ -389,8 +389,8 @@ macro_rules! pairs {
                 row.shift = u32::from(mods.op_sel >> i & 1) * 16;
                 row.and = u32::from(mods.op_sel_hi >> i & 1) * 16;
                 if $signed {
-                    row.xor = u32::from(mods.neg >> i & 1) << 15;
-                    row.mask = u64::from(mods.neg_hi >> i & 1) << 15;
+                    // The signs of the low and of the high half.
+                    row.xor = u32::from(mods.neg >> i & 1) << 15 | u32::from(mods.neg_hi >> i & 1) << 31;
                 }
             }
 
@@ -398,8 +398,8 @@ macro_rules! pairs {
             unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
                 // SAFETY: the caller's promise.
                 let both = unsafe { row.low::<S>(k) };
-                let low = { let $bits = both >> row.shift ^ U::splat(row.xor); $convert };
-                let high = { let $bits = both >> row.and ^ U::splat(row.mask as u32); $convert };
+                let low = { let $bits = both >> row.shift ^ U::splat(row.xor & 0xffff); $convert };
+                let high = { let $bits = both >> row.and ^ U::splat(row.xor >> 16); $convert };
                 $name(low, high)
             }
         }
