@@ -347,7 +347,12 @@ impl Decoder<'_> {
             clamp: bit(word, 15),
             ..Modifiers::default()
         };
-        packed_modifiers(&inst.mods, &row.form)?;
+        let mut form = row.form;
+        if self.wave64 && row.op.name().starts_with("v_swmmac_") && row.op != Op::VSwmmacI32_16x16x32Iu4 {
+            // Lanes have half as many indices, so the register has twice as many sets of them.
+            form.op_sel = form.op_sel.map(|bits| bits << 1 | 1);
+        }
+        packed_modifiers(&inst.mods, &form)?;
         if row.op.accumulates() {
             inst.src[2] = inst.dst;
         } else if row.op.signature().src[3].exists() {
