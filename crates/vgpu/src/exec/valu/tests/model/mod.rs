@@ -6,6 +6,7 @@ mod compare;
 mod exact;
 mod float;
 mod integer;
+mod packed;
 mod scalar;
 
 use std::collections::BTreeMap;
@@ -133,11 +134,11 @@ const ELSEWHERE: &[(&str, &[Op])] = &[
         ],
     ),
     ("results of four registers: below", &[Op::VMqsadU32U8]),
-    ("formats chosen per source: tests/floats.rs", &[Op::VFmaMixF32, Op::VFmaMixloF16, Op::VFmaMixhiF16]),
+    ("formats chosen per source: packed.rs", &[Op::VFmaMixF32, Op::VFmaMixloF16, Op::VFmaMixhiF16]),
     ("a table of digits: tests/floats.rs", &[Op::VTrigPreopF64]),
     ("bytes of the destination, noise: below", &[Op::VCvtSrFp8F32, Op::VCvtSrBf8F32]),
     (
-        "both halves or registers by the operation on one: below",
+        "both halves or registers by the operation on one: packed.rs",
         &[
             Op::VPkAddF16,
             Op::VPkMulF16,
@@ -257,6 +258,11 @@ fn keeps_rest(op: Op, generation: Generation) -> bool {
     !generation.is_cdna() || new.contains(&name)
 }
 
+/// Dot products whose halves are chosen and negated one by one.
+fn has_modified_pairs(op: Op) -> bool {
+    matches!(op, Op::VDot2F32F16 | Op::VDot2F32Bf16)
+}
+
 fn mask_of(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -277,6 +283,7 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
     let halves = halves | if signature.dst.is_half() { 8 } else { 0 };
     // Where abs would be, this encoding has something else.
     let packs = op.name().starts_with("v_dot");
+    let pairs = has_modified_pairs(op);
     let mut modes = vec![0x1f0, 0x100, 0x1d0, 0x130];
     if generation != Generation::Gfx12 {
         modes.extend([0x3f0, 0x0f0]);
@@ -296,10 +303,25 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
                 && signature.dst.count == 1
                 && signature.dst.elem != Elem::Bf16;
             let mods = Modifiers {
-                neg: if packs && !iu { neg & 4 } else { neg },
+                neg: if packs && !iu {
+                    neg & 4 | if pairs { [0, 1, 2, 3][usize::from(variant)] } else { 0 }
+                } else {
+                    neg
+                },
+                neg_hi: if pairs { [0, 2, 3, 1][usize::from(variant)] } else { 0 },
                 abs: if packs { 0 } else { [0, 2, 5, 3][usize::from(variant)] & signs },
-                op_sel: [0, 9, 6, 12][usize::from(variant)] & halves,
-                op_sel_hi: if packs { 7 } else { 0 },
+                op_sel: if pairs {
+                    [0, 1, 3, 2][usize::from(variant)]
+                } else {
+                    [0, 9, 6, 12][usize::from(variant)] & halves
+                },
+                op_sel_hi: if pairs {
+                    [7, 6, 4, 5][usize::from(variant)]
+                } else if packs {
+                    7
+                } else {
+                    0
+                },
                 omod: if is_float && !packs {
                     [0, 0, 1 + number as u8 % 3, 0][usize::from(variant)]
                 } else {
@@ -459,6 +481,14 @@ fn check(op: Op, model: Model, setting: &Setting) -> Option<String> {
                 if ty.is_half() {
                     value = value >> (16 * (setting.mods.op_sel >> k & 1)) & 0xffff;
                 }
+                if let Some(float) = float_of(ty).filter(|_| ty.count == 2 && has_modified_pairs(op)) {
+                    let half = |select: u8, negate: u8| {
+                        let half = value >> (16 * (select >> k & 1)) & 0xffff;
+                        if negate >> k & 1 != 0 { half ^ float.sign() } else { half }
+                    };
+                    let mods = &setting.mods;
+                    value = half(mods.op_sel, mods.neg) | half(mods.op_sel_hi, mods.neg_hi) << 16;
+                }
                 if let Some(float) = float_of(ty).filter(|_| ty.count == 1) {
                     if setting.mods.abs >> k & 1 != 0 {
                         value &= !float.sign();
@@ -576,114 +606,6 @@ fn no_operation_is_without_a_model() {
         .map(|op| op.name())
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
-}
-
-/// Operations on both halves or registers, and the operation on one.
-const PACKED: &[(Op, Op)] = &[
-    (Op::VPkAddF16, Op::VAddF16),
-    (Op::VPkMulF16, Op::VMulF16),
-    (Op::VPkFmaF16, Op::VFmaF16),
-    (Op::VPkFmacF16, Op::VFmacF16),
-    (Op::VPkMinF16, Op::VMinF16),
-    (Op::VPkMaxF16, Op::VMaxF16),
-    (Op::VPkMinimumF16, Op::VMinimumF16),
-    (Op::VPkMaximumF16, Op::VMaximumF16),
-    (Op::VPkAddU16, Op::VAddNcU16),
-    (Op::VPkSubU16, Op::VSubNcU16),
-    (Op::VPkAddI16, Op::VAddNcI16),
-    (Op::VPkSubI16, Op::VSubNcI16),
-    (Op::VPkMulLoU16, Op::VMulLoU16),
-    (Op::VPkMadU16, Op::VMadU16),
-    (Op::VPkMadI16, Op::VMadI16),
-    (Op::VPkMinU16, Op::VMinU16),
-    (Op::VPkMaxU16, Op::VMaxU16),
-    (Op::VPkMinI16, Op::VMinI16),
-    (Op::VPkMaxI16, Op::VMaxI16),
-    (Op::VPkLshlrevB16, Op::VLshlrevB16),
-    (Op::VPkLshrrevB16, Op::VLshrrevB16),
-    (Op::VPkAshrrevI16, Op::VAshrrevI16),
-    (Op::VPkAddF32, Op::VAddF32),
-    (Op::VPkMulF32, Op::VMulF32),
-    (Op::VPkFmaF32, Op::VFmaF32),
-];
-
-#[test]
-fn packed_operations_are_two() {
-    for &(op, base) in PACKED {
-        let one = model(base).unwrap_or_else(|| panic!("{base:?} has no model"));
-        let signature = base.signature();
-        let singles_packed = signature.dst.elem == Elem::F32;
-        let width = if singles_packed { 32 } else { 16 };
-        let float = float_of(signature.dst);
-        for &generation in GENERATIONS.get(&op).into_iter().flatten() {
-            for (number, mode) in [0x1f0u32, 0x100, 0x1fa].into_iter().enumerate() {
-                for (op_sel, op_sel_hi, neg, neg_hi) in [(0u8, 7u8, 0u8, 0u8), (1, 6, 5, 2), (6, 1, 2, 7)] {
-                    // The accumulating form has no such modifiers.
-                    let plain = op == Op::VPkFmacF16;
-                    let (op_sel, op_sel_hi) = if plain { (0, 7) } else { (op_sel, op_sel_hi) };
-                    let (neg, neg_hi) = if float.is_some() && !plain { (neg, neg_hi) } else { (0, 0) };
-                    let clamp = number == 1 && !plain;
-                    let mods = Modifiers { op_sel, op_sel_hi, neg, neg_hi, clamp, ..Modifiers::default() };
-                    let fill = contents(base, op as u64 * 16 + number as u64);
-                    let mut case = Case::new(op, Format::Vop3p).mods(mods);
-                    case.generation = generation;
-                    let setting = Setting { generation, mods, mode, seed: 0 };
-                    let lanes = 64;
-                    let half = |lane: usize, high: bool| {
-                        let (select, signs) = if high { (op_sel_hi, neg_hi) } else { (op_sel, neg) };
-                        let s = std::array::from_fn(|k| {
-                            if k > 2 || !signature.src[k].exists() {
-                                return 0;
-                            }
-                            let register = 4 + 2 * k + usize::from(singles_packed && select >> k & 1 != 0);
-                            let value = u64::from(fill(register, lane));
-                            let shift = if singles_packed { 0 } else { 16 * (select >> k & 1) };
-                            let mut value = value >> shift & mask_of(width);
-                            if let Some(float) = float {
-                                if signs >> k & 1 != 0 {
-                                    value ^= float.sign();
-                                }
-                                if flushes(float, mode)[0] && float.is_subnormal(value) {
-                                    value &= float.sign();
-                                }
-                            }
-                            value
-                        });
-                        let format = float.unwrap_or(F32);
-                        let i = In {
-                            op: base,
-                            s,
-                            bits: [width; 4],
-                            mask: false,
-                            old: 0,
-                            lane: lane as u32,
-                            mode,
-                            generation,
-                            format,
-                            clamp,
-                            neg: signs,
-                        };
-                        expect(base, &setting, one, &i, true).bits & mask_of(width)
-                    };
-                    for &level in Level::available() {
-                        let bench = case.run(level, lanes, u64::MAX, mode, &fill);
-                        for lane in 0..lanes {
-                            let low = u64::from(bench.get(0, lane));
-                            let got =
-                                if singles_packed { low | u64::from(bench.get(1, lane)) << 32 } else { low };
-                            let wanted = half(lane, false) | half(lane, true) << width;
-                            assert_eq!(
-                                got,
-                                wanted,
-                                "{} {generation:?} {level:?} {mode:#x} lane {lane} {mods:?}",
-                                op.name()
-                            );
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[test]
