@@ -22,6 +22,8 @@
 
 mod barrier;
 #[cfg(test)]
+mod bench;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod filetests;

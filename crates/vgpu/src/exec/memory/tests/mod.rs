@@ -10,84 +10,14 @@ mod tiles;
 mod to_lds;
 mod typed;
 
-use std::sync::Arc;
-
-use crate::exec::lower::{Context, lower};
-use crate::exec::program::Pool;
-use crate::exec::{Flow, Level, Wave};
+use crate::exec::bench::{Bench, LDS, SCRATCH};
+use crate::exec::{Flow, Level};
 use crate::isa::{Format, Inst, Memory as Control, Modifiers, Op, Operand, scalar};
 use crate::machine::{
-    Access, AccessKind, FaultKind, Generation, Memory, MemoryKind, PRIVATE_APERTURE, Reader, SHARED_APERTURE,
-    Space,
+    AccessKind, FaultKind, Generation, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE, Space,
 };
 
-const REGISTERS: usize = 64;
-const SCRATCH: usize = 256;
-const LDS: usize = 4096;
-
-/// A wave with its memories.
-struct Bench {
-    memory: Arc<Memory>,
-    reader: Arc<Reader>,
-    lanes: usize,
-    wave: Wave,
-    registers: Vec<u32>,
-    lds: Vec<u64>,
-    scratch: Vec<u32>,
-}
-
 impl Bench {
-    fn new(lanes: usize) -> Bench {
-        let memory = Arc::new(Memory::new());
-        let mut wave = Wave::new(Access::new(Arc::clone(&memory)));
-        let mut registers = vec![0u32; (REGISTERS + 1) * 64];
-        let offset = registers.as_ptr().align_offset(64);
-        wave.vgpr = registers[offset..].as_mut_ptr();
-        wave.lanes = lanes as u8;
-        let mut lds = vec![0u64; LDS / 8];
-        let mut scratch = vec![0u32; SCRATCH / 4 * lanes];
-        wave.access.lds = lds.as_mut_ptr().cast();
-        wave.access.lds_size = LDS as u32;
-        wave.access.scratch = scratch.as_mut_ptr().cast();
-        wave.access.scratch_size = SCRATCH as u32;
-        Bench { reader: memory.reader(), memory, lanes, wave, registers, lds, scratch }
-    }
-
-    fn set(&mut self, register: usize, lane: usize, value: u32) {
-        // SAFETY: the file has `REGISTERS` registers.
-        unsafe { self.wave.vgpr.add(register * self.lanes + lane).write(value) };
-    }
-
-    fn get(&self, register: usize, lane: usize) -> u32 {
-        // SAFETY: as above.
-        unsafe { self.wave.vgpr.add(register * self.lanes + lane).read() }
-    }
-
-    fn exec(&mut self, mask: u64) {
-        self.wave.sgpr[usize::from(scalar::EXEC)] = mask as u32;
-        self.wave.sgpr[usize::from(scalar::EXEC) + 1] = (mask >> 32) as u32;
-    }
-
-    fn run(&mut self, inst: &Inst, level: Level) -> Flow {
-        self.run_on(Generation::Gfx11, inst, level)
-    }
-
-    /// Lowers and runs an instruction as a kernel's code is.
-    fn run_on(&mut self, generation: Generation, inst: &Inst, level: Level) -> Flow {
-        let context = Context { generation, level, lanes: self.lanes };
-        let (mut pool, mut codes) = (Pool::new(), Vec::new());
-        lower(inst, 0, 0, &context, &mut pool, &mut codes);
-        self.wave.set_bases(&pool);
-        for code in &codes {
-            // SAFETY: `level` is one the CPU has, and all operands lie in the file.
-            let flow = unsafe { (code.run)(&mut self.wave, code) };
-            if flow != Flow::Next {
-                return flow;
-            }
-        }
-        Flow::Next
-    }
-
     fn fault(&mut self) -> (FaultKind, Option<u8>) {
         let fault = self.wave.fault.take().expect("a fault");
         (fault.kind, fault.lane)

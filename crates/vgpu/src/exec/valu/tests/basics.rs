@@ -108,7 +108,7 @@ fn compares_write_masks_of_enabled_lanes() {
     for lanes in [32, 64] {
         for mask in masks(lanes) {
             for &level in Level::available() {
-                let mut bench = Bench::new(lanes);
+                let mut bench = plain(lanes);
                 let mut random = Random(99);
                 for lane in 0..lanes {
                     bench.set(1, lane, random.next());
@@ -132,7 +132,10 @@ fn compares_write_masks_of_enabled_lanes() {
                     // what is not written must stay
                     bench.wave.set_scalar64(20, u64::MAX);
                     let sources = [Operand::Vgpr(1), Operand::Vgpr(2)];
-                    bench.run(&inst(op, Format::Vop3, Operand::Sgpr(20), &sources), level);
+                    assert_eq!(
+                        bench.run(&inst(op, Format::Vop3, Operand::Sgpr(20), &sources), level),
+                        Flow::Next
+                    );
                     assert_eq!(bench.wave.sgpr[20], expected as u32, "{op:?}");
                     assert_eq!(
                         bench.wave.sgpr[21],
@@ -148,7 +151,7 @@ fn compares_write_masks_of_enabled_lanes() {
 fn carries_propagate() {
     for lanes in [32, 64] {
         for &level in Level::available() {
-            let mut bench = Bench::new(lanes);
+            let mut bench = plain(lanes);
             for lane in 0..lanes {
                 bench.set(1, lane, if lane % 2 == 0 { u32::MAX } else { 5 });
                 bench.set(2, lane, lane as u32);
@@ -162,7 +165,7 @@ fn carries_propagate() {
                 &[Operand::Vgpr(1), Operand::Vgpr(2), Operand::Sgpr(30)],
             );
             add.sdst = Operand::Sgpr(32);
-            bench.run(&add, level);
+            assert_eq!(bench.run(&add, level), Flow::Next);
             assert_eq!([0, 1, 2, 3].map(|lane| bench.get(0, lane)), [0, 6, 1, 9]);
             assert_eq!(bench.wave.sgpr[32] & 0xf, 0b0101);
         }
@@ -172,7 +175,7 @@ fn carries_propagate() {
 #[test]
 fn modifiers_apply_to_sources_and_results() {
     for &level in Level::available() {
-        let mut bench = Bench::new(32);
+        let mut bench = plain(32);
         bench.exec(u64::MAX);
         for lane in 0..32 {
             bench.set(1, lane, (lane as f32 - 16.0).to_bits());
@@ -183,19 +186,19 @@ fn modifiers_apply_to_sources_and_results() {
         let mut multiply =
             inst(Op::VMulF32, Format::Vop3, Operand::Vgpr(0), &[Operand::Vgpr(1), Operand::Vgpr(2)]);
         multiply.mods = Modifiers { neg: 0b01, abs: 0b01, omod: 3, ..Modifiers::default() };
-        bench.run(&multiply, level);
+        assert_eq!(bench.run(&multiply, level), Flow::Next);
         for lane in 0..32 {
             assert_eq!(f32::from_bits(bench.get(0, lane)), -(lane as f32 - 16.0).abs());
         }
         multiply.mods = Modifiers { clamp: true, omod: 2, ..Modifiers::default() };
-        bench.run(&multiply, level);
+        assert_eq!(bench.run(&multiply, level), Flow::Next);
         for lane in 0..32 {
             assert_eq!(f32::from_bits(bench.get(0, lane)), if lane > 16 { 1.0 } else { 0.0 });
         }
         multiply.mods = Modifiers { omod: 2, ..Modifiers::default() };
         for (mode, factor) in [(0x1f0, 2.0), (0x3d0, 2.0), (0x1d0, 8.0)] {
             bench.wave.mode = mode;
-            bench.run(&multiply, level);
+            assert_eq!(bench.run(&multiply, level), Flow::Next);
             assert_eq!(f32::from_bits(bench.get(0, 19)), 3.0 * factor, "{mode:#x}");
         }
     }
@@ -204,7 +207,7 @@ fn modifiers_apply_to_sources_and_results() {
 #[test]
 fn dpp_reads_other_lanes_and_disables_writes_without_a_source() {
     for &level in Level::available() {
-        let mut bench = Bench::new(32);
+        let mut bench = plain(32);
         bench.exec(u64::MAX);
         for lane in 0..32 {
             bench.set(0, lane, 1000);
@@ -215,13 +218,13 @@ fn dpp_reads_other_lanes_and_disables_writes_without_a_source() {
             Some(Dpp::Row { ctrl, row_mask: 15, bank_mask: 15, bound_ctrl, fetch_inactive: false })
         };
         shift.dpp = row(0x111, false); // row_shr:1
-        bench.run(&shift, level);
+        assert_eq!(bench.run(&shift, level), Flow::Next);
         assert_eq!([0, 1, 15, 16, 17].map(|lane| bench.get(0, lane)), [1000, 0, 14, 1000, 16]);
         shift.dpp = row(0x111, true);
-        bench.run(&shift, level);
+        assert_eq!(bench.run(&shift, level), Flow::Next);
         assert_eq!([0, 16].map(|lane| bench.get(0, lane)), [0, 0]);
         shift.dpp = row(0b00_01_10_11, false); // quad_perm:[3,2,1,0]
-        bench.run(&shift, level);
+        assert_eq!(bench.run(&shift, level), Flow::Next);
         assert_eq!([0, 1, 2, 3, 4].map(|lane| bench.get(0, lane)), [3, 2, 1, 0, 7]);
         assert_eq!(bench.wave.exec::<32>(), u64::from(u32::MAX), "EXEC is as it was");
     }
@@ -230,21 +233,36 @@ fn dpp_reads_other_lanes_and_disables_writes_without_a_source() {
 #[test]
 fn lanes_are_read_and_written() {
     for lanes in [32, 64] {
-        let mut bench = Bench::new(lanes);
+        let mut bench = plain(lanes);
         for lane in 0..lanes {
             bench.set(1, lane, 100 + lane as u32);
         }
         bench.exec(0b1000);
         let level = Level::detect();
-        bench.run(&inst(Op::VReadfirstlaneB32, Format::Vop1, Operand::Sgpr(4), &[Operand::Vgpr(1)]), level);
+        assert_eq!(
+            bench.run(
+                &inst(Op::VReadfirstlaneB32, Format::Vop1, Operand::Sgpr(4), &[Operand::Vgpr(1)]),
+                level
+            ),
+            Flow::Next
+        );
         let read = [Operand::Vgpr(1), Operand::Int(17)];
-        bench.run(&inst(Op::VReadlaneB32, Format::Vop3, Operand::Sgpr(5), &read), level);
+        assert_eq!(
+            bench.run(&inst(Op::VReadlaneB32, Format::Vop3, Operand::Sgpr(5), &read), level),
+            Flow::Next
+        );
         let write = [Operand::Sgpr(5), Operand::Int(9)];
-        bench.run(&inst(Op::VWritelaneB32, Format::Vop3, Operand::Vgpr(1), &write), level);
+        assert_eq!(
+            bench.run(&inst(Op::VWritelaneB32, Format::Vop3, Operand::Vgpr(1), &write), level),
+            Flow::Next
+        );
         assert_eq!((bench.wave.sgpr[4], bench.wave.sgpr[5], bench.get(1, 9)), (103, 117, 117));
         let count = [Operand::Int(-1), Operand::Int(0)];
         bench.exec(u64::MAX);
-        bench.run(&inst(Op::VMbcntLoU32B32, Format::Vop3, Operand::Vgpr(2), &count), level);
+        assert_eq!(
+            bench.run(&inst(Op::VMbcntLoU32B32, Format::Vop3, Operand::Vgpr(2), &count), level),
+            Flow::Next
+        );
         assert_eq!((bench.get(2, 7), bench.get(2, lanes - 1)), (7, if lanes == 64 { 32 } else { 31 }));
     }
 }
@@ -252,7 +270,7 @@ fn lanes_are_read_and_written() {
 #[test]
 fn both_halves_of_a_pair_read_before_either_writes() {
     for &level in Level::available() {
-        let mut bench = Bench::new(32);
+        let mut bench = plain(32);
         bench.exec(u64::MAX);
         for lane in 0..32 {
             bench.set(1, lane, 1);
@@ -260,7 +278,7 @@ fn both_halves_of_a_pair_read_before_either_writes() {
         }
         let mut swap = inst(Op::VMovB32, Format::Vopd, Operand::Vgpr(1), &[Operand::Vgpr(2)]);
         swap.dual = Some((Op::VMovB32, Operand::Vgpr(2), [Operand::Vgpr(1), Operand::None, Operand::None]));
-        bench.run(&swap, level);
+        assert_eq!(bench.run(&swap, level), Flow::Next);
         assert_eq!((bench.get(1, 31), bench.get(2, 31)), (2, 1));
     }
 }

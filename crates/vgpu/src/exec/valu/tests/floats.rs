@@ -202,7 +202,7 @@ fn step(bench: &mut Bench, level: Level, op: Op, dst: u8, src: &[(u8, bool)], fl
             inst.src[3] = Operand::Sgpr(slot);
         }
     }
-    bench.run(&inst, level);
+    assert_eq!(bench.run(&inst, level), Flow::Next);
 }
 
 /// What compilers make of `n / d`: the steps below give the correctly rounded quotient for all numbers.
@@ -210,7 +210,7 @@ fn step(bench: &mut Bench, level: Level, op: Op, dst: u8, src: &[(u8, bool)], fl
 fn division_steps_give_the_rounded_quotient() {
     for &level in Level::available() {
         for seed in 0..40 {
-            let mut bench = Bench::new(64);
+            let mut bench = plain(64);
             bench.exec(u64::MAX);
             let numbers = numbers(seed);
             for lane in 0..64 {
@@ -246,7 +246,7 @@ fn division_steps_give_the_rounded_quotient() {
 fn division_steps_of_f64_give_the_rounded_quotient() {
     for &level in Level::available() {
         for seed in 0..20 {
-            let mut bench = Bench::new(32);
+            let mut bench = plain(32);
             bench.exec(u64::MAX);
             let fill = doubles(seed);
             for lane in 0..32 {

@@ -1,7 +1,7 @@
 //! DPP, SDWA, permutations, comparisons and classes.
 
 use super::*;
-use crate::isa::{Dpp, Sdwa};
+use crate::isa::{Dpp, Sdwa, scalar};
 
 /// The lane a DPP control names, as the vendor's tables put it.
 fn partner(ctrl: u16, lane: usize, lanes: usize) -> Option<usize> {
@@ -164,7 +164,7 @@ fn rows_are_permuted_by_selectors() {
 #[test]
 fn registers_are_named_at_run_time() {
     for lanes in [32, 64] {
-        let mut bench = Bench::new(lanes);
+        let mut bench = plain(lanes);
         bench.exec(u64::MAX);
         for register in 0..8 {
             for lane in 0..lanes {
@@ -173,8 +173,14 @@ fn registers_are_named_at_run_time() {
         }
         bench.wave.set_scalar(scalar::M0, 3);
         let level = Level::detect();
-        bench.run(&inst(Op::VMovrelsB32, Format::Vop1, Operand::Vgpr(0), &[Operand::Vgpr(2)]), level);
-        bench.run(&inst(Op::VMovreldB32, Format::Vop1, Operand::Vgpr(1), &[Operand::Vgpr(7)]), level);
+        assert_eq!(
+            bench.run(&inst(Op::VMovrelsB32, Format::Vop1, Operand::Vgpr(0), &[Operand::Vgpr(2)]), level),
+            Flow::Next
+        );
+        assert_eq!(
+            bench.run(&inst(Op::VMovreldB32, Format::Vop1, Operand::Vgpr(1), &[Operand::Vgpr(7)]), level),
+            Flow::Next
+        );
         assert_eq!((bench.get(0, 5), bench.get(4, 5)), (5, 7));
         bench.wave.set_scalar(scalar::M0, 1000);
         let context = Context { generation: Generation::Gfx11, level, lanes };

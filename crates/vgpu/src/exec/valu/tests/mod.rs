@@ -9,66 +9,22 @@ mod model;
 mod modes;
 mod uniform;
 
-use std::sync::Arc;
-
 use super::lower;
+use crate::exec::bench::Bench;
 use crate::exec::lower::Context;
 use crate::exec::program::Pool;
-use crate::exec::{Flow, Level, Wave};
-use crate::isa::{Format, Inst, Memory as Control, Modifiers, Op, Operand, scalar};
-use crate::machine::{Access, Generation, Memory};
+use crate::exec::{Flow, Level};
+use crate::isa::{Format, Inst, Memory as Control, Modifiers, Op, Operand};
+use crate::machine::Generation;
 
+/// Registers that tests fill.
 const REGISTERS: usize = 16;
 
-/// A wave with a small register file.
-struct Bench {
-    wave: Wave,
-    lanes: usize,
-    file: Vec<u32>,
-}
-
-impl Bench {
-    fn new(lanes: usize) -> Bench {
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
-        let mut file = vec![0; (REGISTERS + 1) * 64];
-        let offset = file.as_ptr().align_offset(64);
-        wave.vgpr = file[offset..].as_mut_ptr();
-        wave.lanes = lanes as u8;
-        wave.mode = 0x1f0;
-        Bench { wave, lanes, file }
-    }
-
-    fn at(&self, register: usize, lane: usize) -> *mut u32 {
-        assert!(register < REGISTERS && !self.file.is_empty());
-        // SAFETY: the file has that many registers of up to 64 lanes.
-        unsafe { self.wave.vgpr.add(register * self.lanes + lane) }
-    }
-
-    fn set(&mut self, register: usize, lane: usize, value: u32) {
-        // SAFETY: `at` stays in the file.
-        unsafe { *self.at(register, lane) = value };
-    }
-
-    fn get(&self, register: usize, lane: usize) -> u32 {
-        // SAFETY: `at` stays in the file.
-        unsafe { *self.at(register, lane) }
-    }
-
-    fn exec(&mut self, mask: u64) {
-        self.wave.set_scalar64(scalar::EXEC, mask);
-    }
-
-    fn run(&mut self, inst: &Inst, level: Level) {
-        let context = Context { generation: Generation::Gfx11, level, lanes: self.lanes };
-        let (mut codes, mut pool) = (Vec::new(), Pool::new());
-        lower(inst, 0, &context, &mut pool, &mut codes)
-            .unwrap_or_else(|| panic!("{:?} is not executed", inst.op));
-        self.wave.set_bases(&pool);
-        for code in &codes {
-            // SAFETY: `level` is one the CPU has, and all operands lie in the file.
-            assert_eq!(unsafe { (code.run)(&mut self.wave, code) }, Flow::Next);
-        }
-    }
+/// A wave in the mode of [`PLAIN`].
+fn plain(lanes: usize) -> Bench {
+    let mut bench = Bench::new(lanes);
+    bench.wave.mode = PLAIN;
+    bench
 }
 
 fn inst(op: Op, format: Format, dst: Operand, src: &[Operand]) -> Inst {
@@ -133,7 +89,7 @@ fn check(op: Op, sources: usize, is_float: bool, model: impl Fn(u32, u32, u32) -
     for lanes in [32, 64] {
         for mask in masks(lanes) {
             for kind in 0..3 {
-                let mut bench = Bench::new(lanes);
+                let mut bench = plain(lanes);
                 let mut src = [Operand::Vgpr(1), Operand::Vgpr(2), Operand::Vgpr(3)];
                 match kind {
                     1 => src[0] = Operand::Sgpr(7),
@@ -165,7 +121,10 @@ fn check(op: Op, sources: usize, is_float: bool, model: impl Fn(u32, u32, u32) -
                     for (lane, value) in before.iter().enumerate() {
                         bench.set(0, lane, *value);
                     }
-                    bench.run(&inst(op, Format::Vop3, Operand::Vgpr(0), &src[..sources]), level);
+                    assert_eq!(
+                        bench.run(&inst(op, Format::Vop3, Operand::Vgpr(0), &src[..sources]), level),
+                        Flow::Next
+                    );
                     for (lane, expected) in expected.iter().enumerate() {
                         let got = bench.get(0, lane);
                         assert!(
@@ -236,7 +195,7 @@ impl Case {
         mode: u32,
         fill: impl Fn(usize, usize) -> u32,
     ) -> Bench {
-        let mut bench = Bench::new(lanes);
+        let mut bench = plain(lanes);
         for register in 0..REGISTERS {
             for lane in 0..lanes {
                 bench.set(register, lane, fill(register, lane));

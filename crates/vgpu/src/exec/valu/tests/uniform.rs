@@ -1,7 +1,7 @@
 //! Operations on floats in scalar registers.
 
-use super::{Bench, inst};
-use crate::exec::Level;
+use super::{inst, plain};
+use crate::exec::{Flow, Level};
 use crate::isa::{Format, Op, Operand};
 
 const NAN: u32 = 0x7fc0_1234;
@@ -15,7 +15,7 @@ fn f(value: f32) -> u32 {
 fn apply(op: Op, sources: [u32; 3]) -> [(u32, bool); 3] {
     let mut results = [(0, false); 3];
     for (result, &level) in results.iter_mut().zip(Level::available().iter().cycle()) {
-        let mut bench = Bench::new(32);
+        let mut bench = plain(32);
         bench.exec(0);
         bench.wave.mode = 0x1f0;
         for (slot, source) in [6, 7, 4].into_iter().zip(sources) {
@@ -25,7 +25,7 @@ fn apply(op: Op, sources: [u32; 3]) -> [(u32, bool); 3] {
         let slots = [6, 7, 4].map(Operand::Sgpr);
         let count = signature.src.iter().filter(|ty| ty.exists()).count();
         let dst = if signature.dst.exists() { Operand::Sgpr(4) } else { Operand::None };
-        bench.run(&inst(op, Format::Sop2, dst, &slots[..count]), level);
+        assert_eq!(bench.run(&inst(op, Format::Sop2, dst, &slots[..count]), level), Flow::Next);
         *result = (bench.wave.sgpr[4], bench.wave.scc);
     }
     results
