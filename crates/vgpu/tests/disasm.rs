@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu::isa::{DecodeErrorKind, Isa, decode};
+use vgpu::isa::{DecodeErrorKind, Isa, decode, decode_wave64};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -111,6 +111,42 @@ fn any_bytes_are_an_error_or_an_instruction_within_them() {
             decoded += 1;
         }
         assert!(decoded > 2_000, "{decoded} of {}", isa.name());
+    }
+}
+
+#[test]
+fn illegal_instructions_whose_second_word_is_one() {
+    let cases: &[(Isa, &[u8])] = &[
+        // A literal with SDWA.
+        (Isa::Gfx90a, &[0xf9, 0xfe, 0xbd, 0x7c, 0x44, 0x70, 0x85, 0x93, 0x80, 0x3f, 0, 0]),
+        (Isa::Gfx942, &[0xf9, 0xfe, 0x75, 0x7c, 0x0a, 0, 0, 0x96, 0x44, 0xb4, 0x01, 0x13]),
+        // global_atomic_add_f32 that returns to an accumulation register.
+        (Isa::Gfx942, &[0x9b, 0x95, 0x35, 0xdd, 0xee, 0x0c, 0xb0, 0x08]),
+    ];
+    for (isa, bytes) in cases {
+        assert!(decode(*isa, bytes).is_err(), "{} {bytes:02x?}", isa.name());
+    }
+}
+
+#[test]
+fn sparse_products_of_waves_of_64_have_more_parts_of_the_index() {
+    let code = |opcode: u32, key: u32| {
+        let words = [0xcc00_4008 | opcode << 16 | key << 11, 266 | 268 << 9 | 270 << 18 | 3 << 27];
+        words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    // Parts in waves of 32 and 64, as LLVM has them.
+    let of_opcode = |opcode| match opcode {
+        0x55 => (2, 2),
+        0x56 => (1, 2),
+        _ => (2, 4),
+    };
+    for opcode in 0x50..=0x5a {
+        let (parts, parts64) = of_opcode(opcode);
+        for key in 0..4 {
+            let code = code(opcode, key);
+            assert_eq!(decode(Isa::Gfx1201, &code).is_ok(), key < parts, "{opcode:#x} {key}");
+            assert_eq!(decode_wave64(Isa::Gfx1201, &code).is_ok(), key < parts64, "{opcode:#x} {key}");
+        }
     }
 }
 

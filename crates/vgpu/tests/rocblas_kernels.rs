@@ -4,15 +4,16 @@
 //! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing is compared with
 //! its.
 
+mod objdump;
+
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use code_object::CodeObject;
-use vgpu::isa::{Isa, Listed, listing};
+use vgpu::isa::{Isa, Listed};
 
 const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";
 
@@ -72,39 +73,6 @@ fn code_objects(bytes: &[u8]) -> Vec<&[u8]> {
     objects
 }
 
-/// llvm-objdump of LLVM 22, if installed.
-fn llvm_objdump() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders).map(|folder| folder.join("llvm-objdump-22")).find(|path| path.is_file())
-}
-
-/// The first line in which llvm-objdump's listing of a file differs.
-fn difference(tool: &Path, file: &Path, wave64: bool, ours: &str) -> Option<String> {
-    let mut command = Command::new(tool);
-    command.arg("-d").arg(file).stdout(Stdio::piped());
-    if wave64 {
-        command.arg("--mattr=+wavefrontsize64");
-    }
-    let mut child = command.spawn().expect("llvm-objdump starts");
-    let mut theirs = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    // An empty line, and the name and the format of the file.
-    let heading: Vec<_> = theirs.by_ref().take(2).collect::<Result<_, _>>().expect("read");
-    assert!(heading.len() == 2 && heading[1].contains("file format elf64-amdgpu"), "{heading:?}");
-    let mut ours = ours.lines();
-    let found = loop {
-        let line = theirs.next().transpose().expect("read");
-        match (line, ours.next()) {
-            (None, None) => break None,
-            (Some(line), Some(here)) if line.trim_end() == here.trim_end() => {}
-            (line, here) => break Some(format!("LLVM {line:?}\nhere {here:?}")),
-        }
-    };
-    // It may still be writing.
-    drop(theirs);
-    let _ = child.wait();
-    found
-}
-
 #[derive(Default)]
 struct Total {
     objects: u64,
@@ -122,7 +90,7 @@ fn all_kernels_decode_and_print_as_llvm_does() {
     files(Path::new(&folder), &mut all);
     assert!(!all.is_empty(), "no kernels in {}", folder.display());
     all.sort();
-    let tool = llvm_objdump();
+    let tool = objdump::llvm_objdump();
     if tool.is_none() {
         eprintln!("llvm-objdump 22 is not installed: texts are not compared");
     }
@@ -172,21 +140,12 @@ fn check(
 ) -> Result<(), String> {
     let object = CodeObject::parse(bytes).map_err(|e| e.to_string())?;
     let processor = object.target().processor.to_string();
-    let mut listed = Listed::default();
-    if Isa::by_name(&processor).is_some() {
-        let mut text = String::new();
-        listed = listing(bytes, &mut text).map_err(|e| e.to_string())?;
-        if listed.unknown > 0 {
-            let line = text.lines().find(|line| line.starts_with("\t.")).unwrap_or_default();
-            return Err(format!("{} words are no instruction, such as {line}", listed.unknown));
-        }
-        if let Some(tool) = tool {
-            std::fs::write(place, bytes).map_err(|e| e.to_string())?;
-            let wave64 = object.kernels().iter().all(|kernel| kernel.wavefront_size == 64);
-            if let Some(found) = difference(tool, place, wave64, &text) {
-                return Err(found);
-            }
-        }
+    let listed = match Isa::by_name(&processor) {
+        Some(_) => objdump::check(bytes, tool, place)?,
+        None => Listed::default(),
+    };
+    if listed.unknown > 0 {
+        return Err(format!("{} words are no instruction", listed.unknown));
     }
     let mut totals = totals.lock().expect("no thread panics");
     let total = totals.entry(processor).or_default();

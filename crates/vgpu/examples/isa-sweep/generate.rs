@@ -104,7 +104,9 @@ fn values(kind: Kind, width: u32) -> Vec<u32> {
             (0..16).chain(88..=mask.min(135)).chain([255, 256, 260, 511]).filter(|c| *c <= mask).collect()
         }
         Kind::Vector => {
-            let mut codes = vec![0, 1, 2, 3, 5, 64, 126, 127, 128, 129, 200, 224, 225, 240, 241, 248, 249];
+            let mut codes = vec![
+                0, 1, 2, 3, 5, 64, 106, 107, 124, 125, 126, 127, 128, 129, 200, 224, 225, 240, 241, 248, 249,
+            ];
             codes.extend(250..=255);
             codes.retain(|code| *code <= mask);
             codes
@@ -226,7 +228,15 @@ impl Family {
             for value in values(field.kind, field.width) {
                 let mut set = typical.to_vec();
                 set[index] = value;
-                all.push(Encoding { swept: Some(field.low), ..self.build(opcode, &set, random) });
+                let encoding = Encoding { swept: Some(field.low), ..self.build(opcode, &set, random) };
+                if field.kind == Kind::Source && value == 255 && self.words < 4 {
+                    for literal in LITERALS {
+                        let mut encoding = encoding.clone();
+                        encoding.bytes[encoding.size..][..4].copy_from_slice(&literal.to_le_bytes());
+                        all.push(encoding);
+                    }
+                }
+                all.push(encoding);
             }
         }
         for round in 0..count {

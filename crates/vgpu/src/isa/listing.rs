@@ -127,7 +127,7 @@ impl List<'_> {
                     let line = if self.wave64 { line.wave64() } else { line };
                     let from = text.len();
                     let _ = write!(text, "\t{line}");
-                    pad(text, from, 61);
+                    pad(text, from, 60);
                     target = inst.branch_target(address);
                     usize::from(inst.size)
                 }

@@ -121,8 +121,10 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let acc = self.isa.is_gfx9() && bit(second, 23);
-        let scoped = mem.scc && mem.glc && self.isa == Isa::Gfx942 && is_float_atomic(row.op);
-        if acc && (mem.lds || scoped) {
+        // Accumulation registers do not take the results of these atomics.
+        let vector_only = matches!(row.op, Op::GlobalAtomicAddF32 | Op::GlobalAtomicPkAddF16)
+            || mem.scc && row.op.is_atomic() && row.op.name().ends_with("_f64");
+        if acc && (mem.lds || self.isa == Isa::Gfx942 && mem.glc && vector_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let saddr = bits(second, 16, 7);
@@ -340,10 +342,7 @@ impl Decoder<'_> {
         }
         if signature.src[2].exists() {
             inst.src[2] = self.scalar(resource, signature.src[2])?;
-            if offset == 255 {
-                return Err(DecodeErrorKind::BadOperand { code: 255 });
-            }
-            inst.src[3] = not_lds(self.source(offset, signature.src[3])?)?;
+            inst.src[3] = not_lds(self.inline_source(offset, signature.src[3])?)?;
         }
         Ok(inst)
     }

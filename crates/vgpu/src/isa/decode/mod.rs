@@ -299,7 +299,7 @@ impl Decoder<'_> {
             128..=192 => Operand::Int((code - 128) as i8),
             193..=208 => Operand::Int((192 - code as i32) as i8),
             240..=248 => Operand::Float(code as u8),
-            255 => Operand::Literal(self.literal()?),
+            LITERAL => Operand::Literal(self.literal()?),
             256..=511 => Operand::Vgpr((code - 256) as u8),
             _ => {
                 // LDS is read directly as one register, the other values as one or two.
@@ -308,6 +308,14 @@ impl Decoder<'_> {
                 Operand::Special(special.ok_or(DecodeErrorKind::BadOperand { code: code as u16 })?)
             }
         })
+    }
+
+    /// A source where no literal can follow.
+    fn inline_source(&mut self, code: u32, of: Type) -> Result<Operand> {
+        match code {
+            LITERAL => Err(DecodeErrorKind::BadOperand { code: LITERAL as u16 }),
+            _ => self.source(code, of),
+        }
     }
 
     /// A scalar destination where the encoding has 8 bits for it. Beyond the registers there are values that cannot be
@@ -366,6 +374,8 @@ impl Decoder<'_> {
 
 /// The source code of LDS that is read directly.
 const LDS_DIRECT: u32 = 254;
+/// The code of a source for the word that follows.
+const LITERAL: u32 = 255;
 
 /// A scalar source: LDS cannot be read directly as one.
 fn not_lds(operand: Operand) -> Result<Operand> {

@@ -111,11 +111,11 @@ impl Decoder<'_> {
         let word = self.word()?;
         let signature = row.op.signature();
         let first = bits(word, 0, 8);
-        inst.src[0] = if bit(word, 23) { self.source(first, signature.src[0])? } else { vgpr(first) };
+        inst.src[0] = if bit(word, 23) { self.inline_source(first, signature.src[0])? } else { vgpr(first) };
         if let Operand::Vgpr(code) = inst.src[1]
             && bit(word, 31)
         {
-            inst.src[1] = self.source(code.into(), signature.src[1])?;
+            inst.src[1] = self.inline_source(code.into(), signature.src[1])?;
         }
         let (mut dst_sel, mut dst_unused) = (bits(word, 8, 3) as u8, bits(word, 11, 2) as u8);
         if inst.format == Format::Vopc {
@@ -168,7 +168,7 @@ impl Decoder<'_> {
         let mut inst = self.start(Format::Vop1, row.op);
         let signature = row.op.signature();
         if row.op.has_scalar_result() {
-            inst.dst = self.scalar_result(bits(word, 17, 8), signature.dst)?;
+            inst.dst = self.lane_result(row.op, bits(word, 17, 8), signature.dst)?;
         } else if !signature.dst.exists() {
             unused(word, 17, 8)?;
         } else {
@@ -268,11 +268,7 @@ impl Decoder<'_> {
             let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
             inst.dst = if to_exec { EXEC } else { self.scalar_result(dst, signature.dst)? };
         } else if row.op.has_scalar_result() {
-            inst.dst = self.scalar_result(dst, signature.dst)?;
-            // The scalar results of vector instructions of gfx12 are not in EXEC.
-            if row.op.name().starts_with("v_s_") && matches!(dst, 126 | 127) {
-                return Err(DecodeErrorKind::BadOperand { code: dst as u16 });
-            }
+            inst.dst = self.lane_result(row.op, dst, signature.dst)?;
         } else if signature.dst.exists() {
             inst.dst = vgpr(dst);
         } else {
@@ -291,6 +287,17 @@ impl Decoder<'_> {
             inst.src[3] = VCC;
         }
         Ok(inst)
+    }
+
+    /// The scalar destination of a vector instruction that is not a lane mask: what one lane holds is not read into M0, and the
+    /// scalar results of gfx12 are not in EXEC.
+    fn lane_result(&mut self, op: Op, code: u32, of: Type) -> Result<Operand> {
+        let result = self.scalar_result(code, of)?;
+        let bad = match op {
+            Op::VReadlaneB32 | Op::VReadfirstlaneB32 => result == Operand::Sgpr(scalar::M0),
+            _ => matches!(code, 126 | 127),
+        };
+        if bad { Err(DecodeErrorKind::BadOperand { code: code as u16 }) } else { Ok(result) }
     }
 
     /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
@@ -313,9 +320,9 @@ impl Decoder<'_> {
                 continue;
             }
             let code = bits(word, 9 * index as u32, 9);
-            inst.src[index] = match code {
-                255 if self.isa.is_gfx9() => return Err(DecodeErrorKind::BadOperand { code: 255 }),
-                _ => self.source(code, signature.src[index])?,
+            inst.src[index] = match self.isa.is_gfx9() {
+                true => self.inline_source(code, signature.src[index])?,
+                false => self.source(code, signature.src[index])?,
             };
         }
         Ok(())
@@ -505,7 +512,12 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, isa: Isa, dpp: bool) -> Resul
         mods.op_sel &= used;
         sources = if floats == 0 { 0 } else { sources };
     }
-    let effective = if isa >= Isa::Gfx1100 && is_half_class(row.op) { sources } else { floats };
+    let effective = match row.op {
+        op if isa >= Isa::Gfx1100 && is_half_class(op) => sources,
+        // gfx12 takes their bits for those of a half-word of bytes.
+        Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 if isa == Isa::Gfx1201 => 0,
+        _ => floats,
+    };
     absent((mods.neg | mods.abs) & !sources)?;
     absent(if form.omod { 0 } else { mods.omod })?;
     absent(u8::from(mods.clamp && !form.clamp))?;

@@ -99,6 +99,7 @@ const INLINE_F64_HIGH: [u32; 8] =
 
 const B32: Type = Type { elem: Elem::B32, count: 1 };
 const F16: Type = Type { elem: Elem::F16, count: 1 };
+const F64: Type = Type { elem: Elem::F64, count: 1 };
 
 /// Whether a 32-bit literal is also an inline constant.
 fn could_be_inline(value: u32) -> bool {
@@ -182,12 +183,14 @@ impl Printer<'_, '_> {
                 false
             }
             (Elem::Bf16, 1) => {
-                small(i32::from(low as i16)) || INLINE_F32.iter().any(|&bits| (bits + 0x8000) >> 16 == low)
+                small(i32::from(low as i16)) || INLINE_F32.iter().any(|&bits| bits >> 16 == low)
             }
-            (Elem::Bf16, _) => {
-                small(value as i32) || INLINE_F32.iter().any(|&bits| (bits + 0x8000) >> 16 == value)
-            }
+            (Elem::Bf16, _) => small(value as i32) || INLINE_F32.iter().any(|&bits| bits >> 16 == value),
             (Elem::F16, 1) => small(i32::from(low as i16)) || INLINE_F16.contains(&low),
+            // From gfx11 on, a constant of `v_pk_fmac_f16` is in both halves.
+            (Elem::F16, _) if self.inst.op == Op::VPkFmacF16 && self.isa >= Isa::Gfx1100 => {
+                small(value as i32) || INLINE_F16.contains(&low) && value >> 16 == low
+            }
             (Elem::F16, _) => small(value as i32) || INLINE_F16.contains(&value),
             (elem, _) if elem.bits() == 64 => value <= 64,
             _ => could_be_inline(value),
@@ -195,7 +198,8 @@ impl Printer<'_, '_> {
         if could_be_inline {
             write!(self.f, "lit({value:#x})")
         } else {
-            write!(self.f, "{:#x}", if of.is_half() { low } else { value })
+            let half = of.is_half() && of.elem != Elem::Bf16;
+            write!(self.f, "{:#x}", if half { low } else { value })
         }
     }
 

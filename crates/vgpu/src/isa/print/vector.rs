@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{B32, F16, Printer};
+use super::{B32, F16, F64, Printer};
 use crate::isa::tables::Table;
 use crate::isa::{Dpp, Elem, Format, Isa, Op, Operand, Sdwa, Type};
 
@@ -40,7 +40,7 @@ impl Printer<'_, '_> {
         let mut count = 0;
         for index in 0..3 {
             let tied = index == 2 && inst.op.accumulates();
-            if inst.src[index] == Operand::None || tied {
+            if inst.src[index] == Operand::None || tied || (index == 2 && self.has_mask_inside()) {
                 continue;
             }
             count = index + 1;
@@ -56,6 +56,15 @@ impl Printer<'_, '_> {
             self.sdwa(&sdwa)?;
         }
         self.dpp()
+    }
+
+    /// Whether LLVM prints the mask of `v_cndmask_b32` before the closing bar of source 1: `|v12, vcc_lo|`.
+    fn has_mask_inside(&self) -> bool {
+        let inst = self.inst;
+        self.isa == Isa::Gfx1201
+            && (inst.op, inst.format) == (Op::VCndmaskB32, Format::Vop2)
+            && inst.dpp.is_some()
+            && inst.mods.abs & 2 != 0
     }
 
     /// `op_sel` of VOP3: one bit per source, and one for the destination.
@@ -120,8 +129,14 @@ impl Printer<'_, '_> {
         {
             of = B32;
         }
-        let half_class = matches!(inst.op, Op::VCmpClassF16 | Op::VCmpxClassF16) && self.isa >= Isa::Gfx1100;
-        if half_class && inst.format == Format::Vop3 && matches!(operand, Operand::Literal(_)) {
+        // It takes these for halves.
+        let half = match inst.op {
+            Op::VCmpClassF16 | Op::VCmpxClassF16 => self.isa >= Isa::Gfx1100 && inst.format == Format::Vop3,
+            Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 => self.isa == Isa::Gfx1201,
+            Op::VLdexpF16 => inst.format == Format::Vop3,
+            _ => false,
+        };
+        if half && matches!(operand, Operand::Literal(_)) {
             of = F16;
         }
         let has = |set: u8| set >> index & 1 != 0;
@@ -133,7 +148,11 @@ impl Printer<'_, '_> {
             return write!(self.f, "{value:#x}");
         }
         self.modified(operand, of, has(inst.mods.neg), has(inst.mods.abs), |this| {
-            this.half(operand, of, has(inst.mods.op_sel))
+            this.half(operand, of, has(inst.mods.op_sel))?;
+            if index == 1 && this.has_mask_inside() {
+                this.operand(inst.src[2], inst.op.signature().src[2])?;
+            }
+            Ok(())
         })?;
         self.flag(sext, ")")
     }
@@ -249,7 +268,17 @@ impl Printer<'_, '_> {
             }
             count = index + 1;
             self.separate()?;
-            if mix { self.mix_source(index)? } else { self.value(inst.src[index], signature.src[index])? }
+            let mut of = signature.src[index];
+            // LLVM takes constants in place of an accumulator of eight registers for 64-bit floats, of four for 32-bit ones.
+            // On gfx12 it takes those of halves for one half.
+            if index == 2 && inst.op.is_wmma() && !matches!(inst.src[2], Operand::Vgpr(_)) {
+                match self.isa {
+                    Isa::Gfx1100 => of = if self.wave == 32 { F64 } else { B32 },
+                    Isa::Gfx1201 if of.elem.bits() == 16 => of.count = 1,
+                    _ => {}
+                }
+            }
+            if mix { self.mix_source(index)? } else { self.value(inst.src[index], of)? }
         }
         if inst.op.is_mfma() {
             return self.matrix_modifiers();
@@ -317,17 +346,27 @@ impl Printer<'_, '_> {
 
     pub(super) fn vopd(&mut self) -> fmt::Result {
         let inst = self.inst;
-        self.vopd_half(self.row.name, inst.op, inst.dst, &inst.src[..3])?;
+        self.vopd_half(self.row.name, inst.op, inst.dst, &inst.src[..3], false)?;
         if let Some((op, dst, sources)) = inst.dual {
             self.f.write_str(" :: ")?;
             self.operands = 0;
             let name = Table::of(self.isa).find_second(op).map_or(op.name(), |row| row.name);
-            self.vopd_half(name, op, dst, &sources)?;
+            // After a `v_dual_fmamk_f32`, LLVM takes the operands of another one for registers.
+            let unmarked = inst.op == Op::VFmamkF32 && matches!(op, Op::VFmamkF32 | Op::VFmaakF32);
+            self.vopd_half(name, op, dst, &sources, unmarked)?;
         }
         Ok(())
     }
 
-    fn vopd_half(&mut self, name: &str, op: Op, dst: Operand, sources: &[Operand]) -> fmt::Result {
+    /// One of the two instructions; `unmarked` if its literals look like inline constants where they could be some.
+    fn vopd_half(
+        &mut self,
+        name: &str,
+        op: Op,
+        dst: Operand,
+        sources: &[Operand],
+        unmarked: bool,
+    ) -> fmt::Result {
         let signature = op.signature();
         self.f.write_str(name)?;
         self.operand(dst, signature.dst)?;
@@ -340,6 +379,10 @@ impl Printer<'_, '_> {
                     write!(self.f, "{value:#x}")?;
                 }
                 _ if hidden => {}
+                Operand::Literal(value) if unmarked => {
+                    self.separate()?;
+                    self.constant(value)?;
+                }
                 _ => self.operand(source, signature.src[index])?,
             }
         }
