@@ -154,6 +154,41 @@ pub(super) trait SimdBody {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
+/// A level, which calls other handlers of its own.
+pub(super) trait Call: Sized {
+    /// Calls the handler of a body, which is not inlined: what is rare then costs what is frequent nothing.
+    ///
+    /// # Safety
+    /// As for [`Handler`]; the CPU must have the level.
+    unsafe fn call<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow;
+}
+
+impl Call for Baseline {
+    #[inline(always)]
+    unsafe fn call<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { <(B, Self) as Compiled>::baseline::<0>(wave, code) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Call for Avx2 {
+    #[inline(always)]
+    unsafe fn call<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { <(B, Self) as Compiled>::avx2::<0>(wave, code) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Call for Avx512 {
+    #[inline(always)]
+    unsafe fn call<B: SimdBody>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { <(B, Self) as Compiled>::avx512::<0>(wave, code) }
+    }
+}
+
 /// A [`SimdBody`] at a level. Sixteen lanes at a time, nothing depends on the wave's size but how often; code for each size
 /// would be twice as much for no gain.
 impl<B: SimdBody, S: Simd> Body for (B, S) {

@@ -73,6 +73,8 @@ fn bare(run: Handler, imm: i64, inst: u32) -> Code {
         imm,
         mods: Modifiers::default(),
         sdst: 0,
+        more: 0,
+        plain: false,
         rows: [Row::NONE; 3],
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::lower::{self, Context};
+use super::simd::opaque;
 use super::wave::Row;
 use super::{Code, Flow, Level, Watch, Wave};
 use crate::isa::{Inst, Op, Operand, Registers};
@@ -244,6 +245,9 @@ impl Program {
             let index = unit.index.get(&target).copied().unwrap_or(0);
             unit.codes[code as usize].imm = i64::from(index);
         }
+        if !form.watched {
+            find_runs(&mut unit.codes);
+        }
         unit
     }
 }
@@ -255,6 +259,15 @@ impl Unit {
         }
         self.insts.push(inst);
         self.pcs.push(pc);
+    }
+}
+
+/// Counts for each code those of the same kind that follow.
+fn find_runs(codes: &mut [Code]) {
+    for at in (1..codes.len()).rev() {
+        if std::ptr::fn_addr_eq(codes[at - 1].run, codes[at].run) && codes[at - 1].plain == codes[at].plain {
+            codes[at - 1].more = codes[at].more.saturating_add(1);
+        }
     }
 }
 
@@ -355,8 +368,8 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
             // SAFETY: the code was lowered for this CPU and the wave's size.
             let flow = unsafe { (code.run)(wave, code) };
             if W::ON {
-                inside =
-                    flow == Flow::Next && codes.get(next + 1).is_some_and(|after| after.inst == code.inst);
+                inside = matches!(flow, Flow::Next | Flow::Run)
+                    && codes.get(next + 1).is_some_and(|after| after.inst == code.inst);
                 if !inside
                     && !matches!(flow, Flow::Fault | Flow::Retry)
                     && let Err(fault) = watch.after(wave, unit, code)
@@ -364,8 +377,18 @@ pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &m
                     return stop(wave, next, fault);
                 }
             }
+            // Nearly all go on behind the instruction. That is a branch that is foreseen, so that the next handler is found without
+            // waiting for this one's result; with the others in one `match`, it would be a table of jumps.
+            if flow == Flow::Next {
+                next += 1;
+                continue;
+            }
+            if opaque(flow as usize) == Flow::Run as usize {
+                next += 1 + usize::from(code.more);
+                continue;
+            }
             match flow {
-                Flow::Next => next += 1,
+                Flow::Next | Flow::Run => {}
                 Flow::Jump => {
                     let to = wave.next as usize;
                     if to <= next {

@@ -14,6 +14,8 @@ use crate::machine::{Access, FaultKind, WaveFault};
 pub(crate) enum Flow {
     /// Go on with the next instruction.
     Next,
+    /// Go on after the instruction and the [`Code::more`] like it that follow: all are done.
+    Run,
     /// `wave.next` was set to another instruction of the same unit.
     Jump,
     /// `wave.target` was set to an address that may lie anywhere.
@@ -50,7 +52,7 @@ pub(crate) enum Src {
     Temp(u8),
 }
 
-/// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants.
+/// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants, a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Row {
@@ -58,7 +60,7 @@ pub(crate) struct Row {
     pub offset: u32,
     /// From the low to the high half of a 64-bit operand, in bytes.
     pub high: u16,
-    /// Which base, or [`Row::SCALAR`].
+    /// Which base. With [`Row::SCALAR`], one dword there stands for all lanes.
     pub base: u8,
     /// From one chunk of sixteen lanes to the next, in bytes; 0 where one chunk stands for all.
     pub stride: u8,
@@ -67,8 +69,7 @@ pub(crate) struct Row {
 impl Row {
     /// No operand: the first constant.
     pub(crate) const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
-    /// Instead of a base: a scalar, which the instruction broadcasts to a row of `wave.temp`. `offset` is its slot, `high` is
-    /// not 0 where the next slot is its high half.
+    /// The base of scalars: the scalar slots.
     pub(crate) const SCALAR: u8 = 3;
 }
 
@@ -90,6 +91,11 @@ pub(crate) struct Code {
     pub mods: Modifiers,
     /// Second, scalar destination slot.
     pub sdst: u8,
+    /// How many codes with the same handler, [`Code::plain`] all or none, follow, which the handler may execute in the same call; it returns [`Flow::Run`]
+    /// then.
+    pub more: u8,
+    /// Whether all sources of a vector instruction are vector registers, but for lane masks.
+    pub plain: bool,
     /// Sources. Operands that do not exist are `Const(0)`.
     pub src: [Src; 4],
 }
@@ -109,8 +115,8 @@ pub(crate) struct Wave {
     pub temp: [[u32; 64]; TEMPS],
     /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
     pub vgpr: *mut u32,
-    /// What [`Row`]s are relative to: the register file, `temp`, the unit's constants. The run loop sets them.
-    pub bases: [*const u8; 3],
+    /// What [`Row`]s are relative to: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
+    pub bases: [*const u8; 4],
     /// Scalar condition code.
     pub scc: bool,
     /// 32 or 64.
@@ -119,6 +125,8 @@ pub(crate) struct Wave {
     pub mode: u32,
     /// The address that [`Flow::Leave`] goes to.
     pub target: u64,
+    /// The first lane that a vector instruction has not yet done.
+    pub done: u8,
     /// EXEC as it was before a DPP instruction narrowed it.
     pub saved_exec: u64,
     /// Index of the next instruction in `unit`; on faults, of the instruction that failed.
@@ -150,11 +158,12 @@ impl Wave {
             sgpr: [0; scalar::COUNT],
             temp: [[0; 64]; TEMPS],
             vgpr: std::ptr::null_mut(),
-            bases: [std::ptr::null(); 3],
+            bases: [std::ptr::null(); 4],
             scc: false,
             lanes: 32,
             mode: 0,
             target: 0,
+            done: 0,
             saved_exec: 0,
             next: 0,
             watched: false,
@@ -169,11 +178,11 @@ impl Wave {
         }
     }
 
-    /// Points the bases of rows at the register file, `temp` and the constants of the unit that runs next. The wave must not
-    /// move until then.
+    /// Points the bases of rows at the register file, `temp`, the constants of the unit that runs next and the scalar slots. The
+    /// wave must not move until then.
     #[inline]
     pub(crate) fn set_bases(&mut self, pool: &Pool) {
-        self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start()];
+        self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start(), self.sgpr.as_ptr().cast()];
     }
 
     /// Stops the wave.

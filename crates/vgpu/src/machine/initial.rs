@@ -228,24 +228,25 @@ impl Initial {
         // SAFETY: as above; a wave's file has at least three registers.
         let ids = unsafe { std::slice::from_raw_parts_mut(wave.vgpr, 3 * self.lanes) };
         let mut item = work_item(size, first as u32);
-        for lane in 0..active {
+        let mut lane = 0;
+        // Runs of work-items that differ in x only.
+        while lane < active {
             let [x, y, z] = item;
+            let run = lane..(lane + (size[0] - x) as usize).min(active);
             let y_wanted = if self.id_dimensions >= 1 { y } else { 0 };
             let z_wanted = if self.id_dimensions >= 2 { z } else { 0 };
-            if self.generation != Generation::Gfx10 {
-                ids[lane] = x | y_wanted << 10 | z_wanted << 20;
+            let beside = if self.generation != Generation::Gfx10 {
+                y_wanted << 10 | z_wanted << 20
             } else {
-                ids[lane] = x;
-                ids[self.lanes + lane] = y_wanted;
-                ids[2 * self.lanes + lane] = z_wanted;
+                ids[self.lanes..][run.clone()].fill(y_wanted);
+                ids[2 * self.lanes..][run.clone()].fill(z_wanted);
+                0
+            };
+            for (id, x) in ids[run.clone()].iter_mut().zip(x..) {
+                *id = x | beside;
             }
-            item[0] += 1;
-            if item[0] == size[0] {
-                item = [0, y + 1, z];
-                if item[1] == size[1] {
-                    item = [0, 0, z + 1];
-                }
-            }
+            lane = run.end;
+            item = if y + 1 == size[1] { [0, 0, z + 1] } else { [0, y + 1, z] };
         }
         wave.mode = self.mode;
         wave.scc = false;

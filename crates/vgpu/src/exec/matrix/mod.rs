@@ -124,6 +124,8 @@ fn lower_with(inst: &Inst, number: u32, context: &Context, rules: Rules) -> Opti
         imm,
         mods,
         sdst: crate::isa::scalar::NULL,
+        more: 0,
+        plain: false,
         rows: [Row::NONE; 3],
     })
 }

@@ -145,7 +145,10 @@ impl<const N: usize> Whole for Store<Dwords<N>> {
                 _ => {
                     let offsets = chunk.offsets.array();
                     for lane in Bits(chunk.enabled.into()) {
-                        let value: [u32; N] = std::array::from_fn(|i| at.add(i * lanes + lane).read());
+                        let mut value = [0; N];
+                        for (i, dword) in value.iter_mut().enumerate() {
+                            *dword = at.add(i * lanes + lane).read();
+                        }
                         Dwords::<N>::store::<1>(
                             memory.wrapping_add(offsets[lane % LANES] as usize),
                             value.as_ptr(),
@@ -317,7 +320,8 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
         let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
-        let offsets = [offset(code) as usize & 0xff, offset(code) as usize >> 8 & 0xff].map(|i| i * unit);
+        let offsets = offset(code) as usize;
+        let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes. All of a chunk's lanes
         // have given their addresses before its first data are written.
         unsafe {
@@ -326,8 +330,8 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
             if !in_lds::<S>(wave, row, exec, furthest, M::BYTES) {
                 return general::<LdsPair<M>>(wave, code);
             }
-            let [one, two] =
-                [false, true].map(|second| wave.vgpr.add(M::register(code, second, lanes) as usize));
+            let one = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
             for first in (0..lanes).step_by(LANES) {
                 let enabled = (exec >> first) as u16;
                 if enabled != 0 {

@@ -57,7 +57,10 @@ impl<const N: usize> Data for Dwords<N> {
                 to.cast::<u64>().write_unaligned(value);
                 return;
             }
-            let value: [u32; N] = std::array::from_fn(|i| at.add(i * L).read());
+            let mut value = [0; N];
+            for (i, dword) in value.iter_mut().enumerate() {
+                *dword = at.add(i * L).read();
+            }
             to.cast::<[u32; N]>().write_unaligned(value);
         }
     }

@@ -124,6 +124,8 @@ pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usi
         imm,
         mods: crate::isa::Modifiers::default(),
         sdst: 2 * place as u8,
+        more: 0,
+        plain: false,
         rows: [crate::exec::wave::Row::NONE; 3],
     }
 }

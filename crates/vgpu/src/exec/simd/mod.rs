@@ -25,6 +25,7 @@ pub(super) use sse2::Baseline;
 pub(super) use vector::{D, F, G, Mask, U};
 
 use super::float::convert;
+use super::level::Call;
 
 /// Lanes of a chunk.
 pub(super) const LANES: usize = 16;
@@ -240,7 +241,7 @@ fn g(bits: u64) -> f64 {
 ///
 /// # Safety
 /// All functions: the CPU must have the level's extensions. Pointers must be good for sixteen lanes.
-pub(super) trait Simd: Copy + 'static {
+pub(super) trait Simd: Call + Copy + 'static {
     /// Sixteen lanes of 32 bits.
     type V: Copy;
     /// Sixteen lanes of 64 bits.

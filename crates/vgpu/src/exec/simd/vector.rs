@@ -209,7 +209,7 @@ impl<S: Simd> U<S> {
     /// Lane numbers 0..16.
     #[inline(always)]
     pub(in crate::exec) fn lanes() -> Self {
-        Self::from_array(std::array::from_fn(|i| i as u32))
+        Self::from_array(const { [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] })
     }
 
     /// The lanes.

@@ -1,12 +1,14 @@
 //! One body for all vector instructions that work lane by lane: fetch sixteen lanes of each source, apply the operation,
 //! write what EXEC enables.
 
+use std::marker::PhantomData;
+
 use super::operand::Args;
 use super::result::{Ret, Target};
 use super::settle::rounded;
 use crate::exec::float::soft::Env;
 use crate::exec::level::{SimdBody, at_lowest_level};
-use crate::exec::simd::{F, LANES, Simd, U, opaque};
+use crate::exec::simd::{Baseline, F, LANES, Simd, U, opaque};
 use crate::exec::{Code, Flow, Wave};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::Generation;
@@ -135,14 +137,44 @@ pub(super) trait Op: 'static {
 /// Applies an operation with everything around it: subnormals, rounding, NaNs, output modifiers.
 #[inline(always)]
 pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
+    let (args, mut result) = computed::<O, S>(cx, args);
+    if O::NAN && Ret::has_nan([result; 2]) {
+        result = result.settle(args);
+    }
+    finished::<O, S, MODS>(cx, args, result)
+}
+
+/// The same for two chunks, the first of which begins at `lane`; nothing if there are NaNs to settle.
+#[inline(always)]
+fn evaluate_both<O: Op, S: Simd, const MODS: bool>(
+    cx: &mut Cx,
+    lane: usize,
+    args: [O::Args<S>; 2],
+) -> Option<[O::Ret<S>; 2]> {
+    cx.lane = lane as u32;
+    let (first, a) = computed::<O, S>(cx, args[0]);
+    cx.lane = (lane + LANES) as u32;
+    let (second, b) = computed::<O, S>(cx, args[1]);
+    if O::NAN && Ret::has_nan([a, b]) {
+        return None;
+    }
+    Some([finished::<O, S, MODS>(cx, first, a), finished::<O, S, MODS>(cx, second, b)])
+}
+
+/// The sources as they are computed with, and the result before NaNs are settled.
+#[inline(always)]
+fn computed<O: Op, S: Simd>(cx: &Cx, args: O::Args<S>) -> (O::Args<S>, O::Ret<S>) {
     let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
     let mut result = O::apply(cx, args);
     if S::ROUNDS && O::ROUNDS && cx.mode & 15 != 0 {
         result = O::Ret::<S>::from_raw(rounded(&args.raw(), O::rounded, cx.mode));
     }
-    if O::NAN {
-        result = result.settle(args);
-    }
+    (args, result)
+}
+
+/// What happens to a result in the end.
+#[inline(always)]
+fn finished<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>, mut result: O::Ret<S>) -> O::Ret<S> {
     if cx.flush != 0 {
         result = result.flush(cx.flush);
     }
@@ -164,58 +196,217 @@ pub(super) fn inexact<O: Op, S: Simd>(wave: &Wave) -> bool {
 /// MODE's rounding and denormal fields as nearly all code has them: to nearest, with subnormal numbers.
 const USUAL: u8 = 0xf0;
 
-/// Goes over the chunks of a wave that have enabled lanes. Where all lanes are enabled and MODE is as usual, that is one loop,
-/// of two chunks at a time, without tests; else, or if `long`, another, before which `otherwise` is done. `each` gets how many
-/// chunks it is after where `rows` and `low` are.
-macro_rules! each_chunk {
-    (
-        $op:ty, long $long:expr, $wave:ident, $cx:ident, $rows:ident, $low:ident, otherwise $otherwise:expr,
-        |$k:ident, $lane:ident, $bits:ident, $full:ident| $each:expr, $advance:expr
-    ) => {{
-        let lanes = usize::from($wave.lanes);
-        let mut first = 0;
-        if !$long && $wave.is_full() && $wave.mode as u8 == USUAL {
-            const $full: bool = true;
-            let $bits = u16::MAX;
-            $cx.mode = $cx.mode & !0xff | u32::from(USUAL);
-            $cx.flush = <$op>::FLUSH;
-            loop {
-                {
-                    let ($k, $lane) = (0usize, first);
-                    $each
-                }
-                {
-                    let ($k, $lane) = (1usize, first + LANES);
-                    $each
-                }
-                first += 2 * LANES;
-                if first >= lanes {
-                    break;
-                }
-                $low = $low.add(2 * LANES);
-                $advance(&mut $rows, 2);
-            }
+/// A way to apply an operation to the lanes of a wave.
+trait Way {
+    /// The operation.
+    type Op: Op;
+    /// Whether it takes modifiers.
+    const MODS: bool;
+    /// Whether its handlers are long, so that they should not have a loop of their own for waves with all lanes.
+    const LONG: bool;
+
+    /// The sources, prepared.
+    type Rows<S: Simd>;
+
+    /// Finds the sources.
+    ///
+    /// # Safety
+    /// The code must have been lowered for this wave, and be [`Code::plain`] if `PLAIN`.
+    unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S>;
+
+    /// Goes on by `chunks`.
+    fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize);
+
+    /// Computes and writes two chunks, the first of which begins at `lane`; all lanes are enabled. Returns the lane masks, or
+    /// nothing and writes nothing if there are NaNs to settle.
+    ///
+    /// # Safety
+    /// As for `rows`, and both must be chunks of the wave.
+    unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32>;
+
+    /// Computes a chunk and writes the enabled lanes of it.
+    ///
+    /// # Safety
+    /// As for `both`.
+    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16;
+
+    /// The handler for rounding modes that the level does not have.
+    ///
+    /// # Safety
+    /// As for [`crate::exec::Handler`].
+    unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow;
+}
+
+/// Where the code's result begins.
+///
+/// # Safety
+/// The code must have been lowered for this wave.
+#[inline(always)]
+unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
+    // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
+    // SAFETY: the caller's promise.
+    let low = unsafe { wave.vgpr.add(code.dst as usize) };
+    Target { low, lanes: wave.lanes.into(), bits: u16::MAX, full }
+}
+
+/// Executes a vector instruction.
+///
+/// # Safety
+/// As for [`crate::exec::Handler`].
+#[inline(always)]
+unsafe fn execute<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+    // Where NaNs were met, the masks of lanes before them would be lost.
+    const { assert!(!Y::Op::NAN || matches!(Y::Op::MASK, MaskTo::Nowhere)) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if S::OUTLINE || Y::LONG {
+            by_chunks::<Y, S>(wave, code)
+        } else if !(wave.is_full() && wave.mode as u8 == USUAL) {
+            S::call::<ByChunks<Y>>(wave, code)
+        } else if !code.plain {
+            S::call::<ByPairs<Y>>(wave, code)
         } else {
-            $otherwise
-            const $full: bool = false;
-            let exec = $wave.active();
-            loop {
-                // A loop for each combination of what the operation tests would be much code.
-                $cx.flush = opaque($cx.flush.into()) as u8;
-                let $bits = (exec >> first) as u16;
-                if $bits != 0 {
-                    let ($k, $lane) = (0usize, first);
-                    $each
-                }
-                first += LANES;
-                if first >= lanes {
-                    break;
-                }
-                $low = $low.add(LANES);
-                $advance(&mut $rows, 1);
+            by_pairs::<Y, S, true>(wave, code)
+        }
+    }
+}
+
+/// Executes vector instructions on any sources. See [`by_pairs`].
+struct ByPairs<Y>(PhantomData<Y>);
+
+impl<Y: Way> SimdBody for ByPairs<Y> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { by_pairs::<Y, S, false>(wave, code) }
+    }
+}
+
+/// Executes a vector instruction, and those of the same kind that follow, in a wave all of whose lanes are enabled, with MODE as
+/// usual: two chunks at a time, without tests.
+///
+/// # Safety
+/// As for [`execute`]; the code must be [`Code::plain`] if `PLAIN`.
+#[inline(always)]
+unsafe fn by_pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &Code) -> Flow {
+    let more = code.more;
+    let (mut code, mut left) = (code, more);
+    // SAFETY: the caller's promise; as many codes follow as it says, which are of this kind.
+    unsafe {
+        loop {
+            if !pairs::<Y, S, PLAIN>(wave, code) {
+                S::call::<ByChunks<Y>>(wave, code);
+            }
+            // What writes a mask may write EXEC.
+            if Y::Op::MASK != MaskTo::Nowhere || more == 0 {
+                return Flow::Next;
+            }
+            if left == 0 {
+                return Flow::Run;
+            }
+            left -= 1;
+            code = &*std::ptr::from_ref(code).add(1);
+        }
+    }
+}
+
+/// Executes one of them. If there are NaNs to settle, it is not done, but for [`Wave::done`] lanes.
+///
+/// # Safety
+/// As for [`by_pairs`].
+#[inline(always)]
+unsafe fn pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &Code) -> bool {
+    const PAIR: usize = 2 * LANES;
+    let mut cx = Cx::new(wave.mode & !0xff | u32::from(USUAL), code, 0, Y::MODS);
+    cx.flush = Y::Op::FLUSH;
+    // SAFETY: the caller's promise.
+    let mask = unsafe {
+        let mut rows = Y::rows::<S, PLAIN>(wave, code);
+        let mut target = target(wave, code, true);
+        let Some(mut mask) = Y::both::<S>(&mut cx, &rows, 0, &target).map(u64::from) else { return false };
+        if usize::from(wave.lanes) > PAIR {
+            target.low = target.low.add(PAIR);
+            Y::advance::<S>(&mut rows, 2);
+            let Some(high) = Y::both::<S>(&mut cx, &rows, PAIR, &target) else {
+                wave.done = PAIR as u8;
+                return false;
+            };
+            mask |= u64::from(high) << PAIR;
+        }
+        mask
+    };
+    put_mask::<Y::Op>(wave, code, mask);
+    true
+}
+
+/// Executes a vector instruction one chunk at a time, where lanes are enabled that are not yet [`Wave::done`].
+struct ByChunks<Y>(PhantomData<Y>);
+
+impl<Y: Way> SimdBody for ByChunks<Y> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { by_chunks::<Y, S>(wave, code) }
+    }
+}
+
+/// See [`ByChunks`].
+///
+/// # Safety
+/// As for [`execute`].
+#[inline(always)]
+unsafe fn by_chunks<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+    let lanes = usize::from(wave.lanes);
+    let mut mask = 0u64;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if inexact::<Y::Op, S>(wave) {
+            return Y::exactly(wave, code);
+        }
+        let mut cx = Cx::new(wave.mode, code, Y::Op::FLUSH, Y::MODS);
+        let mut rows = Y::rows::<S, false>(wave, code);
+        let mut target = target(wave, code, false);
+        let exec = wave.active();
+        let mut first = usize::from(wave.done);
+        if first != 0 {
+            wave.done = 0;
+            target.low = target.low.add(first);
+            Y::advance::<S>(&mut rows, first / LANES);
+        }
+        loop {
+            // A loop for each combination of what the operation tests would be much code.
+            cx.flush = opaque(cx.flush.into()) as u8;
+            target.bits = (exec >> first) as u16;
+            if target.bits != 0 {
+                cx.lane = first as u32;
+                mask |= u64::from(Y::one::<S>(&cx, &rows, &target)) << first;
+            }
+            first += LANES;
+            if first >= lanes {
+                break;
+            }
+            target.low = target.low.add(LANES);
+            Y::advance::<S>(&mut rows, 1);
+        }
+    }
+    put_mask::<Y::Op>(wave, code, mask);
+    Flow::Next
+}
+
+/// Writes the lane mask that an operation gives.
+#[inline(always)]
+fn put_mask<O: Op>(wave: &mut Wave, code: &Code, mask: u64) {
+    match O::MASK {
+        MaskTo::Nowhere => {}
+        MaskTo::First => {
+            let mask = if code.imm as u8 & INVERT != 0 { mask ^ wave.active() } else { mask };
+            wave.set_lane_mask(code.dst as u8, mask);
+            if code.sdst != scalar::NULL {
+                wave.set_lane_mask(code.sdst, mask);
             }
         }
-    }};
+        MaskTo::Second => wave.set_lane_mask(code.sdst, mask),
+    }
 }
 
 /// How an operation is applied: to each lane.
@@ -227,51 +418,55 @@ pub(super) type Lanes<O, const MODS: bool> = (O, EachLane<MODS>);
 impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let mut cx = Cx::new(wave.mode, code, O::FLUSH, MODS);
-        let mut mask = 0u64;
-        // SAFETY: operands were lowered for this wave.
+        // SAFETY: the caller's promise.
+        unsafe { execute::<Self, S>(wave, code) }
+    }
+}
+
+// SAFETY (all blocks of the ways below): the caller's promise.
+
+impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
+    type Op = O;
+    const MODS: bool = MODS;
+    // The level does not matter for the length of a result.
+    const LONG: bool = O::LONG || O::Ret::<Baseline>::LONG;
+    type Rows<S: Simd> = <O::Args<S> as Args<S>>::Rows;
+
+    #[inline(always)]
+    unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        let mut rows = unsafe { O::Args::<S>::rows::<PLAIN>(wave, code) };
+        O::Args::<S>::modify::<MODS>(&mut rows, &code.mods);
+        rows
+    }
+
+    #[inline(always)]
+    fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize) {
+        O::Args::<S>::advance(rows, chunks);
+    }
+
+    #[inline(always)]
+    unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
         unsafe {
-            let mut rows = O::Args::<S>::rows(wave, code);
-            O::Args::<S>::modify::<MODS>(&mut rows, &code.mods);
-            // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
-            let mut low = wave.vgpr.add(code.dst as usize);
-            each_chunk!(
-                O,
-                long S::OUTLINE || O::LONG || O::Ret::<S>::LONG,
-                wave,
-                cx,
-                rows,
-                low,
-                otherwise if inexact::<O, S>(wave) {
-                    return if O::MODS {
-                        at_lowest_level::<Lanes<O, true>>(wave, code)
-                    } else {
-                        at_lowest_level::<Lanes<O, false>>(wave, code)
-                    };
-                },
-                |k, lane, bits, FULL| {
-                    cx.lane = lane as u32;
-                    let args = O::Args::<S>::fetch::<MODS>(&rows, k);
-                    let result = evaluate::<O, S, MODS>(&cx, args);
-                    let target =
-                        Target { low: low.add(LANES * k), lanes: wave.lanes.into(), bits, full: FULL };
-                    mask |= u64::from(result.store(&target, &cx)) << lane;
-                },
-                O::Args::<S>::advance
-            );
+            let args = [O::Args::<S>::fetch::<MODS>(rows, 0), O::Args::<S>::fetch::<MODS>(rows, 1)];
+            let [a, b] = evaluate_both::<O, S, MODS>(cx, lane, args)?;
+            Some(u32::from(a.store(target, cx)) | u32::from(b.store(&target.second(), cx)) << LANES)
         }
-        match O::MASK {
-            MaskTo::Nowhere => {}
-            MaskTo::First => {
-                let mask = if code.imm as u8 & INVERT != 0 { mask ^ wave.active() } else { mask };
-                wave.set_lane_mask(code.dst as u8, mask);
-                if code.sdst != scalar::NULL {
-                    wave.set_lane_mask(code.sdst, mask);
-                }
+    }
+
+    #[inline(always)]
+    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        unsafe { evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(rows, 0)).store(target, cx) }
+    }
+
+    #[cold]
+    unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        unsafe {
+            if O::MODS {
+                at_lowest_level::<Lanes<O, true>>(wave, code)
+            } else {
+                at_lowest_level::<Lanes<O, false>>(wave, code)
             }
-            MaskTo::Second => wave.set_lane_mask(code.sdst, mask),
         }
-        Flow::Next
     }
 }
 
@@ -291,9 +486,11 @@ fn halves_of(mods: &Modifiers) -> [Modifiers; 2] {
 /// # Safety
 /// See [`Args::rows`].
 #[inline(always)]
-unsafe fn both_rows<A: Args<S>, S: Simd, const MODS: bool>(wave: &mut Wave, code: &Code) -> [A::Rows; 2] {
-    // SAFETY: the caller's promise.
-    let mut rows = [unsafe { A::rows(wave, code) }; 2];
+unsafe fn both_rows<A: Args<S>, S: Simd, const MODS: bool, const PLAIN: bool>(
+    wave: &Wave,
+    code: &Code,
+) -> [A::Rows; 2] {
+    let mut rows = [unsafe { A::rows::<PLAIN>(wave, code) }; 2];
     let [low, high] = halves_of(&code.mods);
     A::modify::<MODS>(&mut rows[0], &low);
     A::modify::<MODS>(&mut rows[1], &high);
@@ -307,38 +504,67 @@ fn advance_both<A: Args<S>, S: Simd>(rows: &mut [A::Rows; 2], chunks: usize) {
     }
 }
 
+/// Two chunks of what is computed from the sources for one half; nothing if there are NaNs to settle.
+///
+/// # Safety
+/// See [`Args::fetch`].
+#[inline(always)]
+unsafe fn two_chunks<O: Op, S: Simd, const MODS: bool>(
+    cx: &mut Cx,
+    rows: &<O::Args<S> as Args<S>>::Rows,
+    lane: usize,
+) -> Option<[O::Ret<S>; 2]> {
+    let args = unsafe { [O::Args::<S>::fetch::<MODS>(rows, 0), O::Args::<S>::fetch::<MODS>(rows, 1)] };
+    evaluate_both::<O, S, MODS>(cx, lane, args)
+}
+
 impl<O: HalfOp> SimdBody for Packed<O> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let mut cx = Cx::new(wave.mode, code, O::FLUSH, true);
-        // SAFETY: operands were lowered for this wave.
+        unsafe { execute::<Self, S>(wave, code) }
+    }
+}
+
+impl<O: HalfOp> Way for Packed<O> {
+    type Op = O;
+    const MODS: bool = true;
+    const LONG: bool = O::LONG;
+    type Rows<S: Simd> = [<O::Args<S> as Args<S>>::Rows; 2];
+
+    #[inline(always)]
+    unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        unsafe { both_rows::<O::Args<S>, S, true, PLAIN>(wave, code) }
+    }
+
+    #[inline(always)]
+    fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize) {
+        advance_both::<O::Args<S>, S>(rows, chunks);
+    }
+
+    #[inline(always)]
+    unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
         unsafe {
-            let mut rows = both_rows::<O::Args<S>, S, true>(wave, code);
-            let mut low = wave.vgpr.add(code.dst as usize);
-            each_chunk!(
-                O,
-                long S::OUTLINE || O::LONG,
-                wave,
-                cx,
-                rows,
-                low,
-                otherwise if inexact::<O, S>(wave) {
-                    return at_lowest_level::<Self>(wave, code);
-                },
-                |k, lane, bits, FULL| {
-                    cx.lane = lane as u32;
-                    let both = [
-                        O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[0], k))),
-                        O::half::<S>(evaluate::<O, S, true>(&cx, O::Args::<S>::fetch::<true>(&rows[1], k))),
-                    ];
-                    let target =
-                        Target { low: low.add(LANES * k), lanes: wave.lanes.into(), bits, full: FULL };
-                    target.write(0, both[0] | both[1] << 16);
-                },
-                advance_both::<O::Args<S>, S>
-            );
+            let [a, b] = two_chunks::<O, S, true>(cx, &rows[0], lane)?;
+            let [c, d] = two_chunks::<O, S, true>(cx, &rows[1], lane)?;
+            target.write(0, O::half::<S>(a) | O::half::<S>(c) << 16);
+            target.second().write(0, O::half::<S>(b) | O::half::<S>(d) << 16);
         }
-        Flow::Next
+        Some(0)
+    }
+
+    #[inline(always)]
+    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        unsafe {
+            let low = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[0], 0));
+            let high = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[1], 0));
+            target.write(0, O::half::<S>(low) | O::half::<S>(high) << 16);
+        }
+        0
+    }
+
+    #[cold]
+    unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        unsafe { at_lowest_level::<Self>(wave, code) }
     }
 }
 
@@ -351,38 +577,56 @@ pub(super) type PackedSingle<O, const MODS: bool> = (O, BothRegisters<MODS>);
 impl<O: SingleOp, const MODS: bool> SimdBody for PackedSingle<O, MODS> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        let mut cx = Cx::new(wave.mode, code, O::FLUSH, MODS);
-        // SAFETY: operands were lowered for this wave.
+        unsafe { execute::<Self, S>(wave, code) }
+    }
+}
+
+impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
+    type Op = O;
+    const MODS: bool = MODS;
+    const LONG: bool = false;
+    type Rows<S: Simd> = [<O::Args<S> as Args<S>>::Rows; 2];
+
+    #[inline(always)]
+    unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        let mut rows = unsafe { both_rows::<O::Args<S>, S, MODS, PLAIN>(wave, code) };
+        O::Args::<S>::choose(&mut rows[0], code.mods.op_sel);
+        O::Args::<S>::choose(&mut rows[1], code.mods.op_sel_hi);
+        rows
+    }
+
+    #[inline(always)]
+    fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize) {
+        advance_both::<O::Args<S>, S>(rows, chunks);
+    }
+
+    #[inline(always)]
+    unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
         unsafe {
-            let mut rows = both_rows::<O::Args<S>, S, MODS>(wave, code);
-            O::Args::<S>::choose(&mut rows[0], code.mods.op_sel);
-            O::Args::<S>::choose(&mut rows[1], code.mods.op_sel_hi);
-            let mut low = wave.vgpr.add(code.dst as usize);
-            each_chunk!(
-                O,
-                long S::OUTLINE,
-                wave,
-                cx,
-                rows,
-                low,
-                otherwise if inexact::<O, S>(wave) {
-                    return at_lowest_level::<PackedSingle<O, true>>(wave, code);
-                },
-                |k, lane, bits, FULL| {
-                    cx.lane = lane as u32;
-                    let both = [
-                        O::single::<S>(evaluate::<O, S, MODS>(&cx, O::Args::<S>::fetch::<MODS>(&rows[0], k))),
-                        O::single::<S>(evaluate::<O, S, MODS>(&cx, O::Args::<S>::fetch::<MODS>(&rows[1], k))),
-                    ];
-                    let lanes = usize::from(wave.lanes);
-                    let target = Target { low: low.add(LANES * k), lanes, bits, full: FULL };
-                    target.write(0, both[0].bits());
-                    target.write(lanes, both[1].bits());
-                },
-                advance_both::<O::Args<S>, S>
-            );
+            let [a, b] = two_chunks::<O, S, MODS>(cx, &rows[0], lane)?;
+            let [c, d] = two_chunks::<O, S, MODS>(cx, &rows[1], lane)?;
+            for (target, low, high) in [(target, a, c), (&target.second(), b, d)] {
+                target.write(0, O::single::<S>(low).bits());
+                target.write(target.lanes, O::single::<S>(high).bits());
+            }
         }
-        Flow::Next
+        Some(0)
+    }
+
+    #[inline(always)]
+    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        unsafe {
+            let low = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(&rows[0], 0));
+            let high = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(&rows[1], 0));
+            target.write(0, O::single::<S>(low).bits());
+            target.write(target.lanes, O::single::<S>(high).bits());
+        }
+        0
+    }
+
+    #[cold]
+    unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        unsafe { at_lowest_level::<PackedSingle<O, true>>(wave, code) }
     }
 }
 

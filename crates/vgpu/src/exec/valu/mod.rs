@@ -299,21 +299,18 @@ fn keeps_high_half(op: Op, generation: Generation) -> bool {
 /// Finds the rows of the sources.
 fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut Pool) {
     let lanes = context.lanes as u32;
+    code.plain = true;
     for i in 0..code.rows.len() {
-        let ty = signature.src[i];
-        if ty.elem == Elem::Mask {
+        if signature.src[i].elem == Elem::Mask {
             continue;
         }
+        code.plain &= !signature.src[i].exists() || matches!(code.src[i], Src::Vector(_));
         code.rows[i] = match code.src[i] {
             Src::Vector(first) => Row { offset: first * 4, high: (lanes * 4) as u16, base: 0, stride: 64 },
             Src::Temp(row) => Row { offset: u32::from(row) * 256, high: 256, base: 1, stride: 64 },
             Src::Const(value) => pool.row(value),
-            Src::Scalar(slot) => Row {
-                offset: u32::from(slot),
-                high: u16::from(ty.bits() == 64),
-                base: Row::SCALAR,
-                stride: 0,
-            },
+            Src::Scalar(scalar::NULL) => pool.row(0),
+            Src::Scalar(slot) => Row { offset: u32::from(slot) * 4, high: 4, base: Row::SCALAR, stride: 0 },
         };
     }
     code.imm |= engine::generation_bits(context.generation);

@@ -4,7 +4,7 @@ use super::settle::Raw;
 use crate::exec::float::soft::{F32, F64};
 use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U, here};
 use crate::exec::wave::Row;
-use crate::exec::{Code, Src, TEMPS, Wave};
+use crate::exec::{Code, Src, Wave};
 use crate::isa::Modifiers;
 
 /// A source operand, prepared: where its lanes are, and what is done to them.
@@ -14,6 +14,8 @@ pub(super) struct Source {
     pub high: usize,
     /// From one chunk to the next; 0 where one chunk stands for all.
     stride: usize,
+    /// Whether one dword stands for all lanes.
+    scalar: bool,
     mask: u64,
     shift: u32,
     and: u32,
@@ -21,39 +23,32 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Finds a source. A scalar is broadcast to rows of `temp` of its own.
+    /// Finds a source.
     ///
     /// # Safety
-    /// The source must have been lowered for this wave.
+    /// The source must have been lowered for this wave, and be a vector register if `PLAIN`.
     #[inline(always)]
-    unsafe fn find<S: Simd>(wave: &mut Wave, code: &Code, i: usize) -> Source {
+    unsafe fn find<const PLAIN: bool>(wave: &Wave, code: &Code, i: usize) -> Source {
         let row = code.rows[i % 3];
-        let mut source = Source {
-            at: std::ptr::null(),
+        // SAFETY: rows are lowered with one of the bases, and lie in the memory that begins there.
+        let at = unsafe {
+            let base = if PLAIN {
+                wave.vgpr.cast_const().cast()
+            } else {
+                *wave.bases.get_unchecked(usize::from(row.base))
+            };
+            base.add(row.offset as usize)
+        };
+        Source {
+            at,
             high: usize::from(row.high),
-            stride: usize::from(row.stride),
+            stride: if PLAIN { size_of::<[u32; LANES]>() } else { usize::from(row.stride) },
+            scalar: !PLAIN && row.base == Row::SCALAR,
             mask: 0,
             shift: 0,
             and: u32::MAX,
             xor: 0,
-        };
-        if row.base == Row::SCALAR {
-            let slot = row.offset as usize & 127;
-            // SAFETY: rows of `temp` hold more than sixteen lanes; the handler runs on CPUs of this level only.
-            unsafe {
-                S::store(wave.temp[2 * i % TEMPS].as_mut_ptr(), S::splat(wave.sgpr[slot]));
-                if row.high != 0 {
-                    let high = wave.sgpr[(slot + 1) & 127];
-                    S::store(wave.temp[(2 * i + 1) % TEMPS].as_mut_ptr(), S::splat(high));
-                }
-            }
-            source.at = wave.temp[2 * i % TEMPS].as_ptr().cast();
-            source.high = size_of_val(&wave.temp[0]);
-        } else {
-            // SAFETY: rows are lowered with one of three bases, and lie in the memory that begins there.
-            source.at = unsafe { wave.bases.get_unchecked(usize::from(row.base)).add(row.offset as usize) };
         }
-        source
     }
 
     /// Goes on by `chunks`.
@@ -77,7 +72,7 @@ impl Source {
     #[inline(always)]
     unsafe fn low<S: Simd>(&self, k: usize) -> U<S> {
         // SAFETY: the caller's promise.
-        U(unsafe { S::load(self.at.add(k * self.stride).cast()) })
+        unsafe { self.read(k, 0) }
     }
 
     /// # Safety
@@ -85,7 +80,22 @@ impl Source {
     #[inline(always)]
     unsafe fn high<S: Simd>(&self, k: usize) -> U<S> {
         // SAFETY: the caller's promise.
-        U(unsafe { S::load(self.at.add(k * self.stride + self.high).cast()) })
+        unsafe { self.read(k, self.high) }
+    }
+
+    /// # Safety
+    /// See [`Source::low`]; `beyond` must lead to a register of the source.
+    #[inline(always)]
+    unsafe fn read<S: Simd>(&self, k: usize, beyond: usize) -> U<S> {
+        // SAFETY: the caller's promise.
+        U(unsafe {
+            let at = self.at.add(beyond);
+            if self.scalar {
+                S::splat(at.cast::<u32>().read())
+            } else {
+                S::load(at.add(k * self.stride).cast())
+            }
+        })
     }
 }
 
@@ -96,9 +106,9 @@ pub(super) trait Arg<S: Simd>: Copy {
     /// # Safety
     /// See [`Source::find`].
     #[inline(always)]
-    unsafe fn row(wave: &mut Wave, code: &Code, i: usize) -> Source {
+    unsafe fn row<const PLAIN: bool>(wave: &Wave, code: &Code, i: usize) -> Source {
         // SAFETY: the caller's promise.
-        unsafe { Source::find::<S>(wave, code, i) }
+        unsafe { Source::find::<PLAIN>(wave, code, i) }
     }
 
     /// Prepares source `i` for its modifiers.
@@ -481,14 +491,14 @@ pub(super) fn flush_double<S: Simd>(a: G<S>) -> G<S> {
 
 impl<S: Simd> Arg<S> for Mask<S> {
     #[inline(always)]
-    unsafe fn row(wave: &mut Wave, code: &Code, i: usize) -> Source {
+    unsafe fn row<const PLAIN: bool>(wave: &Wave, code: &Code, i: usize) -> Source {
         let mask = match code.src[i] {
             Src::Scalar(slot) => wave.lane_mask(slot),
             Src::Const(value) => value,
             _ => 0,
         };
         let low = std::ptr::null();
-        Source { at: low, high: 0, stride: 0, mask, shift: 0, and: 0, xor: 0 }
+        Source { at: low, high: 0, stride: 0, scalar: false, mask, shift: 0, and: 0, xor: 0 }
     }
 
     #[inline(always)]
@@ -532,7 +542,7 @@ pub(super) trait Args<S: Simd>: Copy {
     type Rows: Copy;
     /// # Safety
     /// See [`Arg::row`].
-    unsafe fn rows(wave: &mut Wave, code: &Code) -> Self::Rows;
+    unsafe fn rows<const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows;
     /// See [`Arg::modify`].
     fn modify<const MODS: bool>(rows: &mut Self::Rows, mods: &Modifiers);
     /// Goes on by `chunks`.
@@ -558,9 +568,9 @@ macro_rules! tuples {
             type Rows = [Source; $count];
 
             #[inline(always)]
-            unsafe fn rows(wave: &mut Wave, code: &Code) -> Self::Rows {
+            unsafe fn rows<const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows {
                 // SAFETY: the caller's promise.
-                unsafe { [$($type::row(wave, code, $index)),*] }
+                unsafe { [$($type::row::<PLAIN>(wave, code, $index)),*] }
             }
 
             #[inline(always)]

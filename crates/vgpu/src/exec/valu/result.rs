@@ -3,7 +3,7 @@
 use super::engine::Cx;
 use super::operand::{Args, H, W16, X16, flush_double, flush_half};
 use super::settle::{Raw, modify_double};
-use crate::exec::simd::{D, F, G, Mask, Simd, U};
+use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U};
 
 /// Where a result goes.
 #[derive(Clone, Copy)]
@@ -18,6 +18,12 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// The next sixteen lanes.
+    #[inline(always)]
+    pub(super) fn second(&self) -> Target {
+        Target { low: self.low.wrapping_add(LANES), ..*self }
+    }
+
     /// # Safety
     /// The register must be in the file.
     #[inline(always)]
@@ -64,6 +70,12 @@ pub(super) trait Ret<S: Simd>: Copy {
     #[inline(always)]
     fn saturate(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
         self
+    }
+
+    /// Whether a lane of either is a NaN that [`Ret::settle`] would change.
+    #[inline(always)]
+    fn has_nan(_both: [Self; 2]) -> bool {
+        false
     }
 
     /// Gives lanes that are NaN the value that the sources determine.
@@ -159,9 +171,13 @@ impl<S: Simd> Ret<S> for F<S> {
     }
 
     #[inline(always)]
+    fn has_nan([a, b]: [Self; 2]) -> bool {
+        a.unordered(b).any()
+    }
+
+    #[inline(always)]
     fn settle(self, sources: impl Args<S>) -> Self {
-        let nan = self.is_nan();
-        if nan.any() { nan.select_f32(sources.nan(), self) } else { self }
+        self.is_nan().select_f32(sources.nan(), self)
     }
 
     #[inline(always)]
@@ -213,6 +229,11 @@ impl<S: Simd> Ret<S> for H<S> {
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
         if flush & 8 != 0 { H(flush_half(self.0.to_half().half_to_f32())) } else { self }
+    }
+
+    #[inline(always)]
+    fn has_nan([a, b]: [Self; 2]) -> bool {
+        F::has_nan([a.0, b.0])
     }
 
     #[inline(always)]
@@ -306,8 +327,6 @@ impl<S: Simd> Half<S> for X16<S> {
 }
 
 impl<S: Simd> Ret<S> for D<S> {
-    const LONG: bool = true;
-
     #[inline(always)]
     unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
         let (low, high) = self.split();
@@ -353,9 +372,13 @@ impl<S: Simd> Ret<S> for G<S> {
     }
 
     #[inline(always)]
+    fn has_nan([a, b]: [Self; 2]) -> bool {
+        a.unordered(b).any()
+    }
+
+    #[inline(always)]
     fn settle(self, sources: impl Args<S>) -> Self {
-        let nan = self.is_nan();
-        if nan.any() { nan.select_f64(sources.wide_nan(), self) } else { self }
+        self.is_nan().select_f64(sources.wide_nan(), self)
     }
 
     #[inline(always)]

@@ -31,7 +31,7 @@ impl<O: Op> SimdBody for Uniform<O> {
         // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp` holds
         // more lanes than the two registers of sixteen that a result has at most.
         let (mask, value) = unsafe {
-            let mut rows = O::Args::<S>::rows(wave, code);
+            let mut rows = O::Args::<S>::rows::<false>(wave, code);
             O::Args::<S>::modify::<true>(&mut rows, &code.mods);
             let args = O::Args::<S>::fetch::<true>(&rows, 0);
             let mask = evaluate::<O, S, true>(&cx, args).store(&target, &cx);
