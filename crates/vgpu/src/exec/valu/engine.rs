@@ -423,8 +423,6 @@ impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
     }
 }
 
-// SAFETY (all blocks of the ways below): the caller's promise.
-
 impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     type Op = O;
     const MODS: bool = MODS;
@@ -434,6 +432,7 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
 
     #[inline(always)]
     unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        // SAFETY: the caller's promise.
         let mut rows = unsafe { O::Args::<S>::rows::<PLAIN>(wave, code) };
         O::Args::<S>::modify::<MODS>(&mut rows, &code.mods);
         rows
@@ -446,6 +445,7 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
 
     #[inline(always)]
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
+        // SAFETY: the caller's promise.
         unsafe {
             let args = [O::Args::<S>::fetch::<MODS>(rows, 0), O::Args::<S>::fetch::<MODS>(rows, 1)];
             let [a, b] = evaluate_both::<O, S, MODS>(cx, lane, args)?;
@@ -455,11 +455,13 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
 
     #[inline(always)]
     unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        // SAFETY: the caller's promise.
         unsafe { evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(rows, 0)).store(target, cx) }
     }
 
     #[cold]
     unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
         unsafe {
             if O::MODS {
                 at_lowest_level::<Lanes<O, true>>(wave, code)
@@ -490,6 +492,7 @@ unsafe fn both_rows<A: Args<S>, S: Simd, const MODS: bool, const PLAIN: bool>(
     wave: &Wave,
     code: &Code,
 ) -> [A::Rows; 2] {
+    // SAFETY: the caller's promise.
     let mut rows = [unsafe { A::rows::<PLAIN>(wave, code) }; 2];
     let [low, high] = halves_of(&code.mods);
     A::modify::<MODS>(&mut rows[0], &low);
@@ -514,6 +517,7 @@ unsafe fn two_chunks<O: Op, S: Simd, const MODS: bool>(
     rows: &<O::Args<S> as Args<S>>::Rows,
     lane: usize,
 ) -> Option<[O::Ret<S>; 2]> {
+    // SAFETY: the caller's promise.
     let args = unsafe { [O::Args::<S>::fetch::<MODS>(rows, 0), O::Args::<S>::fetch::<MODS>(rows, 1)] };
     evaluate_both::<O, S, MODS>(cx, lane, args)
 }
@@ -521,6 +525,7 @@ unsafe fn two_chunks<O: Op, S: Simd, const MODS: bool>(
 impl<O: HalfOp> SimdBody for Packed<O> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
         unsafe { execute::<Self, S>(wave, code) }
     }
 }
@@ -533,6 +538,7 @@ impl<O: HalfOp> Way for Packed<O> {
 
     #[inline(always)]
     unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        // SAFETY: the caller's promise.
         unsafe { both_rows::<O::Args<S>, S, true, PLAIN>(wave, code) }
     }
 
@@ -543,6 +549,7 @@ impl<O: HalfOp> Way for Packed<O> {
 
     #[inline(always)]
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
+        // SAFETY: the caller's promise.
         unsafe {
             let [a, b] = two_chunks::<O, S, true>(cx, &rows[0], lane)?;
             let [c, d] = two_chunks::<O, S, true>(cx, &rows[1], lane)?;
@@ -554,6 +561,7 @@ impl<O: HalfOp> Way for Packed<O> {
 
     #[inline(always)]
     unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        // SAFETY: the caller's promise.
         unsafe {
             let low = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[0], 0));
             let high = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[1], 0));
@@ -564,6 +572,7 @@ impl<O: HalfOp> Way for Packed<O> {
 
     #[cold]
     unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
         unsafe { at_lowest_level::<Self>(wave, code) }
     }
 }
@@ -577,6 +586,7 @@ pub(super) type PackedSingle<O, const MODS: bool> = (O, BothRegisters<MODS>);
 impl<O: SingleOp, const MODS: bool> SimdBody for PackedSingle<O, MODS> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
         unsafe { execute::<Self, S>(wave, code) }
     }
 }
@@ -589,6 +599,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
 
     #[inline(always)]
     unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S> {
+        // SAFETY: the caller's promise.
         let mut rows = unsafe { both_rows::<O::Args<S>, S, MODS, PLAIN>(wave, code) };
         O::Args::<S>::choose(&mut rows[0], code.mods.op_sel);
         O::Args::<S>::choose(&mut rows[1], code.mods.op_sel_hi);
@@ -602,6 +613,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
 
     #[inline(always)]
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32> {
+        // SAFETY: the caller's promise.
         unsafe {
             let [a, b] = two_chunks::<O, S, MODS>(cx, &rows[0], lane)?;
             let [c, d] = two_chunks::<O, S, MODS>(cx, &rows[1], lane)?;
@@ -615,6 +627,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
 
     #[inline(always)]
     unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+        // SAFETY: the caller's promise.
         unsafe {
             let low = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(&rows[0], 0));
             let high = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(&rows[1], 0));
@@ -626,6 +639,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
 
     #[cold]
     unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
         unsafe { at_lowest_level::<PackedSingle<O, true>>(wave, code) }
     }
 }
