@@ -25,6 +25,7 @@ mod tests;
 mod wave_sync;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
@@ -119,12 +120,14 @@ impl Machine {
     }
 
     fn new() -> Machine {
-        let timeout = std::env::var("FERROCM_VGPU_TIMEOUT").ok().and_then(|text| parse_timeout(&text));
+        let variable = |name: &'static str| (name, std::env::var_os(name));
+        let timeout = read(variable(TIMEOUT), "a time, such as 30, 30s or 500ms", parse_timeout);
+        let threads = read(variable(THREADS), "a number from 1 to 1024", parse_threads);
         let shared = Shared {
             memory: Arc::new(Memory::new()),
             codes: Codes::default(),
             pool: pool::Pool::new(),
-            timeout: RwLock::new(timeout),
+            timeout: RwLock::new(timeout.clone().ok().flatten()),
             executed: Arc::default(),
             profiler: Arc::default(),
             checker: Arc::default(),
@@ -137,6 +140,9 @@ impl Machine {
         let settings = profile::Settings::read(|name| std::env::var(name).ok());
         let environment = settings.and_then(|settings| settings.apply(instruments));
         let environment = environment.and_then(|()| shared.checker.read_environment());
+        let environment = environment.and(timeout.map(|_| ())).and(threads.map(|count| {
+            count.into_iter().for_each(|count| shared.pool.set_threads(count));
+        }));
         let shared = Shared { environment, ..shared };
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
     }
@@ -149,7 +155,7 @@ impl Machine {
     ///
     /// # Errors
     /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`,
-    /// `FERROCM_VGPU_CHECK`.
+    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
         self.shared.environment.clone()?;
         let target = config.validated()?;
@@ -253,6 +259,30 @@ impl Machine {
     pub fn timeout(&self) -> Option<Duration> {
         self.shared.timeout()
     }
+}
+
+/// The variables that say how long dispatches may run, and how many threads run them.
+const TIMEOUT: &str = "FERROCM_VGPU_TIMEOUT";
+const THREADS: &str = "FERROCM_VGPU_THREADS";
+
+/// Reads a variable; blanks are as good as no value.
+fn read<T>(
+    (variable, value): (&'static str, Option<OsString>),
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, ConfigError> {
+    let value = value.map(|value| value.to_string_lossy().into_owned());
+    match value.filter(|value| !value.trim().is_empty()) {
+        None => Ok(None),
+        Some(value) => match parse(&value) {
+            None => Err(ConfigError::Variable { variable, value, why: format!("must be {expected}") }),
+            parsed => Ok(parsed),
+        },
+    }
+}
+
+fn parse_threads(text: &str) -> Option<usize> {
+    text.trim().parse().ok().filter(|count| (1..=pool::MAX_THREADS).contains(count))
 }
 
 fn parse_timeout(text: &str) -> Option<Duration> {

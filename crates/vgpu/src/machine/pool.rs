@@ -19,7 +19,7 @@ const WORTH_WAKING: Duration = Duration::from_micros(20);
 /// A thread whose workgroups have all waited for that long may start more of them than its share.
 const STUCK: Duration = Duration::from_micros(500);
 /// The most threads that run workgroups.
-const MAX_THREADS: usize = 1024;
+pub(super) const MAX_THREADS: usize = 1024;
 /// Workgroups between two looks at the clock while helpers sleep.
 const LOOK_EVERY: u64 = 4;
 
@@ -115,11 +115,9 @@ impl Job {
     }
 }
 
-/// How many threads run workgroups at first: `FERROCM_VGPU_THREADS`, else as many as the host has cores for this process.
+/// How many threads run workgroups at first: as many as the host has cores for this process.
 fn default_threads() -> usize {
-    let asked = std::env::var("FERROCM_VGPU_THREADS").ok().and_then(|text| text.trim().parse().ok());
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.filter(|&count| count > 0).unwrap_or_else(cores).min(MAX_THREADS)
+    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
 /// Threads and workers, shared by all dispatches.

@@ -166,6 +166,20 @@ fn timeouts_are_read() {
 }
 
 #[test]
+fn variables_say_what_is_wrong_with_them() {
+    let threads = |value: &str| read((THREADS, Some(value.into())), "a number from 1 to 1024", parse_threads);
+    assert_eq!(read((THREADS, None), "", parse_threads), Ok(None));
+    assert_eq!([threads(" "), threads("1"), threads(" 1024 ")], [Ok(None), Ok(Some(1)), Ok(Some(1024))]);
+    for value in ["0", "1025", "-1", "all", "2.5"] {
+        let error = threads(value).unwrap_err().to_string();
+        assert!(error.contains(THREADS) && error.contains(&format!("`{value}`")), "{error}");
+        assert!(error.contains("from 1 to 1024"), "{error}");
+    }
+    let error = read((TIMEOUT, Some("0".into())), "a time", parse_timeout).unwrap_err().to_string();
+    assert!(error.contains(TIMEOUT) && error.contains("must be a time"), "{error}");
+}
+
+#[test]
 fn unsound_code_objects_are_refused() {
     let machine = Machine::new();
     let index = machine.attach(&"gfx1100".parse().unwrap()).unwrap();
