@@ -67,5 +67,4 @@ fn kernels_of_tests() {
 #[test]
 fn kernels_with_waves_of_64() {
     compare("kernels", true);
-    compare("crates/vgpu/tests/device", true);
 }

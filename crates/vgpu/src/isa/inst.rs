@@ -182,6 +182,8 @@ pub struct Memory {
     /// Byte offset, sign-extended where the encoding is signed. DS: `offset0` in bits 0..=7 and `offset1` in bits 8..=15 for
     /// two-address forms, else 16 bits.
     pub offset: i32,
+    /// SMEM of gfx9 with an offset register: there is an immediate offset as well, which LLVM prints even if it is 0.
+    pub both_offsets: bool,
     /// `glc`/`sc0`: on atomics, return the value before the operation.
     pub glc: bool,
     /// `slc`/`sc1`/`nt`, `dlc`: cache hints that have no effect here but are printed.

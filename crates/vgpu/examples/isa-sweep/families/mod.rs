@@ -63,9 +63,12 @@ fn scalar_memory(isa: Isa) -> Vec<Family> {
     };
     match isa {
         Isa::Gfx90a | Isa::Gfx942 => {
-            let flags = [reserved(13, 1), flag(14), flag(15), flag(16), field(17, 1, Kind::Bits, 1)];
+            let flags = [reserved(13, 1), flag(15), flag(16), field(17, 1, Kind::Bits, 1)];
             let offsets = vec![field(32, 21, Kind::Wide, 0x123), reserved(53, 4), scalar(57, 0)];
-            vec![family_of(0xc000_0000, (18, 8), &joined(&flags, offsets))]
+            // Without and with a register beside the immediate offset.
+            let register = |typical| vec![field(14, 1, Kind::Bits, typical)];
+            let fields = |typical| joined(&joined(&flags, offsets.clone()), register(typical));
+            [0, 1].map(|typical| family_of(0xc000_0000, (18, 8), &fields(typical))).into()
         }
         Isa::Gfx1030 | Isa::Gfx1100 => {
             let null = if isa == Isa::Gfx1030 { 125 } else { 124 };

@@ -165,6 +165,7 @@ impl Decoder<'_> {
                 if signature.src[3].exists() {
                     if register {
                         inst.src[3] = self.scalar(bits(second, 25, 7), B32)?;
+                        inst.mem.both_offsets = immediate;
                     } else if !immediate {
                         inst.src[3] = self.scalar(bits(second, 0, 7), B32)?;
                     }

@@ -361,7 +361,7 @@ impl Printer<'_, '_> {
                 }
                 register => {
                     self.operand(register, B32)?;
-                    if offset != 0 || self.isa == Isa::Gfx1201 {
+                    if offset != 0 || inst.mem.both_offsets || self.isa == Isa::Gfx1201 {
                         self.f.write_str(" offset:")?;
                         self.signed_hex(offset)?;
                     }
