@@ -354,11 +354,16 @@ pub(super) fn source(
     })
 }
 
-/// The bits of a floating-point inline constant, source code 240..=248.
+/// The bits of a floating-point inline constant, source code 240..=248. A pair of 16-bit integers reads an f32, a pair of halves one
+/// f16 with zeros above it.
 pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
     const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+    let elem = match ty.elem {
+        Elem::I16 | Elem::U16 if ty.count > 1 => Elem::F32,
+        elem => elem,
+    };
     if code == 248 {
-        return Some(match ty.elem {
+        return Some(match elem {
             Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => 0x3118,
             Elem::Bf16 => 0x3e22,
             Elem::B64 | Elem::I64 | Elem::U64 | Elem::F64 => 0x3fc4_5f30_6dc9_c882,
@@ -366,7 +371,7 @@ pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
         });
     }
     let value = VALUES.get(usize::from(code.checked_sub(240)?))?;
-    Some(match ty.elem {
+    Some(match elem {
         Elem::B16 | Elem::I16 | Elem::U16 | Elem::F16 => u64::from(half::f16::from_f64(*value).to_bits()),
         Elem::Bf16 => u64::from((*value as f32).to_bits() >> 16),
         Elem::B64 | Elem::I64 | Elem::U64 | Elem::F64 => value.to_bits(),

@@ -82,7 +82,7 @@ pub(super) fn lower(
         codes.extend((!whole).then_some(after));
         return Some(());
     }
-    mixed_constants(inst, &mut code);
+    special_constants(inst, &mut code, context.generation);
     // Nothing but registers holds a source of more than 64 bits.
     if (0..4).any(|i| {
         signature.src[i].dwords() > 2
@@ -177,17 +177,17 @@ impl Body for Copy {
     }
 }
 
-/// Floating-point constants of `v_fma_mix` have the format that the source is read in.
-fn mixed_constants(inst: &Inst, code: &mut Code) {
-    if !matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16) {
-        return;
-    }
+/// Floating-point constants that the type of the source does not tell: those of `v_fma_mix` have the format that the source is
+/// read in; from gfx11 on, those of `v_pk_fmac_f16` are in both halves, while constants of VOP3P stay in the lower one.
+fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
+    let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
+    let both = inst.op == Op::VPkFmacF16 && generation >= Generation::Gfx11;
     for (i, operand) in inst.src.iter().enumerate() {
         if let Operand::Float(number) = operand
-            && inst.mods.op_sel_hi >> i & 1 != 0
+            && (both || mix && inst.mods.op_sel_hi >> i & 1 != 0)
             && let Some(bits) = inline_float(*number, HALF)
         {
-            code.src[i] = Src::Const(bits);
+            code.src[i] = Src::Const(if both { bits << 16 | bits } else { bits });
         }
     }
 }
