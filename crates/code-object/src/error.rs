@@ -18,6 +18,12 @@ pub enum Error {
          --no-gpu-bundle-output"
     )]
     OffloadBundle,
+    /// A compressed offload bundle that cannot be read.
+    #[error("{what}")]
+    Bundle {
+        /// What is wrong with it.
+        what: String,
+    },
     /// The file ends before a part that its headers announce.
     #[error("truncated: {what} needs bytes up to {end}, the file has {len}")]
     Truncated {

@@ -5,8 +5,8 @@
 //! and answers what a loader, a launch check or a build report asks: which target it is for, which kernels
 //! it holds with their arguments and resource use, which segments to map and which relocations to apply.
 //!
-//! It does **not** load, relocate or disassemble anything, and it does not unpack offload bundles
-//! (`__CLANG_OFFLOAD_BUNDLE__`): those are reported as [`Error::OffloadBundle`].
+//! It does **not** load, relocate or disassemble anything, and an offload bundle
+//! (`__CLANG_OFFLOAD_BUNDLE__`) is reported as [`Error::OffloadBundle`]; [`bundle`] uncompresses those that are compressed.
 //!
 //! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names
 //! the part at fault, and what a returned [`CodeObject`] says is already consistent: file
@@ -27,12 +27,14 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod bundle;
 mod descriptor;
 pub mod embedded;
 mod error;
 mod image;
 mod kernel;
 mod metadata;
+pub mod occupancy;
 mod parse;
 mod target;
 

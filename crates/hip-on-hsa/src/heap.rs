@@ -31,6 +31,8 @@ struct Inner {
     state: usize,
     /// What device code holds: the allocation behind each address, and its size.
     blocks: HashMap<u64, (usize, u64)>,
+    /// Bytes that device code holds.
+    held: u64,
 }
 
 impl Heap {
@@ -67,8 +69,26 @@ impl Heap {
 
     fn try_allocate(&self, runtime: &Runtime, device: &Device, size: u64) -> Result<u64> {
         let out_of_memory = hipError_t::hipErrorOutOfMemory;
-        let hsa = runtime.hsa;
         let bytes = usize::try_from(size).map_err(|_| out_of_memory)?;
+        {
+            let mut inner = self.lock();
+            let held = inner.held.checked_add(size).ok_or(out_of_memory)?;
+            // The least that device code can ask for is a slab.
+            if device.limits.heap().is_some_and(|limit| held > limit.max(SLAB)) {
+                return Err(out_of_memory);
+            }
+            inner.held = held;
+        }
+        let address = self.place(runtime, device, bytes);
+        if address.is_err() {
+            self.lock().held -= size;
+        }
+        address
+    }
+
+    /// Allocates what counts as held already.
+    fn place(&self, runtime: &Runtime, device: &Device, bytes: usize) -> Result<u64> {
+        let (hsa, size) = (runtime.hsa, bytes as u64);
         let mut memory = hsa.allocate(device.pool, bytes)?;
         let mut address = memory as u64;
         if size == SLAB && !address.is_multiple_of(SLAB) {
@@ -85,7 +105,11 @@ impl Heap {
     /// Frees what [`allocate`](Self::allocate) returned. Other addresses are left alone: device code freed something twice,
     /// or something that it had not allocated.
     pub(crate) fn free(&self, runtime: &Runtime, device: &Device, address: u64) {
-        let Some((memory, size)) = self.lock().blocks.remove(&address) else {
+        let mut inner = self.lock();
+        let found = inner.blocks.remove(&address);
+        inner.held -= found.map_or(0, |(_, size)| size);
+        drop(inner);
+        let Some((memory, size)) = found else {
             tracing::error!(address = format!("{address:#x}"), "device code freed what it had not allocated");
             return;
         };

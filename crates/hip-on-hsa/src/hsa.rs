@@ -350,20 +350,59 @@ impl Hsa {
 
     /// The text of the fault that ended a queue, if the implementation offers it.
     pub(crate) fn fault_report(self, queue: *const hsa_queue_t) -> Option<String> {
-        let report = self.table.ext.queue_fault_report?;
-        let mut buffer = vec![0u8; 4096];
-        loop {
-            // SAFETY: the buffer is valid for its length; the implementation accepts any queue of its own.
-            let length = unsafe { report(queue, buffer.as_mut_ptr().cast::<c_char>(), buffer.len()) };
-            if length == 0 {
-                return None;
-            }
-            if length < buffer.len() {
-                buffer.truncate(length);
-                return Some(String::from_utf8_lossy(&buffer).into_owned());
-            }
-            buffer = vec![0u8; length + 1];
+        // SAFETY: the implementation accepts any queue of its own.
+        unsafe { text_of(self.table.ext.queue_fault_report?, queue) }
+    }
+
+    /// The same fault as JSON.
+    pub(crate) fn fault_json(self, queue: *const hsa_queue_t) -> Option<String> {
+        // SAFETY: as above.
+        unsafe { text_of(self.table.ext.queue_fault_json?, queue) }
+    }
+
+    /// Has a queue's kernels count what they do, or no longer.
+    pub(crate) fn set_counters(self, queue: *const hsa_queue_t, on: bool) -> Result {
+        let set = self.table.ext.queue_set_counters.ok_or(hipError_t::hipErrorNotSupported)?;
+        // SAFETY: as above.
+        check(unsafe { set(queue, on) }, OTHER)
+    }
+
+    /// What the queue's kernels have counted since the last call, as a JSON array, into a buffer; its length if it were long
+    /// enough.
+    ///
+    /// # Safety
+    /// The buffer is null or has as many bytes.
+    pub(crate) unsafe fn take_counters(
+        self,
+        queue: *const hsa_queue_t,
+        buffer: *mut c_char,
+        size: usize,
+    ) -> usize {
+        // SAFETY: the caller's promise, and as above.
+        self.table.ext.queue_take_counters.map_or(0, |take| unsafe { take(queue, buffer, size) })
+    }
+}
+
+/// A text of a queue; none if it is empty.
+///
+/// # Safety
+/// The function copies a text about the queue to a buffer of the size given, cut to it, and returns the text's length.
+unsafe fn text_of(
+    read: unsafe extern "C" fn(*const hsa_queue_t, *mut c_char, usize) -> usize,
+    queue: *const hsa_queue_t,
+) -> Option<String> {
+    let mut buffer = vec![0u8; 4096];
+    loop {
+        // SAFETY: the buffer is valid for its length, and the caller's promise.
+        let length = unsafe { read(queue, buffer.as_mut_ptr().cast::<c_char>(), buffer.len()) };
+        if length == 0 {
+            return None;
         }
+        if length < buffer.len() {
+            buffer.truncate(length);
+            return Some(String::from_utf8_lossy(&buffer).into_owned());
+        }
+        buffer = vec![0u8; length + 1];
     }
 }
 

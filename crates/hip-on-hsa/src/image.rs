@@ -1,12 +1,14 @@
-//! Code objects as programs pass them: plain, in an offload bundle, or behind a fat binary's header.
+//! Code objects as programs pass them: plain, in an offload bundle, compressed or not, or behind a fat binary's header.
 //!
 //! HIP passes images by address alone, so that their headers say how long they are. Every length is taken from the part
 //! that has been read already; nothing behind the end that the headers announce is touched.
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::slice;
 
 use code_object::TargetId;
+use code_object::bundle::{self, COMPRESSED_MAGIC};
 use hip_sys::hipError_t;
 
 use crate::error::Result;
@@ -15,7 +17,6 @@ const INVALID_IMAGE: hipError_t = hipError_t::hipErrorInvalidImage;
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 /// First word of the structure that clang emits for `__hipRegisterFatBinary`.
 const FAT_BINARY_MAGIC: u32 = 0x4849_5046;
 
@@ -35,7 +36,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 ///
 /// # Safety
 /// At the address is an image, complete as its own headers describe it.
-pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> Result<&'a [u8]> {
+pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> Result<Cow<'a, [u8]>> {
     let mut start = image.cast::<u8>();
     // SAFETY: the caller passes an image, every form of which has at least these bytes.
     if unsafe { start.cast::<u32>().read_unaligned() } == FAT_BINARY_MAGIC {
@@ -48,31 +49,38 @@ pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> 
     // SAFETY: as above; longer prefixes are read only once the shorter one has matched.
     unsafe {
         if slice::from_raw_parts(start, 4) == ELF_MAGIC {
-            return Ok(slice::from_raw_parts(start, elf_length(start)?));
+            return Ok(slice::from_raw_parts(start, elf_length(start)?).into());
         }
-        if slice::from_raw_parts(start, 4) == COMPRESSED_MAGIC {
-            tracing::error!(
-                "compressed offload bundles are not supported; compile with --no-offload-compress"
-            );
-            return Err(hipError_t::hipErrorNotSupported);
+        if slice::from_raw_parts(start, 4) == &COMPRESSED_MAGIC[..] {
+            // The shortest header, then all of it where the version says that there is more.
+            let version = start.add(4).cast::<u16>().read_unaligned();
+            let header = slice::from_raw_parts(start, if version < 3 { 20 } else { bundle::HEADER });
+            let length = bundle::compressed_length(header).map_err(refused)?;
+            return in_bytes(slice::from_raw_parts(start, length), device);
         }
         if slice::from_raw_parts(start, BUNDLE_MAGIC.len()) == BUNDLE_MAGIC {
-            return best_entry(slice::from_raw_parts(start, bundle_length(start)?), device);
+            return best_entry(slice::from_raw_parts(start, bundle_length(start)?), device).map(Cow::from);
         }
     }
     Err(INVALID_IMAGE)
 }
 
 /// As [`at_address`] for an image whose length is known.
-pub(crate) fn in_bytes<'a>(bytes: &'a [u8], device: &TargetId) -> Result<&'a [u8]> {
-    if bytes.starts_with(BUNDLE_MAGIC) {
-        return best_entry(bytes, device);
-    }
+pub(crate) fn in_bytes<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>> {
     if bytes.starts_with(COMPRESSED_MAGIC) {
-        tracing::error!("compressed offload bundles are not supported; compile with --no-offload-compress");
-        return Err(hipError_t::hipErrorNotSupported);
+        let bundle = bundle::uncompressed(bytes).map_err(refused)?;
+        return best_entry(&bundle, device).map(|entry| entry.to_vec().into());
     }
-    Ok(bytes)
+    if bytes.starts_with(BUNDLE_MAGIC) {
+        return best_entry(bytes, device).map(Cow::from);
+    }
+    Ok(bytes.into())
+}
+
+/// A compressed bundle that cannot be read.
+fn refused(error: code_object::Error) -> hipError_t {
+    tracing::error!("an image is refused: {error}");
+    INVALID_IMAGE
 }
 
 /// Length of an ELF file: the end of its last table, segment or section.
@@ -218,13 +226,13 @@ mod tests {
             ("hipv4-amdgcn-amd-amdhsa--gfx1100", b"exact"),
             ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", b"other"),
         ]);
-        assert_eq!(in_bytes(&bytes, &device("gfx1100")), Ok(&b"exact"[..]));
-        assert_eq!(in_bytes(&bytes, &device("gfx1101")), Ok(&b"generic"[..]));
-        assert_eq!(in_bytes(&bytes, &device("gfx90a:sramecc+:xnack-")), Ok(&b"other"[..]));
+        assert_eq!(in_bytes(&bytes, &device("gfx1100")), Ok(b"exact"[..].into()));
+        assert_eq!(in_bytes(&bytes, &device("gfx1101")), Ok(b"generic"[..].into()));
+        assert_eq!(in_bytes(&bytes, &device("gfx90a:sramecc+:xnack-")), Ok(b"other"[..].into()));
         assert_eq!(in_bytes(&bytes, &device("gfx1030")), Err(hipError_t::hipErrorNoBinaryForGpu));
         // SAFETY: the bundle is complete.
         let found = unsafe { at_address(bytes.as_ptr().cast(), &device("gfx1100")) };
-        assert_eq!(found, Ok(&b"exact"[..]));
+        assert_eq!(found, Ok(b"exact"[..].into()));
     }
 
     #[test]
@@ -243,7 +251,7 @@ mod tests {
         wrapper[1] = bytes.as_ptr() as u64;
         // SAFETY: the structure points to a complete bundle.
         let found = unsafe { at_address(wrapper.as_ptr().cast(), &device("gfx1100")) };
-        assert_eq!(found, Ok(&b"exact"[..]));
+        assert_eq!(found, Ok(b"exact"[..].into()));
     }
 
     #[test]

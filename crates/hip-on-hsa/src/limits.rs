@@ -1,6 +1,6 @@
 //! Limits of a device that programs can set.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hip_sys::{hipError_t, hipLimit_t};
 
@@ -18,12 +18,18 @@ const MAX_STACK: usize = (128 << 10) - 16;
 pub(crate) struct Limits {
     stack: AtomicUsize,
     heap: AtomicUsize,
+    /// Whether the program has set the heap's limit; until then the heap grows as needed, as AMD's does.
+    heap_is_set: AtomicBool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         // AMD's defaults.
-        Self { stack: AtomicUsize::new(1 << 10), heap: AtomicUsize::new(8 << 20) }
+        Self {
+            stack: AtomicUsize::new(1 << 10),
+            heap: AtomicUsize::new(8 << 20),
+            heap_is_set: AtomicBool::new(false),
+        }
     }
 }
 
@@ -31,6 +37,12 @@ impl Limits {
     /// Bytes of stack that a work-item gets where the compiler could not tell how much it needs.
     pub(crate) fn stack(&self) -> u32 {
         self.stack.load(Ordering::Relaxed) as u32
+    }
+
+    /// Bytes that `malloc` in device code may hold at once, if the program has set a limit.
+    pub(crate) fn heap(&self) -> Option<u64> {
+        let limit = || self.heap.load(Ordering::Relaxed) as u64;
+        self.heap_is_set.load(Ordering::Acquire).then(limit)
     }
 
     fn of(&self, limit: hipLimit_t) -> Result<&AtomicUsize> {
@@ -55,8 +67,9 @@ pub(crate) unsafe extern "C" fn hipDeviceGetLimit(out: *mut usize, limit: hipLim
     })
 }
 
-/// `hipDeviceSetLimit`: for launches from now on. The heap's limit is kept and returned, but the heap grows as needed
-/// whatever it says, as AMD's does.
+/// `hipDeviceSetLimit`: from now on. A program that sets the heap's limit has `malloc` in device code return null beyond it: what
+/// the heap takes from the device counts, in slabs of 2 MiB, of which there may always be one. Until then the heap grows as
+/// needed, as AMD's does.
 ///
 /// `hipErrorInvalidValue` for a stack of more than 128 KiB - 16, `hipErrorUnsupportedLimit` for others than those of stack and
 /// heap.
@@ -68,6 +81,9 @@ pub(crate) unsafe extern "C" fn hipDeviceSetLimit(limit: hipLimit_t, value: usiz
             return Err(INVALID_VALUE);
         }
         place.store(value, Ordering::Relaxed);
+        if limit == hipLimit_t::hipLimitMallocHeapSize {
+            device.limits.heap_is_set.store(true, Ordering::Release);
+        }
         Ok(())
     })
 }

@@ -59,6 +59,7 @@ pub(crate) struct Function {
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) wave_size: u32,
     pub(crate) vgprs: u32,
+    pub(crate) sgprs: u32,
     /// Kernels may use pairs of compute units.
     pub(crate) wgp_mode: bool,
     /// What the program set as limit of dynamic LDS.
@@ -175,6 +176,7 @@ impl Code {
             required_block: kernel.required_workgroup_size,
             wave_size: if kernel.wavefront_size == 32 { 32 } else { 64 },
             vgprs: kernel.vgpr_count,
+            sgprs: kernel.sgpr_count,
             wgp_mode: self.device.info.gfx[0] >= 10 && kernel.descriptor.compute_pgm_rsrc1 & 1 << 29 != 0,
             max_dynamic_lds: AtomicU32::new(self.device.info.lds_bytes.saturating_sub(group_bytes)),
         })
@@ -235,7 +237,7 @@ unsafe fn load_data(out: *mut hipModule_t, image: *const c_void) -> Result {
     let device = current_device(runtime)?;
     // SAFETY: as this function's contract.
     let bytes = unsafe { image::at_address(image, &device.info.target) }?;
-    *out = insert(runtime, Code::load(runtime, device, bytes)?)?;
+    *out = insert(runtime, Code::load(runtime, device, &bytes)?)?;
     Ok(())
 }
 
@@ -245,7 +247,7 @@ fn insert(runtime: &'static Runtime, code: Code) -> Result<hipModule_t> {
     Ok(handle as hipModule_t)
 }
 
-/// `hipModuleLoad`: a file with a code object or an uncompressed offload bundle.
+/// `hipModuleLoad`: a file with a code object or an offload bundle.
 pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *const c_char) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -260,7 +262,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *cons
             hipError_t::hipErrorFileNotFound
         })?;
         let bytes = image::in_bytes(&bytes, &device.info.target)?;
-        *out = insert(runtime, Code::load(runtime, device, bytes)?)?;
+        *out = insert(runtime, Code::load(runtime, device, &bytes)?)?;
         Ok(())
     })
 }

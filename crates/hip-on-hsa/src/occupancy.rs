@@ -1,5 +1,6 @@
 //! Occupancy: how many workgroups of a kernel a multiprocessor holds.
 
+use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
 use hip_sys::{hipError_t, hipFunction_t};
 
 use crate::device::Info;
@@ -9,31 +10,13 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Workgroups that a compute unit tracks, if each has more than one wave.
-const GROUPS_PER_CU: u32 = 16;
-
-/// The vector register file of a SIMD, by lane of a wave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RegisterFile {
-    /// Registers that the waves of a SIMD share.
-    pub(crate) total: u32,
-    /// Registers are given out in multiples of this.
-    granule: u32,
-}
-
-impl RegisterFile {
-    /// The file of a processor for waves of a size. Unknown processors get their generation's smallest.
-    pub(crate) fn of(info: &Info, wave: u32) -> Self {
-        let [major, minor, stepping] = info.gfx;
-        let half = if wave == 64 { 2 } else { 1 };
-        match (major, minor, stepping) {
-            // One file for vector and accumulation registers.
-            (9, 0, 10) | (9, 4.., _) => Self { total: 512, granule: 8 },
-            (..=9, ..) => Self { total: 256, granule: 4 },
-            (10, 0..=2, _) => Self { total: 1024 / half, granule: 8 / half },
-            (11, 0, 0 | 1) | (11, 5, 1) | (12, 0, 0 | 1) => Self { total: 1536 / half, granule: 24 / half },
-            _ => Self { total: 1024 / half, granule: 16 / half },
-        }
+/// A device's compute unit: registers by its processor, the rest as it says.
+pub(crate) fn compute_unit(info: &Info) -> ComputeUnit {
+    ComputeUnit {
+        simds: info.simds_per_cu.max(1),
+        waves_per_simd: (info.waves_per_cu / info.simds_per_cu.max(1)).max(1),
+        lds: info.lds_bytes,
+        ..ComputeUnit::of(info.gfx)
     }
 }
 
@@ -47,24 +30,19 @@ pub(crate) fn active_blocks(function: &Function, block: u32, dynamic_lds: usize)
     if block > function.block_limit() {
         return Ok(0);
     }
-    // In WGP mode a workgroup may use both compute units of a pair and their LDS.
-    let units = if function.wgp_mode { 2 } else { 1 };
-    let per_multiprocessor = device.units_per_multiprocessor() / units;
-    let waves = block.div_ceil(function.wave_size);
-
-    let file = RegisterFile::of(info, function.wave_size);
-    let registers = function.vgprs.max(1).next_multiple_of(file.granule);
-    let waves_per_simd = (info.waves_per_cu / info.simds_per_cu).max(1).min(file.total / registers);
-    let by_waves = waves_per_simd * info.simds_per_cu * units / waves;
-
-    let lds = u64::from(function.group_bytes) + dynamic_lds as u64;
-    if lds > info.lds_bytes.into() {
-        return Ok(0);
-    }
-    let by_lds = (u64::from(info.lds_bytes) * u64::from(units)).checked_div(lds).unwrap_or(u64::MAX);
-    let by_groups = if waves > 1 { GROUPS_PER_CU * units } else { u32::MAX };
-    let blocks = by_waves.min(u32::try_from(by_lds).unwrap_or(u32::MAX)).min(by_groups);
-    Ok(blocks * per_multiprocessor.max(1))
+    let lds = u32::try_from(dynamic_lds).ok().and_then(|dynamic| function.group_bytes.checked_add(dynamic));
+    let Some(lds) = lds.filter(|lds| *lds <= info.lds_bytes) else { return Ok(0) };
+    let resources = Resources {
+        wave_size: function.wave_size,
+        vgprs: function.vgprs,
+        sgprs: function.sgprs,
+        lds,
+        workgroup: block,
+        wgp_mode: function.wgp_mode,
+    };
+    let occupancy = Occupancy::new(&compute_unit(info), resources);
+    let parts = device.units_per_multiprocessor() / occupancy.compute_units_per_unit();
+    Ok(occupancy.workgroups_per_unit * parts.max(1))
 }
 
 /// # Safety

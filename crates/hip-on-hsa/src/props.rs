@@ -6,7 +6,7 @@ use hip_sys::{hipDeviceArch_t, hipDeviceAttribute_t, hipDeviceProp_tR0600, hipEr
 
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::entry;
-use crate::occupancy::RegisterFile;
+use crate::occupancy::compute_unit;
 use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -29,8 +29,10 @@ fn text<const N: usize>(text: &str) -> [c_char; N] {
 /// 32-bit vector registers of a multiprocessor.
 fn registers(device: &Device) -> u32 {
     let info = &device.info;
-    let file = RegisterFile::of(info, info.wave_size);
-    file.total * info.wave_size * info.simds_per_cu * device.units_per_multiprocessor()
+    compute_unit(info).vgpr_file[usize::from(info.wave_size == 32)]
+        * info.wave_size
+        * info.simds_per_cu
+        * device.units_per_multiprocessor()
 }
 
 /// Work-items that a multiprocessor holds.

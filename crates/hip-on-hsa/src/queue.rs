@@ -6,7 +6,7 @@
 //! left, and after each copy. A *marker* is a barrier packet with a signal of its own that others can wait for.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -97,6 +97,21 @@ fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> P
 
 const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
 
+/// What is known of a failure.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Report {
+    /// For people.
+    pub(crate) text: String,
+    /// The fault as data, in JSON; empty if there is none.
+    pub(crate) json: String,
+}
+
+impl From<String> for Report {
+    fn from(text: String) -> Report {
+        Report { text, json: String::new() }
+    }
+}
+
 /// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -105,7 +120,7 @@ pub(crate) struct Progress {
     fault: AtomicU32,
     /// The fault has been returned by a synchronising call.
     pub(crate) reported: AtomicBool,
-    report: Mutex<String>,
+    report: Mutex<Report>,
     /// The end of what device code has printed to standard error.
     error_output: Mutex<String>,
     stream: Weak<Stream>,
@@ -136,7 +151,7 @@ impl Progress {
     }
 
     /// What the implementation said about the failure.
-    pub(crate) fn report(&self) -> String {
+    pub(crate) fn report(&self) -> Report {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -181,20 +196,21 @@ impl Progress {
     }
 
     /// Notes the first failure and ends all waits for progress. Returns whether this was the first.
-    fn fail(&self, code: hipError_t, report: String) -> bool {
-        let mut text = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+    fn fail(&self, code: hipError_t, report: Report) -> bool {
+        let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if first {
-            *text = report;
+            *kept = report;
         }
-        drop(text);
+        drop(kept);
         self.hsa.signal_store(self.signal, FAILED);
         first
     }
 
     /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
-    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: String) {
-        tracing::error!(?code, report, "a stream has failed");
+    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: impl Into<Report>) {
+        let report = report.into();
+        tracing::error!(?code, report = report.text, "a stream has failed");
         self.fail(code, report);
         if let Some(stream) = self.stream.upgrade() {
             stream.release_waiters(self);
@@ -220,7 +236,9 @@ unsafe extern "C" fn on_queue_error(status: hsa_status_t, queue: *mut hsa_queue_
         };
         let report =
             progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
-        progress.fail_stream(error::from_queue_fault(status), progress.with_error_output(report));
+        let json = progress.hsa.fault_json(queue).unwrap_or_default();
+        let report = Report { text: progress.with_error_output(report), json };
+        progress.fail_stream(error::from_queue_fault(status), report);
     }));
 }
 
@@ -405,6 +423,20 @@ impl Engine {
             None => self.print_buffer.insert(PrintBuffer::new(self.runtime, self.device)?),
         };
         Ok(buffer.clone())
+    }
+
+    /// See [`Hsa::set_counters`].
+    pub(crate) fn set_counters(&self, on: bool) -> Result {
+        self.runtime.hsa.set_counters(self.queue, on)
+    }
+
+    /// See [`Hsa::take_counters`].
+    ///
+    /// # Safety
+    /// The buffer is null or has as many bytes.
+    pub(crate) unsafe fn take_counters(&self, buffer: *mut c_char, size: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { self.runtime.hsa.take_counters(self.queue, buffer, size) }
     }
 
     /// The failure, if the queue has failed.
@@ -650,7 +682,8 @@ impl Engine {
             _ => false,
         });
         if failed && self.progress.fault().is_none() {
-            self.progress.fail(hipError_t::hipErrorLaunchFailure, "a copy engine reported an error".into());
+            let report = "a copy engine reported an error".to_owned();
+            self.progress.fail(hipError_t::hipErrorLaunchFailure, report.into());
             self.release_waiters();
         }
     }

@@ -10,7 +10,7 @@ use hip_sys::{hipError_t, hipHostFn_t, hipStream_t, hipStreamCallback_t};
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::host_op::{Job, Worker};
-use crate::queue::{Engine, Progress};
+use crate::queue::{Engine, Progress, Report};
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
 
@@ -59,8 +59,10 @@ struct Inner {
     engine: Option<Engine>,
     worker: Option<Worker>,
     /// The last failure's text.
-    report: String,
+    report: Report,
     closed: bool,
+    /// Kernels count what they do, on every queue that the stream has.
+    counts: bool,
 }
 
 /// A stream that work on another one has to wait for.
@@ -105,6 +107,9 @@ impl Stream {
         }
         if inner.engine.is_none() {
             let engine = Engine::new(runtime, self.device, self.priority, self.this.clone())?;
+            if inner.counts {
+                engine.set_counters(true)?;
+            }
             inner.engine = Some(engine);
         }
         let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
@@ -313,8 +318,25 @@ impl Stream {
         if engine.progress.has_reached(fence)? { Ok(()) } else { Err(hipError_t::hipErrorNotReady) }
     }
 
-    /// The text of the last failure, empty if there was none.
-    pub(crate) fn report(&self) -> String {
+    /// Has kernels that begin from now on count what they do, or no longer.
+    pub(crate) fn set_counters(&self, runtime: &'static Runtime, on: bool) -> Result {
+        let mut inner = self.lock();
+        self.engine(runtime, &mut inner)?.set_counters(on)?;
+        inner.counts = on;
+        Ok(())
+    }
+
+    /// What kernels have counted since the last call, as a JSON array; see the extension `stream_take_counters`.
+    ///
+    /// # Safety
+    /// The buffer is null or has as many bytes.
+    unsafe fn take_counters(&self, buffer: *mut std::ffi::c_char, size: usize) -> usize {
+        // SAFETY: the caller's promise.
+        self.lock().engine.as_ref().map_or(0, |engine| unsafe { engine.take_counters(buffer, size) })
+    }
+
+    /// What is known of the last failure; nothing if there was none.
+    pub(crate) fn report(&self) -> Report {
         let inner = self.lock();
         match &inner.engine {
             Some(engine) if engine.progress.fault().is_some() => engine.progress.report(),
@@ -590,16 +612,19 @@ pub(crate) unsafe extern "C" fn hipLaunchHostFunc(
     })
 }
 
-/// The extension `stream_fault_report`: copies the text of the stream's last failure, NUL-terminated and cut to the
-/// buffer's size, and returns its full length without the NUL; 0 if the stream has not failed.
-pub(crate) unsafe extern "C" fn stream_fault_report(
+/// Copies a text about a stream, NUL-terminated and cut to the buffer's size, and returns its full length without the NUL.
+///
+/// # Safety
+/// The buffer is null or has as many bytes.
+unsafe fn copy_text(
     stream: hipStream_t,
     buffer: *mut std::ffi::c_char,
     size: usize,
+    text: impl FnOnce(Report) -> String + std::panic::UnwindSafe,
 ) -> usize {
     let text = std::panic::catch_unwind(|| {
         let runtime = active()?;
-        Ok::<_, hipError_t>(resolve(runtime, stream)?.report())
+        Ok::<_, hipError_t>(text(resolve(runtime, stream)?.report()))
     });
     let Ok(Ok(text)) = text else { return 0 };
     if !buffer.is_null() && size != 0 {
@@ -611,4 +636,46 @@ pub(crate) unsafe extern "C" fn stream_fault_report(
         }
     }
     text.len()
+}
+
+/// The extension `stream_fault_report`: the text of the stream's last failure; empty if the stream has not failed.
+pub(crate) unsafe extern "C" fn stream_fault_report(
+    stream: hipStream_t,
+    buffer: *mut std::ffi::c_char,
+    size: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(stream, buffer, size, |report| report.text) }
+}
+
+/// The extension `stream_fault_json`: the fault as data.
+pub(crate) unsafe extern "C" fn stream_fault_json(
+    stream: hipStream_t,
+    buffer: *mut std::ffi::c_char,
+    size: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(stream, buffer, size, |report| report.json) }
+}
+
+/// The extension `stream_set_counters`.
+pub(crate) unsafe extern "C" fn stream_set_counters(stream: hipStream_t, on: bool) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        resolve(runtime, stream)?.set_counters(runtime, on)
+    })
+}
+
+/// The extension `stream_take_counters`.
+pub(crate) unsafe extern "C" fn stream_take_counters(
+    stream: hipStream_t,
+    buffer: *mut std::ffi::c_char,
+    size: usize,
+) -> usize {
+    let length = std::panic::catch_unwind(|| {
+        let runtime = active()?;
+        // SAFETY: the caller's promise.
+        Ok::<_, hipError_t>(unsafe { resolve(runtime, stream)?.take_counters(buffer, size) })
+    });
+    length.ok().and_then(|length| length.ok()).unwrap_or(0)
 }

@@ -72,6 +72,9 @@ pub(crate) fn table() -> &'static Table {
         provide(&mut builder);
         builder.extensions(Extensions {
             stream_fault_report: Some(stream::stream_fault_report),
+            stream_fault_json: Some(stream::stream_fault_json),
+            stream_set_counters: Some(stream::stream_set_counters),
+            stream_take_counters: Some(stream::stream_take_counters),
             device_output: Some(output::device_output),
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be

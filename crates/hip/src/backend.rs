@@ -99,6 +99,7 @@ pub(crate) fn open_virtual(gpu: &VirtualGpu) -> Result<Opened> {
         config.memory = memory;
     }
     config.count = gpu.count.unwrap_or(1);
+    (config.checks, config.counters) = (gpu.checks, gpu.counters);
     // The features are those of the processor whether they are stated or not: `gfx90a` is the same device with them.
     config.target.sramecc = Feature::Any;
     config.target.xnack = Feature::Any;
@@ -110,6 +111,8 @@ pub(crate) fn open_virtual(gpu: &VirtualGpu) -> Result<Opened> {
         compute_units: Some(config.compute_units),
         memory: Some(config.memory),
         count: None,
+        checks: config.checks,
+        counters: config.counters,
     });
     let wanted = first..first + config.count as usize;
     let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);

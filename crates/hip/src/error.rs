@@ -209,6 +209,7 @@ pub struct FaultReport {
     pub(crate) operation: &'static str,
     pub(crate) code: hipError_t,
     pub(crate) text: String,
+    pub(crate) details: Option<Box<vgpu::machine::Fault>>,
 }
 
 impl FaultReport {
@@ -220,6 +221,13 @@ impl FaultReport {
     /// The HIP status that it returned.
     pub fn code(&self) -> hipError_t {
         self.code
+    }
+
+    /// What the virtual GPU knows of the fault: what went wrong with which address and allocation, the kernel, its source lines,
+    /// the program counter, the instruction, and who executed it. None from other libraries, and where a stream failed for
+    /// another reason than a kernel.
+    pub fn details(&self) -> Option<&vgpu::machine::Fault> {
+        self.details.as_deref()
     }
 
     /// The report's text, of one or several lines.

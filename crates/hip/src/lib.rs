@@ -71,5 +71,6 @@ pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use memory::{DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 pub use module::{Function, FunctionAttributes, Module};
 pub use properties::{PciAddress, Properties};
-pub use stream::Stream;
+pub use stream::{COUNTED_KERNELS, Stream};
 pub use uri::{DeviceUri, UriError};
+pub use vgpu;

@@ -161,6 +161,41 @@ impl Stream {
         self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })
     }
 
+    /// Has kernels that begin on this stream from now on count what they do: instructions by class, active lanes, memory
+    /// traffic, LDS bank conflicts, occupancy. They run much slower. [`Stream::take_counters`] gives what they count.
+    ///
+    /// Only virtual GPUs can do this.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has faulted.
+    pub fn set_counters(&self, on: bool) -> Result<()> {
+        const OPERATION: &str = "stream_set_counters";
+        let not_supported = Error::Hip { operation: OPERATION, code: hipError_t::hipErrorNotSupported };
+        let set = self.table().ext.stream_set_counters.ok_or(not_supported)?;
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        match unsafe { set(self.handle(), on) } {
+            hipError_t::hipSuccess => Ok(()),
+            code => Err(self.0.explain(OPERATION, code)),
+        }
+    }
+
+    /// What the kernels counted that have ended on this stream since the last call, the oldest first; of the last
+    /// [`COUNTED_KERNELS`] at most.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] with `hipErrorUnknown` if the library's answer cannot be read.
+    pub fn take_counters(&self) -> Result<Vec<vgpu::machine::Counters>> {
+        let Some(take) = self.table().ext.stream_take_counters else { return Ok(Vec::new()) };
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        let Some(text) = (unsafe { self.0.text(take) }) else { return Ok(Vec::new()) };
+        vgpu::machine::Counters::read_all(&text).map_err(|error| {
+            tracing::error!("counters cannot be read: {error}");
+            Error::Hip { operation: "stream_take_counters", code: hipError_t::hipErrorUnknown }
+        })
+    }
+
     /// Whether all work enqueued so far is done, without waiting (`hipStreamQuery`).
     ///
     /// # Errors
@@ -292,6 +327,12 @@ const FAULTS: [hipError_t; 4] = [
     hipError_t::hipErrorAssert,
 ];
 
+/// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
+pub const COUNTED_KERNELS: usize = 1024;
+
+/// How the extensions give a text about a stream.
+type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut std::ffi::c_char, usize) -> usize;
+
 fn is_fault(error: &Error) -> bool {
     matches!(error, Error::Fault(_))
 }
@@ -321,29 +362,54 @@ impl StreamInner {
             if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
         let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
         match text {
-            Some(text) => Error::Fault(Box::new(FaultReport { operation, code, text })),
+            Some(text) => {
+                let details = self.fault_details();
+                Error::Fault(Box::new(FaultReport { operation, code, text, details }))
+            }
             None => Error::Hip { operation, code },
         }
     }
 
     /// The report of the fault that ended this stream, if the implementation has one.
     fn fault_text(&self) -> Option<String> {
-        let report = self.device.table().ext.stream_fault_report?;
+        // SAFETY: the handle is valid.
+        let text = unsafe { self.text(self.device.table().ext.stream_fault_report?)? };
+        Some(text.trim_end_matches(['\0', '\n']).to_owned())
+    }
+
+    /// The same as data.
+    fn fault_details(&self) -> Option<Box<vgpu::machine::Fault>> {
+        // SAFETY: the handle is valid.
+        let text = unsafe { self.text(self.device.table().ext.stream_fault_json?)? };
+        match vgpu::machine::Fault::from_json(&text) {
+            Ok(fault) => Some(Box::new(fault)),
+            Err(error) => {
+                tracing::error!("the report of a fault cannot be read: {error}");
+                None
+            }
+        }
+    }
+
+    /// A text about the stream; none if it is empty.
+    ///
+    /// # Safety
+    /// The function copies a text about the stream to a buffer of the size given, cut to it and NUL-terminated, and returns the
+    /// length that it has without the NUL.
+    unsafe fn text(&self, read: StreamText) -> Option<String> {
         let mut text = vec![0_u8; 1024];
         loop {
-            // SAFETY: the buffer is writable for the length given, and the handle is valid.
-            let length = unsafe { report(self.handle, text.as_mut_ptr().cast(), text.len()) };
+            // SAFETY: the buffer is writable for the length given, the handle is valid, and the caller's promise.
+            let length = unsafe { read(self.handle, text.as_mut_ptr().cast(), text.len()) };
             if length == 0 {
                 return None;
             }
             // The text and its NUL must fit, else it was cut.
             if length < text.len() {
                 text.truncate(length);
-                break;
+                return Some(String::from_utf8_lossy(&text).into_owned());
             }
             text.resize(length + 1, 0);
         }
-        Some(String::from_utf8_lossy(&text).trim_end_matches(['\0', '\n']).to_owned())
     }
 
     /// Waits for the work, then releases the handles. The result is the fault that ended the work early.

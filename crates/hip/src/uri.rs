@@ -71,6 +71,10 @@ pub struct VirtualGpu {
     pub memory: Option<u64>,
     /// `count=`: how many such devices there are.
     pub count: Option<u32>,
+    /// `check=`: which checks its kernels run with; what the variable `FERROCM_VGPU_CHECK` says if it is absent.
+    pub checks: Option<vgpu::machine::Checks>,
+    /// `counters=`: how the counters of each kernel are written to standard error.
+    pub counters: Option<vgpu::CounterFormat>,
 }
 
 /// Why a text is not a device URI: names the bad part and says what would be right.
@@ -197,7 +201,11 @@ fn parse_virtual(whole: &Text<'_>, rest: &str) -> Result<VirtualGpu, UriError> {
     }
     for pair in query.into_iter().flat_map(|query| query.split('&')) {
         let (key, value) = pair.split_once('=').ok_or_else(|| {
-            whole.bad(pair, "is not a parameter", "expected `cus=`, `memory=` or `count=` with a value")
+            whole.bad(
+                pair,
+                "is not a parameter",
+                "expected `cus=`, `memory=`, `count=`, `check=` or `counters=` with a value",
+            )
         })?;
         let repeated = match key {
             "cus" => gpu.compute_units.replace(parse_positive(whole, value)?).is_some(),
@@ -210,7 +218,22 @@ fn parse_virtual(whole: &Text<'_>, rest: &str) -> Result<VirtualGpu, UriError> {
                 }
                 gpu.count.replace(count).is_some()
             }
-            _ => return Err(whole.bad(key, "is not a parameter", "expected `cus`, `memory` or `count`")),
+            "check" => {
+                let checks = value.parse::<vgpu::machine::Checks>();
+                let expected = "expected `races`, `uninitialised`, both with a comma, `all` or `none`";
+                let checks = checks.map_err(|_| whole.bad(value, "is no check", expected))?;
+                gpu.checks.replace(checks).is_some()
+            }
+            "counters" => {
+                let format = value.parse::<vgpu::CounterFormat>();
+                let format =
+                    format.map_err(|_| whole.bad(value, "is no format", "expected `table` or `json`"))?;
+                gpu.counters.replace(format).is_some()
+            }
+            _ => {
+                let expected = "expected `cus`, `memory`, `count`, `check` or `counters`";
+                return Err(whole.bad(key, "is not a parameter", expected));
+            }
         };
         if repeated {
             return Err(whole.bad(key, "is given twice", "give each parameter once"));
@@ -295,7 +318,9 @@ impl fmt::Display for VirtualGpu {
         };
         parameter(f, "cus", self.compute_units.map(|cus| cus.to_string()))?;
         parameter(f, "memory", self.memory.map(size_text))?;
-        parameter(f, "count", self.count.map(|count| count.to_string()))
+        parameter(f, "count", self.count.map(|count| count.to_string()))?;
+        parameter(f, "check", self.checks.map(|checks| checks.to_string()))?;
+        parameter(f, "counters", self.counters.map(|format| format.to_string()))
     }
 }
 
@@ -352,8 +377,12 @@ mod tests {
                 compute_units: Some(4),
                 memory: Some(2 << 30),
                 count: Some(2),
+                ..VirtualGpu::default()
             })
         );
+        let DeviceUri::Virtual(gpu) = parse("vgpu?check=races&counters=json") else { panic!() };
+        assert_eq!(gpu.checks, Some("races".parse().unwrap()));
+        assert_eq!(DeviceUri::Virtual(gpu).to_string(), "vgpu?check=races&counters=json");
         assert_eq!(
             parse("vgpu?memory=4096"),
             DeviceUri::Virtual(VirtualGpu { memory: Some(4096), ..VirtualGpu::default() })

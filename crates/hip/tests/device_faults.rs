@@ -48,6 +48,45 @@ fn a_write_outside_of_a_buffer_is_reported_and_the_next_stream_works() {
     }
 }
 
+/// The virtual GPU's faults and counters as data.
+#[test]
+fn faults_and_counters_are_structures() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let function = common::module(&device).function("write_at").unwrap();
+    let stream = device.stream().unwrap();
+    let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+    stream.set_counters(true).unwrap();
+    for index in [3, 4] {
+        write_at(&function, &stream, &mut data, index).unwrap();
+    }
+    stream.synchronize().unwrap();
+    let counted = stream.take_counters().unwrap();
+    assert_eq!(counted.len(), 2);
+    for counters in &counted {
+        assert_eq!((counters.kernel.as_str(), counters.workgroups, counters.complete), ("write_at", 1, true));
+        assert_eq!((counters.global.stores, counters.global.written_bytes), (1, 4));
+        assert!(counters.instructions.total() > 3 && counters.occupancy.waves_per_simd > 0, "{counters}");
+    }
+    assert!(stream.take_counters().unwrap().is_empty());
+    stream.set_counters(false).unwrap();
+    write_at(&function, &stream, &mut data, 5).unwrap();
+    stream.synchronize().unwrap();
+    assert!(stream.take_counters().unwrap().is_empty());
+
+    let address = data.address();
+    write_at(&function, &stream, &mut data, 1 << 30).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    let fault = error.fault().and_then(|report| report.details()).expect("the fault as data");
+    assert_eq!((fault.kernel.as_str(), fault.at.lane, fault.at.workgroup), ("write_at", Some(5), [0; 3]));
+    assert_eq!(fault.kind.address(), Some(address.0 + (4 << 30)));
+    assert!(matches!(fault.kind, hip::vgpu::machine::FaultKind::OutOfBounds { size: 4, .. }), "{fault}");
+    assert!(fault.at.pc != 0 && fault.at.instruction.contains("store"), "{fault}");
+    assert!(error.to_string().contains(&fault.to_string()), "{error}");
+}
+
 #[test]
 fn a_read_outside_of_a_buffer_is_reported() {
     let device = common::device();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use code_object::TargetId;
 
-use crate::machine::{Machine, Target};
+use crate::machine::{Checks, Machine, Target};
 
 /// The target of a device that is configured without one.
 pub const DEFAULT_TARGET: &str = "gfx1100";
@@ -36,6 +36,46 @@ pub struct DeviceConfig {
     pub memory: u64,
     /// How many such devices.
     pub count: u32,
+    /// Which checks their dispatches run with, unless these say otherwise; none stands for
+    /// [`Machine::checks`](crate::machine::Machine::checks).
+    pub checks: Option<Checks>,
+    /// How the counters of each dispatch are written to stderr, if at all.
+    pub counters: Option<CounterFormat>,
+}
+
+/// How counters are written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CounterFormat {
+    /// For people.
+    Table,
+    /// One line per dispatch.
+    Json,
+}
+
+/// A format that does not exist.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no format; formats are table and json")]
+pub struct CounterFormatError(String);
+
+impl FromStr for CounterFormat {
+    type Err = CounterFormatError;
+
+    fn from_str(text: &str) -> Result<CounterFormat, CounterFormatError> {
+        match text.trim() {
+            "table" => Ok(CounterFormat::Table),
+            "json" => Ok(CounterFormat::Json),
+            other => Err(CounterFormatError(other.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for CounterFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CounterFormat::Table => "table",
+            CounterFormat::Json => "json",
+        })
+    }
 }
 
 /// Why a configuration is not usable.
@@ -55,7 +95,8 @@ pub enum ConfigError {
     },
     /// An option that does not exist.
     #[error(
-        "unknown option `{0}`; options are cus, memory and count, as in gfx1100?cus=4&memory=2GiB&count=2"
+        "unknown option `{0}`; options are cus, memory, count, check and counters, as in \
+         gfx1100?cus=4&memory=2GiB&count=2&check=races"
     )]
     UnknownOption(String),
     /// An option is given twice.
@@ -91,7 +132,14 @@ impl DeviceConfig {
     pub fn new(target: &str) -> Result<Self, ConfigError> {
         let target: TargetId = target.parse()?;
         let row = Self::row(&target)?;
-        Ok(DeviceConfig { target, compute_units: row.compute_units, memory: default_memory(row), count: 1 })
+        Ok(DeviceConfig {
+            target,
+            compute_units: row.compute_units,
+            memory: default_memory(row),
+            count: 1,
+            checks: None,
+            counters: None,
+        })
     }
 
     /// The row of the target table, once everything is checked.
@@ -133,7 +181,7 @@ impl Default for DeviceConfig {
         };
         let (compute_units, memory) = Target::by_name(DEFAULT_TARGET)
             .map_or((1, 1 << 30), |row| (row.compute_units, default_memory(row)));
-        DeviceConfig { target, compute_units, memory, count: 1 }
+        DeviceConfig { target, compute_units, memory, count: 1, checks: None, counters: None }
     }
 }
 
@@ -198,6 +246,14 @@ impl FromStr for DeviceConfig {
                         parse_size(value).ok_or_else(|| bad("memory", "a size such as 512MiB or 2GiB"))?;
                 }
                 "count" => config.count = parse_number(value).ok_or_else(|| bad("count", "a number"))?,
+                "check" => {
+                    let checks = value.parse();
+                    config.checks =
+                        Some(checks.map_err(|_| bad("check", "races, uninitialised, all or none"))?);
+                }
+                "counters" => {
+                    config.counters = Some(value.parse().map_err(|_| bad("counters", "table or json"))?);
+                }
                 _ => return Err(ConfigError::UnknownOption(key.to_owned())),
             }
         }
@@ -220,7 +276,9 @@ impl fmt::Display for DeviceConfig {
             self.compute_units,
             self.memory / unit,
             self.count
-        )
+        )?;
+        self.checks.map_or(Ok(()), |checks| write!(f, "&check={checks}"))?;
+        self.counters.map_or(Ok(()), |counters| write!(f, "&counters={counters}"))
     }
 }
 
@@ -239,7 +297,11 @@ mod tests {
 
     #[test]
     fn text_form_round_trips() {
-        for text in ["gfx1100?cus=4&memory=2GiB&count=2", "gfx90a:xnack-?cus=1&memory=1025KiB&count=1"] {
+        for text in [
+            "gfx1100?cus=4&memory=2GiB&count=2",
+            "gfx1100?cus=4&memory=2GiB&count=1&check=races,uninitialised&counters=json",
+            "gfx90a:xnack-?cus=1&memory=1025KiB&count=1",
+        ] {
             assert_eq!(text.parse::<DeviceConfig>().unwrap().to_string(), text);
         }
         assert_eq!("".parse::<DeviceConfig>().unwrap(), DeviceConfig::default());
@@ -259,6 +321,8 @@ mod tests {
             ("gfx1100?memory=1", "`1` of option `memory`"),
             ("gfx1100?count=1&count=2", "`count` is given twice"),
             ("gfx1100?speed=2", "unknown option `speed`"),
+            ("gfx1100?check=race", "`race` of option `check`"),
+            ("gfx1100?counters=csv", "`csv` of option `counters`"),
             ("gfx1100?cus", "`` of option `cus`"),
         ] {
             let error = text.parse::<DeviceConfig>().unwrap_err().to_string();

@@ -7,7 +7,6 @@
 mod objdump;
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,23 +34,12 @@ fn u64_at(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(*word).try_into().expect("a size of this machine")
 }
 
-/// The bytes of a bundle that is compressed with Zstandard; others as they are.
+/// The bytes of a bundle that is compressed; others as they are.
 fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
-    if !bytes.starts_with(b"CCOB") {
-        return bytes;
+    if bytes.starts_with(code_object::bundle::COMPRESSED_MAGIC) {
+        return code_object::bundle::uncompressed(&bytes).expect("a compressed bundle");
     }
-    let version = u16::from_le_bytes([bytes[4], bytes[5]]);
-    // Magic, version, method, then the sizes of the file (from version 2 on) and of the content, and a hash.
-    let header = match version {
-        1 => 20,
-        2 => 24,
-        3 => 32,
-        _ => panic!("a compressed bundle of version {version}"),
-    };
-    let mut content = Vec::new();
-    let mut decoder = ruzstd::decoding::StreamingDecoder::new(&bytes[header..]).expect("Zstandard");
-    decoder.read_to_end(&mut content).expect("complete");
-    content
+    bytes
 }
 
 /// The code objects of a file: itself, or the entries of the bundle that it is.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use code_object::CodeObject;
 use vgpu::isa::{Isa, decode, listing};
-use vgpu::machine::{Occupancy, Resources, Target};
+use vgpu::machine::{Occupancy, Target};
 
 const USAGE: &str = "\
 usage:
@@ -81,8 +81,8 @@ fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
             size => size,
         };
         let lds = kernel.group_segment_size;
-        let resources = Resources::new(target, &kernel.descriptor, asked.unwrap_or(largest), lds);
-        let _ = writeln!(text, "{}: {}", kernel.name, Occupancy::new(target, resources));
+        let resources = target.resources(&kernel.descriptor, asked.unwrap_or(largest), lds);
+        let _ = writeln!(text, "{}: {}", kernel.name, Occupancy::new(&target.unit, resources));
     }
     Ok(text)
 }

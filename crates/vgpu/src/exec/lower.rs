@@ -165,42 +165,86 @@ pub(super) fn lower_indexed(
     codes: &mut Vec<Code>,
 ) {
     match inst.format {
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd | Format::Vop3p => {
-            codes.push(bare(indexed, context.generation as i64, number))
-        }
+        format if is_shifted(format) => codes.push(bare(indexed, context.generation as i64, number)),
         // Where a branch goes, the same instructions may be executed without an index.
         _ if inst.op.is_branch() || inst.op.is_jump() => codes.push(bare(unsupported, 0, number)),
         _ => lower(inst, pc, number, context, pool, codes),
     }
 }
 
-/// Executes a vector instruction on registers whose numbers are greater by the low byte of M0: those of source 0, 1, 2 and of
-/// the destination if bit 12, 13, 14 and 15 of M0 say so.
-unsafe fn indexed(wave: &mut Wave, code: &Code) -> Flow {
-    let Some(mut inst) = wave.inst(code) else { return Flow::Next };
-    let m0 = wave.sgpr[usize::from(scalar::M0)];
-    let mut beyond = false;
-    let mut shift = |operand: &mut Operand, place: u32| {
+/// Whether M0 chooses registers for instructions of an encoding between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
+fn is_shifted(format: Format) -> bool {
+    matches!(
+        format,
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd | Format::Vop3p
+    )
+}
+
+/// An instruction between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` on the registers that M0 chooses; none if there are no such.
+fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
+    let mut inst = *inst;
+    let shift = |operand: &mut Operand, place: u32| {
         if let Operand::Vgpr(register) = operand
             && m0 >> (12 + place) & 1 != 0
         {
-            let shifted = u32::from(*register) + (m0 & 0xff);
-            beyond |= shifted > 255;
-            *register = shifted as u8;
+            *register = u8::try_from(u32::from(*register) + (m0 & 0xff)).ok()?;
         }
+        Some(())
     };
     for place in 0..3 {
-        shift(&mut inst.src[place as usize], place);
+        shift(&mut inst.src[place as usize], place)?;
     }
-    shift(&mut inst.dst, 3);
+    shift(&mut inst.dst, 3)?;
     if inst.op.accumulates() {
         inst.src[2] = inst.dst;
     }
-    if beyond {
+    Some(inst)
+}
+
+/// What an instruction is that M0 chooses registers for: a move between these registers, or the same on others. None where
+/// there are no such registers, or where MODE chooses them.
+pub(crate) fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let (op, from, to) = match inst.op {
+        Op::VMovrelsB32 => (Op::VMovB32, m0, 0),
+        Op::VMovreldB32 => (Op::VMovB32, 0, m0),
+        Op::VMovrelsdB32 => (Op::VMovB32, m0, m0),
+        Op::VMovrelsd2B32 => (Op::VMovB32, m0 & 0x3ff, m0 >> 16 & 0x3ff),
+        Op::VSwaprelB32 => (Op::VSwapB32, m0 & 0x3ff, m0 >> 16 & 0x3ff),
+        Op::SMovrelsB32 => (Op::SMovB32, m0, 0),
+        Op::SMovrelsB64 => (Op::SMovB64, m0, 0),
+        Op::SMovreldB32 => (Op::SMovB32, 0, m0),
+        Op::SMovreldB64 => (Op::SMovB64, 0, m0),
+        Op::SMovrelsd2B32 => (Op::SMovB32, m0 & 0x3ff, m0 >> 16 & 0x3ff),
+        Op::SCbranchGFork | Op::SCbranchIFork | Op::SCbranchJoin => return None,
+        _ if is_shifted(inst.format) => return shifted(inst, m0),
+        _ => return Some(*inst),
+    };
+    let relative = |operand: Operand, offset: u32| {
+        let number = |register: u8, end: u32| {
+            u8::try_from(u32::from(register).checked_add(offset).filter(|number| *number < end)?).ok()
+        };
+        Some(match operand {
+            Operand::Vgpr(register) => Operand::Vgpr(number(register, 256)?),
+            Operand::Sgpr(slot) => Operand::Sgpr(number(slot, u32::from(scalar::VCC))?),
+            other => other,
+        })
+    };
+    let mut inst = Inst { op, dst: relative(inst.dst, to)?, ..*inst };
+    inst.src[0] = relative(inst.src[0], from)?;
+    Some(inst)
+}
+
+/// Executes a vector instruction on registers whose numbers are greater by the low byte of M0: those of source 0, 1, 2 and of
+/// the destination if bit 12, 13, 14 and 15 of M0 say so.
+unsafe fn indexed(wave: &mut Wave, code: &Code) -> Flow {
+    let Some(inst) = wave.inst(code) else { return Flow::Next };
+    let m0 = wave.sgpr[usize::from(scalar::M0)];
+    let Some(inst) = shifted(&inst, m0) else {
         return wave.fail(FaultKind::Unsupported {
             what: format!("vector register relative to {} is none", m0 & 0xff),
         });
-    }
+    };
     let generation =
         if code.imm == Generation::Gfx940 as i64 { Generation::Gfx940 } else { Generation::Gfx9 };
     let context = Context { generation, level: Level::detect(), lanes: usize::from(wave.lanes) };

@@ -42,12 +42,8 @@ mod wave;
 
 pub(crate) use barrier::Barrier;
 pub(crate) use level::{Body, Level, handler, scalar_handler};
-#[cfg(test)]
-pub(crate) use lower::no_inst;
-pub(crate) use lower::text;
-pub(crate) use memory::{View, buffer_flags};
-#[cfg(test)]
-pub(crate) use program::Fetched;
-pub(crate) use program::{Form, Place, Program, Unit, location, run};
+pub(crate) use lower::{no_inst, resolved, text};
+pub(crate) use memory::{View, buffer_flags, element_bytes};
+pub(crate) use program::{Fetched, Form, Place, Program, Unit, location, run};
 pub(crate) use watch::{Unwatched, Watch};
 pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};

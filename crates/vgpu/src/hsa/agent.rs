@@ -246,8 +246,8 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
                 A::HSA_AMD_AGENT_INFO_MEMORY_WIDTH => write(value.cast(), 64u32),
                 A::HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY => write(value.cast(), 1000u32),
                 A::HSA_AMD_AGENT_INFO_PRODUCT_NAME => write_text::<64>(value, target.product),
-                A::HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU => write(value.cast(), target.max_waves_per_cu),
-                A::HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU => write(value.cast(), target.simds_per_cu),
+                A::HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU => write(value.cast(), target.unit.waves()),
+                A::HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU => write(value.cast(), target.unit.simds),
                 A::HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES
                 | A::HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE
                 | A::HSA_AMD_AGENT_INFO_NUM_XCC
@@ -359,7 +359,7 @@ unsafe extern "C" fn isa_info(handle: hsa_isa_t, attribute: hsa_isa_info_t, valu
                 I::HSA_ISA_INFO_CALL_CONVENTION_COUNT => write(value.cast(), 1u32),
                 I::HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE => write(value.cast(), target.wave_size),
                 I::HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT => {
-                    write(value.cast(), target.max_waves_per_cu)
+                    write(value.cast(), target.unit.waves())
                 }
                 _ => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),
             }

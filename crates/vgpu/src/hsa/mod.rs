@@ -56,8 +56,13 @@ pub fn table() -> &'static Table {
         queue::provide(&mut builder);
         loader::provide(&mut builder);
         loader_amd::provide(&mut builder);
-        builder
-            .extensions(Extensions { queue_fault_report: Some(queue::fault_report), global_wave_sync: true });
+        builder.extensions(Extensions {
+            queue_fault_report: Some(queue::fault_report),
+            queue_fault_json: Some(queue::fault_json),
+            queue_set_counters: Some(queue::set_counters),
+            queue_take_counters: Some(queue::take_counters),
+            global_wave_sync: true,
+        });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.
         unsafe { builder.finish() }
     })

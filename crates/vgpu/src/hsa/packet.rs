@@ -47,6 +47,7 @@ impl Packet {
         Signal::optional(handle).map_err(|status| Failure {
             status,
             report: format!("a packet names signal {:#x}, which does not exist", handle.handle),
+            fault: None,
         })
     }
 
@@ -147,6 +148,7 @@ fn malformed(id: u64, what: &str) -> Failure {
     Failure {
         status: S::HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
         report: format!("packet {id} of the queue is {what}"),
+        fault: None,
     }
 }
 
@@ -182,7 +184,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failur
         queue: queue.address,
         id,
         timeout: None,
-        counters: false,
+        counters: queue.counts(),
         checks: None,
     };
     // SAFETY: the place is in the queue's block, aligned, and written by this thread only, while no kernel of the queue runs.
@@ -190,8 +192,20 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failur
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), queue.current_packet() as *mut u8, PACKET as usize);
     }
     match queue.device.dispatch(&dispatch) {
-        Ok(stats) => Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns }),
-        Err(error) => Err(Failure { status: status_of(&error), report: error.to_string() }),
+        Ok(stats) => {
+            if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
+                queue.keep(counters);
+            }
+            Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns })
+        }
+        Err(error) => {
+            let (status, report) = (status_of(&error), error.to_string());
+            let fault = match error {
+                DispatchError::Fault(fault) => Some(fault),
+                _ => None,
+            };
+            Err(Failure { status, report, fault })
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! AQL queues: real `amd_queue_t` and packets in memory that kernels can reach, each served by a thread of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::lock;
 use super::signal::{Doorbell, Signal, notify_any};
 use super::{S, call, machine, packet, write};
-use crate::machine::{Device, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
@@ -42,7 +42,11 @@ pub(super) struct Queue {
     /// What the callback wants back; as a number, because only the callback knows what it points to.
     data: usize,
     stop: AtomicBool,
-    report: Mutex<Option<String>>,
+    failure: Mutex<Option<Failure>>,
+    /// Whether kernels count what they do.
+    counting: AtomicBool,
+    /// What those counted that have ended, the oldest first.
+    counted: Mutex<VecDeque<Arc<Counters>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -74,9 +78,25 @@ unsafe fn index<'a>(queue: u64, which: Index) -> &'a AtomicU64 {
 pub(super) struct Failure {
     pub(super) status: S,
     pub(super) report: String,
+    /// The kernel's fault, if that is what happened.
+    pub(super) fault: Option<Box<Fault>>,
 }
 
 impl Queue {
+    /// Whether a kernel that begins counts what it does.
+    pub(super) fn counts(&self) -> bool {
+        self.counting.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what a kernel counted.
+    pub(super) fn keep(&self, counters: Arc<Counters>) {
+        let mut counted = lock(&self.counted);
+        if counted.len() == COUNTED_DISPATCHES {
+            counted.pop_front();
+        }
+        counted.push_back(counters);
+    }
+
     fn new(
         device: Arc<Device>,
         size: u32,
@@ -110,7 +130,9 @@ impl Queue {
                 callback,
                 data,
                 stop: AtomicBool::new(false),
-                report: Mutex::new(None),
+                failure: Mutex::new(None),
+                counting: AtomicBool::new(false),
+                counted: Mutex::default(),
                 thread: Mutex::new(None),
             })
         });
@@ -146,7 +168,7 @@ impl Queue {
             group_segment_aperture_base_hi: (SHARED_APERTURE >> 32) as u32,
             private_segment_aperture_base_hi: (PRIVATE_APERTURE >> 32) as u32,
             max_cu_id: slots - 1,
-            max_wave_id: target.max_waves_per_cu - 1,
+            max_wave_id: target.unit.waves() - 1,
             read_dispatch_id_field_base_byte_offset: offset_of!(amd_queue_v2_t, read_dispatch_id) as u32,
             queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
             ..Default::default()
@@ -210,12 +232,13 @@ impl Queue {
     /// Ends the queue: no further packet is processed, and whoever created the queue is told why.
     pub(super) fn fail(&self, failure: Failure) {
         tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
-        *lock(&self.report) = Some(failure.report);
+        let status = failure.status;
+        *lock(&self.failure) = Some(failure);
         self.stop.store(true, Ordering::Release);
         if let Some(callback) = self.callback {
             // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
             // held here: callbacks call HSA functions.
-            unsafe { callback(failure.status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
+            unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
         }
     }
 
@@ -305,29 +328,82 @@ unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
     })
 }
 
+/// Copies a queue's text to the caller's buffer, NUL-terminated and cut to its size. Returns its whole length, 0 if there is
+/// none.
+///
+/// # Safety
+/// `buffer` is null or has `size` bytes.
+unsafe fn copy_text(
+    queue: *const hsa_queue_t,
+    buffer: *mut c_char,
+    size: usize,
+    text: impl FnOnce(&Queue) -> Option<String>,
+) -> usize {
+    let mut length = 0;
+    let status = super::call_always(|| {
+        let found = find(queue)?;
+        let Some(text) = text(&found) else { return Ok(()) };
+        length = text.len();
+        if !buffer.is_null() && size > 0 {
+            let bytes = length.min(size - 1);
+            // SAFETY: the caller's buffer has `size` bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), bytes);
+                buffer.add(bytes).write(0);
+            }
+        }
+        Ok(())
+    });
+    if status == S::HSA_STATUS_SUCCESS { length } else { 0 }
+}
+
 /// Copies the report of the fault that ended the queue; see [`Extensions::queue_fault_report`].
 pub(super) unsafe extern "C" fn fault_report(
     queue: *const hsa_queue_t,
     buffer: *mut c_char,
     size: usize,
 ) -> usize {
-    let mut length = 0;
-    let status = super::call_always(|| {
-        let found = find(queue)?;
-        let report = lock(&found.report);
-        let Some(report) = report.as_deref() else { return Ok(()) };
-        length = report.len();
-        if !buffer.is_null() && size > 0 {
-            let copied = length.min(size - 1);
-            // SAFETY: the caller's buffer has `size` bytes.
-            unsafe {
-                std::ptr::copy_nonoverlapping(report.as_ptr(), buffer.cast(), copied);
-                buffer.add(copied).write(0);
-            }
-        }
+    let report = |queue: &Queue| Some(lock(&queue.failure).as_ref()?.report.clone());
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(queue, buffer, size, report) }
+}
+
+/// Copies the fault that ended the queue as JSON; see [`Extensions::queue_fault_json`].
+pub(super) unsafe extern "C" fn fault_json(
+    queue: *const hsa_queue_t,
+    buffer: *mut c_char,
+    size: usize,
+) -> usize {
+    let json = |queue: &Queue| Some(lock(&queue.failure).as_ref()?.fault.as_ref()?.to_json());
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(queue, buffer, size, json) }
+}
+
+/// See [`Extensions::queue_set_counters`].
+pub(super) unsafe extern "C" fn set_counters(queue: *const hsa_queue_t, on: bool) -> S {
+    call(|| {
+        find(queue)?.counting.store(on, Ordering::Relaxed);
         Ok(())
-    });
-    if status == S::HSA_STATUS_SUCCESS { length } else { 0 }
+    })
+}
+
+/// See [`Extensions::queue_take_counters`].
+pub(super) unsafe extern "C" fn take_counters(
+    queue: *const hsa_queue_t,
+    buffer: *mut c_char,
+    size: usize,
+) -> usize {
+    let json = |queue: &Queue| {
+        let mut counted = lock(&queue.counted);
+        let all: Vec<String> = counted.iter().map(|counters| counters.to_json()).collect();
+        let text = (!all.is_empty()).then(|| format!("[{}]", all.join(",")))?;
+        if !buffer.is_null() && text.len() < size {
+            counted.clear();
+        }
+        Some(text)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(queue, buffer, size, json) }
 }
 
 unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) -> S {

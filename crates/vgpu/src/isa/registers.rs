@@ -82,7 +82,9 @@ impl Inst {
         for (i, (operand, ty)) in self.src.iter().zip(signature.src).enumerate() {
             add(&mut found.read, *operand, self.width(i, ty, lanes));
         }
-        add(&mut found.written, self.dst, self.result_width(signature.dst, lanes));
+        // A status follows the data of an access with `tfe`.
+        let status = u8::from(self.mem.tfe);
+        add(&mut found.written, self.dst, self.result_width(signature.dst, lanes) + status);
         add(&mut found.written, self.sdst, dwords(signature.sdst, lanes));
         if let Some((op, dst, sources)) = self.dual {
             let signature = op.signature();
@@ -93,6 +95,16 @@ impl Inst {
         }
         self.add_implicit(&mut found, lanes);
         found
+    }
+
+    /// How many registers source `i` takes, if it is in registers.
+    pub(crate) fn source_registers(&self, i: usize, lanes: u8) -> u8 {
+        self.width(i, self.op.signature().src[i], lanes)
+    }
+
+    /// How many registers the first result takes.
+    pub(crate) fn result_registers(&self, lanes: u8) -> u8 {
+        self.result_width(self.op.signature().dst, lanes)
     }
 
     /// Registers of source `i`.
@@ -187,6 +199,10 @@ impl Inst {
                     _ if name.starts_with("v_movrel") || name.starts_with("v_swaprel") => {
                         found.read.push(one(scalar::M0));
                         found.indirect = true;
+                    }
+                    Op::LdsDirectLoad => found.read.push(one(scalar::M0)),
+                    _ if self.mem.lds || name.contains("_load_lds_") || name.ends_with("_block") => {
+                        found.read.push(one(scalar::M0));
                     }
                     _ if self.op.is_compare_exec() => found.written.push(mask(scalar::EXEC)),
                     _ => {}

@@ -1,12 +1,15 @@
 //! Why a dispatch ended early, told so that a reader can find the line to fix.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::memory::{Allocation, MemoryKind};
 use super::source::{SourceLines, demangle};
 
 /// What a faulting instruction tried to do with memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum AccessKind {
     /// A load.
     Read,
@@ -27,7 +30,7 @@ impl fmt::Display for AccessKind {
 }
 
 /// Which memory a faulting instruction meant.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Space {
     /// Memory shared with the host and other devices.
     Global,
@@ -48,7 +51,7 @@ impl fmt::Display for Space {
 }
 
 /// What went wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// An access to global memory that no live allocation covers entirely.
@@ -164,7 +167,7 @@ pub enum FaultKind {
 }
 
 /// What may not depend on bits that nobody wrote.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Use {
     /// A branch, a jump or EXEC.
     ControlFlow,
@@ -182,7 +185,7 @@ impl fmt::Display for Use {
 }
 
 /// Where bits come from that nobody wrote.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Origin {
     /// A register that had not been written since the wave began.
     Register {
@@ -246,7 +249,7 @@ impl From<FaultKind> for WaveFault {
 }
 
 /// Where a wave was.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Site {
     /// The program counter as an offset into the code object, as disassemblers print it.
     pub pc: u64,
@@ -267,7 +270,7 @@ pub struct Site {
 }
 
 /// The first fault of a dispatch.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fault {
     /// What went wrong.
     pub kind: FaultKind,
@@ -279,7 +282,7 @@ pub struct Fault {
     pub at: Site,
     /// Another instruction that has a part in it, and what: where a wave waits at an endless barrier, the other access of a
     /// data race, where a value was loaded that nobody wrote.
-    pub other: Option<(&'static str, Box<Site>)>,
+    pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 
 /// Text for an allocation: what it is, its size and its range.
@@ -295,6 +298,59 @@ fn describe(allocation: &Allocation) -> String {
         MemoryKind::Data => "variables of a code object",
     };
     format!("{} bytes of {what} at {:#x}..{:#x}", allocation.size, allocation.start, allocation.end())
+}
+
+impl FaultKind {
+    /// The address that was accessed, if it is about one: of global memory, or relative to the start of LDS or scratch memory.
+    pub fn address(&self) -> Option<u64> {
+        match self {
+            FaultKind::OutOfBounds { address, .. }
+            | FaultKind::UseAfterFree { address, .. }
+            | FaultKind::ReadOnly { address, .. }
+            | FaultKind::BeyondLimit { address, .. }
+            | FaultKind::Misaligned { address, .. }
+            | FaultKind::Race { address, .. }
+            | FaultKind::Uninitialised { origin: Origin::Memory { address, .. }, .. } => Some(*address),
+            _ => None,
+        }
+    }
+
+    /// The allocation that the address is in, was in, or is nearest to.
+    pub fn allocation(&self) -> Option<&Allocation> {
+        match self {
+            FaultKind::OutOfBounds { nearest: allocation, .. }
+            | FaultKind::Misaligned { allocation, .. }
+            | FaultKind::Uninitialised { origin: Origin::Memory { allocation, .. }, .. } => {
+                allocation.as_ref()
+            }
+            FaultKind::UseAfterFree { freed: allocation, .. } | FaultKind::ReadOnly { allocation, .. } => {
+                Some(allocation)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Fault {
+    /// The source file and the line in it, as far as the code object says.
+    pub fn line(&self) -> Option<(&str, u32)> {
+        let frame = self.at.source.frame()?;
+        Some((frame.file.as_deref()?, frame.line?))
+    }
+
+    /// All of it as JSON.
+    pub fn to_json(&self) -> String {
+        // Structures, names and numbers: none of it can fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what [`Fault::to_json`] wrote.
+    ///
+    /// # Errors
+    /// The text is nothing else.
+    pub fn from_json(text: &str) -> Result<Fault, serde_json::Error> {
+        serde_json::from_str(text)
+    }
 }
 
 impl fmt::Display for FaultKind {

@@ -222,7 +222,7 @@ impl Group {
             at: self.site(launch, index, lane),
             other: other.map(|other| {
                 let Elsewhere { what, address, wave, lane } = other;
-                (what, Box::new(self.site_of(launch, wave as usize, address, lane)))
+                (what.into(), Box::new(self.site_of(launch, wave as usize, address, lane)))
             }),
         })
     }
@@ -272,7 +272,8 @@ impl Group {
         self.waves[index].fault = Some(Box::new(kind.into()));
         let mut fault = self.fault(launch, index);
         if let (Some(_), Some(index)) = (ready, waits) {
-            fault.other = Some(("a wave waits at the barrier", Box::new(self.site(launch, index, None))));
+            fault.other =
+                Some(("a wave waits at the barrier".into(), Box::new(self.site(launch, index, None))));
         }
         fault
     }

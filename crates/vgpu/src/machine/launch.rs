@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use code_object::KernelDescriptor;
+use code_object::occupancy::{Occupancy, Resources};
 
+use super::check::Checks;
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
-use super::profile::Resources;
 use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode};
+use crate::config::CounterFormat;
 use crate::exec::{Form, Place, Program, Wave};
 
 /// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
@@ -48,6 +50,10 @@ pub(crate) struct Launch {
     pub(super) generation: Generation,
     /// What limits how many waves there are at once.
     pub(super) resources: Resources,
+    /// How the device's counters are written.
+    pub(super) counters: Option<CounterFormat>,
+    /// The checks that the device's dispatches run with.
+    pub(super) checks: Option<Checks>,
 }
 
 impl Launch {
@@ -69,9 +75,11 @@ impl Launch {
         let initial = Initial::new(target, &descriptor, &dispatch, scratch, device.memory());
         let groups = std::array::from_fn(|i| dispatch.grid[i].div_ceil(dispatch.workgroup[i]));
         let items: u32 = dispatch.workgroup.iter().product();
-        let waves = items.div_ceil(lanes as u32);
-        let by_waves = (target.max_waves_per_cu / waves).max(1);
-        let by_lds = (target.lds_size * 2).checked_div(lds).unwrap_or(u32::MAX).max(1);
+        let resources = target.resources(&descriptor, items, lds);
+        let occupancy = Occupancy::new(&target.unit, resources);
+        // A compute unit without another to make a pair with holds half of what a pair does.
+        let resident = u64::from(device.compute_units()) * u64::from(occupancy.workgroups_per_unit)
+            / u64::from(occupancy.compute_units_per_unit());
         let start = entry;
         let entry = code.program().place(start, Form { lanes: lanes as u8, watched: false });
         Ok(Launch {
@@ -87,10 +95,12 @@ impl Launch {
             scratch,
             groups,
             sync: WaveSync::default(),
-            resident: device.compute_units().saturating_mul(by_waves.min(by_lds)),
+            resident: u32::try_from(resident).unwrap_or(u32::MAX).max(1),
             initial,
             generation,
-            resources: Resources::new(target, &descriptor, items, lds),
+            resources,
+            counters: device.counters,
+            checks: dispatch.checks.or(device.checks),
         })
     }
 

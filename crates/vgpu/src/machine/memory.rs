@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::fault::{AccessKind, FaultKind};
 use super::observe::Instruments;
 
@@ -29,7 +31,7 @@ const RED_ZONE: u64 = PAGE;
 const HUGE_PAGE: u64 = 2 << 20;
 
 /// What an allocation is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// Coarse-grained device memory.
     Coarse,
@@ -57,7 +59,7 @@ impl MemoryKind {
 }
 
 /// A range of memory known to the machine.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Allocation {
     /// First byte.
     pub start: u64,

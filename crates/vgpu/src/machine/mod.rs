@@ -30,8 +30,9 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::time::Duration;
 
 use code_object::TargetId;
+pub use code_object::occupancy::{Limit, Occupancy, Resources};
 
-use crate::config::{ConfigError, DeviceConfig};
+use crate::config::{ConfigError, CounterFormat, DeviceConfig};
 
 pub(crate) use access::{Access, SH_MEM_BASES};
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
@@ -44,9 +45,7 @@ pub(crate) use interrupt::interrupt;
 pub use interrupt::on_interrupt;
 pub(crate) use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
-pub use profile::{
-    Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Limit, Occupancy, Resources, Traffic,
-};
+pub use profile::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
 pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 
@@ -66,6 +65,8 @@ pub struct Device {
     target_id: TargetId,
     compute_units: u32,
     memory_size: u64,
+    checks: Option<Checks>,
+    counters: Option<CounterFormat>,
     machine: Arc<Shared>,
 }
 
@@ -166,6 +167,7 @@ impl Machine {
         }
         let mut devices = self.devices_mut();
         let first = devices.len();
+        self.shared.checker.add(config.checks);
         for _ in 0..config.count {
             let index = self.shared.memory.add_device(config.memory);
             devices.push(Arc::new(Device {
@@ -174,6 +176,8 @@ impl Machine {
                 target_id: target_id.clone(),
                 compute_units: config.compute_units,
                 memory_size: config.memory,
+                checks: config.checks,
+                counters: config.counters,
                 machine: Arc::clone(&self.shared),
             }));
         }

@@ -9,6 +9,7 @@ use std::fmt;
 use addr2line::{Context, FrameIter};
 use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use serde::{Deserialize, Serialize};
 
 /// No section of debug information that is larger once it is unpacked is read.
 const LARGEST: u64 = 1 << 30;
@@ -16,7 +17,7 @@ const LARGEST: u64 = 1 << 30;
 const DEEPEST: usize = 64;
 
 /// A place in the source, in a function.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct SourceFrame {
     /// The function's name, demangled.
     pub function: Option<String>,
@@ -44,7 +45,7 @@ impl fmt::Display for SourceFrame {
 }
 
 /// Which lines of source an instruction comes from.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum SourceLines {
     /// The line, then the calls that were inlined around it, innermost first. Never empty.
     Found(Vec<SourceFrame>),

@@ -1,5 +1,8 @@
 //! The targets a virtual GPU can be, one row each.
 
+use code_object::KernelDescriptor;
+use code_object::occupancy::{ComputeUnit, Resources};
+
 /// A family of instruction encodings and register conventions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Generation {
@@ -41,20 +44,12 @@ pub struct Target {
     pub lds_size: u32,
     /// Work-items that a workgroup can have.
     pub max_workgroup_size: u32,
-    /// Waves that a compute unit can hold.
-    pub max_waves_per_cu: u32,
-    /// SIMD units of a compute unit.
-    pub simds_per_cu: u32,
     /// The unit in which descriptors count vector registers, for waves of 64 and of 32.
     pub vgpr_granule: [u32; 2],
     /// Vector registers a wave can address, ACC registers included.
     pub max_vgprs: u32,
-    /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has.
-    pub vgpr_file: [u32; 2],
-    /// The unit in which they are given out.
-    pub vgpr_alloc: [u32; 2],
-    /// Scalar registers of a SIMD unit that its waves share; none where every wave has all it can address.
-    pub sgpr_file: Option<u32>,
+    /// What the waves of a compute unit share.
+    pub unit: ComputeUnit,
     /// Bytes of a line of the vector cache.
     pub cache_line: u32,
     /// Memory of a device that is configured without a size; never more than the host has.
@@ -65,6 +60,8 @@ pub struct Target {
     pub clock_mhz: u32,
 }
 
+/// Scalar registers of a wave where each has all of them.
+const ALL_SGPRS: u32 = 128;
 const KIB: u32 = 1 << 10;
 const GIB: u64 = 1 << 30;
 
@@ -79,13 +76,9 @@ pub const TARGETS: &[Target] = &[
         wave_size: 64,
         lds_size: 64 * KIB,
         max_workgroup_size: 1024,
-        max_waves_per_cu: 32,
-        simds_per_cu: 4,
         vgpr_granule: [8, 8],
         max_vgprs: 512,
-        vgpr_file: [512, 512],
-        vgpr_alloc: [8, 8],
-        sgpr_file: Some(800),
+        unit: ComputeUnit::of([9, 0, 10]),
         cache_line: 64,
         memory: 16 * GIB,
         chip_id: 0x740c,
@@ -100,13 +93,9 @@ pub const TARGETS: &[Target] = &[
         wave_size: 64,
         lds_size: 64 * KIB,
         max_workgroup_size: 1024,
-        max_waves_per_cu: 32,
-        simds_per_cu: 4,
         vgpr_granule: [8, 8],
         max_vgprs: 512,
-        vgpr_file: [512, 512],
-        vgpr_alloc: [8, 8],
-        sgpr_file: Some(800),
+        unit: ComputeUnit::of([9, 4, 2]),
         cache_line: 128,
         memory: 16 * GIB,
         chip_id: 0x74a1,
@@ -121,13 +110,9 @@ pub const TARGETS: &[Target] = &[
         wave_size: 32,
         lds_size: 64 * KIB,
         max_workgroup_size: 1024,
-        max_waves_per_cu: 32,
-        simds_per_cu: 2,
         vgpr_granule: [4, 8],
         max_vgprs: 256,
-        vgpr_file: [512, 1024],
-        vgpr_alloc: [8, 16],
-        sgpr_file: None,
+        unit: ComputeUnit::of([10, 3, 0]),
         cache_line: 128,
         memory: 16 * GIB,
         chip_id: 0x73bf,
@@ -142,13 +127,9 @@ pub const TARGETS: &[Target] = &[
         wave_size: 32,
         lds_size: 64 * KIB,
         max_workgroup_size: 1024,
-        max_waves_per_cu: 32,
-        simds_per_cu: 2,
         vgpr_granule: [4, 8],
         max_vgprs: 256,
-        vgpr_file: [768, 1536],
-        vgpr_alloc: [12, 24],
-        sgpr_file: None,
+        unit: ComputeUnit::of([11, 0, 0]),
         cache_line: 128,
         memory: 16 * GIB,
         chip_id: 0x744c,
@@ -163,13 +144,9 @@ pub const TARGETS: &[Target] = &[
         wave_size: 32,
         lds_size: 64 * KIB,
         max_workgroup_size: 1024,
-        max_waves_per_cu: 32,
-        simds_per_cu: 2,
         vgpr_granule: [4, 8],
         max_vgprs: 256,
-        vgpr_file: [768, 1536],
-        vgpr_alloc: [12, 24],
-        sgpr_file: None,
+        unit: ComputeUnit::of([12, 0, 1]),
         cache_line: 128,
         memory: 16 * GIB,
         chip_id: 0x7550,
@@ -178,6 +155,26 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
+    /// What a kernel takes by its descriptor, in workgroups of so many work-items with so many bytes of LDS, dynamic LDS
+    /// included.
+    pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
+        let wave_size = descriptor.wavefront_size();
+        let granule = self.vgpr_granule[usize::from(wave_size == 32)];
+        let vgprs = (descriptor.granulated_workitem_vgpr_count() + 1) * granule;
+        Resources {
+            wave_size,
+            vgprs: vgprs.min(self.max_vgprs),
+            // Counted in eights and given out in sixteens, where they are counted.
+            sgprs: match self.unit.sgpr_file {
+                Some(_) => (descriptor.granulated_wavefront_sgpr_count() / 2 + 1) * 16,
+                None => ALL_SGPRS,
+            },
+            lds,
+            workgroup,
+            wgp_mode: !self.generation.is_cdna() && descriptor.enable_wgp_mode(),
+        }
+    }
+
     /// The target with that processor name.
     pub fn by_name(name: &str) -> Option<&'static Target> {
         TARGETS.iter().find(|target| target.name == name)

@@ -150,3 +150,60 @@ extern "C" __global__ void reduce(const int *p, int *out) {
     if (threadIdx.x == 0)
         out[0] = words[0];
 }
+
+// What nobody wrote comes from another lane: by a permute of LDS, by DPP, by a lane's broadcast.
+extern "C" __global__ void through_permute(const int *p, int *out) {
+    int value = __shfl(p[threadIdx.x], (threadIdx.x + 5) & 31, 32); // HERE permuted load
+    if (value > 3)                                                   // HERE permute
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void through_dpp(const int *p, int *out) {
+    int value = __builtin_amdgcn_mov_dpp(p[threadIdx.x], 0xb1, 0xf, 0xf, false); // HERE dpp load
+    if (value > 3)                                                                // HERE dpp
+        out[threadIdx.x] = 1;
+}
+
+// Lanes 0 and 1 of each four take part; nobody wrote what 2 and 3 hold.
+extern "C" __global__ void dpp_of_known(const int *p, int *out) {
+    int known = threadIdx.x;
+    int value = (threadIdx.x & 2) ? p[threadIdx.x] : known;
+    int other = __builtin_amdgcn_mov_dpp(value, 0xb1, 0xf, 0xf, false);
+    if (!(threadIdx.x & 2) && other > 3)
+        out[threadIdx.x] = 1;
+}
+
+// A byte of a register whose other bytes nobody wrote.
+extern "C" __global__ void byte_to_float(const unsigned *p, int *out) {
+    float value;
+    asm volatile("v_cvt_f32_ubyte0 %0, %1" : "=v"(value) : "v"(p[threadIdx.x]));
+    if (value > 3)
+        out[threadIdx.x] = 1;
+}
+
+#if defined(__gfx90a__) || defined(__gfx942__)
+typedef float tile __attribute__((ext_vector_type(4)));
+__device__ tile product(float a, float b) { return __builtin_amdgcn_mfma_f32_16x16x4f32(a, b, (tile)0.0f, 0, 0, 0); }
+#elif defined(__gfx1100__)
+typedef float tile __attribute__((ext_vector_type(8)));
+typedef _Float16 row __attribute__((ext_vector_type(16)));
+__device__ tile product(float a, float b) {
+    return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32((row)(_Float16)a, (row)(_Float16)b, (tile)0.0f);
+}
+#elif defined(__gfx1201__)
+typedef float tile __attribute__((ext_vector_type(8)));
+typedef _Float16 row __attribute__((ext_vector_type(8)));
+__device__ tile product(float a, float b) {
+    return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12((row)(_Float16)a, (row)(_Float16)b, (tile)0.0f);
+}
+#else
+typedef float tile __attribute__((ext_vector_type(4)));
+__device__ tile product(float a, float b) { return (tile)(a * b); }
+#endif
+
+extern "C" __global__ void through_matrix(const float *p, int *out) {
+    tile d = product(p[threadIdx.x], 1.0f); // HERE matrix load
+    float sum = d.x + d.y + d.z + d.w;
+    if (sum > 3) // HERE matrix
+        out[threadIdx.x] = 1;
+}

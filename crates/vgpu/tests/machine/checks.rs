@@ -60,7 +60,7 @@ fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str)
     if !loaded.is_empty() {
         let (what, site) = fault.other.as_ref().unwrap_or_else(|| panic!("{kernel} on {target}: {fault}"));
         assert_eq!(
-            (*what, line_of(site)),
+            (&**what, line_of(site)),
             ("the value was loaded here", Some(line(loaded))),
             "{target}: {fault}"
         );
@@ -139,6 +139,24 @@ fn values_that_nobody_wrote() {
         let fault = run(gpu, "counted", VALUES, &[fresh(), out]).expect_err("counted");
         assert_eq!(line_of(&fault.at), Some(line("atomic branch")), "{fault}");
         is_right(gpu, "counted", VALUES, &[Arg::Pointer(gpu.upload(&[0i32; 8])), out]);
+
+        // Lanes that see other lanes.
+        let numbers = Arg::Pointer(gpu.upload(&[0i32; 256]));
+        for (kernel, branch, load) in [
+            ("through_permute", "permute", "permuted load"),
+            ("through_dpp", "dpp", "dpp load"),
+            ("through_matrix", "matrix", "matrix load"),
+        ] {
+            is_right(gpu, kernel, VALUES, &[numbers, out]);
+            let fault = run(gpu, kernel, VALUES, &[fresh(), out]).expect_err(kernel);
+            let target = gpu.device.target().name;
+            assert_eq!(line_of(&fault.at), Some(line(branch)), "{kernel} on {target}: {fault}");
+            let (_, loaded) = fault.other.as_ref().unwrap_or_else(|| panic!("{kernel}: {fault}"));
+            assert_eq!(line_of(loaded), Some(line(load)), "{kernel} on {target}: {fault}");
+        }
+        is_right(gpu, "dpp_of_known", VALUES, &[fresh(), out]);
+        is_right(gpu, "byte_to_float", VALUES, &[Arg::Pointer(words), out]);
+        assert!(run(gpu, "byte_to_float", VALUES, &[fresh(), out]).is_err());
 
         // LDS, scratch memory and registers.
         is_right(gpu, "lds_unwritten", VALUES, &[out, Arg::I32(256)]);

@@ -118,7 +118,7 @@ fn workgroups_take_a_lock_in_turn() {
 fn workgroups_wait_for_earlier_and_later_ones() {
     on_all_wave_sizes("execution", |gpu| {
         // As many as the device holds, and no power of two: parts of work that threads take do not fit evenly.
-        let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+        let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
         for (direction, groups) in [(1, 3 * held), (1, held), (-1, held), (-1, 2), (-1, held - 3)] {
             let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
             let args = [Arg::I32(direction), Arg::Pointer(flags), Arg::Pointer(out)];
@@ -141,7 +141,7 @@ fn workgroups_wait_for_earlier_and_later_ones() {
 #[test]
 fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
     let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
-    let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+    let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
     let (flags, out) = (gpu.upload(&vec![0u32; held + 1]), gpu.alloc(4 * (held + 1)));
     let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
     let mut dispatch = gpu.prepare("relay", [(held as u32 + 1) * 32, 1, 1], [32, 1, 1], 0, &args);
@@ -157,7 +157,7 @@ fn any_number_of_threads_makes_progress() {
     for config in ["gfx1100?cus=3", "gfx90a?cus=5", "gfx1030?cus=1"] {
         let target = config.split('?').next().unwrap();
         let Ok(gpu) = Gpu::open_as("execution", target, config) else { return };
-        let held = (gpu.device.compute_units() * gpu.device.target().max_waves_per_cu) as usize;
+        let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
         for threads in [1, 2, 3, 7, 200] {
             machine.set_threads(threads);
             let (flags, out) = (gpu.upload(&vec![0u32; held]), gpu.alloc(4 * held));
@@ -175,9 +175,9 @@ fn any_number_of_threads_makes_progress() {
 #[test]
 fn workgroups_meet_by_global_wave_sync() {
     on_all_wave_sizes("execution", |gpu| {
-        // As many as the device holds.
-        let groups =
-            gpu.device.compute_units() * gpu.device.target().max_waves_per_cu / (128 / gpu.wave() as u32);
+        // As many as the device holds: a compute unit has places for waves, and 16 barriers.
+        let of_unit = gpu.device.target().unit.waves() / (128 / gpu.wave() as u32);
+        let groups = gpu.device.compute_units() * of_unit.min(16);
         let (values, failures) = (gpu.upload(&vec![0u32; groups as usize]), gpu.upload(&[0u32]));
         let args = [Arg::U32(5), Arg::Pointer(values), Arg::Pointer(failures)];
         gpu.run("wave_sync", groups, 128, &args);

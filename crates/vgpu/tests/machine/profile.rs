@@ -171,8 +171,8 @@ fn occupancy_is_what_the_compiler_says() {
                 continue;
             };
             let size = kernel.max_flat_workgroup_size;
-            let resources = Resources::new(target, &kernel.descriptor, size, kernel.group_segment_size);
-            let found = Occupancy::new(target, resources);
+            let resources = target.resources(&kernel.descriptor, size, kernel.group_segment_size);
+            let found = Occupancy::new(&target.unit, resources);
             assert_eq!(found.waves_per_simd, expected, "{} on {}: {found}", kernel.name, target.name);
             compared += 1;
         }
@@ -204,7 +204,7 @@ fn occupancy_by_registers_is_what_amd_publishes() {
         let target = Target::by_name(name).expect("a supported target");
         for &(vgprs, waves) in counts {
             let resources = Resources { wave_size, vgprs, sgprs: 32, lds: 0, workgroup: 64, wgp_mode: false };
-            let found = Occupancy::new(target, resources);
+            let found = Occupancy::new(&target.unit, resources);
             assert_eq!((found.by_vgprs, found.waves_per_simd), (waves, waves), "{vgprs} on {name}");
             let limit = if waves == found.max_waves_per_simd { Limit::WaveSlots } else { Limit::Vgprs };
             assert_eq!(found.limited_by, limit, "{vgprs} on {name}");
@@ -218,19 +218,19 @@ fn occupancy_by_lds_counts_whole_workgroups() {
     let target = Target::by_name("gfx90a").expect("a supported target");
     let resources =
         Resources { wave_size: 64, vgprs: 32, sgprs: 32, lds: 20 << 10, workgroup: 256, wgp_mode: false };
-    let found = Occupancy::new(target, resources);
+    let found = Occupancy::new(&target.unit, resources);
     assert_eq!((found.waves_per_simd, found.limited_by, found.workgroups_per_unit), (3, Limit::Lds, 3));
-    let found = Occupancy::new(target, Resources { lds: (16 << 10) + 1, ..resources });
+    let found = Occupancy::new(&target.unit, Resources { lds: (16 << 10) + 1, ..resources });
     assert_eq!(found.workgroups_per_unit, 3);
     // Workgroups of one wave need no barrier, others have 16.
     let small = Resources { lds: 0, workgroup: 64, ..resources };
-    assert_eq!(Occupancy::new(target, small).workgroups_per_unit, 32);
-    let two = Occupancy::new(target, Resources { workgroup: 128, ..small });
+    assert_eq!(Occupancy::new(&target.unit, small).workgroups_per_unit, 32);
+    let two = Occupancy::new(&target.unit, Resources { workgroup: 128, ..small });
     assert_eq!((two.workgroups_per_unit, two.waves_per_simd), (16, 8));
     // Ten waves: three workgroups of them fit into 32 places.
-    let odd = Occupancy::new(target, Resources { workgroup: 640, ..small });
+    let odd = Occupancy::new(&target.unit, Resources { workgroup: 640, ..small });
     assert_eq!((odd.workgroups_per_unit, odd.waves_per_simd), (3, 8));
-    let scalar = Occupancy::new(target, Resources { sgprs: 112, ..small });
+    let scalar = Occupancy::new(&target.unit, Resources { sgprs: 112, ..small });
     assert_eq!((scalar.waves_per_simd, scalar.limited_by), (7, Limit::Sgprs));
 }
 

@@ -32,6 +32,7 @@ mod typed;
 
 pub(crate) use self::buffer::View;
 pub(super) use self::lds::direct_source;
+pub(crate) use self::typed::element_bytes;
 
 use self::atomic::Rmw;
 use self::lanes::{EXTRA_SHIFT, PAIR_SHIFT, RETURNS, RMW_SHIFT};

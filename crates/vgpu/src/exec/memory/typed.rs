@@ -3,12 +3,13 @@
 use half::f16;
 
 use super::buffer::{OOB_SELECT, View, WIDE_SWIZZLE, address_registers};
+use super::buffer_flags;
 use super::lanes::{Bits, EXTRA_SHIFT};
 use super::spaces::fail;
 use super::to_lds;
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::{BufferFormat, Format, Inst, Isa, NumberFormat};
-use crate::machine::AccessKind;
+use crate::machine::{AccessKind, Generation};
 
 /// In [`Code::imm`]: the format code of MTBUF, where read-modify-writes have their operation.
 const FORMAT_SHIFT: u32 = 32;
@@ -40,6 +41,22 @@ pub(super) fn flags(inst: &Inst) -> Option<i64> {
         flags |= IN_INSTRUCTION | i64::from(inst.mem.format) << FORMAT_SHIFT;
     }
     Some(flags)
+}
+
+/// Bytes of an element of a buffer.
+pub(crate) struct ElementBytes {
+    /// All of them.
+    pub(crate) in_memory: u32,
+    /// Those that a store writes.
+    pub(crate) stored: u32,
+}
+
+/// The bytes of the elements that an instruction with a format accesses through a descriptor; none where it accesses nothing.
+pub(crate) fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<ElementBytes> {
+    let shape = Shape::new(view, flags(inst)? | buffer_flags(inst, generation));
+    let format = shape.format?;
+    let in_memory = format.bytes() as u32;
+    Some(ElementBytes { in_memory, stored: shape.stored_bytes(&format) as u32 })
 }
 
 /// The instruction set whose format codes are meant.
@@ -83,6 +100,15 @@ impl Shape {
             channels: (flags >> CHANNELS_SHIFT & 3) as usize + 1,
             d16: flags & D16 != 0,
             high: flags & HIGH != 0,
+        }
+    }
+
+    /// Bytes that a store writes: those of its channels where they are whole bytes, else all.
+    fn stored_bytes(&self, format: &BufferFormat) -> usize {
+        let bits = format.bits();
+        match bits.iter().any(|bits| bits % 8 != 0) {
+            true => format.bytes(),
+            false => bits.iter().take(self.channels).map(|&bits| usize::from(bits) / 8).sum(),
         }
     }
 
@@ -298,7 +324,7 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
     let Some(format) = shape.format else { return Flow::Next };
     // SAFETY: operands were lowered for this wave's file.
     let (index, row) = unsafe { address_registers::<L>(wave, code) };
-    let packed = format.bits().iter().any(|bits| bits % 8 != 0);
+    let bytes = shape.stored_bytes(&format);
     for lane in Bits(wave.exec::<L>()) {
         let (index, within) = (view.index(index[lane], lane), within(code, row[lane]));
         if !view.inside(index, within, format.bytes() as u64) {
@@ -318,7 +344,6 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
             element |= u128::from(to_memory(format.number, width, value, shape.d16)) << bits;
             bits += u32::from(width);
         }
-        let bytes = if packed { format.bytes() } else { bits as usize / 8 };
         for (_, size, address) in places(&view, index, within, bytes) {
             if !wave.access.permits(AccessKind::Write, address, size as u64) {
                 let fault = wave.access.refused(AccessKind::Write, address, size as u64, Some(lane));

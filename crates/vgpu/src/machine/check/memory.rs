@@ -2,26 +2,29 @@
 
 use super::values::{Load, Values, lanes, vector};
 use crate::exec::Wave;
-use crate::isa::{Format, Operand, Register};
+use crate::isa::{Format, Operand, Register, scalar};
 use crate::machine::fault::{AccessKind, Origin, Space, Use};
-use crate::machine::observe::{LaneAccess, Step, Verdict};
+use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
 
 impl Values {
     /// Addresses may not depend on unknown bits.
     pub(super) fn check_addresses(&self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
-        let inst = step.inst;
+        let inst = step.resolved;
         let state = &self.waves[index];
-        let width = |i: usize| -> usize {
-            let given = step.registers.read.iter().find(|span| match (span.first, inst.src[i]) {
-                (Register::Vector(first), operand) => vector(operand) == Some(usize::from(first)),
-                (Register::Scalar(first), Operand::Sgpr(slot)) => first == slot,
-                _ => false,
-            });
-            given.map_or(0, |span| usize::from(span.count))
-        };
+        let width = |i: usize| usize::from(inst.source_registers(i, wave.lanes));
         let is_ds = inst.format == Format::Ds;
+        let m0 = Register::Scalar(scalar::M0);
+        if state.scalar[usize::from(scalar::M0)] != 0
+            && step.registers.read.iter().any(|span| span.first == m0)
+        {
+            return self.fault(Use::Address, state.scalar_from[usize::from(scalar::M0)], None);
+        }
         if let Some(register) = vector(inst.src[0]) {
-            let exec = step.accesses.iter().fold(0, |mask, access| mask | access.mask) & wave.active();
+            let exec = step
+                .accesses
+                .iter()
+                .filter(|access| !access.scalar)
+                .fold(0, |mask, access| mask | access.mask);
             for register in register..register + width(0) {
                 let bad = lanes(exec).find(|lane| state.vector(register, *lane) != 0);
                 if let Some(lane) = bad {
@@ -45,31 +48,45 @@ impl Values {
     }
 
     /// What a load, a store or an atomic instruction does.
-    pub(super) fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) -> Verdict {
-        let name = step.inst.op.name();
+    pub(super) fn accesses(&mut self, index: usize, step: &Step<'_>) -> Verdict {
+        for access in step.accesses.iter() {
+            match access.moved {
+                Moved::Transposed(element) => self.transposed(index, step, access, usize::from(element)),
+                _ => self.access(index, step, access),
+            }
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) {
+        let name = step.resolved.op.name();
         let bytes = access.bytes as usize;
         let swaps = name.contains("swap") || name.contains("xchg") || name.contains("cmpst");
         let high_half = name.contains("d16_hi");
+        let converted = access.moved == Moved::Converted;
+        let any = |bits: &[u8]| if bits.iter().any(|bits| *bits != 0) { 0xff } else { 0 };
         for (lane, address) in access.lanes() {
-            let unknown = if access.kind == AccessKind::Write {
-                None
-            } else {
-                Some(self.read(index, access.space, lane, address, bytes))
-            };
+            let mut unknown = None;
             let mut from = 0;
-            if let Some(unknown) = &unknown
-                && unknown.iter().any(|bits| *bits != 0)
-            {
-                from = self.note(step, access, lane, address);
+            if access.kind != AccessKind::Write {
+                let mut bits = self.read(index, access.space, lane, address, bytes);
+                if any(&bits) != 0 {
+                    from = self.note(step, access, lane, address);
+                }
+                if converted {
+                    bits = vec![any(&bits); 4 * self.loaded_registers(step)];
+                }
+                unknown = Some(bits);
             }
             let stored = (access.kind != AccessKind::Read).then(|| {
-                let data = self.data(index, access, lane, high_half);
+                let data = match access.moved {
+                    Moved::Copied(source) => self.copied(index, step, usize::from(source), lane),
+                    Moved::Converted => vec![any(&self.converted(index, step, access, lane)); bytes],
+                    _ => self.data(index, access, lane, bytes, high_half),
+                };
                 match &unknown {
-                    Some(old) if !swaps => {
-                        // The result of an operation on both.
-                        let any = old.iter().chain(&data).any(|bits| *bits != 0);
-                        data.iter().map(|_| if any { 0xff } else { 0 }).collect()
-                    }
+                    // The result of an operation on both.
+                    Some(old) if !swaps => vec![any(old) | any(&data); data.len()],
                     _ => data,
                 }
             });
@@ -81,10 +98,61 @@ impl Values {
             }
         }
         if let Some(first) = access.loaded.filter(|_| !access.scalar) {
+            let registers = if converted { self.loaded_registers(step) } else { bytes.div_ceil(4) };
             let state = &mut self.waves[index];
-            (0..bytes.div_ceil(4)).for_each(|i| state.settle(usize::from(first) + i));
+            (0..registers).for_each(|i| state.settle(usize::from(first) + i));
         }
-        Ok(())
+    }
+
+    /// Registers that an instruction loads.
+    fn loaded_registers(&self, step: &Step<'_>) -> usize {
+        step.resolved.op.signature().dst.dwords() as usize
+    }
+
+    /// Unknown bits of the dword that a lane copies to LDS from what another access of the instruction reads.
+    fn copied(&mut self, index: usize, step: &Step<'_>, source: usize, lane: usize) -> Vec<u8> {
+        let found = step.accesses.get(source).filter(|access| access.kind == AccessKind::Read);
+        let Some(access) = found.filter(|access| access.mask >> lane & 1 != 0) else { return vec![0; 4] };
+        let mut bits = self.read(index, access.space, lane, access.address[lane], access.bytes as usize);
+        let signed = step.resolved.op.name().contains("_i8") || step.resolved.op.name().contains("_i16");
+        let sign = bits.last().is_some_and(|last| signed && last >> 7 != 0);
+        bits.resize(4, if sign { 0xff } else { 0 });
+        bits
+    }
+
+    /// Unknown bits of the registers that a lane stores as one element.
+    fn converted(&self, index: usize, step: &Step<'_>, access: &LaneAccess, lane: usize) -> Vec<u8> {
+        let data = step.resolved.op.signature().src[1].bits() as usize / 8;
+        self.data(index, access, lane, data, step.resolved.op.name().ends_with("_hi_x"))
+    }
+
+    /// A matrix of 16 by 16 elements, of which the lanes name rows and receive columns.
+    fn transposed(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, element: usize) {
+        let Some(first) = access.loaded.map(usize::from) else { return };
+        let bytes = access.bytes as usize;
+        let count = bytes / element;
+        let mut matrix = [[0u16; 16]; 16];
+        let mut from = 0;
+        for (lane, address) in access.lanes() {
+            let bits = self.read(index, access.space, lane, address, bytes);
+            if bits.iter().any(|bits| *bits != 0) {
+                from = self.note(step, access, lane, address);
+            }
+            for (i, bits) in bits.chunks(element).enumerate() {
+                let bits = bits.iter().rev().fold(0, |all, byte| all << 8 | u16::from(*byte));
+                matrix[lane % 16][lane / 16 * count + i] = bits;
+            }
+        }
+        let state = &mut self.waves[index];
+        for lane in 0..state.lanes {
+            let column = (0..count).fold(0u128, |column, i| {
+                column | u128::from(matrix[lane / 16 * count + i][lane % 16]) << (8 * element * i)
+            });
+            for i in 0..bytes / 4 {
+                state.set_vector(first + i, lane, (column >> (32 * i)) as u32, from);
+            }
+        }
+        (0..bytes / 4).for_each(|i| state.settle(first + i));
     }
 
     /// Remembers a load of unknown bits and returns its number.
@@ -158,10 +226,10 @@ impl Values {
     }
 
     /// Unknown bits of what a lane stores.
-    fn data(&self, index: usize, access: &LaneAccess, lane: usize, high_half: bool) -> Vec<u8> {
+    fn data(&self, index: usize, access: &LaneAccess, lane: usize, bytes: usize, high_half: bool) -> Vec<u8> {
         let state = &self.waves[index];
-        let Some(first) = access.stored.map(usize::from) else { return vec![0; access.bytes as usize] };
-        (0..access.bytes as usize)
+        let Some(first) = access.stored.map(usize::from) else { return vec![0; bytes] };
+        (0..bytes)
             .map(|i| {
                 let register = first + i / 4;
                 let bits = if access.scalar {
@@ -198,13 +266,17 @@ impl Values {
                 continue;
             }
             let old = state.vector(first + i, lane);
-            let bits = if name.contains("d16_hi") {
+            let bits = if access.moved == Moved::Converted && name.contains("d16") && bits != 0 {
+                u32::MAX
+            } else if name.contains("d16_hi") {
                 bits << 16 | old & 0xffff
             } else if name.contains("d16") {
                 bits & 0xffff | old & 0xffff_0000
             } else {
                 bits
             };
+            // What stays comes from where it came from.
+            let from = if part.iter().any(|bits| *bits != 0) { from } else { state.vector_from[first + i] };
             state.set_vector(first + i, lane, bits, from);
         }
     }

@@ -4,22 +4,32 @@
 //! |---|---|
 //! | `values` | which bits of registers were written, and what may not depend on others |
 //! | `memory` | the same for what is loaded and stored: LDS, scratch and device memory |
-//! | `transfer` | which bits of a result depend on which bits of its sources |
+//! | `vector` | the same for vector instructions |
+//! | `exchange` | permutes, DPP and matrices |
+//! | `transfer` | what known bits of sources decide of a result |
+//! | `depend` | which bits of a result depend on which bits of its sources |
+//! | `twin` | single instructions, run apart |
 //! | `shadow` | which bits of device memory were written, for all workgroups |
 //! | `races` | who accessed which byte of LDS, and what orders accesses |
 //!
 //! Both are observers of dispatches: a dispatch that is not checked does not know of them.
 
+mod depend;
+mod exchange;
 mod memory;
 mod races;
 mod shadow;
 mod transfer;
+mod twin;
 mod values;
+mod vector;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use self::depend::Dependences;
 use self::races::Races;
 use self::shadow::Shadows;
 use self::values::Values;
@@ -85,6 +95,8 @@ impl fmt::Display for Checks {
 pub(super) struct Checker {
     /// For dispatches that do not say.
     checks: RwLock<Checks>,
+    /// Whether there are devices that always look for values that nobody wrote.
+    by_devices: AtomicBool,
     shadows: Arc<Shadows>,
 }
 
@@ -105,7 +117,15 @@ impl Checker {
 
     pub(super) fn set(&self, checks: Checks) {
         *self.checks.write().unwrap_or_else(PoisonError::into_inner) = checks;
-        self.shadows.switch(checks.uninitialised);
+        self.shadows.switch(checks.uninitialised || self.by_devices.load(Ordering::Relaxed));
+    }
+
+    /// A device comes whose dispatches run with checks of its own.
+    pub(super) fn add(&self, checks: Option<Checks>) {
+        if checks.is_some_and(|checks| checks.uninitialised) {
+            self.by_devices.store(true, Ordering::Relaxed);
+            self.shadows.switch(true);
+        }
     }
 
     pub(super) fn checks(&self) -> Checks {
@@ -115,13 +135,14 @@ impl Checker {
 
 impl Instrument for Checker {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
-        let checks = launch.dispatch.checks.unwrap_or_else(|| self.checks());
+        let checks = launch.checks.unwrap_or_else(|| self.checks());
         if !checks.uninitialised {
             // Nobody sees what it writes.
             self.shadows.forget();
         }
         let shadows = Arc::clone(&self.shadows);
-        (checks != Checks::NONE).then(|| Box::new(Checked { checks, shadows }) as _)
+        let checked = Checked { checks, shadows, dependences: Arc::default() };
+        (checks != Checks::NONE).then(|| Box::new(checked) as _)
     }
 
     fn allocated(&self, allocation: &Allocation) {
@@ -142,12 +163,14 @@ impl Instrument for Checker {
 struct Checked {
     checks: Checks,
     shadows: Arc<Shadows>,
+    dependences: Arc<Dependences>,
 }
 
 impl DispatchObserver for Checked {
     fn group(&self, launch: &Launch, _: [u32; 3], size: [u32; 3]) -> Option<Box<dyn GroupObserver>> {
         let waves = (size.iter().product::<u32>() as usize).div_ceil(launch.lanes);
-        let values = self.checks.uninitialised.then(|| Values::new(launch, waves, Arc::clone(&self.shadows)));
+        let values = || Values::new(launch, waves, Arc::clone(&self.shadows), Arc::clone(&self.dependences));
+        let values = self.checks.uninitialised.then(values);
         let races = self.checks.races.then(|| Races::new(launch, waves));
         Some(Box::new(CheckedGroup { values, races }))
     }

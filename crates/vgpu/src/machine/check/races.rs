@@ -70,7 +70,7 @@ struct Now {
 /// A byte that a lane stores: byte `i` of what `access` stores.
 fn stored(step: &Step<'_>, wave: &Wave, access: &LaneAccess, lane: usize, i: usize) -> Option<u8> {
     let first = access.stored.filter(|_| access.kind == AccessKind::Write)?;
-    let high = if step.inst.op.name().contains("d16_hi") { 16 } else { 0 };
+    let high = if step.resolved.op.name().contains("d16_hi") { 16 } else { 0 };
     let register = usize::from(first) + i / 4;
     // SAFETY: instructions of the wave's program name only registers of its file.
     let value = unsafe { wave.vgpr.add(register * usize::from(wave.lanes) + lane).read() };
@@ -124,7 +124,7 @@ impl Races {
         if index >= self.clocks.len() {
             return Ok(());
         }
-        match step.inst.op {
+        match step.resolved.op {
             Op::SBarrier | Op::SBarrierSignal | Op::SBarrierSignalIsfirst => self.arrives(index),
             Op::SEndpgm => join(&mut self.ended, &self.clocks[index]),
             _ => {}

@@ -1,8 +1,9 @@
 //! Which bits of a result depend on bits that nobody wrote, operation by operation.
 //!
 //! Moves, bitwise logic, shifts and extraction of fields are exact, so that padding and parts that a program masks away are no
-//! matter. A bit of a sum or a product depends on the bits below it: compilers add 64 bits of which they want 32. Of everything
-//! else, all bits depend on all bits of all sources.
+//! matter. A bit of a sum or a product depends on the bits below it: compilers add 64 bits of which they want 32. What known
+//! values decide is decided here; what a vector instruction depends on otherwise is found out by running it (`depend`). Of
+//! every other scalar instruction, all bits depend on all bits of all sources.
 
 use crate::isa::Op;
 
@@ -74,7 +75,7 @@ fn upward(unknown: u64) -> Bits {
 }
 
 /// What an operation makes of its sources, as far as it is exact. Bits above the width of the result have no meaning.
-fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
+pub(super) fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
     let [a, b, c, _] = s;
     let left = |bits: u64, amount: u32| bits << amount;
     let right = |bits: u64, amount: u32| bits >> amount;

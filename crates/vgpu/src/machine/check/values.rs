@@ -2,16 +2,15 @@
 //!
 //! Every bit of a register, and of memory, is known or not. Loads, stores, moves and arithmetic only hand that on, so copying
 //! padding is no matter. What may not depend on an unknown bit is control flow (EXEC, conditional branches, jumps) and addresses.
-//! Where the exact rule is not worth its code (exchange between lanes, matrices, indirect registers), results count as known: this
-//! overlooks things, and never raises a false alarm.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::depend::Dependences;
 use super::shadow::{Shadow, Shadows};
 use super::transfer::{Bits, transfer};
 use crate::exec::Wave;
-use crate::isa::{Format, Inst, Op, Operand, Register, Special, Type, scalar};
+use crate::isa::{Class, Format, Op, Operand, Register, Special, Type, scalar};
 use crate::machine::Generation;
 use crate::machine::fault::{Elsewhere, FaultKind, Origin, Use, WaveFault};
 use crate::machine::launch::Launch;
@@ -51,12 +50,13 @@ pub(super) struct Load {
 
 /// A workgroup.
 pub(super) struct Values {
-    generation: Generation,
+    pub(super) generation: Generation,
     pub(super) waves: Vec<State>,
     /// Known bits of LDS.
     pub(super) lds: Vec<u8>,
     pub(super) scratch_size: usize,
     pub(super) shadows: Arc<Shadows>,
+    pub(super) dependences: Arc<Dependences>,
     pub(super) last: Option<Arc<Shadow>>,
     /// Loads of unknown bits, the latest of each instruction; registers name them by number.
     pub(super) loads: Vec<Load>,
@@ -64,7 +64,7 @@ pub(super) struct Values {
 }
 
 /// Unknown bits of an operand of one lane, and where the first of them come from.
-type Found = (Bits, u32);
+pub(super) type Found = (Bits, u32);
 
 impl State {
     fn new(launch: &Launch) -> State {
@@ -167,36 +167,25 @@ pub(super) fn vector(operand: Operand) -> Option<usize> {
     }
 }
 
-fn register_value(wave: &Wave, register: usize, lane: usize) -> u32 {
+pub(super) fn register_value(wave: &Wave, register: usize, lane: usize) -> u32 {
     // SAFETY: instructions of the wave's program name only registers of its file.
     unsafe { wave.vgpr.add(register * usize::from(wave.lanes) + lane).read() }
 }
 
-/// The bits of a part that sub-dword addressing selects.
-fn selected(bits: Bits, select: u8) -> Bits {
-    let part = |value: u64| match select {
-        0..=3 => value >> (8 * select) & 0xff,
-        4 => value & 0xffff,
-        5 => value >> 16 & 0xffff,
-        _ => value,
-    };
-    Bits { value: part(bits.value), unknown: part(bits.unknown) }
-}
-
-/// Operations whose lanes see other lanes.
-fn crosses_lanes(inst: &Inst) -> bool {
-    let name = inst.op.name();
-    inst.dpp.is_some() || name.starts_with("v_permlane") || name.starts_with("v_mov_b32_dpp")
-}
-
 impl Values {
-    pub(super) fn new(launch: &Launch, waves: usize, shadows: Arc<Shadows>) -> Values {
+    pub(super) fn new(
+        launch: &Launch,
+        waves: usize,
+        shadows: Arc<Shadows>,
+        dependences: Arc<Dependences>,
+    ) -> Values {
         Values {
             generation: launch.generation,
             waves: (0..waves).map(|_| State::new(launch)).collect(),
             lds: vec![0; launch.lds as usize],
             scratch_size: launch.scratch as usize,
             shadows,
+            dependences,
             last: None,
             loads: Vec::new(),
             numbers: HashMap::new(),
@@ -242,31 +231,49 @@ impl Values {
         if index >= self.waves.len() {
             return Ok(());
         }
-        let inst = step.inst;
-        if !step.accesses.is_empty() {
+        let inst = step.resolved;
+        let is_vector = matches!(
+            inst.format,
+            Format::Vop1
+                | Format::Vop2
+                | Format::Vopc
+                | Format::Vop3
+                | Format::Vop3Sd
+                | Format::Vop3p
+                | Format::Vopd
+        );
+        let written = || step.registers.written.iter().flat_map(|span| span.registers());
+        if !step.accesses.is_empty() && !is_vector {
             self.check_addresses(index, step, wave)?;
-            if inst.format == Format::Mubuf && !inst.op.is_atomic() && inst.dst != Operand::None {
-                // Lanes beyond the bounds of the buffer get zero.
-                let state = &mut self.waves[index];
-                let written = step.registers.written.iter().flat_map(|span| span.registers());
-                written.for_each(|register| state.clear(register, wave.active()));
+            let state = &mut self.waves[index];
+            if inst.mem.tfe {
+                // The status.
+                written().last().into_iter().for_each(|register| state.clear(register, wave.active()));
             }
-            return step.accesses.iter().try_for_each(|access| self.access(index, step, access));
+            if matches!(inst.format, Format::Mubuf | Format::Mtbuf) && !inst.op.is_atomic() {
+                // Lanes beyond the bounds of the buffer get zero.
+                let inside = step.accesses.iter().fold(0, |mask, access| mask | access.mask);
+                written().for_each(|register| state.clear(register, wave.active() & !inside));
+            }
+            return self.accesses(index, step);
+        }
+        let m0 = usize::from(scalar::M0);
+        if step.resolved != step.inst && self.waves[index].scalar[m0] != 0 {
+            // It chooses the registers.
+            return self.fault(Use::Address, self.waves[index].scalar_from[m0], None);
         }
         let state = &mut self.waves[index];
-        if step.registers.indirect {
-            // Any register may be written.
-            state.touched.fill(false);
-            state.vector.fill(0);
-            return Ok(());
-        }
-        let reads = || step.registers.read.iter().flat_map(|span| span.registers());
-        if !reads().any(|register| state.is_unknown(register)) {
-            let exec = wave.active();
-            let written = || step.registers.written.iter().flat_map(|span| span.registers());
-            let half = inst.op.signature().dst.is_half() || inst.sdwa.is_some();
-            if !(half && written().any(|register| state.is_unknown(register))) {
-                let all = if inst.op == Op::VWritelaneB32 { 0 } else { exec };
+        let is_matrix = inst.op.is_mfma() || inst.op.is_wmma();
+        let mut reads = step.registers.read.iter().flat_map(|span| span.registers());
+        if !reads.any(|register| state.is_unknown(register)) {
+            // Of some registers, only a part is written, or only some lanes.
+            let partly = inst.op.signature().dst.is_half() || inst.sdwa.is_some() || inst.dpp.is_some();
+            if !(partly && written().any(|register| state.is_unknown(register))) {
+                let all = match inst.op {
+                    Op::VWritelaneB32 => 0,
+                    _ if is_matrix => u64::MAX,
+                    _ => wave.active(),
+                };
                 written().for_each(|register| state.clear(register, all));
                 if inst.op == Op::VWritelaneB32 {
                     self.write_lane(index, wave, inst);
@@ -278,37 +285,32 @@ impl Values {
             Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
                 self.scalar(index, step, wave)
             }
-            Format::Vop1
-            | Format::Vop2
-            | Format::Vopc
-            | Format::Vop3
-            | Format::Vop3Sd
-            | Format::Vop3p
-            | Format::Vopd => self.vector(index, step, wave),
+            _ if is_vector => self.vector(index, step, wave),
+            _ if inst.op.class() == Class::Lds && inst.dst != Operand::None => {
+                self.exchange(index, wave, inst);
+                Ok(())
+            }
+            // Cache control, clocks and the like; loads that are out of bounds.
             _ => {
-                // Exchange between lanes through the DS unit, cache control and the like.
                 let exec = wave.active();
-                let state = &mut self.waves[index];
-                let written = step.registers.written.iter().flat_map(|span| span.registers());
-                written.for_each(|register| state.clear(register, exec));
+                written().for_each(|register| state.clear(register, exec));
                 Ok(())
             }
         }
     }
 
-    /// A source of one lane.
-    fn source(
+    /// What an operand is in one lane: whole registers.
+    pub(super) fn source(
         &self,
         index: usize,
         wave: &Wave,
-        inst: &Inst,
-        (number, operand, ty): (usize, Operand, Type),
+        (operand, ty): (Operand, Type),
         lane: usize,
     ) -> Found {
         let state = &self.waves[index];
         let wide = ty.elem != crate::isa::Elem::Mask && ty.bits() == 64;
-        let (bits, from) = match operand {
-            _ if !ty.exists() => return (Bits::default(), 0),
+        match operand {
+            _ if !ty.exists() => (Bits::default(), 0),
             Operand::Vgpr(_) | Operand::Agpr(_) => {
                 let register = vector(operand).unwrap_or(0);
                 let at = |register| Bits {
@@ -349,229 +351,17 @@ impl Values {
             Operand::Imm(value) => (Bits { value: i64::from(value) as u64, unknown: 0 }, 0),
             Operand::Literal(value) => (Bits { value: u64::from(value), unknown: 0 }, 0),
             _ => (Bits::default(), 0),
-        };
-        let bits = match inst.sdwa {
-            Some(sdwa) if number < 2 => selected(bits, sdwa.src_sel[number]),
-            _ => self.half(inst, (number, ty), bits),
-        };
-        (bits, from)
-    }
-
-    /// The half of a register that a 16-bit source is.
-    fn half(&self, inst: &Inst, (number, ty): (usize, Type), bits: Bits) -> Bits {
-        let mixed = inst.op.name().contains("_mix") && inst.mods.op_sel_hi >> number & 1 != 0;
-        if ty.is_half() || mixed {
-            selected(bits, if inst.mods.op_sel >> number & 1 != 0 { 5 } else { 4 })
-        } else if inst.format == Format::Vop3p && ty.count == 2 {
-            // Either half may go anywhere: unknown only if both are.
-            let width = ty.elem.bits();
-            let (low, high) = (bits.unknown & ((1 << width) - 1), bits.unknown >> width);
-            if low != 0 && high != 0 { bits } else { Bits { unknown: 0, ..bits } }
-        } else {
-            bits
         }
-    }
-
-    /// A result of one lane of a vector instruction.
-    fn result(&self, index: usize, wave: &Wave, inst: &Inst, op: Op, src: &[Operand], lane: usize) -> Found {
-        let signature = op.signature();
-        let mut sources = [Bits::default(); 4];
-        let mut from = 0;
-        for (number, operand) in src.iter().enumerate() {
-            let found = self.source(index, wave, inst, (number, *operand, signature.src[number]), lane);
-            sources[number] = found.0;
-            if from == 0 && found.0.unknown != 0 {
-                from = found.1;
-            }
-        }
-        (transfer(op, sources), from)
-    }
-
-    fn vector(&mut self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
-        let inst = step.inst;
-        let exec = wave.active();
-        let op = inst.op;
-        let signature = op.signature();
-        match op {
-            Op::VReadfirstlaneB32 | Op::VReadlaneB32 => {
-                self.read_lane(index, wave, inst);
-                return Ok(());
-            }
-            Op::VWritelaneB32 => {
-                self.write_lane(index, wave, inst);
-                return Ok(());
-            }
-            Op::VSwapB32 => {
-                if let (Some(a), Some(b)) = (vector(inst.dst), vector(inst.src[0])) {
-                    self.swap(index, exec, a, b);
-                }
-                return Ok(());
-            }
-            _ => {}
-        }
-        if crosses_lanes(inst)
-            || op.is_mfma()
-            || op.is_wmma()
-            || signature.dst.bits() > 64
-            || inst.op == Op::VSwapB16
-        {
-            let state = &mut self.waves[index];
-            let written = step.registers.written.iter().flat_map(|span| span.registers());
-            written.for_each(|register| state.clear(register, exec));
-            return Ok(());
-        }
-        let mut results: Vec<(usize, Found, Option<Found>)> = Vec::with_capacity(64);
-        for lane in lanes(exec) {
-            let first = self.result(index, wave, inst, op, &inst.src, lane);
-            let second = inst.dual.map(|(op, _, src)| self.result(index, wave, inst, op, &src, lane));
-            results.push((lane, first, second));
-        }
-        self.write(
-            index,
-            inst,
-            inst.dst,
-            signature.dst,
-            results.iter().map(|(lane, first, _)| (*lane, *first)),
-        )?;
-        if inst.sdst != Operand::None {
-            let all = results.iter().map(|(lane, first, _)| (*lane, *first));
-            self.write(index, inst, inst.sdst, signature.sdst, all)?;
-        }
-        if let Some((op, dst, _)) = inst.dual {
-            let all = results.iter().filter_map(|(lane, _, second)| Some((*lane, (*second)?)));
-            self.write(index, inst, dst, op.signature().dst, all)?;
-        }
-        if op.is_compare_exec() {
-            let unknown = results.iter().find(|(_, (bits, _), _)| bits.unknown != 0);
-            if let Some((lane, (_, from), _)) = unknown {
-                return self.fault(Use::ControlFlow, *from, Some(*lane));
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the results of lanes to a vector register or a mask.
-    fn write(
-        &mut self,
-        index: usize,
-        inst: &Inst,
-        dst: Operand,
-        ty: Type,
-        results: impl Iterator<Item = (usize, Found)>,
-    ) -> Verdict {
-        let clears_high = self.generation <= Generation::Gfx940;
-        let state = &mut self.waves[index];
-        if let Operand::Sgpr(slot) = dst {
-            if slot == scalar::EXEC {
-                return Ok(());
-            }
-            let (mut mask, mut source) = (0u64, 0);
-            for (lane, (bits, from)) in results {
-                if bits.unknown != 0 {
-                    mask |= 1 << lane;
-                    source = from;
-                }
-            }
-            state.set_scalar(usize::from(slot), mask as u32, source);
-            if state.lanes == 64 {
-                state.set_scalar(usize::from(slot) + 1, (mask >> 32) as u32, source);
-            }
-            return Ok(());
-        }
-        let Some(register) = vector(dst) else { return Ok(()) };
-        for (lane, (bits, from)) in results {
-            let old = state.vector(register, lane);
-            let low = bits.unknown as u32;
-            let new = match inst.sdwa {
-                Some(sdwa) => {
-                    let (shift, mask) = match sdwa.dst_sel {
-                        select @ 0..=3 => (8 * u32::from(select), 0xff),
-                        4 => (0, 0xffff),
-                        5 => (16, 0xffff),
-                        _ => (0, u32::MAX),
-                    };
-                    let rest = if sdwa.dst_unused == 2 { old & !(mask << shift) } else { 0 };
-                    (low & mask) << shift | rest
-                }
-                None if ty.is_half() && inst.mods.op_sel & 8 != 0 => low << 16 | old & 0xffff,
-                None if ty.is_half() => low & 0xffff | if clears_high { 0 } else { old & 0xffff_0000 },
-                None => low,
-            };
-            state.set_vector(register, lane, new, from);
-            if ty.bits() == 64 {
-                state.set_vector(register + 1, lane, (bits.unknown >> 32) as u32, from);
-            }
-        }
-        state.settle(register);
-        if ty.bits() == 64 {
-            state.settle(register + 1);
-        }
-        Ok(())
-    }
-
-    /// `v_readfirstlane_b32`, `v_readlane_b32`.
-    fn read_lane(&mut self, index: usize, wave: &Wave, inst: &Inst) {
-        let state = &mut self.waves[index];
-        let lane = match (inst.op, inst.src[1]) {
-            (Op::VReadfirstlaneB32, _) => wave.active().trailing_zeros() as usize % state.lanes,
-            (_, Operand::Sgpr(slot)) => wave.sgpr[usize::from(slot)] as usize % state.lanes,
-            (_, Operand::Int(value)) => value as usize % state.lanes,
-            _ => 0,
-        };
-        let (unknown, from) = match (vector(inst.src[0]), inst.src[0]) {
-            (Some(register), _) => (state.vector(register, lane), state.vector_from[register]),
-            (_, Operand::Sgpr(slot)) => {
-                (state.scalar[usize::from(slot)], state.scalar_from[usize::from(slot)])
-            }
-            _ => (0, 0),
-        };
-        if let Operand::Sgpr(slot) = inst.dst {
-            state.set_scalar(usize::from(slot), unknown, from);
-        }
-    }
-
-    fn write_lane(&mut self, index: usize, wave: &Wave, inst: &Inst) {
-        let state = &mut self.waves[index];
-        let lane = match inst.src[1] {
-            Operand::Sgpr(slot) => wave.sgpr[usize::from(slot)] as usize % state.lanes,
-            Operand::Int(value) => value as usize % state.lanes,
-            _ => 0,
-        };
-        let (unknown, from) = match inst.src[0] {
-            Operand::Sgpr(slot) => (state.scalar[usize::from(slot)], state.scalar_from[usize::from(slot)]),
-            _ => (0, 0),
-        };
-        if let Some(register) = vector(inst.dst) {
-            state.set_vector(register, lane, unknown, from);
-            state.settle(register);
-        }
-    }
-
-    fn swap(&mut self, index: usize, exec: u64, a: usize, b: usize) {
-        let state = &mut self.waves[index];
-        let (from_a, from_b) = (state.vector_from[a], state.vector_from[b]);
-        for lane in lanes(exec) {
-            let (of_a, of_b) = (state.vector(a, lane), state.vector(b, lane));
-            state.set_vector(a, lane, of_b, from_b);
-            state.set_vector(b, lane, of_a, from_a);
-        }
-        state.settle(a);
-        state.settle(b);
     }
 
     fn scalar(&mut self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
-        let inst = step.inst;
+        let inst = step.resolved;
         let op = inst.op;
         let signature = op.signature();
         let name = op.name();
         let found: [Found; 4] = std::array::from_fn(|i| {
-            self.source(
-                index,
-                wave,
-                inst,
-                (i, inst.src[i], plain(signature.src[i], self.waves[index].lanes)),
-                0,
-            )
+            let ty = plain(signature.src[i], self.waves[index].lanes);
+            self.source(index, wave, (inst.src[i], ty), 0)
         });
         let from = found.iter().find(|(bits, _)| bits.unknown != 0).map_or(0, |(_, from)| *from);
         let state = &mut self.waves[index];

@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use crate::exec::{View, Wave, buffer_flags};
-use crate::isa::{Format, Inst, Op, Operand, scalar};
-use crate::machine::fault::{AccessKind, FaultKind, Space, WaveFault};
+use crate::exec::{View, Wave, buffer_flags, element_bytes};
+use crate::isa::{Format, Inst, Op, Operand, Special, scalar};
+use crate::machine::fault::{AccessKind, Space};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// The same kind of access by some lanes of a wave.
@@ -15,7 +15,7 @@ use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 pub(crate) struct LaneAccess {
     pub space: Space,
     pub kind: AccessKind,
-    /// One access by the wave, through the scalar cache, as if by lane 0.
+    /// One access by the wave, through the scalar cache, as if by lane 0, or by the lane whose scratch memory it is in.
     pub scalar: bool,
     /// Bytes, per lane.
     pub bytes: u32,
@@ -29,6 +29,21 @@ pub(crate) struct LaneAccess {
     pub loaded: Option<u16>,
     /// The first register that is stored from, numbered alike.
     pub stored: Option<u16>,
+    /// How the bytes and the registers correspond.
+    pub moved: Moved,
+}
+
+/// How what is in memory becomes what is in registers, or the other way round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Moved {
+    /// Bytes stay as they are, extended where they are fewer than a register has.
+    Plain,
+    /// By a buffer's format: every channel depends on the element.
+    Converted,
+    /// A matrix of 16 by 16 elements of so many bytes, whose rows the lanes name and whose columns they receive.
+    Transposed(u8),
+    /// Into LDS, from the access with that number.
+    Copied(u8),
 }
 
 impl LaneAccess {
@@ -68,7 +83,15 @@ enum Shape {
     ByLane(AccessKind),
     /// The counter in LDS at M0.
     Counter,
-    /// No rule is known.
+    /// LDS, as M0 says: its address and the type of the element.
+    Direct,
+    /// An element of a buffer with a format.
+    Typed(AccessKind),
+    /// Those of 32 registers that M0 selects.
+    Block(AccessKind),
+    /// A part of a matrix of elements of one or two bytes, which is transposed.
+    Tile(u8),
+    /// Not executed.
     Unknown,
 }
 
@@ -86,13 +109,18 @@ fn shape(op: Op) -> Shape {
     {
         return Shape::None;
     }
-    let unknown =
-        ["format", "lds", "tr", "block", "scratch", "bvh", "gs", "ordered", "discard", "condxchg32"];
+    let unknown = ["bvh", "gs", "ordered", "param"];
     if unknown.iter().any(|part| parts[1..].contains(part)) {
         return Shape::Unknown;
     }
     if matches!(op, Op::DsAppend | Op::DsConsume) {
         return Shape::Counter;
+    }
+    match op {
+        Op::LdsDirectLoad => return Shape::Direct,
+        Op::GlobalLoadTrB64 => return Shape::Tile(1),
+        Op::GlobalLoadTrB128 => return Shape::Tile(2),
+        _ => {}
     }
     let kind = if has("load") {
         AccessKind::Read
@@ -103,6 +131,12 @@ fn shape(op: Op) -> Shape {
     } else {
         return Shape::Unknown;
     };
+    if has("format") {
+        return Shape::Typed(kind);
+    }
+    if has("block") {
+        return Shape::Block(kind);
+    }
     if has("addtid") {
         return Shape::ByLane(kind);
     }
@@ -123,16 +157,22 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| Op::ALL.iter().map(|&op| 
 /// The shape of an instruction.
 fn shape_of(inst: &Inst) -> Shape {
     match SHAPES[inst.op as usize] {
+        // Compute queues have no global data share.
         Shape::None => Shape::None,
-        _ if inst.mem.lds || inst.mem.tfe || inst.mem.gds => Shape::Unknown,
+        _ if inst.mem.gds => Shape::Unknown,
         shape => shape,
     }
 }
 
-/// Whether there is a rule for an instruction. The others are not executed while observers watch.
+/// Whether there is a rule for an instruction: for all that are executed.
 #[cfg(test)]
 pub(super) fn is_known(inst: &Inst) -> bool {
     shape_of(inst) != Shape::Unknown
+}
+
+/// Whether an instruction loads to LDS, not to registers.
+fn is_to_lds(inst: &Inst) -> bool {
+    inst.mem.lds || inst.op.name().contains("_load_lds_")
 }
 
 /// Finds the accesses of one instruction.
@@ -147,30 +187,29 @@ struct Finder<'a> {
 }
 
 impl Accesses {
-    /// What `inst` accesses; nothing if it is no memory instruction.
+    /// What `inst` accesses; nothing if it is no memory instruction, or none that is executed.
     ///
     /// # Safety
     /// The wave must be set up for the program that `inst` comes from.
-    pub(super) unsafe fn find(
-        &mut self,
-        inst: &Inst,
-        wave: &Wave,
-        generation: Generation,
-    ) -> Result<(), Box<WaveFault>> {
+    pub(super) unsafe fn find(&mut self, inst: &Inst, wave: &Wave, generation: Generation) {
         self.0.clear();
-        if !super::is_memory(inst.format) {
-            return Ok(());
-        }
-        let shape = shape_of(inst);
-        let (kind, bytes) = match shape {
-            Shape::None => return Ok(()),
-            Shape::One(kind, bytes) | Shape::Two(kind, bytes, _) => (kind, bytes),
-            Shape::ByLane(kind) => (kind, 4),
-            Shape::Counter => (AccessKind::Atomic, 4),
-            Shape::Unknown => {
-                let what = format!("{} while observers watch", inst.op.name());
-                return Err(Box::new(FaultKind::Unsupported { what }.into()));
+        let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
+        let shape = match inst.format {
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd if in_lds() => {
+                Shape::Direct
             }
+            format if super::is_memory(format) => shape_of(inst),
+            _ => return,
+        };
+        let (kind, bytes) = match shape {
+            Shape::None | Shape::Unknown => return,
+            Shape::One(kind, bytes) | Shape::Two(kind, bytes, _) => (kind, bytes),
+            Shape::ByLane(kind) | Shape::Block(kind) => (kind, 4),
+            Shape::Counter => (AccessKind::Atomic, 4),
+            // The format says.
+            Shape::Typed(kind) => (kind, 0),
+            Shape::Tile(element) => (AccessKind::Read, 256 / u32::from(wave.lanes) * u32::from(element)),
+            Shape::Direct => (AccessKind::Read, 0),
         };
         let exec = wave.active();
         let mut finder = Finder { inst, wave, generation, kind, bytes, exec, found: &mut self.0 };
@@ -178,16 +217,21 @@ impl Accesses {
         unsafe {
             match inst.format {
                 Format::Smem => finder.scalar(),
+                _ if matches!(shape, Shape::Tile(_)) => finder.tile(shape),
                 _ if exec == 0 => {}
+                _ if shape == Shape::Direct => finder.direct(),
+                _ if matches!(shape, Shape::Block(_)) => finder.block(),
                 Format::Ds => finder.lds(shape),
                 Format::Flat => finder.flat(),
                 Format::Global if matches!(shape, Shape::ByLane(_)) => finder.global_by_lane(),
-                Format::Global => finder.global(),
+                Format::Global => finder.global(finder.exec),
                 Format::Scratch => finder.scratch(),
                 _ => finder.buffer(),
             }
         }
-        Ok(())
+        if is_to_lds(inst) {
+            finder.copy_to_lds();
+        }
     }
 }
 
@@ -237,6 +281,7 @@ impl Finder<'_> {
             address,
             loaded: vector(self.inst.dst),
             stored: vector(self.inst.src[1]).filter(|_| !loads),
+            moved: Moved::Plain,
         });
     }
 
@@ -249,7 +294,11 @@ impl Finder<'_> {
             whole(i64::from(self.inst.mem.offset)) + whole(i64::from(self.scalar32(self.inst.src[3])));
         let mut bytes = u64::from(self.bytes);
         let address = if self.inst.op.name().starts_with("s_buffer") {
-            let word = |i: u8| self.wave.sgpr[usize::from(base + i) & 127];
+            // NULL is a descriptor of zeros.
+            let word = |i: u8| match base {
+                scalar::NULL => 0,
+                _ => self.wave.sgpr[usize::from(base + i) & 127],
+            };
             let stride = u64::from(word(1) >> 16 & 0x3fff).max(1);
             let first = offset as u64 & !(granule - 1);
             // What lies beyond the end is not accessed.
@@ -257,8 +306,12 @@ impl Finder<'_> {
             bytes = bytes.min(rest & !(granule - 1));
             let start = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
             (start & !(granule - 1)).wrapping_add(first)
+        } else if self.inst.op.name().starts_with("s_scratch") {
+            let scaled = whole(i64::from(self.inst.mem.offset))
+                + whole(i64::from(self.scalar32(self.inst.src[3]))) * i64::from(self.wave.lanes);
+            (self.base64(base) & !(granule - 1)).wrapping_add_signed(scaled)
         } else {
-            (self.wave.scalar64(base) & !(granule - 1)).wrapping_add_signed(offset)
+            (self.base64(base) & !(granule - 1)).wrapping_add_signed(offset)
         };
         if bytes == 0 {
             return;
@@ -267,18 +320,107 @@ impl Finder<'_> {
             Operand::Sgpr(slot) => Some(u16::from(slot)),
             _ => None,
         };
-        let mut lane = [0; 64];
-        lane[0] = address;
-        self.found.push(LaneAccess {
+        let access = LaneAccess {
             space: Space::Global,
             kind: self.kind,
             scalar: true,
             bytes: bytes as u32,
             mask: 1,
-            address: lane,
-            loaded: slot(self.inst.dst),
-            stored: slot(self.inst.src[1]),
-        });
+            address: [address; 64],
+            loaded: slot(self.inst.dst).filter(|_| self.kind != AccessKind::Write),
+            stored: slot(self.inst.src[1]).filter(|_| self.kind != AccessKind::Read),
+            moved: Moved::Plain,
+        };
+        // Scratch memory has dword after dword, of each all lanes.
+        let lanes = u64::from(self.wave.lanes);
+        let at = address.wrapping_sub(self.wave.access.scratch as u64);
+        if at >= u64::from(self.wave.access.scratch_size) * lanes {
+            self.found.push(access);
+            return;
+        }
+        for i in 0..bytes / 4 {
+            let dword = at / 4 + i;
+            self.found.push(LaneAccess {
+                space: Space::Scratch,
+                bytes: 4,
+                mask: 1 << (dword % lanes),
+                address: [dword / lanes * 4; 64],
+                loaded: access.loaded.map(|first| first + i as u16),
+                stored: access.stored.map(|first| first + i as u16),
+                ..access
+            });
+        }
+    }
+
+    /// A base in scalar registers; NULL is zero.
+    fn base64(&self, slot: u8) -> u64 {
+        if slot == scalar::NULL { 0 } else { self.wave.scalar64(slot) }
+    }
+
+    /// What all that are loaded write to LDS: lane after lane a dword, from M0 on.
+    fn copy_to_lds(&mut self) {
+        let start =
+            i64::from(self.wave.sgpr[usize::from(scalar::M0)] & 0xffff) + i64::from(self.inst.mem.offset);
+        let loaded = self.found.len();
+        self.kind = AccessKind::Write;
+        self.bytes = 4;
+        self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + 4 * lane as i64) as u64));
+        for access in &mut self.found[..loaded] {
+            access.loaded = None;
+        }
+        if let Some(access) = self.found.last_mut() {
+            access.stored = None;
+            access.moved = Moved::Copied(0);
+        }
+    }
+
+    /// An element of LDS for all lanes: M0 has its address and, above that, its type.
+    fn direct(&mut self) {
+        let m0 = self.wave.sgpr[usize::from(scalar::M0)];
+        self.bytes = match m0 >> 16 & 7 {
+            0 | 4 => 1,
+            1 | 5 => 2,
+            2 => 4,
+            _ => return,
+        };
+        self.push(Space::Lds, self.exec, [u64::from(m0 & 0xffff); 64]);
+        if let Some(access) = self.found.last_mut() {
+            access.loaded = access.loaded.filter(|_| self.inst.format == Format::LdsDir);
+        }
+    }
+
+    /// Registers that M0 selects, one after the other; those that it does not select leave holes.
+    ///
+    /// # Safety
+    /// See [`Accesses::find`].
+    unsafe fn block(&mut self) {
+        let selected = u64::from(self.wave.sgpr[usize::from(scalar::M0)]);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.inst.format {
+                Format::Scratch => self.scratch(),
+                _ => self.global(self.exec),
+            }
+        }
+        let Some(first) = self.found.pop() else { return };
+        self.found.extend(lanes(selected).map(|i| LaneAccess {
+            address: first.address.map(|address| address.wrapping_add(4 * i as u64)),
+            loaded: first.loaded.map(|register| register + i as u16),
+            stored: first.stored.map(|register| register + i as u16),
+            ..first.clone()
+        }));
+    }
+
+    /// Parts of the rows of a matrix, by all lanes, whatever EXEC says.
+    ///
+    /// # Safety
+    /// See [`Accesses::find`].
+    unsafe fn tile(&mut self, shape: Shape) {
+        // SAFETY: the caller's promise.
+        unsafe { self.global(u64::MAX >> (64 - self.wave.lanes)) };
+        if let (Some(access), Shape::Tile(element)) = (self.found.last_mut(), shape) {
+            access.moved = Moved::Transposed(element);
+        }
     }
 
     /// # Safety
@@ -312,6 +454,10 @@ impl Finder<'_> {
                 let first = self.exec & self.exec.wrapping_neg();
                 self.push(Space::Lds, first, [u64::from(m0) + u64::from(offset & 0xffff); 64]);
             }
+            // Of the address, 16 bits count, and it is a multiple of 8.
+            _ if self.inst.op == Op::DsCondxchg32RtnB64 => {
+                self.push(Space::Lds, self.exec, at(offset).map(|address| address & 0xfff8));
+            }
             _ => self.push(Space::Lds, self.exec, at(offset & 0xffff)),
         }
     }
@@ -338,7 +484,7 @@ impl Finder<'_> {
 
     fn global_by_lane(&mut self) {
         let base = match self.inst.src[2] {
-            Operand::Sgpr(base) => self.wave.scalar64(base),
+            Operand::Sgpr(base) => self.base64(base),
             _ => 0,
         };
         let start = base.wrapping_add_signed(i64::from(self.inst.mem.offset));
@@ -347,7 +493,7 @@ impl Finder<'_> {
 
     /// # Safety
     /// See [`Accesses::find`].
-    unsafe fn global(&mut self) {
+    unsafe fn global(&mut self, mask: u64) {
         let offset = i64::from(self.inst.mem.offset);
         // SAFETY: the caller's promise.
         let low = unsafe { self.row(self.inst.src[0], 0) };
@@ -364,7 +510,7 @@ impl Finder<'_> {
                 })
             }
         };
-        self.push(Space::Global, self.exec, address);
+        self.push(Space::Global, mask, address);
     }
 
     /// # Safety
@@ -384,6 +530,13 @@ impl Finder<'_> {
         let Operand::Sgpr(slot) = self.inst.src[2] else { return };
         let scalar_offset = self.scalar32(self.inst.src[3]);
         let view = View::through(self.wave, slot, scalar_offset, buffer_flags(self.inst, self.generation));
+        // An element with a format is in bounds entirely, or not.
+        let mut element = None;
+        if let Shape::Typed(kind) = shape_of(self.inst) {
+            let Some(bytes) = element_bytes(self.inst, self.generation, &view) else { return };
+            element = Some(u64::from(bytes.in_memory));
+            self.bytes = if kind == AccessKind::Write { bytes.stored } else { bytes.in_memory };
+        }
         let immediate = u64::from(self.inst.mem.offset as u32);
         let (idxen, offen) = (self.inst.mem.idxen, self.inst.mem.offen);
         // SAFETY: the caller's promise.
@@ -396,6 +549,7 @@ impl Finder<'_> {
             )
         };
         if view.is_swizzled()
+            && element.is_none()
             && let Some(start) = view.scratch_start(self.wave)
         {
             let start = (immediate as u32).wrapping_add(start as u32);
@@ -406,22 +560,23 @@ impl Finder<'_> {
         let dwords = self.kind != AccessKind::Atomic && self.bytes > 4;
         let mut whole = 0u64;
         let mut address = [0; 64];
-        let mut parts = vec![(0u64, [0; 64]); if dwords { self.bytes as usize / 4 } else { 1 }];
+        let mut parts = vec![(0u64, [0; 64]); if dwords { all.div_ceil(4) as usize } else { 1 }];
         for lane in lanes(self.exec) {
             let (index, within) = (view.index(index[lane], lane), u64::from(row[lane]) + immediate);
             let at = |within| view.base.wrapping_add(view.place(index, within));
-            let inside = view.inside(index, within, all);
+            let inside = view.inside(index, within, element.unwrap_or(all));
             if inside && !(dwords && view.is_swizzled()) {
                 whole |= 1 << lane;
                 address[lane] = at(within);
                 continue;
             }
-            if !(inside || dwords && view.by_dword()) {
+            let by_dword = element.is_none() && view.by_dword();
+            if !(inside || dwords && by_dword) {
                 continue;
             }
             for (i, (mask, address)) in parts.iter_mut().enumerate() {
                 let within = within + 4 * i as u64;
-                if inside && !view.by_dword() || view.inside(index, within, 4) {
+                if inside && !by_dword || view.inside(index, within, 4) {
                     *mask |= 1 << lane;
                     address[lane] = at(within);
                 }
@@ -429,13 +584,16 @@ impl Finder<'_> {
         }
         self.push(Space::Global, whole, address);
         for (i, (mask, address)) in parts.into_iter().enumerate().filter(|(_, (mask, _))| *mask != 0) {
-            self.bytes = 4;
+            self.bytes = (all - 4 * i as u64).min(4) as u32;
             self.push(Space::Global, mask, address);
-            if let Some(access) = self.found.last_mut() {
+            if let Some(access) = self.found.last_mut().filter(|_| element.is_none()) {
                 access.loaded = access.loaded.map(|first| first + i as u16);
                 access.stored = access.stored.map(|first| first + i as u16);
             }
         }
         self.bytes = all as u32;
+        if element.is_some() {
+            self.found.iter_mut().for_each(|access| access.moved = Moved::Converted);
+        }
     }
 }

@@ -16,14 +16,14 @@ mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use accesses::{Accesses, LaneAccess};
+pub(crate) use accesses::{Accesses, LaneAccess, Moved};
 
 use super::dispatch::DispatchStats;
 use super::fault::{FaultKind, WaveFault};
 use super::launch::Launch;
 use super::memory::Allocation;
-use crate::exec::{Code, Unit, Watch, Wave};
-use crate::isa::{Format, Inst, Registers};
+use crate::exec::{Code, Unit, Watch, Wave, resolved};
+use crate::isa::{Format, Inst, Register, Registers, Span, scalar};
 
 /// Watches a machine.
 pub(crate) trait Instrument: Send + Sync + std::fmt::Debug {
@@ -79,6 +79,8 @@ pub(crate) struct Step<'a> {
     /// Address of the instruction, in memory.
     pub address: u64,
     pub inst: &'a Inst,
+    /// The same, or what it is on the registers that M0 chooses for it.
+    pub resolved: &'a Inst,
     /// The registers that it reads and writes.
     pub registers: &'a Registers,
     /// The memory that it accesses.
@@ -124,6 +126,8 @@ impl Instruments {
 pub(super) struct Observers {
     each: Vec<Box<dyn GroupObserver>>,
     accesses: Accesses,
+    /// The instruction on the registers that M0 chose for it, where it does.
+    resolved: Option<(Inst, Registers)>,
 }
 
 impl Observers {
@@ -173,7 +177,10 @@ impl Watched<'_> {
             let what = "lowered code without an instruction".to_owned();
             return Err(Box::new(FaultKind::Internal { what }.into()));
         };
-        let step = Step { wave: self.wave, address, inst, registers, accesses: &self.observers.accesses };
+        let chosen = self.observers.resolved.as_ref();
+        let (resolved, registers) = chosen.map_or((inst, registers), |(inst, registers)| (inst, registers));
+        let accesses = &self.observers.accesses;
+        let step = Step { wave: self.wave, address, inst, resolved, registers, accesses };
         self.observers.each.iter_mut().try_for_each(|observer| tell(&mut **observer, &step, wave))
     }
 }
@@ -182,9 +189,20 @@ impl Watch for Watched<'_> {
     const ON: bool = true;
 
     fn before(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Verdict {
-        if let Some(inst) = unit.insts.get(code.inst as usize) {
+        let number = code.inst as usize;
+        self.observers.resolved = None;
+        if unit.registers.get(number).is_some_and(|registers| registers.indirect) {
+            let resolved = unit.insts.get(number).and_then(|inst| resolved(inst, wave));
+            self.observers.resolved = resolved.map(|inst| {
+                let mut registers = inst.registers(wave.lanes);
+                let m0 = Span { first: Register::Scalar(scalar::M0), count: 1 };
+                registers.read.push(m0);
+                (inst, registers)
+            });
+        }
+        if let Some(inst) = unit.insts.get(number) {
             // SAFETY: the wave runs this launch's program, which it was set up for.
-            unsafe { self.observers.accesses.find(inst, wave, self.launch.generation)? };
+            unsafe { self.observers.accesses.find(inst, wave, self.launch.generation) };
         }
         self.tell(wave, unit, code, |observer, step, wave| observer.before(step, wave))
     }
@@ -200,6 +218,7 @@ fn is_memory(format: Format) -> bool {
         format,
         Format::Smem
             | Format::Ds
+            | Format::LdsDir
             | Format::Flat
             | Format::Global
             | Format::Scratch

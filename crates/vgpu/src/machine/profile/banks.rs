@@ -56,6 +56,7 @@ pub(super) fn lds_cycles(access: &LaneAccess) -> (u64, u64) {
 mod tests {
     use super::*;
     use crate::machine::fault::Space;
+    use crate::machine::observe::Moved;
 
     fn access(kind: AccessKind, bytes: u32, lanes: usize, address: impl Fn(usize) -> u64) -> LaneAccess {
         LaneAccess {
@@ -67,6 +68,7 @@ mod tests {
             address: std::array::from_fn(address),
             loaded: None,
             stored: None,
+            moved: Moved::Plain,
         }
     }
 

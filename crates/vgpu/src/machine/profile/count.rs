@@ -4,10 +4,12 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use code_object::occupancy::Occupancy;
+
+use super::Sink;
 use super::banks::{cache_lines, lds_cycles};
 use super::counters::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
-use super::settings::Format;
-use super::{Occupancy, Sink};
+use crate::config::CounterFormat;
 use crate::exec::Wave;
 use crate::isa::{Class, Op, scalar};
 use crate::machine::dispatch::DispatchStats;
@@ -19,12 +21,12 @@ use crate::machine::observe::{DispatchObserver, GroupObserver, Instrument, Step,
 #[derive(Default, Debug)]
 pub(in crate::machine) struct Profiler {
     on: AtomicBool,
-    output: Option<Arc<(Format, Sink)>>,
+    output: Option<Arc<(CounterFormat, Sink)>>,
 }
 
 impl Profiler {
     /// Always on, and writes the counters of each dispatch.
-    pub(super) fn writing(format: Format, sink: Sink) -> Profiler {
+    pub(super) fn writing(format: CounterFormat, sink: Sink) -> Profiler {
         Profiler { on: AtomicBool::new(true), output: Some(Arc::new((format, sink))) }
     }
 
@@ -35,8 +37,11 @@ impl Profiler {
 
 impl Instrument for Profiler {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
-        let wanted = self.on.load(Ordering::Relaxed) || launch.dispatch.counters;
-        wanted.then(|| Box::new(Profiled { sum: Arc::default(), output: self.output.clone() }) as _)
+        // The device's format counts once, in the instrument that has no format of its own.
+        let format = launch.counters.filter(|_| self.output.is_none());
+        let output = self.output.clone().or_else(|| Some(Arc::new((format?, Sink::default()))));
+        let wanted = self.on.load(Ordering::Relaxed) || launch.dispatch.counters || format.is_some();
+        wanted.then(|| Box::new(Profiled { sum: Arc::default(), output }) as _)
     }
 }
 
@@ -80,7 +85,7 @@ impl AddAssign for Sum {
 #[derive(Debug)]
 struct Profiled {
     sum: Arc<Mutex<Sum>>,
-    output: Option<Arc<(Format, Sink)>>,
+    output: Option<Arc<(CounterFormat, Sink)>>,
 }
 
 impl DispatchObserver for Profiled {
@@ -100,7 +105,7 @@ impl DispatchObserver for Profiled {
         let target = launch.code.target();
         let counters = Counters {
             kernel: launch.kernel.clone(),
-            target: target.name,
+            target: target.name.to_owned(),
             complete: stats.is_some(),
             grid: launch.dispatch.grid,
             workgroup: launch.dispatch.workgroup,
@@ -119,13 +124,13 @@ impl DispatchObserver for Profiled {
             lds_banks: sum.lds_banks,
             branches: sum.branches,
             barriers: sum.barriers,
-            occupancy: Occupancy::new(target, launch.resources),
+            occupancy: Occupancy::new(&target.unit, launch.resources),
         };
         if let Some(output) = &self.output {
             let (format, sink) = &**output;
             sink.write(&match format {
-                Format::Table => format!("{counters}\n"),
-                Format::Json => counters.to_json() + "\n",
+                CounterFormat::Table => format!("{counters}\n"),
+                CounterFormat::Json => counters.to_json() + "\n",
             });
         }
         if let Some(stats) = stats {

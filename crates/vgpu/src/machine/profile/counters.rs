@@ -1,11 +1,13 @@
 //! What is counted of a dispatch.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut};
 
+use code_object::occupancy::Occupancy;
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::Occupancy;
 use crate::isa::Class;
 
 /// Instructions by class, each once per wave that executed it.
@@ -39,6 +41,20 @@ impl AddAssign for Instructions {
     }
 }
 
+impl<'de> Deserialize<'de> for Instructions {
+    /// Classes that are not named count nothing.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut found = Instructions::default();
+        for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
+            let class = Class::ALL.iter().find(|class| class.name() == name);
+            let class =
+                class.ok_or_else(|| D::Error::custom(format!("`{name}` is no class of instructions")))?;
+            found[*class] = count;
+        }
+        Ok(found)
+    }
+}
+
 impl Serialize for Instructions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(Class::ALL.len()))?;
@@ -53,7 +69,7 @@ impl Serialize for Instructions {
 macro_rules! sums {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: u64,)*
         }
@@ -140,12 +156,12 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 /// What a dispatch did.
-#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Counters {
     /// The kernel's name.
     pub kernel: String,
     /// The device's target.
-    pub target: &'static str,
+    pub target: String,
     /// Whether it ended well. If not, workgroups that did not end count as far as they came.
     pub complete: bool,
     /// Work-items per dimension.
@@ -187,6 +203,14 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Reads a JSON array of what [`Counters::to_json`] wrote.
+    ///
+    /// # Errors
+    /// The text is nothing else.
+    pub fn read_all(text: &str) -> Result<Vec<Counters>, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
     /// All of it as one line of JSON.
     pub fn to_json(&self) -> String {
         // Numbers, names and maps with names for keys: none of it can fail.

@@ -5,14 +5,12 @@
 //! | `counters` | what is counted, as a structure, a table and JSON |
 //! | `count` | the counting |
 //! | `banks` | cache lines and LDS banks that an access touches |
-//! | `occupancy` | how many waves a compute unit holds |
 //! | `trace` | the instructions of chosen waves as text |
 //! | `settings` | the environment variables that switch these on |
 
 mod banks;
 mod count;
 mod counters;
-mod occupancy;
 mod settings;
 mod trace;
 
@@ -23,7 +21,6 @@ use std::sync::{Mutex, PoisonError};
 
 pub(super) use count::Profiler;
 pub use counters::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
-pub use occupancy::{Limit, Occupancy, Resources};
 pub(super) use settings::Settings;
 pub(super) use trace::Tracer;
 

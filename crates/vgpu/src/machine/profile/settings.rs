@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::trace::Selection;
 use super::{Profiler, Sink, Tracer};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, CounterFormat};
 use crate::machine::observe::Instruments;
 
 /// The variable that traces.
@@ -13,20 +13,11 @@ const TRACE: &str = "FERROCM_VGPU_TRACE";
 /// The variable that counts.
 const COUNTERS: &str = "FERROCM_VGPU_COUNTERS";
 
-/// How counters are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
-    /// For people.
-    Table,
-    /// One line per dispatch.
-    Json,
-}
-
 /// What the environment asks for.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct Settings {
     trace: Option<(Selection, Option<PathBuf>)>,
-    counters: Option<(Format, Option<PathBuf>)>,
+    counters: Option<(CounterFormat, Option<PathBuf>)>,
 }
 
 impl Settings {
@@ -69,16 +60,12 @@ impl Settings {
 }
 
 /// `table` or `json`, and where to: `json:counters.json`.
-fn counters(text: &str) -> Result<(Format, Option<PathBuf>), String> {
+fn counters(text: &str) -> Result<(CounterFormat, Option<PathBuf>), String> {
     let (format, file) = match text.split_once(':') {
         Some((format, file)) => (format, Some(file)),
         None => (text, None),
     };
-    let format = match format.trim() {
-        "table" => Format::Table,
-        "json" => Format::Json,
-        other => return Err(format!("`{other}` is no format; formats are table and json, as in json:FILE")),
-    };
+    let format = format.parse().map_err(|error| format!("{error}, as in json:FILE"))?;
     match file {
         Some("") => Err("no file after the colon".to_owned()),
         file => Ok((format, file.map(PathBuf::from))),
@@ -114,8 +101,11 @@ mod tests {
     #[test]
     fn variables_are_read() {
         assert_eq!(read(COUNTERS, " "), Ok(Settings::default()));
-        assert_eq!(read(COUNTERS, "table").unwrap().counters, Some((Format::Table, None)));
-        assert_eq!(read(COUNTERS, "json:a:b").unwrap().counters, Some((Format::Json, Some("a:b".into()))));
+        assert_eq!(read(COUNTERS, "table").unwrap().counters, Some((CounterFormat::Table, None)));
+        assert_eq!(
+            read(COUNTERS, "json:a:b").unwrap().counters,
+            Some((CounterFormat::Json, Some("a:b".into())))
+        );
         let (selection, file) = read(TRACE, "all").unwrap().trace.unwrap();
         assert!(file.is_none() && selection == Selection::default());
         let (_, file) = read(TRACE, "kernel=gemm*,group=0.*.0,wave=1,file=t.txt").unwrap().trace.unwrap();

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use generate::{INPUT_WORDS, ITEM_BYTES, Kind, Program, SHARED_WORDS};
 
 use super::common::{Arg, Gpu, Random, TARGETS};
+use vgpu::machine::Checks;
 
 /// How many programs one source file holds.
 const PER_FILE: u64 = 2;
@@ -89,12 +90,17 @@ fn shared() -> Vec<u64> {
     (0..SHARED_WORDS as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
-fn on_device(gpu: &Gpu, program: &Program) -> Left {
+fn on_device(gpu: &Gpu, program: &Program, checks: Option<Checks>) -> Left {
     let items = (program.groups * program.group_size) as usize;
     let (input, shared) = (gpu.upload(&input()), gpu.upload(&shared()));
     let out = gpu.upload(&vec![0u8; items * ITEM_BYTES]);
     let args = [Arg::Pointer(input), Arg::Pointer(out), Arg::Pointer(shared)];
-    gpu.run(&program.name, program.groups, program.group_size, &args);
+    let (grid, group) = ([program.groups * program.group_size, 1, 1], [program.group_size, 1, 1]);
+    let mut dispatch = gpu.prepare(&program.name, grid, group, 0, &args);
+    dispatch.checks = checks;
+    if let Err(error) = gpu.device.dispatch(&dispatch) {
+        panic!("{} on {}: {error}", program.name, gpu.device.target().name);
+    }
     Left { out: gpu.download(out, items * ITEM_BYTES), shared: gpu.download(shared, SHARED_WORDS) }
 }
 
@@ -120,7 +126,11 @@ fn difference(expected: &Left, found: &Left) -> Option<String> {
 }
 
 fn compare(kind: Kind) {
-    let (folder, programs) = write(kind, seeds());
+    compare_with(kind, seeds(), None);
+}
+
+fn compare_with(kind: Kind, seeds: Range<u64>, checks: Option<Checks>) {
+    let (folder, programs) = write(kind, seeds);
     let builder = kernel_build::Builder::new(&folder)
         .targets(TARGETS)
         .jobs(2)
@@ -154,7 +164,7 @@ fn compare(kind: Kind) {
                 if !module.kernels.contains(&program.name) {
                     continue;
                 }
-                if let Some(difference) = difference(expected, &on_device(&gpu, program)) {
+                if let Some(difference) = difference(expected, &on_device(&gpu, program, checks)) {
                     let _ = writeln!(wrong, "{} on {target}: {difference}", program.name);
                 }
             }
@@ -191,6 +201,15 @@ fn atomics_add_up_as_on_the_cpu() {
 #[test]
 fn calls_return_what_they_return_on_the_cpu() {
     compare(Kind::Calls);
+}
+
+/// None of the programs has a race or uses what nobody wrote. Memory of the device counts as written here.
+#[test]
+fn checks_raise_no_alarm() {
+    let first = seeds().start;
+    for kind in Kind::ALL {
+        compare_with(kind, first..first + 1, Some(Checks::ALL));
+    }
 }
 
 #[test]

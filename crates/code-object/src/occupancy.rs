@@ -1,0 +1,243 @@
+//! How many waves a compute unit holds at once, and what limits it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// LDS is given out in pieces of this many bytes.
+const LDS_GRANULE: u32 = 512;
+/// Scalar registers are given out in pieces of this many, where waves share them.
+const SGPR_GRANULE: u32 = 16;
+/// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.
+const BARRIERS: u32 = 16;
+
+/// What the waves of a compute unit share. LLVM's compiler counts by the same numbers (`AMDGPUBaseInfo`); a test of the virtual
+/// GPU compares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ComputeUnit {
+    /// SIMD units.
+    pub simds: u32,
+    /// Waves that a SIMD unit can hold.
+    pub waves_per_simd: u32,
+    /// Bytes of LDS.
+    pub lds: u32,
+    /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has; ACC registers are among them.
+    pub vgpr_file: [u32; 2],
+    /// The unit in which they are given out.
+    pub vgpr_alloc: [u32; 2],
+    /// Scalar registers of a SIMD unit that its waves share; none where every wave has all it can address.
+    pub sgpr_file: Option<u32>,
+}
+
+impl ComputeUnit {
+    /// Waves that it can hold.
+    pub const fn waves(&self) -> u32 {
+        self.simds * self.waves_per_simd
+    }
+
+    /// The compute unit of a processor by the parts of its name: gfx90a is 9, 0, 10. Unknown ones get the smallest registers of
+    /// their generation.
+    pub const fn of([major, minor, stepping]: [u32; 3]) -> ComputeUnit {
+        let unit = ComputeUnit {
+            simds: 2,
+            waves_per_simd: 16,
+            lds: 64 << 10,
+            vgpr_file: [512, 1024],
+            vgpr_alloc: [8, 16],
+            sgpr_file: None,
+        };
+        match (major, minor, stepping) {
+            // One file for vector and ACC registers.
+            (9, 0, 10) | (9, 4.., _) => ComputeUnit {
+                simds: 4,
+                waves_per_simd: 8,
+                vgpr_file: [512, 512],
+                vgpr_alloc: [8, 8],
+                sgpr_file: Some(800),
+                ..unit
+            },
+            (..=9, ..) => ComputeUnit {
+                simds: 4,
+                waves_per_simd: 10,
+                vgpr_file: [256, 256],
+                vgpr_alloc: [4, 4],
+                sgpr_file: Some(800),
+                ..unit
+            },
+            (10, 0..=2, _) => ComputeUnit { waves_per_simd: 20, vgpr_alloc: [4, 8], ..unit },
+            (11, 0, 0 | 1) | (11, 5, 1) | (12, 0, 0 | 1) => {
+                ComputeUnit { vgpr_file: [768, 1536], vgpr_alloc: [12, 24], ..unit }
+            }
+            _ => unit,
+        }
+    }
+}
+
+/// What a kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Resources {
+    /// Lanes of a wave, 32 or 64.
+    pub wave_size: u32,
+    /// Vector registers of a wave, ACC registers included.
+    pub vgprs: u32,
+    /// Scalar registers of a wave; of no matter from gfx10 on, where each wave has all it can address.
+    pub sgprs: u32,
+    /// Bytes of LDS of a workgroup.
+    pub lds: u32,
+    /// Work-items of a workgroup.
+    pub workgroup: u32,
+    /// Whether a workgroup may spread over a pair of compute units and their LDS (WGP mode of gfx10 and later).
+    pub wgp_mode: bool,
+}
+
+/// What keeps more waves from running at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Nothing of the kernel: there are no more places for waves.
+    WaveSlots,
+    /// Vector registers.
+    Vgprs,
+    /// Scalar registers.
+    Sgprs,
+    /// LDS.
+    Lds,
+    /// Whole workgroups do not fill the places for waves, or there are no more barriers.
+    Workgroups,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Limit::WaveSlots => "wave slots",
+            Limit::Vgprs => "VGPRs",
+            Limit::Sgprs => "SGPRs",
+            Limit::Lds => "LDS",
+            Limit::Workgroups => "workgroups",
+        })
+    }
+}
+
+/// How many waves a SIMD unit holds at once, counted as AMD's compiler counts ("Occupancy [waves/SIMD]" of
+/// `-Rpass-analysis=kernel-resource-usage`) but for the workgroup size and LDS of the dispatch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Occupancy {
+    /// What the kernel takes.
+    pub resources: Resources,
+    /// Waves that a SIMD unit holds.
+    pub waves_per_simd: u32,
+    /// Waves that it could hold.
+    pub max_waves_per_simd: u32,
+    /// Whole workgroups that a compute unit, in WGP mode a pair of them, holds.
+    pub workgroups_per_unit: u32,
+    /// Waves per SIMD unit that vector registers alone would allow.
+    pub by_vgprs: u32,
+    /// Waves per SIMD unit that scalar registers alone would allow.
+    pub by_sgprs: u32,
+    /// Waves per SIMD unit that LDS alone would allow.
+    pub by_lds: u32,
+    /// Waves per SIMD unit that places for waves and barriers alone would allow.
+    pub by_workgroups: u32,
+    /// What limits.
+    pub limited_by: Limit,
+}
+
+impl Occupancy {
+    /// The occupancy of a kernel that takes `resources`, on compute units of a kind.
+    pub fn new(unit: &ComputeUnit, resources: Resources) -> Occupancy {
+        let max = unit.waves_per_simd.max(1);
+        let units = if resources.wgp_mode { 2 } else { 1 };
+        let simds = unit.simds.max(1) * units;
+        let narrow = usize::from(resources.wave_size == 32);
+        let granule = unit.vgpr_alloc[narrow];
+        let vgprs = resources.vgprs.max(1).next_multiple_of(granule);
+        let by_vgprs = (unit.vgpr_file[narrow] / vgprs).clamp(1, max);
+        let by_sgprs = match unit.sgpr_file {
+            Some(file) => {
+                (file / resources.sgprs.next_multiple_of(SGPR_GRANULE).max(SGPR_GRANULE)).clamp(1, max)
+            }
+            None => max,
+        };
+        let waves = resources.workgroup.div_ceil(resources.wave_size.max(1)).max(1);
+        let slots = max * simds / waves;
+        let groups = if waves == 1 { slots } else { slots.min(BARRIERS * units) };
+        let lds_groups = match resources.lds.next_multiple_of(LDS_GRANULE) {
+            0 => u32::MAX,
+            lds => unit.lds * units / lds,
+        };
+        let per_simd = |groups: u32| groups.saturating_mul(waves).div_ceil(simds).clamp(1, max);
+        let (by_lds, by_workgroups) = (per_simd(lds_groups), per_simd(groups));
+        let waves_per_simd = by_vgprs.min(by_sgprs).min(by_lds).min(by_workgroups);
+        let limited_by = match waves_per_simd {
+            least if least == max => Limit::WaveSlots,
+            least if least == by_vgprs => Limit::Vgprs,
+            least if least == by_sgprs => Limit::Sgprs,
+            least if least == by_lds => Limit::Lds,
+            _ => Limit::Workgroups,
+        };
+        let by_registers = by_vgprs.min(by_sgprs) * simds / waves;
+        Occupancy {
+            resources,
+            waves_per_simd,
+            max_waves_per_simd: max,
+            workgroups_per_unit: by_registers.min(groups).min(lds_groups).max(1),
+            by_vgprs,
+            by_sgprs,
+            by_lds,
+            by_workgroups,
+            limited_by,
+        }
+    }
+}
+
+impl Occupancy {
+    /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) is about: two in WGP mode.
+    pub fn compute_units_per_unit(&self) -> u32 {
+        if self.resources.wgp_mode { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for Occupancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Resources { vgprs, sgprs, lds, workgroup, wgp_mode, .. } = self.resources;
+        let unit = if wgp_mode { "pair of compute units" } else { "compute unit" };
+        write!(
+            f,
+            "{} of {} waves per SIMD, {} workgroups per {unit}, limited by {}\n  \
+             {vgprs} VGPRs allow {}, {sgprs} SGPRs {}, {lds} bytes of LDS {}, workgroups of {workgroup} {}",
+            self.waves_per_simd,
+            self.max_waves_per_simd,
+            self.workgroups_per_unit,
+            self.limited_by,
+            self.by_vgprs,
+            self.by_sgprs,
+            self.by_lds,
+            self.by_workgroups,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_workgroups_share_what_a_unit_has() {
+        let groups = |gfx, resources| Occupancy::new(&ComputeUnit::of(gfx), resources).workgroups_per_unit;
+        let small = Resources { wave_size: 64, vgprs: 8, sgprs: 16, lds: 0, workgroup: 256, wgp_mode: false };
+        // 32 waves, four in each.
+        assert_eq!(groups([9, 0, 10], small), 8);
+        assert_eq!(groups([9, 0, 10], Resources { vgprs: 129, ..small }), 3);
+        assert_eq!(groups([9, 0, 10], Resources { sgprs: 102, ..small }), 7);
+        assert_eq!(groups([9, 0, 10], Resources { lds: 20 << 10, ..small }), 3);
+        // One byte more than a third takes another piece.
+        assert_eq!(groups([9, 0, 10], Resources { lds: 21 * 1024 + 257, ..small }), 2);
+        let narrow = Resources { wave_size: 32, workgroup: 128, ..small };
+        assert_eq!(groups([11, 0, 0], narrow), 8);
+        assert_eq!(groups([11, 0, 0], Resources { wgp_mode: true, ..narrow }), 16);
+        assert_eq!(groups([11, 0, 0], Resources { vgprs: 256, ..narrow }), 2);
+        assert_eq!(groups([10, 3, 0], Resources { vgprs: 256, ..narrow }), 2);
+        // Barriers are sixteen.
+        assert_eq!(groups([9, 0, 10], Resources { workgroup: 65, ..small }), 16);
+    }
+}

@@ -1,0 +1,104 @@
+//! Single instructions run apart from the wave that comes to them: on bits that say what nobody wrote, or on values that show
+//! what a result depends on. So what an instruction does stands in its handler only.
+
+use std::sync::Arc;
+
+use crate::exec::{Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
+use crate::isa::{Format, Inst, Op, scalar};
+use crate::machine::Generation;
+use crate::machine::access::Access;
+use crate::machine::memory::Memory;
+
+/// Registers of a file, ACC registers included, and slack for tuples.
+const REGISTERS: usize = 512 + 32;
+/// Where the one instruction is.
+const ENTRY: u64 = 0x1000;
+
+/// A wave of its own, without memory.
+pub(super) struct Twin {
+    wave: Wave,
+    file: Vec<u32>,
+    /// Where the file is aligned as a wave's must be.
+    start: usize,
+    generation: Generation,
+}
+
+/// An instruction that is ready to run.
+pub(super) struct Ready {
+    program: Program,
+    place: Place,
+}
+
+impl Twin {
+    pub(super) fn new(generation: Generation) -> Twin {
+        let file = vec![0u32; REGISTERS * 64 + 16];
+        let start = file.as_ptr().align_offset(64);
+        Twin { wave: Wave::new(Access::new(Arc::new(Memory::new()))), file, start, generation }
+    }
+
+    /// Lowers an instruction for waves of 32 or 64 lanes.
+    pub(super) fn ready(&self, inst: &Inst, lanes: usize) -> Ready {
+        let inst = *inst;
+        let end = Inst { op: Op::SEndpgm, format: Format::Sopp, size: 4, ..no_inst() };
+        let after = ENTRY + u64::from(inst.size.max(4));
+        let fetch = move |pc: u64| match pc {
+            ENTRY => Fetched::Inst(inst),
+            _ if pc == after => Fetched::Inst(end),
+            _ => Fetched::Outside,
+        };
+        let program = Program::new(self.generation, Level::detect(), Box::new(fetch));
+        let place = program.place(ENTRY, Form { lanes: lanes as u8, watched: false });
+        Ready { program, place }
+    }
+
+    /// Begins as another wave is: its scalar registers and its modes.
+    pub(super) fn copy(&mut self, real: &Wave) {
+        self.wave.lanes = real.lanes;
+        self.wave.sgpr = real.sgpr;
+        self.wave.scc = real.scc;
+        self.wave.mode = real.mode;
+    }
+
+    /// Begins as a wave of 64 lanes, all of them enabled.
+    pub(super) fn begin(&mut self, mode: u32) {
+        self.wave.lanes = 64;
+        self.wave.sgpr = [0; scalar::COUNT];
+        self.wave.set_scalar64(scalar::EXEC, u64::MAX);
+        self.wave.scc = false;
+        self.wave.mode = mode;
+    }
+
+    /// The lanes of a vector register.
+    pub(super) fn row(&mut self, register: usize) -> &mut [u32] {
+        let lanes = usize::from(self.wave.lanes);
+        &mut self.file[self.start + register * lanes..][..lanes]
+    }
+
+    /// The lanes of a vector register, zeros beyond the last.
+    pub(super) fn lanes(&mut self, register: usize) -> [u32; 64] {
+        let mut lanes = [0; 64];
+        let row = self.row(register);
+        lanes[..row.len()].copy_from_slice(row);
+        lanes
+    }
+
+    pub(super) fn set_scalar64(&mut self, slot: u8, value: u64) {
+        self.wave.set_scalar64(slot, value);
+    }
+
+    pub(super) fn scalar64(&self, slot: u8) -> u64 {
+        self.wave.scalar64(slot)
+    }
+
+    /// Runs the instruction; false if it faulted.
+    pub(super) fn run(&mut self, ready: &Ready) -> bool {
+        self.wave.vgpr = self.file[self.start..].as_mut_ptr();
+        self.wave.saved_exec = 0;
+        self.wave.slice = 16;
+        self.wave.fault = None;
+        (self.wave.unit, self.wave.next) = (Some(Arc::clone(&ready.place.0)), ready.place.1);
+        // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was lowered for its size.
+        let flow = unsafe { run(&mut self.wave, &ready.program, &mut Unwatched) };
+        flow == Flow::End
+    }
+}
