@@ -58,19 +58,21 @@ impl Values {
     ) -> Outcome {
         let signature = inst.op.signature();
         let (mut sources, mut parts) = ([Bits::default(); 4], [Bits::default(); 4]);
-        let mut from = 0;
+        let mut from = None;
         for (i, operand) in inst.src.iter().enumerate() {
             let ty = signature.src[i];
             let mut found = self.source(index, wave, (*operand, ty), lane);
             if let (0, Some(moved)) = (i, moved) {
                 found.0 = moved.lane(lane);
             }
-            if from == 0 {
-                from = if found.0.unknown != 0 { found.1 } else { 0 };
+            if found.0.unknown != 0 {
+                from = from.or(Some(found.1));
             }
             sources[i] = found.0;
             parts[i] = part(inst, (i, ty), found.0);
         }
+        // Where everything is known, nobody asks.
+        let from = from.unwrap_or(0);
         if parts.iter().all(|part| part.unknown == 0) {
             return Outcome { unknown: 0, kept: None, second: false, from };
         }
