@@ -9,7 +9,9 @@
 #![warn(missing_docs)]
 
 mod config;
-mod exec;
+// Public for the tests in `tests/exec` only: as unit tests they would have the engine compiled twice.
+#[doc(hidden)]
+pub mod exec;
 pub mod hsa;
 pub mod isa;
 pub mod machine;

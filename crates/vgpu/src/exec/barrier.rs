@@ -2,7 +2,7 @@
 
 /// How far the waves of a workgroup have come at its barrier. Waves signal and wait separately; `s_barrier` does both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Barrier {
+pub struct Barrier {
     /// Waves that have not ended.
     members: u32,
     /// How many signals there were since the barrier was last complete.
@@ -13,12 +13,12 @@ pub(crate) struct Barrier {
 
 impl Barrier {
     /// The barrier of a workgroup of that many waves.
-    pub(crate) fn new(members: u32) -> Self {
+    pub fn new(members: u32) -> Self {
         Barrier { members, ..Barrier::default() }
     }
 
     /// A wave signals. Says whether it is the first one since the barrier was last complete.
-    pub(crate) fn signal(&mut self) -> bool {
+    pub fn signal(&mut self) -> bool {
         let first = self.signals == 0;
         self.signals += 1;
         self.check();
@@ -26,7 +26,7 @@ impl Barrier {
     }
 
     /// A wave ends: the others do not wait for it any more.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.members = self.members.saturating_sub(1);
         self.check();
     }
@@ -39,12 +39,12 @@ impl Barrier {
     }
 
     /// How often it was complete.
-    pub(crate) fn completed(&self) -> u64 {
+    pub fn completed(&self) -> u64 {
         self.completed
     }
 
     /// As `s_get_barrier_state` shows it: valid in bit 0, members from bit 4 on, signals from bit 16 on.
-    pub(crate) fn state(&self) -> u32 {
+    pub fn state(&self) -> u32 {
         1 | (self.members & 0x7f) << 4 | (self.signals & 0x7f) << 16
     }
 }

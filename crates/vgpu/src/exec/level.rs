@@ -12,7 +12,7 @@ const VARIABLE: &str = "FERROCM_VGPU_VECTORS";
 
 /// Which vector extensions handlers are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Level {
+pub enum Level {
     /// What every CPU of the architecture has.
     Baseline,
     /// x86 with AVX2, FMA and F16C.
@@ -30,7 +30,7 @@ impl Level {
     ];
 
     /// The level that [`VARIABLE`] names, else the best one of this CPU.
-    pub(crate) fn detect() -> Level {
+    pub fn detect() -> Level {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
             let best = *Level::available().last().unwrap_or(&Level::Baseline);
@@ -52,12 +52,12 @@ impl Level {
     }
 
     /// What it is called.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         Level::NAMES.iter().find(|(level, ..)| *level == self).map_or("", |(.., name)| *name)
     }
 
     /// The levels of this CPU, the best last.
-    pub(crate) fn available() -> &'static [Level] {
+    pub fn available() -> &'static [Level] {
         #[cfg(target_arch = "x86_64")]
         {
             macro_rules! has {

@@ -11,7 +11,7 @@ use crate::machine::{FaultKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// What an instruction is lowered for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+pub struct Context {
     pub generation: Generation,
     pub level: Level,
     /// 32 or 64.
@@ -26,7 +26,7 @@ pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
 }
 
 /// The instruction set whose encodings a generation has.
-pub(super) fn isa(generation: Generation) -> Isa {
+pub fn isa(generation: Generation) -> Isa {
     match generation {
         Generation::Gfx9 => Isa::Gfx90a,
         Generation::Gfx940 => Isa::Gfx942,
@@ -46,7 +46,7 @@ pub(crate) fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
 }
 
 /// Stands for bytes that are no instruction.
-pub(crate) fn no_inst() -> Inst {
+pub fn no_inst() -> Inst {
     Inst {
         op: Op::SCodeEnd,
         format: Format::Sopp,
@@ -139,14 +139,7 @@ unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
 }
 
 /// Lowers one instruction to any number of codes; hints and waits lower to none.
-pub(super) fn lower(
-    inst: &Inst,
-    pc: u64,
-    number: u32,
-    context: &Context,
-    pool: &mut Pool,
-    codes: &mut Vec<Code>,
-) {
+pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) {
     let start = codes.len();
     if try_lower(inst, pc, number, context, pool, codes).is_none() {
         codes.truncate(start);
@@ -154,33 +147,12 @@ pub(super) fn lower(
     }
 }
 
-/// Lowers an instruction between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` of gfx9: vector instructions find their registers
-/// when they are executed.
-pub(super) fn lower_indexed(
-    inst: &Inst,
-    pc: u64,
-    number: u32,
-    context: &Context,
-    pool: &mut Pool,
-    codes: &mut Vec<Code>,
-) {
-    match inst.format {
-        format if is_shifted(format) => codes.push(bare(indexed, context.generation as i64, number)),
-        // Where a branch goes, the same instructions may be executed without an index.
-        _ if inst.op.is_branch() || inst.op.is_jump() => codes.push(bare(unsupported, 0, number)),
-        _ => lower(inst, pc, number, context, pool, codes),
-    }
+/// A vector instruction of gfx9 whose registers are relative to M0: it finds them when it is executed.
+pub(super) fn indexed(context: &Context, inst: u32) -> Code {
+    bare(run_indexed, context.generation as i64, inst)
 }
 
-/// Whether M0 chooses registers for instructions of an encoding between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
-fn is_shifted(format: Format) -> bool {
-    matches!(
-        format,
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd | Format::Vop3p
-    )
-}
-
-/// An instruction between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` on the registers that M0 chooses; none if there are no such.
+/// An instruction on the registers that M0 chooses; none if there are no such.
 fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
     let mut inst = *inst;
     let shift = |operand: &mut Operand, place: u32| {
@@ -217,7 +189,7 @@ pub(crate) fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
         Op::SMovreldB64 => (Op::SMovB64, 0, m0),
         Op::SMovrelsd2B32 => (Op::SMovB32, m0 & 0x3ff, m0 >> 16 & 0x3ff),
         Op::SCbranchGFork | Op::SCbranchIFork | Op::SCbranchJoin => return None,
-        _ if is_shifted(inst.format) => return shifted(inst, m0),
+        _ if inst.format.is_vector_arithmetic() => return shifted(inst, m0),
         _ => return Some(*inst),
     };
     let relative = |operand: Operand, offset: u32| {
@@ -237,7 +209,7 @@ pub(crate) fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
 
 /// Executes a vector instruction on registers whose numbers are greater by the low byte of M0: those of source 0, 1, 2 and of
 /// the destination if bit 12, 13, 14 and 15 of M0 say so.
-unsafe fn indexed(wave: &mut Wave, code: &Code) -> Flow {
+unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
     let Some(inst) = wave.inst(code) else { return Flow::Next };
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let Some(inst) = shifted(&inst, m0) else {
@@ -267,7 +239,7 @@ unsafe fn indexed(wave: &mut Wave, code: &Code) -> Flow {
     flow
 }
 
-pub(super) fn try_lower(
+pub fn try_lower(
     inst: &Inst,
     pc: u64,
     number: u32,

@@ -21,29 +21,28 @@
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
 mod barrier;
-#[cfg(test)]
-mod bench;
-#[cfg(test)]
-mod coverage;
-#[cfg(test)]
-mod filetests;
-mod float;
+pub mod float;
 mod level;
-mod lower;
-mod matrix;
+pub mod lower;
+pub mod matrix;
 mod memory;
-mod program;
+pub mod program;
 mod salu;
 mod simd;
 mod stillness;
-mod valu;
+pub mod valu;
 mod watch;
 mod wave;
 
-pub(crate) use barrier::Barrier;
-pub(crate) use level::{Body, Level, handler, scalar_handler};
-pub(crate) use lower::{no_inst, resolved, text};
+pub use barrier::Barrier;
+pub use level::Level;
+pub(crate) use level::{Body, handler, scalar_handler};
+pub use lower::no_inst;
+pub(crate) use lower::{resolved, text};
 pub(crate) use memory::{View, buffer_flags, element_bytes};
-pub(crate) use program::{Fetched, Form, Place, Program, Unit, location, run};
-pub(crate) use watch::{Unwatched, Watch};
-pub(crate) use wave::{Code, Flow, Handler, Src, TEMPS, Wave, all};
+pub(crate) use program::{FORM_MODES, Place, location};
+pub use program::{Fetched, Form, Program, Unit, enter, run};
+pub use salu::Hardware;
+pub use watch::{Unwatched, Watch};
+pub use wave::{Code, Flow, Handler, Src, Wave};
+pub(crate) use wave::{TEMPS, all};

@@ -16,7 +16,7 @@ const LONGEST: usize = 1 << 20;
 
 /// What is at an address.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Fetched {
+pub enum Fetched {
     /// An instruction.
     Inst(Inst),
     /// Bytes that are no instruction of the generation.
@@ -29,7 +29,7 @@ type Fetch = Box<dyn Fn(u64) -> Fetched + Send + Sync>;
 
 /// Everything that is reachable from one address by direct jumps, lowered for one wave size.
 #[derive(Debug)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// Lowered instructions. Every path ends in one that does not go on to the next.
     pub codes: Vec<Code>,
     /// The decoded instructions they came from.
@@ -47,16 +47,41 @@ pub(crate) struct Unit {
     outside: bool,
 }
 
-/// Which form of lowered code: for waves of 32 or 64 lanes, and whether every instruction has a place of its own, hints included,
-/// so that observers hear of it.
+/// Bits of MODE in gfx9: vector registers are relative to M0; vector instructions are skipped.
+pub(super) const INDEXED: u32 = 1 << 27;
+pub(super) const SKIP: u32 = 1 << 28;
+/// The bits of MODE that [`Form`] goes by.
+pub(crate) const FORM_MODES: u32 = INDEXED | SKIP;
+
+/// Which form of lowered code: for what MODE changes about all vector instructions, waves run other code, which costs the rest
+/// nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Form {
+pub struct Form {
+    /// Lanes of the wave, 32 or 64.
     pub lanes: u8,
+    /// Every instruction has a place of its own, hints included, so that observers hear of it.
     pub watched: bool,
+    /// gfx9: vector instructions find their registers when they are executed.
+    pub indexed: bool,
+    /// gfx9: vector instructions do nothing.
+    pub skips: bool,
+}
+
+impl Form {
+    /// The code of waves of that many lanes that begin.
+    pub fn new(lanes: u8, watched: bool) -> Form {
+        Form { lanes, watched, indexed: false, skips: false }
+    }
+
+    /// The code that a wave is to run.
+    fn of(wave: &Wave, program: &Program, watched: bool) -> Form {
+        let asks = |bit| program.generation.is_cdna() && wave.mode & bit != 0;
+        Form { indexed: asks(INDEXED), skips: asks(SKIP), ..Form::new(wave.lanes, watched) }
+    }
 }
 
 /// An index in a unit's lowered code.
-pub(crate) type Place = (Arc<Unit>, u32);
+pub type Place = (Arc<Unit>, u32);
 
 /// Sixteen lanes.
 #[derive(Clone, Copy, Debug)]
@@ -65,22 +90,28 @@ struct Chunk([u32; 16]);
 
 /// Constants, each as a row of its low half and one of its high half.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     rows: Vec<[Chunk; 2]>,
     index: HashMap<u64, u32>,
 }
 
+impl Default for Pool {
+    fn default() -> Self {
+        Pool::new()
+    }
+}
+
 impl Pool {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Pool { rows: vec![[Chunk([0; 16]); 2]], index: HashMap::from([(0, 0)]) }
     }
 
-    pub(crate) fn start(&self) -> *const u8 {
+    pub fn start(&self) -> *const u8 {
         self.rows.as_ptr().cast()
     }
 
     /// Where a constant is.
-    pub(crate) fn row(&mut self, value: u64) -> Row {
+    pub fn row(&mut self, value: u64) -> Row {
         let next = self.rows.len() as u32;
         let index = *self.index.entry(value).or_insert(next);
         if index == next {
@@ -91,7 +122,7 @@ impl Pool {
 }
 
 /// The code of a code object, lowered piece by piece as waves reach it.
-pub(crate) struct Program {
+pub struct Program {
     generation: Generation,
     level: Level,
     fetch: Fetch,
@@ -114,7 +145,7 @@ impl Program {
     ///
     /// # Safety
     /// The memory must stay mapped, and unchanged, as long as the program lives.
-    pub(crate) unsafe fn in_memory(generation: Generation, text: Vec<Range<u64>>) -> Program {
+    pub unsafe fn in_memory(generation: Generation, text: Vec<Range<u64>>) -> Program {
         let fetch = move |pc: u64| {
             let Some(range) = text.iter().find(|range| range.contains(&pc)) else { return Fetched::Outside };
             // The longest instructions have 24 bytes.
@@ -130,12 +161,12 @@ impl Program {
     }
 
     /// A program whose instructions come from a function.
-    pub(crate) fn new(generation: Generation, level: Level, fetch: Fetch) -> Program {
+    pub fn new(generation: Generation, level: Level, fetch: Fetch) -> Program {
         Program { generation, level, fetch, places: RwLock::default() }
     }
 
     /// The text of the instruction at an address, for reports; empty if there is none.
-    pub(crate) fn text_at(&self, pc: u64, lanes: u8) -> String {
+    pub fn text_at(&self, pc: u64, lanes: u8) -> String {
         match (self.fetch)(pc) {
             Fetched::Inst(inst) => lower::text(&inst, self.generation, lanes),
             _ => String::new(),
@@ -143,7 +174,7 @@ impl Program {
     }
 
     /// Where an address is in lowered code, which is made if it is not there yet.
-    pub(crate) fn place(&self, pc: u64, form: Form) -> Place {
+    pub fn place(&self, pc: u64, form: Form) -> Place {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = places.get(&(pc, form)) {
             return place.clone();
@@ -162,6 +193,19 @@ impl Program {
         }
         let index = unit.index.get(&pc).copied().unwrap_or(0);
         places.entry((pc, form)).or_insert((unit, index)).clone()
+    }
+
+    /// The instruction at an address. Skipped ones are `s_nop`, for observers too.
+    fn fetch(&self, pc: u64, form: Form) -> Fetched {
+        match (self.fetch)(pc) {
+            Fetched::Inst(inst) if form.skips && inst.format.is_vector() => Fetched::Inst(Inst {
+                op: Op::SNop,
+                size: inst.size,
+                src: [Operand::Imm(0), Operand::None, Operand::None, Operand::None],
+                ..lower::no_inst()
+            }),
+            fetched => fetched,
+        }
     }
 
     /// Lowers everything that is reachable from `entry` by direct jumps.
@@ -185,8 +229,6 @@ impl Program {
                 continue;
             }
             let mut pc = start;
-            // Whether gfx9 adds an index to the numbers of vector registers here.
-            let mut indexed = false;
             loop {
                 let here = unit.codes.len() as u32;
                 if unit.index.contains_key(&pc) {
@@ -196,7 +238,7 @@ impl Program {
                 }
                 unit.index.insert(pc, here);
                 let number = unit.insts.len() as u32;
-                let inst = match (self.fetch)(pc) {
+                let inst = match self.fetch(pc, form) {
                     Fetched::Inst(inst) if unit.insts.len() < LONGEST => inst,
                     Fetched::Inst(_) => {
                         unit.codes.push(lower::leave(pc, number));
@@ -221,17 +263,12 @@ impl Program {
                     jumps.push((here, target));
                     todo.insert(target);
                 }
-                if indexed {
-                    lower::lower_indexed(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                if form.indexed && inst.format.is_vector_arithmetic() {
+                    unit.codes.push(lower::indexed(&context, number));
                     unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
                 } else {
                     lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
                 }
-                indexed = match inst.op {
-                    Op::SSetGprIdxOn => true,
-                    Op::SSetGprIdxOff => false,
-                    _ => indexed,
-                };
                 if form.watched && unit.codes.len() == here as usize {
                     unit.codes.push(lower::hint(number));
                 }
@@ -311,8 +348,8 @@ fn ends(inst: &Inst) -> bool {
 }
 
 /// Puts a wave at an address; false if no code is there, and the wave stays where it is.
-fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
-    let (unit, index) = program.place(pc, Form { lanes: wave.lanes, watched: wave.watched });
+pub fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
+    let (unit, index) = program.place(pc, Form::of(wave, program, wave.watched));
     let found = !unit.outside;
     if found {
         wave.unit = Some(unit);
@@ -322,7 +359,7 @@ fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
 }
 
 /// The address of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
-pub(crate) fn location(wave: &Wave, waits: bool) -> u64 {
+pub fn location(wave: &Wave, waits: bool) -> u64 {
     let index = wave.next.wrapping_sub(u32::from(waits));
     let place = wave.unit.as_ref().and_then(|unit| {
         let code = unit.codes.get(index as usize)?;
@@ -337,10 +374,10 @@ pub(crate) fn location(wave: &Wave, waits: bool) -> u64 {
 /// # Safety
 /// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
 /// more where the generation has ACC registers, and slack for tuples that begin at the last one.
-pub(crate) unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
+pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
     let mut budget = wave.slice;
-    let form = Form { lanes: wave.lanes, watched: W::ON };
     loop {
+        let form = Form::of(wave, program, W::ON);
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
@@ -433,86 +470,4 @@ fn stop(wave: &mut Wave, at: usize, fault: Box<WaveFault>) -> Flow {
     wave.next = at as u32;
     wave.fault = Some(fault);
     Flow::Fault
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exec::Unwatched;
-    use crate::isa::scalar;
-    use crate::machine::{Access, Memory};
-
-    /// A loop of three rounds, for gfx1100.
-    const LOOP: [u32; 8] = [
-        0xbe80_0083, // s_mov_b32 s0, 3
-        0xbf80_0000, // s_nop 0
-        0x7e02_02fa, // v_mov_b32_dpp v1, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf
-        0xff00_b100,
-        0x8080_8100, // s_sub_u32 s0, s0, 1
-        0xbf07_8000, // s_cmp_lg_u32 s0, 0
-        0xbfa2_fffa, // s_cbranch_scc1 to s_nop
-        0xbfb0_0000, // s_endpgm
-    ];
-
-    /// The instructions a wave comes to and those that it executed, by number.
-    #[derive(Default)]
-    struct Steps(Vec<u32>, Vec<u32>);
-
-    impl Watch for Steps {
-        const ON: bool = true;
-
-        fn before(&mut self, _: &Wave, _: &Unit, code: &Code) -> Result<(), Box<WaveFault>> {
-            self.0.push(code.inst);
-            Ok(())
-        }
-
-        fn after(&mut self, _: &Wave, _: &Unit, code: &Code) -> Result<(), Box<WaveFault>> {
-            self.1.push(code.inst);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn observers_see_every_instruction_once() {
-        let base = LOOP.as_ptr() as u64;
-        let text = base..base + size_of_val(&LOOP) as u64;
-        // SAFETY: the array is a constant.
-        let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
-        let mut registers = vec![0u32; (256 + 32) * 32 + 16];
-        let offset = registers.as_ptr().align_offset(64);
-        wave.vgpr = registers[offset..].as_mut_ptr();
-        wave.mode = 0xf0;
-        wave.set_scalar(scalar::EXEC, u32::MAX);
-        for watched in [true, false] {
-            wave.watched = watched;
-            assert!(enter(&mut wave, &program, base));
-            let mut steps = Steps::default();
-            // SAFETY: the wave is at the program's start and has registers for 32 lanes.
-            let flow = unsafe {
-                if watched {
-                    run(&mut wave, &program, &mut steps)
-                } else {
-                    run(&mut wave, &program, &mut Unwatched)
-                }
-            };
-            assert_eq!(flow, Flow::End);
-            let all = [0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 6];
-            let expected: &[u32] = if watched { &all } else { &[] };
-            assert_eq!((&*steps.0, &*steps.1), (expected, expected));
-        }
-    }
-
-    #[test]
-    fn a_wave_runs_only_in_code_of_its_form() {
-        let base = LOOP.as_ptr() as u64;
-        let text = base..base + size_of_val(&LOOP) as u64;
-        // SAFETY: the array is a constant.
-        let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
-        assert!(enter(&mut wave, &program, base));
-        // SAFETY: nothing is executed.
-        let flow = unsafe { run(&mut wave, &program, &mut Steps::default()) };
-        assert_eq!(flow, Flow::Fault);
-    }
 }

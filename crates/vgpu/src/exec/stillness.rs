@@ -12,7 +12,7 @@ const SHORT: u32 = 12;
 
 /// What a wave's registers were when its last time slice ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Stillness {
+pub struct Stillness {
     scalars: u64,
     /// Not known if the scalar ones had changed.
     vectors: Option<u64>,

@@ -5,7 +5,7 @@ use super::{Code, Wave};
 use crate::machine::WaveFault;
 
 /// Hears of every instruction that a wave executes.
-pub(crate) trait Watch {
+pub trait Watch {
     /// Whether anybody listens; the run loop that nobody watches has none of the calls.
     const ON: bool;
 
@@ -17,7 +17,7 @@ pub(crate) trait Watch {
 }
 
 /// Nobody watches.
-pub(crate) struct Unwatched;
+pub struct Unwatched;
 
 impl Watch for Unwatched {
     const ON: bool = false;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Barrier;
 use super::program::{Pool, Unit};
+use super::salu::Hardware;
 use super::stillness::{SLICE, Stillness};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::{Access, FaultKind, WaveFault};
@@ -11,7 +12,7 @@ use crate::machine::{Access, FaultKind, WaveFault};
 /// What the run loop does after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Flow {
+pub enum Flow {
     /// Go on with the next instruction.
     Next,
     /// Go on after the instruction and the [`Code::more`] like it that follow: all are done.
@@ -37,11 +38,11 @@ pub(crate) enum Flow {
 /// # Safety
 /// The CPU must have the vector extensions the handler was compiled for, and `Code` must have been lowered for this
 /// wave's size and register counts: handlers index the register file unchecked.
-pub(crate) type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
+pub type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
 
 /// A source operand, resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Src {
+pub enum Src {
     /// A vector register: its first lane's index in the register file.
     Vector(u32),
     /// A scalar register slot (64-bit operands: this and the next).
@@ -55,7 +56,7 @@ pub(crate) enum Src {
 /// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants, a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct Row {
+pub struct Row {
     /// Byte offset of the first lane from `wave.bases[base]`.
     pub offset: u32,
     /// From the low to the high half of a 64-bit operand, in bytes.
@@ -68,15 +69,15 @@ pub(crate) struct Row {
 
 impl Row {
     /// No operand: the first constant.
-    pub(crate) const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
+    pub const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
     /// The base of scalars: the scalar slots.
-    pub(crate) const SCALAR: u8 = 3;
+    pub const SCALAR: u8 = 3;
 }
 
 /// One lowered instruction. What vector instructions need is in its first cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Code {
+pub struct Code {
     /// What executes it.
     pub run: Handler,
     /// Free for the handler: offsets, jump targets, immediates.
@@ -108,7 +109,7 @@ pub(crate) const TEMPS: usize = 8;
 /// The architectural state of one wave.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Wave {
+pub struct Wave {
     /// Scalar slots, see [`scalar`]: SGPRs, VCC, M0 and EXEC. Slot NULL always holds zero.
     pub sgpr: [u32; scalar::COUNT],
     /// Rows that belong to no register: permuted or extracted sources, broadcast scalars.
@@ -121,7 +122,8 @@ pub(crate) struct Wave {
     pub scc: bool,
     /// 32 or 64.
     pub lanes: u8,
-    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23).
+    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23); of gfx9, whether
+    /// vector registers are relative to M0 (27) and vector instructions are skipped (28). [`Form`](super::Form) goes by those two.
     pub mode: u32,
     /// The address that [`Flow::Leave`] goes to.
     pub target: u64,
@@ -147,13 +149,15 @@ pub(crate) struct Wave {
     pub stillness: Stillness,
     /// Memory, LDS and scratch memory.
     pub access: Access,
+    /// Registers that only `s_getreg` and `s_setreg` access.
+    pub hardware: Hardware,
     /// Why the wave stopped.
     pub fault: Option<Box<WaveFault>>,
 }
 
 impl Wave {
     /// A wave without registers, which are set for each workgroup.
-    pub(crate) fn new(access: Access) -> Self {
+    pub fn new(access: Access) -> Self {
         Wave {
             sgpr: [0; scalar::COUNT],
             temp: [[0; 64]; TEMPS],
@@ -174,6 +178,7 @@ impl Wave {
             slice: SLICE,
             stillness: Stillness::default(),
             access,
+            hardware: Hardware::default(),
             fault: None,
         }
     }
@@ -181,20 +186,20 @@ impl Wave {
     /// Points the bases of rows at the register file, `temp`, the constants of the unit that runs next and the scalar slots. The
     /// wave must not move until then.
     #[inline]
-    pub(crate) fn set_bases(&mut self, pool: &Pool) {
+    pub fn set_bases(&mut self, pool: &Pool) {
         self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start(), self.sgpr.as_ptr().cast()];
     }
 
     /// Stops the wave.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail(&mut self, kind: FaultKind) -> Flow {
+    pub fn fail(&mut self, kind: FaultKind) -> Flow {
         self.fault = Some(Box::new(kind.into()));
         Flow::Fault
     }
 
     /// Goes through the workgroup's barrier if it was complete since the last time.
-    pub(crate) fn pass_barrier(&mut self) -> bool {
+    pub fn pass_barrier(&mut self) -> bool {
         let completed = self.barrier_mut().map_or(0, |barrier| barrier.completed());
         let passes = completed > self.passed;
         self.passed = completed;
@@ -202,14 +207,14 @@ impl Wave {
     }
 
     /// Tells the others that the wave has ended.
-    pub(crate) fn leave_barrier(&mut self) {
+    pub fn leave_barrier(&mut self) {
         if let Some(barrier) = self.barrier_mut() {
             barrier.leave();
         }
     }
 
     /// The workgroup's barrier.
-    pub(crate) fn barrier_mut(&mut self) -> Option<&mut Barrier> {
+    pub fn barrier_mut(&mut self) -> Option<&mut Barrier> {
         // SAFETY: null, or the barrier of the workgroup, whose waves and barrier one thread has; nobody else refers to it while
         // a wave runs.
         unsafe { self.barrier.as_mut() }
@@ -217,7 +222,7 @@ impl Wave {
 
     /// A pair of scalar slots.
     #[inline(always)]
-    pub(crate) fn scalar64(&self, slot: u8) -> u64 {
+    pub fn scalar64(&self, slot: u8) -> u64 {
         let (low, high) = pair(slot);
         let (low, high) = (&raw const self.sgpr[low], &raw const self.sgpr[high]);
         // One read of both would wait until writes of one half, or of each, have reached the cache. Volatile reads stay apart.
@@ -227,7 +232,7 @@ impl Wave {
 
     /// Writes a pair of scalar slots. NULL stays zero.
     #[inline(always)]
-    pub(crate) fn set_scalar64(&mut self, slot: u8, value: u64) {
+    pub fn set_scalar64(&mut self, slot: u8, value: u64) {
         let (low, high) = pair(slot);
         self.sgpr[low] = value as u32;
         self.sgpr[high] = (value >> 32) as u32;
@@ -236,20 +241,20 @@ impl Wave {
 
     /// Writes a scalar slot. NULL stays zero.
     #[inline(always)]
-    pub(crate) fn set_scalar(&mut self, slot: u8, value: u32) {
+    pub fn set_scalar(&mut self, slot: u8, value: u32) {
         self.sgpr[usize::from(slot & 127)] = value;
         self.sgpr[usize::from(scalar::NULL)] = 0;
     }
 
     /// A lane mask in scalar slots: one slot in a wave of 32, two in a wave of 64.
     #[inline(always)]
-    pub(crate) fn mask<const W: usize>(&self, slot: u8) -> u64 {
+    pub fn mask<const W: usize>(&self, slot: u8) -> u64 {
         if W == 64 { self.scalar64(slot) } else { u64::from(self.sgpr[usize::from(slot & 127)]) }
     }
 
     /// Writes a lane mask.
     #[inline(always)]
-    pub(crate) fn set_mask<const W: usize>(&mut self, slot: u8, value: u64) {
+    pub fn set_mask<const W: usize>(&mut self, slot: u8, value: u64) {
         if W == 64 {
             self.set_scalar64(slot, value);
         } else {
@@ -259,32 +264,32 @@ impl Wave {
 
     /// The lanes that EXEC enables.
     #[inline(always)]
-    pub(crate) fn exec<const W: usize>(&self) -> u64 {
+    pub fn exec<const W: usize>(&self) -> u64 {
         self.mask::<W>(scalar::EXEC)
     }
 
     /// The lanes that EXEC enables, in a wave of any size.
     #[inline(always)]
-    pub(crate) fn active(&self) -> u64 {
+    pub fn active(&self) -> u64 {
         self.lane_mask(scalar::EXEC)
     }
 
     /// Whether EXEC enables all lanes.
     #[inline(always)]
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         let slot = usize::from(scalar::EXEC);
         self.sgpr[slot] == u32::MAX && (self.lanes == 32 || self.sgpr[slot + 1] == u32::MAX)
     }
 
     /// A lane mask, in a wave of any size.
     #[inline(always)]
-    pub(crate) fn lane_mask(&self, slot: u8) -> u64 {
+    pub fn lane_mask(&self, slot: u8) -> u64 {
         self.scalar64(slot) & (u64::MAX >> (64 - self.lanes))
     }
 
     /// Writes a lane mask, in a wave of any size.
     #[inline(always)]
-    pub(crate) fn set_lane_mask(&mut self, slot: u8, value: u64) {
+    pub fn set_lane_mask(&mut self, slot: u8, value: u64) {
         if self.lanes == 64 {
             self.set_scalar64(slot, value);
         } else {
@@ -296,7 +301,7 @@ impl Wave {
     ///
     /// # Safety
     /// The wave must be set up for a program, and an instruction of it must name the register, or one shortly before it.
-    pub(crate) unsafe fn vector(&self, register: u16) -> [u32; 64] {
+    pub unsafe fn vector(&self, register: u16) -> [u32; 64] {
         let lanes = usize::from(self.lanes);
         let mut values = [0; 64];
         // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
@@ -308,7 +313,7 @@ impl Wave {
     }
 
     /// The decoded instruction behind a lowered one.
-    pub(crate) fn inst(&self, code: &Code) -> Option<crate::isa::Inst> {
+    pub fn inst(&self, code: &Code) -> Option<crate::isa::Inst> {
         self.unit.as_ref().and_then(|unit| unit.insts.get(code.inst as usize)).copied()
     }
 }

@@ -254,7 +254,7 @@ impl Drop for Queue {
         self.doorbell_signal.destroy();
         lock(&SPARE_DOORBELLS).push(self.doorbell);
         for block in [self.ring, self.address] {
-            if let Err(error) = machine().memory().free(block) {
+            if let Err(error) = self.device.memory().free(block) {
                 tracing::error!(%error, "a queue's memory could not be freed");
             }
         }

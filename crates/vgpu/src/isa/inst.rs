@@ -50,6 +50,30 @@ pub enum Format {
     Interp,
 }
 
+impl Format {
+    /// Whether instructions of this encoding work on lanes: arithmetic, memory, exports.
+    pub(crate) fn is_vector(self) -> bool {
+        !matches!(
+            self,
+            Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem
+        )
+    }
+
+    /// Whether they are vector arithmetic.
+    pub(crate) fn is_vector_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Format::Vop1
+                | Format::Vop2
+                | Format::Vopc
+                | Format::Vop3
+                | Format::Vop3Sd
+                | Format::Vop3p
+                | Format::Vopd
+        )
+    }
+}
+
 /// Values that are read like a register but are none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the vendor's names of these sources")]

@@ -29,7 +29,7 @@ const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
 
 /// A wave's way to memory.
 #[derive(Debug)]
-pub(crate) struct Access {
+pub struct Access {
     /// Ranges known to be live in `epoch`, the latest first. The wave's own scratch memory is never among them.
     verified: [Verified; WAYS],
     epoch: u64,
@@ -43,12 +43,12 @@ pub(crate) struct Access {
     /// Bytes of scratch memory each lane has.
     pub scratch_size: u32,
     /// Global wave sync of the wave's dispatch.
-    pub sync: *const WaveSync,
+    pub(crate) sync: *const WaveSync,
 }
 
 impl Access {
     /// A wave's access to `memory`; LDS and scratch are set for each workgroup.
-    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+    pub fn new(memory: Arc<Memory>) -> Self {
         Access {
             verified: [NOTHING; WAYS],
             epoch: 0,
@@ -63,7 +63,7 @@ impl Access {
 
     /// Begins a time slice of the wave: forgets ranges that may have been freed since they were verified.
     #[inline]
-    pub(crate) fn begin_slice(&mut self, reader: &Reader) {
+    pub fn begin_slice(&mut self, reader: &Reader) {
         let epoch = self.memory.enter(reader);
         if epoch != self.epoch {
             self.verified = [NOTHING; WAYS];

@@ -12,7 +12,7 @@ use super::observe::DispatchObserver;
 use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode};
 use crate::config::CounterFormat;
-use crate::exec::{Form, Place, Program, Wave};
+use crate::exec::{Form, Hardware, Place, Program, Wave};
 
 /// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
 const SLACK: usize = 32;
@@ -81,7 +81,7 @@ impl Launch {
         let resident = u64::from(device.compute_units()) * u64::from(occupancy.workgroups_per_unit)
             / u64::from(occupancy.compute_units_per_unit());
         let start = entry;
-        let entry = code.program().place(start, Form { lanes: lanes as u8, watched: false });
+        let entry = code.program().place(start, Form::new(lanes as u8, false));
         Ok(Launch {
             code,
             kernel,
@@ -108,7 +108,7 @@ impl Launch {
     pub(super) fn watch(&mut self) {
         self.observers = self.code.memory().instruments().begin(self);
         if !self.observers.is_empty() {
-            let form = Form { lanes: self.lanes as u8, watched: true };
+            let form = Form::new(self.lanes as u8, true);
             self.watched_entry = Some(self.program().place(self.start, form));
         }
     }
@@ -186,6 +186,21 @@ impl Launch {
         let position = Position { group, size, index, scratch, wave_scratch: self.wave_scratch() };
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers.
         unsafe { self.initial.start(wave, &position) };
+        wave.hardware = Hardware {
+            vgprs: self.resources.vgprs,
+            sgprs: self.resources.sgprs,
+            lds: self.lds,
+            index: index as u32,
+            waves: (size.iter().product::<u32>()).div_ceil(self.lanes as u32),
+            scratch: match self.generation {
+                // Kernels compute it themselves.
+                Generation::Gfx9 | Generation::Gfx940 | Generation::Gfx10 => 0,
+                Generation::Gfx11 | Generation::Gfx12 => {
+                    scratch.wrapping_add(index * self.wave_scratch()) as u64
+                }
+            },
+            ..Hardware::default()
+        };
         wave.round = 0;
         wave.begin_moving();
     }

@@ -181,13 +181,13 @@ impl State {
 
 /// A worker's view of the epoch: 0 while it runs nothing, else the epoch whose ranges it may still use.
 #[derive(Default, Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     seen: AtomicU64,
 }
 
 impl Reader {
     /// Says that the worker uses no range it remembered.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.seen.store(0, Ordering::Release);
     }
 }
@@ -209,7 +209,8 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    pub(crate) fn new() -> Self {
+    #[doc(hidden)]
+    pub fn new() -> Self {
         Memory {
             state: RwLock::default(),
             epoch: AtomicU64::new(1),
@@ -242,7 +243,8 @@ impl Memory {
     }
 
     /// Adds a device's account and returns its index.
-    pub(crate) fn add_device(&self, limit: u64) -> usize {
+    #[doc(hidden)]
+    pub fn add_device(&self, limit: u64) -> usize {
         let mut state = self.write();
         state.accounts.push(Account { limit, used: 0 });
         state.accounts.len() - 1
@@ -472,15 +474,17 @@ impl Memory {
     }
 
     /// A new worker's reader.
-    pub(crate) fn reader(&self) -> Arc<Reader> {
+    #[doc(hidden)]
+    pub fn reader(&self) -> Arc<Reader> {
         let reader = Arc::new(Reader::default());
         self.readers().push(Arc::clone(&reader));
         reader
     }
 
     /// The current epoch, which the reader has then seen. Ranges remembered in another epoch must be forgotten.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn enter(&self, reader: &Reader) -> u64 {
+    pub fn enter(&self, reader: &Reader) -> u64 {
         let epoch = self.epoch.load(Ordering::Acquire);
         if reader.seen.load(Ordering::Relaxed) == epoch { epoch } else { self.announce(reader, epoch) }
     }

@@ -5,7 +5,8 @@
 //! ends its dispatch with a [`Fault`]; the process and other dispatches go on.
 
 mod access;
-mod check;
+#[doc(hidden)]
+pub mod check;
 mod code;
 mod count;
 mod dispatch;
@@ -15,7 +16,8 @@ mod initial;
 mod interrupt;
 mod launch;
 mod memory;
-mod observe;
+#[doc(hidden)]
+pub mod observe;
 mod pool;
 mod profile;
 mod source;
@@ -34,7 +36,9 @@ pub use code_object::occupancy::{Limit, Occupancy, Resources};
 
 use crate::config::{ConfigError, CounterFormat, DeviceConfig};
 
-pub(crate) use access::{Access, SH_MEM_BASES};
+#[doc(hidden)]
+pub use access::Access;
+pub(crate) use access::SH_MEM_BASES;
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub use check::{Checks, ChecksError};
 pub use code::{LoadError, LoadedCode};
@@ -43,7 +47,8 @@ pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
 pub use fault::{AccessKind, Fault, FaultKind, Origin, Site, Space, Use, WaveFault};
 pub(crate) use interrupt::interrupt;
 pub use interrupt::on_interrupt;
-pub(crate) use memory::Reader;
+#[doc(hidden)]
+pub use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
 pub use profile::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
 pub use source::{SourceFrame, SourceLines};

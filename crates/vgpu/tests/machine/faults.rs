@@ -1,6 +1,7 @@
 //! Kernels that do something wrong end with a report, and the process and the device go on.
 use crate::common::{Arg, Gpu, on_all};
-use vgpu::machine::{AccessKind, DispatchError, Fault, FaultKind, Space};
+use vgpu::DeviceConfig;
+use vgpu::machine::{AccessKind, Dispatch, DispatchError, Fault, FaultKind, LoadError, Machine, Space};
 
 fn fault(result: Result<vgpu::machine::DispatchStats, DispatchError>) -> Fault {
     match result {
@@ -173,4 +174,34 @@ fn code_for_another_target_is_refused() {
     };
     let error = other.device.dispatch(&dispatch).unwrap_err();
     assert!(matches!(error, DispatchError::WrongDevice { .. }), "{error}");
+}
+
+#[test]
+fn unsound_code_objects_are_refused() {
+    let machine = Machine::global();
+    let index = machine.attach(&"gfx1100".parse().unwrap()).unwrap();
+    let device = machine.device(index).unwrap();
+    for bytes in [&b""[..], b"\x7fELF", &[0u8; 4096]] {
+        assert!(matches!(device.load(bytes, &mut |_| None), Err(LoadError::Object(_))));
+    }
+    let dispatch = Dispatch { kernel_object: 64, grid: [1; 3], workgroup: [1; 3], ..Dispatch::default() };
+    assert_eq!(device.dispatch(&dispatch), Err(DispatchError::NoKernel(64)));
+}
+
+#[test]
+fn attaching_an_equal_device_again_gives_the_same() {
+    let machine = Machine::global();
+    // No other test has such devices.
+    let config: DeviceConfig = "gfx1100?cus=3&count=2&memory=3GiB".parse().unwrap();
+    let first = machine.attach(&config).unwrap();
+    let other = machine.attach(&"gfx90a?cus=3&memory=3GiB".parse().unwrap()).unwrap();
+    assert_ne!(other, first);
+    assert_ne!(other, first + 1);
+    assert_eq!(machine.attach(&config), Ok(first));
+    for index in [first, first + 1] {
+        let device = machine.device(index).unwrap();
+        assert_eq!((device.index(), device.compute_units(), device.target().name), (index, 3, "gfx1100"));
+    }
+    assert_eq!(machine.device(other).unwrap().target_id().to_string(), "gfx90a:sramecc+:xnack-");
+    assert!(machine.device(machine.devices().len() + 1000).is_none());
 }

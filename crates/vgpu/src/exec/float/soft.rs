@@ -2,7 +2,7 @@
 
 /// How a wave wants its arithmetic: one half of the MODE register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::exec) struct Env {
+pub struct Env {
     /// 0 to nearest even, 1 toward plus infinity, 2 toward minus infinity, 3 toward zero.
     pub round: u8,
     /// Subnormal sources count as zero.
@@ -13,38 +13,38 @@ pub(in crate::exec) struct Env {
 
 impl Env {
     /// To nearest even with subnormal numbers.
-    pub(in crate::exec) const IEEE: Env = Env { round: 0, flush_in: false, flush_out: false };
+    pub const IEEE: Env = Env { round: 0, flush_in: false, flush_out: false };
 
     /// What MODE says about f32.
     #[inline(always)]
-    pub(in crate::exec) fn single(mode: u32) -> Env {
+    pub fn single(mode: u32) -> Env {
         Env { round: (mode & 3) as u8, flush_in: mode & 0x10 == 0, flush_out: mode & 0x20 == 0 }
     }
 
     /// What MODE says about f64 and f16.
     #[inline(always)]
-    pub(in crate::exec) fn double(mode: u32) -> Env {
+    pub fn double(mode: u32) -> Env {
         Env { round: (mode >> 2 & 3) as u8, flush_in: mode & 0x40 == 0, flush_out: mode & 0x80 == 0 }
     }
 
     /// The same without subnormal numbers.
-    pub(in crate::exec) fn flushing(self) -> Env {
+    pub fn flushing(self) -> Env {
         Env { flush_in: true, flush_out: true, ..self }
     }
 }
 
 /// A binary floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::exec) struct Format {
+pub struct Format {
     /// Significant digits, the implicit one included.
     digits: u32,
     /// Exponent of the smallest normal number.
     least: i32,
 }
 
-pub(in crate::exec) const F16: Format = Format { digits: 11, least: -14 };
-pub(in crate::exec) const F32: Format = Format { digits: 24, least: -126 };
-pub(in crate::exec) const F64: Format = Format { digits: 53, least: -1022 };
+pub const F16: Format = Format { digits: 11, least: -14 };
+pub const F32: Format = Format { digits: 24, least: -126 };
+pub const F64: Format = Format { digits: 53, least: -1022 };
 
 /// What a number is made of; finite numbers are `digits * 2^exponent`.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ impl Format {
     }
 
     /// The NaN that operations give whose result is not defined: the hardware's has the sign set.
-    pub(in crate::exec) const fn default_nan(self) -> u64 {
+    pub const fn default_nan(self) -> u64 {
         self.sign() | self.infinity() | self.quiet_bit()
     }
 
@@ -77,7 +77,7 @@ impl Format {
         1 << (self.digits - 2)
     }
 
-    pub(in crate::exec) const fn is_nan(self, bits: u64) -> bool {
+    pub const fn is_nan(self, bits: u64) -> bool {
         bits & !self.sign() > self.infinity()
     }
 
@@ -156,12 +156,12 @@ impl Format {
     }
 
     /// `a * b + c`, rounded once.
-    pub(in crate::exec) fn fma(self, a: u64, b: u64, c: u64, env: Env) -> u64 {
+    pub fn fma(self, a: u64, b: u64, c: u64, env: Env) -> u64 {
         self.fma_scaled(a, b, c, 0, env)
     }
 
     /// `(a * b + c) * 2^power`, rounded once.
-    pub(in crate::exec) fn fma_scaled(self, a: u64, b: u64, c: u64, power: i32, env: Env) -> u64 {
+    pub fn fma_scaled(self, a: u64, b: u64, c: u64, power: i32, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b]) {
             return nan;
         }
@@ -224,7 +224,7 @@ impl Format {
     }
 
     /// `a + b`
-    pub(in crate::exec) fn add(self, a: u64, b: u64, env: Env) -> u64 {
+    pub fn add(self, a: u64, b: u64, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b]) {
             return nan;
         }
@@ -232,7 +232,7 @@ impl Format {
     }
 
     /// `a * b`
-    pub(in crate::exec) fn mul(self, a: u64, b: u64, env: Env) -> u64 {
+    pub fn mul(self, a: u64, b: u64, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b]) {
             return nan;
         }
@@ -244,7 +244,7 @@ impl Format {
     }
 
     /// A number of this format in another one.
-    pub(in crate::exec) fn convert(self, bits: u64, to: Format, env: Env) -> u64 {
+    pub fn convert(self, bits: u64, to: Format, env: Env) -> u64 {
         let (negative, parts) = self.parts(bits, env.flush_in);
         match parts {
             Parts::Infinite => to.signed(negative, to.infinity()),
@@ -262,12 +262,12 @@ impl Format {
     }
 
     /// An integer in this format.
-    pub(in crate::exec) fn integer(self, value: i128, env: Env) -> u64 {
+    pub fn integer(self, value: i128, env: Env) -> u64 {
         self.round(value < 0, value.unsigned_abs(), 0, env)
     }
 
     /// `a * 2^power`
-    pub(in crate::exec) fn scale(self, a: u64, power: i32, env: Env) -> u64 {
+    pub fn scale(self, a: u64, power: i32, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a]) {
             return nan;
         }

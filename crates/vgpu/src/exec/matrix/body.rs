@@ -9,7 +9,7 @@ use super::operand::{self, Addend, Reading, Tuple};
 use super::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
 use crate::exec::level::{SimdBody, simd_handler};
 use crate::exec::simd::{D, G, LANES, Simd};
-use crate::exec::{Code, Flow, Handler, Level, Src, Wave};
+use crate::exec::{Code, Flow, Handler, Level, Src, TEMPS, Wave};
 use crate::isa::Modifiers;
 
 /// `Code::imm`: the number of the instruction, and this where products are added pairwise.
@@ -77,6 +77,19 @@ unsafe fn tuple(wave: &Wave, source: Src) -> Tuple {
     unsafe { at(wave, first) }
 }
 
+/// The bits of all elements of C, where it is in no registers.
+#[inline(always)]
+fn constant(wave: &Wave, source: Src) -> Option<u64> {
+    match source {
+        Src::Const(bits) => Some(bits),
+        Src::Temp(row) => {
+            let [low, high] = [0, 1].map(|i| wave.temp[(usize::from(row) + i) % TEMPS][0]);
+            Some(u64::from(low) | u64::from(high) << 32)
+        }
+        _ => None,
+    }
+}
+
 /// Sums of f32, and what is computed as such.
 struct Single;
 
@@ -129,9 +142,9 @@ impl SimdBody for Single {
             let packed = row.family == Family::Gfx12;
             let half = u32::from(mods.op_sel >> 2 & 1);
             let direct = code.imm & DIRECT != 0;
-            let addend = match code.src[2] {
-                Src::Const(bits) => Addend::Constant(bits as u32),
-                source => Addend::Registers(tuple(wave, source)),
+            let addend = match constant(wave, code.src[2]) {
+                Some(bits) => Addend::Constant(bits as u32),
+                None => Addend::Registers(tuple(wave, code.src[2])),
             };
             match addend {
                 Addend::Registers(c) if direct => {
@@ -289,14 +302,14 @@ impl SimdBody for Double {
 
             gather_wide::<S>(a, plan.a_count, &plan.a, negate(0), panel_a);
             gather_wide::<S>(b, plan.b_count, &plan.b, negate(1), panel_b);
-            match code.src[2] {
-                Src::Const(bits) => {
+            match constant(wave, code.src[2]) {
+                Some(bits) => {
                     let bits = bits ^ u64::from(negate(2)) << 32;
                     for i in 0..row.n * plan.width {
                         sum.add(i).write(f64::from_bits(bits));
                     }
                 }
-                source => gather_wide::<S>(tuple(wave, source), plan.d_count, &plan.d, negate(2), sum),
+                None => gather_wide::<S>(tuple(wave, code.src[2]), plan.d_count, &plan.d, negate(2), sum),
             }
             let product = Product {
                 a: panel_a,

@@ -19,7 +19,7 @@ pub(super) const NOWHERE: u16 = u16::MAX;
 
 /// Where operands go. Indices are `register * 4 + chunk`; f64 counts pairs of registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     /// Elements of a row: of all blocks.
     pub width: usize,
     /// Rows of panel A: columns of A that are there.
@@ -40,7 +40,7 @@ pub(super) struct Plan {
 
 /// The plan of an instruction by its number, for waves of 32 or 64.
 #[inline(always)]
-pub(super) fn plan(index: usize, lanes: usize) -> &'static Plan {
+pub fn plan(index: usize, lanes: usize) -> &'static Plan {
     static PLANS: [[Plan; 2]; INSTRUCTIONS.len()] = plans();
     &PLANS[index][lanes / 64]
 }

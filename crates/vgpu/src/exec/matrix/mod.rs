@@ -34,17 +34,15 @@
 
 mod body;
 mod eight;
-mod layout;
+pub mod layout;
 mod multiply;
 mod operand;
-mod table;
-#[cfg(test)]
-mod tests;
+pub mod table;
 
 pub(super) use eight::widen;
 pub(super) use table::Format;
 
-use super::lower::{Context, inline_float};
+use super::lower::{Context, source};
 use super::wave::Row;
 use super::{Code, Src};
 use crate::isa::{Elem, Inst, Modifiers, Operand, Type};
@@ -53,11 +51,11 @@ use table::{Family, Sum};
 
 /// In what generations differ though their instructions are the same.
 #[derive(Clone, Copy, Debug)]
-struct Rules {
+pub struct Rules {
     /// f16 and bf16 products are added pairwise, without subnormal numbers.
-    pairwise: bool,
+    pub pairwise: bool,
     /// `blgp` of f64 instructions negates operands.
-    negates: bool,
+    pub negates: bool,
 }
 
 impl Rules {
@@ -78,11 +76,19 @@ pub(super) fn is_matrix(inst: &Inst) -> bool {
 
 /// Lowers a matrix instruction.
 pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
-    codes.push(lower_with(inst, number, context, Rules::of(context.generation))?);
+    let code = lower_with(inst, number, context, Rules::of(context.generation), codes)?;
+    codes.push(code);
     Some(())
 }
 
-fn lower_with(inst: &Inst, number: u32, context: &Context, rules: Rules) -> Option<Code> {
+/// Lowers one under rules of any generation; what has to run before it goes to `codes`.
+pub fn lower_with(
+    inst: &Inst,
+    number: u32,
+    context: &Context,
+    rules: Rules,
+    codes: &mut Vec<Code>,
+) -> Option<Code> {
     let index = table::INSTRUCTIONS.iter().position(|row| row.op == inst.op)?;
     let row = &table::INSTRUCTIONS[index];
     if row.family == Family::Mfma && context.lanes != 64 {
@@ -100,7 +106,7 @@ fn lower_with(inst: &Inst, number: u32, context: &Context, rules: Rules) -> Opti
     } else if let Some(first) = tuple(inst.src[2], result) {
         (Src::Vector(first), Src::Const(0))
     } else {
-        (Src::Const(constant(inst.src[2], row.sum)?), Src::Const(0))
+        (scalar(inst.src[2], row.sum, number, context, codes)?, Src::Const(0))
     };
     let mut imm = index as i64;
     if rules.pairwise && row.family == Family::Mfma && matches!(row.a, Format::F16 | Format::Bf16) {
@@ -140,8 +146,8 @@ fn registers(operand: Operand, count: u32, lanes: usize) -> Option<u32> {
     (first + count <= 256).then_some((base + first) * lanes as u32)
 }
 
-/// A constant that stands for all elements of C, as bits of the element type.
-fn constant(operand: Operand, sum: Sum) -> Option<u64> {
+/// What stands for all elements of C where that is in no registers: a constant, or a special value, which `codes` read.
+fn scalar(operand: Operand, sum: Sum, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Src> {
     let elem = match sum {
         Sum::F32 => Elem::F32,
         Sum::F64 => Elem::F64,
@@ -150,8 +156,9 @@ fn constant(operand: Operand, sum: Sum) -> Option<u64> {
         Sum::I32 => Elem::I32,
     };
     match operand {
-        Operand::Int(value) => Some(i64::from(value) as u64),
-        Operand::Float(code) => inline_float(code, Type { elem, count: 1 }),
+        Operand::Int(_) | Operand::Float(_) | Operand::Literal(_) | Operand::Special(_) => {
+            source(operand, Type { elem, count: 1 }, 2, context, codes, number)
+        }
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use crate::isa::Op::{self, *};
 
 /// The rules by which elements lie in lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Family {
+pub enum Family {
     /// MFMA and SMFMAC: waves of 64, several independent products (blocks).
     Mfma,
     /// WMMA of gfx11: A and B in sixteen lanes, repeated in the others.
@@ -15,7 +15,7 @@ pub(super) enum Family {
 
 /// What elements of A or B are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::exec) enum Format {
+pub enum Format {
     F64,
     F32,
     /// f32 of which ten digits after the point are used.
@@ -39,7 +39,7 @@ pub(in crate::exec) enum Format {
 
 impl Format {
     /// Bits of an element.
-    pub(super) const fn bits(self) -> usize {
+    pub const fn bits(self) -> usize {
         match self {
             Format::F64 => 64,
             Format::F32 | Format::Xf32 => 32,
@@ -52,7 +52,7 @@ impl Format {
 
 /// What elements of C and D are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sum {
+pub enum Sum {
     F64,
     F32,
     F16,
@@ -62,7 +62,7 @@ pub(super) enum Sum {
 
 /// A matrix instruction: `D = A * B + C`, of `n` rows and columns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instruction {
+pub struct Instruction {
     pub op: Op,
     pub family: Family,
     /// Rows of A, columns of B.
@@ -107,7 +107,7 @@ use Format::{Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Fp8, Fp8Fnuz, I8, Iu4, Iu8, Xf32
 
 /// All of them.
 #[rustfmt::skip]
-pub(super) const INSTRUCTIONS: &[Instruction] = &[
+pub const INSTRUCTIONS: &[Instruction] = &[
     // Shapes: rows and columns, K, blocks.
     mfma(VMfmaF32_32x32x1_2bF32, [32, 1, 2], F32, F32, Sum::F32),
     mfma(VMfmaF32_16x16x1_4bF32, [16, 1, 4], F32, F32, Sum::F32),

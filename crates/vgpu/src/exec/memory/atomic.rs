@@ -46,8 +46,10 @@ pub(super) enum Rmw {
     /// Subtracts data where there is enough, else adds the second operand.
     Wrap,
     AddFloat,
-    /// As `AddFloat`; subnormal numbers are zero.
+    /// As `AddFloat`; subnormal numbers are zero: all, those that are added, the sum.
     AddFloatFlush,
+    AddFloatFlushSources,
+    AddFloatFlushSum,
     /// What compares less; memory where nothing does.
     MinFloat,
     MaxFloat,
@@ -59,6 +61,17 @@ pub(super) enum Rmw {
 }
 
 impl Rmw {
+    /// Sums of 32-bit floats in LDS obey MODE as to subnormal numbers, and nothing else does.
+    #[inline(always)]
+    fn in_lds(self, mode: u32) -> Rmw {
+        match (self, mode >> 4 & 3) {
+            (Rmw::AddFloat, 0) => Rmw::AddFloatFlush,
+            (Rmw::AddFloat, 1) => Rmw::AddFloatFlushSum,
+            (Rmw::AddFloat, 2) => Rmw::AddFloatFlushSources,
+            _ => self,
+        }
+    }
+
     const ALL: &[Rmw] = &[
         Rmw::Swap,
         Rmw::CmpSwap,
@@ -83,6 +96,8 @@ impl Rmw {
         Rmw::Wrap,
         Rmw::AddFloat,
         Rmw::AddFloatFlush,
+        Rmw::AddFloatFlushSources,
+        Rmw::AddFloatFlushSum,
         Rmw::MinFloat,
         Rmw::MaxFloat,
         Rmw::MinNumber,
@@ -215,6 +230,8 @@ macro_rules! word {
                     }
                     Rmw::AddFloat => add(float(old), float(data)).to_bits(),
                     Rmw::AddFloatFlush => flush(add(flush(float(old)), flush(float(data)))).to_bits(),
+                    Rmw::AddFloatFlushSources => add(flush(float(old)), flush(float(data))).to_bits(),
+                    Rmw::AddFloatFlushSum => flush(add(float(old), float(data))).to_bits(),
                     Rmw::MinFloat => {
                         if float(data) < float(old) {
                             data
@@ -340,7 +357,8 @@ impl<W: Word> Move for Atomic<W> {
             } else {
                 let word = memory.cast::<W>();
                 let old = word.read_unaligned();
-                word.write_unaligned(W::apply(registers.rmw, old, data, second));
+                let rmw = if W::BYTES == 4 { registers.rmw.in_lds(wave.mode) } else { registers.rmw };
+                word.write_unaligned(W::apply(rmw, old, data, second));
                 old
             };
             if registers.returns {

@@ -25,8 +25,6 @@ mod scalar_store;
 mod spaces;
 mod sync;
 mod table;
-#[cfg(test)]
-mod tests;
 mod to_lds;
 mod typed;
 

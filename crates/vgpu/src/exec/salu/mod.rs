@@ -2,8 +2,10 @@
 
 mod arithmetic;
 mod control;
+mod hardware;
 mod registers;
 
+pub use hardware::Hardware;
 pub(super) use registers::{cycles, realtime};
 
 use super::lower::{Context, operands};
@@ -27,7 +29,9 @@ pub(super) fn lower(
         return Some(());
     }
     let next = pc.wrapping_add(u64::from(inst.size));
-    let (run, imm) = control::handler(inst, next, context).or_else(|| registers::handler(inst, context))?;
+    let (run, imm) = control::handler(inst, next, context)
+        .or_else(|| hardware::handler(inst, context))
+        .or_else(|| registers::handler(inst))?;
     codes.push(Code { run, imm, ..code });
     Some(())
 }

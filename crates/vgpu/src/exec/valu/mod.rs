@@ -27,14 +27,12 @@ mod result;
 mod select;
 mod settle;
 mod single;
-#[cfg(test)]
-mod tests;
 mod uniform;
 
 use super::lower::{Context, inline_float, operands};
 use super::program::Pool;
 use super::wave::Row;
-pub(super) use uniform::is_uniform;
+pub use uniform::is_uniform;
 
 use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
 use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};

@@ -16,10 +16,13 @@ pub(super) struct Source {
     stride: usize,
     /// Whether one dword stands for all lanes.
     scalar: bool,
+    /// A lane mask from the first lane that is yet to come.
     mask: u64,
     shift: u32,
     and: u32,
     xor: u32,
+    /// A source that may be f32 is f16.
+    is_half: bool,
 }
 
 impl Source {
@@ -48,6 +51,7 @@ impl Source {
             shift: 0,
             and: u32::MAX,
             xor: 0,
+            is_half: false,
         }
     }
 
@@ -356,8 +360,7 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     #[inline(always)]
     fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         row.shift = u32::from(mods.op_sel >> i & 1) * 16;
-        // For all chunks: going on to the next one shifts the mask.
-        row.mask = if mods.op_sel_hi >> i & 1 != 0 { u64::MAX } else { 0 };
+        row.is_half = mods.op_sel_hi >> i & 1 != 0;
         // In this encoding the negation of high halves means the absolute value.
         row.signs(&Modifiers { abs: mods.neg_hi, ..*mods }, i);
     }
@@ -366,7 +369,7 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         // SAFETY: the caller's promise.
         let bits = unsafe { row.low::<S>(k) };
-        let value = if row.mask != 0 { (bits >> row.shift).half_to_f32().bits() } else { bits };
+        let value = if row.is_half { (bits >> row.shift).half_to_f32().bits() } else { bits };
         Mixed((value & row.and ^ U::splat(row.xor)).as_f32())
     }
 
@@ -498,7 +501,7 @@ impl<S: Simd> Arg<S> for Mask<S> {
             _ => 0,
         };
         let low = std::ptr::null();
-        Source { at: low, high: 0, stride: 0, scalar: false, mask, shift: 0, and: 0, xor: 0 }
+        Source { at: low, high: 0, stride: 0, scalar: false, mask, shift: 0, and: 0, xor: 0, is_half: false }
     }
 
     #[inline(always)]

@@ -50,7 +50,7 @@ impl<O: Op> SimdBody for Uniform<O> {
 macro_rules! operations {
     ($($($op:ident)|+ => $type:ty $(, not $($not:ident)|+)?;)*) => {
         /// Whether an operation is one of these.
-        pub(in crate::exec) fn is_uniform(op: crate::isa::Op) -> bool {
+        pub fn is_uniform(op: crate::isa::Op) -> bool {
             matches!(op, $($(crate::isa::Op::$op)|+ $(| $(crate::isa::Op::$not)|+)?)|*)
         }
 

@@ -14,13 +14,13 @@
 //!
 //! Both are observers of dispatches: a dispatch that is not checked does not know of them.
 
-mod depend;
+pub mod depend;
 mod exchange;
 mod memory;
 mod races;
 mod shadow;
 mod transfer;
-mod twin;
+pub mod twin;
 mod values;
 mod vector;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::exec::{Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
+use crate::exec::{FORM_MODES, Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
 use crate::isa::{Format, Inst, Op, scalar};
 use crate::machine::Generation;
 use crate::machine::access::Access;
@@ -15,7 +15,7 @@ const REGISTERS: usize = 512 + 32;
 const ENTRY: u64 = 0x1000;
 
 /// A wave of its own, without memory.
-pub(super) struct Twin {
+pub struct Twin {
     wave: Wave,
     file: Vec<u32>,
     /// Where the file is aligned as a wave's must be.
@@ -24,20 +24,20 @@ pub(super) struct Twin {
 }
 
 /// An instruction that is ready to run.
-pub(super) struct Ready {
+pub struct Ready {
     program: Program,
     place: Place,
 }
 
 impl Twin {
-    pub(super) fn new(generation: Generation) -> Twin {
+    pub fn new(generation: Generation) -> Twin {
         let file = vec![0u32; REGISTERS * 64 + 16];
         let start = file.as_ptr().align_offset(64);
         Twin { wave: Wave::new(Access::new(Arc::new(Memory::new()))), file, start, generation }
     }
 
     /// Lowers an instruction for waves of 32 or 64 lanes.
-    pub(super) fn ready(&self, inst: &Inst, lanes: usize) -> Ready {
+    pub(crate) fn ready(&self, inst: &Inst, lanes: usize) -> Ready {
         let inst = *inst;
         let end = Inst { op: Op::SEndpgm, format: Format::Sopp, size: 4, ..no_inst() };
         let after = ENTRY + u64::from(inst.size.max(4));
@@ -47,51 +47,51 @@ impl Twin {
             _ => Fetched::Outside,
         };
         let program = Program::new(self.generation, Level::detect(), Box::new(fetch));
-        let place = program.place(ENTRY, Form { lanes: lanes as u8, watched: false });
+        let place = program.place(ENTRY, Form::new(lanes as u8, false));
         Ready { program, place }
     }
 
-    /// Begins as another wave is: its scalar registers and its modes.
-    pub(super) fn copy(&mut self, real: &Wave) {
+    /// Begins as another wave is: its scalar registers and its modes, but those that instructions were resolved by.
+    pub(crate) fn copy(&mut self, real: &Wave) {
         self.wave.lanes = real.lanes;
         self.wave.sgpr = real.sgpr;
         self.wave.scc = real.scc;
-        self.wave.mode = real.mode;
+        self.wave.mode = real.mode & !FORM_MODES;
     }
 
     /// Begins as a wave of 64 lanes, all of them enabled.
-    pub(super) fn begin(&mut self, mode: u32) {
+    pub(crate) fn begin(&mut self, mode: u32) {
         self.wave.lanes = 64;
         self.wave.sgpr = [0; scalar::COUNT];
         self.wave.set_scalar64(scalar::EXEC, u64::MAX);
         self.wave.scc = false;
-        self.wave.mode = mode;
+        self.wave.mode = mode & !FORM_MODES;
     }
 
     /// The lanes of a vector register.
-    pub(super) fn row(&mut self, register: usize) -> &mut [u32] {
+    pub(crate) fn row(&mut self, register: usize) -> &mut [u32] {
         let lanes = usize::from(self.wave.lanes);
         &mut self.file[self.start + register * lanes..][..lanes]
     }
 
     /// The lanes of a vector register, zeros beyond the last.
-    pub(super) fn lanes(&mut self, register: usize) -> [u32; 64] {
+    pub(crate) fn lanes(&mut self, register: usize) -> [u32; 64] {
         let mut lanes = [0; 64];
         let row = self.row(register);
         lanes[..row.len()].copy_from_slice(row);
         lanes
     }
 
-    pub(super) fn set_scalar64(&mut self, slot: u8, value: u64) {
+    pub(crate) fn set_scalar64(&mut self, slot: u8, value: u64) {
         self.wave.set_scalar64(slot, value);
     }
 
-    pub(super) fn scalar64(&self, slot: u8) -> u64 {
+    pub(crate) fn scalar64(&self, slot: u8) -> u64 {
         self.wave.scalar64(slot)
     }
 
     /// Runs the instruction; false if it faulted.
-    pub(super) fn run(&mut self, ready: &Ready) -> bool {
+    pub(crate) fn run(&mut self, ready: &Ready) -> bool {
         self.wave.vgpr = self.file[self.start..].as_mut_ptr();
         self.wave.saved_exec = 0;
         self.wave.slice = 16;

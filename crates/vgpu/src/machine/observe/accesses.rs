@@ -12,7 +12,7 @@ use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// The same kind of access by some lanes of a wave.
 #[derive(Clone, Debug)]
-pub(crate) struct LaneAccess {
+pub struct LaneAccess {
     pub space: Space,
     pub kind: AccessKind,
     /// One access by the wave, through the scalar cache, as if by lane 0, or by the lane whose scratch memory it is in.
@@ -35,7 +35,7 @@ pub(crate) struct LaneAccess {
 
 /// How what is in memory becomes what is in registers, or the other way round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moved {
+pub enum Moved {
     /// Bytes stay as they are, extended where they are fewer than a register has.
     Plain,
     /// By a buffer's format: every channel depends on the element.
@@ -48,7 +48,7 @@ pub(crate) enum Moved {
 
 impl LaneAccess {
     /// The lanes and where they access.
-    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         lanes(self.mask).map(|lane| (lane, self.address[lane]))
     }
 }
@@ -60,7 +60,7 @@ fn lanes(mask: u64) -> impl Iterator<Item = usize> {
 
 /// What one instruction accesses.
 #[derive(Default, Debug)]
-pub(crate) struct Accesses(Vec<LaneAccess>);
+pub struct Accesses(Vec<LaneAccess>);
 
 impl std::ops::Deref for Accesses {
     type Target = [LaneAccess];
@@ -165,8 +165,7 @@ fn shape_of(inst: &Inst) -> Shape {
 }
 
 /// Whether there is a rule for an instruction: for all that are executed.
-#[cfg(test)]
-pub(super) fn is_known(inst: &Inst) -> bool {
+pub fn is_known(inst: &Inst) -> bool {
     shape_of(inst) != Shape::Unknown
 }
 
@@ -191,7 +190,7 @@ impl Accesses {
     ///
     /// # Safety
     /// The wave must be set up for the program that `inst` comes from.
-    pub(super) unsafe fn find(&mut self, inst: &Inst, wave: &Wave, generation: Generation) {
+    pub unsafe fn find(&mut self, inst: &Inst, wave: &Wave, generation: Generation) {
         self.0.clear();
         let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
         let shape = match inst.format {

@@ -10,13 +10,11 @@
 //! plain one, which does not know that observers exist. A workgroup stays on one thread, so its observer needs no locks; those
 //! of a dispatch do.
 
-mod accesses;
-#[cfg(test)]
-mod tests;
+pub mod accesses;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use accesses::{Accesses, LaneAccess, Moved};
+pub use accesses::{Accesses, LaneAccess, Moved};
 
 use super::dispatch::DispatchStats;
 use super::fault::{FaultKind, WaveFault};
@@ -213,7 +211,7 @@ impl Watch for Watched<'_> {
 }
 
 /// Whether instructions of an encoding access memory.
-fn is_memory(format: Format) -> bool {
+pub fn is_memory(format: Format) -> bool {
     matches!(
         format,
         Format::Smem

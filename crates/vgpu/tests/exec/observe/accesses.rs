@@ -1,0 +1,281 @@
+//! The memory that observers are told of, held against the bytes that handlers touch.
+
+use super::*;
+use vgpu::isa::Operand;
+use vgpu::machine::observe::Moved;
+use vgpu::machine::observe::accesses::{Accesses, LaneAccess, is_known};
+use vgpu::machine::{AccessKind, Space};
+use vgpu::machine::{MemoryKind, Reader};
+
+const GLOBAL: usize = 16 << 10;
+const LDS: usize = 8 << 10;
+/// Bytes of each lane.
+const SCRATCH: usize = 4 << 10;
+/// Every byte of memory; none of data has its highest bit.
+const FILL: u8 = 0xaa;
+
+/// All memory that a wave can reach, one after the other.
+struct Memories {
+    memory: Arc<Memory>,
+    reader: Arc<Reader>,
+    global: u64,
+    lds: Vec<u64>,
+    scratch: Vec<u64>,
+    lanes: usize,
+}
+
+impl Memories {
+    fn new(lanes: usize) -> Memories {
+        let memory = Arc::new(Memory::new());
+        let global = memory.allocate(GLOBAL as u64, 4096, MemoryKind::Fine, None).expect("memory");
+        let (lds, scratch) = (vec![0; LDS / 8], vec![0; SCRATCH * lanes / 8]);
+        Memories { reader: memory.reader(), memory, global, lds, scratch, lanes }
+    }
+
+    fn parts(&mut self) -> [(*mut u8, usize); 3] {
+        [
+            (self.global as *mut u8, GLOBAL),
+            (self.lds.as_mut_ptr().cast(), LDS),
+            (self.scratch.as_mut_ptr().cast(), SCRATCH * self.lanes),
+        ]
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut from = 0;
+        for (to, size) in self.parts() {
+            // SAFETY: the three parts have these sizes, and nothing else uses them.
+            unsafe { std::ptr::copy_nonoverlapping(bytes[from..from + size].as_ptr(), to, size) };
+            from += size;
+        }
+    }
+
+    fn read(&mut self) -> Vec<u8> {
+        let parts = self.parts();
+        // SAFETY: as above.
+        parts
+            .iter()
+            .flat_map(|&(from, size)| unsafe { std::slice::from_raw_parts(from, size) }.to_vec())
+            .collect()
+    }
+
+    /// Where a byte of an access is in [`Memories::read`]; none if it is out of bounds.
+    fn place(&self, space: Space, address: u64, lane: usize) -> Option<usize> {
+        let at = |start: usize, offset: u64, size: usize| {
+            let offset = usize::try_from(offset).ok()?;
+            (offset < size).then_some(start + offset)
+        };
+        match space {
+            Space::Global => at(0, address.wrapping_sub(self.global), GLOBAL),
+            Space::Lds => at(GLOBAL, address, LDS),
+            Space::Scratch => {
+                let byte = usize::try_from(address).ok().filter(|byte| *byte < SCRATCH)?;
+                Some(GLOBAL + LDS + (byte / 4 * self.lanes + lane) * 4 + byte % 4)
+            }
+        }
+    }
+}
+
+/// What a byte is said to be.
+const READ: u8 = 1;
+const WRITTEN: u8 = 2;
+/// By an atomic operation, which may leave it as it is.
+const UPDATED: u8 = 4;
+
+impl Memories {
+    /// For each byte of [`Memories::read`] what accesses are said to do with it; none if one is out of bounds.
+    fn touched(&self, accesses: &[LaneAccess]) -> Option<Vec<u8>> {
+        let mut touched = vec![0; GLOBAL + LDS + SCRATCH * self.lanes];
+        for access in accesses {
+            let what = match access.kind {
+                AccessKind::Read => READ,
+                AccessKind::Write => WRITTEN,
+                AccessKind::Atomic => UPDATED,
+            };
+            for (lane, first) in access.lanes() {
+                for byte in 0..u64::from(access.bytes) {
+                    touched[self.place(access.space, first + byte, lane)?] |= what;
+                }
+            }
+        }
+        Some(touched)
+    }
+}
+
+/// Registers with addresses where the instruction has them, and data elsewhere.
+fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> {
+    let lanes = memories.lanes;
+    let mut state = State {
+        vector: (0..512 * lanes).map(|_| random(seed) & 0x7f7f_7f7f).collect(),
+        scalar: std::array::from_fn(|_| random(seed) & 0x7f7f_7f7f),
+        scc: false,
+    };
+    let middle = memories.global + GLOBAL as u64 / 2;
+    state.scalar[usize::from(scalar::NULL)] = 0;
+    state.scalar[usize::from(scalar::M0)] = 256;
+    state.scalar[usize::from(scalar::EXEC)] = random(seed) | 4;
+    state.scalar[usize::from(scalar::EXEC) + 1] = random(seed);
+    let mut scalars = |operand: Operand, values: &[u32]| match operand {
+        // Registers with a meaning of their own stay as they are.
+        Operand::Sgpr(slot) if usize::from(slot) + values.len() > 100 => None,
+        Operand::Sgpr(slot) => {
+            state.scalar[usize::from(slot)..][..values.len()].copy_from_slice(values);
+            Some(())
+        }
+        _ => Some(()),
+    };
+    let (low, high) = (middle as u32, (middle >> 32) as u32);
+    let is_buffer = matches!(inst.format, Format::Mubuf | Format::Mtbuf);
+    match inst.format {
+        _ if is_buffer || inst.op.name().starts_with("s_buffer") => {
+            let stride = [0, 16][random(seed) as usize % 2];
+            let records = if stride == 0 { 4001 } else { 250 };
+            scalars(inst.src[3], &[64])?;
+            // Any format, channels in their order, any check of bounds.
+            let last = random(seed) & (3 << 28 | 0x7f << 12) | 0xfac;
+            scalars(inst.src[2], &[low, high & 0xffff | stride << 16, records, last])?;
+        }
+        Format::Smem if inst.op.name().starts_with("s_scratch") => {
+            let start = memories.scratch.as_ptr() as u64;
+            scalars(inst.src[3], &[32])?;
+            scalars(inst.src[2], &[start as u32, (start >> 32) as u32])?;
+        }
+        Format::Smem => {
+            scalars(inst.src[3], &[32])?;
+            scalars(inst.src[2], &[low, high])?;
+        }
+        Format::Scratch => scalars(inst.src[2], &[16])?,
+        _ => scalars(inst.src[2], &[low, high])?,
+    }
+    // What is stored must be data.
+    let number =
+        |operand| if let Operand::Vgpr(register) = operand { Some(i32::from(register)) } else { None };
+    if let (Some(address), Some(data)) = (number(inst.src[0]), number(inst.src[1]).or(number(inst.src[3])))
+        && (address - data).abs() < 4
+    {
+        return None;
+    }
+    let has_base = matches!(inst.src[2], Operand::Sgpr(_));
+    if let Operand::Vgpr(address) = inst.src[0] {
+        for lane in 0..lanes {
+            let offset = u64::from(random(seed) % 120 * 16);
+            let mut put = |after: usize, value: u64| {
+                if let Some(place) = state.vector.get_mut((usize::from(address) + after) * lanes + lane) {
+                    *place = value as u32;
+                }
+            };
+            match inst.format {
+                Format::Global | Format::Flat if !has_base => {
+                    // A FLAT address may be in any memory.
+                    let space = if inst.format == Format::Flat { random(seed) % 3 } else { 0 };
+                    let base = [middle, vgpu::machine::SHARED_APERTURE, vgpu::machine::PRIVATE_APERTURE];
+                    let address = base[space as usize] + offset % 2000;
+                    let address = address & !15;
+                    put(0, address);
+                    put(1, address >> 32);
+                }
+                Format::Mubuf | Format::Mtbuf if inst.mem.idxen => {
+                    put(0, u64::from(random(seed) % 260));
+                    put(1, offset);
+                }
+                Format::Scratch => put(0, offset % 2000),
+                _ => put(0, offset),
+            }
+        }
+    }
+    Some(state)
+}
+
+/// The instruction with an offset that stays in the little memory there is.
+fn near(mut inst: Inst) -> Inst {
+    inst.mem.offset =
+        if inst.format == Format::Ds { inst.mem.offset & 0x303 } else { inst.mem.offset % 1024 };
+    inst
+}
+
+/// Runs each memory instruction: stores change exactly the bytes that are said to be written, what loads give depends on all
+/// lanes' bytes that are said to be read and on no others, and atomic operations change no others.
+#[test]
+fn accesses_are_those_that_handlers_make() {
+    let mut failures = Vec::new();
+    let mut executed = HashMap::new();
+    for (isa, generation, text) in FILES {
+        let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
+        let all = instructions(isa, text);
+        for &lanes in sizes {
+            let mut memories = Memories::new(lanes);
+            let mut bench = Bench::new(lanes);
+            bench.wave.access = Access::new(Arc::clone(&memories.memory));
+            bench.wave.access.begin_slice(&memories.reader);
+            bench.wave.access.lds = memories.lds.as_mut_ptr().cast();
+            bench.wave.access.lds_size = LDS as u32;
+            bench.wave.access.scratch = memories.scratch.as_mut_ptr().cast();
+            bench.wave.access.scratch_size = SCRATCH as u32;
+            let full = vec![FILL; GLOBAL + LDS + SCRATCH * lanes];
+            let mut seed = 3;
+            // Clocks never give the same twice.
+            let clock = |inst: &Inst| matches!(inst.op, Op::SMemtime | Op::SMemrealtime);
+            for (text, inst) in all.iter().filter(|(_, inst)| is_memory(inst.format) && !clock(inst)) {
+                let what = format!("{} in waves of {lanes}: {text}", isa.name());
+                let inst = &near(*inst);
+                let program = program(generation, *inst);
+                let Some(before) = registers(inst, &memories, &mut seed) else { continue };
+                memories.write(&full);
+                let Some(after) = bench.run(&program, &before) else { continue };
+                let found = memories.read();
+                if !is_known(inst) {
+                    failures.push(format!("{what}: nothing is known of its accesses"));
+                    continue;
+                }
+                bench.load(&before);
+                let mut accesses = Accesses::default();
+                // SAFETY: the wave has a file of 512 registers.
+                unsafe { accesses.find(inst, &bench.wave, generation) };
+                let Some(said) = memories.touched(&accesses) else {
+                    failures.push(format!("{what}: an access out of bounds"));
+                    continue;
+                };
+                *executed.entry(inst.format).or_insert(0usize) += 1;
+                let copies_to_lds = accesses.iter().any(|access| matches!(access.moved, Moved::Copied(_)));
+                let wrong = found.iter().zip(&said).position(|(byte, said)| match byte {
+                    // What is copied to LDS may be what was there.
+                    &FILL => said & WRITTEN != 0 && !copies_to_lds,
+                    _ => said & (WRITTEN | UPDATED) == 0,
+                });
+                if let Some(at) = wrong {
+                    failures.push(format!("{what}: byte {at}, {}", found[at]));
+                }
+                // Loads: other bytes do not matter, and those that are read do.
+                let loads =
+                    said.iter().any(|said| said & READ != 0) && inst.dst != Operand::Sgpr(scalar::NULL);
+                for flips in [0, READ] {
+                    let flip =
+                        |said: &u8| if said & READ == flips && said & UPDATED == 0 { !FILL } else { FILL };
+                    memories.write(&said.iter().map(flip).collect::<Vec<u8>>());
+                    let Some(other) = bench.run(&program, &before) else { continue };
+                    let stored = memories.read();
+                    let copies = said
+                        .iter()
+                        .zip(found.iter().zip(&stored))
+                        .any(|(said, (byte, other))| said & WRITTEN != 0 && byte != other);
+                    let differs = copies || after.vector != other.vector || after.scalar != other.scalar;
+                    if differs != (flips == READ && loads) {
+                        failures.push(format!("{what}: that others change what it loads is {differs}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
+    for (format, least) in [
+        (Format::Smem, 100),
+        (Format::Ds, 350),
+        (Format::Flat, 300),
+        (Format::Global, 300),
+        (Format::Scratch, 200),
+        (Format::Mubuf, 200),
+        (Format::Mtbuf, 100),
+        (Format::LdsDir, 2),
+    ] {
+        assert!(executed.get(&format).copied().unwrap_or(0) > least, "{format:?}: {executed:?}");
+    }
+}
