@@ -116,7 +116,7 @@ pub struct Wave {
     pub temp: [[u32; 64]; TEMPS],
     /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
     pub vgpr: *mut u32,
-    /// What [`Row`]s are relative to: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
+    /// What rows are relative to: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
     pub bases: [*const u8; 4],
     /// Scalar condition code.
     pub scc: bool,

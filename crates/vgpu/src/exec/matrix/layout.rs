@@ -26,7 +26,7 @@ pub struct Plan {
     pub depth: usize,
     /// Elements of A in a lane.
     pub per_lane: usize,
-    /// Where the chunk's first element goes in the panel, or [`NOWHERE`].
+    /// Where the chunk's first element goes in the panel, or `NOWHERE`.
     pub a: [u16; INPUTS],
     pub b: [u16; INPUTS],
     /// Where the chunk comes from in the result.

@@ -2,9 +2,9 @@
 //!
 //! | trait | lives as long as | hears of |
 //! |---|---|---|
-//! | [`Instrument`] | the machine | allocations, frees, writes by the host, dispatches |
-//! | [`DispatchObserver`] | a dispatch | its workgroups, its end |
-//! | [`GroupObserver`] | a workgroup | every instruction of its waves, before and after, with the memory it accesses; barriers |
+//! | `Instrument` | the machine | allocations, frees, writes by the host, dispatches |
+//! | `DispatchObserver` | a dispatch | its workgroups, its end |
+//! | `GroupObserver` | a workgroup | every instruction of its waves, before and after, with the memory it accesses; barriers |
 //!
 //! A workgroup with observers runs in the watched run loop, on code in which every instruction has a place; all others run in the
 //! plain one, which does not know that observers exist. A workgroup stays on one thread, so its observer needs no locks; those
