@@ -90,6 +90,13 @@ pub struct Resources {
     pub wgp_mode: bool,
 }
 
+impl Resources {
+    /// Compute units that a workgroup may spread over.
+    fn compute_units(&self) -> u32 {
+        if self.wgp_mode { 2 } else { 1 }
+    }
+}
+
 /// What keeps more waves from running at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -146,7 +153,7 @@ impl Occupancy {
     /// The occupancy of a kernel that takes `resources`, on compute units of a kind.
     pub fn new(unit: &ComputeUnit, resources: Resources) -> Occupancy {
         let max = unit.waves_per_simd.max(1);
-        let units = if resources.wgp_mode { 2 } else { 1 };
+        let units = resources.compute_units();
         let simds = unit.simds.max(1) * units;
         let narrow = usize::from(resources.wave_size == 32);
         let granule = unit.vgpr_alloc[narrow];
@@ -193,7 +200,7 @@ impl Occupancy {
 impl Occupancy {
     /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) is about: two in WGP mode.
     pub fn compute_units_per_unit(&self) -> u32 {
-        if self.resources.wgp_mode { 2 } else { 1 }
+        self.resources.compute_units()
     }
 }
 

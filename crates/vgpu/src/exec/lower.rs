@@ -64,7 +64,7 @@ pub fn no_inst() -> Inst {
 }
 
 /// Lowered code without operands.
-fn bare(run: Handler, imm: i64, inst: u32) -> Code {
+pub(super) fn bare(run: Handler, imm: i64, inst: u32) -> Code {
     Code {
         run,
         src: [Src::Const(0); 4],

@@ -19,6 +19,10 @@ pub enum Generation {
 }
 
 impl Generation {
+    /// All of them.
+    pub const ALL: [Generation; 5] =
+        [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
+
     /// Whether it is CDNA: only waves of 64, accumulation registers, arguments preloaded into SGPRs.
     pub const fn is_cdna(self) -> bool {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)

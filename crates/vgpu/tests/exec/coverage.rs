@@ -105,9 +105,7 @@ pub(super) struct Sample {
 
 pub(super) fn corpus() -> Vec<Sample> {
     let mut samples = Vec::new();
-    for generation in
-        [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12]
-    {
+    for generation in Generation::ALL {
         let isa = lower::isa(generation);
         let path = format!("{}/tests/filetests/{}.txt", env!("CARGO_MANIFEST_DIR"), isa.name());
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));

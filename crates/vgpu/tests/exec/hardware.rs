@@ -183,9 +183,6 @@ fn set(generation: Generation, id: u32, offset: u32, width: u32) -> &'static [u3
 /// The high 16 bits of the shared and of the private aperture.
 const BASES: u32 = (SHARED_APERTURE >> 48 << 16 | PRIVATE_APERTURE >> 48) as u32;
 
-const ALL: [Generation; 5] =
-    [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
-
 /// A wave that is the second of a group of three, with 72 vector and 48 scalar registers and 3000 bytes of LDS.
 fn second(bench: &mut Bench) {
     bench.wave.hardware = Hardware {
@@ -259,7 +256,7 @@ fn registers_say_what_the_wave_was_allotted() {
 /// The registers that LLVM names per generation, and IB_STS2, which Linux reads.
 #[test]
 fn every_generation_has_its_registers_and_no_others() {
-    for generation in ALL {
+    for generation in Generation::ALL {
         let known: &[u32] = match generation {
             Generation::Gfx9 => &[1, 2, 3, 4, 5, 6, 7, 15, 16, 17, 18, 19],
             Generation::Gfx940 => &[1, 2, 3, 4, 5, 6, 7, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24],

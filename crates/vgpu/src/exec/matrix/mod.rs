@@ -42,8 +42,7 @@ pub mod table;
 pub(super) use eight::widen;
 pub(super) use table::Format;
 
-use super::lower::{Context, source};
-use super::wave::Row;
+use super::lower::{Context, bare, source};
 use super::{Code, Src};
 use crate::isa::{Elem, Inst, Modifiers, Operand, Type};
 use crate::machine::Generation;
@@ -123,16 +122,11 @@ pub fn lower_with(
         mods = Modifiers { neg: if rules.negates { mods.blgp } else { 0 }, ..Modifiers::default() };
     }
     Some(Code {
-        run: body::handler(row.sum, context.level),
         src: [Src::Vector(a), Src::Vector(b), c, index_register],
         dst,
-        inst: number,
-        imm,
         mods,
         sdst: crate::isa::scalar::NULL,
-        more: 0,
-        plain: false,
-        rows: [Row::NONE; 3],
+        ..bare(body::handler(row.sum, context.level), imm, number)
     })
 }
 

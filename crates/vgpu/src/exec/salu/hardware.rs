@@ -150,14 +150,12 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
     }
 }
 
-/// In `Code::imm`, from this bit on: the generation, by its place in [`GENERATIONS`].
+/// In `Code::imm`, from this bit on: the generation, by its place in [`Generation::ALL`].
 const GENERATION_SHIFT: u32 = 32;
-const GENERATIONS: [Generation; 5] =
-    [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
 
 /// Generation and register, first bit and width of a field.
 fn field(wave: &mut Wave, code: &Code) -> Result<(Generation, Register, u32, u32), Flow> {
-    let generation = GENERATIONS[(code.imm >> GENERATION_SHIFT) as usize % GENERATIONS.len()];
+    let generation = Generation::ALL[(code.imm >> GENERATION_SHIFT) as usize % Generation::ALL.len()];
     let field = code.imm as u32;
     let offset = field >> 6 & 31;
     let width = ((field >> 11 & 31) + 1).min(32 - offset);
@@ -219,6 +217,6 @@ pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> 
         _ => return None,
     };
     let Operand::Imm(field) = inst.src[place] else { return None };
-    let generation = GENERATIONS.iter().position(|generation| *generation == context.generation)?;
+    let generation = Generation::ALL.iter().position(|generation| *generation == context.generation)?;
     Some((run, i64::from(field as u16) | (generation as i64) << GENERATION_SHIFT))
 }

@@ -99,11 +99,7 @@ fn read64(wave: &Wave, src: Src) -> u64 {
 /// The code that reads a status bit into a temporary row, ahead of the instruction that has it as a source.
 pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usize) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
-        let wide = wave.lanes == 64;
-        let zero = |slot: u8| {
-            let value = if wide { wave.scalar64(slot) } else { u64::from(wave.sgpr[usize::from(slot)]) };
-            u32::from(value == 0)
-        };
+        let zero = |slot: u8| u32::from(wave.lane_mask(slot) == 0);
         let value = match code.imm {
             0 => u32::from(wave.scc),
             1 => zero(crate::isa::scalar::VCC),
@@ -120,16 +116,5 @@ pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usi
         Special::VccZ => 1,
         _ => 2,
     };
-    Code {
-        run,
-        src: [Src::Const(0); 4],
-        dst: 0,
-        inst,
-        imm,
-        mods: crate::isa::Modifiers::default(),
-        sdst: 2 * place as u8,
-        more: 0,
-        plain: false,
-        rows: [crate::exec::wave::Row::NONE; 3],
-    }
+    Code { sdst: 2 * place as u8, ..super::lower::bare(run, imm, inst) }
 }
