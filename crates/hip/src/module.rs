@@ -331,8 +331,8 @@ impl Function {
         config: &LaunchConfig,
         arguments: &mut Arguments<'_>,
     ) -> Result<()> {
-        for (raw, written) in arguments.used() {
-            if written { raw.usage().update(stream)? } else { raw.usage().read(stream)? }
+        for (allocation, written) in arguments.used() {
+            if written { allocation.update_on(stream)? } else { allocation.read_on(stream)? }
         }
         let mut pointers = arguments.pointers(&self.0.parameters);
         // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.

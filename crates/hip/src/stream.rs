@@ -248,11 +248,16 @@ impl Stream {
         self.wait_for(other)?.map_or(Ok(()), Err)
     }
 
-    /// Orders this stream after the tail of `other`, of the same device. If `other` is known to have faulted, it runs
+    /// Orders this stream after the tail of `other`, on whatever device. If `other` is known to have faulted, it runs
     /// nothing any more and there is nothing to wait for: its error is the result.
     pub(crate) fn wait_for(&self, other: &Self) -> Result<Option<Error>> {
-        self.make_current()?;
-        let table = self.table();
+        let table = other.table();
+        if !std::ptr::eq(table, self.table()) {
+            // Streams of two runtimes know nothing of each other: the host waits.
+            return other.finished();
+        }
+        // An event is recorded on streams of its own device, and may be waited for on any.
+        other.make_current()?;
         let mut tail = other.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let event = match &*tail {
             Some(event) => event.0,
@@ -268,14 +273,20 @@ impl Stream {
         // SAFETY: both handles are valid, and the lock keeps the event from being recorded again before it is waited for.
         if let Err(error) = unsafe { call!(table, hipEventRecord(event, other.handle())) } {
             tracing::debug!(%error, "a stream to be waited for had failed");
-            return match other.synchronize() {
-                Ok(()) => Ok(None),
-                Err(error) if is_fault(&error) => Ok(Some(error)),
-                Err(error) => Err(error),
-            };
+            return other.finished();
         }
+        self.make_current()?;
         // SAFETY: both handles are valid, and HIP keeps what it needs of the event's current recording.
         self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) }).map(|()| None)
+    }
+
+    /// Blocks until the work is done; a fault is a result.
+    fn finished(&self) -> Result<Option<Error>> {
+        match self.synchronize() {
+            Ok(()) => Ok(None),
+            Err(error) if is_fault(&error) => Ok(Some(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Turns an error into [`Error::Fault`] where it is one.

@@ -223,6 +223,19 @@ mod tests {
     }
 
     #[test]
+    fn streams_of_two_devices_are_ordered_too() {
+        let (first, second) = (fake::device(0).stream().unwrap(), fake::device(1).stream().unwrap());
+        let usage = super::Usage::default();
+        usage.write(&first).unwrap();
+        usage.read(&second).unwrap();
+        assert_eq!(fake::calls(&first), ["record"]);
+        assert_eq!(fake::calls(&second), ["wait"]);
+        usage.write(&first).unwrap();
+        assert_eq!(fake::calls(&second), ["record"]);
+        assert_eq!(fake::calls(&first), ["wait"]);
+    }
+
+    #[test]
     fn a_stream_that_is_gone_is_not_waited_for() {
         let device = fake::device(0);
         let a = device.stream().unwrap();

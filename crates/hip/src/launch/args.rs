@@ -1,10 +1,12 @@
 //! Kernel arguments: what may be passed, and its check against the kernel's parameters.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::{Argument, LaunchError};
 use crate::device::Device;
-use crate::memory::{DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, RawBuffer};
+use crate::memory::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut};
 
 /// What a kernel takes in one position, as its code object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ pub struct Arguments<'a> {
     words: SmallVec<[u64; 32]>,
     /// The memory that is used, by argument, and whether it may be written.
     // A `Vec`, whose drop the borrow checker knows not to look at what it holds: borrows end with their last use.
-    used: Vec<(usize, &'a RawBuffer, bool)>,
+    used: Vec<(usize, &'a Arc<Allocation>, bool)>,
     count: usize,
     error: Option<Box<LaunchError>>,
 }
@@ -170,8 +172,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    pub(crate) fn used(&self) -> impl Iterator<Item = (&'a RawBuffer, bool)> {
-        self.used.iter().map(|(_, raw, written)| (*raw, *written))
+    pub(crate) fn used(&self) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
+        self.used.iter().map(|(_, allocation, written)| (*allocation, *written))
     }
 
     /// A pointer to each argument, as HIP wants them; valid until the arguments move or change.
@@ -226,18 +228,18 @@ impl<'a> Arguments<'a> {
 
     fn pass_memory(
         &mut self,
-        raw: &'a RawBuffer,
+        allocation: &'a Arc<Allocation>,
         address: DeviceAddress,
         written: bool,
         index: usize,
         check: &Check<'_>,
     ) {
-        if raw.device() != check.device {
+        if allocation.device() != check.device {
             return self.refuse(LaunchError::OtherDevice {
                 kernel: check.kernel.to_owned(),
                 argument: check.argument(index),
                 expected: check.device.to_string(),
-                got: raw.device().to_string(),
+                got: allocation.device().to_string(),
             });
         }
         let access = check.parameters[index].access.as_deref();
@@ -249,7 +251,7 @@ impl<'a> Arguments<'a> {
             });
         }
         if self.pass_pointer(address, index, check) {
-            self.used.push((index, raw, written));
+            self.used.push((index, allocation, written));
         }
     }
 }
@@ -296,7 +298,7 @@ impl<'a> sealed::Pass<'a> for DeviceAddress {
 
 impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSlice<'a, T> {
     fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.raw(), self.address(), false, index, check);
+        arguments.pass_memory(self.allocation(), self.address(), false, index, check);
     }
 }
 
@@ -308,7 +310,7 @@ impl<'a, T: DeviceCopy> sealed::Pass<'a> for &DeviceSlice<'a, T> {
 
 impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSliceMut<'a, T> {
     fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.raw(), self.address(), true, index, check);
+        arguments.pass_memory(self.allocation(), self.address(), true, index, check);
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use super::{
-    DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending, RawBuffer, size_in_bytes,
+    Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending, size_in_bytes,
 };
 use crate::device::Device;
 use crate::error::Result;
@@ -50,7 +51,7 @@ use crate::stream::Stream;
 #[doc(alias = "hipFree")]
 #[doc(alias = "CudaSlice")]
 pub struct DeviceBuffer<T: DeviceCopy> {
-    raw: RawBuffer,
+    allocation: Arc<Allocation>,
     len: usize,
     marker: PhantomData<T>,
 }
@@ -63,8 +64,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
-        let raw = RawBuffer::allocate(device, size_in_bytes::<T>(len)?)?;
-        Ok(Self { raw, len, marker: PhantomData })
+        let allocation = Allocation::allocate(device, size_in_bytes::<T>(len)?)?;
+        Ok(Self { allocation, len, marker: PhantomData })
     }
 
     /// Allocates `len` elements whose bytes are zero (`hipMalloc`, `hipMemsetD8Async`).
@@ -105,24 +106,24 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
     /// The device that the memory belongs to.
     pub fn device(&self) -> &Device {
-        self.raw.device()
+        self.allocation.device()
     }
 
     /// Where the first element lies in the device's memory; null if there are no elements.
     pub fn address(&self) -> DeviceAddress {
-        self.raw.address()
+        self.allocation.address()
     }
 
     /// All elements, shared.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
-        self.raw.usage().settle();
-        DeviceSlice::new(&self.raw, self.raw.address(), self.len)
+        self.allocation.settle();
+        DeviceSlice::new(&self.allocation, self.allocation.address(), self.len)
     }
 
     /// All elements, exclusive.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
-        self.raw.usage().settle();
-        DeviceSliceMut::new(&self.raw, self.raw.address(), self.len)
+        self.allocation.settle();
+        DeviceSliceMut::new(&self.allocation, self.allocation.address(), self.len)
     }
 
     /// A part of the buffer, shared.

@@ -54,13 +54,13 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         same_length("download", destination.len(), self.len())?;
         // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        Pending::new(stream, destination, self.raw().usage().sources(stream))
+        Pending::new(stream, destination, self.allocation().sources(stream))
     }
 
     /// Waits for a read, and for the news that what it read had not been written.
     fn finish_read(&self, stream: &Stream) -> Result<()> {
         stream.synchronize()?;
-        self.raw().usage().sources(stream).iter().try_for_each(WeakStream::check)
+        self.allocation().sources(stream).iter().try_for_each(WeakStream::check)
     }
 
     /// Enqueues a copy of all elements to `destination`.
@@ -72,7 +72,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
-        self.raw().usage().read(stream)?;
+        self.allocation().read_on(stream)?;
         let (source, bytes) = (self.address().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the destination, the view for the source.
         unsafe { copy(stream, destination.cast(), source, bytes, hipMemcpyKind::hipMemcpyDeviceToHost) }
@@ -120,8 +120,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
-        source.raw().usage().read(stream)?;
-        self.raw().usage().write(stream)?;
+        source.allocation().read_on(stream)?;
+        self.allocation().write_on(stream)?;
         let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
         let (source, kind) = (source.address().pointer(), hipMemcpyKind::hipMemcpyDeviceToDevice);
         // SAFETY: both views hold that many bytes; a shared and an exclusive view cannot overlap.
@@ -159,7 +159,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
 
     fn set(&mut self, stream: &Stream, pattern: Pattern) -> Result<()> {
         stream.device().same(self.device(), "hipMemsetAsync", "buffer")?;
-        self.raw().usage().write(stream)?;
+        self.allocation().write_on(stream)?;
         stream.make_current()?;
         let (table, handle) = (stream.table(), stream.handle());
         let (start, bytes) = (self.address().pointer(), self.size_in_bytes());
@@ -194,7 +194,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
-        self.raw().usage().write(stream)?;
+        self.allocation().write_on(stream)?;
         let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the source, the view for the destination.
         unsafe { copy(stream, destination, source.cast(), bytes, hipMemcpyKind::hipMemcpyHostToDevice) }

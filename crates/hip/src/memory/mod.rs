@@ -1,23 +1,24 @@
 //! Memory: on the device, pinned on the host, and the copies between them.
 
+mod address;
+mod allocation;
 mod buffer;
 mod copy;
 mod host;
 mod pending;
 mod plain;
-mod raw;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub use address::DeviceAddress;
 pub use buffer::DeviceBuffer;
 pub use host::HostBuffer;
 pub use pending::Pending;
 pub use plain::DeviceCopy;
-pub use raw::DeviceAddress;
 pub use view::{DeviceSlice, DeviceSliceMut};
 
-pub(crate) use raw::RawBuffer;
+pub(crate) use allocation::Allocation;
 
 use crate::error::{Error, Result};
 

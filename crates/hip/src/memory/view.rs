@@ -3,14 +3,15 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
 
-use super::{DeviceAddress, DeviceCopy, RawBuffer};
+use super::{Allocation, DeviceAddress, DeviceCopy};
 use crate::device::Device;
 use crate::error::{Error, Result};
 
 /// A shared view of device memory, as `&[T]` is of host memory.
 pub struct DeviceSlice<'a, T> {
-    raw: &'a RawBuffer,
+    allocation: &'a Arc<Allocation>,
     address: DeviceAddress,
     len: usize,
     marker: PhantomData<&'a [T]>,
@@ -18,7 +19,7 @@ pub struct DeviceSlice<'a, T> {
 
 /// An exclusive view of device memory, as `&mut [T]` is of host memory.
 pub struct DeviceSliceMut<'a, T> {
-    raw: &'a RawBuffer,
+    allocation: &'a Arc<Allocation>,
     address: DeviceAddress,
     len: usize,
     marker: PhantomData<&'a mut [T]>,
@@ -48,9 +49,9 @@ fn resolve(range: &impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)
 }
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// The first `len` elements at `address`, which lie in `raw`.
-    pub(crate) fn new(raw: &'a RawBuffer, address: DeviceAddress, len: usize) -> Self {
-        Self { raw, address, len, marker: PhantomData }
+    /// The first `len` elements at `address`, which lie in `allocation`.
+    pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
+        Self { allocation, address, len, marker: PhantomData }
     }
 
     /// A part of the view.
@@ -59,7 +60,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// [`Error::OutOfRange`] if the range is not inside the view.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
         let (start, end) = resolve(&range, self.len)?;
-        Ok(Self::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+        Ok(Self::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
     }
 
     /// A part of the view, or nothing if the range is not inside it.
@@ -77,19 +78,19 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
-    /// The first `len` elements at `address`, which lie in `raw` and nobody else views.
-    pub(crate) fn new(raw: &'a RawBuffer, address: DeviceAddress, len: usize) -> Self {
-        Self { raw, address, len, marker: PhantomData }
+    /// The first `len` elements at `address`, which lie in `allocation` and nobody else views.
+    pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
+        Self { allocation, address, len, marker: PhantomData }
     }
 
     /// The same elements, shared for as long as this view is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
-        DeviceSlice::new(self.raw, self.address, self.len)
+        DeviceSlice::new(self.allocation, self.address, self.len)
     }
 
     /// The same elements, exclusive for as long as this view is borrowed.
     pub fn reborrow(&mut self) -> DeviceSliceMut<'_, T> {
-        DeviceSliceMut::new(self.raw, self.address, self.len)
+        DeviceSliceMut::new(self.allocation, self.address, self.len)
     }
 
     /// A part of the view.
@@ -98,7 +99,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// [`Error::OutOfRange`] if the range is not inside the view.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         let (start, end) = resolve(&range, self.len)?;
-        Ok(DeviceSliceMut::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+        Ok(DeviceSliceMut::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
     }
 
     /// A part of the view, for as long as the view itself.
@@ -107,7 +108,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// [`Error::OutOfRange`] if the range is not inside the view.
     pub fn into_slice_mut(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
         let (start, end) = resolve(&range, self.len)?;
-        Ok(Self::new(self.raw, self.address.offset(start * size_of::<T>()), end - start))
+        Ok(Self::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
     }
 
     /// A part of the view, or nothing if the range is not inside it.
@@ -121,9 +122,9 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
     pub fn split_at_mut(self, middle: usize) -> Result<(DeviceSliceMut<'a, T>, DeviceSliceMut<'a, T>)> {
         let (start, len) = resolve(&(middle..), self.len)?;
-        self.raw.usage().split();
+        self.allocation.split();
         let second = self.address.offset(start * size_of::<T>());
-        Ok((Self::new(self.raw, self.address, start), Self::new(self.raw, second, len - start)))
+        Ok((Self::new(self.allocation, self.address, start), Self::new(self.allocation, second, len - start)))
     }
 }
 
@@ -149,7 +150,7 @@ macro_rules! common {
 
             /// The device that the memory belongs to.
             pub fn device(&self) -> &'a Device {
-                self.raw.device()
+                self.allocation.device()
             }
 
             /// Where the first element lies in the device's memory; null if the buffer has no elements.
@@ -157,8 +158,8 @@ macro_rules! common {
                 self.address
             }
 
-            pub(crate) fn raw(&self) -> &'a RawBuffer {
-                self.raw
+            pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
+                self.allocation
             }
         }
 
@@ -168,7 +169,7 @@ macro_rules! common {
                     .field("type", &std::any::type_name::<T>())
                     .field("len", &self.len)
                     .field("address", &self.address)
-                    .field("device", self.raw.device())
+                    .field("device", self.allocation.device())
                     .finish()
             }
         }
@@ -180,7 +181,7 @@ common!(DeviceSliceMut);
 
 impl<'a, T: DeviceCopy> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
     fn from(view: DeviceSliceMut<'a, T>) -> Self {
-        Self::new(view.raw, view.address, view.len)
+        Self::new(view.allocation, view.address, view.len)
     }
 }
 

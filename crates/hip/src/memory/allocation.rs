@@ -1,53 +1,30 @@
 //! An allocation of device memory without its type.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
+use hip_sys::hipError_t;
+
+use super::DeviceAddress;
 use crate::call::{call, dropped};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
+use crate::stream::{Stream, WeakStream};
 use crate::usage::Usage;
-use hip_sys::hipError_t;
 
-/// An address in device memory; on the host a number, and nothing to read through.
+/// Owns device memory, and knows which streams use it.
 ///
-/// As a kernel argument it stands for a pointer of which nothing is known: it is checked neither for its device nor for
-/// what the kernel does with it, and streams are not ordered by it. That is for the few cases that borrows cannot
-/// say, such as one buffer passed twice, or a null pointer ([`DeviceAddress::NULL`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[doc(alias = "hipDeviceptr_t")]
-pub struct DeviceAddress(pub u64);
-
-impl DeviceAddress {
-    /// The null pointer.
-    pub const NULL: Self = Self(0);
-
-    pub(crate) fn pointer(self) -> *mut c_void {
-        // The address was exposed to the device, not to this program: it is never read through here.
-        std::ptr::with_exposed_provenance_mut(self.0 as usize)
-    }
-
-    pub(crate) fn offset(self, bytes: usize) -> Self {
-        Self(self.0 + bytes as u64)
-    }
-}
-
-impl std::fmt::Display for DeviceAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#x}", self.0)
-    }
-}
-
-/// Owns an allocation, and knows which streams use it.
+/// A buffer holds one, and so does everything that may use the memory after the buffer is gone.
 #[derive(Debug)]
-pub(crate) struct RawBuffer {
+pub(crate) struct Allocation {
     device: Device,
     /// Null if and only if there are no bytes.
     address: DeviceAddress,
     usage: Usage,
 }
 
-impl RawBuffer {
-    pub(crate) fn allocate(device: &Device, bytes: usize) -> Result<Self> {
+impl Allocation {
+    pub(crate) fn allocate(device: &Device, bytes: usize) -> Result<Arc<Self>> {
         let mut pointer: *mut c_void = std::ptr::null_mut();
         if bytes > 0 {
             device.make_current()?;
@@ -56,7 +33,7 @@ impl RawBuffer {
             status.map_err(|error| explain(error, device, bytes))?;
         }
         let address = DeviceAddress(pointer.expose_provenance() as u64);
-        Ok(Self { device: device.clone(), address, usage: Usage::default() })
+        Ok(Arc::new(Self { device: device.clone(), address, usage: Usage::default() }))
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -67,12 +44,39 @@ impl RawBuffer {
         self.address
     }
 
-    pub(crate) fn usage(&self) -> &Usage {
-        &self.usage
+    /// Work that reads the memory is about to be enqueued: orders it after the writes before it. If one of those is known
+    /// to have failed, that is the error.
+    pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.usage.read(stream)
+    }
+
+    /// Work that writes the memory is about to be enqueued: orders it after every use before it.
+    pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.usage.write(stream)
+    }
+
+    /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
+    pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.usage.update(stream)
+    }
+
+    /// The other streams whose writes a read on `stream` depends on.
+    pub(crate) fn sources(&self, stream: &Stream) -> Vec<WeakStream> {
+        self.usage.sources(stream)
+    }
+
+    /// Exclusive views of parts are about to be made, by whoever has the only one of the whole.
+    pub(crate) fn split(&self) {
+        self.usage.split();
+    }
+
+    /// There are no exclusive views.
+    pub(crate) fn settle(&self) {
+        self.usage.settle();
     }
 }
 
-impl Drop for RawBuffer {
+impl Drop for Allocation {
     fn drop(&mut self) {
         if self.address == DeviceAddress::NULL {
             return;
