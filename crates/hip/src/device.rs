@@ -10,6 +10,7 @@ use code_object::TargetId;
 use crate::backend::{self, Backend, Opened, Skipped};
 use crate::call::call;
 use crate::error::{Error, Result};
+use crate::memory::DeviceMemory;
 use crate::properties::{self, Properties};
 use crate::stream::Stream;
 use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
@@ -36,6 +37,7 @@ struct DeviceInner {
     uri: DeviceUri,
     properties: Properties,
     default_stream: OnceLock<Stream>,
+    memory: DeviceMemory,
 }
 
 /// Free and total device memory, in bytes.
@@ -153,6 +155,7 @@ impl Device {
                     uri: uri.clone(),
                     properties,
                     default_stream: OnceLock::new(),
+                    memory: DeviceMemory::new(backend)?,
                 });
                 devices.insert(key, inner.clone());
                 inner
@@ -241,6 +244,10 @@ impl Device {
     /// The function table behind this device, for calls that this crate does not wrap.
     pub fn table(&self) -> &'static hip_sys::Table {
         self.inner.table
+    }
+
+    pub(crate) fn memory(&self) -> &DeviceMemory {
+        &self.inner.memory
     }
 
     /// Makes this the current device of the calling thread, as every method of this crate does by itself

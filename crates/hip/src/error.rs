@@ -28,7 +28,10 @@ pub enum Error {
     Fault(Box<FaultReport>),
 
     /// The device has too little free memory.
-    #[error("out of device memory on {device}: {requested} bytes requested, {free} of {total} bytes free")]
+    #[error(
+        "out of device memory on {device}: {requested} bytes requested, {free} of {total} bytes free; this program's buffers \
+         hold {allocated} bytes and its cache {} more", reserved - allocated
+    )]
     OutOfMemory {
         /// The device, as its URI.
         device: String,
@@ -38,6 +41,10 @@ pub enum Error {
         free: usize,
         /// Bytes of memory that the device has.
         total: usize,
+        /// Bytes that this program's buffers hold.
+        allocated: usize,
+        /// Bytes that they and the cache have taken from the device.
+        reserved: usize,
     },
 
     /// A number of elements whose size in bytes does not fit into the address space.

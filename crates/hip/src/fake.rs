@@ -1,21 +1,30 @@
 //! A HIP implementation for unit tests: device memory is host memory, work is done when it is enqueued, and calls on
-//! streams are recorded. It has two devices.
+//! streams are recorded. It has two devices that allocate directly, and as many with a cache as tests ask for.
 
 use std::alloc::Layout;
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::*;
 
 use crate::backend::Backend;
 use crate::device::Device;
+use crate::memory::Allocator;
 use crate::stream::Stream;
 use crate::uri::{DeviceUri, Selection};
 
 const OK: hipError_t = hipError_t::hipSuccess;
-/// Allocations above this fail.
+/// Allocations above this fail on the first two devices.
 const MEMORY: usize = 1 << 20;
+/// All that there is on each of the others.
+pub(crate) const CACHED_MEMORY: usize = 80 << 20;
+
+thread_local! {
+    static CURRENT: Cell<c_int> = const { Cell::new(0) };
+}
 
 #[derive(Default)]
 struct State {
@@ -24,8 +33,10 @@ struct State {
     calls: HashMap<usize, Vec<&'static str>>,
     /// Streams that have faulted, with their report.
     faults: HashMap<usize, String>,
-    /// Live allocations and their sizes.
-    memory: HashMap<usize, usize>,
+    /// Streams that have work to do, for those who ask without waiting.
+    busy: HashSet<usize>,
+    /// Live allocations, their sizes and devices.
+    memory: HashMap<usize, (usize, c_int)>,
     /// The stream that each event was recorded on.
     events: HashMap<usize, usize>,
 }
@@ -48,8 +59,22 @@ impl State {
     }
 }
 
-/// One of the fake devices, 0 or 1.
+/// One of the fake devices, 0 or 1, without a cache.
 pub(crate) fn device(ordinal: i32) -> Device {
+    let device = attach(ordinal);
+    device.set_allocator(Allocator::Direct).expect("every device has it");
+    device
+}
+
+/// A device of its own for each caller, with a cache and little memory.
+pub(crate) fn caching_device() -> Device {
+    static NEXT: AtomicI32 = AtomicI32::new(2);
+    let device = attach(NEXT.fetch_add(1, Ordering::Relaxed));
+    device.set_allocator(Allocator::Caching).expect("every device has it");
+    device
+}
+
+fn attach(ordinal: i32) -> Device {
     static TABLE: LazyLock<&'static Table> = LazyLock::new(|| {
         let mut builder = Builder::new("fake", "0");
         builder
@@ -92,12 +117,28 @@ pub(crate) fn fault(stream: &Stream, report: &str) {
     state().faults.insert(stream.as_raw().addr(), report.to_owned());
 }
 
+/// Whether the stream has work to do, for those who ask without waiting.
+pub(crate) fn set_busy(stream: &Stream, busy: bool) {
+    let (mut state, handle) = (state(), stream.as_raw().addr());
+    if busy {
+        state.busy.insert(handle)
+    } else {
+        state.busy.remove(&handle)
+    };
+}
+
+/// How many allocations there are on a device.
+pub(crate) fn allocations(device: &Device) -> usize {
+    state().memory.values().filter(|(_, ordinal)| ordinal.unsigned_abs() == device.ordinal()).count()
+}
+
 /// Whether the address is allocated.
 pub(crate) fn is_allocated(address: crate::DeviceAddress) -> bool {
     state().memory.contains_key(&(address.0 as usize))
 }
 
-unsafe extern "C" fn set_device(_ordinal: c_int) -> hipError_t {
+unsafe extern "C" fn set_device(ordinal: c_int) -> hipError_t {
+    CURRENT.set(ordinal);
     OK
 }
 
@@ -113,7 +154,7 @@ unsafe extern "C" fn properties(out: *mut hipDeviceProp_tR0600, ordinal: c_int) 
     for (place, byte) in out.uuid.bytes.iter_mut().zip(*b"00000000000000a0") {
         *place = byte as c_char;
     }
-    out.uuid.bytes[15] = b'0' as c_char + ordinal as c_char;
+    out.uuid.bytes[15] = (b'0' as c_char).wrapping_add(ordinal as c_char);
     out.warpSize = 32;
     out.sharedMemPerBlock = 65536;
     out.maxThreadsPerBlock = 1024;
@@ -142,7 +183,12 @@ unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
 
 /// Not recorded: it changes nothing.
 unsafe extern "C" fn stream_query(stream: hipStream_t) -> hipError_t {
-    if state().faults.contains_key(&stream.addr()) { hipError_t::hipErrorLaunchFailure } else { OK }
+    let state = state();
+    match stream.addr() {
+        handle if state.faults.contains_key(&handle) => hipError_t::hipErrorLaunchFailure,
+        handle if state.busy.contains(&handle) => hipError_t::hipErrorNotReady,
+        _ => OK,
+    }
 }
 
 unsafe extern "C" fn stream_wait(stream: hipStream_t, _event: hipEvent_t, _flags: c_uint) -> hipError_t {
@@ -172,12 +218,19 @@ unsafe extern "C" fn event_destroy(_event: hipEvent_t) -> hipError_t {
 }
 
 unsafe extern "C" fn malloc(out: *mut *mut c_void, size: usize) -> hipError_t {
-    let Some(layout) = Layout::from_size_align(size, 256).ok().filter(|_| size <= MEMORY) else {
+    let (mut state, ordinal) = (state(), CURRENT.get());
+    let free = if ordinal < 2 {
+        MEMORY
+    } else {
+        let used = state.memory.values().filter(|(_, device)| *device == ordinal);
+        CACHED_MEMORY - used.map(|(size, _)| size).sum::<usize>()
+    };
+    let Some(layout) = Layout::from_size_align(size, 256).ok().filter(|_| size <= free) else {
         return hipError_t::hipErrorOutOfMemory;
     };
     // SAFETY: nothing asks for zero bytes, and the caller gives a place.
     let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
-    state().memory.insert(pointer.expose_provenance(), size);
+    state.memory.insert(pointer.expose_provenance(), (size, ordinal));
     // SAFETY: the caller gives a place.
     unsafe { *out = pointer.cast() };
     OK
@@ -191,7 +244,7 @@ unsafe extern "C" fn host_malloc(out: *mut *mut c_void, size: usize, _flags: c_u
 unsafe extern "C" fn free(pointer: *mut c_void) -> hipError_t {
     match state().memory.remove(&pointer.addr()) {
         // SAFETY: the memory was allocated with this layout and is freed once.
-        Some(size) => unsafe {
+        Some((size, _)) => unsafe {
             std::alloc::dealloc(pointer.cast(), Layout::from_size_align_unchecked(size, 256));
             OK
         },

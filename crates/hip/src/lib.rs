@@ -18,6 +18,8 @@
 //! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait_event`]; buffers order streams by themselves |
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
 //! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
+//! | `cudaMallocAsync`, `cudaFreeAsync` | | [`DeviceBuffer::uninit_on`], [`Allocator::StreamOrdered`] |
+//! | PyTorch's caching allocator | | [`Allocator::Caching`], the default on real GPUs; [`Device::memory_stats`], [`Device::trim_memory`] |
 //! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`] |
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
@@ -31,8 +33,8 @@
 //!
 //! # What is promised
 //! - **Nothing panics** for what a caller passes; every failure is an [`Error`] that names the operation, the code and the thing.
-//! - **Lifetimes.** A function keeps its module loaded, a module its device open. A buffer is freed and a module unloaded
-//!   only when no stream uses them any more. Host memory of an asynchronous copy belongs to the copy until it is done.
+//! - **Lifetimes.** A function keeps its module loaded, a module its device open. A buffer's memory is freed and a module
+//!   unloaded only when no stream uses them any more. Host memory of an asynchronous copy belongs to the copy until it is done.
 //! - **Threads.** Everything may be sent to and shared between threads. Each call makes its device current itself.
 //! - **Streams.** Work on one stream is ordered. A buffer used on several streams orders them where they conflict.
 //! - **Launches** are checked before they reach the device; see [`launch`] for what a check promises and what it cannot.
@@ -68,7 +70,10 @@ pub use error::{Error, FaultReport, Result};
 pub use event::Event;
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
-pub use memory::{DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
+pub use memory::{
+    ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
+    DeviceSliceMut, HostBuffer, MemoryStats, Pending,
+};
 pub use module::{Function, FunctionAttributes, Module};
 pub use properties::{PciAddress, Properties};
 pub use stream::{COUNTED_KERNELS, Stream};

@@ -57,6 +57,7 @@ struct Ended {
 /// A stream that does not keep itself alive.
 #[derive(Clone, Debug)]
 pub(crate) struct WeakStream {
+    id: u64,
     stream: Weak<StreamInner>,
     closed: Arc<Closed>,
 }
@@ -78,6 +79,24 @@ impl WeakStream {
     pub(crate) fn is_gone(&self) -> bool {
         self.stream.strong_count() == 0
             && self.closed.lock().as_ref().is_some_and(|ended| ended.fault.is_none())
+    }
+
+    /// Whether the stream has been destroyed, with whatever result: nothing of it runs any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stream.strong_count() == 0 && self.closed.lock().is_some()
+    }
+
+    /// Whether nothing of the stream runs any more, without waiting for it. Where that cannot be told, it does.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self.stream.upgrade() {
+            Some(stream) => Stream(stream).is_done().unwrap_or_else(|error| is_fault(&error)),
+            None => self.is_over(),
+        }
+    }
+
+    /// As [`Stream::id`].
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The fault of a stream that has been destroyed.
@@ -317,7 +336,7 @@ impl Stream {
     }
 
     pub(crate) fn downgrade(&self) -> WeakStream {
-        WeakStream { stream: Arc::downgrade(&self.0), closed: self.0.closed.clone() }
+        WeakStream { id: self.id(), stream: Arc::downgrade(&self.0), closed: self.0.closed.clone() }
     }
 }
 

@@ -17,11 +17,24 @@ use crate::stream::{Stream, WeakStream};
 /// The uses of one allocation or module.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Id of the only stream that uses it, or 0: the fast path.
+    /// The only stream that uses it, or 0: the fast path. See [`only`].
     only: AtomicU64,
+    /// What used the memory for its owner before may still run, and nothing has been ordered after that.
+    inherited: AtomicBool,
     /// Exclusive views of parts of it may exist.
     split: AtomicBool,
     state: Mutex<State>,
+}
+
+/// Streams that a former owner used memory on, and whose work on it may not be done yet.
+///
+/// Whoever gets the memory next is ordered after them, and gets none of their errors.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PriorUses(Vec<WeakStream>);
+
+/// The fast path of a stream: taken by its reads, and by its writes if it `wrote` before.
+fn only(stream: &Stream, wrote: bool) -> u64 {
+    stream.id() << 1 | u64::from(wrote)
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +58,7 @@ impl Usage {
     /// Orders a read on `stream` after the writes before it. If one of those is known to have failed, that is the error:
     /// what is to be read was not written.
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
-        if self.only.load(Ordering::Acquire) == stream.id() {
+        if self.is_only(stream) {
             return Ok(());
         }
         let mut state = self.lock();
@@ -71,7 +84,7 @@ impl Usage {
     }
 
     fn change(&self, stream: &Stream, reads: bool) -> Result<()> {
-        if self.only.load(Ordering::Acquire) == stream.id() {
+        if self.only.load(Ordering::Acquire) == only(stream, true) {
             return Ok(());
         }
         let mut state = self.lock();
@@ -81,6 +94,7 @@ impl Usage {
         let writes = state.writes;
         if !split {
             state.users.clear();
+            self.inherited.store(false, Ordering::Release);
         }
         let user = state.user(stream);
         (user.wrote, user.seen) = (true, writes);
@@ -91,7 +105,7 @@ impl Usage {
     /// The other streams whose writes a read on `stream` depends on: the read is only worth something if they
     /// have not failed by the time it is done.
     pub(crate) fn sources(&self, stream: &Stream) -> Vec<WeakStream> {
-        if self.only.load(Ordering::Acquire) == stream.id() {
+        if self.is_only(stream) {
             return Vec::new();
         }
         let state = self.lock();
@@ -101,7 +115,7 @@ impl Usage {
 
     /// Remembers a use on `stream` that needs no order.
     pub(crate) fn note(&self, stream: &Stream) {
-        if self.only.load(Ordering::Acquire) == stream.id() {
+        if self.is_only(stream) {
             return;
         }
         let mut state = self.lock();
@@ -126,26 +140,89 @@ impl Usage {
         }
     }
 
-    /// Blocks until no stream uses the thing. A stream that has failed runs nothing any more, so its error, which
-    /// belongs to whoever waits for that stream, does not matter here.
+    /// Blocks until no stream uses the thing.
     pub(crate) fn finish(&mut self) {
+        self.retire().wait();
+    }
+
+    /// The thing's owner is gone: what may still use it.
+    pub(crate) fn retire(&mut self) -> PriorUses {
+        *self.only.get_mut() = 0;
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for user in state.users.drain(..).filter_map(|user| user.stream.upgrade()) {
+        state.users.retain(|user| !user.stream.is_over());
+        PriorUses(state.users.drain(..).map(|user| user.stream).collect())
+    }
+
+    /// A thing whose former owner used it so.
+    pub(crate) fn after(prior: PriorUses) -> Self {
+        let id = if let [stream] = &prior.0[..] { stream.id() } else { 0 };
+        let inherited = AtomicBool::new(!prior.0.is_empty());
+        let users = prior.0.into_iter().map(|stream| User { stream, wrote: false, seen: 0 }).collect();
+        Self {
+            only: AtomicU64::new(id << 1),
+            inherited,
+            state: Mutex::new(State { writes: 0, users }),
+            ..Self::default()
+        }
+    }
+
+    /// Blocks until the former owner's work is done, unless something has been ordered after it.
+    pub(crate) fn finish_inherited(&self) {
+        if self.inherited.load(Ordering::Acquire) {
+            let prior = PriorUses(self.lock().users.iter().map(|user| user.stream.clone()).collect());
+            prior.wait();
+            self.inherited.store(false, Ordering::Release);
+        }
+    }
+
+    /// Whether no other stream uses it.
+    fn is_only(&self, stream: &Stream) -> bool {
+        self.only.load(Ordering::Acquire) | 1 == only(stream, true)
+    }
+
+    /// Opens the fast path if `stream` is alone, and closes it otherwise.
+    fn set_only(&self, state: &State, stream: &Stream, split: bool) {
+        let path = match &state.users[..] {
+            [user] if !split => only(stream, user.wrote),
+            _ => 0,
+        };
+        self.only.store(path, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent between any two statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PriorUses {
+    /// Blocks until the streams are done. A stream that has failed runs nothing any more, so its error, which belongs to
+    /// whoever waits for that stream, does not matter here.
+    pub(crate) fn wait(&self) {
+        for user in self.0.iter().filter_map(WeakStream::upgrade) {
             if let Err(error) = user.synchronize() {
                 tracing::debug!(%error, "a stream had failed before what it used was released");
             }
         }
     }
 
-    /// Opens the fast path if `stream` is alone, and closes it otherwise.
-    fn set_only(&self, state: &State, stream: &Stream, split: bool) {
-        let alone = !split && state.users.len() == 1;
-        self.only.store(if alone { stream.id() } else { 0 }, Ordering::Release);
+    /// The streams.
+    pub(crate) fn streams(&self) -> &[WeakStream] {
+        &self.0
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that could panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds those of memory that becomes one with this.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for stream in other.0 {
+            if !self.0.iter().any(|known| known.id() == stream.id()) {
+                self.0.push(stream);
+            }
+        }
+    }
+
+    /// Forgets the streams whose ids `keep` does not agree to.
+    pub(crate) fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        self.0.retain(|stream| keep(stream.id()));
     }
 }
 
@@ -180,6 +257,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use super::Usage;
     use crate::{DeviceBuffer, Error, fake};
 
     #[test]
@@ -190,6 +268,50 @@ mod tests {
         assert_eq!(buffer.to_vec(&stream).unwrap(), [3, 3]);
         let calls = fake::calls(&stream);
         assert_eq!(calls, ["copy", "synchronize", "set32", "copy", "synchronize"]);
+    }
+
+    #[test]
+    fn a_write_after_a_read_on_the_same_stream_is_seen_by_other_streams() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
+        buffer.to_vec(&a).unwrap();
+        buffer.fill(&a, 1).unwrap();
+        buffer.to_vec(&b).unwrap();
+        assert_eq!(fake::calls(&b), ["wait", "copy", "synchronize"]);
+    }
+
+    #[test]
+    fn a_new_owner_is_ordered_after_the_former_one_and_gets_none_of_its_errors() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let handed_over = || {
+            let mut usage = Usage::default();
+            usage.write(&a).unwrap();
+            Usage::after(usage.retire())
+        };
+        let same = handed_over();
+        same.write(&a).unwrap();
+        assert!(fake::calls(&a).is_empty());
+        same.read(&b).unwrap();
+        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
+        // What is in it is unspecified: reading that waits for nobody, writing it does.
+        let other = handed_over();
+        other.read(&b).unwrap();
+        assert!(fake::calls(&b).is_empty());
+        other.write(&b).unwrap();
+        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
+        // An address that leaves this crate is nobody else's: the host waits, once, unless a write was ordered.
+        let address = handed_over();
+        address.finish_inherited();
+        address.finish_inherited();
+        other.finish_inherited();
+        assert_eq!(fake::calls(&a), ["synchronize"]);
+        let faulted = handed_over();
+        fake::fault(&a, "kernel `k`");
+        faulted.update(&b).unwrap();
+        faulted.read(&b).unwrap();
+        assert!(faulted.sources(&b).is_empty());
     }
 
     #[test]
@@ -225,7 +347,7 @@ mod tests {
     #[test]
     fn streams_of_two_devices_are_ordered_too() {
         let (first, second) = (fake::device(0).stream().unwrap(), fake::device(1).stream().unwrap());
-        let usage = super::Usage::default();
+        let usage = Usage::default();
         usage.write(&first).unwrap();
         usage.read(&second).unwrap();
         assert_eq!(fake::calls(&first), ["record"]);

@@ -112,6 +112,8 @@ fn a_read_of_freed_memory_is_reported() {
     }
     let stream = device.stream().unwrap();
     let function = common::module(&device).function("read_at").unwrap();
+    // A cache would keep the memory.
+    device.set_allocator(hip::Allocator::Direct).unwrap();
     let freed = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap().address();
     let mut out = DeviceBuffer::<f32>::zeroed(&stream, 1).unwrap();
     let launch = function.launch(&stream).grid(1).block(32).arg(freed).arg(0_i64).arg(&mut out);

@@ -298,7 +298,7 @@ impl<'a> sealed::Pass<'a> for DeviceAddress {
 
 impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSlice<'a, T> {
     fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.allocation(), self.address(), false, index, check);
+        arguments.pass_memory(self.allocation(), self.start(), false, index, check);
     }
 }
 
@@ -310,7 +310,7 @@ impl<'a, T: DeviceCopy> sealed::Pass<'a> for &DeviceSlice<'a, T> {
 
 impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSliceMut<'a, T> {
     fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.allocation(), self.address(), true, index, check);
+        arguments.pass_memory(self.allocation(), self.start(), true, index, check);
     }
 }
 

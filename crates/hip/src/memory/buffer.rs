@@ -29,8 +29,9 @@ use crate::stream::Stream;
 /// read. [`Stream::synchronize`] on each stream that matters is what finds every fault.
 ///
 /// # Drop
-/// Dropping a buffer waits for the streams that use it, then frees the memory (`hipFree`). It never frees memory
-/// under a running kernel.
+/// Memory is never freed under a running kernel. Dropping a buffer gives its memory to the device's cache, whose next
+/// owner is ordered after everything that still uses it; nothing waits. Without a cache (see [`Allocator`](crate::Allocator))
+/// it waits for the streams that use the buffer, then frees the memory (`hipFree`).
 ///
 /// # Zero elements
 /// A buffer of no elements is legal: it holds no memory, copies and fills of it do nothing, and kernels get a null pointer.
@@ -57,23 +58,45 @@ pub struct DeviceBuffer<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Allocates `len` elements of unspecified value (`hipMalloc`).
+    /// Allocates `len` elements of unspecified value, as the device's [`Allocator`](crate::Allocator) does it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory, [`Error::TooLarge`](crate::Error::TooLarge)
     /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
-        let allocation = Allocation::allocate(device, size_in_bytes::<T>(len)?)?;
+        let allocation = Allocation::allocate(device, size_in_bytes::<T>(len)?, None)?;
         Ok(Self { allocation, len, marker: PhantomData })
     }
 
-    /// Allocates `len` elements whose bytes are zero (`hipMalloc`, `hipMemsetD8Async`).
+    /// Allocates `len` elements of unspecified value that will first be used on `stream`: where there is a choice, memory
+    /// that this stream used last, and with [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered) in its order
+    /// (`hipMallocAsync`).
     ///
     /// # Errors
-    /// As [`uninit`](Self::uninit) and [`fill`](Self::fill).
+    /// As [`uninit`](Self::uninit), and [`Error::Fault`](crate::Error::Fault) if the stream has faulted.
+    #[doc(alias = "hipMallocAsync")]
+    pub fn uninit_on(stream: &Stream, len: usize) -> Result<Self> {
+        let allocation = Allocation::allocate(stream.device(), size_in_bytes::<T>(len)?, Some(stream))?;
+        Ok(Self { allocation, len, marker: PhantomData })
+    }
+
+    /// Allocates `len` elements of unspecified value that share their allocation with nothing else, whatever the device's
+    /// [`Allocator`](crate::Allocator) (`hipMalloc`): to hand out, by [`address`](Self::address) or to another process.
+    ///
+    /// # Errors
+    /// As [`uninit`](Self::uninit).
+    pub fn uninit_direct(device: &Device, len: usize) -> Result<Self> {
+        let allocation = Allocation::allocate_direct(device, size_in_bytes::<T>(len)?)?;
+        Ok(Self { allocation, len, marker: PhantomData })
+    }
+
+    /// Allocates `len` elements whose bytes are zero (`hipMemsetD8Async`).
+    ///
+    /// # Errors
+    /// As [`uninit_on`](Self::uninit_on) and [`fill`](Self::fill).
     pub fn zeroed(stream: &Stream, len: usize) -> Result<Self> {
-        let mut buffer = Self::uninit(stream.device(), len)?;
+        let mut buffer = Self::uninit_on(stream, len)?;
         buffer.as_mut_slice().fill_zero(stream)?;
         Ok(buffer)
     }
@@ -81,9 +104,9 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Allocates as many elements as `source` has and copies them; blocks until `source` has been read.
     ///
     /// # Errors
-    /// As [`uninit`](Self::uninit) and [`copy_from_host`](Self::copy_from_host).
+    /// As [`uninit_on`](Self::uninit_on) and [`copy_from_host`](Self::copy_from_host).
     pub fn from_slice(stream: &Stream, source: &[T]) -> Result<Self> {
-        let mut buffer = Self::uninit(stream.device(), source.len())?;
+        let mut buffer = Self::uninit_on(stream, source.len())?;
         buffer.copy_from_host(stream, source)?;
         Ok(buffer)
     }
@@ -110,8 +133,16 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// Where the first element lies in the device's memory; null if there are no elements.
+    ///
+    /// For work that this crate knows nothing of. If the memory had another owner before, and nothing has been
+    /// ordered after that one's work, this blocks until that is done; [`DeviceSliceMut::address_on`] never blocks.
     pub fn address(&self) -> DeviceAddress {
-        self.allocation.address()
+        self.allocation.exposed_address()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.allocation
     }
 
     /// All elements, shared.
@@ -248,7 +279,7 @@ impl<T: DeviceCopy> fmt::Debug for DeviceBuffer<T> {
         f.debug_struct("DeviceBuffer")
             .field("type", &std::any::type_name::<T>())
             .field("len", &self.len)
-            .field("address", &self.address())
+            .field("address", &self.allocation.address())
             .field("device", self.device())
             .finish()
     }

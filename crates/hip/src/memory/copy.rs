@@ -73,7 +73,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
             return Ok(());
         }
         self.allocation().read_on(stream)?;
-        let (source, bytes) = (self.address().pointer(), self.size_in_bytes());
+        let (source, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the destination, the view for the source.
         unsafe { copy(stream, destination.cast(), source, bytes, hipMemcpyKind::hipMemcpyDeviceToHost) }
     }
@@ -122,8 +122,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         }
         source.allocation().read_on(stream)?;
         self.allocation().write_on(stream)?;
-        let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
-        let (source, kind) = (source.address().pointer(), hipMemcpyKind::hipMemcpyDeviceToDevice);
+        let (destination, bytes) = (self.start().pointer(), self.size_in_bytes());
+        let (source, kind) = (source.start().pointer(), hipMemcpyKind::hipMemcpyDeviceToDevice);
         // SAFETY: both views hold that many bytes; a shared and an exclusive view cannot overlap.
         unsafe { copy(stream, destination, source, bytes, kind) }
     }
@@ -162,7 +162,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         self.allocation().write_on(stream)?;
         stream.make_current()?;
         let (table, handle) = (stream.table(), stream.handle());
-        let (start, bytes) = (self.address().pointer(), self.size_in_bytes());
+        let (start, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the view holds that many bytes, of which the pattern's size is a divisor.
         stream.check(unsafe {
             match pattern {
@@ -195,7 +195,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
             return Ok(());
         }
         self.allocation().write_on(stream)?;
-        let (destination, bytes) = (self.address().pointer(), self.size_in_bytes());
+        let (destination, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the source, the view for the destination.
         unsafe { copy(stream, destination, source.cast(), bytes, hipMemcpyKind::hipMemcpyHostToDevice) }
     }

@@ -2,6 +2,8 @@
 
 mod address;
 mod allocation;
+mod allocator;
+mod blocks;
 mod buffer;
 mod copy;
 mod host;
@@ -12,6 +14,7 @@ mod tests;
 mod view;
 
 pub use address::DeviceAddress;
+pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
 pub use buffer::DeviceBuffer;
 pub use host::HostBuffer;
 pub use pending::Pending;
@@ -19,6 +22,7 @@ pub use plain::DeviceCopy;
 pub use view::{DeviceSlice, DeviceSliceMut};
 
 pub(crate) use allocation::Allocation;
+pub(crate) use allocator::DeviceMemory;
 
 use crate::error::{Error, Result};
 

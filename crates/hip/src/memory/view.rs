@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Allocation, DeviceAddress, DeviceCopy};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::stream::Stream;
 
 /// A shared view of device memory, as `&[T]` is of host memory.
 pub struct DeviceSlice<'a, T> {
@@ -54,6 +55,17 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         Self { allocation, address, len, marker: PhantomData }
     }
 
+    /// Where the first element lies, for foreign work on `stream` that reads the elements, and is enqueued as long as this view
+    /// is borrowed: it is ordered after earlier work as a kernel launch is, and the memory lives until it is done.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work that wrote the elements faulted.
+    pub fn address_on(&self, stream: &Stream) -> Result<DeviceAddress> {
+        stream.device().same(self.device(), "address_on", "buffer")?;
+        self.allocation.read_on(stream)?;
+        Ok(self.address)
+    }
+
     /// A part of the view.
     ///
     /// # Errors
@@ -81,6 +93,18 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// The first `len` elements at `address`, which lie in `allocation` and nobody else views.
     pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
         Self { allocation, address, len, marker: PhantomData }
+    }
+
+    /// Where the first element lies, for foreign work on `stream` that reads and writes the elements, and is enqueued as long
+    /// as this view is borrowed: it is ordered after earlier work as a kernel launch is, and the memory lives until it is
+    /// done.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work that wrote the elements faulted.
+    pub fn address_on(&mut self, stream: &Stream) -> Result<DeviceAddress> {
+        stream.device().same(self.device(), "address_on", "buffer")?;
+        self.allocation.update_on(stream)?;
+        Ok(self.address)
     }
 
     /// The same elements, shared for as long as this view is borrowed.
@@ -154,7 +178,16 @@ macro_rules! common {
             }
 
             /// Where the first element lies in the device's memory; null if the buffer has no elements.
+            ///
+            /// For work that this crate knows nothing of. If the memory had another owner before, and nothing has been
+            /// ordered after that one's work, this blocks until that is done; `address_on` never blocks.
             pub fn address(&self) -> DeviceAddress {
+                self.allocation.exposed_address();
+                self.address
+            }
+
+            /// The same, for work whose use of the memory is registered.
+            pub(crate) fn start(&self) -> DeviceAddress {
                 self.address
             }
 

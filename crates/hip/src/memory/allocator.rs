@@ -1,0 +1,523 @@
+//! Where buffers get their memory: from a cache, from the device each time, or from the driver's pool in a stream's order.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip_sys::hipError_t;
+
+use super::DeviceAddress;
+use super::blocks::{Blocks, Request, Segment, Tag, Taken, Uses};
+use crate::backend::Backend;
+use crate::call::{call, dropped};
+use crate::device::{Device, MemoryInfo};
+use crate::error::{Error, Result};
+use crate::stream::{Stream, WeakStream};
+use crate::usage::{PriorUses, Usage};
+
+/// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or `stream-ordered`.
+pub const ALLOCATOR_VARIABLE: &str = "FERROCM_ALLOCATOR";
+
+/// Where a device's buffers get their memory.
+///
+/// [`Device::set_allocator`] chooses it for one device, the environment variable [`ALLOCATOR_VARIABLE`] for all. What has
+/// been allocated goes back where it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Allocator {
+    /// From this crate's cache, which takes memory from the device in segments (`hipMalloc`) and keeps what buffers give
+    /// back. The default on real GPUs, where allocating and freeing wait for the whole device.
+    ///
+    /// Dropping a buffer does not wait. Whoever gets its memory next is ordered after the work that still uses it: on the
+    /// same stream that costs nothing, another stream waits on the device. Preferred is memory that the requesting stream
+    /// used last, then memory that nothing uses, then any other, then more from the device.
+    Caching,
+    /// From the device, each buffer for itself (`hipMalloc`, `hipFree`). The default on virtual GPUs, where it lets every access
+    /// outside of a buffer, and every use after it was dropped, be found: the device knows each buffer's exact bounds.
+    Direct,
+    /// From the driver's pool, in the order of a stream (`hipMallocAsync`, `hipFreeAsync`); buffers that are made without a
+    /// stream as with [`Direct`](Self::Direct).
+    StreamOrdered,
+}
+
+impl Allocator {
+    /// As it is written in [`ALLOCATOR_VARIABLE`].
+    fn name(self) -> &'static str {
+        match self {
+            Self::Caching => "caching",
+            Self::Direct => "direct",
+            Self::StreamOrdered => "stream-ordered",
+        }
+    }
+
+    fn default_of(backend: Backend) -> Self {
+        match backend {
+            Backend::Amd | Backend::Cuda => Self::Caching,
+            Backend::Virtual => Self::Direct,
+        }
+    }
+}
+
+impl fmt::Display for Allocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Allocator {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Environment`] with what would be right.
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Self::Caching, Self::Direct, Self::StreamOrdered];
+        all.into_iter().find(|allocator| allocator.name() == text).ok_or_else(|| Error::Environment {
+            variable: ALLOCATOR_VARIABLE,
+            problem: format!("`{text}` is no allocator; there are `caching`, `direct` and `stream-ordered`"),
+        })
+    }
+}
+
+/// How much memory [`Allocator::Caching`] may hold, in bytes. No limit where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheLimits {
+    /// Segments in all, in use and not. A request beyond it gives back what is not in use, then fails as if the device had
+    /// no more.
+    pub reserved: Option<usize>,
+    /// What is not in use. More than that is given back to the device when a buffer is dropped, which may wait for the
+    /// device; only segments on which no stream works.
+    pub unused: Option<usize>,
+}
+
+/// What a device's memory is used for by this crate, in bytes unless said otherwise: [`Device::memory_stats`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryStats {
+    /// What buffers hold, rounded as their allocator rounds.
+    pub allocated: usize,
+    /// The most that buffers have held at once.
+    pub peak_allocated: usize,
+    /// What was taken from the device and not given back: buffers and the cache.
+    pub reserved: usize,
+    /// The most that was reserved at once.
+    pub peak_reserved: usize,
+    /// How many allocations there are.
+    pub allocations: usize,
+    /// How many allocations were served by the cache.
+    pub hits: u64,
+    /// How many allocations took memory from the device.
+    pub misses: u64,
+    /// How many segments the cache has given back to the device.
+    pub segments_released: u64,
+}
+
+impl MemoryStats {
+    /// What the cache holds and no buffer.
+    pub fn unused(&self) -> usize {
+        self.reserved - self.allocated
+    }
+}
+
+/// How an allocation was made, and is therefore undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// There are no bytes.
+    Nowhere,
+    /// `hipMalloc`.
+    Device,
+    /// A block of the cache.
+    Cache,
+    /// `hipMallocAsync`.
+    Stream,
+}
+
+/// Memory that was just allocated.
+pub(crate) struct Allocated {
+    pub(crate) address: DeviceAddress,
+    pub(crate) size: usize,
+    pub(crate) origin: Origin,
+    pub(crate) usage: Usage,
+}
+
+/// The memory of one device.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    allocator: Allocator,
+    limits: CacheLimits,
+    blocks: Blocks<PriorUses>,
+    /// Bytes that are allocated outside of the cache.
+    outside: usize,
+    stats: MemoryStats,
+}
+
+impl Uses for PriorUses {
+    fn tag(&self) -> Tag {
+        match self.streams() {
+            [] => Tag::Idle,
+            [stream] => Tag::Stream(stream.id()),
+            _ => Tag::Several,
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.merge(other);
+    }
+
+    fn forget(&mut self, done: &[u64]) {
+        self.retain(|id| !done.contains(&id));
+    }
+}
+
+impl State {
+    /// Takes over what has changed, and the peaks.
+    fn update(&mut self) {
+        let (taken, reserved) = (self.blocks.taken() as usize, self.blocks.reserved() as usize);
+        let stats = &mut self.stats;
+        (stats.allocated, stats.reserved) = (taken + self.outside, reserved + self.outside);
+        stats.peak_allocated = stats.peak_allocated.max(stats.allocated);
+        stats.peak_reserved = stats.peak_reserved.max(stats.reserved);
+    }
+
+    /// One more allocation has been handed out.
+    fn count(&mut self, hit: bool) {
+        self.stats.allocations += 1;
+        if hit {
+            self.stats.hits += 1;
+        } else {
+            self.stats.misses += 1;
+        }
+        self.update();
+    }
+}
+
+impl DeviceMemory {
+    /// With the allocator that the environment names, else with that of the backend.
+    pub(crate) fn new(backend: Backend) -> Result<Self> {
+        let allocator = match std::env::var(ALLOCATOR_VARIABLE) {
+            Ok(text) if !text.is_empty() => text.parse()?,
+            Err(std::env::VarError::NotUnicode(value)) => value.to_string_lossy().parse()?,
+            _ => Allocator::default_of(backend),
+        };
+        Ok(Self(Mutex::new(State {
+            allocator,
+            limits: CacheLimits::default(),
+            blocks: Blocks::default(),
+            outside: 0,
+            stats: MemoryStats::default(),
+        })))
+    }
+
+    /// `bytes` bytes, more than none; those that `stream` used last, if it is known.
+    pub(crate) fn allocate(
+        &self,
+        device: &Device,
+        bytes: usize,
+        stream: Option<&Stream>,
+    ) -> Result<Allocated> {
+        // Not held across the calls below: work of a stream that they wait for may itself drop buffers.
+        let allocator = self.lock().allocator;
+        let allocated = match (allocator, stream) {
+            (Allocator::Caching, _) => self.take_cached(device, bytes, stream),
+            (Allocator::StreamOrdered, Some(stream)) => self.take_in_order(device, bytes, stream),
+            (Allocator::Direct | Allocator::StreamOrdered, _) => self.take_direct(device, bytes),
+        };
+        allocated.map_err(|error| self.explain(error, device, bytes))
+    }
+
+    /// `bytes` bytes of their own, whatever the allocator.
+    pub(crate) fn allocate_direct(&self, device: &Device, bytes: usize) -> Result<Allocated> {
+        self.take_direct(device, bytes).map_err(|error| self.explain(error, device, bytes))
+    }
+
+    fn take_direct(&self, device: &Device, bytes: usize) -> Result<Allocated> {
+        let address = self.or_after_trim(device, || malloc(device, bytes))?;
+        Ok(self.outside(address, bytes, Origin::Device, Usage::default()))
+    }
+
+    fn take_in_order(&self, device: &Device, bytes: usize, stream: &Stream) -> Result<Allocated> {
+        let allocate = || {
+            let mut pointer: *mut c_void = std::ptr::null_mut();
+            stream.make_current()?;
+            // SAFETY: the result is a place to write to, and the stream is valid.
+            stream.check(unsafe {
+                call!(device.table(), hipMallocAsync(&raw mut pointer, bytes, stream.handle()))
+            })?;
+            Ok(DeviceAddress(pointer.expose_provenance() as u64))
+        };
+        let address = self.or_after_trim(device, allocate)?;
+        // For other streams the memory is there when this one has come that far.
+        let usage = Usage::default();
+        usage.write(stream)?;
+        Ok(self.outside(address, bytes, Origin::Stream, usage))
+    }
+
+    fn outside(&self, address: DeviceAddress, size: usize, origin: Origin, usage: Usage) -> Allocated {
+        let mut state = self.lock();
+        state.outside += size;
+        state.count(false);
+        Allocated { address, size, origin, usage }
+    }
+
+    fn take_cached(&self, device: &Device, bytes: usize, stream: Option<&Stream>) -> Result<Allocated> {
+        let request = Request::of(bytes);
+        let taken = match self.reuse(request, stream) {
+            Some(taken) => taken,
+            None => self.grow(device, request)?,
+        };
+        Ok(Allocated {
+            address: DeviceAddress(taken.address),
+            size: taken.size as usize,
+            origin: Origin::Cache,
+            usage: Usage::after(taken.uses),
+        })
+    }
+
+    /// A free block: the stream's own, one that nothing uses, any other.
+    fn reuse(&self, request: Request, stream: Option<&Stream>) -> Option<Taken<PriorUses>> {
+        let (until, streams) = {
+            let mut state = self.lock();
+            let blocks = &mut state.blocks;
+            let own = stream.and_then(|stream| blocks.take(request, Tag::Stream(stream.id())));
+            if let Some(taken) = own.or_else(|| blocks.take(request, Tag::Idle)) {
+                state.count(true);
+                return Some(taken);
+            }
+            let mut streams = PriorUses::default();
+            blocks.candidates(request).for_each(|uses| streams.merge(uses.clone()));
+            (blocks.now(), streams)
+        };
+        // Asked without the lock: a stream whose last handle this turns out to be waits for its work.
+        let idle = streams.streams().iter().filter(|stream| stream.is_idle());
+        let done: Vec<u64> = idle.map(WeakStream::id).collect();
+        let mut state = self.lock();
+        let blocks = &mut state.blocks;
+        blocks.settle(&done, until);
+        let taken = blocks.take(request, Tag::Idle).or_else(|| blocks.take_any(request)).or_else(|| {
+            blocks.join_all();
+            blocks.take_any(request)
+        })?;
+        state.count(true);
+        Some(taken)
+    }
+
+    /// More memory from the device, and a block of it.
+    fn grow(&self, device: &Device, request: Request) -> Result<Taken<PriorUses>> {
+        let mut failure = None;
+        for size in request.segments() {
+            let bytes = usize::try_from(size).unwrap_or(usize::MAX);
+            let grown = self
+                .make_room(device, bytes)
+                .and_then(|()| self.or_after_trim(device, || malloc(device, bytes)));
+            match grown {
+                Ok(address) => {
+                    let mut state = self.lock();
+                    let taken = state.blocks.grow(address.0, size, request);
+                    state.count(false);
+                    return Ok(taken);
+                }
+                Err(error) if error.code() == Some(hipError_t::hipErrorOutOfMemory) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(failure.unwrap_or(OUT_OF_MEMORY))
+    }
+
+    /// Keeps the limit on reserved memory, for `bytes` more.
+    fn make_room(&self, device: &Device, bytes: usize) -> Result<()> {
+        let Some(limit) = self.lock().limits.reserved else { return Ok(()) };
+        let keep = limit.checked_sub(bytes).ok_or(OUT_OF_MEMORY)?;
+        self.release(device, keep as u64, |_| true)?;
+        if self.lock().blocks.reserved() <= keep as u64 { Ok(()) } else { Err(OUT_OF_MEMORY) }
+    }
+
+    /// Tries again without the cache's free memory if the device has too little.
+    fn or_after_trim<T>(&self, device: &Device, allocate: impl Fn() -> Result<T>) -> Result<T> {
+        match allocate() {
+            Err(error) if error.code() == Some(hipError_t::hipErrorOutOfMemory) => {
+                if self.release(device, 0, |_| true)? == 0 { Err(error) } else { allocate() }
+            }
+            done => done,
+        }
+    }
+
+    /// Gives free segments back to the device until no more than `keep` bytes are reserved, and says how many bytes
+    /// those were. Waits for the streams that use them.
+    fn release(&self, device: &Device, keep: u64, which: impl Fn(Tag) -> bool) -> Result<usize> {
+        let segments = {
+            let mut state = self.lock();
+            state.blocks.join_all();
+            let segments = state.blocks.release(keep, which);
+            state.stats.segments_released += segments.len() as u64;
+            state.update();
+            segments
+        };
+        let mut bytes = 0;
+        for Segment { address, size, uses } in segments {
+            uses.wait();
+            free(device, DeviceAddress(address))?;
+            bytes += size as usize;
+        }
+        Ok(bytes)
+    }
+
+    /// Takes back what [`allocate`](Self::allocate) gave, whose owner is gone.
+    pub(crate) fn free(&self, device: &Device, block: &mut Allocated) {
+        match block.origin {
+            Origin::Nowhere => return,
+            Origin::Cache => self.keep(device, block),
+            Origin::Device => {
+                block.usage.finish();
+                dropped("device buffer", free(device, block.address));
+            }
+            Origin::Stream => {
+                dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
+            }
+        }
+        let mut state = self.lock();
+        if block.origin != Origin::Cache {
+            state.outside -= block.size;
+        }
+        state.stats.allocations -= 1;
+        state.update();
+    }
+
+    /// Puts a block into the cache.
+    fn keep(&self, device: &Device, block: &mut Allocated) {
+        let too_much = {
+            let mut state = self.lock();
+            let known = state.blocks.give_back(block.address.0, block.usage.retire());
+            debug_assert!(known, "a block of the cache is given back once");
+            let unused = state.blocks.reserved() - state.blocks.taken();
+            let limit = state.limits.unused.map(|limit| limit as u64).filter(|limit| unused > *limit);
+            limit.map(|limit| state.blocks.taken() + limit)
+        };
+        if let Some(keep) = too_much {
+            dropped("cached memory", self.release(device, keep, |tag| tag == Tag::Idle).map(drop));
+        }
+    }
+
+    /// Says how much memory there is where there was too little.
+    #[cold]
+    fn explain(&self, error: Error, device: &Device, requested: usize) -> Error {
+        if error.code() != Some(hipError_t::hipErrorOutOfMemory) {
+            return error;
+        }
+        let MemoryInfo { free, total } = device.memory_info().unwrap_or(MemoryInfo { free: 0, total: 0 });
+        let MemoryStats { allocated, reserved, .. } = self.lock().stats;
+        Error::OutOfMemory { device: device.to_string(), requested, free, total, allocated, reserved }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent between any two statements that could panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a limit is exceeded with.
+const OUT_OF_MEMORY: Error = Error::Hip { operation: "hipMalloc", code: hipError_t::hipErrorOutOfMemory };
+
+fn malloc(device: &Device, bytes: usize) -> Result<DeviceAddress> {
+    let mut pointer: *mut c_void = std::ptr::null_mut();
+    device.make_current()?;
+    // SAFETY: the result is a place to write to, and the device is current on this thread.
+    unsafe { call!(device.table(), hipMalloc(&raw mut pointer, bytes))? };
+    Ok(DeviceAddress(pointer.expose_provenance() as u64))
+}
+
+/// Frees memory that nothing uses any more and that has no owner.
+fn free(device: &Device, address: DeviceAddress) -> Result<()> {
+    device.make_current()?;
+    // SAFETY: the memory came from the device's allocation functions, its one owner frees it, and no stream uses it.
+    unsafe { call!(device.table(), hipFree(address.pointer())) }
+}
+
+/// Frees memory of `hipMallocAsync` when what uses it is done, without waiting for that.
+fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<()> {
+    let streams: Vec<Stream> = uses.streams().iter().filter_map(WeakStream::upgrade).collect();
+    let on_first = || {
+        let (first, others) = streams.split_first()?;
+        let freed = others.iter().try_for_each(|other| first.wait_for(other).map(drop)).and_then(|()| {
+            first.make_current()?;
+            // SAFETY: the memory came from `hipMallocAsync`, its one owner frees it, and the stream comes after all uses.
+            unsafe { call!(device.table(), hipFreeAsync(address.pointer(), first.handle())) }
+        });
+        Some(freed)
+    };
+    match on_first() {
+        Some(Ok(())) => Ok(()),
+        failed => {
+            if let Some(Err(error)) = failed {
+                tracing::debug!(%error, "a stream had failed before memory was freed on it");
+            }
+            uses.wait();
+            free(device, address)
+        }
+    }
+}
+
+impl Device {
+    /// Where this device's buffers get their memory.
+    pub fn allocator(&self) -> Allocator {
+        self.memory().lock().allocator
+    }
+
+    /// Chooses where this device's buffers get their memory from now on.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order.
+    pub fn set_allocator(&self, allocator: Allocator) -> Result<()> {
+        if allocator == Allocator::StreamOrdered && !self.table().has("hipMallocAsync") {
+            return Err(Error::Unsupported {
+                what: format!("allocation in a stream's order on {self}"),
+                instead: "its library has no `hipMallocAsync`; use `Allocator::Caching`".to_owned(),
+            });
+        }
+        self.memory().lock().allocator = allocator;
+        Ok(())
+    }
+
+    /// How much memory [`Allocator::Caching`] may hold.
+    pub fn cache_limits(&self) -> CacheLimits {
+        self.memory().lock().limits
+    }
+
+    /// Sets how much memory [`Allocator::Caching`] may hold from now on; gives nothing back by itself.
+    pub fn set_cache_limits(&self, limits: CacheLimits) {
+        self.memory().lock().limits = limits;
+    }
+
+    /// Gives memory that the cache holds and no buffer uses back to the device, the longest unused first, until no more
+    /// than `keep` bytes are reserved (`hipFree`). Returns how many bytes were given back.
+    ///
+    /// Waits for streams that still work on that memory. Only segments of which no part is in use can be given back.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipMemPoolTrimTo")]
+    #[doc(alias = "emptyCache")]
+    pub fn trim_memory(&self, keep: usize) -> Result<usize> {
+        let memory = self.memory();
+        let outside = memory.lock().outside;
+        memory.release(self, keep.saturating_sub(outside) as u64, |_| true)
+    }
+
+    /// What this device's memory is used for by this crate.
+    pub fn memory_stats(&self) -> MemoryStats {
+        self.memory().lock().stats
+    }
+
+    /// Sets the peaks of [`memory_stats`](Self::memory_stats) to what is used now, and its counts to zero.
+    pub fn reset_memory_stats(&self) {
+        let mut state = self.memory().lock();
+        let MemoryStats { allocations, .. } = state.stats;
+        state.stats = MemoryStats { allocations, ..MemoryStats::default() };
+        state.update();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Allocation on a device, by each allocator.
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error};
+
+/// The device with an allocator, for one test at a time.
+fn with(allocator: Allocator) -> (Device, MutexGuard<'static, ()>) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let device = common::device();
+    device.set_allocator(allocator).unwrap();
+    device.set_cache_limits(CacheLimits::default());
+    device.trim_memory(0).unwrap();
+    device.reset_memory_stats();
+    (device, guard)
+}
+
+/// Streams take over each other's memory while its former owners' work still runs, and each reads what it wrote.
+fn memory_changes_hands_between_streams(allocator: Allocator) {
+    let (device, _guard) = with(allocator);
+    let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
+    let len = 300_000;
+    let mut results = Vec::new();
+    for round in 0..30_u32 {
+        let stream = &streams[round as usize % 3];
+        let mut buffer = DeviceBuffer::<u32>::uninit_on(stream, len).unwrap();
+        buffer.fill(stream, round).unwrap();
+        let mut copy = DeviceBuffer::<u32>::uninit_on(stream, len).unwrap();
+        copy.copy_from(stream, &buffer).unwrap();
+        // While the copy runs, its source is somebody else's.
+        drop(buffer);
+        results.push(copy);
+        if results.len() == 3 {
+            for (index, result) in results.drain(..).enumerate() {
+                let expected = round - 2 + index as u32;
+                let values = result.to_vec(&streams[index]).unwrap();
+                assert!(values.iter().all(|value| *value == expected), "round {round}, {allocator}");
+            }
+        }
+    }
+    assert_eq!(device.memory_stats().allocations, 0);
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn cached_memory_changes_hands_between_streams() {
+    memory_changes_hands_between_streams(Allocator::Caching);
+}
+
+#[test]
+fn direct_memory_changes_hands_between_streams() {
+    memory_changes_hands_between_streams(Allocator::Direct);
+}
+
+#[test]
+fn stream_ordered_memory_changes_hands_between_streams() {
+    memory_changes_hands_between_streams(Allocator::StreamOrdered);
+}
+
+#[test]
+fn the_cache_takes_from_the_device_once() {
+    let (device, _guard) = with(Allocator::Caching);
+    let stream = device.stream().unwrap();
+    for round in 0..50 {
+        let small = DeviceBuffer::from_slice(&stream, &[round; 100]).unwrap();
+        let large = DeviceBuffer::<u8>::zeroed(&stream, 20 << 20).unwrap();
+        assert_eq!(small.to_vec(&stream).unwrap(), [round; 100]);
+        assert_eq!(large.slice(..10).unwrap().to_vec(&stream).unwrap(), [0; 10]);
+    }
+    let stats = device.memory_stats();
+    assert_eq!((stats.misses, stats.hits, stats.reserved), (2, 98, 22 << 20), "{stats:?}");
+    let before = device.memory_info().unwrap().free;
+    assert_eq!(device.trim_memory(0).unwrap(), 22 << 20);
+    assert!(device.memory_info().unwrap().free > before);
+}
+
+#[test]
+fn the_cache_keeps_its_limit_and_gives_back_what_is_unused_before_it_refuses() {
+    let (device, _guard) = with(Allocator::Caching);
+    let most = 200 << 20;
+    device.set_cache_limits(CacheLimits { reserved: Some(most), unused: None });
+    let take = |len| DeviceBuffer::<u8>::uninit(&device, len);
+    drop(take(most / 4 * 3).unwrap());
+    let half = take(most / 2).unwrap();
+    assert_eq!(device.memory_stats().segments_released, 1);
+    let error = take(most / 4 * 3).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { allocated, .. } if allocated >= half.len()), "{error}");
+    drop(half);
+    drop(take(most / 4 * 3).unwrap());
+    device.trim_memory(0).unwrap();
+}
+
+/// Without the order between the streams, the kernel's late write would be what is read.
+#[test]
+fn a_kernel_that_still_writes_memory_is_waited_for_by_its_next_owner() {
+    let (device, _guard) = with(Allocator::Caching);
+    let slow = common::module(&device).function("slow").unwrap();
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    for round in 0..5_u32 {
+        let mut buffer = DeviceBuffer::<u32>::uninit_on(&a, 64).unwrap();
+        let launch = slow.launch(&a).grid(1).block(64).arg(200_000_u32).arg(&mut buffer);
+        // SAFETY: `slow` writes one element for each of its 64 work-items at most.
+        unsafe { launch.enqueue().unwrap() };
+        drop(buffer);
+        let mut next = DeviceBuffer::<u32>::uninit_on(&b, 64).unwrap();
+        next.fill(&b, round).unwrap();
+        assert_eq!(next.to_vec(&b).unwrap(), [round; 64]);
+    }
+    assert_eq!(device.memory_stats().misses, 1);
+}
