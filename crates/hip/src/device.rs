@@ -12,7 +12,7 @@ use crate::call::call;
 use crate::error::{Error, Result};
 use crate::memory::DeviceMemory;
 use crate::properties::{self, Properties};
-use crate::stream::Stream;
+use crate::stream::{self, Stream};
 use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
 
 /// A GPU, real or virtual.
@@ -38,6 +38,16 @@ struct DeviceInner {
     properties: Properties,
     default_stream: OnceLock<Stream>,
     memory: DeviceMemory,
+}
+
+thread_local! {
+    /// The table and ordinal of the thread's current device.
+    static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
+}
+
+/// Has the next call on this thread make its device current.
+pub(crate) fn forget_current() {
+    CURRENT.set((0, 0));
 }
 
 /// Free and total device memory, in bytes.
@@ -199,21 +209,26 @@ impl Device {
         &self.inner.properties.target
     }
 
-    /// Makes a stream (`hipStreamCreateWithFlags`).
-    ///
-    /// # Errors
-    /// [`Error::Hip`].
-    #[doc(alias = "hipStreamCreate")]
-    pub fn stream(&self) -> Result<Stream> {
-        Stream::create(self)
-    }
-
     /// The device's default stream, HIP's null stream.
     ///
     /// It cannot be made anew: whether it works again after a fault is up to the library, so prefer [`stream`](Self::stream).
     pub fn default_stream(&self) -> &Stream {
         // The stream refers to its device, which is a cycle; devices live until the process ends anyway.
         self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))
+    }
+
+    /// The calling thread's own default stream: one per thread and device, which other threads may use as well.
+    ///
+    /// Like `hipStreamPerThread`, its work and that of the [default stream](Self::default_stream) wait for each other. Unlike
+    /// it, it is the same stream on whatever thread it is used, and it is not the one that other code gets by that name. It ends
+    /// when its thread has ended and the last handle is dropped. One that is known to have faulted is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipStreamPerThread")]
+    #[doc(alias = "cudaStreamPerThread")]
+    pub fn thread_stream(&self) -> Result<Stream> {
+        stream::of_this_thread(self)
     }
 
     /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`).
@@ -257,17 +272,36 @@ impl Device {
     /// [`Error::Hip`].
     #[inline]
     pub fn make_current(&self) -> Result<()> {
-        thread_local! {
-            static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
-        }
         let wanted = (std::ptr::from_ref(self.inner.table).addr(), self.inner.ordinal);
         if CURRENT.get() == wanted {
             return Ok(());
+        }
+        self.set_current(wanted)
+    }
+
+    #[cold]
+    fn set_current(&self, wanted: (usize, i32)) -> Result<()> {
+        if stream::in_host_function() {
+            return Err(Error::HostFunction);
         }
         // SAFETY: the call takes no memory of ours.
         unsafe { call!(self.inner.table, hipSetDevice(self.inner.ordinal))? };
         CURRENT.set(wanted);
         Ok(())
+    }
+
+    /// An error unless `other` is a device of the same runtime.
+    pub(crate) fn same_runtime(
+        &self,
+        other: &Self,
+        operation: &'static str,
+        what: &'static str,
+    ) -> Result<()> {
+        if std::ptr::eq(self.table(), other.table()) {
+            Ok(())
+        } else {
+            Err(self.mismatch(other, operation, what))
+        }
     }
 
     /// An error unless `other` is this device.

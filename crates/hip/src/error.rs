@@ -155,6 +155,45 @@ pub enum Error {
         len: usize,
     },
 
+    /// A stream's priority that the device does not have.
+    #[error(
+        "stream priority {priority} is not one of the device's, which are {least} (least urgent) to {greatest}"
+    )]
+    Priority {
+        /// The priority that was asked for.
+        priority: i32,
+        /// The least urgent priority of the device, its largest number.
+        least: i32,
+        /// The most urgent one, its smallest number.
+        greatest: i32,
+    },
+
+    /// The time of an event that was not recorded.
+    #[error("{operation}: the event was not recorded on a stream")]
+    EventNotRecorded {
+        /// The operation.
+        operation: &'static str,
+    },
+
+    /// The time of an event that was made without.
+    #[error("{operation}: the event was made without timing")]
+    EventWithoutTiming {
+        /// The operation.
+        operation: &'static str,
+    },
+
+    /// A host function, or something that it called, has tried to use the device; see
+    /// [`Stream::host_function`](crate::Stream::host_function).
+    #[error("a host function must not use the device")]
+    HostFunction,
+
+    /// The system has refused a thread.
+    #[error("a thread could not be started: {reason}")]
+    Thread {
+        /// What the system said.
+        reason: String,
+    },
+
     /// Things of two devices were used together.
     #[error("{operation}: the {what} belongs to {got}, and the stream to {expected}")]
     OtherDevice {

@@ -1,13 +1,14 @@
 //! Events: points in a stream's work, to wait for and to measure time between.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hip_sys::{hipError_t, hipEvent_t};
 
 use crate::call::{call, check, dropped};
 use crate::device::Device;
-use crate::error::Result;
-use crate::stream::Stream;
+use crate::error::{Error, Result};
+use crate::stream::{Stream, release};
 
 /// A point in a stream's work.
 ///
@@ -27,38 +28,121 @@ use crate::stream::Stream;
 #[derive(Debug)]
 pub struct Event {
     device: Device,
-    handle: hipEvent_t,
+    handle: EventHandle,
+    timing: bool,
+    recorded: AtomicBool,
+}
+
+/// What HIP knows the event by.
+#[derive(Clone, Copy, Debug)]
+struct EventHandle(hipEvent_t);
+
+impl EventHandle {
+    fn get(self) -> hipEvent_t {
+        self.0
+    }
 }
 
 // SAFETY: HIP's event handles may be used by any thread.
-unsafe impl Send for Event {}
+unsafe impl Send for EventHandle {}
 // SAFETY: HIP's functions on an event may be called by several threads at once.
-unsafe impl Sync for Event {}
+unsafe impl Sync for EventHandle {}
+
+/// What a new event is to be like: see [`Event::with`].
+#[doc(alias = "hipEventCreateWithFlags")]
+#[doc(alias = "cudaEventCreateWithFlags")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use = "options make no event by themselves"]
+pub struct EventOptions {
+    untimed: bool,
+    blocking_sync: bool,
+    interprocess: bool,
+}
+
+impl EventOptions {
+    /// An event that measures time, of this process.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the event measures time; it does unless told otherwise. Without, it costs less to record
+    /// (`hipEventDisableTiming`).
+    #[doc(alias = "hipEventDisableTiming")]
+    #[doc(alias = "cudaEventDisableTiming")]
+    pub fn timing(self, timing: bool) -> Self {
+        Self { untimed: !timing, ..self }
+    }
+
+    /// Whether a host thread that waits for the event sleeps, instead of asking over and over
+    /// (`hipEventBlockingSync`).
+    #[doc(alias = "hipEventBlockingSync")]
+    #[doc(alias = "cudaEventBlockingSync")]
+    pub fn blocking_sync(self, blocking_sync: bool) -> Self {
+        Self { blocking_sync, ..self }
+    }
+
+    /// Whether other processes may use the event; such an event measures no time (`hipEventInterprocess`).
+    #[doc(alias = "hipEventInterprocess")]
+    #[doc(alias = "cudaEventInterprocess")]
+    pub fn interprocess(self, interprocess: bool) -> Self {
+        Self { interprocess, ..self }
+    }
+
+    fn measures_time(self) -> bool {
+        !self.untimed && !self.interprocess
+    }
+
+    fn flags(self) -> u32 {
+        let mut flags = hip_sys::hipEventDefault;
+        for (set, flag) in [
+            (!self.measures_time(), hip_sys::hipEventDisableTiming),
+            (self.blocking_sync, hip_sys::hipEventBlockingSync),
+            (self.interprocess, hip_sys::hipEventInterprocess),
+        ] {
+            if set {
+                flags |= flag;
+            }
+        }
+        flags
+    }
+}
 
 impl Event {
     /// Makes an event that measures time; it is done until it is recorded (`hipEventCreateWithFlags`).
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Hip`].
     #[doc(alias = "hipEventCreate")]
+    #[doc(alias = "cudaEventCreate")]
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDefault)
+        Self::with(device, EventOptions::new())
     }
 
     /// Makes an event that cannot measure time, which costs less to record.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Hip`].
     pub fn without_timing(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDisableTiming)
+        Self::with(device, EventOptions::new().timing(false))
     }
 
-    fn with_flags(device: &Device, flags: u32) -> Result<Self> {
+    /// Makes an event; it is done until it is recorded (`hipEventCreateWithFlags`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`], with `hipErrorNotSupported` where the library has no such events.
+    #[doc(alias = "hipEventCreateWithFlags")]
+    #[doc(alias = "cudaEventCreateWithFlags")]
+    pub fn with(device: &Device, options: EventOptions) -> Result<Self> {
         device.make_current()?;
         let mut handle: hipEvent_t = std::ptr::null_mut();
         // SAFETY: the handle is a place to write to, and the device is current on this thread.
-        unsafe { call!(device.table(), hipEventCreateWithFlags(&raw mut handle, flags))? };
-        Ok(Self { device: device.clone(), handle })
+        unsafe { call!(device.table(), hipEventCreateWithFlags(&raw mut handle, options.flags()))? };
+        Ok(Self {
+            device: device.clone(),
+            handle: EventHandle(handle),
+            timing: options.measures_time(),
+            recorded: AtomicBool::new(false),
+        })
     }
 
     /// The device that the event belongs to.
@@ -76,7 +160,10 @@ impl Event {
         stream.device().same(&self.device, "hipEventRecord", "event")?;
         stream.make_current()?;
         // SAFETY: both handles are valid during the call.
-        stream.check(unsafe { call!(self.device.table(), hipEventRecord(self.handle, stream.handle())) })
+        let recorded = unsafe { call!(self.device.table(), hipEventRecord(self.handle(), stream.handle())) };
+        stream.check(recorded)?;
+        self.recorded.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Blocks until the event is done (`hipEventSynchronize`).
@@ -88,7 +175,7 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         self.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        unsafe { call!(self.device.table(), hipEventSynchronize(self.handle)) }
+        unsafe { call!(self.device.table(), hipEventSynchronize(self.handle())) }
     }
 
     /// Whether the event is done, without waiting (`hipEventQuery`).
@@ -99,7 +186,7 @@ impl Event {
     pub fn is_done(&self) -> Result<bool> {
         self.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        let status = unsafe { (self.device.table().hipEventQuery)(self.handle) };
+        let status = unsafe { (self.device.table().hipEventQuery)(self.handle()) };
         if status == hipError_t::hipErrorNotReady {
             return Ok(false);
         }
@@ -111,19 +198,28 @@ impl Event {
     /// Zero if `start` is the later one.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the events are of two devices;
-    /// [`Error::Hip`](crate::Error::Hip) if one was not recorded or cannot measure time.
+    /// [`Error::OtherDevice`] if the events are of two devices, [`Error::EventWithoutTiming`] and
+    /// [`Error::EventNotRecorded`] if one of them has no time, else [`Error::Hip`].
     #[doc(alias = "hipEventElapsedTime")]
+    #[doc(alias = "cudaEventElapsedTime")]
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
-        self.device.same(&start.device, "hipEventElapsedTime", "event")?;
-        start.synchronize()?;
-        self.synchronize()?;
+        const OPERATION: &str = "hipEventElapsedTime";
+        self.device.same(&start.device, OPERATION, "event")?;
+        for event in [start, self] {
+            if !event.timing {
+                return Err(Error::EventWithoutTiming { operation: OPERATION });
+            }
+            if !event.recorded.load(Ordering::Relaxed) {
+                return Err(Error::EventNotRecorded { operation: OPERATION });
+            }
+            event.synchronize()?;
+        }
         let mut milliseconds = 0.0_f32;
         // SAFETY: the handles are valid and the result is a place to write to.
         unsafe {
             call!(
                 self.device.table(),
-                hipEventElapsedTime(&raw mut milliseconds, start.handle, self.handle)
+                hipEventElapsedTime(&raw mut milliseconds, start.handle(), self.handle())
             )?;
         }
         Ok(Duration::try_from_secs_f64(f64::from(milliseconds) * 1e-3).unwrap_or_default())
@@ -131,17 +227,69 @@ impl Event {
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this event.
     pub fn as_raw(&self) -> hipEvent_t {
-        self.handle
+        self.handle.get()
     }
 
     pub(crate) fn handle(&self) -> hipEvent_t {
-        self.handle
+        self.handle.get()
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the event was made by `with_flags` and is destroyed once; HIP keeps what pending work needs of it.
-        dropped("event", unsafe { call!(self.device.table(), hipEventDestroy(self.handle)) });
+        let (device, handle) = (self.device.clone(), self.handle);
+        release("event", move || {
+            // SAFETY: the event was made by `with` and is destroyed once; HIP keeps what pending work needs of it.
+            dropped("event", unsafe { call!(device.table(), hipEventDestroy(handle.get())) });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    #[test]
+    fn only_events_with_a_time_tell_how_long_it_took() {
+        let device = fake::device(0);
+        let stream = device.stream().unwrap();
+        let start = stream.record().unwrap();
+        let end = Event::new(&device).unwrap();
+        assert!(matches!(end.elapsed_since(&start), Err(Error::EventNotRecorded { .. })));
+        assert!(matches!(start.elapsed_since(&end), Err(Error::EventNotRecorded { .. })));
+        end.record(&stream).unwrap();
+        assert_eq!(end.elapsed_since(&start).unwrap(), Duration::from_micros(1500));
+        let options = [EventOptions::new().timing(false), EventOptions::new().interprocess(true)];
+        for options in options {
+            let untimed = Event::with(&device, options).unwrap();
+            untimed.record(&stream).unwrap();
+            assert!(matches!(untimed.elapsed_since(&start), Err(Error::EventWithoutTiming { .. })));
+        }
+        let elsewhere = fake::device(1).stream().unwrap().record().unwrap();
+        assert!(matches!(elsewhere.elapsed_since(&start), Err(Error::OtherDevice { .. })));
+    }
+
+    #[test]
+    fn an_event_is_done_until_it_is_recorded_and_when_its_stream_is() {
+        let device = fake::device(0);
+        let stream = device.stream().unwrap();
+        let event = Event::new(&device).unwrap();
+        assert!(event.is_done().unwrap());
+        let hold = fake::hold(&stream);
+        event.record(&stream).unwrap();
+        assert!(!event.is_done().unwrap());
+        drop(hold);
+        event.synchronize().unwrap();
+        assert!(event.is_done().unwrap());
+    }
+
+    #[test]
+    fn options_are_the_flags_of_hip() {
+        let all = EventOptions::new().blocking_sync(true).interprocess(true);
+        assert_eq!(EventOptions::new().flags(), 0);
+        assert_eq!(EventOptions::new().timing(true), EventOptions::new());
+        assert_eq!(EventOptions::new().timing(false).flags(), 2);
+        assert_eq!(all.flags(), 1 | 2 | 4);
     }
 }

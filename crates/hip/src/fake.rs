@@ -3,10 +3,10 @@
 
 use std::alloc::Layout;
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::*;
 
@@ -39,9 +39,24 @@ struct State {
     memory: HashMap<usize, (usize, c_int)>,
     /// The stream that each event was recorded on.
     events: HashMap<usize, usize>,
+    /// Flags and priority of each stream.
+    streams: HashMap<usize, (c_uint, c_int)>,
+    /// Streams that do not get on.
+    held: HashSet<usize>,
+    /// Callbacks that have not been called yet, by stream, and the streams of which one is being called.
+    callbacks: HashMap<usize, VecDeque<Callback>>,
+    calling: HashSet<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Callback {
+    function: unsafe extern "C" fn(hipStream_t, hipError_t, *mut c_void),
+    data: usize,
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+/// Something was released or called.
+static PROGRESS: Condvar = Condvar::new();
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +70,18 @@ impl State {
 
     fn call(&mut self, stream: hipStream_t, name: &'static str) -> hipError_t {
         self.calls.entry(stream.addr()).or_default().push(name);
-        if self.faults.contains_key(&stream.addr()) { hipError_t::hipErrorLaunchFailure } else { OK }
+        self.status(stream.addr())
+    }
+
+    fn status(&self, stream: usize) -> hipError_t {
+        if self.faults.contains_key(&stream) { hipError_t::hipErrorLaunchFailure } else { OK }
+    }
+
+    fn is_busy(&self, stream: usize) -> bool {
+        !self.faults.contains_key(&stream)
+            && (self.held.contains(&stream)
+                || self.calling.contains(&stream)
+                || self.callbacks.contains_key(&stream))
     }
 }
 
@@ -82,6 +108,11 @@ fn attach(ordinal: i32) -> Device {
             .hipGetDevicePropertiesR0600(properties)
             .hipMemGetInfo(memory_info)
             .hipStreamCreateWithFlags(stream_create)
+            .hipStreamCreateWithPriority(stream_create_with_priority)
+            .hipDeviceGetStreamPriorityRange(priorities)
+            .hipStreamGetFlags(stream_flags)
+            .hipStreamGetPriority(stream_priority)
+            .hipStreamAddCallback(add_callback)
             .hipStreamDestroy(stream_destroy)
             .hipStreamSynchronize(stream_synchronize)
             .hipStreamQuery(stream_query)
@@ -89,7 +120,8 @@ fn attach(ordinal: i32) -> Device {
             .hipEventCreateWithFlags(event_create)
             .hipEventRecord(event_record)
             .hipEventSynchronize(event_synchronize)
-            .hipEventQuery(event_synchronize)
+            .hipEventQuery(event_query)
+            .hipEventElapsedTime(elapsed)
             .hipEventDestroy(event_destroy)
             .hipMalloc(malloc)
             .hipFree(free)
@@ -114,7 +146,10 @@ pub(crate) fn calls(stream: &Stream) -> Vec<&'static str> {
 
 /// Makes everything on the stream fail from now on.
 pub(crate) fn fault(stream: &Stream, report: &str) {
-    state().faults.insert(stream.as_raw().addr(), report.to_owned());
+    let mut state = state();
+    state.faults.insert(stream.as_raw().addr(), report.to_owned());
+    run_callbacks(state, stream.as_raw().addr());
+    PROGRESS.notify_all();
 }
 
 /// Whether the stream has work to do, for those who ask without waiting.
@@ -167,9 +202,39 @@ unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> hipErro
     OK
 }
 
-unsafe extern "C" fn stream_create(out: *mut hipStream_t, _flags: c_uint) -> hipError_t {
+unsafe extern "C" fn stream_create(out: *mut hipStream_t, flags: c_uint) -> hipError_t {
+    // SAFETY: as the caller's.
+    unsafe { stream_create_with_priority(out, flags, 0) }
+}
+
+unsafe extern "C" fn stream_create_with_priority(
+    out: *mut hipStream_t,
+    flags: c_uint,
+    priority: c_int,
+) -> hipError_t {
+    let mut state = state();
+    let handle = state.handle();
+    state.streams.insert(handle, (flags, priority));
     // SAFETY: the caller gives a place.
-    unsafe { *out = std::ptr::without_provenance_mut(state().handle()) };
+    unsafe { *out = std::ptr::without_provenance_mut(handle) };
+    OK
+}
+
+unsafe extern "C" fn priorities(least: *mut c_int, greatest: *mut c_int) -> hipError_t {
+    // SAFETY: the caller gives two places.
+    unsafe { (*least, *greatest) = (1, -1) };
+    OK
+}
+
+unsafe extern "C" fn stream_flags(stream: hipStream_t, out: *mut c_uint) -> hipError_t {
+    // SAFETY: the caller gives a place.
+    unsafe { *out = state().streams.get(&stream.addr()).map_or(0, |(flags, _)| *flags) };
+    OK
+}
+
+unsafe extern "C" fn stream_priority(stream: hipStream_t, out: *mut c_int) -> hipError_t {
+    // SAFETY: the caller gives a place.
+    unsafe { *out = state().streams.get(&stream.addr()).map_or(0, |(_, priority)| *priority) };
     OK
 }
 
@@ -178,7 +243,11 @@ unsafe extern "C" fn stream_destroy(_stream: hipStream_t) -> hipError_t {
 }
 
 unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
-    state().call(stream, "synchronize")
+    let mut state = state();
+    while state.is_busy(stream.addr()) {
+        state = PROGRESS.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    state.call(stream, "synchronize")
 }
 
 /// Not recorded: it changes nothing.
@@ -186,8 +255,68 @@ unsafe extern "C" fn stream_query(stream: hipStream_t) -> hipError_t {
     let state = state();
     match stream.addr() {
         handle if state.faults.contains_key(&handle) => hipError_t::hipErrorLaunchFailure,
-        handle if state.busy.contains(&handle) => hipError_t::hipErrorNotReady,
+        handle if state.busy.contains(&handle) || state.is_busy(handle) => hipError_t::hipErrorNotReady,
         _ => OK,
+    }
+}
+
+unsafe extern "C" fn add_callback(
+    stream: hipStream_t,
+    function: hipStreamCallback_t,
+    data: *mut c_void,
+    _flags: c_uint,
+) -> hipError_t {
+    let mut state = state();
+    let status = state.call(stream, "callback");
+    if let (OK, Some(function)) = (status, function) {
+        let callback = Callback { function, data: data.expose_provenance() };
+        state.callbacks.entry(stream.addr()).or_default().push_back(callback);
+        run_callbacks(state, stream.addr());
+    }
+    status
+}
+
+/// Has a thread call what is to be called on the stream, if nothing keeps it from that.
+fn run_callbacks(mut state: MutexGuard<'_, State>, stream: usize) {
+    let held = state.held.contains(&stream) && !state.faults.contains_key(&stream);
+    if held || !state.callbacks.contains_key(&stream) || !state.calling.insert(stream) {
+        return;
+    }
+    drop(state);
+    std::thread::spawn(move || {
+        let mut state = self::state();
+        while let Some(callback) = state.callbacks.get_mut(&stream).and_then(VecDeque::pop_front) {
+            let status = state.status(stream);
+            drop(state);
+            let (handle, data) = (
+                std::ptr::without_provenance_mut(stream),
+                std::ptr::with_exposed_provenance_mut(callback.data),
+            );
+            // SAFETY: the program passed the function to be called with this data.
+            unsafe { (callback.function)(handle, status, data) };
+            state = self::state();
+        }
+        state.callbacks.remove(&stream);
+        state.calling.remove(&stream);
+        PROGRESS.notify_all();
+    });
+}
+
+/// Keeps a stream from getting on until it is dropped.
+pub(crate) struct Hold(usize);
+
+/// Keeps the stream from getting on.
+pub(crate) fn hold(stream: &Stream) -> Hold {
+    state().held.insert(stream.as_raw().addr());
+    Hold(stream.as_raw().addr())
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.held.remove(&self.0);
+        run_callbacks(state, self.0);
+        PROGRESS.notify_all();
     }
 }
 
@@ -208,9 +337,27 @@ unsafe extern "C" fn event_record(event: hipEvent_t, stream: hipStream_t) -> hip
 }
 
 unsafe extern "C" fn event_synchronize(event: hipEvent_t) -> hipError_t {
+    let mut state = state();
+    let Some(stream) = state.events.get(&event.addr()).copied() else { return OK };
+    while state.held.contains(&stream) && !state.faults.contains_key(&stream) {
+        state = PROGRESS.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    state.status(stream)
+}
+
+unsafe extern "C" fn event_query(event: hipEvent_t) -> hipError_t {
     let state = state();
-    let faulted = state.events.get(&event.addr()).is_some_and(|stream| state.faults.contains_key(stream));
-    if faulted { hipError_t::hipErrorLaunchFailure } else { OK }
+    let Some(stream) = state.events.get(&event.addr()) else { return OK };
+    if state.held.contains(stream) && !state.faults.contains_key(stream) {
+        return hipError_t::hipErrorNotReady;
+    }
+    state.status(*stream)
+}
+
+unsafe extern "C" fn elapsed(out: *mut f32, _start: hipEvent_t, _stop: hipEvent_t) -> hipError_t {
+    // SAFETY: the caller gives a place.
+    unsafe { *out = 1.5 };
+    OK
 }
 
 unsafe extern "C" fn event_destroy(_event: hipEvent_t) -> hipError_t {

@@ -14,6 +14,9 @@
 //! | `cudaSetDevice` | `CudaContext::new(0)` | [`Device::open("amdgpu:0")`](Device::open), current on every thread by itself |
 //! | `cudaGetDeviceProperties` | `CudaContext::attribute` | [`Device::properties`] |
 //! | `cudaStreamCreate` | `CudaContext::new_stream` | [`Device::stream`] |
+//! | `cudaStreamCreateWithPriority` | | [`Device::stream_with`], [`StreamOptions`] |
+//! | `cudaStreamPerThread` | `CudaContext::per_thread_stream` | [`Device::thread_stream`] |
+//! | `cudaLaunchHostFunc` | | [`Stream::host_function`] |
 //! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
 //! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait_event`]; buffers order streams by themselves |
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
@@ -58,6 +61,7 @@ mod memory;
 mod module;
 mod properties;
 mod stream;
+mod threads;
 pub mod uri;
 mod usage;
 
@@ -67,7 +71,7 @@ pub use code_object;
 pub use code_object::TargetId;
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, FaultReport, Result};
-pub use event::Event;
+pub use event::{Event, EventOptions};
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use memory::{
@@ -76,6 +80,6 @@ pub use memory::{
 };
 pub use module::{Function, FunctionAttributes, Module};
 pub use properties::{PciAddress, Properties};
-pub use stream::{COUNTED_KERNELS, Stream};
+pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};
 pub use vgpu;

@@ -11,7 +11,7 @@ use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result, near_names};
 use crate::launch::{Arguments, Check, Launch, LaunchConfig, Limits, Parameter};
-use crate::stream::Stream;
+use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
 /// A code object, loaded on a device.
@@ -26,17 +26,27 @@ pub struct Module(Arc<ModuleInner>);
 struct ModuleInner {
     device: Device,
     name: String,
-    handle: hipModule_t,
+    handle: ModuleHandle,
     object: CodeObject,
     /// HIP may refer to the bytes as long as the module is loaded.
-    _image: Box<[u8]>,
+    image: Box<[u8]>,
     usage: Usage,
 }
 
+/// What HIP knows the module by.
+#[derive(Clone, Copy)]
+struct ModuleHandle(hipModule_t);
+
 // SAFETY: HIP's module handles may be used by any thread.
-unsafe impl Send for ModuleInner {}
+unsafe impl Send for ModuleHandle {}
 // SAFETY: the only call on a shared module is `hipModuleGetFunction`, which several threads may make at once.
-unsafe impl Sync for ModuleInner {}
+unsafe impl Sync for ModuleHandle {}
+
+impl ModuleHandle {
+    fn get(self) -> hipModule_t {
+        self.0
+    }
+}
 
 const UNNAMED: &str = "<bytes>";
 
@@ -86,9 +96,9 @@ impl Module {
         Ok(Self(Arc::new(ModuleInner {
             device: device.clone(),
             name: name.to_owned(),
-            handle,
+            handle: ModuleHandle(handle),
             object,
-            _image: image,
+            image,
             usage: Usage::default(),
         })))
     }
@@ -134,7 +144,7 @@ impl Module {
         unsafe {
             call!(
                 inner.device.table(),
-                hipModuleGetFunction(&raw mut handle, inner.handle, c_name.as_ptr())
+                hipModuleGetFunction(&raw mut handle, inner.handle.get(), c_name.as_ptr())
             )?;
         }
         let properties = inner.device.properties();
@@ -162,12 +172,17 @@ impl Module {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
-        self.usage.finish();
-        let unloaded = self.device.make_current().and_then(|()| {
-            // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
-            unsafe { call!(self.device.table(), hipModuleUnload(self.handle)) }
+        let (device, handle) = (self.device.clone(), self.handle);
+        let (image, mut usage) = (std::mem::take(&mut self.image), std::mem::take(&mut self.usage));
+        release("module", move || {
+            usage.finish();
+            let unloaded = device.make_current().and_then(|()| {
+                // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
+                unsafe { call!(device.table(), hipModuleUnload(handle.get())) }
+            });
+            dropped("module", unloaded);
+            drop(image);
         });
-        dropped("module", unloaded);
     }
 }
 

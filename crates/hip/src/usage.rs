@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
-use crate::stream::{Stream, WeakStream};
+use crate::stream::{Stream, WeakStream, in_host_function};
 
 /// The uses of one allocation or module.
 #[derive(Debug, Default)]
@@ -168,7 +168,8 @@ impl Usage {
 
     /// Blocks until the former owner's work is done, unless something has been ordered after it.
     pub(crate) fn finish_inherited(&self) {
-        if self.inherited.load(Ordering::Acquire) {
+        // In a host function nothing can be waited for.
+        if self.inherited.load(Ordering::Acquire) && !in_host_function() {
             let prior = PriorUses(self.lock().users.iter().map(|user| user.stream.clone()).collect());
             prior.wait();
             self.inherited.store(false, Ordering::Release);

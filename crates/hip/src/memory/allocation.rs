@@ -7,7 +7,7 @@ use super::DeviceAddress;
 use super::allocator::{Allocated, Origin};
 use crate::device::Device;
 use crate::error::Result;
-use crate::stream::{Stream, WeakStream};
+use crate::stream::{Stream, WeakStream, release};
 use crate::usage::Usage;
 
 /// Owns device memory, and knows which streams use it.
@@ -93,7 +93,12 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        self.device.memory().free(&self.device, &mut self.block);
+        let (device, &mut Allocated { address, size, origin, ref mut usage }) =
+            (self.device.clone(), &mut self.block);
+        let usage = std::mem::take(usage);
+        release("device buffer", move || {
+            device.memory().free(&device, Allocated { address, size, origin, usage });
+        });
     }
 }
 

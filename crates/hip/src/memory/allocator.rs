@@ -365,10 +365,10 @@ impl DeviceMemory {
     }
 
     /// Takes back what [`allocate`](Self::allocate) gave, whose owner is gone.
-    pub(crate) fn free(&self, device: &Device, block: &mut Allocated) {
+    pub(crate) fn free(&self, device: &Device, mut block: Allocated) {
         match block.origin {
             Origin::Nowhere => return,
-            Origin::Cache => self.keep(device, block),
+            Origin::Cache => self.keep(device, &mut block),
             Origin::Device => {
                 block.usage.finish();
                 dropped("device buffer", free(device, block.address));

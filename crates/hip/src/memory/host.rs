@@ -9,6 +9,7 @@ use super::{DeviceCopy, size_in_bytes};
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::Result;
+use crate::stream::release;
 
 /// An owned array of `T` in pinned host memory, which the device copies from and to without a detour.
 ///
@@ -100,11 +101,15 @@ impl<T: DeviceCopy> Drop for HostBuffer<T> {
         if size_of::<T>() == 0 || self.len == 0 {
             return;
         }
-        let freed = self.device.make_current().and_then(|()| {
-            // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer.
-            unsafe { call!(self.device.table(), hipHostFree(self.pointer.as_ptr().cast())) }
+        let (device, address) = (self.device.clone(), self.pointer.as_ptr().expose_provenance());
+        release("host buffer", move || {
+            let freed = device.make_current().and_then(|()| {
+                let pointer = std::ptr::with_exposed_provenance_mut(address);
+                // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer.
+                unsafe { call!(device.table(), hipHostFree(pointer)) }
+            });
+            dropped("host buffer", freed);
         });
-        dropped("host buffer", freed);
     }
 }
 

@@ -1,5 +1,10 @@
 //! Streams: queues of work that a device runs in order.
 
+mod fault;
+mod host_function;
+mod options;
+mod thread_stream;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -9,6 +14,14 @@ use crate::call::{call, check, dropped};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result};
 use crate::event::Event;
+
+pub use host_function::host_function_failures;
+pub use options::{StreamOptions, StreamPriorities};
+
+pub use fault::COUNTED_KERNELS;
+pub(crate) use fault::Queue;
+pub(crate) use host_function::{in_host_function, release};
+pub(crate) use thread_stream::of_this_thread;
 
 /// A queue of work on one device, run in the order in which it was enqueued.
 ///
@@ -29,8 +42,7 @@ pub struct Stream(Arc<StreamInner>);
 
 #[derive(Debug)]
 pub(crate) struct StreamInner {
-    device: Device,
-    handle: hipStream_t,
+    queue: Queue,
     /// Unique in the process and never 0, so that it can stand for the stream in an atomic.
     id: u64,
     /// The default stream belongs to the library.
@@ -42,6 +54,9 @@ pub(crate) struct StreamInner {
 
 #[derive(Debug)]
 struct TailEvent(hipEvent_t);
+
+// SAFETY: HIP's event handles may be used by any thread.
+unsafe impl Send for TailEvent {}
 
 /// How a stream ended, once it has. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
 #[derive(Debug, Default)]
@@ -129,24 +144,9 @@ impl Closed {
     }
 }
 
-// SAFETY: HIP's stream and event handles may be used by any thread; the tail event is behind a mutex.
-unsafe impl Send for StreamInner {}
-// SAFETY: as above, HIP's functions on a stream may be called by several threads at once.
-unsafe impl Sync for StreamInner {}
-
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Stream {
-    pub(crate) fn create(device: &Device) -> Result<Self> {
-        device.make_current()?;
-        let mut handle: hipStream_t = std::ptr::null_mut();
-        // SAFETY: the handle is a place to write to, and the device is current on this thread.
-        unsafe {
-            call!(device.table(), hipStreamCreateWithFlags(&raw mut handle, hip_sys::hipStreamNonBlocking))?;
-        }
-        Ok(Self::from_handle(device.clone(), handle, true))
-    }
-
     /// The null stream of the device.
     pub(crate) fn null(device: Device) -> Self {
         Self::from_handle(device, std::ptr::null_mut(), false)
@@ -155,8 +155,7 @@ impl Stream {
     fn from_handle(device: Device, handle: hipStream_t, owned: bool) -> Self {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Self(Arc::new(StreamInner {
-            device,
-            handle,
+            queue: Queue { device, handle },
             id,
             owned,
             tail: Mutex::default(),
@@ -166,7 +165,35 @@ impl Stream {
 
     /// The device that runs this stream's work.
     pub fn device(&self) -> &Device {
-        &self.0.device
+        &self.0.queue.device
+    }
+
+    /// How urgent its work is; smaller numbers are more urgent (`hipStreamGetPriority`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipStreamGetPriority")]
+    #[doc(alias = "cudaStreamGetPriority")]
+    pub fn priority(&self) -> Result<i32> {
+        self.make_current()?;
+        let mut priority = 0;
+        // SAFETY: the handle is valid as long as `self` is, and the result is a place to write to.
+        unsafe { call!(self.table(), hipStreamGetPriority(self.handle(), &raw mut priority))? };
+        Ok(priority)
+    }
+
+    /// Whether its work and that of the default stream wait for each other (`hipStreamGetFlags`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipStreamGetFlags")]
+    #[doc(alias = "cudaStreamGetFlags")]
+    pub fn is_blocking(&self) -> Result<bool> {
+        self.make_current()?;
+        let mut flags = 0;
+        // SAFETY: the handle is valid as long as `self` is, and the result is a place to write to.
+        unsafe { call!(self.table(), hipStreamGetFlags(self.handle(), &raw mut flags))? };
+        Ok(flags & hip_sys::hipStreamNonBlocking == 0)
     }
 
     /// Blocks until all work enqueued so far is done (`hipStreamSynchronize`).
@@ -178,41 +205,6 @@ impl Stream {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
         self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })
-    }
-
-    /// Has kernels that begin on this stream from now on count what they do: instructions by class, active lanes, memory
-    /// traffic, LDS bank conflicts, occupancy. They run much slower. [`Stream::take_counters`] gives what they count.
-    ///
-    /// Only virtual GPUs can do this.
-    ///
-    /// # Errors
-    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has faulted.
-    pub fn set_counters(&self, on: bool) -> Result<()> {
-        const OPERATION: &str = "stream_set_counters";
-        let not_supported = Error::Hip { operation: OPERATION, code: hipError_t::hipErrorNotSupported };
-        let set = self.table().ext.stream_set_counters.ok_or(not_supported)?;
-        self.make_current()?;
-        // SAFETY: the handle is valid as long as `self` is.
-        match unsafe { set(self.handle(), on) } {
-            hipError_t::hipSuccess => Ok(()),
-            code => Err(self.0.explain(OPERATION, code)),
-        }
-    }
-
-    /// What the kernels counted that have ended on this stream since the last call, the oldest first; of the last
-    /// [`COUNTED_KERNELS`] at most.
-    ///
-    /// # Errors
-    /// [`Error::Hip`] with `hipErrorUnknown` if the library's answer cannot be read.
-    pub fn take_counters(&self) -> Result<Vec<vgpu::machine::Counters>> {
-        let Some(take) = self.table().ext.stream_take_counters else { return Ok(Vec::new()) };
-        self.make_current()?;
-        // SAFETY: the handle is valid as long as `self` is.
-        let Some(text) = (unsafe { self.0.text(take) }) else { return Ok(Vec::new()) };
-        vgpu::machine::Counters::read_all(&text).map_err(|error| {
-            tracing::error!("counters cannot be read: {error}");
-            Error::Hip { operation: "stream_take_counters", code: hipError_t::hipErrorUnknown }
-        })
     }
 
     /// Whether all work enqueued so far is done, without waiting (`hipStreamQuery`).
@@ -232,14 +224,15 @@ impl Stream {
 
     /// Makes work enqueued from now on wait for `event`, on the device; the host goes on (`hipStreamWaitEvent`).
     ///
-    /// An event that was never recorded is not waited for.
+    /// An event that was never recorded is not waited for. It may be another device's, of the same runtime.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the event is another device's, [`Error::Fault`] if this stream has faulted, else
-    /// [`Error::Hip`].
+    /// [`Error::OtherDevice`] if the event is of another runtime, such as a virtual GPU's for a stream of a real one,
+    /// [`Error::Fault`] if this stream has faulted, else [`Error::Hip`].
     #[doc(alias = "hipStreamWaitEvent")]
+    #[doc(alias = "cudaStreamWaitEvent")]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
-        self.device().same(event.device(), "hipStreamWaitEvent", "event")?;
+        self.device().same_runtime(event.device(), "hipStreamWaitEvent", "event")?;
         self.make_current()?;
         // SAFETY: both handles are valid during the call, and HIP keeps what it needs of the event.
         self.check(unsafe { call!(self.table(), hipStreamWaitEvent(self.handle(), event.handle(), 0)) })
@@ -255,12 +248,13 @@ impl Stream {
         Ok(event)
     }
 
-    /// Makes work enqueued from now on wait for all work enqueued so far on `other`.
+    /// Makes work enqueued from now on wait for all work enqueued so far on `other`, which may be another device's of the same
+    /// runtime.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the streams are of two devices, [`Error::Fault`] if one of them has faulted.
+    /// [`Error::OtherDevice`] if the streams are of two runtimes, [`Error::Fault`] if one of them has faulted.
     pub fn wait_stream(&self, other: &Self) -> Result<()> {
-        self.device().same(other.device(), "hipStreamWaitEvent", "stream")?;
+        self.device().same_runtime(other.device(), "hipStreamWaitEvent", "stream")?;
         if self.id() == other.id() {
             return Ok(());
         }
@@ -310,16 +304,20 @@ impl Stream {
 
     /// Turns an error into [`Error::Fault`] where it is one.
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
-        self.0.check(result)
+        self.0.queue.check(result)
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this stream.
     pub fn as_raw(&self) -> hipStream_t {
-        self.0.handle
+        self.0.queue.handle
     }
 
     pub(crate) fn handle(&self) -> hipStream_t {
-        self.0.handle
+        self.0.queue.handle
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.0.queue
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -327,12 +325,12 @@ impl Stream {
     }
 
     pub(crate) fn table(&self) -> &'static hip_sys::Table {
-        self.0.device.table()
+        self.device().table()
     }
 
     /// Makes the stream's device current on this thread, cheaply where it already is.
     pub(crate) fn make_current(&self) -> Result<()> {
-        self.0.device.make_current()
+        self.device().make_current()
     }
 
     pub(crate) fn downgrade(&self) -> WeakStream {
@@ -349,103 +347,43 @@ impl PartialEq for Stream {
 
 impl Eq for Stream {}
 
-/// Statuses that mean that a kernel ended abnormally.
-const FAULTS: [hipError_t; 4] = [
-    hipError_t::hipErrorIllegalAddress,
-    hipError_t::hipErrorLaunchFailure,
-    hipError_t::hipErrorLaunchTimeOut,
-    hipError_t::hipErrorAssert,
-];
-
-/// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
-pub const COUNTED_KERNELS: usize = 1024;
-
-/// How the extensions give a text about a stream.
-type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut std::ffi::c_char, usize) -> usize;
-
 fn is_fault(error: &Error) -> bool {
     matches!(error, Error::Fault(_))
 }
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
+        let ending = Ending {
+            queue: self.queue.clone(),
+            owned: self.owned,
+            tail: self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
+            closed: self.closed.clone(),
+        };
+        release("stream", move || ending.run());
+    }
+}
+
+/// What is left to do when the last handle of a stream is gone.
+struct Ending {
+    queue: Queue,
+    owned: bool,
+    tail: Option<TailEvent>,
+    closed: Arc<Closed>,
+}
+
+impl Ending {
+    /// Waits for the work, releases the handles, and tells how it ended.
+    fn run(self) {
         let fault = self.destroy();
         *self.closed.lock() = Some(Ended { fault });
         self.closed.1.notify_all();
     }
-}
 
-impl StreamInner {
-    /// Turns an error into [`Error::Fault`] where it is one, with the stream's report.
-    fn check<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match error {
-            Error::Hip { operation, code } => self.explain(operation, code),
-            other => other,
-        })
-    }
-
-    #[cold]
-    fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
-        let fault = FAULTS.contains(&code);
-        // A queue also fails this way; but so do calls that leave the stream as it was.
-        let text =
-            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
-        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
-        match text {
-            Some(text) => {
-                let details = self.fault_details();
-                Error::Fault(Box::new(FaultReport { operation, code, text, details }))
-            }
-            None => Error::Hip { operation, code },
-        }
-    }
-
-    /// The report of the fault that ended this stream, if the implementation has one.
-    fn fault_text(&self) -> Option<String> {
-        // SAFETY: the handle is valid.
-        let text = unsafe { self.text(self.device.table().ext.stream_fault_report?)? };
-        Some(text.trim_end_matches(['\0', '\n']).to_owned())
-    }
-
-    /// The same as data.
-    fn fault_details(&self) -> Option<Box<vgpu::machine::Fault>> {
-        // SAFETY: the handle is valid.
-        let text = unsafe { self.text(self.device.table().ext.stream_fault_json?)? };
-        match vgpu::machine::Fault::from_json(&text) {
-            Ok(fault) => Some(Box::new(fault)),
-            Err(error) => {
-                tracing::error!("the report of a fault cannot be read: {error}");
-                None
-            }
-        }
-    }
-
-    /// A text about the stream; none if it is empty.
-    ///
-    /// # Safety
-    /// The function copies a text about the stream to a buffer of the size given, cut to it and NUL-terminated, and returns the
-    /// length that it has without the NUL.
-    unsafe fn text(&self, read: StreamText) -> Option<String> {
-        let mut text = vec![0_u8; 1024];
-        loop {
-            // SAFETY: the buffer is writable for the length given, the handle is valid, and the caller's promise.
-            let length = unsafe { read(self.handle, text.as_mut_ptr().cast(), text.len()) };
-            if length == 0 {
-                return None;
-            }
-            // The text and its NUL must fit, else it was cut.
-            if length < text.len() {
-                text.truncate(length);
-                return Some(String::from_utf8_lossy(&text).into_owned());
-            }
-            text.resize(length + 1, 0);
-        }
-    }
-
-    /// Waits for the work, then releases the handles. The result is the fault that ended the work early.
-    fn destroy(&mut self) -> Option<FaultReport> {
-        let table = self.device.table();
-        let current = self.device.make_current();
+    /// The result is the fault that ended the work early.
+    fn destroy(&self) -> Option<FaultReport> {
+        let Queue { device, handle } = &self.queue;
+        let table = device.table();
+        let current = device.make_current();
         if current.is_err() {
             dropped("stream", current);
             return None;
@@ -453,7 +391,7 @@ impl StreamInner {
         let mut fault = None;
         // Buffers rely on it that a stream that is gone has no more work.
         // SAFETY: the handle is valid until it is destroyed below.
-        match self.check(unsafe { call!(table, hipStreamSynchronize(self.handle)) }) {
+        match self.queue.check(unsafe { call!(table, hipStreamSynchronize(*handle)) }) {
             Ok(()) => {}
             // It was or would have been reported to whoever waited; here it means that nothing runs any more.
             Err(Error::Fault(report)) => {
@@ -462,13 +400,13 @@ impl StreamInner {
             }
             failed => dropped("stream", failed),
         }
-        if let Some(event) = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(event) = &self.tail {
             // SAFETY: the event was made by this stream and is destroyed once.
             dropped("event", unsafe { call!(table, hipEventDestroy(event.0)) });
         }
         if self.owned {
             // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
-            dropped("stream", unsafe { call!(table, hipStreamDestroy(self.handle)) });
+            dropped("stream", unsafe { call!(table, hipStreamDestroy(*handle)) });
         }
         fault
     }
@@ -505,15 +443,17 @@ mod tests {
     }
 
     #[test]
-    fn streams_and_events_of_two_devices_do_not_mix() {
+    fn events_are_recorded_on_their_own_device_and_waited_for_on_any() {
         let (first, second) = (fake::device(0), fake::device(1));
-        let stream = first.stream().unwrap();
+        let (stream, other) = (first.stream().unwrap(), second.stream().unwrap());
         let event = Event::new(&second).unwrap();
-        for result in
-            [event.record(&stream), stream.wait_event(&event), stream.wait_stream(&second.stream().unwrap())]
-        {
-            assert!(matches!(result, Err(Error::OtherDevice { .. })), "{result:?}");
-        }
+        let result = event.record(&stream);
+        assert!(matches!(result, Err(Error::OtherDevice { .. })), "{result:?}");
+        event.record(&other).unwrap();
+        stream.wait_event(&event).unwrap();
+        stream.wait_stream(&other).unwrap();
+        assert_eq!(fake::calls(&stream), ["wait", "wait"]);
+        assert_eq!(fake::calls(&other), ["record", "record"]);
     }
 
     #[test]

@@ -1,0 +1,143 @@
+//! How a stream fails, and what its library tells about it and its kernels.
+
+use hip_sys::{hipError_t, hipStream_t};
+
+use super::Stream;
+use crate::device::Device;
+use crate::error::{Error, FaultReport, Result};
+
+/// The handle of a stream and its device, which does not keep the stream alive.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    pub(crate) device: Device,
+    pub(crate) handle: hipStream_t,
+}
+
+// SAFETY: HIP's stream handles may be used by any thread.
+unsafe impl Send for Queue {}
+// SAFETY: HIP's functions on a stream may be called by several threads at once.
+unsafe impl Sync for Queue {}
+
+/// Statuses that mean that a kernel ended abnormally.
+const FAULTS: [hipError_t; 4] = [
+    hipError_t::hipErrorIllegalAddress,
+    hipError_t::hipErrorLaunchFailure,
+    hipError_t::hipErrorLaunchTimeOut,
+    hipError_t::hipErrorAssert,
+];
+
+/// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
+pub const COUNTED_KERNELS: usize = 1024;
+
+/// How the extensions give a text about a stream.
+type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut std::ffi::c_char, usize) -> usize;
+
+impl Stream {
+    /// Has kernels that begin on this stream from now on count what they do: instructions by class, active lanes, memory
+    /// traffic, LDS bank conflicts, occupancy. They run much slower. [`Stream::take_counters`] gives what they count.
+    ///
+    /// Only virtual GPUs can do this.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has faulted.
+    pub fn set_counters(&self, on: bool) -> Result<()> {
+        const OPERATION: &str = "stream_set_counters";
+        let not_supported = Error::Hip { operation: OPERATION, code: hipError_t::hipErrorNotSupported };
+        let set = self.table().ext.stream_set_counters.ok_or(not_supported)?;
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        match unsafe { set(self.handle(), on) } {
+            hipError_t::hipSuccess => Ok(()),
+            code => Err(self.queue().explain(OPERATION, code)),
+        }
+    }
+
+    /// What the kernels counted that have ended on this stream since the last call, the oldest first; of the last
+    /// [`COUNTED_KERNELS`] at most.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] with `hipErrorUnknown` if the library's answer cannot be read.
+    pub fn take_counters(&self) -> Result<Vec<vgpu::machine::Counters>> {
+        let Some(take) = self.table().ext.stream_take_counters else { return Ok(Vec::new()) };
+        self.make_current()?;
+        // SAFETY: the handle is valid as long as `self` is.
+        let Some(text) = (unsafe { self.queue().text(take) }) else { return Ok(Vec::new()) };
+        vgpu::machine::Counters::read_all(&text).map_err(|error| {
+            tracing::error!("counters cannot be read: {error}");
+            Error::Hip { operation: "stream_take_counters", code: hipError_t::hipErrorUnknown }
+        })
+    }
+}
+
+impl Queue {
+    /// Turns an error into [`Error::Fault`] where it is one, with the stream's report.
+    pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error {
+            Error::Hip { operation, code } => self.explain(operation, code),
+            other => other,
+        })
+    }
+
+    #[cold]
+    pub(crate) fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        let fault = FAULTS.contains(&code);
+        // A queue also fails this way; but so do calls that leave the stream as it was.
+        let text =
+            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
+        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
+        match text {
+            Some(text) => {
+                let details = self.fault_details();
+                Error::Fault(Box::new(FaultReport { operation, code, text, details }))
+            }
+            None => Error::Hip { operation, code },
+        }
+    }
+
+    /// The report of the fault that ended this stream, if the implementation has one.
+    fn fault_text(&self) -> Option<String> {
+        // SAFETY: the handle is valid.
+        let text = unsafe { self.text(self.device.table().ext.stream_fault_report?)? };
+        Some(text.trim_end_matches(['\0', '\n']).to_owned())
+    }
+
+    /// Whether the implementation has a report of a fault. It is asked nothing else.
+    pub(crate) fn has_faulted(&self) -> bool {
+        self.fault_text().is_some()
+    }
+
+    /// The same as data.
+    fn fault_details(&self) -> Option<Box<vgpu::machine::Fault>> {
+        // SAFETY: the handle is valid.
+        let text = unsafe { self.text(self.device.table().ext.stream_fault_json?)? };
+        match vgpu::machine::Fault::from_json(&text) {
+            Ok(fault) => Some(Box::new(fault)),
+            Err(error) => {
+                tracing::error!("the report of a fault cannot be read: {error}");
+                None
+            }
+        }
+    }
+
+    /// A text about the stream; none if it is empty.
+    ///
+    /// # Safety
+    /// The function copies a text about the stream to a buffer of the size given, cut to it and NUL-terminated, and returns the
+    /// length that it has without the NUL.
+    unsafe fn text(&self, read: StreamText) -> Option<String> {
+        let mut text = vec![0_u8; 1024];
+        loop {
+            // SAFETY: the buffer is writable for the length given, the handle is valid, and the caller's promise.
+            let length = unsafe { read(self.handle, text.as_mut_ptr().cast(), text.len()) };
+            if length == 0 {
+                return None;
+            }
+            // The text and its NUL must fit, else it was cut.
+            if length < text.len() {
+                text.truncate(length);
+                return Some(String::from_utf8_lossy(&text).into_owned());
+            }
+            text.resize(length + 1, 0);
+        }
+    }
+}

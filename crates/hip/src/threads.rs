@@ -1,0 +1,114 @@
+//! Threads for what must not run where it comes up: waiting for events, waking tasks, and releasing things from host
+//! functions.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that have nothing to do, each by the channel that it takes jobs from.
+static IDLE: Mutex<Vec<(u64, Sender<Job>)>> = Mutex::new(Vec::new());
+/// How long a thread waits for its next job before it ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn idle() -> std::sync::MutexGuard<'static, Vec<(u64, Sender<Job>)>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a job on a thread that has nothing else to do: an idle one, else a new one. The job may block.
+///
+/// # Errors
+/// [`Error::Thread`] if the system refuses a thread; the job is then dropped here, unrun.
+pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<()> {
+    let mut job: Job = Box::new(job);
+    loop {
+        let Some((_, thread)) = idle().pop() else { break };
+        match thread.send(job) {
+            Ok(()) => return Ok(()),
+            // It has just ended.
+            Err(refused) => job = refused.0,
+        }
+    }
+    let thread = std::thread::Builder::new().name("hip-wait".to_owned());
+    thread.spawn(move || work(job)).map(drop).map_err(|error| Error::Thread { reason: error.to_string() })
+}
+
+/// Runs the first job, and then whatever comes.
+fn work(first: Job) {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let (sender, jobs) = channel();
+    let mut job = first;
+    loop {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
+            tracing::error!("a task's waker, or something that was released, panicked");
+        }
+        idle().push((id, sender.clone()));
+        job = match jobs.recv_timeout(PATIENCE) {
+            Ok(job) => job,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let mut idle = idle();
+                match idle.iter().position(|(other, _)| *other == id) {
+                    Some(index) => {
+                        idle.swap_remove(index);
+                        return;
+                    }
+                    // Somebody has taken the thread off the list and is about to send.
+                    None => {
+                        drop(idle);
+                        match jobs.recv() {
+                            Ok(job) => job,
+                            Err(_) => return,
+                        }
+                    }
+                }
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_block_do_not_hold_up_each_other() {
+        let (done, all) = channel();
+        let (first_go, first) = channel::<()>();
+        let (second_go, second) = channel::<()>();
+        let tell = done.clone();
+        run(move || {
+            first.recv().unwrap();
+            tell.send(1).unwrap();
+        })
+        .unwrap();
+        run(move || {
+            second.recv().unwrap();
+            done.send(2).unwrap();
+        })
+        .unwrap();
+        second_go.send(()).unwrap();
+        assert_eq!(all.recv(), Ok(2));
+        first_go.send(()).unwrap();
+        assert_eq!(all.recv(), Ok(1));
+    }
+
+    #[test]
+    fn a_job_that_panics_harms_no_other() {
+        let (done, all) = channel();
+        for round in 0..50 {
+            let done = done.clone();
+            run(move || {
+                done.send(round).unwrap();
+                assert!(round % 2 == 0, "on purpose");
+            })
+            .unwrap();
+        }
+        let mut rounds: Vec<i32> = all.iter().take(50).collect();
+        rounds.sort_unstable();
+        assert_eq!(rounds, (0..50).collect::<Vec<_>>());
+    }
+}
