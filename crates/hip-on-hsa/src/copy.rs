@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hip_sys::{hip_Memcpy2D, hipDeviceptr_t, hipError_t, hipMemcpyKind, hipMemoryType, hipStream_t};
+use hip_sys::{hipDeviceptr_t, hipError_t, hipMemcpyKind, hipStream_t};
 
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::memory::{Origin, STAGING_BYTES, Staging};
 use crate::queue::{CopyOp, Progress};
+use crate::rect::{Piece, Rect, Rows};
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
 
@@ -27,45 +28,6 @@ const HOST_READS: usize = 256;
 const HOST_ASYNC: usize = 64 << 10;
 /// Staging buffers that one copy has in flight.
 const IN_FLIGHT: usize = 4;
-
-/// A rectangle of bytes at two places; a plain copy is one row.
-#[derive(Debug, Clone, Copy)]
-struct Rect {
-    dst: usize,
-    dst_pitch: usize,
-    src: usize,
-    src_pitch: usize,
-    width: usize,
-    height: usize,
-}
-
-impl Rect {
-    fn row(dst: usize, src: usize, width: usize) -> Self {
-        Self { dst, dst_pitch: width, src, src_pitch: width, width, height: 1 }
-    }
-
-    /// Joins rows that follow each other without gaps.
-    fn simplified(self) -> Self {
-        if self.dst_pitch == self.width && self.src_pitch == self.width {
-            Self::row(self.dst, self.src, self.width * self.height)
-        } else {
-            self
-        }
-    }
-
-    /// Bytes from the first to the last one at a place with a pitch; `None` if that overflows.
-    fn extent(&self, pitch: usize) -> Option<usize> {
-        pitch.checked_mul(self.height - 1)?.checked_add(self.width)
-    }
-
-    fn rows(self) -> impl Iterator<Item = Piece> {
-        (0..self.height)
-            .map(move |row| (self.dst + row * self.dst_pitch, self.src + row * self.src_pitch, self.width))
-    }
-}
-
-/// Where a row or a part of it goes, where it comes from, and its bytes.
-type Piece = (usize, usize, usize);
 
 /// A staging buffer that is being filled, and where its contents go.
 struct Landing {
@@ -87,8 +49,9 @@ enum Place {
 }
 
 impl Place {
-    /// Finds out what is at an address and that a known allocation holds the whole extent.
-    fn of(runtime: &Runtime, address: usize, extent: usize) -> Result<(Self, usize)> {
+    /// Finds out what is at one end of a copy and that a known allocation holds all of it.
+    fn of(runtime: &Runtime, rows: Rows) -> Result<(Self, usize)> {
+        let (address, extent) = (rows.start, rows.extent().ok_or(INVALID_VALUE)?);
         if address.checked_add(extent).is_none() {
             return Err(INVALID_VALUE);
         }
@@ -150,32 +113,30 @@ impl Request {
             }
             _ => return Err(hipError_t::hipErrorInvalidMemcpyDirection),
         };
-        if rect.width == 0 || rect.height == 0 {
+        if rect.dst.is_empty() {
             return Ok(None);
         }
-        if rect.dst == 0 || rect.src == 0 {
+        if rect.dst.start == 0 || rect.src.start == 0 {
             return Err(INVALID_VALUE);
         }
-        if rect.height > 1 && (rect.dst_pitch < rect.width || rect.src_pitch < rect.width) {
+        if !rect.dst.is_apart() || !rect.src.is_apart() {
             return Err(hipError_t::hipErrorInvalidPitchValue);
         }
-        let dst_extent = rect.extent(rect.dst_pitch).ok_or(INVALID_VALUE)?;
-        let src_extent = rect.extent(rect.src_pitch).ok_or(INVALID_VALUE)?;
-        let (dst, dst_address) = Place::of(runtime, rect.dst, dst_extent)?;
-        let (src, src_address) = Place::of(runtime, rect.src, src_extent)?;
+        let (dst, dst_address) = Place::of(runtime, rect.dst)?;
+        let (src, src_address) = Place::of(runtime, rect.src)?;
         // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches.
         for (is_device, place) in device_end.into_iter().zip([dst, src]) {
             if is_device && matches!(place, Place::Pageable) {
                 return Err(INVALID_VALUE);
             }
         }
-        let rect = Rect { dst: dst_address, src: src_address, ..rect }.simplified();
+        let rect = rect.at(dst_address, src_address).simplified();
         Ok(Some(Self { runtime, stream, rect, dst, src }))
     }
 
     /// Whether the host can do the copy itself at a reasonable speed.
     fn suits_host(&self) -> bool {
-        let size = self.rect.width * self.rect.height;
+        let size = self.rect.bytes();
         let end = |place: Place, limit: usize| match place {
             Place::Device(device) => device.host_near(self.runtime) || (device.host_visible && size <= limit),
             _ => true,
@@ -234,7 +195,7 @@ impl Request {
                 self.copy_between_strangers()
             }
             _ => {
-                let size = self.rect.width * self.rect.height;
+                let size = self.rect.bytes();
                 let at_once = wait || (size <= HOST_ASYNC && self.stream.query(self.runtime).is_ok());
                 if at_once && self.suits_host() {
                     self.stream.synchronize(self.runtime)?;
@@ -402,7 +363,7 @@ impl Request {
 
     /// Copies between devices that do not reach each other's memory, through the host.
     fn copy_between_strangers(self) -> Result {
-        let mut host = vec![0u8; STAGING_BYTES.min(self.rect.width * self.rect.height)];
+        let mut host = vec![0u8; STAGING_BYTES.min(self.rect.bytes())];
         for (dst, src, size) in self.pieces() {
             let through = host.as_mut_ptr() as usize;
             let part = |rect: Rect, dst: Place, src: Place| Request {
@@ -424,7 +385,8 @@ fn reaches(device: &Device, other: &Device) -> bool {
     device.peers.lock().is_ok_and(|peers| peers.contains(&other.ordinal))
 }
 
-fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
+/// Copies in the stream's order; with `wait`, the copy has completed on return.
+pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
     let Some(request) = Request::new(runtime, stream.clone(), rect, kind)? else { return Ok(()) };
@@ -435,7 +397,7 @@ fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Res
     })
 }
 
-const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();
+pub(crate) const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();
 
 fn row(dst: *mut c_void, src: *const c_void, size: usize) -> Rect {
     Rect::row(dst as usize, src as usize, size)
@@ -569,7 +531,7 @@ pub(crate) unsafe extern "C" fn hipMemcpy2D(
     height: usize,
     kind: hipMemcpyKind,
 ) -> hipError_t {
-    let rect = Rect { dst: dst as usize, dst_pitch, src: src as usize, src_pitch, width, height };
+    let rect = Rect::rectangle((dst as usize, dst_pitch), (src as usize, src_pitch), width, height);
     entry(|| copy(rect, kind, DEFAULT_STREAM, true))
 }
 
@@ -584,85 +546,6 @@ pub(crate) unsafe extern "C" fn hipMemcpy2DAsync(
     kind: hipMemcpyKind,
     stream: hipStream_t,
 ) -> hipError_t {
-    let rect = Rect { dst: dst as usize, dst_pitch, src: src as usize, src_pitch, width, height };
+    let rect = Rect::rectangle((dst as usize, dst_pitch), (src as usize, src_pitch), width, height);
     entry(|| copy(rect, kind, stream, false))
-}
-
-/// # Safety
-/// `parameters` is null or valid for reading.
-unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wait: bool) -> Result {
-    // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
-    let base = |kind: hipMemoryType, host: usize, device: usize| match kind {
-        hipMemoryType::hipMemoryTypeHost => Ok((host, false)),
-        hipMemoryType::hipMemoryTypeDevice => Ok((device, true)),
-        hipMemoryType::hipMemoryTypeUnified | hipMemoryType::hipMemoryTypeManaged => Ok((device, true)),
-        hipMemoryType::hipMemoryTypeArray => Err(hipError_t::hipErrorNotSupported),
-        _ => Err(INVALID_VALUE),
-    };
-    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
-    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
-    let start = |base: usize, x: usize, y: usize, pitch: usize| {
-        y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x)).ok_or(INVALID_VALUE)
-    };
-    // A pitch of 0 stands for rows without gaps.
-    let dst_pitch = if p.dstPitch == 0 { p.WidthInBytes } else { p.dstPitch };
-    let src_pitch = if p.srcPitch == 0 { p.WidthInBytes } else { p.srcPitch };
-    let rect = Rect {
-        dst: start(dst, p.dstXInBytes, p.dstY, dst_pitch)?,
-        dst_pitch,
-        src: start(src, p.srcXInBytes, p.srcY, src_pitch)?,
-        src_pitch,
-        width: p.WidthInBytes,
-        height: p.Height,
-    };
-    let kind = match (src_device, dst_device) {
-        (false, false) => hipMemcpyKind::hipMemcpyHostToHost,
-        (false, true) => hipMemcpyKind::hipMemcpyHostToDevice,
-        (true, false) => hipMemcpyKind::hipMemcpyDeviceToHost,
-        (true, true) => hipMemcpyKind::hipMemcpyDeviceToDevice,
-    };
-    copy(rect, kind, stream, wait)
-}
-
-/// `hipMemcpyParam2D`: everything but arrays.
-pub(crate) unsafe extern "C" fn hipMemcpyParam2D(parameters: *const hip_Memcpy2D) -> hipError_t {
-    // SAFETY: the caller passes null or a valid structure.
-    entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
-}
-
-/// `hipMemcpyParam2DAsync`: everything but arrays.
-pub(crate) unsafe extern "C" fn hipMemcpyParam2DAsync(
-    parameters: *const hip_Memcpy2D,
-    stream: hipStream_t,
-) -> hipError_t {
-    // SAFETY: the caller passes null or a valid structure.
-    entry(|| unsafe { copy_param_2d(parameters, stream, false) })
-}
-
-/// `hipDrvMemcpy2DUnaligned`.
-pub(crate) unsafe extern "C" fn hipDrvMemcpy2DUnaligned(parameters: *const hip_Memcpy2D) -> hipError_t {
-    // SAFETY: the caller passes null or a valid structure.
-    entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_without_gaps_become_one() {
-        let rect = Rect { dst: 1000, dst_pitch: 16, src: 5000, src_pitch: 16, width: 16, height: 4 };
-        let rows: Vec<_> = rect.simplified().rows().collect();
-        assert_eq!(rows, [(1000, 5000, 64)]);
-    }
-
-    #[test]
-    fn rows_with_gaps_stay_apart_and_their_extent_ends_with_the_last_byte() {
-        let rect = Rect { dst: 1000, dst_pitch: 20, src: 5000, src_pitch: 16, width: 16, height: 3 };
-        let rows: Vec<_> = rect.simplified().rows().collect();
-        assert_eq!(rows, [(1000, 5000, 16), (1020, 5016, 16), (1040, 5032, 16)]);
-        assert_eq!(rect.extent(20), Some(56));
-        assert_eq!(Rect { height: usize::MAX, ..rect }.extent(20), None);
-    }
 }

@@ -14,6 +14,7 @@ use crate::error::{Result, entry};
 use crate::heap::Heap;
 use crate::hsa::{Counter, HdpFlush, Hsa};
 use crate::limits::Limits;
+use crate::mem_pool::DevicePools;
 use crate::memory::StagingBuffers;
 use crate::runtime::{Runtime, active, global_flags};
 use crate::stream::{Role, Stream};
@@ -88,6 +89,8 @@ pub(crate) struct Device {
     /// Global wave sync works without a kernel that initialises it.
     wave_sync: bool,
     pub(crate) staging: StagingBuffers,
+    /// What stream-ordered allocations come from.
+    pub(crate) pools: DevicePools,
     /// Devices whose memory this one has been given access to.
     pub(crate) peers: Mutex<Vec<i32>>,
     null: OnceLock<Arc<Stream>>,
@@ -135,6 +138,7 @@ impl Device {
             limits: Limits::default(),
             wave_sync: hsa.table.ext.global_wave_sync,
             staging: StagingBuffers::default(),
+            pools: DevicePools::default(),
             peers: Mutex::default(),
             null: OnceLock::new(),
             streams: RwLock::default(),

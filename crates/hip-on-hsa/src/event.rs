@@ -104,10 +104,12 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
 pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        match find(runtime, event)?.marker() {
+        let result = match find(runtime, event)?.marker() {
             Some(marker) => marker.wait(runtime),
             None => Ok(()),
-        }
+        };
+        runtime.pools.synchronized(runtime);
+        result
     })
 }
 

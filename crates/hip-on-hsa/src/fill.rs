@@ -3,12 +3,13 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hip_sys::{hipDeviceptr_t, hipError_t, hipStream_t};
+use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t};
 
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::memory::{Origin, STAGING_BYTES, Staging};
 use crate::queue::CopyOp;
+use crate::rect::Rows;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
 
@@ -42,22 +43,6 @@ impl Pattern {
         for chunk in bytes.chunks_mut(4) {
             chunk.copy_from_slice(&word[..chunk.len()]);
         }
-    }
-}
-
-/// Rows to fill; one row for a plain fill.
-#[derive(Debug, Clone, Copy)]
-struct Rows {
-    start: usize,
-    pitch: usize,
-    /// Bytes of a row.
-    width: usize,
-    height: usize,
-}
-
-impl Rows {
-    fn iter(self) -> impl Iterator<Item = usize> {
-        (0..self.height).map(move |row| self.start + row * self.pitch)
     }
 }
 
@@ -109,17 +94,19 @@ unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Patte
 fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result {
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
-    if rows.width == 0 || rows.height == 0 {
+    if rows.is_empty() {
         return Ok(());
     }
     if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) {
         return Err(INVALID_VALUE);
     }
-    if rows.height > 1 && rows.pitch < rows.width {
+    if !rows.is_apart() {
         return Err(hipError_t::hipErrorInvalidPitchValue);
     }
-    let extent = rows.pitch.checked_mul(rows.height - 1).and_then(|size| size.checked_add(rows.width));
-    let extent = extent.ok_or(INVALID_VALUE)?;
+    if rows.iter().take(2).any(|row| !row.is_multiple_of(pattern.element)) {
+        return Err(INVALID_VALUE);
+    }
+    let extent = rows.extent().ok_or(INVALID_VALUE)?;
     let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
     if extent > found.size - offset {
         return Err(INVALID_VALUE);
@@ -130,10 +117,7 @@ fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result
         distance: found.device_base.wrapping_sub(found.base),
     };
     // From here on, addresses are the host's, or the device's where the memory is a device's.
-    let mut rows = Rows { start: found.base + offset, ..rows };
-    if rows.pitch == rows.width {
-        rows = Rows { width: rows.width * rows.height, height: 1, ..rows };
-    }
+    let rows = Rows { start: found.base + offset, ..rows }.simplified();
     run(runtime, stream, target, rows, pattern, wait)
 }
 
@@ -146,13 +130,13 @@ fn run(
     wait: bool,
 ) -> Result {
     let near = target.device.is_none_or(|device| device.host_near(runtime));
-    let size = rows.width * rows.height;
+    let size = rows.bytes();
     if wait || (near && size <= STAGING_BYTES && stream.query(runtime).is_ok()) {
         stream.synchronize(runtime)?;
         // SAFETY: `fill` has checked that an allocation holds the rows; the stream is idle.
         return unsafe { fill_now(runtime, target, rows, pattern) };
     }
-    if rows.width <= STAGING_BYTES && rows.height <= 64 {
+    if rows.width <= STAGING_BYTES && rows.height * rows.depth <= 64 {
         let staging = Staging::new(runtime, target.device.unwrap_or(stream.device))?;
         // SAFETY: the buffer belongs to this call until the copies are submitted, and holds a row.
         pattern.write(unsafe { std::slice::from_raw_parts_mut(staging.pointer(), rows.width) });
@@ -187,7 +171,7 @@ fn plain(
     wait: bool,
 ) -> Result {
     let width = count.checked_mul(element).ok_or(INVALID_VALUE)?;
-    let rows = Rows { start: dst as usize, pitch: width, width, height: 1 };
+    let rows = Rows::row(dst as usize, width);
     fill(rows, Pattern::new(value, element), stream, wait)
 }
 
@@ -251,6 +235,36 @@ pub(crate) unsafe extern "C" fn hipMemsetD32Async(
     entry(|| plain(dst, value as u32, 4, count, stream, false))
 }
 
+/// `hipMemset3D`: rectangles of `ysize` rows each, at the pitch of the pointer.
+pub(crate) unsafe extern "C" fn hipMemset3D(
+    place: hipPitchedPtr,
+    value: i32,
+    extent: hipExtent,
+) -> hipError_t {
+    entry(|| fill(box_at(place, extent)?, Pattern::new(value as u32, 1), DEFAULT_STREAM, true))
+}
+
+/// `hipMemset3DAsync`.
+pub(crate) unsafe extern "C" fn hipMemset3DAsync(
+    place: hipPitchedPtr,
+    value: i32,
+    extent: hipExtent,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| fill(box_at(place, extent)?, Pattern::new(value as u32, 1), stream, false))
+}
+
+fn box_at(place: hipPitchedPtr, extent: hipExtent) -> Result<Rows> {
+    Ok(Rows {
+        start: place.ptr as usize,
+        pitch: place.pitch,
+        slice: place.pitch.checked_mul(place.ysize).ok_or(INVALID_VALUE)?,
+        width: extent.width,
+        height: extent.height,
+        depth: extent.depth,
+    })
+}
+
 /// `hipMemset2D`.
 pub(crate) unsafe extern "C" fn hipMemset2D(
     dst: *mut c_void,
@@ -259,7 +273,7 @@ pub(crate) unsafe extern "C" fn hipMemset2D(
     width: usize,
     height: usize,
 ) -> hipError_t {
-    let rows = Rows { start: dst as usize, pitch, width, height };
+    let rows = Rows::rectangle(dst as usize, pitch, width, height);
     entry(|| fill(rows, Pattern::new(value as u32, 1), DEFAULT_STREAM, true))
 }
 
@@ -272,8 +286,89 @@ pub(crate) unsafe extern "C" fn hipMemset2DAsync(
     height: usize,
     stream: hipStream_t,
 ) -> hipError_t {
-    let rows = Rows { start: dst as usize, pitch, width, height };
+    let rows = Rows::rectangle(dst as usize, pitch, width, height);
     entry(|| fill(rows, Pattern::new(value as u32, 1), stream, false))
+}
+
+fn rectangle(
+    (dst, pitch): (hipDeviceptr_t, usize),
+    value: u32,
+    element: usize,
+    (width, height): (usize, usize),
+    stream: hipStream_t,
+    wait: bool,
+) -> Result {
+    let width = width.checked_mul(element).ok_or(INVALID_VALUE)?;
+    fill(Rows::rectangle(dst as usize, pitch, width, height), Pattern::new(value, element), stream, wait)
+}
+
+/// `hipMemsetD2D8`: the width is in elements.
+pub(crate) unsafe extern "C" fn hipMemsetD2D8(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u8,
+    width: usize,
+    height: usize,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value.into(), 1, (width, height), DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD2D8Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD2D8Async(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u8,
+    width: usize,
+    height: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value.into(), 1, (width, height), stream, false))
+}
+
+/// `hipMemsetD2D16`: the width is in elements.
+pub(crate) unsafe extern "C" fn hipMemsetD2D16(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u16,
+    width: usize,
+    height: usize,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value.into(), 2, (width, height), DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD2D16Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD2D16Async(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u16,
+    width: usize,
+    height: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value.into(), 2, (width, height), stream, false))
+}
+
+/// `hipMemsetD2D32`: the width is in elements.
+pub(crate) unsafe extern "C" fn hipMemsetD2D32(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u32,
+    width: usize,
+    height: usize,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value, 4, (width, height), DEFAULT_STREAM, true))
+}
+
+/// `hipMemsetD2D32Async`.
+pub(crate) unsafe extern "C" fn hipMemsetD2D32Async(
+    dst: hipDeviceptr_t,
+    pitch: usize,
+    value: u32,
+    width: usize,
+    height: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    entry(|| rectangle((dst, pitch), value, 4, (width, height), stream, false))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@
 //! | stream | AQL queue, created with the stream's first work; packets run in order |
 //! | event | barrier packet with a signal; its time is the packet's |
 //! | copy | copy engine, ordered by signals; staging buffers for pageable memory |
-//! | callback, large fill, ordered free | one thread per stream that uses them, ordered by signals |
+//! | callback, large fill, ordered free of plain memory | one thread per stream that uses them, ordered by signals |
 //! | module, function | executable, kernel symbol and the code object's metadata |
 //!
 //! # What differs from AMD's HIP
@@ -30,8 +30,8 @@
 //!   works again once a synchronising call has returned the error; any other stream is to be destroyed. The text of the
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
-//! * `hipMallocAsync` allocates at once; `hipFreeAsync` frees when the stream gets there.
-//! * Textures, surfaces, graphs, memory pools and IPC are not there.
+//! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
+//! * Textures, surfaces, graphs and IPC are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -41,6 +41,7 @@
 compile_error!("HSA's large machine model needs 64-bit addresses");
 
 mod copy;
+mod copy_param;
 mod device;
 mod error;
 mod event;
@@ -53,6 +54,7 @@ mod image;
 mod kernarg;
 mod launch;
 mod limits;
+mod mem_pool;
 mod memory;
 mod module;
 mod occupancy;
@@ -62,6 +64,7 @@ mod print_buffer;
 mod printf;
 mod props;
 mod queue;
+mod rect;
 mod registry;
 mod runtime;
 mod signal;

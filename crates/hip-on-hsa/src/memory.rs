@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hip_sys::{hipDeviceptr_t, hipError_t, hipMemoryType, hipPointerAttribute_t, hipStream_t};
+use hip_sys::{
+    hipDeviceptr_t, hipError_t, hipExtent, hipMemoryType, hipPitchedPtr, hipPointerAttribute_t, hipStream_t,
+};
 use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
+use crate::mem_pool::Pool;
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
 
@@ -44,6 +47,8 @@ pub(crate) struct Allocation {
     pub(crate) device_base: usize,
     /// Flags that it was allocated or registered with.
     pub(crate) flags: u32,
+    /// The pool that it goes back to.
+    pub(crate) pool: Option<Arc<Pool>>,
 }
 
 impl Allocation {
@@ -115,12 +120,18 @@ impl Memory {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         map.values()
             .filter(|found| found.origin == Origin::Device && std::ptr::eq(found.device, owner))
-            .try_for_each(|found| runtime.hsa.allow_access(&agents, found.base as *const c_void))
+            .try_for_each(|found| {
+                let base = found.base as *const c_void;
+                match &found.pool {
+                    Some(pool) => runtime.hsa.allow_access(&pool.agents(runtime), base),
+                    None => runtime.hsa.allow_access(&agents, base),
+                }
+            })
     }
 }
 
 /// Agents that may access the memory of a device: its own, its peers', and the host's where it can.
-fn accessors(runtime: &Runtime, owner: &Device) -> Vec<hsa_agent_t> {
+pub(crate) fn accessors(runtime: &Runtime, owner: &Device) -> Vec<hsa_agent_t> {
     let mut agents = vec![owner.agent];
     if owner.host_visible {
         agents.push(runtime.cpu);
@@ -199,7 +210,11 @@ fn allocate_device(
         return Err(hipError_t::hipErrorOutOfMemory);
     }
     let pool = if fine { device.fine_pool.unwrap_or(device.pool) } else { device.pool };
-    let pointer = runtime.hsa.allocate(pool, size).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
+    let mut pointer = runtime.hsa.allocate(pool, size);
+    if pointer.is_err() && runtime.pools.release(runtime, device) {
+        pointer = runtime.hsa.allocate(pool, size);
+    }
+    let pointer = pointer.map_err(|_| hipError_t::hipErrorOutOfMemory)?;
     let agents = accessors(runtime, device);
     if agents.len() > 1
         && let Err(code) = runtime.hsa.allow_access(&agents, pointer)
@@ -217,6 +232,7 @@ fn allocate_device(
         device,
         device_base: base,
         flags,
+        pool: None,
     });
     Ok(base)
 }
@@ -232,12 +248,16 @@ fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: 
         return Err(code);
     }
     let base = pointer as usize;
-    runtime.memory.insert(Allocation { base, size, origin, device, device_base: base, flags });
+    runtime.memory.insert(Allocation { base, size, origin, device, device_base: base, flags, pool: None });
     Ok(base)
 }
 
-/// Gives memory back to HSA. Nothing uses it any more.
+/// Gives memory back to its pool or to HSA. Nothing uses it any more.
 fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
+    if let Some(pool) = &allocation.pool {
+        pool.give_back(runtime, allocation, None);
+        return Ok(());
+    }
     if allocation.origin == Origin::Device {
         allocation.device.allocated.subtract(allocation.size as u64);
     }
@@ -249,7 +269,7 @@ fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
 ///
 /// # Safety
 /// `out` is null or valid for writing.
-unsafe fn allocate_to(
+pub(crate) unsafe fn allocate_to(
     out: *mut *mut c_void,
     size: usize,
     allocate: impl FnOnce(&'static Runtime) -> Result<usize>,
@@ -294,20 +314,6 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     })
 }
 
-/// `hipMallocAsync`: the memory is there at once; only its free is ordered by a stream.
-pub(crate) unsafe extern "C" fn hipMallocAsync(
-    out: *mut *mut c_void,
-    size: usize,
-    stream: hipStream_t,
-) -> hipError_t {
-    // SAFETY: the caller passes null or a valid place for a pointer.
-    entry(|| unsafe {
-        let stream = resolve(active()?, stream)?;
-        stream.failure().map_or(Ok(()), Err)?;
-        allocate_to(out, size, |runtime| allocate_device(runtime, stream.device, size, false, 0))
-    })
-}
-
 /// `hipFree`: waits until the device is idle, then frees. Null is allowed.
 pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     entry(|| {
@@ -320,7 +326,11 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
             .remove(pointer as usize, &[Origin::Device, Origin::Managed])
             .ok_or(INVALID_VALUE)?;
         quiesce_users(runtime, &found);
-        release(runtime, &found)
+        release(runtime, &found)?;
+        if found.pool.is_some() {
+            runtime.pools.synchronized(runtime);
+        }
+        Ok(())
     })
 }
 
@@ -335,7 +345,8 @@ fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
     }
 }
 
-/// `hipFreeAsync`: frees once everything submitted to the stream so far has completed.
+/// `hipFreeAsync`: a pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
+/// all of that has completed.
 pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -344,17 +355,24 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
             return Err(INVALID_VALUE);
         }
         let found = runtime.memory.remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
-        let later = found.clone();
-        let queued = stream.run_on_host(runtime, false, move |_| {
-            if release(runtime, &later).is_err() {
-                tracing::warn!(address = later.base, "a stream-ordered free failed");
+        let freed = match &found.pool {
+            Some(pool) => stream
+                .submit(runtime, |engine| engine.tail())
+                .map(|freed| pool.give_back(runtime, &found, Some(freed))),
+            None => {
+                let later = found.clone();
+                stream.run_on_host(runtime, false, move |_| {
+                    if release(runtime, &later).is_err() {
+                        tracing::warn!(address = later.base, "a stream-ordered free failed");
+                    }
+                })
             }
-        });
-        if queued.is_err() {
+        };
+        if freed.is_err() {
             // The memory is still the program's.
             runtime.memory.insert((*found).clone());
         }
-        queued
+        freed
     })
 }
 
@@ -397,6 +415,21 @@ pub(crate) unsafe extern "C" fn hipMallocPitch(
 ) -> hipError_t {
     // SAFETY: the caller passes null or valid places.
     entry(|| unsafe { malloc_pitch(out, pitch, width, height) })
+}
+
+/// `hipMalloc3D`: rows start at multiples of 256 bytes, rectangles follow each other.
+pub(crate) unsafe extern "C" fn hipMalloc3D(out: *mut hipPitchedPtr, extent: hipExtent) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let hipExtent { width, height, depth } = extent;
+        let rows = height.checked_mul(depth).ok_or(INVALID_VALUE)?;
+        let (mut pointer, mut pitch) = (std::ptr::null_mut(), 0);
+        // SAFETY: both places are valid.
+        unsafe { malloc_pitch(&mut pointer, &mut pitch, width, rows)? };
+        *out = hipPitchedPtr { ptr: pointer, pitch, xsize: width, ysize: height };
+        Ok(())
+    })
 }
 
 /// `hipMemAllocPitch`.
@@ -512,6 +545,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             device,
             device_base: mapped as usize,
             flags,
+            pool: None,
         });
         Ok(())
     })

@@ -399,6 +399,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
                 device: code.device,
                 device_base: start,
                 flags: 0,
+                pool: None,
             });
             globals.push(start);
         }

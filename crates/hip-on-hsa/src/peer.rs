@@ -42,6 +42,7 @@ pub(crate) unsafe extern "C" fn hipDeviceEnablePeerAccess(peer: i32, flags: u32)
         }
         peers.push(peer.ordinal);
         drop(peers);
+        runtime.pools.access_changed();
         runtime.memory.share_device_memory(runtime, peer)
     })
 }
@@ -58,6 +59,7 @@ pub(crate) unsafe extern "C" fn hipDeviceDisablePeerAccess(peer: i32) -> hipErro
         };
         peers.swap_remove(index);
         drop(peers);
+        runtime.pools.access_changed();
         runtime.memory.share_device_memory(runtime, peer)
     })
 }

@@ -88,6 +88,7 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.concurrentManagedAccess = 1;
     p.directManagedMemAccessFromHost = 1;
     p.gcnArchName = text(&info.arch);
+    p.memoryPoolsSupported = 1;
     p.maxSharedMemoryPerMultiProcessor = lds;
     p.clockInstructionRate = int(info.wall_clock_hz / 1000);
     p.cooperativeLaunch = i32::from(device.has_grid_barriers());

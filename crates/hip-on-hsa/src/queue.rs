@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hip_sys::hipError_t;
@@ -22,7 +22,7 @@ use crate::kernarg::Services;
 use crate::memory::Staging;
 use crate::print_buffer::PrintBuffer;
 use crate::runtime::Runtime;
-use crate::signal::{Marker, Signal};
+use crate::signal::{Marker, Point, Signal};
 use crate::stream::Stream;
 
 /// Packets that a queue holds; fewer if the agent says so.
@@ -267,6 +267,10 @@ pub(crate) struct CopyOp {
 
 /// A queue with its argument ring and the things in flight.
 pub(crate) struct Engine {
+    /// Which one of all that the process has had.
+    id: u64,
+    /// Packets written.
+    packets_written: u64,
     runtime: &'static Runtime,
     agent: hsa_agent_t,
     queue: *mut hsa_queue_t,
@@ -342,7 +346,10 @@ impl Engine {
             let amd = queue.cast::<amd_queue_v2_t>();
             ((*amd).group_segment_aperture_base_hi, (*amd).private_segment_aperture_base_hi)
         };
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let engine = Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            packets_written: 0,
             runtime,
             agent,
             queue,
@@ -474,10 +481,16 @@ impl Engine {
             AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
         }
         hsa.signal_store(self.doorbell, index as i64);
+        self.packets_written += 1;
         self.tail = None;
         self.tail_copy = None;
         self.unfenced = true;
         Ok(())
+    }
+
+    /// The end of everything written so far.
+    pub(crate) fn point(&self) -> Point {
+        Point { engine: self.id, packets: self.packets_written }
     }
 
     /// Whether everything that was written has completed.
@@ -532,7 +545,8 @@ impl Engine {
     /// A new marker behind everything written so far.
     pub(crate) fn marker(&mut self) -> Result<Arc<Marker>> {
         self.tidy()?;
-        let marker = Arc::new(Marker::new(self.runtime, self.agent)?);
+        let point = Point { packets: self.packets_written + 1, ..self.point() };
+        let marker = Arc::new(Marker::at(self.runtime, self.agent, point)?);
         self.push(&barrier_packet(&[], marker.signal(), SCOPE_SYSTEM))?;
         self.keep(Kept::Marker(marker.clone()));
         self.tail = Some(marker.clone());
@@ -550,11 +564,14 @@ impl Engine {
 
     /// What follows waits for a point of another stream.
     pub(crate) fn wait_for(&mut self, marker: Arc<Marker>) -> Result {
-        if marker.is_done(self.runtime) {
-            return Ok(());
+        let before = marker.point();
+        if !marker.is_done(self.runtime) {
+            self.wait_for_signal(marker.signal())?;
+            self.keep(Kept::Foreign(marker));
         }
-        self.wait_for_signal(marker.signal())?;
-        self.keep(Kept::Foreign(marker));
+        if let Some(before) = before {
+            self.runtime.pools.order(before, self.point());
+        }
         Ok(())
     }
 

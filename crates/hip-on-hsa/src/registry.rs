@@ -20,6 +20,7 @@ pub(crate) enum Kind {
     Event = 0x52,
     Module = 0x53,
     Function = 0x54,
+    MemPool = 0x60,
 }
 
 struct Slot<T> {

@@ -11,6 +11,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
 use crate::hsa::Hsa;
+use crate::mem_pool::{Pool, Pools};
 use crate::memory::Memory;
 use crate::module::{Function, Module};
 use crate::registry::{Kind, Registry};
@@ -61,6 +62,8 @@ pub(crate) struct Runtime {
     pub(crate) modules: Registry<Module>,
     pub(crate) functions: Registry<Function>,
     pub(crate) memory: Memory,
+    pub(crate) mem_pools: Registry<Pool>,
+    pub(crate) pools: Pools,
 }
 
 /// The runtime, once [`start`] has succeeded.
@@ -108,6 +111,8 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
         modules: Registry::new(Kind::Module),
         functions: Registry::new(Kind::Function),
         memory: Memory::default(),
+        mem_pools: Registry::new(Kind::MemPool),
+        pools: Pools::default(),
     };
     let runtime = RUNTIME.get_or_init(|| runtime);
     register_event_handler(runtime);

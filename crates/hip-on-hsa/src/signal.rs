@@ -59,18 +59,46 @@ impl Drop for Signal {
     }
 }
 
+/// A place in the packets of one queue: everything up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// Which queue, of all that the process has had.
+    pub(crate) engine: u64,
+    /// How many packets it has.
+    pub(crate) packets: u64,
+}
+
+impl Point {
+    /// Whether what follows `later` in its queue follows this point too.
+    pub(crate) fn is_before(self, later: Self) -> bool {
+        self.engine == later.engine && self.packets <= later.packets
+    }
+}
+
 /// A point in a stream: its signal goes from 1 to 0 when everything before it has completed, or when the stream fails.
 #[derive(Debug)]
 pub(crate) struct Marker {
     signal: Signal,
     agent: hsa_agent_t,
+    /// Where in its queue it is; none if the host completes it.
+    point: Option<Point>,
     /// The `hipError_t` of the stream's failure, 0 if it has not failed.
     failure: AtomicU32,
 }
 
 impl Marker {
     pub(crate) fn new(runtime: &Runtime, agent: hsa_agent_t) -> Result<Self> {
-        Ok(Self { signal: Signal::new(runtime, 1)?, agent, failure: AtomicU32::new(0) })
+        Ok(Self { signal: Signal::new(runtime, 1)?, agent, point: None, failure: AtomicU32::new(0) })
+    }
+
+    /// A marker that a queue's packet completes.
+    pub(crate) fn at(runtime: &Runtime, agent: hsa_agent_t, point: Point) -> Result<Self> {
+        Ok(Self { point: Some(point), ..Self::new(runtime, agent)? })
+    }
+
+    /// Where in its queue it is; none if the host completes it.
+    pub(crate) fn point(&self) -> Option<Point> {
+        self.point
     }
 
     #[inline]

@@ -502,6 +502,7 @@ pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipErro
         let runtime = active()?;
         let stream = runtime.streams.remove(stream as usize).ok_or(INVALID_HANDLE)?;
         stream.close(runtime);
+        runtime.pools.synchronized(runtime);
         Ok(())
     })
 }
@@ -510,7 +511,9 @@ pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipErro
 pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        resolve(runtime, stream)?.synchronize(runtime)
+        let result = resolve(runtime, stream)?.synchronize(runtime);
+        runtime.pools.synchronized(runtime);
+        result
     })
 }
 
@@ -526,7 +529,9 @@ pub(crate) unsafe extern "C" fn hipStreamQuery(stream: hipStream_t) -> hipError_
 pub(crate) unsafe extern "C" fn hipDeviceSynchronize() -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        current_device(runtime)?.synchronize(runtime)
+        let result = current_device(runtime)?.synchronize(runtime);
+        runtime.pools.synchronized(runtime);
+        result
     })
 }
 

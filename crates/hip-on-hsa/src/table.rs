@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    copy, device, error, event, fill, launch, limits, memory, module, occupancy, output, peer, props, stream,
+    copy, copy_param, device, error, event, fill, launch, limits, mem_pool, memory, module, occupancy,
+    output, peer, props, stream,
 };
 
 macro_rules! functions {
@@ -22,9 +23,11 @@ macro_rules! functions {
 
 functions! {
     copy:
-        hipDrvMemcpy2DUnaligned hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync
-        hipMemcpyDtoH hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyParam2D hipMemcpyParam2DAsync
-        hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
+        hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
+        hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
+    copy_param:
+        hipDrvMemcpy2DUnaligned hipDrvMemcpy3D hipDrvMemcpy3DAsync hipMemcpy3D hipMemcpy3DAsync hipMemcpy3DPeer
+        hipMemcpy3DPeerAsync hipMemcpyParam2D hipMemcpyParam2DAsync;
     device:
         hipDeviceComputeCapability hipDeviceGet hipDeviceGetByPCIBusId hipDeviceGetName hipDeviceGetPCIBusId
         hipDeviceGetUuid hipDeviceTotalMem hipDriverGetVersion hipGetDevice hipGetDeviceCount hipInit hipMemGetInfo
@@ -36,15 +39,20 @@ functions! {
         hipEventCreate hipEventCreateWithFlags hipEventDestroy hipEventElapsedTime hipEventQuery hipEventRecord
         hipEventRecordWithFlags hipEventSynchronize hipStreamWaitEvent;
     fill:
-        hipMemset hipMemset2D hipMemset2DAsync hipMemsetAsync hipMemsetD16 hipMemsetD16Async hipMemsetD32
-        hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
+        hipMemset hipMemset2D hipMemset2DAsync hipMemset3D hipMemset3DAsync hipMemsetAsync hipMemsetD16
+        hipMemsetD16Async hipMemsetD2D16 hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipMemsetD2D8
+        hipMemsetD2D8Async hipMemsetD32 hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
     limits:
         hipDeviceGetLimit hipDeviceSetLimit;
+    mem_pool:
+        hipDeviceGetDefaultMemPool hipDeviceGetMemPool hipDeviceSetMemPool hipMallocAsync hipMallocFromPoolAsync
+        hipMemPoolCreate hipMemPoolDestroy hipMemPoolGetAccess hipMemPoolGetAttribute hipMemPoolSetAccess
+        hipMemPoolSetAttribute hipMemPoolTrimTo;
     memory:
         hipExtMallocWithFlags hipFree hipFreeAsync hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer
-        hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMallocAsync hipMallocHost
+        hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMalloc3D hipMallocHost
         hipMallocManaged hipMallocPitch hipMemAllocHost hipMemAllocPitch hipMemGetAddressRange hipMemPtrGetInfo
         hipPointerGetAttributes;
     module:

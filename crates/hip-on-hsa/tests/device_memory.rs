@@ -173,3 +173,83 @@ fn nothing_is_left_behind() {
     }
     assert!(free() >= before);
 }
+
+#[test]
+fn boxes_are_copied_and_filled_at_their_positions() {
+    let _turn = turn();
+    let (width, height, depth) = (200, 6, 5);
+    let extent = hip_sys::hipExtent { width, height, depth };
+    let mut device = hip_sys::hipPitchedPtr::default();
+    assert_eq!(hip!(hipMalloc3D(&mut device, extent)), OK);
+    let stream = Stream::new(0);
+    assert_eq!(hip!(hipMemset3DAsync(device, 0x33, extent, stream.0)), OK);
+    let source = pattern(64 * 4 * 3);
+    let inner = hip_sys::hipExtent { width: 64, height: 4, depth: 3 };
+    let upload = hip_sys::hipMemcpy3DParms {
+        srcPtr: hip_sys::hipPitchedPtr {
+            ptr: source.as_ptr().cast_mut().cast(),
+            pitch: 64,
+            xsize: 64,
+            ysize: 4,
+        },
+        dstPtr: device,
+        dstPos: hip_sys::hipPos { x: 100, y: 1, z: 2 },
+        extent: inner,
+        kind: Kind::hipMemcpyHostToDevice,
+        ..Default::default()
+    };
+    assert_eq!(hip!(hipMemcpy3DAsync(&upload, stream.0)), OK);
+    let mut back = vec![0u8; width * height * depth];
+    let download = hip_sys::hipMemcpy3DParms {
+        srcPtr: device,
+        dstPtr: hip_sys::hipPitchedPtr {
+            ptr: back.as_mut_ptr().cast(),
+            pitch: width,
+            xsize: width,
+            ysize: height,
+        },
+        extent,
+        kind: Kind::hipMemcpyDeviceToHost,
+        ..Default::default()
+    };
+    assert_eq!(hip!(hipMemcpy3DAsync(&download, stream.0)), OK);
+    assert_eq!(stream.wait(), OK);
+    for (at, &byte) in back.iter().enumerate() {
+        let (z, y, x) = (at / (width * height), at / width % height, at % width);
+        let copied = z >= 2 && (1..5).contains(&y) && (100..164).contains(&x);
+        let expected = if copied { source[((z - 2) * 4 + y - 1) * 64 + x - 100] } else { 0x33 };
+        assert_eq!(byte, expected, "{z} {y} {x}");
+    }
+    assert_eq!(hip!(hipFree(device.ptr)), OK);
+}
+
+#[test]
+fn pooled_memory_is_used_again_in_stream_order() {
+    let _turn = turn();
+    let mut supported = 0;
+    let which = hip_sys::hipDeviceAttribute_t::hipDeviceAttributeMemoryPoolsSupported;
+    assert_eq!(hip!(hipDeviceGetAttribute(&mut supported, which, 0)), OK);
+    assert_eq!(supported, 1);
+    let stream = Stream::new(hip_sys::hipStreamNonBlocking);
+    let size = 100_000;
+    let mut bytes = vec![0u8; size];
+    for round in 0..20u8 {
+        let mut memory = std::ptr::null_mut();
+        assert_eq!(hip!(hipMallocAsync(&mut memory, size, stream.0)), OK);
+        assert_eq!(hip!(hipMemsetAsync(memory, round.into(), size, stream.0)), OK);
+        let mut other = std::ptr::null_mut();
+        assert_eq!(hip!(hipMallocAsync(&mut other, size, stream.0)), OK);
+        assert_eq!(hip!(hipMemcpyDtoDAsync(other, memory, size, stream.0)), OK);
+        assert_eq!(hip!(hipFreeAsync(memory, stream.0)), OK);
+        // This one is the one just freed, which the copy still reads.
+        let mut again = std::ptr::null_mut();
+        assert_eq!(hip!(hipMallocAsync(&mut again, size, stream.0)), OK);
+        assert_eq!(again, memory);
+        assert_eq!(hip!(hipMemsetAsync(again, 0xff, size, stream.0)), OK);
+        assert_eq!(hip!(hipMemcpyDtoHAsync(bytes.as_mut_ptr().cast(), other, size, stream.0)), OK);
+        assert_eq!(stream.wait(), OK);
+        assert!(bytes.iter().all(|&byte| byte == round), "{round}");
+        assert_eq!(hip!(hipFreeAsync(other, stream.0)), OK);
+        assert_eq!(hip!(hipFreeAsync(again, stream.0)), OK);
+    }
+}

@@ -83,6 +83,8 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
 /// The next copies end with an error.
 pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
+/// How many of the next allocations fail.
+pub(super) static FAIL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// Kernels named `work` wait until this is false.
 pub(super) static HOLD: AtomicBool = AtomicBool::new(false);
 
@@ -257,7 +259,10 @@ unsafe extern "C" fn pool_allocate(
     _: u32,
     out: *mut *mut c_void,
 ) -> S {
-    if size > DEVICE_BYTES {
+    let fails = |left: u64| left.checked_sub(1);
+    if size > DEVICE_BYTES
+        || FAIL_ALLOCATIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, fails).is_ok()
+    {
         return S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     }
     // SAFETY: the runtime passes a valid place.

@@ -7,19 +7,19 @@ use hip_sys::hipMemcpyKind as Kind;
 
 use super::*;
 
-fn pattern(size: usize) -> Vec<u8> {
+pub(super) fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| (index * 7 + index / 251) as u8).collect()
 }
 
 impl Hip {
-    fn upload(&self, to: *mut c_void, from: &[u8]) {
+    pub(super) fn upload(&self, to: *mut c_void, from: &[u8]) {
         assert_eq!(
             hip!(self, hipMemcpy(to, from.as_ptr().cast(), from.len(), Kind::hipMemcpyHostToDevice)),
             OK
         );
     }
 
-    fn download(&self, from: *mut c_void, size: usize) -> Vec<u8> {
+    pub(super) fn download(&self, from: *mut c_void, size: usize) -> Vec<u8> {
         let mut bytes = vec![0xee; size];
         assert_eq!(
             hip!(self, hipMemcpy(bytes.as_mut_ptr().cast(), from, size, Kind::hipMemcpyDeviceToHost)),
@@ -273,4 +273,145 @@ fn free_memory_is_what_is_not_allocated() {
     hip.free(device);
     assert_eq!(hip!(hip, hipMemGetInfo(&mut after, &mut total)), OK);
     assert_eq!(before, after);
+}
+
+/// A box of 3D memory: `depth` rectangles of `height` rows.
+fn pitched(memory: *mut c_void, pitch: usize, width: usize, height: usize) -> hip_sys::hipPitchedPtr {
+    hip_sys::hipPitchedPtr { ptr: memory, pitch, xsize: width, ysize: height }
+}
+
+#[test]
+fn boxes_go_between_positions_of_every_kind_of_memory() {
+    let hip = start();
+    let (width, height, depth) = (33, 5, 4);
+    let extent = hip_sys::hipExtent { width, height, depth };
+    let mut device = pitched(null_mut(), 0, 0, 0);
+    assert_eq!(hip!(hip, hipMalloc3D(&mut device, extent)), OK);
+    assert_eq!((device.pitch, device.xsize, device.ysize), (256, width, height));
+    let (mut base, mut size) = (null_mut(), 0);
+    assert_eq!(hip!(hip, hipMemGetAddressRange(&mut base, &mut size, device.ptr)), OK);
+    assert_eq!(size, 256 * height * depth);
+
+    let source = pattern(40 * 7 * 6);
+    let mut parameters = hip_sys::hipMemcpy3DParms {
+        srcPtr: pitched(source.as_ptr().cast_mut().cast(), 40, 40, 7),
+        srcPos: hip_sys::hipPos { x: 3, y: 2, z: 1 },
+        dstPtr: device,
+        extent,
+        kind: Kind::hipMemcpyHostToDevice,
+        ..Default::default()
+    };
+    assert_eq!(hip!(hip, hipMemcpy3D(&parameters)), OK);
+    let mut back = vec![0u8; 50 * 8 * 5];
+    parameters = hip_sys::hipMemcpy3DParms {
+        srcPtr: device,
+        dstPtr: pitched(back.as_mut_ptr().cast(), 50, 50, 8),
+        dstPos: hip_sys::hipPos { x: 1, y: 3, z: 0 },
+        extent,
+        kind: Kind::hipMemcpyDeviceToHost,
+        ..Default::default()
+    };
+    let stream = hip.stream(0);
+    assert_eq!(hip!(hip, hipMemcpy3DAsync(&parameters, stream)), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    let mut expected = vec![0u8; back.len()];
+    for (z, y, x) in
+        (0..depth).flat_map(|z| (0..height).flat_map(move |y| (0..width).map(move |x| (z, y, x))))
+    {
+        expected[z * 400 + (y + 3) * 50 + x + 1] = source[(z + 1) * 280 + (y + 2) * 40 + x + 3];
+    }
+    assert!(back == expected);
+
+    // The driver's form, and a fill of a box within the box.
+    let corner = pitched(device.ptr.wrapping_byte_add(256 + 2), 256, 8, height);
+    let inner = hip_sys::hipExtent { width: 8, height: 2, depth: 3 };
+    assert_eq!(hip!(hip, hipMemset3DAsync(corner, 0x1a5, inner, stream)), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    let driver = hip_sys::HIP_MEMCPY3D {
+        srcMemoryType: hip_sys::hipMemoryType::hipMemoryTypeDevice,
+        srcDevice: device.ptr,
+        srcPitch: 256,
+        srcHeight: height,
+        dstMemoryType: hip_sys::hipMemoryType::hipMemoryTypeHost,
+        dstHost: back.as_mut_ptr().cast(),
+        WidthInBytes: width,
+        Height: height,
+        Depth: depth,
+        ..Default::default()
+    };
+    assert_eq!(hip!(hip, hipDrvMemcpy3D(&driver)), OK);
+    for (z, y, x) in
+        (0..depth).flat_map(|z| (0..height).flat_map(move |y| (0..width).map(move |x| (z, y, x))))
+    {
+        let filled = z < 3 && (1..3).contains(&y) && (2..10).contains(&x);
+        let wanted = if filled { 0xa5 } else { source[(z + 1) * 280 + (y + 2) * 40 + x + 3] };
+        assert_eq!(back[(z * height + y) * width + x], wanted, "{z} {y} {x}");
+    }
+    hip.free(device.ptr);
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+}
+
+#[test]
+fn wrong_boxes_are_errors() {
+    let hip = start();
+    let mut bytes = [0u8; 64];
+    let device = hip.malloc(64);
+    let extent = hip_sys::hipExtent { width: 4, height: 4, depth: 4 };
+    let good = hip_sys::hipMemcpy3DParms {
+        srcPtr: pitched(bytes.as_mut_ptr().cast(), 4, 4, 4),
+        dstPtr: pitched(device, 4, 4, 4),
+        extent,
+        kind: Kind::hipMemcpyHostToDevice,
+        ..Default::default()
+    };
+    assert_eq!(hip!(hip, hipMemcpy3D(&good)), OK);
+    let (invalid, pitch) = (E::hipErrorInvalidValue, E::hipErrorInvalidPitchValue);
+    let array = std::ptr::dangling_mut::<hip_sys::hipArray>();
+    type P = hip_sys::hipMemcpy3DParms;
+    let position = |x, y, z| hip_sys::hipPos { x, y, z };
+    let wrong: [(P, E); 8] = [
+        (P { srcArray: array, ..good }, invalid),
+        (P { srcArray: array, srcPtr: pitched(null_mut(), 0, 0, 0), ..good }, E::hipErrorNotSupported),
+        (P { dstPtr: pitched(null_mut(), 4, 4, 4), ..good }, invalid),
+        (P { dstPos: position(1, 0, 0), ..good }, pitch),
+        (P { dstPos: position(0, 1, 0), ..good }, pitch),
+        (P { dstPos: position(0, 0, 1), ..good }, invalid),
+        (P { dstPos: position(0, 0, usize::MAX), ..good }, invalid),
+        (P { kind: Kind(9), ..good }, E::hipErrorInvalidMemcpyDirection),
+    ];
+    for (index, (parameters, code)) in wrong.iter().enumerate() {
+        assert_eq!(hip!(hip, hipMemcpy3D(parameters)), *code, "{index}");
+    }
+    assert_eq!(hip!(hip, hipMemcpy3D(std::ptr::null())), invalid);
+    let nothing = P { extent: hip_sys::hipExtent { depth: 0, ..extent }, ..good };
+    assert_eq!(hip!(hip, hipMemcpy3D(&nothing)), OK);
+    assert_eq!(hip!(hip, hipMemset3D(pitched(device, 4, 4, 5), 0, extent)), invalid);
+    hip.free(device);
+}
+
+#[test]
+fn rectangles_of_every_element_are_filled() {
+    let hip = start();
+    let device = hip.malloc(96);
+    assert_eq!(hip!(hip, hipMemset(device, 0, 96)), OK);
+    assert_eq!(hip!(hip, hipMemsetD2D16(device, 32, 0x1234, 3, 2)), OK);
+    assert_eq!(hip!(hip, hipMemsetD2D32Async(device.wrapping_byte_add(64), 12, 0x0a0b_0c0d, 2, 2, NULL)), OK);
+    assert_eq!(hip!(hip, hipMemsetD2D8(device.wrapping_byte_add(10), 32, 7, 1, 3)), OK);
+    let mut expected = vec![0u8; 96];
+    for start in [0, 32] {
+        expected[start..start + 6].copy_from_slice(&[0x34, 0x12, 0x34, 0x12, 0x34, 0x12]);
+    }
+    for start in [64, 68, 76, 80] {
+        expected[start..start + 4].copy_from_slice(&[0x0d, 0x0c, 0x0b, 0x0a]);
+    }
+    for start in [10, 42, 74] {
+        expected[start] = 7;
+    }
+    assert_eq!(hip.download(device, 96), expected);
+    assert_eq!(
+        hip!(hip, hipMemsetD2D32(device, 10, 0, 2, 2)),
+        E::hipErrorInvalidValue,
+        "rows are misaligned"
+    );
+    hip.free(device);
 }

@@ -3,6 +3,7 @@
 mod fake;
 mod faults;
 mod launches;
+mod mem_pools;
 mod memory;
 mod streams;
 

@@ -12,10 +12,10 @@ use hip_sys::{hipError_t, hipEvent_t};
 use super::*;
 
 /// Keeps kernels named `work` from ending while it lives.
-struct Hold;
+pub(super) struct Hold;
 
 impl Hold {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         fake::HOLD.store(true, Ordering::Release);
         Self
     }
@@ -28,7 +28,7 @@ impl Drop for Hold {
 }
 
 impl Hip {
-    fn event(&self) -> hipEvent_t {
+    pub(super) fn event(&self) -> hipEvent_t {
         let mut event = null_mut();
         assert_eq!(hip!(self, hipEventCreate(&mut event)), OK);
         event
@@ -226,13 +226,12 @@ fn host_functions_take_their_turn_and_later_work_waits_for_them() {
 }
 
 #[test]
-fn a_stream_ordered_free_happens_when_the_stream_gets_there() {
+fn a_stream_ordered_free_of_plain_memory_happens_when_the_stream_gets_there() {
     let hip = start();
     let module = hip.load(5);
     let work = hip.function(module, "work");
     let stream = hip.stream(hip_sys::hipStreamNonBlocking);
-    let mut memory = null_mut();
-    assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 1 << 16, stream)), OK);
+    let memory = hip.malloc(1 << 16);
     let hold = Hold::new();
     assert_eq!(hip.launch(work, stream), OK);
     assert_eq!(hip!(hip, hipFreeAsync(memory, stream)), OK);
