@@ -1,5 +1,6 @@
 //! Events: points in a stream's work, to wait for and to measure time between.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -26,7 +27,10 @@ use crate::stream::{Stream, release};
 #[doc(alias = "hipEvent_t")]
 #[doc(alias = "cudaEvent_t")]
 #[derive(Debug)]
-pub struct Event {
+pub struct Event(Arc<EventInner>);
+
+#[derive(Debug)]
+struct EventInner {
     device: Device,
     handle: EventHandle,
     timing: bool,
@@ -137,17 +141,17 @@ impl Event {
         let mut handle: hipEvent_t = std::ptr::null_mut();
         // SAFETY: the handle is a place to write to, and the device is current on this thread.
         unsafe { call!(device.table(), hipEventCreateWithFlags(&raw mut handle, options.flags()))? };
-        Ok(Self {
+        Ok(Self(Arc::new(EventInner {
             device: device.clone(),
             handle: EventHandle(handle),
             timing: options.measures_time(),
             recorded: AtomicBool::new(false),
-        })
+        })))
     }
 
     /// The device that the event belongs to.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.0.device
     }
 
     /// Puts the event at the end of what is enqueued on `stream`, instead of where it was before (`hipEventRecord`).
@@ -157,12 +161,13 @@ impl Event {
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipEventRecord")]
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        stream.device().same(&self.device, "hipEventRecord", "event")?;
+        stream.device().same(&self.0.device, "hipEventRecord", "event")?;
         stream.make_current()?;
         // SAFETY: both handles are valid during the call.
-        let recorded = unsafe { call!(self.device.table(), hipEventRecord(self.handle(), stream.handle())) };
+        let recorded =
+            unsafe { call!(self.0.device.table(), hipEventRecord(self.handle(), stream.handle())) };
         stream.check(recorded)?;
-        self.recorded.store(true, Ordering::Relaxed);
+        self.0.recorded.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -173,9 +178,9 @@ impl Event {
     /// [`Stream::synchronize`].
     #[doc(alias = "hipEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
-        self.device.make_current()?;
+        self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        unsafe { call!(self.device.table(), hipEventSynchronize(self.handle())) }
+        unsafe { call!(self.0.device.table(), hipEventSynchronize(self.handle())) }
     }
 
     /// Whether the event is done, without waiting (`hipEventQuery`).
@@ -184,9 +189,9 @@ impl Event {
     /// As [`synchronize`](Self::synchronize).
     #[doc(alias = "hipEventQuery")]
     pub fn is_done(&self) -> Result<bool> {
-        self.device.make_current()?;
+        self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        let status = unsafe { (self.device.table().hipEventQuery)(self.handle()) };
+        let status = unsafe { (self.0.device.table().hipEventQuery)(self.handle()) };
         if status == hipError_t::hipErrorNotReady {
             return Ok(false);
         }
@@ -204,12 +209,12 @@ impl Event {
     #[doc(alias = "cudaEventElapsedTime")]
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
         const OPERATION: &str = "hipEventElapsedTime";
-        self.device.same(&start.device, OPERATION, "event")?;
+        self.0.device.same(&start.0.device, OPERATION, "event")?;
         for event in [start, self] {
-            if !event.timing {
+            if !event.0.timing {
                 return Err(Error::EventWithoutTiming { operation: OPERATION });
             }
-            if !event.recorded.load(Ordering::Relaxed) {
+            if !event.0.recorded.load(Ordering::Relaxed) {
                 return Err(Error::EventNotRecorded { operation: OPERATION });
             }
             event.synchronize()?;
@@ -218,7 +223,7 @@ impl Event {
         // SAFETY: the handles are valid and the result is a place to write to.
         unsafe {
             call!(
-                self.device.table(),
+                self.0.device.table(),
                 hipEventElapsedTime(&raw mut milliseconds, start.handle(), self.handle())
             )?;
         }
@@ -227,15 +232,20 @@ impl Event {
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this event.
     pub fn as_raw(&self) -> hipEvent_t {
-        self.handle.get()
+        self.0.handle.get()
+    }
+
+    /// Another handle of the event, for a thread that waits for it.
+    pub(crate) fn share(&self) -> Self {
+        Self(self.0.clone())
     }
 
     pub(crate) fn handle(&self) -> hipEvent_t {
-        self.handle.get()
+        self.0.handle.get()
     }
 }
 
-impl Drop for Event {
+impl Drop for EventInner {
     fn drop(&mut self) {
         let (device, handle) = (self.device.clone(), self.handle);
         release("event", move || {

@@ -18,6 +18,7 @@
 //! | `cudaStreamPerThread` | `CudaContext::per_thread_stream` | [`Device::thread_stream`] |
 //! | `cudaLaunchHostFunc` | | [`Stream::host_function`] |
 //! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
+//! | | | [`Stream::completion`], [`Event::completion`], `.await` on a [`Pending`]: futures for any executor |
 //! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait_event`]; buffers order streams by themselves |
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
 //! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
@@ -51,6 +52,7 @@
 
 mod backend;
 mod call;
+mod completion;
 mod device;
 mod error;
 mod event;
@@ -69,6 +71,7 @@ pub use backend::{Backend, Skipped};
 pub use call::drop_failures;
 pub use code_object;
 pub use code_object::TargetId;
+pub use completion::Completion;
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
@@ -76,7 +79,7 @@ pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use memory::{
     ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
-    DeviceSliceMut, HostBuffer, MemoryStats, Pending,
+    DeviceSliceMut, HostBuffer, MemoryStats, Pending, PendingFuture,
 };
 pub use module::{Function, FunctionAttributes, Module};
 pub use properties::{PciAddress, Properties};

@@ -2,7 +2,7 @@
 //! functions.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -18,11 +18,23 @@ fn idle() -> std::sync::MutexGuard<'static, Vec<(u64, Sender<Job>)>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A job for which there is no thread.
+pub(crate) struct Refused {
+    pub(crate) job: Job,
+    reason: String,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        Self::Thread { reason: refused.reason }
+    }
+}
+
 /// Runs a job on a thread that has nothing else to do: an idle one, else a new one. The job may block.
 ///
 /// # Errors
-/// [`Error::Thread`] if the system refuses a thread; the job is then dropped here, unrun.
-pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<()> {
+/// The job comes back if the system refuses a thread.
+pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
     let mut job: Job = Box::new(job);
     loop {
         let Some((_, thread)) = idle().pop() else { break };
@@ -32,8 +44,18 @@ pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<()> {
             Err(refused) => job = refused.0,
         }
     }
-    let thread = std::thread::Builder::new().name("hip-wait".to_owned());
-    thread.spawn(move || work(job)).map(drop).map_err(|error| Error::Thread { reason: error.to_string() })
+    // A thread that cannot be made would take the job with it.
+    let place = Arc::new(Mutex::new(Some(job)));
+    let take = |place: &Mutex<Option<Job>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let taken = place.clone();
+    let work = move || take(&taken).map_or((), work);
+    match std::thread::Builder::new().name("hip-wait".to_owned()).spawn(work) {
+        Ok(_) => Ok(()),
+        Err(error) => match take(&place) {
+            Some(job) => Err(Refused { job, reason: error.to_string() }),
+            None => Ok(()),
+        },
+    }
 }
 
 /// Runs the first job, and then whatever comes.
@@ -84,11 +106,13 @@ mod tests {
             first.recv().unwrap();
             tell.send(1).unwrap();
         })
+        .ok()
         .unwrap();
         run(move || {
             second.recv().unwrap();
             done.send(2).unwrap();
         })
+        .ok()
         .unwrap();
         second_go.send(()).unwrap();
         assert_eq!(all.recv(), Ok(2));
@@ -105,6 +129,7 @@ mod tests {
                 done.send(round).unwrap();
                 assert!(round % 2 == 0, "on purpose");
             })
+            .ok()
             .unwrap();
         }
         let mut rounds: Vec<i32> = all.iter().take(50).collect();

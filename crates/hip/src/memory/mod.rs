@@ -17,7 +17,7 @@ pub use address::DeviceAddress;
 pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
 pub use buffer::DeviceBuffer;
 pub use host::HostBuffer;
-pub use pending::Pending;
+pub use pending::{Pending, PendingFuture};
 pub use plain::DeviceCopy;
 pub use view::{DeviceSlice, DeviceSliceMut};
 

@@ -1,38 +1,54 @@
 //! Copies that run while the host goes on.
 
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use hip_sys::hipError_t;
+
 use crate::call::dropped;
-use crate::error::Result;
+use crate::completion::Completion;
+use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::stream::{Stream, WeakStream};
+use crate::stream::{Stream, WeakStream, release};
 
 /// What an operation on a stream uses until it is done: host memory that must neither move nor go away.
 ///
-/// [`wait`](Self::wait) gives it back. Dropping waits too; forgetting leaks it. Either way the device never copies to
-/// memory that somebody else has.
-#[derive(Debug)]
+/// [`wait`](Self::wait) gives it back, and so does `.await`. Dropping waits too; forgetting leaks it. Either way the device never
+/// copies to memory that somebody else has.
+///
+/// ```no_run
+/// # async fn example() -> hip::Result<()> {
+/// # let device = hip::Device::open("auto")?;
+/// # let stream = device.stream()?;
+/// let buffer = hip::DeviceBuffer::from_slice(&stream, &[1, 2, 3])?;
+/// let host = buffer.download(&stream, hip::HostBuffer::zeroed(&device, 3)?)?.await?;
+/// assert_eq!(*host, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping this waits for the copy; `wait` gives the buffer back"]
-pub struct Pending<B> {
-    // Fields are dropped in this order: the guard waits before the buffer is released.
+pub struct Pending<B: Send + 'static> {
     guard: Guard,
-    buffer: B,
+    /// There until it is given back.
+    buffer: Option<B>,
 }
 
-/// Waits, at the latest when dropped.
-#[derive(Debug)]
+/// The work that uses the buffer.
 struct Guard {
     stream: Stream,
     /// Marks the end of the work; without it, the end of the stream counts.
     done: Option<Event>,
     /// Streams that wrote what is read: the result is only worth something if they have not failed.
     sources: Vec<WeakStream>,
-    finished: bool,
 }
 
-impl<B> Pending<B> {
+impl<B: Send + 'static> Pending<B> {
     /// Guards `buffer`, which the work that was just enqueued on `stream` uses.
     pub(crate) fn new(stream: &Stream, buffer: B, sources: Vec<WeakStream>) -> Result<Self> {
-        let guard = Guard { stream: stream.clone(), done: None, sources, finished: false };
-        let mut pending = Self { guard, buffer };
+        let guard = Guard { stream: stream.clone(), done: None, sources };
+        let mut pending = Self { guard, buffer: Some(buffer) };
         // If this fails, `pending` is dropped here and waits for the whole stream.
         let event = Event::without_timing(stream.device())?;
         event.record(stream)?;
@@ -43,12 +59,18 @@ impl<B> Pending<B> {
     /// Blocks until the copy is done, and gives the buffer back.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if work before the copy faulted, else [`Error::Hip`](crate::Error::Hip). The
-    /// buffer is then released.
+    /// [`Error::Fault`] if work before the copy faulted, else [`Error::Hip`]. The buffer is then released.
     pub fn wait(mut self) -> Result<B> {
-        self.guard.finish()?;
-        self.guard.sources.iter().try_for_each(WeakStream::check)?;
-        Ok(self.buffer)
+        match self.guard.finish() {
+            Ok(result) => {
+                let buffer = self.buffer.take();
+                result?;
+                self.guard.sources.iter().try_for_each(WeakStream::check)?;
+                buffer.ok_or(Error::Hip { operation: "wait", code: hipError_t::hipErrorUnknown })
+            }
+            // Dropping `self` deals with a copy that may still run.
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the copy is done, without waiting.
@@ -69,25 +91,91 @@ impl<B> Pending<B> {
 }
 
 impl Guard {
-    fn finish(&mut self) -> Result<()> {
-        self.finished = true;
+    /// Blocks until the work is over, and says how it ended. An error of its own means that it may still run.
+    fn finish(&self) -> Result<Result<()>> {
         let waited = match &self.done {
             Some(event) => self.stream.check(event.synchronize()),
-            None => return self.stream.synchronize(),
+            None => self.stream.synchronize(),
         };
-        if waited.is_err() {
-            // What failed may have been the wait alone: nothing may run any more when the buffer is released.
-            self.stream.synchronize()?;
+        let Err(error) = waited else { return Ok(Ok(())) };
+        // What failed may have been the wait alone: nothing may run any more when the buffer is released.
+        match self.stream.synchronize() {
+            Ok(()) => Ok(Err(error)),
+            Err(fault @ Error::Fault(_)) => Ok(Err(fault)),
+            Err(error) => Err(error),
         }
-        waited
     }
 }
 
-impl Drop for Guard {
+impl<B: Send + 'static> Drop for Pending<B> {
     fn drop(&mut self) {
-        if !self.finished {
-            let finished = self.finish();
-            dropped("pending copy", finished);
+        let Some(buffer) = self.buffer.take() else { return };
+        let guard = Guard {
+            stream: self.guard.stream.clone(),
+            done: self.guard.done.as_ref().map(Event::share),
+            sources: Vec::new(),
+        };
+        release("pending copy", move || {
+            let finished = guard.finish();
+            if finished.is_err() {
+                // The copy may still run.
+                std::mem::forget(buffer);
+            } else {
+                drop(buffer);
+            }
+            dropped("pending copy", finished.and_then(|result| result));
+        });
+    }
+}
+
+impl<B: fmt::Debug + Send + 'static> fmt::Debug for Pending<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The device may write the buffer right now.
+        f.debug_struct("Pending").field("stream", &self.guard.stream).finish_non_exhaustive()
+    }
+}
+
+impl<B: Send + 'static> IntoFuture for Pending<B> {
+    type Output = Result<B>;
+    type IntoFuture = PendingFuture<B>;
+
+    fn into_future(self) -> PendingFuture<B> {
+        let completion = match &self.guard.done {
+            Some(event) => event.completion(),
+            None => self.guard.stream.completion(),
+        };
+        PendingFuture { completion, pending: Some(self) }
+    }
+}
+
+/// A copy that is awaited: the future of a [`Pending`], which gives the buffer back.
+///
+/// Dropping it before it is ready waits for the copy, as dropping the [`Pending`] does.
+#[must_use = "futures do nothing unless they are polled"]
+pub struct PendingFuture<B: Send + 'static> {
+    completion: Completion,
+    pending: Option<Pending<B>>,
+}
+
+// The buffer is never pinned by this.
+impl<B: Send + 'static> Unpin for PendingFuture<B> {}
+
+impl<B: Send + 'static> Future for PendingFuture<B> {
+    type Output = Result<B>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<B>> {
+        let completed = ready!(Pin::new(&mut self.completion).poll(context));
+        match (completed, self.pending.take()) {
+            (Err(error @ Error::Thread { .. }), _) => Poll::Ready(Err(error)),
+            // It is over, so this does not block, and knows more about errors.
+            (_, Some(pending)) => Poll::Ready(pending.wait()),
+            (_, None) => Poll::Pending,
         }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for PendingFuture<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingFuture").field("completion", &self.completion).finish_non_exhaustive()
     }
 }

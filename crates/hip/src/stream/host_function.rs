@@ -34,7 +34,7 @@ pub(crate) fn in_host_function() -> bool {
 /// waiting for the stream that runs the function would never end.
 pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) {
     if in_host_function() {
-        dropped(what, threads::run(run));
+        dropped(what, threads::run(run).map_err(Into::into));
     } else {
         run();
     }
