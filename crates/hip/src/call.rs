@@ -9,15 +9,59 @@ use crate::error::{Error, Result};
 /// Calls one function of a table and turns its status into a `Result` that names the function.
 ///
 /// Expands to a call of a foreign function: the place of use is the `unsafe` block that says why it is sound.
+#[cfg(not(feature = "trace-calls"))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::check(stringify!($function), ($table.$function)($($argument),*))
     };
 }
+
+/// As without the feature, in a span of the target `hip::calls` with the function's name.
+///
+/// Each argument is bound to a name of its own, because it is evaluated once and used twice.
+#[cfg(feature = "trace-calls")]
+macro_rules! call {
+    ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        $crate::call::call!(@bind $table, $function, [] $($argument,)*)
+    };
+    (@bind $table:expr, $function:ident, [$($bound:ident)*] $next:expr, $($rest:expr,)*) => {{
+        let argument = $next;
+        $crate::call::call!(@bind $table, $function, [$($bound)* argument] $($rest,)*)
+    }};
+    (@bind $table:expr, $function:ident, [$($bound:ident)*]) => {{
+        let span = ::tracing::trace_span!(
+            target: "hip::calls",
+            stringify!($function),
+            device = ::tracing::field::Empty,
+            stream = ::tracing::field::Empty,
+            arguments = ::tracing::field::Empty,
+            error = ::tracing::field::Empty,
+        );
+        $crate::call::traced::describe(&span, &[$(&$bound as &dyn $crate::call::traced::Argument),*]);
+        let entered = span.enter();
+        let result = $crate::call::check(stringify!($function), ($table.$function)($($bound),*));
+        drop(entered);
+        $crate::call::traced::finish(&span, &result);
+        result
+    }};
+}
+
+#[cfg(feature = "trace-calls")]
+pub(crate) mod traced;
+
 pub(crate) use call;
 
 pub(crate) fn check(operation: &'static str, code: hipError_t) -> Result<()> {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(Error::Hip { operation, code }) }
+}
+
+/// What a query found: whether it is done.
+pub(crate) fn is_ready(queried: Result<()>) -> Result<bool> {
+    match queried {
+        Ok(()) => Ok(true),
+        Err(Error::Hip { code: hipError_t::hipErrorNotReady, .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 static DROP_FAILURES: AtomicU64 = AtomicU64::new(0);

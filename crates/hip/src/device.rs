@@ -2,14 +2,16 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use code_object::TargetId;
+use hip_sys::hipError_t;
 
 use crate::backend::{self, Backend, Opened, Skipped};
 use crate::call::call;
-use crate::error::{Error, Result};
+use crate::error::{Error, FaultReport, Result, is_fault};
 use crate::memory::DeviceMemory;
 use crate::properties::{self, Properties};
 use crate::stream::{self, Stream};
@@ -43,6 +45,13 @@ struct DeviceInner {
 thread_local! {
     /// The table and ordinal of the thread's current device.
     static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
+}
+
+/// The ordinal of the thread's current device, if this crate has made one current.
+#[cfg(feature = "trace-calls")]
+pub(crate) fn current_ordinal() -> Option<i32> {
+    let (table, ordinal) = CURRENT.get();
+    (table != 0).then_some(ordinal)
 }
 
 /// Has the next call on this thread make its device current.
@@ -234,13 +243,52 @@ impl Device {
     /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`).
     ///
     /// # Errors
-    /// [`Error::Hip`], also if the work of one stream failed; the report of a fault comes from
-    /// [`Stream::synchronize`].
+    /// [`Error::Fault`] if a kernel of one stream ended abnormally, whose report comes from [`Stream::synchronize`]; else
+    /// [`Error::Hip`].
     #[doc(alias = "hipDeviceSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.make_current()?;
         // SAFETY: the call takes no arguments.
-        unsafe { call!(self.table(), hipDeviceSynchronize()) }
+        self.check(unsafe { call!(self.table(), hipDeviceSynchronize()) })
+    }
+
+    /// What the library says about a status, in a sentence (`hipGetErrorString`); its name where the library has none.
+    #[doc(alias = "hipGetErrorString")]
+    #[doc(alias = "cudaGetErrorString")]
+    pub fn describe(&self, code: hipError_t) -> String {
+        let text = match self.table().has("hipGetErrorString") {
+            // SAFETY: the call takes a number, and looks up a text.
+            true => unsafe { (self.table().hipGetErrorString)(code) },
+            false => std::ptr::null(),
+        };
+        if text.is_null() {
+            return format!("{code:?}");
+        }
+        // SAFETY: HIP's texts are NUL-terminated and are never freed.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+
+    /// Turns an error into [`Error::Fault`] where it is one of a stream that is not known.
+    pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error {
+            Error::Hip { operation, code } => self.explain(operation, code),
+            other => other,
+        })
+    }
+
+    #[cold]
+    pub(crate) fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        if !is_fault(code) {
+            return Error::Hip { operation, code };
+        }
+        // Who can report faults stream by stream also keeps them there.
+        let contained = self.table().ext.stream_fault_report.is_some();
+        let text = match contained {
+            true => "its report is that of the stream that failed",
+            false => "the library says nothing more about it",
+        };
+        let text = text.to_owned();
+        Error::Fault(Box::new(FaultReport { operation, code, text, contained, details: None }))
     }
 
     /// Free and total memory right now (`hipMemGetInfo`).

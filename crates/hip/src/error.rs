@@ -23,7 +23,7 @@ pub enum Error {
         code: hipError_t,
     },
 
-    /// A kernel ended abnormally; its stream accepts no more work, other and new streams do.
+    /// A kernel ended abnormally. Its stream accepts no more work; whether others do, [`Error::is_sticky`] tells.
     #[error(transparent)]
     Fault(Box<FaultReport>),
 
@@ -219,6 +219,35 @@ impl Error {
         }
     }
 
+    /// The name of that status, such as `hipErrorInvalidValue`; none for a status that the headers do not have.
+    /// [`Device::describe`](crate::Device::describe) gives the library's sentence about it.
+    #[doc(alias = "hipGetErrorName")]
+    #[doc(alias = "cudaGetErrorName")]
+    pub fn code_name(&self) -> Option<&'static str> {
+        self.code()?.name()
+    }
+
+    /// Whether the device, or the whole process, can do no more GPU work after this: later calls return the same, whatever they
+    /// are. A program that must go on does so in a new process.
+    ///
+    /// | status | AMD's and NVIDIA's library | virtual GPUs, `hip-on-hsa` |
+    /// |---|---|---|
+    /// | `hipErrorIllegalAddress`, `hipErrorLaunchFailure`, `hipErrorLaunchTimeOut`, `hipErrorAssert` | sticky, if AMD's runtime has not ended the process already, as it does for memory faults | [`Error::Fault`]: only the stream has failed, and [`FaultReport::is_contained`] says so |
+    /// | `hipErrorECCNotCorrectable` | sticky | never |
+    /// | `hipErrorDeinitialized` | sticky: the library has been shut down | never |
+    /// | every other one | the one call has failed | the one call has failed |
+    pub fn is_sticky(&self) -> bool {
+        match self {
+            Self::Fault(report) => !report.contained,
+            Self::Hip { code, .. } => {
+                is_fault(*code)
+                    || [hipError_t::hipErrorECCNotCorrectable, hipError_t::hipErrorDeinitialized]
+                        .contains(code)
+            }
+            _ => false,
+        }
+    }
+
     /// The HIP function behind this error, if a HIP call made it.
     pub fn operation(&self) -> Option<&'static str> {
         match self {
@@ -240,6 +269,17 @@ impl Error {
     }
 }
 
+/// Whether a status means that a kernel ended abnormally.
+pub(crate) fn is_fault(code: hipError_t) -> bool {
+    [
+        hipError_t::hipErrorIllegalAddress,
+        hipError_t::hipErrorLaunchFailure,
+        hipError_t::hipErrorLaunchTimeOut,
+        hipError_t::hipErrorAssert,
+    ]
+    .contains(&code)
+}
+
 impl From<LaunchError> for Error {
     fn from(error: LaunchError) -> Self {
         Self::Launch(Box::new(error))
@@ -255,6 +295,7 @@ pub struct FaultReport {
     pub(crate) operation: &'static str,
     pub(crate) code: hipError_t,
     pub(crate) text: String,
+    pub(crate) contained: bool,
     pub(crate) details: Option<Box<vgpu::machine::Fault>>,
 }
 
@@ -267,6 +308,12 @@ impl FaultReport {
     /// The HIP status that it returned.
     pub fn code(&self) -> hipError_t {
         self.code
+    }
+
+    /// Whether the fault has ended its stream and nothing else: other streams and new ones work. If not, the library gives no
+    /// such promise, and [`Error::is_sticky`] is true.
+    pub fn is_contained(&self) -> bool {
+        self.contained
     }
 
     /// What the virtual GPU knows of the fault: what went wrong with which address and allocation, the kernel, its source lines,
@@ -355,6 +402,28 @@ mod tests {
         for (a, b, distance) in [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3)] {
             assert_eq!(edit_distance(a, b), distance);
         }
+    }
+
+    #[test]
+    fn what_poisons_the_process_is_told_apart() {
+        use hipError_t as E;
+        let hip = |code| Error::Hip { operation: "hipMalloc", code };
+        for code in [E::hipErrorIllegalAddress, E::hipErrorLaunchFailure, E::hipErrorECCNotCorrectable] {
+            assert!(hip(code).is_sticky(), "{code:?}");
+        }
+        for code in [E::hipErrorInvalidValue, E::hipErrorOutOfMemory, E::hipErrorNotReady, hipError_t(12345)]
+        {
+            assert!(!hip(code).is_sticky(), "{code:?}");
+        }
+        let fault = |contained| {
+            let (operation, code, text) = ("hipStreamSynchronize", E::hipErrorIllegalAddress, String::new());
+            Error::Fault(Box::new(FaultReport { operation, code, text, contained, details: None }))
+        };
+        assert!(fault(false).is_sticky() && !fault(true).is_sticky());
+        assert!(!Error::HostFunction.is_sticky());
+        assert_eq!(hip(E::hipErrorNotReady).code_name(), Some("hipErrorNotReady"));
+        assert_eq!(hip(hipError_t(12345)).code_name(), None);
+        assert_eq!(Error::HostFunction.code_name(), None);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hip_sys::{hipError_t, hipEvent_t};
+use hip_sys::hipEvent_t;
 
-use crate::call::{call, check, dropped};
+use crate::call::{call, dropped, is_ready};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::{Stream, release};
@@ -157,8 +157,8 @@ impl Event {
     /// Puts the event at the end of what is enqueued on `stream`, instead of where it was before (`hipEventRecord`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
-    /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::OtherDevice`] if the stream is another device's,
+    /// [`Error::Fault`] if it has faulted, else [`Error::Hip`].
     #[doc(alias = "hipEventRecord")]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         stream.device().same(&self.0.device, "hipEventRecord", "event")?;
@@ -174,13 +174,13 @@ impl Event {
     /// Blocks until the event is done (`hipEventSynchronize`).
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), also if the work before the event failed; the report of a fault comes from
-    /// [`Stream::synchronize`].
+    /// [`Error::Fault`] if a kernel before the event ended abnormally, whose report comes from [`Stream::synchronize`]; else
+    /// [`Error::Hip`].
     #[doc(alias = "hipEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        unsafe { call!(self.0.device.table(), hipEventSynchronize(self.handle())) }
+        self.0.device.check(unsafe { call!(self.0.device.table(), hipEventSynchronize(self.handle())) })
     }
 
     /// Whether the event is done, without waiting (`hipEventQuery`).
@@ -191,11 +191,8 @@ impl Event {
     pub fn is_done(&self) -> Result<bool> {
         self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        let status = unsafe { (self.0.device.table().hipEventQuery)(self.handle()) };
-        if status == hipError_t::hipErrorNotReady {
-            return Ok(false);
-        }
-        check("hipEventQuery", status).map(|()| true)
+        let queried = unsafe { call!(self.0.device.table(), hipEventQuery(self.handle())) };
+        self.0.device.check(is_ready(queried))
     }
 
     /// The device's time from `start` to this event; waits for both (`hipEventElapsedTime`).

@@ -31,6 +31,7 @@
 //! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along |
 //! | `cuModuleLoadData` | `CudaContext::load_module` | [`Module::load`], [`Module::load_embedded`] |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`] |
+//! | `nvtxRangePush`, `nvtxMark` | | [`roctx::range`], [`roctx::mark`] |
 //! | `cuLaunchKernel` | `CudaStream::launch_builder` | [`Function::launch`], checked against the code object |
 //! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
 //! | `__shared__` memory, SM, warp, thread | | LDS, compute unit, wave, work-item |
@@ -44,6 +45,11 @@
 //! - **Launches** are checked before they reach the device; see [`launch`] for what a check promises and what it cannot.
 //! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`]; the next stream works.
 //! - **Drop** reports nothing to unrelated calls: a failure there is traced and counted by [`drop_failures`].
+//!
+//! # Feature
+//! `trace-calls`, off by default: a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table,
+//! with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing
+//! more.
 //!
 //! # What it does not do
 //! Graphs, memory pools, peer copies, runtime compilation and logical devices of several GPUs are not in this version.
@@ -62,6 +68,7 @@ pub mod launch;
 mod memory;
 mod module;
 mod properties;
+pub mod roctx;
 mod stream;
 mod threads;
 pub mod uri;

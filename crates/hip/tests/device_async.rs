@@ -165,7 +165,10 @@ fn a_fault_completes_what_waits_for_it() {
     go.send(()).unwrap();
     let error = block_on(completion).unwrap_err();
     assert!(error.fault().is_some_and(|report| report.text().contains("write_at")), "{error}");
-    assert!(block_on(event).unwrap_err().code().is_some());
+    assert!(!error.is_sticky() && error.code_name().is_some(), "{error:?}");
+    assert!(!device.describe(error.code().unwrap()).is_empty());
+    let error = block_on(event).unwrap_err();
+    assert!(error.fault().is_some_and(|report| report.is_contained()), "{error}");
     assert!(matches!(block_on(async { copy.await }), Err(Error::Fault(_))));
     assert!(matches!(block_on(stream.completion()), Err(Error::Fault(_))));
 }

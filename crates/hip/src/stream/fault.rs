@@ -4,7 +4,7 @@ use hip_sys::{hipError_t, hipStream_t};
 
 use super::Stream;
 use crate::device::Device;
-use crate::error::{Error, FaultReport, Result};
+use crate::error::{Error, FaultReport, Result, is_fault};
 
 /// The handle of a stream and its device, which does not keep the stream alive.
 #[derive(Clone, Debug)]
@@ -17,14 +17,6 @@ pub(crate) struct Queue {
 unsafe impl Send for Queue {}
 // SAFETY: HIP's functions on a stream may be called by several threads at once.
 unsafe impl Sync for Queue {}
-
-/// Statuses that mean that a kernel ended abnormally.
-const FAULTS: [hipError_t; 4] = [
-    hipError_t::hipErrorIllegalAddress,
-    hipError_t::hipErrorLaunchFailure,
-    hipError_t::hipErrorLaunchTimeOut,
-    hipError_t::hipErrorAssert,
-];
 
 /// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
 pub const COUNTED_KERNELS: usize = 1024;
@@ -74,23 +66,22 @@ impl Queue {
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| match error {
             Error::Hip { operation, code } => self.explain(operation, code),
+            // It may come from an event, which knows nothing of its stream.
+            Error::Fault(report) => self.explain(report.operation, report.code),
             other => other,
         })
     }
 
     #[cold]
     pub(crate) fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
-        let fault = FAULTS.contains(&code);
         // A queue also fails this way; but so do calls that leave the stream as it was.
-        let text =
-            if fault || code == hipError_t::hipErrorLaunchOutOfResources { self.fault_text() } else { None };
-        let text = text.or_else(|| fault.then(|| "the library says nothing more about it".to_owned()));
-        match text {
+        let asked = is_fault(code) || code == hipError_t::hipErrorLaunchOutOfResources;
+        match if asked { self.fault_text() } else { None } {
             Some(text) => {
                 let details = self.fault_details();
-                Error::Fault(Box::new(FaultReport { operation, code, text, details }))
+                Error::Fault(Box::new(FaultReport { operation, code, text, contained: true, details }))
             }
-            None => Error::Hip { operation, code },
+            None => self.device.explain(operation, code),
         }
     }
 

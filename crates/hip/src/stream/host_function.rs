@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hip_sys::{hipError_t, hipStream_t};
+use hip_sys::{hipError_t, hipStream_t, hipStreamCallback_t};
 
 use super::Stream;
 use crate::call::{call, dropped};
@@ -110,11 +110,10 @@ impl Stream {
     /// Has the host run a function with the stream's status when all work enqueued so far is done or the stream has failed.
     pub(crate) fn callback<F: FnOnce(hipError_t) + Send + 'static>(&self, function: F) -> Result<()> {
         self.make_current()?;
+        let call: hipStreamCallback_t = Some(callback::<F>);
         let data = Box::into_raw(Box::new(function));
         // SAFETY: the handle is valid; the callback takes a boxed `F` and is called once for it, if the call succeeds.
-        let added = unsafe {
-            call!(self.table(), hipStreamAddCallback(self.handle(), Some(callback::<F>), data.cast(), 0))
-        };
+        let added = unsafe { call!(self.table(), hipStreamAddCallback(self.handle(), call, data.cast(), 0)) };
         if added.is_err() {
             // SAFETY: HIP has refused the pointer, so that it is this function's again.
             drop(unsafe { Box::from_raw(data) });

@@ -8,9 +8,9 @@ mod thread_stream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
+use hip_sys::{hipEvent_t, hipStream_t};
 
-use crate::call::{call, check, dropped};
+use crate::call::{call, dropped, is_ready};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result};
 use crate::event::Event;
@@ -215,11 +215,8 @@ impl Stream {
     pub fn is_done(&self) -> Result<bool> {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        let status = unsafe { (self.table().hipStreamQuery)(self.handle()) };
-        if status == hipError_t::hipErrorNotReady {
-            return Ok(false);
-        }
-        self.check(check("hipStreamQuery", status)).map(|()| true)
+        let queried = unsafe { call!(self.table(), hipStreamQuery(self.handle())) };
+        self.check(is_ready(queried))
     }
 
     /// Makes work enqueued from now on wait for `event`, on the device; the host goes on (`hipStreamWaitEvent`).
@@ -414,6 +411,8 @@ impl Ending {
 
 #[cfg(test)]
 mod tests {
+    use hip_sys::hipError_t;
+
     use super::*;
     use crate::fake;
 
