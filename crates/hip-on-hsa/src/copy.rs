@@ -13,7 +13,9 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipMemcpyKind, hipStream_t};
 
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
+use crate::graph::{self, Capturing};
 use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::op::Op;
 use crate::queue::{CopyOp, Progress};
 use crate::rect::{Piece, Rect, Rows};
 use crate::runtime::{Runtime, active};
@@ -88,22 +90,33 @@ unsafe fn copy_on_host(rect: Rect) {
     }
 }
 
-/// One copy request, sorted out.
-struct Request {
-    runtime: &'static Runtime,
-    stream: Arc<Stream>,
+/// A copy as a program asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfer {
     rect: Rect,
-    dst: Place,
-    src: Place,
+    kind: hipMemcpyKind,
 }
 
-impl Request {
-    fn new(
-        runtime: &'static Runtime,
-        stream: Arc<Stream>,
-        rect: Rect,
-        kind: hipMemcpyKind,
-    ) -> Result<Option<Self>> {
+impl Transfer {
+    /// Checks the copy against what is at its addresses now.
+    pub(crate) fn check(self, runtime: &Runtime) -> Result {
+        self.sort_out(runtime).map(drop)
+    }
+
+    /// Enqueues the copy as a part of other work of the stream: it reads and writes nothing before its turn, and nobody waits
+    /// for it here.
+    pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
+        match self.sort_out(runtime)? {
+            Some((rect, dst, src)) => {
+                Request { runtime, stream: stream.clone(), rect, dst, src }.run_in_turn()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Finds out what is at both ends; nothing for an empty copy.
+    fn sort_out(self, runtime: &Runtime) -> Result<Option<(Rect, Place, Place)>> {
+        let Self { rect, kind } = self;
         let device_end = match kind {
             hipMemcpyKind::hipMemcpyHostToHost | hipMemcpyKind::hipMemcpyDefault => [false, false],
             hipMemcpyKind::hipMemcpyHostToDevice => [true, false],
@@ -131,9 +144,58 @@ impl Request {
             }
         }
         let rect = rect.at(dst_address, src_address).simplified();
-        Ok(Some(Self { runtime, stream, rect, dst, src }))
+        Ok(Some((rect, dst, src)))
     }
+}
 
+/// Copies now, whoever has to do it.
+///
+/// # Safety
+/// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses it
+/// meanwhile.
+unsafe fn copy_now(runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
+    let by_host = |place: Place| place.device().is_none_or(|device| device.host_near(runtime));
+    if by_host(dst) && by_host(src) {
+        // SAFETY: as this function's contract; the host reaches both ends.
+        unsafe { copy_on_host(rect) };
+        if let Some(device) = dst.device() {
+            device.info.hdp_mem_flush.flush();
+        }
+        return Ok(());
+    }
+    let strangers = match (dst, src) {
+        (Place::Device(to), Place::Device(from)) => !std::ptr::eq(to, from) && !reaches(to, from),
+        _ => false,
+    };
+    let mut host = vec![0u8; if strangers { STAGING_BYTES.min(rect.dst.width) } else { 0 }];
+    for (dst, src, size) in rect.rows() {
+        if !strangers {
+            // SAFETY: as this function's contract.
+            unsafe { runtime.hsa.copy(dst as *mut c_void, src as *const c_void, size) }?;
+            continue;
+        }
+        for at in (0..size).step_by(STAGING_BYTES) {
+            let part = (size - at).min(STAGING_BYTES);
+            // SAFETY: as this function's contract; the buffer has as many bytes.
+            unsafe {
+                runtime.hsa.copy(host.as_mut_ptr().cast(), (src + at) as *const c_void, part)?;
+                runtime.hsa.copy((dst + at) as *mut c_void, host.as_ptr().cast(), part)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One copy request, sorted out.
+struct Request {
+    runtime: &'static Runtime,
+    stream: Arc<Stream>,
+    rect: Rect,
+    dst: Place,
+    src: Place,
+}
+
+impl Request {
     /// Whether the host can do the copy itself at a reasonable speed.
     fn suits_host(&self) -> bool {
         let size = self.rect.bytes();
@@ -205,6 +267,32 @@ impl Request {
                 self.copy_by_engine(wait)
             }
         }
+    }
+
+    /// Enqueues a copy of which neither end may be touched before the stream gets there.
+    fn run_in_turn(self) -> Result {
+        let by_engine = match (self.dst, self.src) {
+            (Place::Device(to), Place::Device(from)) => std::ptr::eq(to, from) || reaches(to, from),
+            (Place::Device(_), Place::Pinned(_)) | (Place::Pinned(_), Place::Device(_)) => true,
+            _ => false,
+        };
+        if by_engine {
+            return self.run(false);
+        }
+        let Self { runtime, stream, rect, dst, src } = self;
+        let owner = Arc::downgrade(&stream);
+        stream.run_on_host(runtime, true, move |failure| {
+            if failure.is_some() {
+                return;
+            }
+            // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is the
+            // program's to vouch for.
+            if let Err(code) = unsafe { copy_now(runtime, rect, dst, src) }
+                && let Some(stream) = owner.upgrade()
+            {
+                stream.fail(code, "a copy of a graph failed");
+            }
+        })
     }
 
     /// Agent and device address of an end.
@@ -389,7 +477,15 @@ fn reaches(device: &Device, other: &Device) -> bool {
 pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
-    let Some(request) = Request::new(runtime, stream.clone(), rect, kind)? else { return Ok(()) };
+    let transfer = Transfer { rect, kind };
+    if wait {
+        graph::permit_waiting(&stream)?;
+    } else if let Some(capture) = Capturing::of(&stream)? {
+        transfer.check(runtime)?;
+        return capture.add(Op::Copy(transfer));
+    }
+    let Some((rect, dst, src)) = transfer.sort_out(runtime)? else { return Ok(()) };
+    let request = Request { runtime, stream: stream.clone(), rect, dst, src };
     // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
     request.run(wait).map_err(|code| match wait {
         true => stream.synchronize(runtime).err().unwrap_or(code),

@@ -1,14 +1,16 @@
 //! Events: points in streams that a program waits for and measures time between.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
+use crate::graph::{CapturedPoint, Capturing};
+use crate::op::{EventOp, Op};
 use crate::runtime::{Runtime, active};
 use crate::signal::Marker;
-use crate::stream::resolve;
+use crate::stream::{Stream, resolve};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
@@ -17,17 +19,57 @@ const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 pub(crate) struct Event {
     device: &'static Device,
     flags: u32,
-    /// The point at which it was last recorded.
-    recorded: Mutex<Option<Arc<Marker>>>,
+    recorded: Mutex<Recorded>,
+}
+
+/// Where an event was last recorded.
+#[derive(Default)]
+struct Recorded {
+    /// In a stream.
+    marker: Option<Arc<Marker>>,
+    /// In a capture since then; counts as long as that goes on.
+    captured: Option<CapturedPoint>,
 }
 
 impl Event {
-    fn marker(&self) -> Option<Arc<Marker>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn lock(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The point of a stream, for calls that a captured event does not permit.
+    fn marker(&self) -> Result<Option<Arc<Marker>>> {
+        let recorded = self.lock();
+        if let Some(point) = &recorded.captured {
+            point.refuse()?;
+        }
+        Ok(recorded.marker.clone())
+    }
+
+    /// Whether events of this stream can be recorded.
+    pub(crate) fn suits(&self, stream: &Stream) -> Result {
+        if std::ptr::eq(self.device, stream.device) { Ok(()) } else { Err(INVALID_HANDLE) }
+    }
+
+    /// Records the event behind everything submitted to the stream.
+    pub(crate) fn record(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
+        self.suits(stream)?;
+        let marker = stream.submit(runtime, |engine| engine.marker())?;
+        *self.lock() = Recorded { marker: Some(marker), captured: None };
+        Ok(())
+    }
+
+    /// Lets what is submitted to the stream from now on wait for the event's last record.
+    pub(crate) fn wait(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
+        let marker = self.lock().marker.clone();
+        match marker {
+            Some(marker) => stream.submit(runtime, |engine| engine.wait_for(marker)),
+            None => Ok(()),
+        }
     }
 }
 
-fn find(runtime: &Runtime, event: hipEvent_t) -> Result<Arc<Event>> {
+/// The event that a program's handle names.
+pub(crate) fn find(runtime: &Runtime, event: hipEvent_t) -> Result<Arc<Event>> {
     runtime.events.get(event as usize).ok_or(INVALID_HANDLE)
 }
 
@@ -71,21 +113,26 @@ pub(crate) unsafe extern "C" fn hipEventDestroy(event: hipEvent_t) -> hipError_t
     entry(|| active()?.events.remove(event as usize).map(drop).ok_or(INVALID_HANDLE))
 }
 
-fn record(event: hipEvent_t, stream: hipStream_t) -> Result {
+fn record(event: hipEvent_t, stream: hipStream_t, external: bool) -> Result {
     let runtime = active()?;
+    let handle = event as usize;
     let event = find(runtime, event)?;
     let stream = resolve(runtime, stream)?;
-    if !std::ptr::eq(event.device, stream.device) {
-        return Err(INVALID_HANDLE);
+    event.suits(&stream)?;
+    match Capturing::of(&stream)? {
+        None => event.record(runtime, &stream),
+        Some(capture) if external => capture.add(Op::Record(EventOp { event, handle })),
+        Some(capture) => {
+            let point = capture.point()?;
+            event.lock().captured = Some(point);
+            Ok(())
+        }
     }
-    let marker = stream.submit(runtime, |engine| engine.marker())?;
-    *event.recorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(marker);
-    Ok(())
 }
 
 /// `hipEventRecord`.
 pub(crate) unsafe extern "C" fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) -> hipError_t {
-    entry(|| record(event, stream))
+    entry(|| record(event, stream, false))
 }
 
 /// `hipEventRecordWithFlags`.
@@ -95,7 +142,8 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
     flags: u32,
 ) -> hipError_t {
     entry(|| match flags {
-        hip_sys::hipEventRecordDefault | hip_sys::hipEventRecordExternal => record(event, stream),
+        hip_sys::hipEventRecordDefault => record(event, stream, false),
+        hip_sys::hipEventRecordExternal => record(event, stream, true),
         _ => Err(INVALID_VALUE),
     })
 }
@@ -104,7 +152,7 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
 pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let result = match find(runtime, event)?.marker() {
+        let result = match find(runtime, event)?.marker()? {
             Some(marker) => marker.wait(runtime),
             None => Ok(()),
         };
@@ -117,7 +165,7 @@ pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipErr
 pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        match find(runtime, event)?.marker() {
+        match find(runtime, event)?.marker()? {
             Some(marker) if !marker.is_done(runtime) => Err(hipError_t::hipErrorNotReady),
             Some(marker) => marker.failure().map_or(Ok(()), Err),
             None => Ok(()),
@@ -141,7 +189,7 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
         {
             return Err(INVALID_HANDLE);
         }
-        let (Some(start), Some(stop)) = (start.marker(), stop.marker()) else { return Err(INVALID_HANDLE) };
+        let (Some(start), Some(stop)) = (start.marker()?, stop.marker()?) else { return Err(INVALID_HANDLE) };
         for marker in [&start, &stop] {
             if !marker.is_done(runtime) {
                 return Err(hipError_t::hipErrorNotReady);
@@ -157,7 +205,7 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
     })
 }
 
-/// `hipStreamWaitEvent`: an event that was never recorded, or whose stream has failed, is not waited for.
+/// `hipStreamWaitEvent`: waiting for an event of a capture makes the stream a part of the capture. An event that was never recorded, or whose stream has failed, is not waited for.
 pub(crate) unsafe extern "C" fn hipStreamWaitEvent(
     stream: hipStream_t,
     event: hipEvent_t,
@@ -165,14 +213,24 @@ pub(crate) unsafe extern "C" fn hipStreamWaitEvent(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
+        let handle = event as usize;
         let event = find(runtime, event)?;
         let stream = resolve(runtime, stream)?;
-        if flags != hip_sys::hipEventWaitDefault && flags != hip_sys::hipEventWaitExternal {
-            return Err(INVALID_VALUE);
+        let external = match flags {
+            hip_sys::hipEventWaitDefault => false,
+            hip_sys::hipEventWaitExternal => true,
+            _ => return Err(INVALID_VALUE),
+        };
+        let capture = Capturing::of(&stream)?;
+        if external && let Some(capture) = capture {
+            return capture.add(Op::Wait(EventOp { event, handle }));
         }
-        match event.marker() {
-            Some(marker) => stream.submit(runtime, |engine| engine.wait_for(marker)),
-            None => Ok(()),
+        // A point of a capture that has ended is none.
+        let point = event.lock().captured.clone().filter(CapturedPoint::is_live);
+        match (capture, point) {
+            (_, Some(point)) => point.join(&stream),
+            (Some(capture), None) => capture.fail(hipError_t::hipErrorStreamCaptureIsolation),
+            (None, None) => event.wait(runtime, &stream),
         }
     })
 }

@@ -7,7 +7,9 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t}
 
 use crate::device::Device;
 use crate::error::{Result, entry};
+use crate::graph::{self, Capturing};
 use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::op::Op;
 use crate::queue::CopyOp;
 use crate::rect::Rows;
 use crate::runtime::{Runtime, active};
@@ -91,39 +93,76 @@ unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Patte
     Ok(())
 }
 
+/// A fill as a program asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fill {
+    rows: Rows,
+    pattern: Pattern,
+}
+
+impl Fill {
+    /// Checks the fill against what is at its address now.
+    pub(crate) fn check(self, runtime: &Runtime) -> Result {
+        self.sort_out(runtime).map(drop)
+    }
+
+    /// Enqueues the fill.
+    pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
+        match self.sort_out(runtime)? {
+            Some((target, rows)) => run(runtime, stream, target, rows, self.pattern, false),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds out where the rows are; nothing if there are none.
+    fn sort_out(self, runtime: &Runtime) -> Result<Option<(Target, Rows)>> {
+        let Self { rows, pattern } = self;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) {
+            return Err(INVALID_VALUE);
+        }
+        if !rows.is_apart() {
+            return Err(hipError_t::hipErrorInvalidPitchValue);
+        }
+        if rows.iter().take(2).any(|row| !row.is_multiple_of(pattern.element)) {
+            return Err(INVALID_VALUE);
+        }
+        let extent = rows.extent().ok_or(INVALID_VALUE)?;
+        let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
+        if extent > found.size - offset {
+            return Err(INVALID_VALUE);
+        }
+        let is_device = matches!(found.origin, Origin::Device | Origin::Global);
+        let target = Target {
+            device: is_device.then_some(found.device),
+            distance: found.device_base.wrapping_sub(found.base),
+        };
+        // From here on, addresses are the host's, or the device's where the memory is a device's.
+        Ok(Some((target, Rows { start: found.base + offset, ..rows }.simplified())))
+    }
+}
+
 fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result {
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
-    if rows.is_empty() {
-        return Ok(());
+    let fill = Fill { rows, pattern };
+    if wait {
+        graph::permit_waiting(&stream)?;
+    } else if let Some(capture) = Capturing::of(&stream)? {
+        fill.check(runtime)?;
+        return capture.add(Op::Fill(fill));
     }
-    if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) {
-        return Err(INVALID_VALUE);
+    match fill.sort_out(runtime)? {
+        Some((target, rows)) => run(runtime, &stream, target, rows, pattern, wait),
+        None => Ok(()),
     }
-    if !rows.is_apart() {
-        return Err(hipError_t::hipErrorInvalidPitchValue);
-    }
-    if rows.iter().take(2).any(|row| !row.is_multiple_of(pattern.element)) {
-        return Err(INVALID_VALUE);
-    }
-    let extent = rows.extent().ok_or(INVALID_VALUE)?;
-    let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
-    if extent > found.size - offset {
-        return Err(INVALID_VALUE);
-    }
-    let is_device = matches!(found.origin, Origin::Device | Origin::Global);
-    let target = Target {
-        device: is_device.then_some(found.device),
-        distance: found.device_base.wrapping_sub(found.base),
-    };
-    // From here on, addresses are the host's, or the device's where the memory is a device's.
-    let rows = Rows { start: found.base + offset, ..rows }.simplified();
-    run(runtime, stream, target, rows, pattern, wait)
 }
 
 fn run(
     runtime: &'static Runtime,
-    stream: Arc<Stream>,
+    stream: &Stream,
     target: Target,
     rows: Rows,
     pattern: Pattern,

@@ -5,7 +5,9 @@ use std::ffi::c_void;
 use code_object::{ArgKind, HiddenArg, Kernel};
 use hip_sys::hipError_t;
 
+use crate::device::Device;
 use crate::error::Result;
+use crate::runtime::Runtime;
 
 /// Where a kernel's arguments are, taken from the code object's metadata once per function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +126,39 @@ impl Layout {
         }
     }
 
+    /// Whether the segment is the same on every queue, so that it can be written once and used by many launches.
+    pub(crate) fn is_portable(&self) -> bool {
+        let is_bound = |kind: HiddenArg| {
+            matches!(kind, HiddenArg::PrivateBase | HiddenArg::SharedBase | HiddenArg::QueuePtr)
+        };
+        self.services == Services::default() && !self.hidden.iter().any(|&(kind, ..)| is_bound(kind))
+    }
+
+    /// Copies the caller's arguments.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
+    pub(crate) unsafe fn own(&self, arguments: Explicit) -> Owned {
+        let mut words = vec![0u128; self.explicit_end.div_ceil(16)].into_boxed_slice();
+        let start = words.as_mut_ptr().cast::<u8>();
+        match arguments {
+            Explicit::Pointers(list) => {
+                for (index, &(offset, size)) in self.explicit.iter().enumerate() {
+                    // SAFETY: the caller's list has a valid pointer for each argument, and the copy holds all of them.
+                    unsafe { start.add(offset).copy_from_nonoverlapping((*list.add(index)).cast(), size) };
+                }
+            }
+            Explicit::Packed(bytes, size) => {
+                let size = size.min(self.explicit_end);
+                // SAFETY: the caller vouches for the bytes; the copy has as many.
+                unsafe { start.copy_from_nonoverlapping(bytes, size) };
+            }
+            Explicit::None => {}
+        }
+        let pointers = self.explicit.iter().map(|&(offset, _)| start.wrapping_add(offset) as usize).collect();
+        Owned { words, size: self.explicit_end, pointers }
+    }
+
     /// Writes the whole segment.
     ///
     /// # Safety
@@ -157,6 +192,80 @@ impl Layout {
             let value = geometry.value(kind).to_le_bytes();
             let size = size.min(value.len());
             segment[offset..offset + size].copy_from_slice(&value[..size]);
+        }
+    }
+}
+
+/// A copy of the arguments that a caller passed.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    /// The arguments where the kernel expects them, aligned for every type.
+    words: Box<[u128]>,
+    size: usize,
+    /// The address of each argument.
+    pointers: Box<[usize]>,
+}
+
+impl Owned {
+    /// The arguments as a launch takes them.
+    pub(crate) fn explicit(&self) -> Explicit {
+        match self.size {
+            0 => Explicit::None,
+            size => Explicit::Packed(self.words.as_ptr().cast(), size),
+        }
+    }
+
+    /// A list with a pointer to each argument.
+    pub(crate) fn pointers(&self) -> *mut *mut c_void {
+        self.pointers.as_ptr().cast_mut().cast()
+    }
+}
+
+/// Argument memory that belongs to one graph, freed on drop.
+///
+/// Whoever launches its kernels holds it until they have completed.
+pub(crate) struct KernargBlock {
+    runtime: &'static Runtime,
+    start: usize,
+    size: usize,
+}
+
+impl KernargBlock {
+    /// Memory that the device reads; none without a device.
+    pub(crate) fn new(runtime: &'static Runtime, device: Option<&Device>, size: usize) -> Result<Self> {
+        match device {
+            Some(device) if size != 0 => {
+                let start = runtime.allocate_kernarg(device.agent, size)? as usize;
+                Ok(Self { runtime, start, size })
+            }
+            _ => Ok(Self { runtime, start: 0, size: 0 }),
+        }
+    }
+
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The bytes, for writing.
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        if self.size == 0 {
+            return &mut [];
+        }
+        // SAFETY: the memory was allocated with this size, the host reaches it, and it is borrowed as this object is; no
+        // kernel that reads it is in flight, as those hold a reference.
+        unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.size) }
+    }
+}
+
+impl Drop for KernargBlock {
+    fn drop(&mut self) {
+        if self.size != 0 {
+            // SAFETY: the memory came from the kernarg pool and no kernel reads it any more.
+            let _ = unsafe { self.runtime.hsa.free(self.start as *mut c_void) };
         }
     }
 }

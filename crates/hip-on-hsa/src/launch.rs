@@ -1,16 +1,19 @@
 //! Kernel launches.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use hip_sys::{hipError_t, hipFunction_t, hipStream_t};
 
 use crate::error::{Result, entry};
+use crate::graph::Capturing;
 use crate::kernarg::{Explicit, GRID_SYNC, Geometry, grid_sync};
 use crate::module::{Function, function};
 use crate::occupancy::active_blocks;
+use crate::op::{KernelOp, Op};
 use crate::queue::Dispatch;
-use crate::runtime::active;
-use crate::stream::resolve;
+use crate::runtime::{Runtime, active};
+use crate::stream::{Stream, resolve};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;
@@ -51,7 +54,7 @@ fn shape(function: &Function, blocks: [u32; 3], block: [u32; 3], dynamic_lds: u3
 ///
 /// # Safety
 /// The list ends with `HIP_LAUNCH_PARAM_END`, and the values behind its keys are valid.
-unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
+pub(crate) unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
     let (mut buffer, mut size) = (None, None);
     // Two keys with a value each, and the end.
     for pair in 0..3 {
@@ -129,6 +132,16 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     })
 }
 
+/// A launch that has been checked; only the arguments are missing.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    pub(crate) function: Arc<Function>,
+    pub(crate) blocks: [u32; 3],
+    pub(crate) dispatch: Dispatch,
+    pub(crate) dynamic_lds: u32,
+    pub(crate) cooperative: bool,
+}
+
 /// # Safety
 /// The arguments are as [`Layout::write`](crate::kernarg::Layout::write) needs them for the function that the handle names.
 unsafe fn launch(
@@ -143,53 +156,104 @@ unsafe fn launch(
     let runtime = active()?;
     let function = function(runtime, handle)?;
     let stream = resolve(runtime, stream)?;
-    if !std::ptr::eq(stream.device, function.code.device) {
-        return Err(hipError_t::hipErrorInvalidHandle);
+    let launch = Launch::new(function, blocks, block, shared_bytes, cooperative)?;
+    launch.function.layout.accepts(arguments)?;
+    launch.suits(&stream)?;
+    if let Some(capture) = Capturing::of(&stream)? {
+        // SAFETY: the caller vouches for the arguments.
+        return capture.add(Op::Kernel(unsafe { KernelOp::new(launch, handle as usize, arguments) }));
     }
-    let dispatch = shape(&function, blocks, block, shared_bytes)?;
-    if cooperative {
-        fits_at_once(&function, blocks, block, shared_bytes)?;
-    }
-    let layout = &function.layout;
-    layout.accepts(arguments)?;
-    // What workgroups synchronise by lies behind the arguments and lives as long as they do.
-    let sync_at = layout.size.next_multiple_of(16);
-    let size = if cooperative { sync_at + GRID_SYNC } else { layout.size };
-    let printed = stream.submit(runtime, |engine| {
-        let (queue, shared_base, private_base) = engine.geometry();
-        let mut geometry = Geometry {
-            grid: dispatch.grid,
-            block: dispatch.block,
-            dynamic_lds: shared_bytes,
-            queue,
-            shared_base,
-            private_base,
-            services: engine.services(layout.services)?,
-            grid_sync: 0,
-        };
-        let printed = match layout.services.print_buffer {
-            true => Some(engine.print_buffer()?),
-            false => None,
-        };
-        if let Some(printed) = &printed {
-            printed.know(&function.code.formats);
+    // SAFETY: the caller vouches for the arguments.
+    unsafe { launch.run(runtime, &stream, arguments) }
+}
+
+impl Launch {
+    pub(crate) fn new(
+        function: Arc<Function>,
+        blocks: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        cooperative: bool,
+    ) -> Result<Self> {
+        let dispatch = shape(&function, blocks, block, dynamic_lds)?;
+        if cooperative {
+            fits_at_once(&function, blocks, block, dynamic_lds)?;
         }
-        engine.dispatch(&dispatch, size, layout.align, |segment| {
-            let (segment, rest) = segment.split_at_mut(layout.size);
-            if cooperative {
-                let sync = &mut rest[sync_at - layout.size..];
-                let items = dispatch.grid.iter().map(|&size| u64::from(size)).product();
-                sync.copy_from_slice(&grid_sync(blocks.iter().product(), items));
-                geometry.grid_sync = sync.as_ptr() as u64;
+        Ok(Self { function, blocks, dispatch, dynamic_lds, cooperative })
+    }
+
+    /// The same launch, cooperative or not.
+    pub(crate) fn with_cooperation(&self, cooperative: bool) -> Result<Self> {
+        Self::new(self.function.clone(), self.blocks, self.dispatch.block, self.dynamic_lds, cooperative)
+    }
+
+    /// Whether the stream is one of the function's device.
+    pub(crate) fn suits(&self, stream: &Stream) -> Result {
+        match std::ptr::eq(stream.device, self.function.code.device) {
+            true => Ok(()),
+            false => Err(hipError_t::hipErrorInvalidHandle),
+        }
+    }
+
+    /// Whether the argument segment is the same for every run on every stream of the device.
+    pub(crate) fn is_portable(&self) -> bool {
+        !self.cooperative && self.function.layout.is_portable()
+    }
+
+    /// What hidden arguments say on every queue.
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry {
+            grid: self.dispatch.grid,
+            block: self.dispatch.block,
+            dynamic_lds: self.dynamic_lds,
+            ..Geometry::default()
+        }
+    }
+
+    /// Enqueues the kernel on a stream of its device.
+    ///
+    /// # Safety
+    /// The function's layout [accepts](crate::kernarg::Layout::accepts) the arguments, and they are as
+    /// [`Layout::write`](crate::kernarg::Layout::write) needs them.
+    pub(crate) unsafe fn run(
+        &self,
+        runtime: &'static Runtime,
+        stream: &Stream,
+        arguments: Explicit,
+    ) -> Result {
+        let Self { function, blocks, dispatch, cooperative, .. } = self;
+        let (layout, cooperative) = (&function.layout, *cooperative);
+        // What workgroups synchronise by lies behind the arguments and lives as long as they do.
+        let sync_at = layout.size.next_multiple_of(16);
+        let size = if cooperative { sync_at + GRID_SYNC } else { layout.size };
+        let printed = stream.submit(runtime, |engine| {
+            let (queue, shared_base, private_base) = engine.geometry();
+            let services = engine.services(layout.services)?;
+            let mut geometry = Geometry { queue, shared_base, private_base, services, ..self.geometry() };
+            let printed = match layout.services.print_buffer {
+                true => Some(engine.print_buffer()?),
+                false => None,
+            };
+            if let Some(printed) = &printed {
+                printed.know(&function.code.formats);
             }
-            // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
-            unsafe { layout.write(segment, arguments, &geometry) }
+            engine.dispatch(dispatch, size, layout.align, |segment| {
+                let (segment, rest) = segment.split_at_mut(layout.size);
+                if cooperative {
+                    let sync = &mut rest[sync_at - layout.size..];
+                    let items = dispatch.grid.iter().map(|&size| u64::from(size)).product();
+                    sync.copy_from_slice(&grid_sync(blocks.iter().product(), items));
+                    geometry.grid_sync = sync.as_ptr() as u64;
+                }
+                // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
+                unsafe { layout.write(segment, arguments, &geometry) }
+            })?;
+            Ok(printed)
         })?;
-        Ok(printed)
-    })?;
-    match printed {
-        Some(printed) => stream.run_on_host(runtime, true, move |_| printed.drain()),
-        None => Ok(()),
+        match printed {
+            Some(printed) => stream.run_on_host(runtime, true, move |_| printed.drain()),
+            None => Ok(()),
+        }
     }
 }
 

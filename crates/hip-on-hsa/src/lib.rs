@@ -22,6 +22,7 @@
 //! | event | barrier packet with a signal; its time is the packet's |
 //! | copy | copy engine, ordered by signals; staging buffers for pageable memory |
 //! | callback, large fill, ordered free of plain memory | one thread per stream that uses them, ordered by signals |
+//! | graph | operations in the order of their levels; kernels as packets made once |
 //! | module, function | executable, kernel symbol and the code object's metadata |
 //!
 //! # What differs from AMD's HIP
@@ -31,7 +32,7 @@
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
-//! * Textures, surfaces, graphs and IPC are not there.
+//! * Textures, surfaces and IPC are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -46,6 +47,7 @@ mod device;
 mod error;
 mod event;
 mod fill;
+mod graph;
 mod heap;
 mod host_op;
 mod hostcall;
@@ -58,6 +60,7 @@ mod mem_pool;
 mod memory;
 mod module;
 mod occupancy;
+mod op;
 mod output;
 mod peer;
 mod print_buffer;

@@ -18,6 +18,7 @@ use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
+use crate::graph;
 use crate::memory::{Allocation, Origin, accessors, allocate_to};
 use crate::runtime::{Runtime, active};
 use crate::signal::{Marker, Point};
@@ -674,6 +675,7 @@ pub(crate) unsafe extern "C" fn hipMallocAsync(
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe {
         let stream = resolve(active()?, stream)?;
+        graph::permit_stream_wait(&stream)?;
         stream.failure().map_or(Ok(()), Err)?;
         allocate_to(out, size, |runtime| {
             Pool::current_of(runtime, stream.device)?.allocate(runtime, &stream, size)
@@ -692,6 +694,7 @@ pub(crate) unsafe extern "C" fn hipMallocFromPoolAsync(
     entry(|| unsafe {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
+        graph::permit_stream_wait(&stream)?;
         let pool = Pool::find(runtime, pool)?;
         stream.failure().map_or(Ok(()), Err)?;
         allocate_to(out, size, |runtime| pool.allocate(runtime, &stream, size))

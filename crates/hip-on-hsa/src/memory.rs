@@ -11,6 +11,7 @@ use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
+use crate::graph;
 use crate::mem_pool::Pool;
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
@@ -288,6 +289,7 @@ pub(crate) unsafe fn allocate_to(
 pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, size: usize) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe {
+        graph::permit()?;
         allocate_to(out, size, |runtime| allocate_device(runtime, current_device(runtime)?, size, false, 0))
     })
 }
@@ -300,6 +302,7 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe {
+        graph::permit()?;
         let fine = match flags {
             hip_sys::hipDeviceMallocDefault => false,
             hip_sys::hipDeviceMallocFinegrained | hip_sys::hipDeviceMallocUncached => true,
@@ -318,6 +321,7 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
 pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     entry(|| {
         let runtime = active()?;
+        graph::permit()?;
         if pointer.is_null() {
             return Ok(());
         }
@@ -351,6 +355,7 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
     entry(|| {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
+        graph::permit_stream_wait(&stream)?;
         if pointer.is_null() {
             return Err(INVALID_VALUE);
         }
@@ -387,6 +392,7 @@ pub(crate) unsafe extern "C" fn hipMallocManaged(
         if size == 0 || (flags != hip_sys::hipMemAttachGlobal && flags != hip_sys::hipMemAttachHost) {
             return Err(INVALID_VALUE);
         }
+        graph::permit()?;
         allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Managed, flags))
     })
 }
@@ -394,6 +400,7 @@ pub(crate) unsafe extern "C" fn hipMallocManaged(
 /// # Safety
 /// `out` and `pitch` are null or valid for writing.
 unsafe fn malloc_pitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Result {
+    graph::permit()?;
     // SAFETY: as this function's contract.
     let pitch = unsafe { pitch.as_mut() }.ok_or(INVALID_VALUE)?;
     let row = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(INVALID_VALUE)?;
@@ -464,6 +471,7 @@ unsafe fn host_malloc(out: *mut *mut c_void, size: usize, flags: u32) -> Result 
     if flags & !known != 0 || flags & both == both {
         return Err(INVALID_VALUE);
     }
+    graph::permit()?;
     // SAFETY: as this function's contract.
     unsafe { allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Host, flags)) }
 }
@@ -494,6 +502,7 @@ pub(crate) unsafe extern "C" fn hipMemAllocHost(out: *mut *mut c_void, size: usi
 
 fn host_free(pointer: *mut c_void) -> Result {
     let runtime = active()?;
+    graph::permit()?;
     if pointer.is_null() {
         return Ok(());
     }
@@ -517,6 +526,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
     entry(|| {
         use hip_sys::*;
         let runtime = active()?;
+        graph::permit()?;
         let known = hipHostRegisterPortable
             | hipHostRegisterMapped
             | hipHostRegisterReadOnly
@@ -555,6 +565,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
 pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipError_t {
     entry(|| {
         let runtime = active()?;
+        graph::permit()?;
         if pointer.is_null() {
             return Err(INVALID_VALUE);
         }

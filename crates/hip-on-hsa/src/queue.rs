@@ -18,7 +18,7 @@ use crate::device::Device;
 use crate::error::{self, Result, check};
 use crate::hostcall::{Hostcalls, Registered};
 use crate::hsa::{self, Hsa};
-use crate::kernarg::Services;
+use crate::kernarg::{KernargBlock, Services};
 use crate::memory::Staging;
 use crate::print_buffer::PrintBuffer;
 use crate::runtime::Runtime;
@@ -50,7 +50,7 @@ const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
 }
 
 /// A packet as the sixteen words that it is in memory.
-type Packet = [u32; 16];
+pub(crate) type Packet = [u32; 16];
 
 fn put(packet: &mut Packet, word: usize, value: u64) {
     packet[word] = value as u32;
@@ -72,9 +72,14 @@ pub(crate) struct Dispatch {
     pub(crate) kernel: u64,
 }
 
+/// First word of a kernel's packet: three dimensions, and how it is ordered.
+const fn dispatch_header(acquire: u32) -> u32 {
+    header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16
+}
+
 fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32) -> Packet {
     let mut packet = [0; 16];
-    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16;
+    packet[0] = dispatch_header(acquire);
     packet[1] = dispatch.block[0] | dispatch.block[1] << 16;
     packet[2] = dispatch.block[2];
     packet[3..6].copy_from_slice(&dispatch.grid);
@@ -92,6 +97,16 @@ fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> P
         put(&mut packet, 2 + 2 * index, signal.handle);
     }
     put(&mut packet, 14, done.handle);
+    packet
+}
+
+/// The packet of a kernel whose arguments stay where they are. With `ordered`, it waits for all packets before it; without,
+/// it may run beside those since the last ordered one.
+pub(crate) fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Packet {
+    let mut packet = dispatch_packet(dispatch, arguments, SCOPE_AGENT);
+    if !ordered {
+        packet[0] &= !(1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0);
+    }
     packet
 }
 
@@ -253,6 +268,8 @@ enum Kept {
     Foreign(Arc<Marker>),
     /// Held for its Drop, which gives the memory back.
     Staging(#[allow(dead_code, reason = "held for its Drop")] Staging),
+    /// Arguments that the packets of a graph point to.
+    Arguments(Arc<KernargBlock>),
 }
 
 /// A plain copy as the copy engines take it.
@@ -451,17 +468,18 @@ impl Engine {
         self.progress.fault().map_or(Ok(()), Err)
     }
 
-    /// Writes a packet and rings the doorbell; waits while the queue is full.
-    fn push(&mut self, packet: &Packet) -> Result {
+    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is full.
+    fn push(&mut self, packets: &[Packet]) -> Result {
         self.check()?;
         let hsa = self.runtime.hsa;
-        // SAFETY: the queue is live; this engine is its only writer, so that the slot is free once the read index is near.
-        let index = unsafe { hsa::reserve(hsa, self.queue, 1) };
+        let count = packets.len() as u64;
+        // SAFETY: the queue is live; this engine is its only writer, so that the slots are free once the read index is near.
+        let index = unsafe { hsa::reserve(hsa, self.queue, count) };
         let mut spins = 0u32;
-        while index.wrapping_sub(self.consumed) >= self.capacity {
+        while (index + count).wrapping_sub(self.consumed) > self.capacity {
             // SAFETY: the queue is live.
             self.consumed = unsafe { hsa::read_index(hsa, self.queue) };
-            // A failed queue takes no more packets: the slot stays empty for ever.
+            // A failed queue takes no more packets: the slots stay empty for ever.
             self.check()?;
             spins = spins.wrapping_add(1);
             if spins < 200 {
@@ -473,15 +491,17 @@ impl Engine {
                 self.fail_with_copy();
             }
         }
-        // SAFETY: the slot lies within the ring of `capacity` packets and belongs to this writer until its header is
-        // valid. The header goes last, with release order, as the packet processor reads it first.
-        unsafe {
-            let slot = self.packets.add((index & (self.capacity - 1)) as usize).cast::<u32>();
-            slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), 15);
-            AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
+        for (index, packet) in (index..).zip(packets) {
+            // SAFETY: the slot lies within the ring of `capacity` packets and belongs to this writer until its header is
+            // valid. The header goes last, with release order, as the packet processor reads it first.
+            unsafe {
+                let slot = self.packets.add((index & (self.capacity - 1)) as usize).cast::<u32>();
+                slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), 15);
+                AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
+            }
         }
-        hsa.signal_store(self.doorbell, index as i64);
-        self.packets_written += 1;
+        hsa.signal_store(self.doorbell, (index + count - 1) as i64);
+        self.packets_written += count;
         self.tail = None;
         self.tail_copy = None;
         self.unfenced = true;
@@ -504,7 +524,7 @@ impl Engine {
     /// Makes sure that a fence follows everything written so far; returns its number.
     pub(crate) fn fence(&mut self) -> Result<u64> {
         if self.unfenced {
-            self.push(&barrier_packet(&[], self.progress.signal, SCOPE_SYSTEM))?;
+            self.push(&[barrier_packet(&[], self.progress.signal, SCOPE_SYSTEM)])?;
             self.fenced();
         }
         self.reap();
@@ -547,7 +567,7 @@ impl Engine {
         self.tidy()?;
         let point = Point { packets: self.packets_written + 1, ..self.point() };
         let marker = Arc::new(Marker::at(self.runtime, self.agent, point)?);
-        self.push(&barrier_packet(&[], marker.signal(), SCOPE_SYSTEM))?;
+        self.push(&[barrier_packet(&[], marker.signal(), SCOPE_SYSTEM)])?;
         self.keep(Kept::Marker(marker.clone()));
         self.tail = Some(marker.clone());
         self.acquire = true;
@@ -584,7 +604,7 @@ impl Engine {
 
     fn wait_for_signal(&mut self, signal: hsa_signal_t) -> Result {
         self.tidy()?;
-        self.push(&barrier_packet(&[signal], NO_SIGNAL, SCOPE_NONE))?;
+        self.push(&[barrier_packet(&[signal], NO_SIGNAL, SCOPE_NONE)])?;
         self.acquire = true;
         Ok(())
     }
@@ -626,7 +646,7 @@ impl Engine {
                 break;
             }
         }
-        let pushed = self.push(&barrier_packet(&[done.raw()], self.progress.signal, SCOPE_SYSTEM));
+        let pushed = self.push(&[barrier_packet(&[done.raw()], self.progress.signal, SCOPE_SYSTEM)]);
         if pushed.is_ok() {
             self.fenced();
         }
@@ -658,8 +678,34 @@ impl Engine {
             fill(unsafe { std::slice::from_raw_parts_mut(arguments, size) });
         }
         let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
-        self.push(&dispatch_packet(dispatch, arguments as u64, acquire))?;
+        self.push(&[dispatch_packet(dispatch, arguments as u64, acquire)])?;
         self.acquire = false;
+        Ok(())
+    }
+
+    /// Dispatches the kernels of a graph, whose arguments lie in a block of their own.
+    pub(crate) fn dispatch_prepared(
+        &mut self,
+        packets: &mut [Packet],
+        arguments: &Arc<KernargBlock>,
+    ) -> Result {
+        self.tidy()?;
+        let at_once = (self.capacity / 2).max(1) as usize;
+        for packets in packets.chunks_mut(at_once) {
+            if let Some([first, ..]) = packets.first_mut() {
+                let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
+                // Chunks begin in order, whatever the graph says.
+                *first = dispatch_header(acquire);
+            }
+            self.push(packets)?;
+            self.acquire = false;
+        }
+        // A graph that is launched again and again needs one entry.
+        let fence = self.fences + u64::from(self.unfenced);
+        match self.kept.back_mut() {
+            Some((last, Kept::Arguments(kept))) if Arc::ptr_eq(kept, arguments) => *last = fence,
+            _ => self.keep(Kept::Arguments(arguments.clone())),
+        }
         Ok(())
     }
 

@@ -20,6 +20,9 @@ pub(crate) enum Kind {
     Event = 0x52,
     Module = 0x53,
     Function = 0x54,
+    Graph = 0x55,
+    GraphNode = 0x56,
+    GraphExec = 0x57,
     MemPool = 0x60,
 }
 

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
+use crate::graph::{Exec, GraphName, NodeName};
 use crate::hsa::Hsa;
 use crate::mem_pool::{Pool, Pools};
 use crate::memory::Memory;
@@ -61,6 +62,9 @@ pub(crate) struct Runtime {
     pub(crate) events: Registry<Event>,
     pub(crate) modules: Registry<Module>,
     pub(crate) functions: Registry<Function>,
+    pub(crate) graphs: Registry<GraphName>,
+    pub(crate) graph_nodes: Registry<NodeName>,
+    pub(crate) graph_execs: Registry<Exec>,
     pub(crate) memory: Memory,
     pub(crate) mem_pools: Registry<Pool>,
     pub(crate) pools: Pools,
@@ -110,6 +114,9 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
         events: Registry::new(Kind::Event),
         modules: Registry::new(Kind::Module),
         functions: Registry::new(Kind::Function),
+        graphs: Registry::new(Kind::Graph),
+        graph_nodes: Registry::new(Kind::GraphNode),
+        graph_execs: Registry::new(Kind::GraphExec),
         memory: Memory::default(),
         mem_pools: Registry::new(Kind::MemPool),
         pools: Pools::default(),

@@ -9,7 +9,9 @@ use hip_sys::{hipError_t, hipHostFn_t, hipStream_t, hipStreamCallback_t};
 
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
-use crate::host_op::{Job, Worker};
+use crate::graph::{self, Capturing};
+use crate::host_op::{HostFunction, Job, UserData, Worker};
+use crate::op::Op;
 use crate::queue::{Engine, Progress, Report};
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
@@ -142,7 +144,7 @@ impl Stream {
     }
 
     /// A marker behind all work of the stream, or `None` if all has completed or the stream has failed.
-    fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
+    pub(crate) fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
         let mut inner = self.lock();
         match &mut inner.engine {
             Some(engine) if engine.check().is_ok() && !engine.is_idle() => match engine.tail() {
@@ -371,6 +373,7 @@ impl Stream {
 
     /// Waits for the stream's work and ends it.
     pub(crate) fn close(&self, runtime: &'static Runtime) {
+        graph::forget(self);
         let _ = self.wait(runtime);
         let mut inner = self.lock();
         inner.closed = true;
@@ -511,7 +514,9 @@ pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipErro
 pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let result = resolve(runtime, stream)?.synchronize(runtime);
+        let stream = resolve(runtime, stream)?;
+        graph::permit_stream_wait(&stream)?;
+        let result = stream.synchronize(runtime);
         runtime.pools.synchronized(runtime);
         result
     })
@@ -521,7 +526,9 @@ pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hip
 pub(crate) unsafe extern "C" fn hipStreamQuery(stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        resolve(runtime, stream)?.query(runtime)
+        let stream = resolve(runtime, stream)?;
+        graph::permit_stream_wait(&stream)?;
+        stream.query(runtime)
     })
 }
 
@@ -529,7 +536,9 @@ pub(crate) unsafe extern "C" fn hipStreamQuery(stream: hipStream_t) -> hipError_
 pub(crate) unsafe extern "C" fn hipDeviceSynchronize() -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let result = current_device(runtime)?.synchronize(runtime);
+        let device = current_device(runtime)?;
+        graph::permit_device_wait(device)?;
+        let result = device.synchronize(runtime);
         runtime.pools.synchronized(runtime);
         result
     })
@@ -565,19 +574,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetDevice(stream: hipStream_t, device: 
     })
 }
 
-/// The `void*` of a program's callback, passed on untouched.
-struct UserData(*mut c_void);
-
-// SAFETY: the program handed the pointer over for use on whichever thread runs the callback.
-unsafe impl Send for UserData {}
-
-impl UserData {
-    fn get(&self) -> *mut c_void {
-        self.0
-    }
-}
-
-/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error.
+/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error. It cannot be captured.
 pub(crate) unsafe extern "C" fn hipStreamAddCallback(
     stream: hipStream_t,
     callback: hipStreamCallback_t,
@@ -588,6 +585,7 @@ pub(crate) unsafe extern "C" fn hipStreamAddCallback(
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
         let callback = callback.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
+        graph::permit_stream_wait(&stream)?;
         let (data, handle) = (UserData(data), stream.handle() as usize);
         stream.run_on_host(runtime, true, move |failure| {
             let status = failure.unwrap_or(hipError_t::hipSuccess);
@@ -606,14 +604,11 @@ pub(crate) unsafe extern "C" fn hipLaunchHostFunc(
     entry(|| {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
-        let function = function.ok_or(INVALID_VALUE)?;
-        let data = UserData(data);
-        stream.run_on_host(runtime, true, move |failure| {
-            if failure.is_none() {
-                // SAFETY: the program passed the function to be called with this data.
-                unsafe { function(data.get()) };
-            }
-        })
+        let host = HostFunction { function: function.ok_or(INVALID_VALUE)?, data: UserData(data) };
+        match Capturing::of(&stream)? {
+            Some(capture) => capture.add(Op::Host(host)),
+            None => host.enqueue(runtime, &stream),
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    copy, copy_param, device, error, event, fill, launch, limits, mem_pool, memory, module, occupancy,
+    copy, copy_param, device, error, event, fill, graph, launch, limits, mem_pool, memory, module, occupancy,
     output, peer, props, stream,
 };
 
@@ -42,6 +42,21 @@ functions! {
         hipMemset hipMemset2D hipMemset2DAsync hipMemset3D hipMemset3DAsync hipMemsetAsync hipMemsetD16
         hipMemsetD16Async hipMemsetD2D16 hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipMemsetD2D8
         hipMemsetD2D8Async hipMemsetD32 hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
+    graph:
+        hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode hipGraphAddEventRecordNode
+        hipGraphAddEventWaitNode hipGraphAddHostNode hipGraphAddKernelNode hipGraphChildGraphNodeGetGraph
+        hipGraphClone hipGraphCreate hipGraphDestroy hipGraphDestroyNode hipGraphEventRecordNodeGetEvent
+        hipGraphEventRecordNodeSetEvent hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent
+        hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent hipGraphExecEventWaitNodeSetEvent
+        hipGraphExecGetFlags hipGraphExecHostNodeSetParams hipGraphExecKernelNodeSetParams hipGraphGetEdges
+        hipGraphGetNodes hipGraphGetRootNodes hipGraphHostNodeGetParams hipGraphHostNodeSetParams
+        hipGraphInstantiate hipGraphInstantiateWithFlags hipGraphInstantiateWithParams
+        hipGraphKernelNodeCopyAttributes hipGraphKernelNodeGetAttribute hipGraphKernelNodeGetParams
+        hipGraphKernelNodeSetAttribute hipGraphKernelNodeSetParams hipGraphLaunch hipGraphNodeFindInClone
+        hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetEnabled hipGraphNodeGetType
+        hipGraphNodeSetEnabled hipGraphRemoveDependencies hipGraphUpload hipStreamBeginCapture
+        hipStreamBeginCaptureToGraph hipStreamEndCapture hipStreamGetCaptureInfo hipStreamGetCaptureInfo_v2
+        hipStreamIsCapturing hipStreamUpdateCaptureDependencies hipThreadExchangeStreamCaptureMode;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
     limits:

@@ -27,6 +27,8 @@ pub(super) const DEVICE_BYTES: usize = 1 << 30;
 #[derive(Debug, Clone)]
 pub(super) struct Dispatched {
     pub(super) kernel: String,
+    /// It waited for the packets before it.
+    pub(super) ordered: bool,
     pub(super) packet: hsa_kernel_dispatch_packet_t_copy,
     pub(super) arguments: Vec<u8>,
 }
@@ -504,14 +506,15 @@ fn serve(queue: &'static Queue) {
             }
             std::thread::yield_now();
         }
+        let ordered = header.load(Ordering::Acquire) & 0x100 != 0;
         assert!(
-            header.load(Ordering::Acquire) & 0x100 != 0,
-            "every packet of the runtime has the barrier bit"
+            ordered || header.load(Ordering::Acquire) & 0xff == 2,
+            "every packet but a graph's kernels has the barrier bit"
         );
         // SAFETY: the packet has been published; its type says what it is.
         let done = unsafe {
             match header.load(Ordering::Acquire) & 0xff {
-                2 => kernel(queue, &*(slot as *const hsa_kernel_dispatch_packet_t)),
+                2 => kernel(queue, &*(slot as *const hsa_kernel_dispatch_packet_t), ordered),
                 3 => barrier(queue, &*(slot as *const hsa_barrier_and_packet_t)),
                 other => panic!("packet type {other}"),
             }
@@ -538,7 +541,7 @@ fn barrier(queue: &Queue, packet: &hsa_barrier_and_packet_t) -> Option<hsa_signa
     Some(packet.completion_signal)
 }
 
-fn kernel(queue: &Queue, packet: &hsa_kernel_dispatch_packet_t) -> Option<hsa_signal_t> {
+fn kernel(queue: &Queue, packet: &hsa_kernel_dispatch_packet_t, ordered: bool) -> Option<hsa_signal_t> {
     // SAFETY: kernel objects of this fake are addresses of leaked kernels.
     let kernel = unsafe { &*(packet.kernel_object as *const Kernel) };
     let status = match kernel.name.as_str() {
@@ -564,6 +567,7 @@ fn kernel(queue: &Queue, packet: &hsa_kernel_dispatch_packet_t) -> Option<hsa_si
     };
     state().dispatched.push(Dispatched {
         kernel: kernel.name.clone(),
+        ordered,
         packet: hsa_kernel_dispatch_packet_t_copy {
             workgroup: [packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z],
             grid: [packet.grid_size_x, packet.grid_size_y, packet.grid_size_z],

@@ -8,7 +8,6 @@ use hip_sys::{
     hipMemLocationType, hipMemPool_t, hipMemPoolAttr as A, hipMemPoolProps, hipStreamNonBlocking,
 };
 
-use super::streams::Hold;
 use super::*;
 
 const SIZE: usize = 12_345;

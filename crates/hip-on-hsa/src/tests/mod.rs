@@ -1,7 +1,9 @@
 //! The table over a fake HSA: what the runtime writes into packets, and how it takes errors.
 
+mod captures;
 mod fake;
 mod faults;
+mod graphs;
 mod launches;
 mod mem_pools;
 mod memory;
@@ -9,9 +11,10 @@ mod streams;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{Table, hipError_t, hipFunction_t, hipModule_t, hipStream_t};
+use hip_sys::{Table, hipError_t, hipEvent_t, hipFunction_t, hipModule_t, hipStream_t};
 use kernel_build::Builder;
 
 pub(super) type E = hipError_t;
@@ -27,6 +30,22 @@ macro_rules! hip {
     };
 }
 pub(super) use hip;
+
+/// Keeps kernels named `work` from ending while it lives.
+pub(super) struct Hold;
+
+impl Hold {
+    pub(super) fn new() -> Self {
+        fake::HOLD.store(true, Ordering::Release);
+        Self
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        fake::HOLD.store(false, Ordering::Release);
+    }
+}
 
 /// The table, for one test at a time: the fake device and its default stream are shared by the process.
 pub(super) struct Hip {
@@ -95,6 +114,12 @@ impl Hip {
                 std::ptr::null_mut()
             )
         )
+    }
+
+    pub(super) fn event(&self) -> hipEvent_t {
+        let mut event = std::ptr::null_mut();
+        assert_eq!(hip!(self, hipEventCreate(&mut event)), OK);
+        event
     }
 
     /// The text of a stream's failure.

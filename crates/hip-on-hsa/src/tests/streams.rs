@@ -7,33 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use hip_sys::{hipError_t, hipEvent_t};
+use hip_sys::hipError_t;
 
 use super::*;
-
-/// Keeps kernels named `work` from ending while it lives.
-pub(super) struct Hold;
-
-impl Hold {
-    pub(super) fn new() -> Self {
-        fake::HOLD.store(true, Ordering::Release);
-        Self
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        fake::HOLD.store(false, Ordering::Release);
-    }
-}
-
-impl Hip {
-    pub(super) fn event(&self) -> hipEvent_t {
-        let mut event = null_mut();
-        assert_eq!(hip!(self, hipEventCreate(&mut event)), OK);
-        event
-    }
-}
 
 const NOT_READY: E = E::hipErrorNotReady;
 

@@ -1,0 +1,533 @@
+//! Executable graphs: put in order once, launched many times.
+
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use hip_sys::{
+    hipError_t, hipGraph_t, hipGraphExec_t, hipGraphInstantiateFlags as Flags, hipGraphInstantiateParams,
+    hipGraphInstantiateResult, hipGraphNode_t, hipStream_t,
+};
+
+use super::capture::Capturing;
+use super::structure::{Graph, NodeId, Nodes, graph};
+use crate::device::Device;
+use crate::error::{Result, entry};
+use crate::kernarg::KernargBlock;
+use crate::op::{KernelOp, Op};
+use crate::queue::{Packet, prepared_packet};
+use crate::runtime::{Runtime, active};
+use crate::stream::{Stream, resolve};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// Flags that `hipGraphInstantiateWithFlags` takes.
+const AUTO_FREE: u64 = Flags::hipGraphInstantiateFlagAutoFreeOnLaunch.bits() as u64;
+const UPLOAD: u64 = Flags::hipGraphInstantiateFlagUpload.bits() as u64;
+const DEVICE_LAUNCH: u64 = Flags::hipGraphInstantiateFlagDeviceLaunch.bits() as u64;
+const NODE_PRIORITY: u64 = Flags::hipGraphInstantiateFlagUseNodePriority.bits() as u64;
+
+/// Argument blocks that are kept for the next change.
+const SPARE_BLOCKS: usize = 2;
+
+/// A graph that can be launched.
+pub(crate) struct Exec {
+    runtime: &'static Runtime,
+    pub(crate) flags: u64,
+    state: Mutex<State>,
+}
+
+/// A node, as it was when the graph was instantiated or as it was changed since.
+pub(crate) struct Step {
+    /// The node of the program's graph.
+    pub(crate) id: NodeId,
+    pub(crate) op: Op,
+    pub(crate) enabled: bool,
+    /// Places of the nodes that it waits for, of the same graph.
+    pub(crate) after: Vec<usize>,
+    /// How many steps behind this one are its child's.
+    pub(crate) inner: usize,
+    level: u32,
+}
+
+pub(crate) struct State {
+    /// In the order in which the nodes were made; those of a child follow the child's.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) places: HashMap<NodeId, usize>,
+    /// The steps in the order in which they run.
+    order: Vec<usize>,
+    /// Made with the first launch after a change.
+    program: Option<Program>,
+    spare: Vec<Arc<KernargBlock>>,
+    /// The kernels' device, `None` if there are none.
+    device: Option<&'static Device>,
+    /// Where it was launched last.
+    last: Weak<Stream>,
+}
+
+/// What a launch does.
+struct Program {
+    packets: Vec<Packet>,
+    actions: Vec<Action>,
+    arguments: Arc<KernargBlock>,
+}
+
+enum Action {
+    Packets(Range<usize>),
+    /// Enqueues the operation of a step.
+    Enqueue(usize),
+}
+
+/// Why a graph cannot be instantiated.
+pub(crate) struct Refusal {
+    code: hipError_t,
+    result: hipGraphInstantiateResult,
+    node: Option<usize>,
+}
+
+impl From<Refusal> for hipError_t {
+    fn from(refusal: Refusal) -> Self {
+        refusal.code
+    }
+}
+
+/// The level of each node: 0 for those that wait for none, else one more than the highest that they wait for. A child takes as
+/// many levels as its own nodes do. `None` if there is a cycle.
+fn levels(nodes: &Nodes) -> Option<(HashMap<NodeId, u32>, u32)> {
+    let mut depth = HashMap::new();
+    for (&id, node) in nodes {
+        let levels = match &node.op {
+            Op::Child(child) => self::levels(&child.nodes())?.1.max(1),
+            _ => 1,
+        };
+        depth.insert(id, levels);
+    }
+    let mut missing: HashMap<NodeId, usize> =
+        nodes.iter().map(|(&id, node)| (id, node.after.len())).collect();
+    let mut dependents: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    for (&id, node) in nodes {
+        for &before in &node.after {
+            dependents.entry(before).or_default().push(id);
+        }
+    }
+    let mut found: HashMap<NodeId, u32> = HashMap::new();
+    let mut ready: Vec<NodeId> =
+        missing.iter().filter(|(_, count)| **count == 0).map(|(&id, _)| id).collect();
+    found.extend(ready.iter().map(|&id| (id, 0)));
+    let (mut done, mut height) = (0, 0);
+    while let Some(id) = ready.pop() {
+        done += 1;
+        let end = found[&id] + depth[&id];
+        height = height.max(end);
+        for &next in dependents.get(&id).into_iter().flatten() {
+            let level = found.entry(next).or_insert(0);
+            *level = (*level).max(end);
+            if let Some(count) = missing.get_mut(&next) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+    }
+    (done == nodes.len()).then_some((found, height))
+}
+
+/// Lays the nodes of a graph and its children out in one list.
+pub(crate) fn flatten(graph: &Graph) -> std::result::Result<Vec<Step>, Refusal> {
+    fn append(graph: &Graph, base: u32, steps: &mut Vec<Step>) -> Option<()> {
+        let nodes = graph.nodes();
+        let (levels, _) = levels(&nodes)?;
+        let mut places: HashMap<NodeId, usize> = HashMap::new();
+        let start = steps.len();
+        for (&id, node) in nodes.iter() {
+            let level = base + levels[&id];
+            places.insert(id, steps.len());
+            let place = steps.len();
+            steps.push(Step { id, op: node.op.clone(), enabled: true, after: Vec::new(), inner: 0, level });
+            if let Op::Child(child) = &node.op {
+                append(child, level, steps)?;
+                steps[place].inner = steps.len() - place - 1;
+            }
+        }
+        // An edge may lead to a node that was made later.
+        for step in &mut steps[start..] {
+            if let Some(node) = nodes.get(&step.id) {
+                step.after = node.after.iter().filter_map(|id| places.get(id).copied()).collect();
+                step.after.sort_unstable();
+            }
+        }
+        Some(())
+    }
+    let mut steps = Vec::new();
+    match append(graph, 0, &mut steps) {
+        Some(()) => Ok(steps),
+        None => Err(Refusal {
+            code: INVALID_VALUE,
+            result: hipGraphInstantiateResult::hipGraphInstantiateInvalidStructure,
+            node: None,
+        }),
+    }
+}
+
+/// The graph that a part of such a list came from, with the operations that are there now.
+fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc<Graph>> {
+    let graph = Graph::new();
+    let mut ids: HashMap<usize, NodeId> = HashMap::new();
+    let mut place = range.start;
+    while place < range.end {
+        let step = &steps[place];
+        let next = place + 1 + step.inner;
+        let op = match &step.op {
+            Op::Child(_) => Op::Child(rebuild(runtime, steps, place + 1..next)?),
+            _ if !step.enabled => Op::Empty,
+            op => op.clone(),
+        };
+        ids.insert(place, graph.add(runtime, op, &[])?);
+        place = next;
+    }
+    let mut nodes = graph.nodes();
+    for (place, id) in &ids {
+        if let Some(node) = nodes.get_mut(id) {
+            node.after = steps[*place].after.iter().filter_map(|place| ids.get(place).copied()).collect();
+        }
+    }
+    drop(nodes);
+    Ok(graph)
+}
+
+/// The device of the kernels, `None` if there are none.
+fn device_of(steps: &[Step]) -> std::result::Result<Option<&'static Device>, Refusal> {
+    let mut found: Option<&'static Device> = None;
+    for (place, step) in steps.iter().enumerate() {
+        let Op::Kernel(kernel) = &step.op else { continue };
+        let device = kernel.launch.function.code.device;
+        if found.is_some_and(|found| !std::ptr::eq(found, device)) {
+            return Err(Refusal {
+                code: hipError_t::hipErrorNotSupported,
+                result: hipGraphInstantiateResult::hipGraphInstantiateMultipleDevicesNotSupported,
+                node: Some(place),
+            });
+        }
+        found = Some(device);
+    }
+    Ok(found)
+}
+
+impl Exec {
+    /// Puts a graph in order. It may change and end afterwards.
+    fn new(runtime: &'static Runtime, graph: &Graph, flags: u64) -> std::result::Result<Self, Refusal> {
+        if flags & DEVICE_LAUNCH != 0 {
+            return Err(Refusal {
+                code: hipError_t::hipErrorNotSupported,
+                result: hipGraphInstantiateResult::hipGraphInstantiateError,
+                node: None,
+            });
+        }
+        if flags & !(AUTO_FREE | UPLOAD | NODE_PRIORITY) != 0 {
+            return Err(Refusal {
+                code: INVALID_VALUE,
+                result: hipGraphInstantiateResult::hipGraphInstantiateError,
+                node: None,
+            });
+        }
+        let steps = flatten(graph)?;
+        let device = device_of(&steps)?;
+        let places = steps.iter().enumerate().map(|(place, step)| (step.id, place)).collect();
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        // Kernels of a level go first, so that they follow each other as packets.
+        order.sort_by_key(|&place| (steps[place].level, !matches!(steps[place].op, Op::Kernel(_)), place));
+        let state =
+            State { steps, places, order, program: None, spare: Vec::new(), device, last: Weak::new() };
+        let exec = Self { runtime, flags, state: Mutex::new(state) };
+        exec.lock().prepare(runtime).map_err(|code| Refusal {
+            code,
+            result: hipGraphInstantiateResult::hipGraphInstantiateError,
+            node: None,
+        })?;
+        Ok(exec)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enqueues everything on a stream, behind the launches before.
+    fn launch(&self, stream: &Arc<Stream>) -> Result {
+        let runtime = self.runtime;
+        let mut state = self.lock();
+        state.suits(stream)?;
+        state.prepare(runtime)?;
+        let State { steps, program: Some(program), last, .. } = &mut *state else {
+            return Err(hipError_t::hipErrorUnknown);
+        };
+        for action in &program.actions {
+            if let Action::Enqueue(place) = action {
+                steps[*place].op.check(runtime)?;
+            }
+        }
+        if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(stream)) {
+            // One launch of a graph at a time: its memory is used by all.
+            if let Some(marker) = last.upgrade().map(|last| last.tail(runtime)).transpose()?.flatten() {
+                stream.submit(runtime, |engine| engine.wait_for(marker))?;
+            }
+            *last = Arc::downgrade(stream);
+        }
+        for action in &program.actions {
+            match action {
+                Action::Packets(range) => {
+                    let packets = &mut program.packets[range.clone()];
+                    let arguments = &program.arguments;
+                    stream.submit(runtime, |engine| engine.dispatch_prepared(packets, arguments))?;
+                }
+                Action::Enqueue(place) => steps[*place].op.enqueue(runtime, stream)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a step; launches from now on use it.
+    pub(crate) fn change(&self, id: NodeId, work: impl FnOnce(&mut Step) -> Result) -> Result {
+        let mut state = self.lock();
+        let place = *state.places.get(&id).ok_or(INVALID_VALUE)?;
+        work(&mut state.steps[place])?;
+        state.changed();
+        Ok(())
+    }
+
+    /// Looks at a step.
+    pub(crate) fn look<T>(&self, id: NodeId, work: impl FnOnce(&Step) -> Result<T>) -> Result<T> {
+        let state = self.lock();
+        work(&state.steps[*state.places.get(&id).ok_or(INVALID_VALUE)?])
+    }
+
+    /// A graph with the operations as they are now, those that are disabled left out.
+    fn to_graph(&self) -> Result<Arc<Graph>> {
+        let state = self.lock();
+        rebuild(self.runtime, &state.steps, 0..state.steps.len())
+    }
+}
+
+impl State {
+    /// A change: what was prepared is no longer right.
+    pub(crate) fn changed(&mut self) {
+        if let Some(program) = self.program.take()
+            && self.spare.len() < SPARE_BLOCKS
+        {
+            self.spare.push(program.arguments);
+        }
+    }
+
+    /// Whether the stream is one of the kernels' device.
+    fn suits(&self, stream: &Stream) -> Result {
+        match self.device {
+            Some(device) if !std::ptr::eq(device, stream.device) => Err(hipError_t::hipErrorInvalidHandle),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lays out arguments and packets, unless that is done.
+    fn prepare(&mut self, runtime: &'static Runtime) -> Result {
+        if self.program.is_some() {
+            return Ok(());
+        }
+        let prepared = |step: &Step| match &step.op {
+            Op::Kernel(kernel) if kernel.launch.is_portable() => Some(kernel.clone()),
+            _ => None,
+        };
+        // Whole cache lines, as in a stream's own ring.
+        let place = |kernel: &KernelOp, end: usize| {
+            let layout = &kernel.launch.function.layout;
+            (end.next_multiple_of(layout.align.max(64)), layout.size)
+        };
+        let running =
+            || self.order.iter().map(|&index| (index, &self.steps[index])).filter(|(_, step)| step.enabled);
+        let size = running().filter_map(|(_, step)| prepared(step)).fold(0, |end, kernel| {
+            let (start, size) = place(&kernel, end);
+            start + size
+        });
+        let mut arguments = match (self.spare.iter_mut())
+            .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
+        {
+            Some(index) => self.spare.swap_remove(index),
+            None => Arc::new(KernargBlock::new(runtime, self.device, size)?),
+        };
+        let base = arguments.start();
+        let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
+        let (mut packets, mut actions, mut end) = (Vec::new(), Vec::new(), 0);
+        let mut level = None;
+        for (index, step) in running() {
+            match prepared(step) {
+                Some(kernel) => {
+                    let (start, size) = place(&kernel, end);
+                    end = start + size;
+                    kernel.write(&mut block.bytes()[start..end]);
+                    let address = if size == 0 { 0 } else { base + start };
+                    let ordered = level != Some(step.level);
+                    level = Some(step.level);
+                    packets.push(prepared_packet(&kernel.launch.dispatch, address as u64, ordered));
+                    match actions.last_mut() {
+                        Some(Action::Packets(range)) => range.end = packets.len(),
+                        _ => actions.push(Action::Packets(packets.len() - 1..packets.len())),
+                    }
+                }
+                None if matches!(step.op, Op::Empty | Op::Child(_)) => {}
+                None => {
+                    level = None;
+                    actions.push(Action::Enqueue(index));
+                }
+            }
+        }
+        self.program = Some(Program { packets, actions, arguments });
+        Ok(())
+    }
+}
+
+/// The executable graph that a program's handle names.
+pub(crate) fn exec(runtime: &Runtime, handle: hipGraphExec_t) -> Result<Arc<Exec>> {
+    runtime.graph_execs.get(handle as usize).ok_or(INVALID_VALUE)
+}
+
+fn instantiate(
+    runtime: &'static Runtime,
+    graph: &Graph,
+    flags: u64,
+) -> std::result::Result<hipGraphExec_t, Refusal> {
+    let exec = Arc::new(Exec::new(runtime, graph, flags)?);
+    match runtime.graph_execs.insert(exec) {
+        Some(handle) => Ok(handle as hipGraphExec_t),
+        None => Err(Refusal {
+            code: hipError_t::hipErrorOutOfMemory,
+            result: hipGraphInstantiateResult::hipGraphInstantiateError,
+            node: None,
+        }),
+    }
+}
+
+/// The handle of the node that a graph was refused for.
+fn refused_node(graph: &Graph, refusal: &Refusal) -> hipGraphNode_t {
+    let id = refusal.node.and_then(|place| Some(flatten(graph).ok()?.get(place)?.id));
+    let handle = id.and_then(|id| graph.nodes().get(&id).map(|node| node.handle));
+    handle.unwrap_or(0) as hipGraphNode_t
+}
+
+/// `hipGraphInstantiate`: `hipErrorInvalidValue` if nodes wait for each other in a circle. The log gets a text.
+pub(crate) unsafe extern "C" fn hipGraphInstantiate(
+    out: *mut hipGraphExec_t,
+    handle: hipGraph_t,
+    error_node: *mut hipGraphNode_t,
+    log: *mut c_char,
+    size: usize,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place for a handle.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let graph = graph(runtime, handle)?;
+        let done = instantiate(runtime, &graph, 0);
+        let (node, text) = match &done {
+            Ok(_) => (std::ptr::null_mut(), String::new()),
+            Err(refusal) => (refused_node(&graph, refusal), format!("{:?}", refusal.result)),
+        };
+        // SAFETY: the caller passes null or valid places; the log has `size` bytes.
+        unsafe {
+            if let Some(error_node) = error_node.as_mut() {
+                *error_node = node;
+            }
+            if !log.is_null() && size != 0 {
+                let length = text.len().min(size - 1);
+                log.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
+                log.add(length).write(0);
+            }
+        }
+        *out = done?;
+        Ok(())
+    })
+}
+
+/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes change nothing.
+pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
+    out: *mut hipGraphExec_t,
+    handle: hipGraph_t,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place for a handle.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = instantiate(runtime, &*graph(runtime, handle)?, flags)?;
+        Ok(())
+    })
+}
+
+/// `hipGraphInstantiateWithParams`: says in the structure why it failed and which node is to blame.
+pub(crate) unsafe extern "C" fn hipGraphInstantiateWithParams(
+    out: *mut hipGraphExec_t,
+    handle: hipGraph_t,
+    parameters: *mut hipGraphInstantiateParams,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (out, parameters) = unsafe { (out.as_mut(), parameters.as_mut()) };
+        let (Some(out), Some(parameters)) = (out, parameters) else { return Err(INVALID_VALUE) };
+        let graph = graph(runtime, handle)?;
+        if parameters.flags & UPLOAD != 0 {
+            resolve(runtime, parameters.uploadStream)?;
+        }
+        match instantiate(runtime, &graph, parameters.flags) {
+            Ok(handle) => {
+                parameters.result_out = hipGraphInstantiateResult::hipGraphInstantiateSuccess;
+                parameters.errNode_out = std::ptr::null_mut();
+                *out = handle;
+                Ok(())
+            }
+            Err(refusal) => {
+                parameters.result_out = refusal.result;
+                parameters.errNode_out = refused_node(&graph, &refusal);
+                Err(refusal.code)
+            }
+        }
+    })
+}
+
+/// `hipGraphExecDestroy`: launches in flight finish.
+pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> hipError_t {
+    entry(|| active()?.graph_execs.remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
+}
+
+/// `hipGraphLaunch`: on a stream of the kernels' device. On a captured stream, the graph becomes a child of the captured one.
+pub(crate) unsafe extern "C" fn hipGraphLaunch(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let exec = exec(runtime, handle)?;
+        let stream = resolve(runtime, stream)?;
+        match Capturing::of(&stream)? {
+            Some(capture) => capture.add(Op::Child(exec.to_graph()?)),
+            None => exec.launch(&stream),
+        }
+    })
+}
+
+/// `hipGraphUpload`: prepares the next launch.
+pub(crate) unsafe extern "C" fn hipGraphUpload(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let exec = exec(runtime, handle)?;
+        let stream = resolve(runtime, stream)?;
+        let mut state = exec.lock();
+        state.suits(&stream)?;
+        state.prepare(runtime)
+    })
+}
+
+/// `hipGraphExecGetFlags`.
+pub(crate) unsafe extern "C" fn hipGraphExecGetFlags(handle: hipGraphExec_t, flags: *mut u64) -> hipError_t {
+    entry(|| {
+        let exec = exec(active()?, handle)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)? = exec.flags;
+        Ok(())
+    })
+}

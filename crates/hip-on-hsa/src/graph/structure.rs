@@ -1,0 +1,227 @@
+//! Graphs as programs edit them: nodes and edges.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t};
+
+use crate::error::{Result, entry};
+use crate::op::Op;
+use crate::runtime::{Runtime, active, runtime};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// Names a node among all that the process ever makes; a later node has a larger one.
+pub(crate) type NodeId = u64;
+
+/// The nodes of a graph, in the order in which they were made.
+pub(crate) type Nodes = BTreeMap<NodeId, Node>;
+
+/// What a program's handle of a node stands for.
+pub(crate) struct NodeName {
+    pub(crate) graph: Weak<Graph>,
+    pub(crate) id: NodeId,
+}
+
+/// What a program's handle of a graph stands for.
+pub(crate) struct GraphName {
+    graph: Weak<Graph>,
+    /// Keeps the graph until it is destroyed, unless it is a node's.
+    owned: Option<Arc<Graph>>,
+}
+
+/// An operation of a graph and the nodes that it waits for.
+pub(crate) struct Node {
+    pub(crate) handle: usize,
+    pub(crate) op: Op,
+    /// In the order in which they were added, each once.
+    pub(crate) after: Vec<NodeId>,
+    /// The node that this one was copied from, when its graph was cloned.
+    pub(crate) source: Option<NodeId>,
+}
+
+/// A graph.
+pub(crate) struct Graph {
+    this: Weak<Graph>,
+    /// 0 while no program knows the graph.
+    handle: AtomicUsize,
+    nodes: Mutex<Nodes>,
+}
+
+static NEXT_NODE: AtomicU64 = AtomicU64::new(1);
+
+impl Graph {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            handle: AtomicUsize::new(0),
+            nodes: Mutex::default(),
+        })
+    }
+
+    /// Gives the graph a handle, which lives until the graph is destroyed, and keeps it.
+    pub(crate) fn publish(self: &Arc<Self>, runtime: &Runtime) -> Result<hipGraph_t> {
+        self.name(runtime, Some(self.clone()))
+    }
+
+    /// Gives the graph of a node a handle, which lives as long as the graph.
+    pub(crate) fn lend(&self, runtime: &Runtime) -> Result<hipGraph_t> {
+        match self.handle() {
+            handle if handle.is_null() => self.name(runtime, None),
+            handle => Ok(handle),
+        }
+    }
+
+    fn name(&self, runtime: &Runtime, owned: Option<Arc<Self>>) -> Result<hipGraph_t> {
+        let name = GraphName { graph: self.this.clone(), owned };
+        let handle = runtime.graphs.insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        self.handle.store(handle, Ordering::Release);
+        Ok(handle as hipGraph_t)
+    }
+
+    /// The handle, null while there is none.
+    pub(crate) fn handle(&self) -> hipGraph_t {
+        self.handle.load(Ordering::Acquire) as hipGraph_t
+    }
+
+    /// Ends the handle. Whatever else uses the graph keeps it.
+    pub(crate) fn unpublish(&self, runtime: &Runtime) -> Result {
+        let handle = self.handle.swap(0, Ordering::AcqRel);
+        runtime.graphs.remove(handle).map(drop).ok_or(INVALID_VALUE)
+    }
+
+    pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a node behind others of this graph.
+    pub(crate) fn add(&self, runtime: &Runtime, op: Op, after: &[NodeId]) -> Result<NodeId> {
+        let mut nodes = self.nodes();
+        if after.iter().any(|id| !nodes.contains_key(id)) {
+            return Err(INVALID_VALUE);
+        }
+        self.insert(runtime, &mut nodes, op, after.to_vec(), None)
+    }
+
+    fn insert(
+        &self,
+        runtime: &Runtime,
+        nodes: &mut Nodes,
+        op: Op,
+        after: Vec<NodeId>,
+        source: Option<NodeId>,
+    ) -> Result<NodeId> {
+        let id = NEXT_NODE.fetch_add(1, Ordering::Relaxed);
+        let name = NodeName { graph: self.this.clone(), id };
+        let handle = runtime.graph_nodes.insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        nodes.insert(id, Node { handle, op, after, source });
+        Ok(id)
+    }
+
+    /// A graph of its own with copies of all nodes.
+    pub(crate) fn duplicate(&self, runtime: &Runtime) -> Result<Arc<Self>> {
+        let copy = Self::new();
+        let nodes = self.nodes();
+        let mut copies = copy.nodes();
+        let mut ids: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+        for (&id, node) in nodes.iter() {
+            let op = match &node.op {
+                Op::Child(child) => Op::Child(child.duplicate(runtime)?),
+                op => op.clone(),
+            };
+            ids.insert(id, copy.insert(runtime, &mut copies, op, Vec::new(), Some(id))?);
+        }
+        // An edge may lead to a node that was made later.
+        for (id, node) in nodes.iter() {
+            if let Some(copied) = ids.get(id).and_then(|id| copies.get_mut(id)) {
+                copied.after = node.after.iter().filter_map(|id| ids.get(id).copied()).collect();
+            }
+        }
+        drop(copies);
+        Ok(copy)
+    }
+
+    /// Whether each of `ids` is one of `ends` or something that those wait for.
+    pub(crate) fn leads_to(&self, ids: &[NodeId], ends: &[NodeId]) -> bool {
+        let nodes = self.nodes();
+        let mut seen = std::collections::HashSet::new();
+        let mut left = ends.to_vec();
+        while let Some(id) = left.pop() {
+            if seen.insert(id)
+                && let Some(node) = nodes.get(&id)
+            {
+                left.extend(&node.after);
+            }
+        }
+        // Nodes that were destroyed in the meantime wait for nobody.
+        ids.iter().all(|id| seen.contains(id) || !nodes.contains_key(id))
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        let Some(runtime) = runtime() else { return };
+        runtime.graphs.remove(*self.handle.get_mut());
+        let nodes = self.nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for node in nodes.values() {
+            runtime.graph_nodes.remove(node.handle);
+        }
+    }
+}
+
+/// The graph that a program's handle names.
+pub(crate) fn graph(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>> {
+    runtime.graphs.get(handle as usize).and_then(|name| name.graph.upgrade()).ok_or(INVALID_VALUE)
+}
+
+/// The graph of the node that a program's handle names, and the node's name there.
+pub(crate) fn node(runtime: &Runtime, handle: hipGraphNode_t) -> Result<(Arc<Graph>, NodeId)> {
+    let name = runtime.graph_nodes.get(handle as usize).ok_or(INVALID_VALUE)?;
+    Ok((name.graph.upgrade().ok_or(INVALID_VALUE)?, name.id))
+}
+
+/// The nodes of a graph that a program's list names, each once.
+///
+/// # Safety
+/// The list is null or has as many readable handles.
+pub(crate) unsafe fn node_list(
+    runtime: &Runtime,
+    owner: &Arc<Graph>,
+    list: *const hipGraphNode_t,
+    count: usize,
+) -> Result<Vec<NodeId>> {
+    if count != 0 && list.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let mut ids = Vec::with_capacity(count.min(1024));
+    for index in 0..count {
+        // SAFETY: as this function's contract.
+        let (graph, id) = node(runtime, unsafe { *list.add(index) })?;
+        if !Arc::ptr_eq(&graph, owner) || ids.contains(&id) {
+            return Err(INVALID_VALUE);
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// `hipGraphCreate`.
+pub(crate) unsafe extern "C" fn hipGraphCreate(out: *mut hipGraph_t, flags: u32) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place for a handle.
+        let out = unsafe { out.as_mut() }.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
+        *out = Graph::new().publish(runtime)?;
+        Ok(())
+    })
+}
+
+/// `hipGraphDestroy`: executable graphs made from it stay. The graph of a node ends with the node only.
+pub(crate) unsafe extern "C" fn hipGraphDestroy(handle: hipGraph_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let name = runtime.graphs.get(handle as usize).ok_or(INVALID_VALUE)?;
+        name.owned.as_ref().ok_or(INVALID_VALUE)?.unpublish(runtime)
+    })
+}

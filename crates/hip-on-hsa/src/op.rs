@@ -1,0 +1,118 @@
+//! Operations: what a stream can be asked to do, as a value that owns all it needs.
+//!
+//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands it to the
+//! stream's capture; a graph keeps it and enqueues it with each launch.
+
+use std::sync::Arc;
+
+use hip_sys::hipGraphNodeType;
+
+use crate::copy::Transfer;
+use crate::error::Result;
+use crate::event::Event;
+use crate::fill::Fill;
+use crate::graph::{Attributes, Graph};
+use crate::host_op::HostFunction;
+use crate::kernarg::{Explicit, Owned};
+use crate::launch::Launch;
+use crate::runtime::Runtime;
+use crate::stream::Stream;
+
+/// One operation.
+#[derive(Clone)]
+pub(crate) enum Op {
+    /// Nothing; a point that others wait for.
+    Empty,
+    Kernel(KernelOp),
+    Copy(Transfer),
+    Fill(Fill),
+    Host(HostFunction),
+    /// Records an event.
+    Record(EventOp),
+    /// Waits for an event.
+    Wait(EventOp),
+    /// The operations of a graph that belongs to this one alone.
+    Child(Arc<Graph>),
+}
+
+/// A kernel with its arguments.
+#[derive(Clone)]
+pub(crate) struct KernelOp {
+    pub(crate) launch: Launch,
+    pub(crate) arguments: Arc<Owned>,
+    /// By which the program named the function.
+    pub(crate) handle: usize,
+    pub(crate) attributes: Attributes,
+}
+
+impl KernelOp {
+    /// Takes over the caller's arguments.
+    ///
+    /// # Safety
+    /// The function's layout accepts the arguments, and they are as [`Layout::write`](crate::kernarg::Layout::write) needs
+    /// them.
+    pub(crate) unsafe fn new(launch: Launch, handle: usize, arguments: Explicit) -> Self {
+        // SAFETY: as this function's contract.
+        let arguments = unsafe { launch.function.layout.own(arguments) };
+        Self { launch, arguments: Arc::new(arguments), handle, attributes: Attributes::default() }
+    }
+
+    fn enqueue(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
+        self.launch.suits(stream)?;
+        // SAFETY: the arguments were copied for this function's layout.
+        unsafe { self.launch.run(runtime, stream, self.arguments.explicit()) }
+    }
+
+    /// Writes the argument segment of a [portable](Launch::is_portable) launch.
+    pub(crate) fn write(&self, segment: &mut [u8]) {
+        let layout = &self.launch.function.layout;
+        // SAFETY: the arguments were copied for this layout.
+        unsafe { layout.write(segment, self.arguments.explicit(), &self.launch.geometry()) }
+    }
+}
+
+/// An event, and the handle by which the program knows it.
+#[derive(Clone)]
+pub(crate) struct EventOp {
+    pub(crate) event: Arc<Event>,
+    pub(crate) handle: usize,
+}
+
+impl Op {
+    /// What HIP calls it.
+    pub(crate) fn kind(&self) -> hipGraphNodeType {
+        match self {
+            Self::Empty => hipGraphNodeType::hipGraphNodeTypeEmpty,
+            Self::Kernel(_) => hipGraphNodeType::hipGraphNodeTypeKernel,
+            Self::Copy(_) => hipGraphNodeType::hipGraphNodeTypeMemcpy,
+            Self::Fill(_) => hipGraphNodeType::hipGraphNodeTypeMemset,
+            Self::Host(_) => hipGraphNodeType::hipGraphNodeTypeHost,
+            Self::Record(_) => hipGraphNodeType::hipGraphNodeTypeEventRecord,
+            Self::Wait(_) => hipGraphNodeType::hipGraphNodeTypeWaitEvent,
+            Self::Child(_) => hipGraphNodeType::hipGraphNodeTypeGraph,
+        }
+    }
+
+    /// Checks what can have changed since the operation was made: the memory that it names.
+    pub(crate) fn check(&self, runtime: &Runtime) -> Result {
+        match self {
+            Self::Copy(copy) => copy.check(runtime),
+            Self::Fill(fill) => fill.check(runtime),
+            _ => Ok(()),
+        }
+    }
+
+    /// Enqueues the operation behind everything submitted to the stream. Nothing of it happens before its turn.
+    pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
+        match self {
+            // A launch of a graph enqueues the operations of its children itself.
+            Self::Empty | Self::Child(_) => Ok(()),
+            Self::Kernel(kernel) => kernel.enqueue(runtime, stream),
+            Self::Copy(copy) => copy.enqueue(runtime, stream),
+            Self::Fill(fill) => fill.enqueue(runtime, stream),
+            Self::Host(host) => host.enqueue(runtime, stream),
+            Self::Record(record) => record.event.record(runtime, stream),
+            Self::Wait(wait) => wait.event.wait(runtime, stream),
+        }
+    }
+}
