@@ -194,14 +194,36 @@ pub enum Error {
         reason: String,
     },
 
+    /// Devices, or things of devices, that belong to different libraries were used together.
+    #[error("{operation}: the {what} belongs to {got}, which is of another library than {expected}")]
+    OtherRuntime {
+        /// The operation.
+        operation: &'static str,
+        /// What belongs to the other device.
+        what: &'static str,
+        /// The device that was to use it.
+        expected: String,
+        /// The device of the other thing.
+        got: String,
+    },
+
+    /// A device that has to reach another's memory cannot.
+    #[error("{device} has no link to the memory of {peer}")]
+    NoPeerAccess {
+        /// The device that would have access.
+        device: String,
+        /// The device whose memory it would be.
+        peer: String,
+    },
+
     /// Things of two devices were used together.
-    #[error("{operation}: the {what} belongs to {got}, and the stream to {expected}")]
+    #[error("{operation}: the {what} belongs to {got}, and {expected} has no access to that device's memory")]
     OtherDevice {
         /// The operation.
         operation: &'static str,
         /// What belongs to the other device.
         what: &'static str,
-        /// The device of the stream.
+        /// The device that was to use it.
         expected: String,
         /// The device of the other thing.
         got: String,
@@ -253,6 +275,7 @@ impl Error {
         match self {
             Self::Hip { operation, .. }
             | Self::LengthMismatch { operation, .. }
+            | Self::OtherRuntime { operation, .. }
             | Self::OtherDevice { operation, .. } => Some(operation),
             Self::Fault(report) => Some(report.operation),
             Self::OutOfMemory { .. } => Some("hipMalloc"),

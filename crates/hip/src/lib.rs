@@ -12,7 +12,9 @@
 //! | CUDA runtime | cudarc | `hip` |
 //! |---|---|---|
 //! | `cudaSetDevice` | `CudaContext::new(0)` | [`Device::open("amdgpu:0")`](Device::open), current on every thread by itself |
-//! | `cudaGetDeviceProperties` | `CudaContext::attribute` | [`Device::properties`] |
+//! | `cudaGetDeviceProperties` | `CudaContext::attribute` | [`Device::properties`], [`Device::attribute`] |
+//! | `cudaDeviceEnablePeerAccess` | | [`Device::enable_peer_access`], [`PeerMatrix`]; [`Device::logical`] for several as one |
+//! | `cudaDeviceSetLimit` | | [`Device::set_limit`] |
 //! | `cudaStreamCreate` | `CudaContext::new_stream` | [`Device::stream`] |
 //! | `cudaStreamCreateWithPriority` | | [`Device::stream_with`], [`StreamOptions`] |
 //! | `cudaStreamPerThread` | `CudaContext::per_thread_stream` | [`Device::thread_stream`] |
@@ -52,7 +54,7 @@
 //! more.
 //!
 //! # What it does not do
-//! Graphs, memory pools, peer copies, runtime compilation and logical devices of several GPUs are not in this version.
+//! Graphs, memory pools, peer copies and runtime compilation are not in this version.
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 
@@ -67,7 +69,6 @@ mod fake;
 pub mod launch;
 mod memory;
 mod module;
-mod properties;
 pub mod roctx;
 mod stream;
 mod threads;
@@ -79,7 +80,7 @@ pub use call::drop_failures;
 pub use code_object;
 pub use code_object::TargetId;
 pub use completion::Completion;
-pub use device::{Device, MemoryInfo};
+pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Properties};
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use hip_sys;
@@ -89,7 +90,6 @@ pub use memory::{
     DeviceSliceMut, HostBuffer, MemoryStats, Pending, PendingFuture,
 };
 pub use module::{Function, FunctionAttributes, Module};
-pub use properties::{PciAddress, Properties};
 pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};
 pub use vgpu;

@@ -234,7 +234,7 @@ impl<'a> Arguments<'a> {
         index: usize,
         check: &Check<'_>,
     ) {
-        if allocation.device() != check.device {
+        if !check.device.has_access_to(allocation.device()) {
             return self.refuse(LaunchError::OtherDevice {
                 kernel: check.kernel.to_owned(),
                 argument: check.argument(index),

@@ -90,7 +90,9 @@ pub enum LaunchError {
     },
 
     /// Memory of one device for a kernel of another.
-    #[error("kernel `{kernel}`, {argument}: the buffer belongs to {got}, and the launch is on {expected}")]
+    #[error(
+        "kernel `{kernel}`, {argument}: the buffer belongs to {got}, and {expected} has no access to that device's memory"
+    )]
     OtherDevice {
         /// The kernel.
         kernel: String,

@@ -68,7 +68,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// # Safety
     /// `destination` has room for all elements, and nobody uses it until the stream has been waited for.
     unsafe fn read_into(&self, stream: &Stream, destination: *mut T) -> Result<()> {
-        stream.device().same(self.device(), "hipMemcpyAsync", "source")?;
+        stream.device().reaches(self.device(), "hipMemcpyAsync", "source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -115,8 +115,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
         let source = source.into();
         same_length("copy_from", self.len(), source.len())?;
-        stream.device().same(source.device(), "hipMemcpyAsync", "source")?;
-        stream.device().same(self.device(), "hipMemcpyAsync", "destination")?;
+        stream.device().reaches(source.device(), "hipMemcpyAsync", "source")?;
+        stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
         if bytes.is_empty() || self.is_empty() {
-            return stream.device().same(self.device(), "fill", "buffer");
+            return stream.device().reaches(self.device(), "fill", "buffer");
         }
         match Pattern::of(bytes) {
             Some(pattern) => self.set(stream, pattern),
@@ -152,13 +152,13 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// Sets every byte to zero.
     pub(crate) fn fill_zero(&mut self, stream: &Stream) -> Result<()> {
         if self.size_in_bytes() == 0 {
-            return stream.device().same(self.device(), "fill", "buffer");
+            return stream.device().reaches(self.device(), "fill", "buffer");
         }
         self.set(stream, Pattern::One(0))
     }
 
     fn set(&mut self, stream: &Stream, pattern: Pattern) -> Result<()> {
-        stream.device().same(self.device(), "hipMemsetAsync", "buffer")?;
+        stream.device().reaches(self.device(), "hipMemsetAsync", "buffer")?;
         self.allocation().write_on(stream)?;
         stream.make_current()?;
         let (table, handle) = (stream.table(), stream.handle());
@@ -190,7 +190,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Safety
     /// `source` holds that many elements, and nobody writes or releases them until the stream has been waited for.
     unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
-        stream.device().same(self.device(), "hipMemcpyAsync", "destination")?;
+        stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
         if self.is_empty() {
             return Ok(());
         }

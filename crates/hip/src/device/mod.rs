@@ -1,23 +1,33 @@
 //! Devices: found by URI, described by properties.
 
+mod limits;
+mod logical;
+mod open;
+mod peer;
+mod properties;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::TargetId;
-use hip_sys::hipError_t;
+use hip_sys::{hipDeviceAttribute_t, hipError_t};
 
-use crate::backend::{self, Backend, Opened, Skipped};
+pub use limits::Limit;
+pub use peer::{PeerLink, PeerMatrix};
+pub use properties::{PciAddress, Properties};
+
+use crate::backend::{Backend, Skipped};
 use crate::call::call;
 use crate::error::{Error, FaultReport, Result, is_fault};
 use crate::memory::DeviceMemory;
-use crate::properties::{self, Properties};
 use crate::stream::{self, Stream};
-use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
+use crate::uri::DeviceUri;
+use logical::Logical;
 
-/// A GPU, real or virtual.
+/// A GPU, real or virtual, or a [logical one](Self::logical) of several.
 ///
 /// Cheap to clone; two handles of the same GPU are equal. A GPU that has been opened stays open until the process ends,
 /// so nothing can outlive it. Every call makes the device current on the calling thread where it is not already, so
@@ -30,6 +40,7 @@ use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
 pub struct Device {
     inner: Arc<DeviceInner>,
     skipped: Arc<[Skipped]>,
+    logical: Option<Arc<Logical>>,
 }
 
 struct DeviceInner {
@@ -39,6 +50,8 @@ struct DeviceInner {
     uri: DeviceUri,
     properties: Properties,
     default_stream: OnceLock<Stream>,
+    /// Ordinals of the devices whose memory this one may use.
+    peers: Mutex<Vec<i32>>,
     memory: DeviceMemory,
 }
 
@@ -69,83 +82,6 @@ pub struct MemoryInfo {
 }
 
 impl Device {
-    /// Opens the device that a [device URI](crate::uri) names: `auto`, `amdgpu:0`, `vgpu:gfx90a`, …
-    ///
-    /// Where the URI names several (`amdgpu`, `vgpu?count=2`), this is the first; [`open_all`](Self::open_all)
-    /// gives all of them.
-    ///
-    /// # Errors
-    /// [`Error::Uri`] for a malformed URI, [`Error::NotFound`] if there is no such device,
-    /// [`Error::BackendUnavailable`] if what is behind it cannot be used, and [`Error::Unsupported`] for a logical device
-    /// of several GPUs.
-    pub fn open(uri: impl AsRef<str>) -> Result<Self> {
-        Self::open_uri(&uri.as_ref().parse()?)
-    }
-
-    /// Opens the device that `FERROCM_DEVICE` names, or `auto` where it is unset or empty.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), and [`Error::Environment`] if the variable's value is at fault.
-    pub fn open_default() -> Result<Self> {
-        Self::open_uri(&default_uri()?)
-    }
-
-    /// Opens the device that an already parsed URI names.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), but for [`Error::Uri`].
-    pub fn open_uri(uri: &DeviceUri) -> Result<Self> {
-        if let DeviceUri::Amd(Selection::Devices(names)) | DeviceUri::Cuda(Selection::Devices(names)) = uri
-            && names.len() > 1
-        {
-            return Err(Error::Unsupported {
-                what: format!("one logical device of several GPUs (`{uri}`)"),
-                instead: "open one GPU, or all of them separately with `Device::open_all`".to_owned(),
-            });
-        }
-        let devices = Self::open_all(uri)?;
-        devices.into_iter().next().ok_or_else(|| not_found(uri, "the backend has no device".to_owned()))
-    }
-
-    /// Opens every device that a URI names, each as a device of its own.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_all(uri: &DeviceUri) -> Result<Vec<Self>> {
-        let none: Arc<[Skipped]> = Arc::default();
-        match uri {
-            DeviceUri::Auto => open_auto(),
-            DeviceUri::Amd(selection) => {
-                select(uri, selection, Self::attach_all(&backend::open_amd()?, &none)?)
-            }
-            DeviceUri::Cuda(selection) => {
-                select(uri, selection, Self::attach_all(&backend::open_cuda()?, &none)?)
-            }
-            DeviceUri::Virtual(gpu) => Self::attach_all(&backend::open_virtual(gpu)?, &none),
-        }
-    }
-
-    /// Every device there is without making one: all AMD and NVIDIA GPUs, and why a backend has none.
-    ///
-    /// Virtual GPUs come into being when they are opened, and are not listed.
-    pub fn list() -> (Vec<Self>, Vec<Skipped>) {
-        let mut devices = Vec::new();
-        let mut skipped = Vec::new();
-        for uri in [DeviceUri::Amd(Selection::All), DeviceUri::Cuda(Selection::All)] {
-            let backend = if matches!(uri, DeviceUri::Amd(_)) { Backend::Amd } else { Backend::Cuda };
-            match Self::open_all(&uri) {
-                Ok(found) => devices.extend(found),
-                Err(error) => skipped.push(Skipped { backend, reason: reason(error) }),
-            }
-        }
-        (devices, skipped)
-    }
-
-    fn attach_all(opened: &Opened, skipped: &Arc<[Skipped]>) -> Result<Vec<Self>> {
-        let attach = |(ordinal, uri): &_| Self::attach(opened.backend, opened.table, *ordinal, uri, skipped);
-        opened.devices.iter().map(attach).collect()
-    }
-
     /// The one `DeviceInner` of this process for a device.
     pub(crate) fn attach(
         backend: Backend,
@@ -174,13 +110,14 @@ impl Device {
                     uri: uri.clone(),
                     properties,
                     default_stream: OnceLock::new(),
+                    peers: Mutex::default(),
                     memory: DeviceMemory::new(backend)?,
                 });
                 devices.insert(key, inner.clone());
                 inner
             }
         };
-        Ok(Self { inner, skipped: skipped.clone() })
+        Ok(Self { inner, skipped: skipped.clone(), logical: None })
     }
 
     /// Who stands behind the device.
@@ -193,9 +130,10 @@ impl Device {
         self.inner.ordinal.unsigned_abs()
     }
 
-    /// The URI that names the device: by ordinal, or a virtual one by all its parameters.
+    /// The URI that names the device: by ordinal, or a virtual one by all its parameters. A logical device of virtual
+    /// GPUs has none, and this is that of its first GPU.
     pub fn uri(&self) -> &DeviceUri {
-        &self.inner.uri
+        self.logical.as_ref().and_then(|logical| logical.uri.as_ref()).unwrap_or(&self.inner.uri)
     }
 
     /// Why `auto` did not choose a backend that comes before this device's; empty for any other URI.
@@ -240,13 +178,36 @@ impl Device {
         stream::of_this_thread(self)
     }
 
-    /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`).
+    /// Reads one attribute, for those that are not among the [properties](Self::properties) (`hipDeviceGetAttribute`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`]: `hipErrorInvalidValue` if the library does not know the attribute.
+    #[doc(alias = "hipDeviceGetAttribute")]
+    #[doc(alias = "cudaDeviceGetAttribute")]
+    #[doc(alias = "cuDeviceGetAttribute")]
+    pub fn attribute(&self, attribute: hipDeviceAttribute_t) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: the result is a place to write to.
+        unsafe {
+            call!(self.table(), hipDeviceGetAttribute(&raw mut value, attribute, self.inner.ordinal))?;
+        }
+        Ok(value)
+    }
+
+    /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`), of a logical device of all its
+    /// GPUs.
     ///
     /// # Errors
     /// [`Error::Fault`] if a kernel of one stream ended abnormally, whose report comes from [`Stream::synchronize`]; else
     /// [`Error::Hip`].
     #[doc(alias = "hipDeviceSynchronize")]
+    #[doc(alias = "cudaDeviceSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
+        // All are waited for, whatever becomes of one.
+        self.members().iter().map(Self::synchronize_one).fold(Ok(()), Result::and)
+    }
+
+    fn synchronize_one(&self) -> Result<()> {
         self.make_current()?;
         // SAFETY: the call takes no arguments.
         self.check(unsafe { call!(self.table(), hipDeviceSynchronize()) })
@@ -291,7 +252,7 @@ impl Device {
         Error::Fault(Box::new(FaultReport { operation, code, text, contained, details: None }))
     }
 
-    /// Free and total memory right now (`hipMemGetInfo`).
+    /// Free and total memory right now (`hipMemGetInfo`); of a logical device that of its first GPU.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -338,18 +299,8 @@ impl Device {
         Ok(())
     }
 
-    /// An error unless `other` is a device of the same runtime.
-    pub(crate) fn same_runtime(
-        &self,
-        other: &Self,
-        operation: &'static str,
-        what: &'static str,
-    ) -> Result<()> {
-        if std::ptr::eq(self.table(), other.table()) {
-            Ok(())
-        } else {
-            Err(self.mismatch(other, operation, what))
-        }
+    fn peers_mut(&self) -> MutexGuard<'_, Vec<i32>> {
+        self.inner.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An error unless `other` is this device.
@@ -384,131 +335,9 @@ impl fmt::Debug for Device {
     }
 }
 
-/// The URI that `FERROCM_DEVICE` holds.
-fn default_uri() -> Result<DeviceUri> {
-    let problem = |problem| Error::Environment { variable: DEVICE_VARIABLE, problem };
-    match std::env::var_os(DEVICE_VARIABLE) {
-        None => Ok(DeviceUri::Auto),
-        Some(value) if value.is_empty() => Ok(DeviceUri::Auto),
-        Some(value) => match value.to_str() {
-            Some(text) => text.parse().map_err(|error: crate::UriError| problem(error.to_string())),
-            None => Err(problem(format!("{value:?} is not UTF-8"))),
-        },
-    }
-}
-
-/// The devices of the first backend that has any, with why those before it were skipped.
-fn open_auto() -> Result<Vec<Device>> {
-    let mut skipped = Vec::new();
-    for backend in Backend::ALL {
-        let opened = match backend {
-            Backend::Amd => backend::open_amd(),
-            Backend::Cuda => backend::open_cuda(),
-            Backend::Virtual => backend::open_virtual(&VirtualGpu::default()),
-        };
-        let devices = opened.and_then(|opened| Device::attach_all(&opened, &skipped.clone().into()));
-        match devices {
-            Ok(devices) => return Ok(devices),
-            Err(error) => skipped.push(Skipped { backend, reason: reason(error) }),
-        }
-    }
-    let reasons: Vec<String> = skipped.iter().map(Skipped::to_string).collect();
-    Err(not_found(&DeviceUri::Auto, reasons.join("; ")))
-}
-
-/// The reason alone, where the backend is named beside it.
-fn reason(error: Error) -> String {
-    match error {
-        Error::BackendUnavailable { reason, .. } => reason,
-        other => other.to_string(),
-    }
-}
-
-fn select(uri: &DeviceUri, selection: &Selection, devices: Vec<Device>) -> Result<Vec<Device>> {
-    let find = |name: &DeviceName| {
-        let found = devices.iter().find(|device| match name {
-            DeviceName::Ordinal(ordinal) => device.ordinal() == *ordinal,
-            DeviceName::Uuid(uuid) => device.properties().uuid.as_ref() == Some(uuid),
-        });
-        found.cloned().ok_or_else(|| not_found(uri, available(&devices)))
-    };
-    match selection {
-        Selection::All => Ok(devices),
-        Selection::Ordinal(ordinal) => Ok(vec![find(&DeviceName::Ordinal(*ordinal))?]),
-        Selection::Devices(names) => names.iter().map(find).collect(),
-    }
-}
-
-fn available(devices: &[Device]) -> String {
-    let names: Vec<String> = devices
-        .iter()
-        .map(|device| match &device.properties().uuid {
-            Some(uuid) => format!("{device} {uuid}"),
-            None => device.to_string(),
-        })
-        .collect();
-    format!("there is {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
-}
-
-fn not_found(uri: &DeviceUri, available: String) -> Error {
-    Error::NotFound { uri: uri.to_string(), available }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
-
-    fn devices() -> Vec<Device> {
-        vec![fake::device(0), fake::device(1)]
-    }
-
-    fn choose(uri: &str) -> Result<Vec<Device>> {
-        let uri: DeviceUri = uri.parse().unwrap();
-        let DeviceUri::Amd(selection) = &uri else { panic!("{uri}") };
-        select(&uri, selection, devices())
-    }
-
-    #[test]
-    fn devices_are_chosen_by_ordinal_and_uuid() {
-        assert_eq!(choose("amdgpu").unwrap(), devices());
-        assert_eq!(choose("amdgpu:1").unwrap(), [fake::device(1)]);
-        let both = choose("amdgpu://GPU-00000000000000A1,GPU-00000000000000a0").unwrap();
-        assert_eq!(both, [fake::device(1), fake::device(0)]);
-        assert_eq!(choose("amdgpu://1,0").unwrap(), both);
-    }
-
-    #[test]
-    fn an_unknown_device_is_not_found_and_the_others_are_listed() {
-        for uri in ["amdgpu:2", "amdgpu://0,7", "amdgpu://GPU-ffffffffffffffff"] {
-            let error = choose(uri).unwrap_err();
-            assert!(matches!(error, Error::NotFound { .. }), "{error}");
-            let text = error.to_string();
-            assert!(
-                text.contains(uri) && text.contains("amdgpu:1") && text.contains("GPU-00000000000000a0"),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn opening_a_device_twice_gives_the_same_one() {
-        assert_eq!(fake::device(0), fake::device(0));
-        assert_ne!(fake::device(0), fake::device(1));
-        assert_eq!(fake::device(1).to_string(), "amdgpu:1 ()");
-    }
-
-    #[test]
-    fn what_is_not_part_of_this_build_says_so() {
-        let error = Device::open("cuda").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the cuda backend is not available: the NVIDIA backend is not part of this build"
-        );
-        let error = Device::open("amdgpu://0,1").unwrap_err();
-        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-        assert!(matches!(Device::open("gpu"), Err(Error::Uri(_))));
-    }
 
     #[test]
     fn devices_cross_threads() {

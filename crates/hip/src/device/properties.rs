@@ -46,10 +46,30 @@ pub struct Properties {
     pub memory_bus_width: u32,
     /// Size of the L2 cache, bytes.
     pub l2_cache: u32,
+    /// Most workgroups resident on a compute unit; 0 if the library does not say.
+    pub blocks_per_compute_unit: u32,
+    /// Vector registers of 32 bits that the work-items of one workgroup can have together.
+    pub registers_per_block: u32,
+    /// Constant memory, bytes.
+    pub constant_memory: usize,
+    /// Copies that can run beside kernels.
+    pub copy_engines: u32,
     /// PCI address.
     pub pci: PciAddress,
     /// Whether the device shares the host's memory.
     pub integrated: bool,
+    /// Whether kernels of several streams run at once.
+    pub concurrent_kernels: bool,
+    /// Whether the workgroups of one kernel can wait for each other (cooperative launches).
+    pub cooperative_launch: bool,
+    /// Whether kernels can read and write pinned host memory.
+    pub maps_host_memory: bool,
+    /// Whether there is managed memory.
+    pub managed_memory: bool,
+    /// Whether there are memory pools (`hipMallocAsync`).
+    pub memory_pools: bool,
+    /// Whether memory errors are corrected.
+    pub ecc: bool,
 }
 
 /// Where a device sits on the PCI bus.
@@ -103,6 +123,16 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
             device: number(raw.pciDeviceID),
         },
         integrated: raw.integrated != 0,
+        blocks_per_compute_unit: number(raw.maxBlocksPerMultiProcessor),
+        registers_per_block: number(raw.regsPerBlock),
+        constant_memory: raw.totalConstMem,
+        copy_engines: number(raw.asyncEngineCount),
+        concurrent_kernels: raw.concurrentKernels != 0,
+        cooperative_launch: raw.cooperativeLaunch != 0,
+        maps_host_memory: raw.canMapHostMemory != 0,
+        managed_memory: raw.managedMemory != 0,
+        memory_pools: raw.memoryPoolsSupported != 0,
+        ecc: raw.ECCEnabled != 0,
     })
 }
 
