@@ -14,6 +14,14 @@ pub(crate) enum Benchmark {
     /// A call through a function table against a linked call and a symbol look-up per call, and loading a library;
     /// needs a C compiler, no GPU
     Sys,
+    /// The safe API against raw calls of the same HIP library: launches, copies, allocations, events, graphs; --help after it
+    /// lists its options
+    #[command(disable_help_flag = true)]
+    Hip {
+        /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// The virtual GPU on seven kernels, per target and number of threads, against PoCL if that is installed; --help after
     /// it lists its options
     #[command(disable_help_flag = true)]
@@ -29,6 +37,7 @@ impl Benchmark {
     fn package(&self) -> (&'static str, &'static str) {
         match self {
             Benchmark::Sys => ("sys-call", "sys-call"),
+            Benchmark::Hip { .. } => ("hip-bench", "hip"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
         }
     }
@@ -45,7 +54,7 @@ fn command(what: &Benchmark) -> Command {
     let mut command = tools::cargo();
     command.args(["run", "--quiet", "--release", "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml")).args(["--package", what.package().0]);
-    if let Benchmark::Vgpu { options } = what {
+    if let Benchmark::Vgpu { options } | Benchmark::Hip { options } = what {
         command.arg("--").args(options);
     }
     command
@@ -57,7 +66,10 @@ mod tests {
 
     #[test]
     fn every_benchmark_is_a_package_of_this_workspace() {
-        for what in [Benchmark::Sys, Benchmark::Vgpu { options: Vec::new() }] {
+        let options = Vec::new;
+        for what in
+            [Benchmark::Sys, Benchmark::Hip { options: options() }, Benchmark::Vgpu { options: options() }]
+        {
             let (package, folder) = what.package();
             let manifest = tools::workspace().join("benches").join(folder).join("Cargo.toml");
             let text = std::fs::read_to_string(&manifest).expect("its manifest");

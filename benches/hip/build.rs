@@ -1,0 +1,5 @@
+//! Compiles the kernels and embeds them.
+
+fn main() {
+    kernel_build::Builder::new("kernels").embed_or_exit();
+}
