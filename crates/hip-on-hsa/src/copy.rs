@@ -93,11 +93,16 @@ unsafe fn copy_on_host(rect: Rect) {
 /// A copy as a program asks for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
-    rect: Rect,
-    kind: hipMemcpyKind,
+    pub(crate) rect: Rect,
+    pub(crate) kind: hipMemcpyKind,
 }
 
 impl Transfer {
+    /// A plain copy.
+    pub(crate) fn plain(dst: *mut c_void, src: *const c_void, size: usize, kind: hipMemcpyKind) -> Self {
+        Self { rect: row(dst, src, size), kind }
+    }
+
     /// Checks the copy against what is at its addresses now.
     pub(crate) fn check(self, runtime: &Runtime) -> Result {
         self.sort_out(runtime).map(drop)

@@ -5,7 +5,7 @@ use hip_sys::{
     hipMemcpyKind, hipMemoryType, hipPitchedPtr, hipPos, hipStream_t,
 };
 
-use crate::copy::{DEFAULT_STREAM, copy};
+use crate::copy::{DEFAULT_STREAM, Transfer, copy};
 use crate::device::by_ordinal;
 use crate::error::{Result, entry};
 use crate::rect::{Rect, Rows};
@@ -111,16 +111,26 @@ fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hi
     box_at(place.ptr as usize, place.pitch, place.ysize, [x, y, z], extent)
 }
 
+/// The copy that a structure describes.
+///
 /// # Safety
 /// `parameters` is null or valid for reading.
-unsafe fn copy_3d(parameters: *const hipMemcpy3DParms, stream: hipStream_t, wait: bool) -> Result {
+pub(crate) unsafe fn transfer_3d(parameters: *const hipMemcpy3DParms) -> Result<Transfer> {
     // SAFETY: as this function's contract.
     let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
     let rect = Rect {
         dst: pitched(p.dstArray, p.dstPtr, p.dstPos, p.extent)?,
         src: pitched(p.srcArray, p.srcPtr, p.srcPos, p.extent)?,
     };
-    copy(rect, p.kind, stream, wait)
+    Ok(Transfer { rect, kind: p.kind })
+}
+
+/// # Safety
+/// `parameters` is null or valid for reading.
+unsafe fn copy_3d(parameters: *const hipMemcpy3DParms, stream: hipStream_t, wait: bool) -> Result {
+    // SAFETY: as this function's contract.
+    let Transfer { rect, kind } = unsafe { transfer_3d(parameters) }?;
+    copy(rect, kind, stream, wait)
 }
 
 /// `hipMemcpy3D`: positions and the extent's width are in bytes. Arrays are `hipErrorNotSupported`.
@@ -166,9 +176,11 @@ pub(crate) unsafe extern "C" fn hipMemcpy3DPeerAsync(
     entry(|| unsafe { copy_3d_peer(parameters, stream, false) })
 }
 
+/// The copy that a structure describes.
+///
 /// # Safety
 /// `parameters` is null or valid for reading.
-unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wait: bool) -> Result {
+pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Result<Transfer> {
     // SAFETY: as this function's contract.
     let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
     if p.srcLOD != 0 || p.dstLOD != 0 {
@@ -195,7 +207,15 @@ unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wa
             extent,
         )?,
     };
-    copy(rect, kind(src_device, dst_device), stream, wait)
+    Ok(Transfer { rect, kind: kind(src_device, dst_device) })
+}
+
+/// # Safety
+/// `parameters` is null or valid for reading.
+unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wait: bool) -> Result {
+    // SAFETY: as this function's contract.
+    let Transfer { rect, kind } = unsafe { transfer_param_3d(parameters) }?;
+    copy(rect, kind, stream, wait)
 }
 
 /// `hipDrvMemcpy3D`: everything but arrays.

@@ -11,6 +11,7 @@ use hip_sys::{hipError_t, hipUUID};
 use hsa_sys::*;
 
 use crate::error::{Result, entry};
+use crate::graph::Usage;
 use crate::heap::Heap;
 use crate::hsa::{Counter, HdpFlush, Hsa};
 use crate::limits::Limits;
@@ -86,6 +87,8 @@ pub(crate) struct Device {
     /// What `malloc` in device code allocates from.
     pub(crate) heap: Heap,
     pub(crate) limits: Limits,
+    /// What allocation nodes of graphs have.
+    pub(crate) graph_memory: Usage,
     /// Global wave sync works without a kernel that initialises it.
     wave_sync: bool,
     pub(crate) staging: StagingBuffers,
@@ -136,6 +139,7 @@ impl Device {
             allocated: Counter::default(),
             heap: Heap::default(),
             limits: Limits::default(),
+            graph_memory: Usage::default(),
             wave_sync: hsa.table.ext.global_wave_sync,
             staging: StagingBuffers::default(),
             pools: DevicePools::default(),

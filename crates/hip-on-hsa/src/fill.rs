@@ -101,6 +101,22 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
+    /// Rows of equal elements of 1, 2 or 4 bytes.
+    pub(crate) fn new(rows: Rows, value: u32, element: usize) -> Self {
+        Self { rows, pattern: Pattern::new(value, element) }
+    }
+
+    /// Where it writes.
+    pub(crate) fn rows(&self) -> Rows {
+        self.rows
+    }
+
+    /// The element and its bytes.
+    pub(crate) fn element(&self) -> (u32, usize) {
+        let Pattern { word, element } = self.pattern;
+        (if element < 4 { word & ((1 << (8 * element)) - 1) } else { word }, element)
+    }
+
     /// Checks the fill against what is at its address now.
     pub(crate) fn check(self, runtime: &Runtime) -> Result {
         self.sort_out(runtime).map(drop)

@@ -18,7 +18,7 @@ use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
-use crate::graph;
+use crate::graph::Capturing;
 use crate::memory::{Allocation, Origin, accessors, allocate_to};
 use crate::runtime::{Runtime, active};
 use crate::signal::{Marker, Point};
@@ -666,7 +666,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAccess(
     })
 }
 
-/// `hipMallocAsync`: from the current pool of the stream's device. The memory is for work that follows on the stream.
+/// `hipMallocAsync`: from the current pool of the stream's device. The memory is for work that follows on the stream. Captured,
+/// a node that allocates memory of the graph.
 pub(crate) unsafe extern "C" fn hipMallocAsync(
     out: *mut *mut c_void,
     size: usize,
@@ -675,7 +676,9 @@ pub(crate) unsafe extern "C" fn hipMallocAsync(
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe {
         let stream = resolve(active()?, stream)?;
-        graph::permit_stream_wait(&stream)?;
+        if let Some(capture) = Capturing::of(&stream)? {
+            return allocate_to(out, size, |runtime| capture.allocate(runtime, stream.device, size));
+        }
         stream.failure().map_or(Ok(()), Err)?;
         allocate_to(out, size, |runtime| {
             Pool::current_of(runtime, stream.device)?.allocate(runtime, &stream, size)
@@ -683,7 +686,7 @@ pub(crate) unsafe extern "C" fn hipMallocAsync(
     })
 }
 
-/// `hipMallocFromPoolAsync`: the pool may be another device's than the stream.
+/// `hipMallocFromPoolAsync`: the pool may be another device's than the stream. Captured, the memory is the graph's.
 pub(crate) unsafe extern "C" fn hipMallocFromPoolAsync(
     out: *mut *mut c_void,
     size: usize,
@@ -694,8 +697,10 @@ pub(crate) unsafe extern "C" fn hipMallocFromPoolAsync(
     entry(|| unsafe {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
-        graph::permit_stream_wait(&stream)?;
         let pool = Pool::find(runtime, pool)?;
+        if let Some(capture) = Capturing::of(&stream)? {
+            return allocate_to(out, size, |runtime| capture.allocate(runtime, pool.device, size));
+        }
         stream.failure().map_or(Ok(()), Err)?;
         allocate_to(out, size, |runtime| pool.allocate(runtime, &stream, size))
     })

@@ -11,7 +11,7 @@ use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
-use crate::graph;
+use crate::graph::{self, Capturing};
 use crate::mem_pool::Pool;
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
@@ -200,7 +200,7 @@ impl Drop for Staging {
 }
 
 /// Allocates memory of a device.
-fn allocate_device(
+pub(crate) fn allocate_device(
     runtime: &'static Runtime,
     device: &'static Device,
     size: usize,
@@ -254,7 +254,7 @@ fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: 
 }
 
 /// Gives memory back to its pool or to HSA. Nothing uses it any more.
-fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
+pub(crate) fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
     if let Some(pool) = &allocation.pool {
         pool.give_back(runtime, allocation, None);
         return Ok(());
@@ -325,6 +325,10 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
         if pointer.is_null() {
             return Ok(());
         }
+        if let Some(memory) = graph::memory_at(pointer as usize) {
+            current_device(runtime)?.quiesce(runtime);
+            return memory.end();
+        }
         let found = runtime
             .memory
             .remove(pointer as usize, &[Origin::Device, Origin::Managed])
@@ -349,15 +353,20 @@ fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
     }
 }
 
-/// `hipFreeAsync`: a pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
+/// `hipFreeAsync`: captured, a node that frees memory of a graph. A pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
 /// all of that has completed.
 pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
-        graph::permit_stream_wait(&stream)?;
         if pointer.is_null() {
             return Err(INVALID_VALUE);
+        }
+        if let Some(capture) = Capturing::of(&stream)? {
+            return capture.add(graph::free(pointer)?);
+        }
+        if let Some(memory) = graph::memory_at(pointer as usize) {
+            return memory.end();
         }
         let found = runtime.memory.remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
         let freed = match &found.pool {

@@ -45,6 +45,7 @@ pub(crate) struct Module {
 
 /// A kernel of a module.
 pub(crate) struct Function {
+    pub(crate) name: String,
     pub(crate) code: Arc<Code>,
     /// HSA's handle, for dispatch packets.
     pub(crate) object: u64,
@@ -163,6 +164,7 @@ impl Code {
             )
         };
         Ok(Function {
+            name: name.to_owned(),
             code: self.clone(),
             object,
             group_bytes: group_bytes.max(kernel.group_segment_size),

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use hip_sys::hipGraphNodeType;
+use hip_sys::{hipError_t, hipGraphNodeType};
 
 use crate::copy::Transfer;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fill::Fill;
-use crate::graph::{Attributes, Graph};
+use crate::graph::{Attributes, Graph, GraphMemory, memory_at};
 use crate::host_op::HostFunction;
 use crate::kernarg::{Explicit, Owned};
 use crate::launch::Launch;
@@ -33,6 +33,10 @@ pub(crate) enum Op {
     Wait(EventOp),
     /// The operations of a graph that belongs to this one alone.
     Child(Arc<Graph>),
+    /// Makes memory of the graph the program's.
+    Allocate(Arc<GraphMemory>),
+    /// Ends that, for the memory at an address.
+    Free(usize),
 }
 
 /// A kernel with its arguments.
@@ -90,7 +94,14 @@ impl Op {
             Self::Record(_) => hipGraphNodeType::hipGraphNodeTypeEventRecord,
             Self::Wait(_) => hipGraphNodeType::hipGraphNodeTypeWaitEvent,
             Self::Child(_) => hipGraphNodeType::hipGraphNodeTypeGraph,
+            Self::Allocate(_) => hipGraphNodeType::hipGraphNodeTypeMemAlloc,
+            Self::Free(_) => hipGraphNodeType::hipGraphNodeTypeMemFree,
         }
+    }
+
+    /// Whether the operation uses memory that belongs to its graph, which cannot be copied then.
+    pub(crate) fn has_memory(&self) -> bool {
+        matches!(self, Self::Allocate(_) | Self::Free(_))
     }
 
     /// Checks what can have changed since the operation was made: the memory that it names.
@@ -113,6 +124,11 @@ impl Op {
             Self::Host(host) => host.enqueue(runtime, stream),
             Self::Record(record) => record.event.record(runtime, stream),
             Self::Wait(wait) => wait.event.wait(runtime, stream),
+            Self::Allocate(memory) => {
+                memory.begin();
+                Ok(())
+            }
+            Self::Free(address) => memory_at(*address).ok_or(hipError_t::hipErrorInvalidValue)?.end(),
         }
     }
 }

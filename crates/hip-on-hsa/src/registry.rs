@@ -23,6 +23,7 @@ pub(crate) enum Kind {
     Graph = 0x55,
     GraphNode = 0x56,
     GraphExec = 0x57,
+    UserObject = 0x58,
     MemPool = 0x60,
 }
 

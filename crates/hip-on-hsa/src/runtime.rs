@@ -10,7 +10,7 @@ use crate::Error;
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
-use crate::graph::{Exec, GraphName, NodeName};
+use crate::graph::{Exec, GraphName, NodeName, UserObject};
 use crate::hsa::Hsa;
 use crate::mem_pool::{Pool, Pools};
 use crate::memory::Memory;
@@ -65,6 +65,7 @@ pub(crate) struct Runtime {
     pub(crate) graphs: Registry<GraphName>,
     pub(crate) graph_nodes: Registry<NodeName>,
     pub(crate) graph_execs: Registry<Exec>,
+    pub(crate) user_objects: Registry<UserObject>,
     pub(crate) memory: Memory,
     pub(crate) mem_pools: Registry<Pool>,
     pub(crate) pools: Pools,
@@ -117,6 +118,7 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
         graphs: Registry::new(Kind::Graph),
         graph_nodes: Registry::new(Kind::GraphNode),
         graph_execs: Registry::new(Kind::GraphExec),
+        user_objects: Registry::new(Kind::UserObject),
         memory: Memory::default(),
         mem_pools: Registry::new(Kind::MemPool),
         pools: Pools::default(),

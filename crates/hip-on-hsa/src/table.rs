@@ -43,20 +43,31 @@ functions! {
         hipMemsetD16Async hipMemsetD2D16 hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipMemsetD2D8
         hipMemsetD2D8Async hipMemsetD32 hipMemsetD32Async hipMemsetD8 hipMemsetD8Async;
     graph:
-        hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode hipGraphAddEventRecordNode
-        hipGraphAddEventWaitNode hipGraphAddHostNode hipGraphAddKernelNode hipGraphChildGraphNodeGetGraph
-        hipGraphClone hipGraphCreate hipGraphDestroy hipGraphDestroyNode hipGraphEventRecordNodeGetEvent
+        hipDeviceGetGraphMemAttribute hipDeviceGraphMemTrim hipDeviceSetGraphMemAttribute
+        hipDrvGraphAddMemFreeNode hipDrvGraphAddMemcpyNode hipDrvGraphAddMemsetNode
+        hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams hipDrvGraphMemcpyNodeGetParams
+        hipDrvGraphMemcpyNodeSetParams hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode
+        hipGraphAddEventRecordNode hipGraphAddEventWaitNode hipGraphAddHostNode hipGraphAddKernelNode
+        hipGraphAddMemAllocNode hipGraphAddMemFreeNode hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D
+        hipGraphAddMemsetNode hipGraphAddNode hipGraphChildGraphNodeGetGraph hipGraphClone hipGraphCreate
+        hipGraphDebugDotPrint hipGraphDestroy hipGraphDestroyNode hipGraphEventRecordNodeGetEvent
         hipGraphEventRecordNodeSetEvent hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent
-        hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent hipGraphExecEventWaitNodeSetEvent
-        hipGraphExecGetFlags hipGraphExecHostNodeSetParams hipGraphExecKernelNodeSetParams hipGraphGetEdges
+        hipGraphExecChildGraphNodeSetParams hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent
+        hipGraphExecEventWaitNodeSetEvent hipGraphExecGetFlags hipGraphExecHostNodeSetParams
+        hipGraphExecKernelNodeSetParams hipGraphExecMemcpyNodeSetParams hipGraphExecMemcpyNodeSetParams1D
+        hipGraphExecMemsetNodeSetParams hipGraphExecNodeSetParams hipGraphExecUpdate hipGraphGetEdges
         hipGraphGetNodes hipGraphGetRootNodes hipGraphHostNodeGetParams hipGraphHostNodeSetParams
         hipGraphInstantiate hipGraphInstantiateWithFlags hipGraphInstantiateWithParams
         hipGraphKernelNodeCopyAttributes hipGraphKernelNodeGetAttribute hipGraphKernelNodeGetParams
-        hipGraphKernelNodeSetAttribute hipGraphKernelNodeSetParams hipGraphLaunch hipGraphNodeFindInClone
-        hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetEnabled hipGraphNodeGetType
-        hipGraphNodeSetEnabled hipGraphRemoveDependencies hipGraphUpload hipStreamBeginCapture
+        hipGraphKernelNodeSetAttribute hipGraphKernelNodeSetParams hipGraphLaunch hipGraphMemAllocNodeGetParams
+        hipGraphMemFreeNodeGetParams hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams
+        hipGraphMemcpyNodeSetParams1D hipGraphMemsetNodeGetParams hipGraphMemsetNodeSetParams
+        hipGraphNodeFindInClone hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetEnabled
+        hipGraphNodeGetType hipGraphNodeSetEnabled hipGraphNodeSetParams hipGraphReleaseUserObject
+        hipGraphRemoveDependencies hipGraphRetainUserObject hipGraphUpload hipStreamBeginCapture
         hipStreamBeginCaptureToGraph hipStreamEndCapture hipStreamGetCaptureInfo hipStreamGetCaptureInfo_v2
-        hipStreamIsCapturing hipStreamUpdateCaptureDependencies hipThreadExchangeStreamCaptureMode;
+        hipStreamIsCapturing hipStreamUpdateCaptureDependencies hipThreadExchangeStreamCaptureMode
+        hipUserObjectCreate hipUserObjectRelease hipUserObjectRetain;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
     limits:

@@ -3,10 +3,14 @@
 mod support;
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
-use hip_sys::{hipGraph_t, hipGraphExec_t, hipMemcpyKind, hipStream_t, hipStreamCaptureMode};
-use support::{Event, Kernels, Memory, OK, Stream, arguments, hip, launch, turn};
+use hip_sys::{
+    dim3, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateResult, hipKernelNodeParams,
+    hipLaunchAttributeID, hipLaunchAttributeValue, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos,
+    hipStream_t, hipStreamCaptureMode,
+};
+use support::{E, Event, Kernels, Memory, OK, Printed, Stream, arguments, hip, launch, properties, turn};
 
 const NON_BLOCKING: u32 = hip_sys::hipStreamNonBlocking;
 
@@ -129,5 +133,175 @@ fn a_graph_of_many_kernels_runs_thousands_of_them() {
     }
     assert_eq!(stream.wait(), OK);
     assert_eq!(y.read::<f32>(64), [3000.0; 64]);
+    end(graph, exec);
+}
+
+#[test]
+fn an_updated_graph_runs_the_new_arguments() {
+    let _turn = turn();
+    let kernels = Kernels::load();
+    let stream = Stream::new(NON_BLOCKING);
+    const COUNT: u32 = 256;
+    let x = Memory::of(&[1f32; COUNT as usize]);
+    let y = Memory::of(&[0f32; COUNT as usize]);
+    let with = |a: f32| capture(&stream, || saxpy(&kernels, a, x.pointer, y.pointer, COUNT, stream.0));
+    let graph = with(1.0);
+    let exec = instantiate(graph);
+    let mut expected = 0f32;
+    for a in [2.0f32, 4.0, 8.0] {
+        let other = with(a);
+        let mut outcome = hipGraphExecUpdateResult::hipGraphExecUpdateError;
+        assert_eq!(hip!(hipGraphExecUpdate(exec, other, null_mut(), &mut outcome)), OK);
+        assert_eq!(hip!(hipGraphDestroy(other)), OK);
+        for _ in 0..3 {
+            assert_eq!(hip!(hipGraphLaunch(exec, stream.0)), OK);
+            expected += a;
+        }
+    }
+    assert_eq!(stream.wait(), OK);
+    assert_eq!(y.read::<f32>(COUNT as usize), [expected; COUNT as usize]);
+    end(graph, exec);
+}
+
+#[test]
+fn memory_of_a_graph_is_there_for_its_kernels() {
+    let _turn = turn();
+    let kernels = Kernels::load();
+    let stream = Stream::new(NON_BLOCKING);
+    const COUNT: usize = 3000;
+    let values: Vec<f32> = (0..COUNT).map(|i| i as f32).collect();
+    let (x, y) = (Memory::of(&values), Memory::of(&[0f32; COUNT]));
+    let graph = capture(&stream, || {
+        let mut middle = null_mut();
+        assert_eq!(hip!(hipMallocAsync(&mut middle, 4 * COUNT, stream.0)), OK);
+        assert_eq!(hip!(hipMemsetAsync(middle, 0, 4 * COUNT, stream.0)), OK);
+        saxpy(&kernels, 2.0, x.pointer, middle, COUNT as u32, stream.0);
+        saxpy(&kernels, 3.0, middle, y.pointer, COUNT as u32, stream.0);
+        assert_eq!(hip!(hipFreeAsync(middle, stream.0)), OK);
+    });
+    let exec = instantiate(graph);
+    for _ in 0..3 {
+        run(exec, &stream);
+    }
+    let expected: Vec<f32> = values.iter().map(|value| 18.0 * value).collect();
+    assert_eq!(y.read::<f32>(COUNT), expected);
+    end(graph, exec);
+}
+
+#[test]
+fn a_box_is_copied_between_pitched_places() {
+    let _turn = turn();
+    let stream = Stream::new(NON_BLOCKING);
+    // 4 x 3 x 2 bytes out of 8 x 5 x 3 at (1, 2, 1), into 6 x 4 x 2 at the start.
+    let source: Vec<u8> = (0..8 * 5 * 3).map(|i| i as u8).collect();
+    let (from, to) = (Memory::of(&source), Memory::of(&[0xffu8; 6 * 4 * 2]));
+    let params = hipMemcpy3DParms {
+        srcPos: hipPos { x: 1, y: 2, z: 1 },
+        srcPtr: hipPitchedPtr { ptr: from.pointer, pitch: 8, xsize: 8, ysize: 5 },
+        dstPtr: hipPitchedPtr { ptr: to.pointer, pitch: 6, xsize: 6, ysize: 4 },
+        extent: hipExtent { width: 4, height: 3, depth: 2 },
+        kind: hipMemcpyKind::hipMemcpyDeviceToDevice,
+        ..hipMemcpy3DParms::default()
+    };
+    let (mut graph, mut node) = (null_mut(), null_mut());
+    assert_eq!(hip!(hipGraphCreate(&mut graph, 0)), OK);
+    assert_eq!(hip!(hipGraphAddMemcpyNode(&mut node, graph, null(), 0, &params)), OK);
+    let exec = instantiate(graph);
+    run(exec, &stream);
+    let mut expected = [0xffu8; 6 * 4 * 2];
+    for z in 0..2 {
+        for y in 0..3 {
+            for x in 0..4 {
+                expected[(z * 4 + y) * 6 + x] = source[((z + 1) * 5 + y + 2) * 8 + x + 1];
+            }
+        }
+    }
+    assert_eq!(to.read::<u8>(expected.len()), expected);
+    end(graph, exec);
+}
+
+#[test]
+fn kernels_of_a_graph_have_the_services_of_their_stream() {
+    let _turn = turn();
+    let kernels = Kernels::services(5, &[]);
+    let (stream, other) = (Stream::new(NON_BLOCKING), Stream::new(NON_BLOCKING));
+    let out = Memory::of(&[0i32; 2]);
+    let mut pointer = out.pointer;
+    let graph = capture(&stream, || {
+        let function = kernels.get("returned");
+        assert_eq!(launch(function, [1; 3], [2, 1, 1], 0, stream.0, arguments![pointer]), OK);
+    });
+    let exec = instantiate(graph);
+    let (printed, _) = Printed::by(|| {
+        run(exec, &stream);
+        run(exec, &other);
+    });
+    let mut lines: Vec<_> = printed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["even", "even", "odd", "odd"]);
+    end(graph, exec);
+}
+
+#[test]
+fn a_cooperative_node_synchronises_with_each_launch() {
+    let _turn = turn();
+    if properties().cooperativeLaunch == 0 {
+        eprintln!("skipped: the device has no cooperative launches");
+        return;
+    }
+    let kernels = Kernels::services(5, &[]);
+    let stream = Stream::new(NON_BLOCKING);
+    let (values, failures) = (Memory::of(&[0u32; 3]), Memory::of(&[0u32]));
+    let (mut rounds, mut pv, mut pf) = (2u32, values.pointer, failures.pointer);
+    let one = dim3 { x: 1, y: 1, z: 1 };
+    let list: &mut [*mut c_void] = arguments![rounds, pv, pf];
+    let params = hipKernelNodeParams {
+        blockDim: dim3 { x: 128, ..one },
+        func: kernels.get("meet").cast(),
+        gridDim: dim3 { x: 3, ..one },
+        kernelParams: list.as_mut_ptr(),
+        ..hipKernelNodeParams::default()
+    };
+    let (mut graph, mut node) = (null_mut(), null_mut());
+    assert_eq!(hip!(hipGraphCreate(&mut graph, 0)), OK);
+    assert_eq!(hip!(hipGraphAddKernelNode(&mut node, graph, null(), 0, &params)), OK);
+    let value = hipLaunchAttributeValue { cooperative: 1 };
+    let attribute = hipLaunchAttributeID::hipLaunchAttributeCooperative;
+    assert_eq!(hip!(hipGraphKernelNodeSetAttribute(node, attribute, &value)), OK);
+    let exec = instantiate(graph);
+    for _ in 0..3 {
+        values.write(&[0u32; 3]);
+        run(exec, &stream);
+        assert_eq!(failures.read::<u32>(1), [0]);
+        assert_eq!(values.read::<u32>(3), [2; 3]);
+    }
+    end(graph, exec);
+}
+
+#[test]
+fn a_fault_in_a_graph_fails_the_stream_and_names_the_kernel() {
+    let _turn = turn();
+    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
+    if device.starts_with("amdgpu") {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let (stream, other) = (Stream::new(NON_BLOCKING), Stream::new(NON_BLOCKING));
+    let (x, y) = (Memory::of(&[1f32; 4]), Memory::of(&[0f32; 4]));
+    let mut wild = 0x1000u64;
+    let graph = capture(&stream, || {
+        saxpy(&kernels, 1.0, x.pointer, y.pointer, 4, stream.0);
+        assert_eq!(launch(kernels.get("poke"), [1; 3], [1; 3], 0, stream.0, arguments![wild]), OK);
+        saxpy(&kernels, 1.0, x.pointer, y.pointer, 4, stream.0);
+    });
+    let exec = instantiate(graph);
+    assert_eq!(hip!(hipGraphLaunch(exec, stream.0)), OK);
+    assert_eq!(stream.wait(), E::hipErrorIllegalAddress);
+    assert!(stream.report().contains("poke"), "{}", stream.report());
+    assert_eq!(hip!(hipGraphLaunch(exec, stream.0)), E::hipErrorIllegalAddress);
+    saxpy(&kernels, 1.0, x.pointer, y.pointer, 4, other.0);
+    assert_eq!(other.wait(), OK);
+    assert_eq!(y.read::<f32>(4), [2.0; 4], "one of the graph's, one of the other stream's");
     end(graph, exec);
 }

@@ -13,6 +13,7 @@ use hip_sys::{
     hipStreamCaptureStatus, hipStreamUpdateCaptureDependenciesFlags as UpdateFlags,
 };
 
+use super::memory::GraphMemory;
 use super::structure::{Graph, NodeId, graph, node_list};
 use crate::device::Device;
 use crate::error::{Result, entry};
@@ -250,6 +251,19 @@ impl Capturing {
             *tips = vec![graph.add(runtime, op, tips)?];
             Ok(())
         })
+    }
+
+    /// Makes a node that allocates memory of the graph; returns its address.
+    pub(crate) fn allocate(
+        &self,
+        runtime: &'static Runtime,
+        device: &'static Device,
+        size: usize,
+    ) -> Result<usize> {
+        let memory = GraphMemory::new(runtime, device, size, &[])?;
+        let base = memory.base();
+        self.add(Op::Allocate(memory))?;
+        Ok(base)
     }
 
     /// The point that the stream has come to.

@@ -268,12 +268,15 @@ pub(crate) unsafe extern "C" fn hipGraphRemoveDependencies(
     })
 }
 
-/// `hipGraphDestroyNode`: with its edges.
+/// `hipGraphDestroyNode`: with its edges. Memory nodes stay as long as their graph.
 pub(crate) unsafe extern "C" fn hipGraphDestroyNode(handle: hipGraphNode_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
         let (graph, id) = node(runtime, handle)?;
         let mut nodes = graph.nodes();
+        if nodes.get(&id).is_some_and(|node| node.op.has_memory()) {
+            return Err(hipError_t::hipErrorNotSupported);
+        }
         let removed = nodes.remove(&id).ok_or(INVALID_VALUE)?;
         for node in nodes.values_mut() {
             node.after.retain(|&before| before != id);
@@ -284,7 +287,7 @@ pub(crate) unsafe extern "C" fn hipGraphDestroyNode(handle: hipGraphNode_t) -> h
     })
 }
 
-/// `hipGraphClone`.
+/// `hipGraphClone`: graphs without memory nodes.
 pub(crate) unsafe extern "C" fn hipGraphClone(out: *mut hipGraph_t, original: hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

@@ -11,7 +11,9 @@ use hip_sys::{
 };
 
 use super::capture::Capturing;
-use super::structure::{Graph, NodeId, Nodes, graph};
+use super::memory::memory_at;
+use super::structure::{Graph, NodeId, Nodes, graph, handle_within};
+use super::user_object::Objects;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::kernarg::KernargBlock;
@@ -36,6 +38,20 @@ pub(crate) struct Exec {
     runtime: &'static Runtime,
     pub(crate) flags: u64,
     state: Mutex<State>,
+    /// What the program lets it keep.
+    objects: Objects,
+    /// Its right to the graph's memory nodes.
+    _token: Arc<()>,
+}
+
+impl Drop for Exec {
+    fn drop(&mut self) {
+        let last = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).last.upgrade();
+        if let Some(last) = last.filter(|_| !self.objects.is_empty()) {
+            // What launches in flight use ends behind them.
+            last.drain(self.runtime);
+        }
+    }
 }
 
 /// A node, as it was when the graph was instantiated or as it was changed since.
@@ -44,8 +60,8 @@ pub(crate) struct Step {
     pub(crate) id: NodeId,
     pub(crate) op: Op,
     pub(crate) enabled: bool,
-    /// Places of the nodes that it waits for, of the same graph.
-    pub(crate) after: Vec<usize>,
+    /// The nodes of the same graph that it waits for, as distances in the list.
+    pub(crate) after: Vec<isize>,
     /// How many steps behind this one are its child's.
     pub(crate) inner: usize,
     level: u32,
@@ -84,6 +100,10 @@ pub(crate) struct Refusal {
     code: hipError_t,
     result: hipGraphInstantiateResult,
     node: Option<usize>,
+}
+
+fn failed(code: hipError_t) -> Refusal {
+    Refusal { code, result: hipGraphInstantiateResult::hipGraphInstantiateError, node: None }
 }
 
 impl From<Refusal> for hipError_t {
@@ -152,9 +172,10 @@ pub(crate) fn flatten(graph: &Graph) -> std::result::Result<Vec<Step>, Refusal> 
             }
         }
         // An edge may lead to a node that was made later.
-        for step in &mut steps[start..] {
+        for (place, step) in steps.iter_mut().enumerate().skip(start) {
             if let Some(node) = nodes.get(&step.id) {
-                step.after = node.after.iter().filter_map(|id| places.get(id).copied()).collect();
+                let distance = |before: &usize| *before as isize - place as isize;
+                step.after = node.after.iter().filter_map(|id| places.get(id).map(distance)).collect();
                 step.after.sort_unstable();
             }
         }
@@ -179,6 +200,9 @@ fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc
     while place < range.end {
         let step = &steps[place];
         let next = place + 1 + step.inner;
+        if step.op.has_memory() {
+            return Err(hipError_t::hipErrorNotSupported);
+        }
         let op = match &step.op {
             Op::Child(_) => Op::Child(rebuild(runtime, steps, place + 1..next)?),
             _ if !step.enabled => Op::Empty,
@@ -190,7 +214,8 @@ fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc
     let mut nodes = graph.nodes();
     for (place, id) in &ids {
         if let Some(node) = nodes.get_mut(id) {
-            node.after = steps[*place].after.iter().filter_map(|place| ids.get(place).copied()).collect();
+            let before = |distance: &isize| ids.get(&place.checked_add_signed(*distance)?).copied();
+            node.after = steps[*place].after.iter().filter_map(before).collect();
         }
     }
     drop(nodes);
@@ -219,33 +244,32 @@ impl Exec {
     /// Puts a graph in order. It may change and end afterwards.
     fn new(runtime: &'static Runtime, graph: &Graph, flags: u64) -> std::result::Result<Self, Refusal> {
         if flags & DEVICE_LAUNCH != 0 {
-            return Err(Refusal {
-                code: hipError_t::hipErrorNotSupported,
-                result: hipGraphInstantiateResult::hipGraphInstantiateError,
-                node: None,
-            });
+            return Err(failed(hipError_t::hipErrorNotSupported));
         }
         if flags & !(AUTO_FREE | UPLOAD | NODE_PRIORITY) != 0 {
-            return Err(Refusal {
-                code: INVALID_VALUE,
-                result: hipGraphInstantiateResult::hipGraphInstantiateError,
-                node: None,
-            });
+            return Err(failed(INVALID_VALUE));
         }
         let steps = flatten(graph)?;
         let device = device_of(&steps)?;
+        let token = Arc::new(());
+        for (place, step) in steps.iter().enumerate() {
+            if let Op::Allocate(memory) = &step.op {
+                memory.reserve(&token).map_err(|code| Refusal {
+                    code,
+                    result: hipGraphInstantiateResult::hipGraphInstantiateNodeOperationNotSupported,
+                    node: Some(place),
+                })?;
+            }
+        }
         let places = steps.iter().enumerate().map(|(place, step)| (step.id, place)).collect();
         let mut order: Vec<usize> = (0..steps.len()).collect();
         // Kernels of a level go first, so that they follow each other as packets.
         order.sort_by_key(|&place| (steps[place].level, !matches!(steps[place].op, Op::Kernel(_)), place));
         let state =
             State { steps, places, order, program: None, spare: Vec::new(), device, last: Weak::new() };
-        let exec = Self { runtime, flags, state: Mutex::new(state) };
-        exec.lock().prepare(runtime).map_err(|code| Refusal {
-            code,
-            result: hipGraphInstantiateResult::hipGraphInstantiateError,
-            node: None,
-        })?;
+        let objects = graph.objects.duplicate(runtime).map_err(failed)?;
+        let exec = Self { runtime, flags, state: Mutex::new(state), objects, _token: token };
+        exec.lock().prepare(runtime).map_err(failed)?;
         Ok(exec)
     }
 
@@ -264,7 +288,20 @@ impl Exec {
         };
         for action in &program.actions {
             if let Action::Enqueue(place) = action {
-                steps[*place].op.check(runtime)?;
+                match &steps[*place].op {
+                    Op::Allocate(memory) if memory.is_live() => match self.flags & AUTO_FREE {
+                        0 => return Err(INVALID_VALUE),
+                        _ => memory.end()?,
+                    },
+                    Op::Free(address) => {
+                        let own = |step: &Step| matches!(&step.op, Op::Allocate(memory) if memory.base() == *address);
+                        let live = memory_at(*address).is_some_and(|memory| memory.is_live());
+                        if !live && !steps.iter().any(own) {
+                            return Err(INVALID_VALUE);
+                        }
+                    }
+                    op => op.check(runtime)?,
+                }
             }
         }
         if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(stream)) {
@@ -397,18 +434,14 @@ fn instantiate(
     let exec = Arc::new(Exec::new(runtime, graph, flags)?);
     match runtime.graph_execs.insert(exec) {
         Some(handle) => Ok(handle as hipGraphExec_t),
-        None => Err(Refusal {
-            code: hipError_t::hipErrorOutOfMemory,
-            result: hipGraphInstantiateResult::hipGraphInstantiateError,
-            node: None,
-        }),
+        None => Err(failed(hipError_t::hipErrorOutOfMemory)),
     }
 }
 
 /// The handle of the node that a graph was refused for.
 fn refused_node(graph: &Graph, refusal: &Refusal) -> hipGraphNode_t {
     let id = refusal.node.and_then(|place| Some(flatten(graph).ok()?.get(place)?.id));
-    let handle = id.and_then(|id| graph.nodes().get(&id).map(|node| node.handle));
+    let handle = id.and_then(|id| handle_within(graph, id));
     handle.unwrap_or(0) as hipGraphNode_t
 }
 

@@ -10,15 +10,27 @@
 //! by `hipModuleLaunchKernel`.
 
 mod capture;
+mod copy_node;
+mod dot;
 mod edit;
 mod exec;
+mod generic_node;
 mod kernel_node;
+mod memory;
 mod plain_nodes;
 mod structure;
+mod update;
+mod user_object;
 
 pub(crate) use capture::*;
+pub(crate) use copy_node::*;
+pub(crate) use dot::*;
 pub(crate) use edit::*;
 pub(crate) use exec::*;
+pub(crate) use generic_node::*;
 pub(crate) use kernel_node::*;
+pub(crate) use memory::*;
 pub(crate) use plain_nodes::*;
 pub(crate) use structure::*;
+pub(crate) use update::*;
+pub(crate) use user_object::*;

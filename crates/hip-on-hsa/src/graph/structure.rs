@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t};
 
+use super::user_object::Objects;
 use crate::error::{Result, entry};
 use crate::op::Op;
 use crate::runtime::{Runtime, active, runtime};
@@ -47,16 +48,23 @@ pub(crate) struct Graph {
     /// 0 while no program knows the graph.
     handle: AtomicUsize,
     nodes: Mutex<Nodes>,
+    /// What the program lets it keep.
+    pub(super) objects: Objects,
 }
 
 static NEXT_NODE: AtomicU64 = AtomicU64::new(1);
 
 impl Graph {
     pub(crate) fn new() -> Arc<Self> {
+        Self::with_objects(Objects::default())
+    }
+
+    fn with_objects(objects: Objects) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             handle: AtomicUsize::new(0),
             nodes: Mutex::default(),
+            objects,
         })
     }
 
@@ -121,11 +129,14 @@ impl Graph {
 
     /// A graph of its own with copies of all nodes.
     pub(crate) fn duplicate(&self, runtime: &Runtime) -> Result<Arc<Self>> {
-        let copy = Self::new();
+        let copy = Self::with_objects(self.objects.duplicate(runtime)?);
         let nodes = self.nodes();
         let mut copies = copy.nodes();
         let mut ids: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         for (&id, node) in nodes.iter() {
+            if node.op.has_memory() {
+                return Err(hipError_t::hipErrorNotSupported);
+            }
             let op = match &node.op {
                 Op::Child(child) => Op::Child(child.duplicate(runtime)?),
                 op => op.clone(),
@@ -179,6 +190,18 @@ pub(crate) fn graph(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>>
 pub(crate) fn node(runtime: &Runtime, handle: hipGraphNode_t) -> Result<(Arc<Graph>, NodeId)> {
     let name = runtime.graph_nodes.get(handle as usize).ok_or(INVALID_VALUE)?;
     Ok((name.graph.upgrade().ok_or(INVALID_VALUE)?, name.id))
+}
+
+/// The handle of a node of the graph or of one of its children.
+pub(crate) fn handle_within(graph: &Graph, id: NodeId) -> Option<usize> {
+    let nodes = graph.nodes();
+    let found = nodes.get(&id).map(|node| node.handle);
+    found.or_else(|| {
+        nodes.values().find_map(|node| match &node.op {
+            Op::Child(child) => handle_within(child, id),
+            _ => None,
+        })
+    })
 }
 
 /// The nodes of a graph that a program's list names, each once.

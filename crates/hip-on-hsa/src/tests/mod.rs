@@ -3,6 +3,7 @@
 mod captures;
 mod fake;
 mod faults;
+mod graph_nodes;
 mod graphs;
 mod launches;
 mod mem_pools;

@@ -1,0 +1,331 @@
+//! Memory nodes: memory that a graph allocates and frees.
+//!
+//! The memory of an allocation node is taken from HSA when the node is made, and is given back with the last graph that has the
+//! node: its address is known from the beginning, and no two nodes share memory. A launch makes it the program's; a free node,
+//! `hipFree` or `hipFreeAsync` ends that. So what is reserved is what all allocation nodes have, and nothing is ever there to be
+//! trimmed.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use hip_sys::{
+    hipError_t, hipGraph_t, hipGraphMemAttributeType, hipGraphNode_t, hipMemAllocNodeParams,
+    hipMemAllocationHandleType, hipMemAllocationType, hipMemLocation, hipMemLocationType, hipMemPoolProps,
+};
+
+use super::edit::{add_node, read};
+use crate::device::{Device, by_ordinal};
+use crate::error::{Result, entry};
+use crate::memory::{Origin, accessors, allocate_device, release};
+use crate::op::Op;
+use crate::runtime::Runtime;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// The memory of an allocation node.
+pub(crate) struct GraphMemory {
+    runtime: &'static Runtime,
+    device: &'static Device,
+    base: usize,
+    size: usize,
+    /// Held by the one executable graph that may use the node.
+    user: Mutex<Weak<()>>,
+}
+
+/// The memory of all allocation nodes, by address.
+#[derive(Default)]
+struct Known {
+    all: HashMap<usize, Weak<GraphMemory>>,
+    /// What is the program's at present. It lives until it is freed, whatever becomes of the graphs.
+    live: HashMap<usize, Arc<GraphMemory>>,
+}
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+/// How many there are; frees look no further while there are none.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes that the graphs of a device have.
+#[derive(Default)]
+pub(crate) struct Usage(Mutex<Bytes>);
+
+#[derive(Clone, Copy, Default)]
+struct Bytes {
+    used: u64,
+    used_high: u64,
+    reserved: u64,
+    reserved_high: u64,
+}
+
+impl Usage {
+    fn lock(&self) -> MutexGuard<'_, Bytes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl GraphMemory {
+    /// Takes memory of a device, which others may access too, from HSA.
+    pub(crate) fn new(
+        runtime: &'static Runtime,
+        device: &'static Device,
+        size: usize,
+        others: &[&'static Device],
+    ) -> Result<Arc<Self>> {
+        let base = allocate_device(runtime, device, size, false, 0)?;
+        let memory = Arc::new(Self { runtime, device, base, size, user: Mutex::default() });
+        known().all.insert(base, Arc::downgrade(&memory));
+        COUNT.fetch_add(1, Ordering::AcqRel);
+        let mut bytes = device.graph_memory.lock();
+        bytes.reserved += size as u64;
+        bytes.reserved_high = bytes.reserved_high.max(bytes.reserved);
+        drop(bytes);
+        if !others.is_empty() {
+            let mut agents = accessors(runtime, device);
+            agents.extend(others.iter().map(|device| device.agent));
+            runtime.hsa.allow_access(&agents, memory.base as *const c_void)?;
+        }
+        Ok(memory)
+    }
+
+    pub(crate) fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Whether the memory is the program's.
+    pub(crate) fn is_live(&self) -> bool {
+        known().live.contains_key(&self.base)
+    }
+
+    /// Makes the memory the program's.
+    pub(crate) fn begin(self: &Arc<Self>) {
+        if known().live.insert(self.base, self.clone()).is_none() {
+            let mut bytes = self.device.graph_memory.lock();
+            bytes.used += self.size as u64;
+            bytes.used_high = bytes.used_high.max(bytes.used);
+        }
+    }
+
+    /// Takes the memory from the program; an error if it was not the program's.
+    pub(crate) fn end(&self) -> Result {
+        let ended = known().live.remove(&self.base).ok_or(INVALID_VALUE)?;
+        self.device.graph_memory.lock().used -= self.size as u64;
+        drop(ended);
+        Ok(())
+    }
+
+    /// Reserves the node for one executable graph, as long as that holds the token.
+    pub(crate) fn reserve(&self, token: &Arc<()>) -> Result {
+        let mut user = self.user.lock().unwrap_or_else(PoisonError::into_inner);
+        match user.upgrade() {
+            Some(other) if !Arc::ptr_eq(&other, token) => Err(INVALID_VALUE),
+            _ => {
+                *user = Arc::downgrade(token);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for GraphMemory {
+    fn drop(&mut self) {
+        known().all.remove(&self.base);
+        COUNT.fetch_sub(1, Ordering::AcqRel);
+        self.device.graph_memory.lock().reserved -= self.size as u64;
+        // Launches that use the memory may be in flight on any stream.
+        self.device.quiesce(self.runtime);
+        if let Some(found) = self.runtime.memory.remove(self.base, &[Origin::Device])
+            && release(self.runtime, &found).is_err()
+        {
+            tracing::warn!(address = self.base, "memory of a graph could not be freed");
+        }
+    }
+}
+
+/// The memory of a graph that begins at an address.
+#[inline]
+pub(crate) fn memory_at(address: usize) -> Option<Arc<GraphMemory>> {
+    if COUNT.load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    known().all.get(&address)?.upgrade()
+}
+
+/// The operation that parameters describe; writes the address into them.
+///
+/// # Safety
+/// The parameters are null or valid, with as many access descriptors as they say.
+pub(super) unsafe fn allocation(
+    runtime: &'static Runtime,
+    parameters: *mut hipMemAllocNodeParams,
+) -> Result<Op> {
+    // SAFETY: as this function's contract.
+    let p = unsafe { parameters.as_mut() }.ok_or(INVALID_VALUE)?;
+    p.dptr = std::ptr::null_mut();
+    let hipMemPoolProps { allocType, location, handleTypes, .. } = p.poolProps;
+    if allocType != hipMemAllocationType::hipMemAllocationTypePinned
+        || handleTypes != hipMemAllocationHandleType::hipMemHandleTypeNone
+        || p.bytesize == 0
+        || (p.accessDescCount != 0 && p.accessDescs.is_null())
+    {
+        return Err(INVALID_VALUE);
+    }
+    let at = |location: hipMemLocation| match location.type_ {
+        hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| INVALID_VALUE),
+        _ => Err(INVALID_VALUE),
+    };
+    let device = at(location)?;
+    let mut others = Vec::new();
+    for index in 0..p.accessDescCount {
+        // SAFETY: as this function's contract.
+        let other = at(unsafe { (*p.accessDescs.add(index)).location })?;
+        if !std::ptr::eq(other, device) {
+            others.push(other);
+        }
+    }
+    let memory = GraphMemory::new(runtime, device, p.bytesize, &others)?;
+    p.dptr = memory.base as *mut c_void;
+    Ok(Op::Allocate(memory))
+}
+
+/// An operation that frees memory of a graph.
+pub(crate) fn free(pointer: *mut c_void) -> Result<Op> {
+    memory_at(pointer as usize).map(|_| Op::Free(pointer as usize)).ok_or(INVALID_VALUE)
+}
+
+/// `hipGraphAddMemAllocNode`: the address is written to the parameters at once.
+pub(crate) unsafe extern "C" fn hipGraphAddMemAllocNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    parameters: *mut hipMemAllocNodeParams,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| allocation(runtime, parameters)) })
+}
+
+/// `hipGraphMemAllocNodeGetParams`: without descriptors of access.
+pub(crate) unsafe extern "C" fn hipGraphMemAllocNodeGetParams(
+    node: hipGraphNode_t,
+    out: *mut hipMemAllocNodeParams,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = read(node, |op| {
+            let Op::Allocate(memory) = op else { return Err(INVALID_VALUE) };
+            let location = hipMemLocation {
+                type_: hipMemLocationType::hipMemLocationTypeDevice,
+                id: memory.device.ordinal,
+            };
+            Ok(hipMemAllocNodeParams {
+                poolProps: hipMemPoolProps {
+                    allocType: hipMemAllocationType::hipMemAllocationTypePinned,
+                    handleTypes: hipMemAllocationHandleType::hipMemHandleTypeNone,
+                    location,
+                    ..hipMemPoolProps::default()
+                },
+                accessDescs: std::ptr::null(),
+                accessDescCount: 0,
+                bytesize: memory.size,
+                dptr: memory.base as *mut c_void,
+            })
+        })?;
+        Ok(())
+    })
+}
+
+/// `hipGraphAddMemFreeNode`: memory that a graph allocates.
+pub(crate) unsafe extern "C" fn hipGraphAddMemFreeNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    pointer: *mut c_void,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe { add_node(out, graph, dependencies, count, |_| free(pointer)) })
+}
+
+/// `hipDrvGraphAddMemFreeNode`.
+pub(crate) unsafe extern "C" fn hipDrvGraphAddMemFreeNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    pointer: hip_sys::hipDeviceptr_t,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    unsafe { hipGraphAddMemFreeNode(out, graph, dependencies, count, pointer) }
+}
+
+/// `hipGraphMemFreeNodeGetParams`: writes a pointer to where `out` points.
+pub(crate) unsafe extern "C" fn hipGraphMemFreeNodeGetParams(
+    node: hipGraphNode_t,
+    out: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place for a pointer.
+        let out = unsafe { out.cast::<*mut c_void>().as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = read(node, |op| match op {
+            Op::Free(address) => Ok(*address),
+            _ => Err(INVALID_VALUE),
+        })? as *mut c_void;
+        Ok(())
+    })
+}
+
+/// `hipDeviceGetGraphMemAttribute`: bytes, as a 64-bit number.
+pub(crate) unsafe extern "C" fn hipDeviceGetGraphMemAttribute(
+    device: i32,
+    attribute: hipGraphMemAttributeType,
+    value: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        type A = hipGraphMemAttributeType;
+        // SAFETY: the caller passes null or a valid place for the number.
+        let value = unsafe { value.cast::<u64>().as_mut() }.ok_or(INVALID_VALUE)?;
+        let bytes = *by_ordinal(device)?.graph_memory.lock();
+        *value = match attribute {
+            A::hipGraphMemAttrUsedMemCurrent => bytes.used,
+            A::hipGraphMemAttrUsedMemHigh => bytes.used_high,
+            A::hipGraphMemAttrReservedMemCurrent => bytes.reserved,
+            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high,
+            _ => return Err(INVALID_VALUE),
+        };
+        Ok(())
+    })
+}
+
+/// `hipDeviceSetGraphMemAttribute`: 0 takes a high mark down to what there is now; there is nothing else to set.
+pub(crate) unsafe extern "C" fn hipDeviceSetGraphMemAttribute(
+    device: i32,
+    attribute: hipGraphMemAttributeType,
+    value: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        type A = hipGraphMemAttributeType;
+        // SAFETY: the caller passes null or a valid number.
+        let value = *unsafe { value.cast::<u64>().as_ref() }.ok_or(INVALID_VALUE)?;
+        let mut bytes = by_ordinal(device)?.graph_memory.lock();
+        if value != 0 {
+            return Err(INVALID_VALUE);
+        }
+        match attribute {
+            A::hipGraphMemAttrUsedMemHigh => bytes.used_high = bytes.used,
+            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high = bytes.reserved,
+            _ => return Err(INVALID_VALUE),
+        }
+        Ok(())
+    })
+}
+
+/// `hipDeviceGraphMemTrim`: graphs of this runtime hold nothing that none of their nodes has.
+pub(crate) unsafe extern "C" fn hipDeviceGraphMemTrim(device: i32) -> hipError_t {
+    entry(|| by_ordinal(device).map(drop))
+}
