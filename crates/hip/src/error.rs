@@ -5,6 +5,7 @@ use std::fmt;
 use hip_sys::hipError_t;
 
 use crate::launch::LaunchError;
+use crate::quirks::Quirk;
 use crate::uri::UriError;
 
 /// The result type of this crate.
@@ -94,6 +95,15 @@ pub enum Error {
         what: String,
         /// What to do instead.
         instead: String,
+    },
+
+    /// The library behind the device is known to do this wrongly.
+    #[error("{operation} has a known fault: {quirk}")]
+    KnownFault {
+        /// The HIP function.
+        operation: &'static str,
+        /// What is known, and from which report.
+        quirk: &'static Quirk,
     },
 
     /// The bytes are no code object that can be read.
@@ -276,7 +286,8 @@ impl Error {
             Self::Hip { operation, .. }
             | Self::LengthMismatch { operation, .. }
             | Self::OtherRuntime { operation, .. }
-            | Self::OtherDevice { operation, .. } => Some(operation),
+            | Self::OtherDevice { operation, .. }
+            | Self::KnownFault { operation, .. } => Some(operation),
             Self::Fault(report) => Some(report.operation),
             Self::OutOfMemory { .. } => Some("hipMalloc"),
             _ => None,

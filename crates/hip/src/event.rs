@@ -9,6 +9,7 @@ use hip_sys::hipEvent_t;
 use crate::call::{call, dropped, is_ready};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 
 /// A point in a stream's work.
@@ -35,6 +36,7 @@ struct EventInner {
     handle: EventHandle,
     timing: bool,
     recorded: AtomicBool,
+    _counted: Counted,
 }
 
 /// What HIP knows the event by.
@@ -146,6 +148,7 @@ impl Event {
             handle: EventHandle(handle),
             timing: options.measures_time(),
             recorded: AtomicBool::new(false),
+            _counted: Counted::new(Kind::Event),
         })))
     }
 

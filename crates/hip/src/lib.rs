@@ -25,6 +25,7 @@
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
 //! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
 //! | `cudaMallocAsync`, `cudaFreeAsync` | | [`DeviceBuffer::uninit_on`], [`Allocator::StreamOrdered`] |
+//! | `cudaMemPoolCreate`, `cudaMallocFromPoolAsync` | | [`MemoryPool`] |
 //! | PyTorch's caching allocator | | [`Allocator::Caching`], the default on real GPUs; [`Device::memory_stats`], [`Device::trim_memory`] |
 //! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`] |
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
@@ -54,7 +55,7 @@
 //! more.
 //!
 //! # What it does not do
-//! Graphs, memory pools, peer copies and runtime compilation are not in this version.
+//! Graphs, peer copies and runtime compilation are not in this version.
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 
@@ -67,8 +68,10 @@ mod event;
 #[cfg(test)]
 mod fake;
 pub mod launch;
+mod live;
 mod memory;
 mod module;
+mod quirks;
 pub mod roctx;
 mod stream;
 mod threads;
@@ -85,11 +88,13 @@ pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
+pub use live::{Live, live};
 pub use memory::{
     ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
-    DeviceSliceMut, HostBuffer, MemoryStats, Pending, PendingFuture,
+    DeviceSliceMut, HostBuffer, MemoryPool, MemoryStats, Pending, PendingFuture, PoolReuse, PoolStats,
 };
 pub use module::{Function, FunctionAttributes, Module};
+pub use quirks::{Effect, QUIRKS, Quirk};
 pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};
 pub use vgpu;

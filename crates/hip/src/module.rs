@@ -11,6 +11,7 @@ use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result, near_names};
 use crate::launch::{Arguments, Check, Launch, LaunchConfig, Limits, Parameter};
+use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
@@ -31,6 +32,7 @@ struct ModuleInner {
     /// HIP may refer to the bytes as long as the module is loaded.
     image: Box<[u8]>,
     usage: Usage,
+    _counted: Counted,
 }
 
 /// What HIP knows the module by.
@@ -100,6 +102,7 @@ impl Module {
             object,
             image,
             usage: Usage::default(),
+            _counted: Counted::new(Kind::Module),
         })))
     }
 

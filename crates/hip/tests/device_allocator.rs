@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error};
+use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error, MemoryPool, PoolReuse};
 
 /// The device with an allocator, for one test at a time.
 fn with(allocator: Allocator) -> (Device, MutexGuard<'static, ()>) {
@@ -110,4 +110,71 @@ fn a_kernel_that_still_writes_memory_is_waited_for_by_its_next_owner() {
         assert_eq!(next.to_vec(&b).unwrap(), [round; 64]);
     }
     assert_eq!(device.memory_stats().misses, 1);
+}
+
+fn has_pools(device: &Device) -> bool {
+    let has = device.table().has("hipMemPoolCreate");
+    if !has {
+        eprintln!("skipped: the library behind {device} has no memory pools");
+    }
+    has
+}
+
+#[test]
+fn pools_give_buffers_in_the_order_of_streams() {
+    let (device, _guard) = with(Allocator::Direct);
+    if !has_pools(&device) {
+        return;
+    }
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let pool = MemoryPool::new(&device).unwrap();
+    pool.set_release_threshold(u64::MAX).unwrap();
+    for round in 0..20_u32 {
+        let mut buffer = pool.allocate::<u32>(&a, 50_000).unwrap();
+        buffer.fill(&a, round).unwrap();
+        let values = buffer.to_vec(&b).unwrap();
+        assert!(values.iter().all(|value| *value == round), "round {round}");
+    }
+    let buffer = pool.allocate::<u8>(&a, 1 << 20).unwrap();
+    a.synchronize().unwrap();
+    let stats = pool.stats().unwrap();
+    assert!(
+        stats.used >= 1 << 20 && stats.reserved >= stats.used && stats.peak_used >= stats.used,
+        "{stats:?}"
+    );
+    // The buffer keeps the pool.
+    drop(pool);
+    assert_eq!(buffer.slice(..4).unwrap().to_vec(&a).unwrap().len(), 4);
+    drop(buffer);
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn pools_have_attributes_and_can_be_trimmed() {
+    let (device, _guard) = with(Allocator::Direct);
+    if !has_pools(&device) {
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let pool = MemoryPool::new(&device).unwrap();
+    assert_eq!(pool.release_threshold().unwrap(), 0);
+    pool.set_release_threshold(64 << 20).unwrap();
+    assert_eq!(pool.release_threshold().unwrap(), 64 << 20);
+    let all = PoolReuse { follow_events: true, opportunistic: true, internal_dependencies: true };
+    assert_eq!(pool.reuse().unwrap(), all);
+    let less = PoolReuse { opportunistic: false, ..all };
+    pool.set_reuse(less).unwrap();
+    assert_eq!(pool.reuse().unwrap(), less);
+    drop(pool.allocate::<u8>(&stream, 8 << 20).unwrap());
+    stream.synchronize().unwrap();
+    let stats = pool.stats().unwrap();
+    assert!(stats.used == 0 && stats.reserved >= 8 << 20 && stats.peak_used >= 8 << 20, "{stats:?}");
+    pool.trim(0).unwrap();
+    assert_eq!(pool.stats().unwrap().reserved, 0);
+    pool.reset_peaks().unwrap();
+    assert_eq!(pool.stats().unwrap().peak_used, 0);
+    let empty = pool.allocate::<u8>(&stream, 0).unwrap();
+    assert!(empty.is_empty());
+    let default = MemoryPool::default_of(&device).unwrap();
+    assert!(default != pool && default == MemoryPool::default_of(&device).unwrap());
 }

@@ -261,6 +261,7 @@ fn a_missing_kernel_is_named_with_those_like_it() {
 
 #[test]
 fn virtual_devices_have_what_their_uri_says() {
+    common::check_leaks();
     let device = Device::open("vgpu:gfx90a?cus=4&memory=2GiB").unwrap();
     let properties = device.properties();
     assert_eq!(properties.target.processor, "gfx90a");
@@ -280,6 +281,7 @@ fn virtual_devices_have_what_their_uri_says() {
 
 #[test]
 fn auto_finds_a_device_and_says_what_it_skipped() {
+    common::check_leaks();
     let device = Device::open("auto").unwrap();
     let before = match device.backend() {
         hip::Backend::Amd => 0,
@@ -292,6 +294,7 @@ fn auto_finds_a_device_and_says_what_it_skipped() {
 
 #[test]
 fn two_devices_do_not_mix() {
+    common::check_leaks();
     let (first, second) =
         (Device::open("vgpu:gfx1100").unwrap(), Device::open("vgpu:gfx1100?cus=3").unwrap());
     let stream = first.stream().unwrap();

@@ -111,8 +111,10 @@ impl Device {
                     properties,
                     default_stream: OnceLock::new(),
                     peers: Mutex::default(),
-                    memory: DeviceMemory::new(backend)?,
+                    memory: DeviceMemory::new(backend),
                 });
+                Self { inner: inner.clone(), skipped: skipped.clone(), logical: None }
+                    .allocator_of_environment()?;
                 devices.insert(key, inner.clone());
                 inner
             }

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::DeviceAddress;
-use super::allocator::{Allocated, Origin};
+use super::allocator::Allocated;
+use super::{DeviceAddress, MemoryPool};
 use crate::device::Device;
 use crate::error::Result;
+use crate::live::{Counted, Kind};
 use crate::stream::{Stream, WeakStream, release};
-use crate::usage::Usage;
 
 /// Owns device memory, and knows which streams use it.
 ///
@@ -17,6 +17,7 @@ pub(crate) struct Allocation {
     device: Device,
     /// The address is null if and only if there are no bytes.
     block: Allocated,
+    _counted: Counted,
 }
 
 impl Allocation {
@@ -30,18 +31,20 @@ impl Allocation {
         Self::of(device, bytes, |bytes| device.memory().allocate_direct(device, bytes))
     }
 
+    /// Memory of a pool, in the order of a stream of its device.
+    pub(crate) fn allocate_from(pool: &MemoryPool, bytes: usize, stream: &Stream) -> Result<Arc<Self>> {
+        let device = pool.device();
+        Self::of(device, bytes, |bytes| device.memory().allocate_from(pool, bytes, stream))
+    }
+
     fn of(
         device: &Device,
         bytes: usize,
         allocate: impl FnOnce(usize) -> Result<Allocated>,
     ) -> Result<Arc<Self>> {
-        let block = if bytes > 0 {
-            allocate(bytes)?
-        } else {
-            let (address, usage) = (DeviceAddress::NULL, Usage::default());
-            Allocated { address, size: 0, origin: Origin::Nowhere, usage }
-        };
-        Ok(Arc::new(Self { device: device.clone(), block }))
+        let block = if bytes > 0 { allocate(bytes)? } else { Allocated::default() };
+        let _counted = Counted::new(Kind::DeviceAllocation);
+        Ok(Arc::new(Self { device: device.clone(), block, _counted }))
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -93,12 +96,9 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let (device, &mut Allocated { address, size, origin, ref mut usage }) =
-            (self.device.clone(), &mut self.block);
-        let usage = std::mem::take(usage);
-        release("device buffer", move || {
-            device.memory().free(&device, Allocated { address, size, origin, usage });
-        });
+        let device = self.device.clone();
+        let block = std::mem::take(&mut self.block);
+        release("device buffer", move || device.memory().free(&device, block));
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_sys::hipError_t;
 
-use super::DeviceAddress;
 use super::blocks::{Blocks, Request, Segment, Tag, Taken, Uses};
+use super::{DeviceAddress, MemoryPool};
 use crate::backend::Backend;
 use crate::call::{call, dropped};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
+use crate::quirks::Quirk;
 use crate::stream::{Stream, WeakStream};
 use crate::usage::{PriorUses, Usage};
 
@@ -120,9 +121,10 @@ impl MemoryStats {
 }
 
 /// How an allocation was made, and is therefore undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// There are no bytes.
+    #[default]
     Nowhere,
     /// `hipMalloc`.
     Device,
@@ -130,9 +132,12 @@ pub(crate) enum Origin {
     Cache,
     /// `hipMallocAsync`.
     Stream,
+    /// `hipMallocFromPoolAsync`; the pool lives as long as its memory.
+    Pool(MemoryPool),
 }
 
-/// Memory that was just allocated.
+/// Memory as it was allocated; by default none.
+#[derive(Default)]
 pub(crate) struct Allocated {
     pub(crate) address: DeviceAddress,
     pub(crate) size: usize,
@@ -195,20 +200,15 @@ impl State {
 }
 
 impl DeviceMemory {
-    /// With the allocator that the environment names, else with that of the backend.
-    pub(crate) fn new(backend: Backend) -> Result<Self> {
-        let allocator = match std::env::var(ALLOCATOR_VARIABLE) {
-            Ok(text) if !text.is_empty() => text.parse()?,
-            Err(std::env::VarError::NotUnicode(value)) => value.to_string_lossy().parse()?,
-            _ => Allocator::default_of(backend),
-        };
-        Ok(Self(Mutex::new(State {
-            allocator,
+    /// With the allocator of the backend.
+    pub(crate) fn new(backend: Backend) -> Self {
+        Self(Mutex::new(State {
+            allocator: Allocator::default_of(backend),
             limits: CacheLimits::default(),
             blocks: Blocks::default(),
             outside: 0,
             stats: MemoryStats::default(),
-        })))
+        }))
     }
 
     /// `bytes` bytes, more than none; those that `stream` used last, if it is known.
@@ -222,7 +222,7 @@ impl DeviceMemory {
         let allocator = self.lock().allocator;
         let allocated = match (allocator, stream) {
             (Allocator::Caching, _) => self.take_cached(device, bytes, stream),
-            (Allocator::StreamOrdered, Some(stream)) => self.take_in_order(device, bytes, stream),
+            (Allocator::StreamOrdered, Some(stream)) => self.take_in_order(bytes, stream),
             (Allocator::Direct | Allocator::StreamOrdered, _) => self.take_direct(device, bytes),
         };
         allocated.map_err(|error| self.explain(error, device, bytes))
@@ -238,21 +238,46 @@ impl DeviceMemory {
         Ok(self.outside(address, bytes, Origin::Device, Usage::default()))
     }
 
-    fn take_in_order(&self, device: &Device, bytes: usize, stream: &Stream) -> Result<Allocated> {
-        let allocate = || {
+    /// `bytes` bytes of a pool, more than none, in the order of a stream of its device.
+    pub(crate) fn allocate_from(
+        &self,
+        pool: &MemoryPool,
+        bytes: usize,
+        stream: &Stream,
+    ) -> Result<Allocated> {
+        let allocated = self.in_order(stream, bytes, Origin::Pool(pool.clone()), |pointer| {
+            // SAFETY: the result is a place to write to, and pool and stream are valid and of one device.
+            unsafe {
+                call!(stream.table(), hipMallocFromPoolAsync(pointer, bytes, pool.handle(), stream.handle()))
+            }
+        });
+        allocated.map_err(|error| self.explain(error, stream.device(), bytes))
+    }
+
+    fn take_in_order(&self, bytes: usize, stream: &Stream) -> Result<Allocated> {
+        self.in_order(stream, bytes, Origin::Stream, |pointer| {
+            // SAFETY: the result is a place to write to, and the stream is valid.
+            unsafe { call!(stream.table(), hipMallocAsync(pointer, bytes, stream.handle())) }
+        })
+    }
+
+    fn in_order(
+        &self,
+        stream: &Stream,
+        bytes: usize,
+        origin: Origin,
+        allocate: impl Fn(*mut *mut c_void) -> Result<()>,
+    ) -> Result<Allocated> {
+        let address = self.or_after_trim(stream.device(), || {
             let mut pointer: *mut c_void = std::ptr::null_mut();
             stream.make_current()?;
-            // SAFETY: the result is a place to write to, and the stream is valid.
-            stream.check(unsafe {
-                call!(device.table(), hipMallocAsync(&raw mut pointer, bytes, stream.handle()))
-            })?;
+            stream.check(allocate(&raw mut pointer))?;
             Ok(DeviceAddress(pointer.expose_provenance() as u64))
-        };
-        let address = self.or_after_trim(device, allocate)?;
+        })?;
         // For other streams the memory is there when this one has come that far.
         let usage = Usage::default();
         usage.write(stream)?;
-        Ok(self.outside(address, bytes, Origin::Stream, usage))
+        Ok(self.outside(address, bytes, origin, usage))
     }
 
     fn outside(&self, address: DeviceAddress, size: usize, origin: Origin, usage: Usage) -> Allocated {
@@ -373,7 +398,7 @@ impl DeviceMemory {
                 block.usage.finish();
                 dropped("device buffer", free(device, block.address));
             }
-            Origin::Stream => {
+            Origin::Stream | Origin::Pool(_) => {
                 dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
             }
         }
@@ -435,14 +460,14 @@ fn free(device: &Device, address: DeviceAddress) -> Result<()> {
     unsafe { call!(device.table(), hipFree(address.pointer())) }
 }
 
-/// Frees memory of `hipMallocAsync` when what uses it is done, without waiting for that.
+/// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that.
 fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<()> {
     let streams: Vec<Stream> = uses.streams().iter().filter_map(WeakStream::upgrade).collect();
     let on_first = || {
         let (first, others) = streams.split_first()?;
         let freed = others.iter().try_for_each(|other| first.wait_for(other).map(drop)).and_then(|()| {
             first.make_current()?;
-            // SAFETY: the memory came from `hipMallocAsync`, its one owner frees it, and the stream comes after all uses.
+            // SAFETY: the memory was allocated in a stream's order, its one owner frees it, and the stream comes after all uses.
             unsafe { call!(device.table(), hipFreeAsync(address.pointer(), first.handle())) }
         });
         Some(freed)
@@ -468,8 +493,29 @@ impl Device {
     /// Chooses where this device's buffers get their memory from now on.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order.
+    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order, and [`Error::KnownFault`] if its library is
+    /// known to corrupt memory or to hang then: [`Device::quirks`].
     pub fn set_allocator(&self, allocator: Allocator) -> Result<()> {
+        let concerned = |quirk: &&&Quirk| {
+            let asynchronous = ["hipMallocAsync", "hipFreeAsync"];
+            asynchronous.iter().any(|function| quirk.functions.contains(function))
+        };
+        if allocator == Allocator::StreamOrdered {
+            for quirk in self.quirks().iter().filter(concerned) {
+                if quirk.is_grave() {
+                    return Err(Error::KnownFault { operation: "hipMallocAsync", quirk });
+                }
+                tracing::warn!(%quirk, device = %self, "allocation in a stream's order has a known fault");
+            }
+        }
+        self.set_allocator_despite_quirks(allocator)
+    }
+
+    /// As [`set_allocator`](Self::set_allocator), whatever is known of the library.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order.
+    pub fn set_allocator_despite_quirks(&self, allocator: Allocator) -> Result<()> {
         if allocator == Allocator::StreamOrdered && !self.table().has("hipMallocAsync") {
             return Err(Error::Unsupported {
                 what: format!("allocation in a stream's order on {self}"),
@@ -478,6 +524,17 @@ impl Device {
         }
         self.memory().lock().allocator = allocator;
         Ok(())
+    }
+
+    /// Takes the allocator that the environment names.
+    pub(crate) fn allocator_of_environment(&self) -> Result<()> {
+        match std::env::var(ALLOCATOR_VARIABLE) {
+            Ok(text) if !text.is_empty() => self.set_allocator(text.parse()?),
+            Err(std::env::VarError::NotUnicode(value)) => {
+                self.set_allocator(value.to_string_lossy().parse()?)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How much memory [`Allocator::Caching`] may hold.

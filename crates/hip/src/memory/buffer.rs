@@ -65,8 +65,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
-        let allocation = Allocation::allocate(device, size_in_bytes::<T>(len)?, None)?;
-        Ok(Self { allocation, len, marker: PhantomData })
+        Ok(Self::of(Allocation::allocate(device, size_in_bytes::<T>(len)?, None)?, len))
     }
 
     /// Allocates `len` elements of unspecified value that will first be used on `stream`: where there is a choice, memory
@@ -77,8 +76,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// As [`uninit`](Self::uninit), and [`Error::Fault`](crate::Error::Fault) if the stream has faulted.
     #[doc(alias = "hipMallocAsync")]
     pub fn uninit_on(stream: &Stream, len: usize) -> Result<Self> {
-        let allocation = Allocation::allocate(stream.device(), size_in_bytes::<T>(len)?, Some(stream))?;
-        Ok(Self { allocation, len, marker: PhantomData })
+        Ok(Self::of(Allocation::allocate(stream.device(), size_in_bytes::<T>(len)?, Some(stream))?, len))
     }
 
     /// Allocates `len` elements of unspecified value that share their allocation with nothing else, whatever the device's
@@ -87,8 +85,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As [`uninit`](Self::uninit).
     pub fn uninit_direct(device: &Device, len: usize) -> Result<Self> {
-        let allocation = Allocation::allocate_direct(device, size_in_bytes::<T>(len)?)?;
-        Ok(Self { allocation, len, marker: PhantomData })
+        Ok(Self::of(Allocation::allocate_direct(device, size_in_bytes::<T>(len)?)?, len))
     }
 
     /// Allocates `len` elements whose bytes are zero (`hipMemsetD8Async`).
@@ -138,6 +135,11 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// ordered after that one's work, this blocks until that is done; [`DeviceSliceMut::address_on`] never blocks.
     pub fn address(&self) -> DeviceAddress {
         self.allocation.exposed_address()
+    }
+
+    /// A buffer of `len` elements in an allocation that has room for them.
+    pub(crate) fn of(allocation: Arc<Allocation>, len: usize) -> Self {
+        Self { allocation, len, marker: PhantomData }
     }
 
     #[cfg(test)]

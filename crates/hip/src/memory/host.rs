@@ -9,6 +9,7 @@ use super::{DeviceCopy, size_in_bytes};
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::Result;
+use crate::live::{Counted, Kind};
 use crate::stream::release;
 
 /// An owned array of `T` in pinned host memory, which the device copies from and to without a detour.
@@ -21,6 +22,7 @@ pub struct HostBuffer<T: DeviceCopy> {
     device: Device,
     pointer: NonNull<T>,
     len: usize,
+    _counted: Counted,
 }
 
 // SAFETY: the buffer owns its elements, which may go to any thread.
@@ -51,7 +53,7 @@ impl<T: DeviceCopy> HostBuffer<T> {
             // SAFETY: the allocation has that many bytes.
             unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
         }
-        Ok(Self { device: device.clone(), pointer, len })
+        Ok(Self { device: device.clone(), pointer, len, _counted: Counted::new(Kind::HostAllocation) })
     }
 
     /// Allocates as many elements as `source` has and copies them.

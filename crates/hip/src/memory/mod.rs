@@ -9,6 +9,7 @@ mod copy;
 mod host;
 mod pending;
 mod plain;
+mod pool;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -19,6 +20,7 @@ pub use buffer::DeviceBuffer;
 pub use host::HostBuffer;
 pub use pending::{Pending, PendingFuture};
 pub use plain::DeviceCopy;
+pub use pool::{MemoryPool, PoolReuse, PoolStats};
 pub use view::{DeviceSlice, DeviceSliceMut};
 
 pub(crate) use allocation::Allocation;

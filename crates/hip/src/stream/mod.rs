@@ -14,6 +14,7 @@ use crate::call::{call, dropped, is_ready};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result};
 use crate::event::Event;
+use crate::live::{Counted, Kind};
 
 pub use host_function::host_function_failures;
 pub use options::{StreamOptions, StreamPriorities};
@@ -46,7 +47,7 @@ pub(crate) struct StreamInner {
     /// Unique in the process and never 0, so that it can stand for the stream in an atomic.
     id: u64,
     /// The default stream belongs to the library.
-    owned: bool,
+    owned: Option<Counted>,
     /// Marks this stream's tail for another stream to wait for; recorded anew each time.
     tail: Mutex<Option<TailEvent>>,
     closed: Arc<Closed>,
@@ -157,7 +158,7 @@ impl Stream {
         Self(Arc::new(StreamInner {
             queue: Queue { device, handle },
             id,
-            owned,
+            owned: owned.then(|| Counted::new(Kind::Stream)),
             tail: Mutex::default(),
             closed: Arc::default(),
         }))
@@ -352,7 +353,7 @@ impl Drop for StreamInner {
     fn drop(&mut self) {
         let ending = Ending {
             queue: self.queue.clone(),
-            owned: self.owned,
+            owned: self.owned.take(),
             tail: self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
             closed: self.closed.clone(),
         };
@@ -363,7 +364,7 @@ impl Drop for StreamInner {
 /// What is left to do when the last handle of a stream is gone.
 struct Ending {
     queue: Queue,
-    owned: bool,
+    owned: Option<Counted>,
     tail: Option<TailEvent>,
     closed: Arc<Closed>,
 }
@@ -401,7 +402,7 @@ impl Ending {
             // SAFETY: the event was made by this stream and is destroyed once.
             dropped("event", unsafe { call!(table, hipEventDestroy(event.0)) });
         }
-        if self.owned {
+        if self.owned.is_some() {
             // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
             dropped("stream", unsafe { call!(table, hipStreamDestroy(*handle)) });
         }

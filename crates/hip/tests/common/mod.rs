@@ -2,11 +2,47 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use hip::{Device, Module};
 
-/// The device that `FERROCM_DEVICE` names, else a virtual one.
+/// Lives as long as the thread of a test, so that everything the test made is dropped before.
+struct LeakCheck;
+
+static TESTS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static LEAKS: LeakCheck = {
+        TESTS.fetch_add(1, Ordering::AcqRel);
+        LeakCheck
+    };
+}
+
+impl Drop for LeakCheck {
+    fn drop(&mut self) {
+        // Tests of one process share the counts: the last one looks.
+        if TESTS.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // What a host function drops is released by another thread.
+            let late = Instant::now() + Duration::from_secs(5);
+            while !hip::live().is_empty() && Instant::now() < late {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let live = hip::live();
+            assert!(live.is_empty(), "left behind by a test: {live}");
+        }
+    }
+}
+
+/// When this thread ends, nothing of this crate may be left. For each test that opens devices by itself.
+pub(crate) fn check_leaks() {
+    LEAKS.with(|_| {});
+}
+
+/// The device that `FERROCM_DEVICE` names, else a virtual one. When the test's thread ends, nothing of this crate may be
+/// left.
 pub(crate) fn device() -> Device {
+    check_leaks();
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -162,17 +162,10 @@ pub(super) static TOPICS: &[Topic] = &[
         ],
     ),
     topic(
-        "stream-ordered memory",
-        "planned: allocation in a stream's order, and memory pools",
-        &[
-            "hipDeviceGetDefaultMemPool",
-            "hipDeviceGetMemPool",
-            "hipDeviceSetMemPool",
-            "hipFreeAsync",
-            "hipMallocAsync",
-            "hipMallocFromPoolAsync",
-            "hipMemPool*",
-        ],
+        "memory pools, other ways",
+        "a device's current pool is its default one, `hip::MemoryPool::default_of`; access by other devices and sharing with other \
+         processes are not wrapped",
+        &["hipDeviceGetMemPool", "hipDeviceSetMemPool", "hipMemPool*"],
     ),
     topic(
         "managed memory",
