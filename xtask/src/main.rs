@@ -7,6 +7,7 @@ mod conflicts;
 mod debian;
 mod demo;
 mod doctor;
+mod dropin;
 mod progress;
 mod rocm;
 mod run;
@@ -48,6 +49,8 @@ enum Task {
     ///
     /// The device tests run on virtual GPUs of all five targets; docs/testing.md lists the steps.
     Test(TestArguments),
+    /// Builds libamdhip64.so.7: HIP for C++ programs, over AMD's HSA runtime or virtual GPUs
+    Dropin(DropinArguments),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
@@ -105,6 +108,16 @@ struct TestArguments {
 }
 
 #[derive(Debug, Args)]
+struct DropinArguments {
+    /// Folder for the library [default: dropin in the target folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<std::path::PathBuf>,
+    /// Build with the profile of the tests, which has debug information and takes less time, instead of release
+    #[arg(long)]
+    dev: bool,
+}
+
+#[derive(Debug, Args)]
 struct BindgenArguments {
     /// Change nothing; fail if a checked-in file differs from what the headers give
     #[arg(long)]
@@ -147,6 +160,7 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: sysroot::releases(&rocblas_kernels)?,
         }),
+        Task::Dropin(DropinArguments { out, dev }) => dropin::dropin(&dropin::Options { out, dev }),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {

@@ -19,7 +19,7 @@ use crate::op::Op;
 use crate::queue::{CopyOp, Progress};
 use crate::rect::{Piece, Rect, Rows};
 use crate::runtime::{Runtime, active};
-use crate::stream::{Stream, resolve};
+use crate::stream::{Role, Stream, resolve};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -502,6 +502,33 @@ pub(crate) const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();
 
 fn row(dst: *mut c_void, src: *const c_void, size: usize) -> Rect {
     Rect::row(dst as usize, src as usize, size)
+}
+
+/// Writes a few bytes of a device's memory, in no order with what programs submit, and waits for that.
+pub(crate) fn upload(
+    runtime: &'static Runtime,
+    device: &'static Device,
+    address: usize,
+    bytes: &[u8],
+) -> Result {
+    let staging = Staging::new(runtime, device)?;
+    if bytes.len() > STAGING_BYTES {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the buffer has room for the bytes.
+    unsafe { staging.pointer().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    let copy = CopyOp {
+        dst: address as *mut c_void,
+        dst_agent: device.agent,
+        src: staging.pointer().cast_const().cast(),
+        src_agent: runtime.cpu,
+        size: bytes.len(),
+    };
+    let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
+    // SAFETY: the buffer stays with the engine until the copy has completed; the caller knows the destination.
+    let copied = stream.run(runtime, |engine| unsafe { engine.copy(&[copy], Some(staging)) });
+    stream.close(runtime);
+    copied
 }
 
 /// `hipMemcpy`: on the default stream; the copy has completed on return.

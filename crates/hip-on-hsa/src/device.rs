@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -89,6 +89,8 @@ pub(crate) struct Device {
     pub(crate) limits: Limits,
     /// What allocation nodes of graphs have.
     pub(crate) graph_memory: Usage,
+    /// What the program set by `hipSetDeviceFlags`.
+    pub(crate) flags: AtomicU32,
     /// Global wave sync works without a kernel that initialises it.
     wave_sync: bool,
     pub(crate) staging: StagingBuffers,
@@ -140,6 +142,7 @@ impl Device {
             heap: Heap::default(),
             limits: Limits::default(),
             graph_memory: Usage::default(),
+            flags: AtomicU32::new(hip_sys::hipDeviceScheduleAuto),
             wave_sync: hsa.table.ext.global_wave_sync,
             staging: StagingBuffers::default(),
             pools: DevicePools::default(),
@@ -302,15 +305,11 @@ impl Info {
         unsafe {
             let word = |attribute: u32| hsa.agent_info(agent, attribute, 0u32);
             let some = |attribute: u32| word(attribute).unwrap_or(0);
-            let text = |attribute: u32| {
-                let bytes = hsa.agent_info(agent, attribute, [0u8; 65])?;
-                let text = CStr::from_bytes_until_nul(&bytes).ok()?.to_string_lossy().trim().to_owned();
-                (!text.is_empty()).then_some(text)
-            };
+            let text = |attribute: u32| hsa.agent_text(agent, attribute);
             let bdf = some(X::HSA_AMD_AGENT_INFO_BDFID.0);
             let mut uuid = [0u8; 16];
-            if let Some(text) = text(X::HSA_AMD_AGENT_INFO_UUID.0) {
-                let id = text.strip_prefix("GPU-").unwrap_or(&text).as_bytes();
+            if let Some(id) = hsa.uuid(agent) {
+                let id = id.as_bytes();
                 let length = id.len().min(uuid.len());
                 uuid[..length].copy_from_slice(&id[..length]);
             }
@@ -407,6 +406,11 @@ pub(crate) fn current_device(runtime: &'static Runtime) -> Result<&'static Devic
     Ok(device)
 }
 
+/// Makes a device the thread's current one.
+pub(crate) fn set_current(device: &'static Device) {
+    CURRENT.set(Some(device));
+}
+
 /// The device with an ordinal; agents that have appeared in the meantime are found.
 fn device(ordinal: i32) -> Result<&'static Device> {
     let runtime = active()?;
@@ -486,7 +490,7 @@ pub(crate) unsafe extern "C" fn hipGetDeviceCount(count: *mut i32) -> hipError_t
 /// `hipSetDevice`: the thread's current device.
 pub(crate) unsafe extern "C" fn hipSetDevice(ordinal: i32) -> hipError_t {
     entry(|| {
-        CURRENT.set(Some(device(ordinal)?));
+        set_current(device(ordinal)?);
         Ok(())
     })
 }

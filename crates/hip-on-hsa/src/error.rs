@@ -36,6 +36,11 @@ pub(crate) fn entry(call: impl FnOnce() -> Result) -> hipError_t {
     code
 }
 
+/// The result that the code of a nested call stands for.
+pub(crate) fn succeed(code: hipError_t) -> Result {
+    if code == hipError_t::hipSuccess { Ok(()) } else { Err(code) }
+}
+
 /// `hipGetLastError`: returns the thread's last failure and forgets it.
 pub(crate) unsafe extern "C" fn hipGetLastError() -> hipError_t {
     LAST_ERROR.replace(hipError_t::hipSuccess)

@@ -3,6 +3,7 @@
 //! Handles of agents, pools and signals come from HSA itself and live as long as the process (signals: as long as their
 //! owner), which is what makes most of these methods safe. Those that act on memory or on foreign objects are not.
 
+use std::ffi::CStr;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,6 +65,24 @@ impl Hsa {
             (self.table.hsa_agent_get_info)(agent, hsa_agent_info_t(attribute), (&raw mut value).cast())
         };
         (status == hsa_status_t::HSA_STATUS_SUCCESS).then_some(value)
+    }
+
+    /// A text attribute of an agent; `None` if it is empty or the agent does not know it.
+    ///
+    /// # Safety
+    /// The attribute is a text of at most 64 characters.
+    pub(crate) unsafe fn agent_text(self, agent: hsa_agent_t, attribute: u32) -> Option<String> {
+        // SAFETY: the caller vouches for the length.
+        let bytes = unsafe { self.agent_info(agent, attribute, [0u8; 65]) }?;
+        let text = CStr::from_bytes_until_nul(&bytes).ok()?.to_string_lossy().trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// What follows `GPU-` in an agent's UUID.
+    pub(crate) fn uuid(self, agent: hsa_agent_t) -> Option<String> {
+        // SAFETY: the text has at most 21 characters.
+        let text = unsafe { self.agent_text(agent, hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_UUID.0) }?;
+        Some(text.strip_prefix("GPU-").unwrap_or(&text).to_owned())
     }
 
     /// The name of the agent's preferred instruction set, for example `amdgcn-amd-amdhsa--gfx1100`.

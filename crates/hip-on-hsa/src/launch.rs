@@ -144,7 +144,7 @@ pub(crate) struct Launch {
 
 /// # Safety
 /// The arguments are as [`Layout::write`](crate::kernarg::Layout::write) needs them for the function that the handle names.
-unsafe fn launch(
+pub(crate) unsafe fn launch(
     handle: hipFunction_t,
     blocks: [u32; 3],
     block: [u32; 3],

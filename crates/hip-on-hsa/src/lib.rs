@@ -41,6 +41,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("HSA's large machine model needs 64-bit addresses");
 
+mod context;
 mod copy;
 mod copy_param;
 mod device;
@@ -56,6 +57,7 @@ mod image;
 mod kernarg;
 mod launch;
 mod limits;
+mod lookup;
 mod mem_pool;
 mod memory;
 mod module;
@@ -63,6 +65,7 @@ mod occupancy;
 mod op;
 mod output;
 mod peer;
+mod per_thread;
 mod print_buffer;
 mod printf;
 mod props;
@@ -72,13 +75,17 @@ mod registry;
 mod runtime;
 mod signal;
 mod stream;
+pub mod stub;
+mod stub_launch;
 mod table;
 #[cfg(test)]
 mod tests;
+mod visible;
 
 use hsa_sys::hsa_status_t;
 
 pub use table::FUNCTIONS;
+pub use visible::Visible;
 
 /// Why the runtime could not start.
 #[derive(Debug, thiserror::Error)]
@@ -117,12 +124,36 @@ pub enum Error {
 
 /// The HIP table over an HSA table. Later calls with the same table return the same result.
 ///
-/// Calls `hsa_init` once. No device is needed: without one, `hipGetDeviceCount` says so, and agents that appear later are
+/// All GPUs of an implementation inside the process are devices; of a library's, those that the environment leaves
+/// ([`Visible::from_env`]). Calls `hsa_init` once. No device is needed: without one, `hipGetDeviceCount` says so, and agents that appear later are
 /// found.
 ///
 /// # Errors
 /// See [`Error`]; a second, different HSA table is one.
 pub fn table(hsa: &'static hsa_sys::Table) -> Result<&'static hip_sys::Table, Error> {
-    runtime::start(hsa)?;
+    let is_library = hsa.implementation().is_none();
+    table_of(hsa, if is_library { Visible::from_env(hsa) } else { Visible::all() })
+}
+
+/// As [`table`], with a choice of devices. The first call in a process chooses.
+///
+/// # Errors
+/// As [`table`].
+pub fn table_of(hsa: &'static hsa_sys::Table, visible: Visible) -> Result<&'static hip_sys::Table, Error> {
+    runtime::start(hsa, visible)?;
     Ok(table::table())
+}
+
+/// The HIP table on its own. Until [`table`] or [`table_of`] has succeeded, functions that need a device return
+/// `hipErrorNotInitialized`.
+pub fn unstarted() -> &'static hip_sys::Table {
+    table::table()
+}
+
+/// Whether an HSA implementation has a GPU. Calls `hsa_init`, but starts nothing.
+///
+/// # Errors
+/// [`Error::Hsa`] if HSA does not start, which AMD's does not without a GPU, and [`Error::Enumeration`].
+pub fn has_gpu(hsa: &'static hsa_sys::Table) -> Result<bool, Error> {
+    runtime::has_gpu(hsa)
 }

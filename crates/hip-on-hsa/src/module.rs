@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use code_object::CodeObject;
 use hip_sys::{
     hipDeviceptr_t, hipError_t, hipFuncAttribute, hipFuncAttributes, hipFuncCache_t, hipFunction_attribute,
-    hipFunction_t, hipJitOption, hipModule_t,
+    hipFunction_t, hipJitOption, hipModule_t, hipSharedMemConfig,
 };
 use hsa_sys::*;
 
@@ -19,6 +19,7 @@ use crate::kernarg::Layout;
 use crate::memory::{Allocation, Origin};
 use crate::print_buffer::{self, Formats};
 use crate::runtime::{Runtime, active};
+use crate::stub;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
@@ -45,7 +46,8 @@ pub(crate) struct Module {
 
 /// A kernel of a module.
 pub(crate) struct Function {
-    pub(crate) name: String,
+    /// As programs name it.
+    pub(crate) name: CString,
     pub(crate) code: Arc<Code>,
     /// HSA's handle, for dispatch packets.
     pub(crate) object: u64,
@@ -164,8 +166,8 @@ impl Code {
             )
         };
         Ok(Function {
-            name: name.to_owned(),
             code: self.clone(),
+            name: CString::new(name).map_err(|_| hipError_t::hipErrorNotFound)?,
             object,
             group_bytes: group_bytes.max(kernel.group_segment_size),
             private_bytes: private_bytes.max(kernel.private_segment_size),
@@ -206,6 +208,67 @@ impl Drop for Code {
     }
 }
 
+impl Module {
+    fn new(code: Code) -> Self {
+        Self { code: Arc::new(code), functions: Mutex::default(), globals: Mutex::default() }
+    }
+
+    /// The handle of a kernel; the same name gives the same one.
+    pub(crate) fn function(&self, runtime: &Runtime, name: &str) -> Result<hipFunction_t> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&function) = functions.get(name) {
+            return Ok(function as hipFunction_t);
+        }
+        let function = Arc::new(self.code.function(name)?);
+        let function = runtime.functions.insert(function).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        functions.insert(name.to_owned(), function);
+        Ok(function as hipFunction_t)
+    }
+
+    /// Address and size of a variable. From now on it counts as an allocation.
+    pub(crate) fn variable(&self, runtime: &Runtime, name: &str) -> Result<(usize, usize)> {
+        type Info = hsa_executable_symbol_info_t;
+        let code = &self.code;
+        let symbol = code.symbol(name)?;
+        // SAFETY: the types are the headers' for these attributes.
+        let (kind, start, size) = unsafe {
+            (
+                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_TYPE, hsa_symbol_kind_t(u32::MAX))?,
+                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, 0u64),
+                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32),
+            )
+        };
+        if kind != hsa_symbol_kind_t::HSA_SYMBOL_KIND_VARIABLE {
+            return Err(hipError_t::hipErrorNotFound);
+        }
+        let (start, size) = (start? as usize, size? as usize);
+        let mut globals = self.globals.lock().unwrap_or_else(PoisonError::into_inner);
+        if size != 0 && !globals.contains(&start) {
+            runtime.memory.insert(Allocation {
+                base: start,
+                size,
+                origin: Origin::Global,
+                device: code.device,
+                device_base: start,
+                flags: 0,
+                pool: None,
+            });
+            globals.push(start);
+        }
+        Ok((start, size))
+    }
+
+    /// Ends the handles of its functions and the addresses of its variables.
+    pub(crate) fn unload(&self, runtime: &Runtime) {
+        for (_, function) in self.functions.lock().unwrap_or_else(PoisonError::into_inner).drain() {
+            runtime.functions.remove(function);
+        }
+        for address in self.globals.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            runtime.memory.remove(address, &[Origin::Global]);
+        }
+    }
+}
+
 impl Function {
     /// Work-items of a workgroup that are possible at most.
     pub(crate) fn block_limit(&self) -> u32 {
@@ -230,21 +293,32 @@ fn module(runtime: &Runtime, handle: hipModule_t) -> Result<Arc<Module>> {
     runtime.modules.get(handle as usize).ok_or(INVALID_HANDLE)
 }
 
+/// Loads the part of an image that is for a device.
+///
+/// # Safety
+/// `image` is an image, complete as its headers describe it.
+pub(crate) unsafe fn load(
+    runtime: &'static Runtime,
+    device: &'static Device,
+    image: *const c_void,
+) -> Result<Module> {
+    // SAFETY: as this function's contract.
+    let bytes = unsafe { image::at_address(image, &device.info.target) }?;
+    Ok(Module::new(Code::load(runtime, device, &bytes)?))
+}
+
 /// # Safety
 /// `out` is null or valid for writing; `image` is null or an image, complete as its headers describe it.
 unsafe fn load_data(out: *mut hipModule_t, image: *const c_void) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
     let out = unsafe { out.as_mut() }.filter(|_| !image.is_null()).ok_or(INVALID_VALUE)?;
-    let device = current_device(runtime)?;
     // SAFETY: as this function's contract.
-    let bytes = unsafe { image::at_address(image, &device.info.target) }?;
-    *out = insert(runtime, Code::load(runtime, device, &bytes)?)?;
+    *out = insert(runtime, unsafe { load(runtime, current_device(runtime)?, image) }?)?;
     Ok(())
 }
 
-fn insert(runtime: &'static Runtime, code: Code) -> Result<hipModule_t> {
-    let module = Module { code: Arc::new(code), functions: Mutex::default(), globals: Mutex::default() };
+fn insert(runtime: &'static Runtime, module: Module) -> Result<hipModule_t> {
     let handle = runtime.modules.insert(Arc::new(module)).ok_or(hipError_t::hipErrorOutOfMemory)?;
     Ok(handle as hipModule_t)
 }
@@ -264,7 +338,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *cons
             hipError_t::hipErrorFileNotFound
         })?;
         let bytes = image::in_bytes(&bytes, &device.info.target)?;
-        *out = insert(runtime, Code::load(runtime, device, &bytes)?)?;
+        *out = insert(runtime, Module::new(Code::load(runtime, device, &bytes)?))?;
         Ok(())
     })
 }
@@ -300,13 +374,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoadFatBinary(
 pub(crate) unsafe extern "C" fn hipModuleUnload(handle: hipModule_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let module = runtime.modules.remove(handle as usize).ok_or(INVALID_HANDLE)?;
-        for (_, function) in module.functions.lock().unwrap_or_else(PoisonError::into_inner).drain() {
-            runtime.functions.remove(function);
-        }
-        for address in module.globals.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            runtime.memory.remove(address, &[Origin::Global]);
-        }
+        runtime.modules.remove(handle as usize).ok_or(INVALID_HANDLE)?.unload(runtime);
         Ok(())
     })
 }
@@ -334,17 +402,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetFunction(
         let module = module(runtime, handle)?;
         // SAFETY: the caller passes null or a NUL-terminated name.
         let name = unsafe { text(name) }?;
-        let mut functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        let function = match functions.get(name) {
-            Some(&function) => function,
-            None => {
-                let function = Arc::new(module.code.function(name)?);
-                let function = runtime.functions.insert(function).ok_or(hipError_t::hipErrorOutOfMemory)?;
-                functions.insert(name.to_owned(), function);
-                function
-            }
-        };
-        *out = function as hipFunction_t;
+        *out = module.function(runtime, name)?;
         Ok(())
     })
 }
@@ -370,7 +428,6 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
     name: *const c_char,
 ) -> hipError_t {
     entry(|| {
-        type Info = hsa_executable_symbol_info_t;
         let runtime = active()?;
         let module = module(runtime, handle)?;
         if address.is_null() && bytes.is_null() {
@@ -378,33 +435,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
         }
         // SAFETY: the caller passes null or a NUL-terminated name.
         let name = unsafe { text(name) }?;
-        let code = &module.code;
-        let symbol = code.symbol(name)?;
-        // SAFETY: the types are the headers' for these attributes.
-        let (kind, start, size) = unsafe {
-            (
-                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_TYPE, hsa_symbol_kind_t(u32::MAX))?,
-                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, 0u64),
-                code.symbol_info(symbol, Info::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32),
-            )
-        };
-        if kind != hsa_symbol_kind_t::HSA_SYMBOL_KIND_VARIABLE {
-            return Err(hipError_t::hipErrorNotFound);
-        }
-        let (start, size) = (start? as usize, size? as usize);
-        let mut globals = module.globals.lock().unwrap_or_else(PoisonError::into_inner);
-        if size != 0 && !globals.contains(&start) {
-            runtime.memory.insert(Allocation {
-                base: start,
-                size,
-                origin: Origin::Global,
-                device: code.device,
-                device_base: start,
-                flags: 0,
-                pool: None,
-            });
-            globals.push(start);
-        }
+        let (start, size) = module.variable(runtime, name)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
             if let Some(address) = address.as_mut() {
@@ -455,7 +486,7 @@ fn binary_version(function: &Function) -> u32 {
     major * 10 + minor
 }
 
-/// `hipFuncGetAttributes`: takes the handle of a function; addresses of host stubs are unknown here.
+/// `hipFuncGetAttributes`: takes a host stub's address or the handle of a function.
 pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
     out: *mut hipFuncAttributes,
     handle: *const c_void,
@@ -480,9 +511,17 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
     })
 }
 
-fn by_pointer(handle: *const c_void) -> Result<Arc<Function>> {
+/// The function that a pointer means for the current device: a host stub's address or the handle of a function.
+pub(crate) fn by_pointer(pointer: *const c_void) -> Result<Arc<Function>> {
     let runtime = active()?;
-    runtime.functions.get(handle as usize).ok_or(hipError_t::hipErrorInvalidDeviceFunction)
+    function(runtime, stub::kernel(runtime, pointer, current_device(runtime)?)?)
+}
+
+/// `hipKernelNameRef`: null for what is no function.
+pub(crate) unsafe extern "C" fn hipKernelNameRef(handle: hipFunction_t) -> *const c_char {
+    let found = active().and_then(|runtime| function(runtime, handle));
+    // The handle keeps the function, and that its name, until the module is unloaded.
+    found.map_or(std::ptr::null(), |function| function.name.as_ptr())
 }
 
 /// `hipFuncSetAttribute`: the limit of dynamic LDS is checked; a carve-out is only advice.
@@ -512,6 +551,14 @@ pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
 pub(crate) unsafe extern "C" fn hipFuncSetCacheConfig(
     handle: *const c_void,
     _config: hipFuncCache_t,
+) -> hipError_t {
+    entry(|| by_pointer(handle).map(drop))
+}
+
+/// `hipFuncSetSharedMemConfig`: advice that AMD's devices have no use for.
+pub(crate) unsafe extern "C" fn hipFuncSetSharedMemConfig(
+    handle: *const c_void,
+    _config: hipSharedMemConfig,
 ) -> hipError_t {
     entry(|| by_pointer(handle).map(drop))
 }

@@ -1,11 +1,14 @@
 //! Occupancy: how many workgroups of a kernel a multiprocessor holds.
 
+use std::ffi::c_void;
+use std::sync::Arc;
+
 use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
 use hip_sys::{hipError_t, hipFunction_t};
 
 use crate::device::Info;
 use crate::error::{Result, entry};
-use crate::module::{Function, function};
+use crate::module::{Function, by_pointer, function};
 use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -47,41 +50,12 @@ pub(crate) fn active_blocks(function: &Function, block: u32, dynamic_lds: usize)
 
 /// # Safety
 /// `out` is null or valid for writing.
-unsafe fn max_active(out: *mut i32, handle: hipFunction_t, block: i32, dynamic_lds: usize) -> Result {
-    let function = function(active()?, handle)?;
+unsafe fn max_active(out: *mut i32, function: &Function, block: i32, dynamic_lds: usize) -> Result {
     // SAFETY: as this function's contract.
     let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
     let block = u32::try_from(block).map_err(|_| INVALID_VALUE)?;
-    *out = active_blocks(&function, block, dynamic_lds)? as i32;
+    *out = active_blocks(function, block, dynamic_lds)? as i32;
     Ok(())
-}
-
-/// `hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`.
-pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: *mut i32,
-    function: hipFunction_t,
-    block: i32,
-    dynamic_lds: usize,
-) -> hipError_t {
-    // SAFETY: the caller passes null or a valid place.
-    entry(|| unsafe { max_active(blocks, function, block, dynamic_lds) })
-}
-
-/// `hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
-pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: *mut i32,
-    function: hipFunction_t,
-    block: i32,
-    dynamic_lds: usize,
-    flags: u32,
-) -> hipError_t {
-    entry(|| {
-        if flags > hip_sys::hipOccupancyDisableCachingOverride {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the caller passes null or a valid place.
-        unsafe { max_active(blocks, function, block, dynamic_lds) }
-    })
 }
 
 /// # Safety
@@ -89,11 +63,10 @@ pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocess
 unsafe fn potential(
     grid: *mut i32,
     block: *mut i32,
-    handle: hipFunction_t,
+    function: &Function,
     dynamic_lds: usize,
     limit: i32,
 ) -> Result {
-    let function = function(active()?, handle)?;
     // SAFETY: as this function's contract.
     let (grid, block) = unsafe { grid.as_mut().zip(block.as_mut()) }.ok_or(INVALID_VALUE)?;
     let limit = match u32::try_from(limit).map_err(|_| INVALID_VALUE)? {
@@ -105,7 +78,7 @@ unsafe fn potential(
     let (mut best_block, mut best_blocks) = (limit.min(wave).max(1), 0);
     let mut size = (limit / wave * wave).max(1);
     loop {
-        let blocks = active_blocks(&function, size, dynamic_lds)?;
+        let blocks = active_blocks(function, size, dynamic_lds)?;
         if blocks * size > best_blocks * best_block {
             (best_block, best_blocks) = (size, blocks);
         }
@@ -120,16 +93,66 @@ unsafe fn potential(
     Ok(())
 }
 
-/// `hipModuleOccupancyMaxPotentialBlockSize`.
-pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
-    grid: *mut i32,
-    block: *mut i32,
-    function: hipFunction_t,
-    dynamic_lds: usize,
-    limit: i32,
-) -> hipError_t {
-    // SAFETY: the caller passes null or valid places.
-    entry(|| unsafe { potential(grid, block, function, dynamic_lds, limit) })
+/// A function by its handle.
+fn by_handle(handle: hipFunction_t) -> Result<Arc<Function>> {
+    function(active()?, handle)
+}
+
+fn check_flags(flags: u32) -> Result {
+    if flags > hip_sys::hipOccupancyDisableCachingOverride { Err(INVALID_VALUE) } else { Ok(()) }
+}
+
+macro_rules! occupancy {
+    ($max_active:ident, $with_flags:ident, $potential:ident: $handle:ty, $find:expr) => {
+        #[doc = concat!("`", stringify!($max_active), "`.")]
+        pub(crate) unsafe extern "C" fn $max_active(
+            blocks: *mut i32,
+            function: $handle,
+            block: i32,
+            dynamic_lds: usize,
+        ) -> hipError_t {
+            // SAFETY: the caller passes null or a valid place.
+            entry(|| unsafe { max_active(blocks, &*$find(function)?, block, dynamic_lds) })
+        }
+
+        #[doc = concat!("`", stringify!($with_flags), "`.")]
+        pub(crate) unsafe extern "C" fn $with_flags(
+            blocks: *mut i32,
+            function: $handle,
+            block: i32,
+            dynamic_lds: usize,
+            flags: u32,
+        ) -> hipError_t {
+            entry(|| {
+                check_flags(flags)?;
+                // SAFETY: the caller passes null or a valid place.
+                unsafe { max_active(blocks, &*$find(function)?, block, dynamic_lds) }
+            })
+        }
+
+        #[doc = concat!("`", stringify!($potential), "`.")]
+        pub(crate) unsafe extern "C" fn $potential(
+            grid: *mut i32,
+            block: *mut i32,
+            function: $handle,
+            dynamic_lds: usize,
+            limit: i32,
+        ) -> hipError_t {
+            // SAFETY: the caller passes null or valid places.
+            entry(|| unsafe { potential(grid, block, &*$find(function)?, dynamic_lds, limit) })
+        }
+    };
+}
+
+occupancy! {
+    hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
+    hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+    hipModuleOccupancyMaxPotentialBlockSize: hipFunction_t, by_handle
+}
+occupancy! {
+    hipOccupancyMaxActiveBlocksPerMultiprocessor,
+    hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+    hipOccupancyMaxPotentialBlockSize: *const c_void, by_pointer
 }
 
 /// `hipModuleOccupancyMaxPotentialBlockSizeWithFlags`.
@@ -142,10 +165,37 @@ pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags
     flags: u32,
 ) -> hipError_t {
     entry(|| {
-        if flags > hip_sys::hipOccupancyDisableCachingOverride {
+        check_flags(flags)?;
+        // SAFETY: the caller passes null or valid places.
+        unsafe { potential(grid, block, &*by_handle(function)?, dynamic_lds, limit) }
+    })
+}
+
+/// `hipOccupancyAvailableDynamicSMemPerBlock`: what dynamic LDS each of so many workgroups on a multiprocessor can have.
+pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
+    bytes: *mut usize,
+    pointer: *const c_void,
+    blocks: i32,
+    block: i32,
+) -> hipError_t {
+    entry(|| {
+        let function = by_pointer(pointer)?;
+        // SAFETY: the caller passes null or a valid place.
+        let bytes = unsafe { bytes.as_mut() }.ok_or(INVALID_VALUE)?;
+        let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks != 0).ok_or(INVALID_VALUE)?;
+        let block = u32::try_from(block).ok().filter(|&block| block != 0).ok_or(INVALID_VALUE)?;
+        let room = function.code.device.info.lds_bytes.saturating_sub(function.group_bytes) as usize;
+        // The answer falls with what a workgroup uses: the most that still lets all of them in.
+        let fits = |lds: usize| -> Result<bool> { Ok(active_blocks(&function, block, lds)? >= blocks) };
+        if !fits(0)? {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller passes null or valid places.
-        unsafe { potential(grid, block, function, dynamic_lds, limit) }
+        let (mut least, mut most) = (0, room);
+        while least < most {
+            let middle = (least + most).div_ceil(2);
+            if fits(middle)? { least = middle } else { most = middle - 1 }
+        }
+        *bytes = least;
+        Ok(())
     })
 }

@@ -2,12 +2,14 @@
 
 use std::ffi::c_char;
 
-use hip_sys::{hipDeviceArch_t, hipDeviceAttribute_t, hipDeviceProp_tR0600, hipError_t, hipUUID};
+use hip_sys::{
+    hipDeviceArch_t, hipDeviceAttribute_t, hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipUUID,
+};
 
 use crate::device::{Device, by_ordinal, current_device};
-use crate::error::entry;
+use crate::error::{Result, entry};
 use crate::occupancy::compute_unit;
-use crate::runtime::active;
+use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -98,6 +100,15 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.isLargeBar = i32::from(device.host_visible);
     p.asicRevision = int(info.asic_revision);
     p
+}
+
+/// The same in HIP 5's form, which the functions without a version in their name fill.
+fn old_properties(device: &Device) -> hipDeviceProp_tR0000 {
+    let p = properties(device);
+    let [major, minor, stepping] = device.info.gfx;
+    let mut old = hipDeviceProp_tR0000::of_6(&p);
+    old.gcnArch = int(major * 100 + minor * 10 + stepping);
+    old
 }
 
 /// What every supported AMD device can do.
@@ -260,6 +271,19 @@ pub(crate) unsafe extern "C" fn hipGetDevicePropertiesR0600(
     })
 }
 
+/// `hipGetDeviceProperties`: the layout of HIP 5; programs that are compiled with newer headers call the one above.
+pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
+    out: *mut hipDeviceProp_tR0000,
+    ordinal: i32,
+) -> hipError_t {
+    entry(|| {
+        let device = by_ordinal(ordinal)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = old_properties(device);
+        Ok(())
+    })
+}
+
 /// `hipDeviceGetAttribute`.
 pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
     value: *mut i32,
@@ -284,19 +308,38 @@ pub(crate) unsafe extern "C" fn hipChooseDeviceR0600(
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
         let (ordinal, wanted) = unsafe { ordinal.as_mut().zip(wanted.as_ref()) }.ok_or(INVALID_VALUE)?;
-        let found = runtime.devices().into_iter().find(|device| {
-            let p = properties(device);
-            p.totalGlobalMem >= wanted.totalGlobalMem
-                && p.sharedMemPerBlock >= wanted.sharedMemPerBlock
-                && p.maxThreadsPerBlock >= wanted.maxThreadsPerBlock
-                && p.multiProcessorCount >= wanted.multiProcessorCount
-                && (p.major, p.minor) >= (wanted.major, wanted.minor)
-                && (wanted.warpSize == 0 || p.warpSize == wanted.warpSize)
-        });
-        *ordinal = match found {
-            Some(device) => device.ordinal,
-            None => current_device(runtime)?.ordinal,
-        };
+        *ordinal = choose(runtime, wanted)?;
         Ok(())
     })
+}
+
+/// `hipChooseDevice`: as [`hipChooseDeviceR0600`], with the layout of HIP 5.
+pub(crate) unsafe extern "C" fn hipChooseDevice(
+    ordinal: *mut i32,
+    wanted: *const hipDeviceProp_tR0000,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (ordinal, wanted) = unsafe { ordinal.as_mut().zip(wanted.as_ref()) }.ok_or(INVALID_VALUE)?;
+        *ordinal = choose(runtime, &hipDeviceProp_tR0600::of_5(wanted))?;
+        Ok(())
+    })
+}
+
+/// The ordinal of the first device that has at least what is asked for, else of the current one.
+fn choose(runtime: &'static Runtime, wanted: &hipDeviceProp_tR0600) -> Result<i32> {
+    let found = runtime.devices().into_iter().find(|device| {
+        let p = properties(device);
+        p.totalGlobalMem >= wanted.totalGlobalMem
+            && p.sharedMemPerBlock >= wanted.sharedMemPerBlock
+            && p.maxThreadsPerBlock >= wanted.maxThreadsPerBlock
+            && p.multiProcessorCount >= wanted.multiProcessorCount
+            && (p.major, p.minor) >= (wanted.major, wanted.minor)
+            && (wanted.warpSize == 0 || p.warpSize == wanted.warpSize)
+    });
+    match found {
+        Some(device) => Ok(device.ordinal),
+        None => Ok(current_device(runtime)?.ordinal),
+    }
 }

@@ -18,6 +18,7 @@ use crate::module::{Function, Module};
 use crate::registry::{Kind, Registry};
 use crate::signal::SignalPool;
 use crate::stream::Stream;
+use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.
 const REQUIRED: &[&str] = &[
@@ -57,6 +58,7 @@ pub(crate) struct Runtime {
     /// Ticks of the system clock per second.
     pub(crate) frequency: u64,
     pub(crate) signals: SignalPool,
+    visible: Visible,
     devices: RwLock<Vec<&'static Device>>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
@@ -84,7 +86,7 @@ pub(crate) fn active() -> Result<&'static Runtime> {
 }
 
 /// Starts the runtime over an HSA implementation, or returns it if it runs over the same one.
-pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runtime, Error> {
+pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Result<&'static Runtime, Error> {
     let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(runtime) = RUNTIME.get() {
         return if std::ptr::eq(runtime.hsa.table, table) { Ok(runtime) } else { Err(Error::OtherTable) };
@@ -93,11 +95,7 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
     if !missing.is_empty() {
         return Err(Error::MissingFunctions(missing));
     }
-    let hsa = Hsa { table };
-    let status = hsa.init();
-    if status != hsa_status_t::HSA_STATUS_SUCCESS {
-        return Err(Error::Hsa { call: "hsa_init", status });
-    }
+    let hsa = init(table)?;
     let (cpu, host_pool, kernarg_pool) = host(hsa)?;
     let runtime = Runtime {
         hsa,
@@ -110,6 +108,7 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
             frequency => frequency,
         },
         signals: SignalPool::default(),
+        visible,
         devices: RwLock::default(),
         streams: Registry::new(Kind::Stream),
         events: Registry::new(Kind::Event),
@@ -127,6 +126,25 @@ pub(crate) fn start(table: &'static Table) -> std::result::Result<&'static Runti
     register_event_handler(runtime);
     runtime.refresh().map_err(|_| Error::Enumeration)?;
     Ok(runtime)
+}
+
+fn init(table: &'static Table) -> std::result::Result<Hsa, Error> {
+    let hsa = Hsa { table };
+    match hsa.init() {
+        hsa_status_t::HSA_STATUS_SUCCESS => Ok(hsa),
+        status => Err(Error::Hsa { call: "hsa_init", status }),
+    }
+}
+
+/// Whether an HSA implementation has a GPU.
+pub(crate) fn has_gpu(table: &'static Table) -> std::result::Result<bool, Error> {
+    let hsa = init(table)?;
+    let agents = hsa.agents().map_err(|_| Error::Enumeration)?;
+    Ok(agents.into_iter().any(|agent| is_gpu(hsa, agent)))
+}
+
+fn is_gpu(hsa: Hsa, agent: hsa_agent_t) -> bool {
+    device_type(hsa, agent) == Some(hsa_device_type_t::HSA_DEVICE_TYPE_GPU)
 }
 
 /// The first CPU agent with its fine-grained and kernarg pools.
@@ -234,12 +252,13 @@ impl Runtime {
 
     /// Appends the GPU agents that were not there at the last look; ordinals never change.
     pub(crate) fn refresh(&'static self) -> Result {
-        let agents = self.hsa.agents()?;
+        let mut gpus = self.hsa.agents()?;
+        gpus.retain(|&agent| is_gpu(self.hsa, agent));
+        let gpus = self.visible.select(gpus, |&agent| self.hsa.uuid(agent).unwrap_or_default());
         let mut devices = self.devices.write().unwrap_or_else(PoisonError::into_inner);
         let before = devices.len();
-        for agent in agents {
-            let is_gpu = device_type(self.hsa, agent) == Some(hsa_device_type_t::HSA_DEVICE_TYPE_GPU);
-            if !is_gpu || devices.iter().any(|device| device.agent.handle == agent.handle) {
+        for agent in gpus {
+            if devices.iter().any(|device| device.agent.handle == agent.handle) {
                 continue;
             }
             match Device::discover(self, agent, devices.len()) {

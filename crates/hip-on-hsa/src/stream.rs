@@ -21,7 +21,7 @@ const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
 /// `hipStreamLegacy` and `hipStreamPerThread`, which stand for streams without being handles.
 const LEGACY: usize = 1;
-const PER_THREAD: usize = 2;
+pub(crate) const PER_THREAD: usize = 2;
 
 /// The priorities that `hipDeviceGetStreamPriorityRange` reports; a smaller number is more urgent.
 pub(crate) const LEAST_PRIORITY: i32 = 1;
@@ -562,6 +562,11 @@ pub(crate) unsafe extern "C" fn hipStreamGetPriority(stream: hipStream_t, priori
         *unsafe { priority.as_mut() }.ok_or(INVALID_VALUE)? = stream.priority;
         Ok(())
     })
+}
+
+/// `hipGetStreamDeviceId`: the ordinal of the stream's device, -1 for what is no stream.
+pub(crate) unsafe extern "C" fn hipGetStreamDeviceId(stream: hipStream_t) -> i32 {
+    active().and_then(|runtime| resolve(runtime, stream)).map_or(-1, |stream| stream.device.ordinal)
 }
 
 /// `hipStreamGetDevice`.

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    copy, copy_param, device, error, event, fill, graph, launch, limits, mem_pool, memory, module, occupancy,
-    output, peer, props, stream,
+    context, copy, copy_param, device, error, event, fill, graph, launch, limits, lookup, mem_pool, memory,
+    module, occupancy, output, peer, per_thread, props, stream, stub, stub_launch,
 };
 
 macro_rules! functions {
@@ -22,6 +22,12 @@ macro_rules! functions {
 }
 
 functions! {
+    context:
+        hipCtxCreate hipCtxDestroy hipCtxGetCacheConfig hipCtxGetCurrent hipCtxGetDevice hipCtxGetFlags
+        hipCtxGetSharedMemConfig hipCtxPopCurrent hipCtxPushCurrent hipCtxSetCacheConfig hipCtxSetCurrent
+        hipCtxSetSharedMemConfig hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipDevicePrimaryCtxGetState
+        hipDevicePrimaryCtxRelease hipDevicePrimaryCtxRetain hipDevicePrimaryCtxSetFlags hipDeviceSetCacheConfig
+        hipDeviceSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
     copy:
         hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
         hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
@@ -76,26 +82,43 @@ functions! {
         hipDeviceGetDefaultMemPool hipDeviceGetMemPool hipDeviceSetMemPool hipMallocAsync hipMallocFromPoolAsync
         hipMemPoolCreate hipMemPoolDestroy hipMemPoolGetAccess hipMemPoolGetAttribute hipMemPoolSetAccess
         hipMemPoolSetAttribute hipMemPoolTrimTo;
+    lookup:
+        hipGetDriverEntryPoint hipGetDriverEntryPoint_spt hipGetProcAddress;
     memory:
         hipExtMallocWithFlags hipFree hipFreeAsync hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer
         hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMalloc3D hipMallocHost
         hipMallocManaged hipMallocPitch hipMemAllocHost hipMemAllocPitch hipMemGetAddressRange hipMemPtrGetInfo
         hipPointerGetAttributes;
     module:
-        hipFuncGetAttribute hipFuncGetAttributes hipFuncSetAttribute hipFuncSetCacheConfig hipModuleGetFunction
-        hipModuleGetFunctionCount hipModuleGetGlobal hipModuleLoad hipModuleLoadData hipModuleLoadDataEx
+        hipFuncGetAttribute hipFuncGetAttributes hipFuncSetAttribute hipFuncSetCacheConfig hipFuncSetSharedMemConfig
+        hipKernelNameRef hipModuleGetFunction hipModuleGetFunctionCount hipModuleGetGlobal hipModuleLoad hipModuleLoadData hipModuleLoadDataEx
         hipModuleLoadFatBinary hipModuleUnload;
     occupancy:
         hipModuleOccupancyMaxActiveBlocksPerMultiprocessor hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-        hipModuleOccupancyMaxPotentialBlockSize hipModuleOccupancyMaxPotentialBlockSizeWithFlags;
+        hipModuleOccupancyMaxPotentialBlockSize hipModuleOccupancyMaxPotentialBlockSizeWithFlags
+        hipOccupancyAvailableDynamicSMemPerBlock hipOccupancyMaxActiveBlocksPerMultiprocessor
+        hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags hipOccupancyMaxPotentialBlockSize;
+    per_thread:
+        hipEventRecord_spt hipLaunchCooperativeKernel_spt hipLaunchHostFunc_spt hipLaunchKernel_spt hipMemcpy2DAsync_spt
+        hipMemcpy2D_spt hipMemcpyAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyFromSymbol_spt
+        hipMemcpyToSymbolAsync_spt hipMemcpyToSymbol_spt hipMemcpy_spt hipMemset2DAsync_spt hipMemset2D_spt
+        hipMemsetAsync_spt hipMemset_spt hipStreamAddCallback_spt hipStreamGetFlags_spt hipStreamGetPriority_spt
+        hipStreamQuery_spt hipStreamSynchronize_spt hipStreamWaitEvent_spt;
     peer:
         hipDeviceCanAccessPeer hipDeviceDisablePeerAccess hipDeviceEnablePeerAccess hipDeviceGetP2PAttribute;
     props:
-        hipChooseDeviceR0600 hipDeviceGetAttribute hipGetDevicePropertiesR0600;
+        hipChooseDevice hipChooseDeviceR0600 hipDeviceGetAttribute hipGetDeviceProperties hipGetDevicePropertiesR0600;
     stream:
-        hipDeviceGetStreamPriorityRange hipDeviceSynchronize hipLaunchHostFunc hipStreamAddCallback hipStreamCreate
+        hipDeviceGetStreamPriorityRange hipDeviceSynchronize hipGetStreamDeviceId hipLaunchHostFunc hipStreamAddCallback hipStreamCreate
         hipStreamCreateWithFlags hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags
         hipStreamGetPriority hipStreamQuery hipStreamSynchronize;
+    stub:
+        hipGetFuncBySymbol hipGetSymbolAddress hipGetSymbolSize hipKernelNameRefByPtr hipMemcpyFromSymbol
+        hipMemcpyFromSymbolAsync hipMemcpyToSymbol hipMemcpyToSymbolAsync;
+    stub_launch:
+        __hipPopCallConfiguration __hipPushCallConfiguration hipConfigureCall hipDrvLaunchKernelEx hipExtLaunchKernel
+        hipExtModuleLaunchKernel hipHccModuleLaunchKernel hipLaunchByPtr hipLaunchCooperativeKernel hipLaunchKernel
+        hipLaunchKernelExC hipSetupArgument;
 }
 
 /// The one table of the process.

@@ -35,6 +35,8 @@ pub(crate) struct Library {
     pub(crate) module: &'static str,
     /// Folder of the generated files inside the crate.
     pub(crate) folder: &'static str,
+    /// Folder of the crate that is a drop-in for the library, if there is one.
+    pub(crate) drop_in: Option<&'static str>,
     /// Versions, oldest first; at most eight.
     pub(crate) versions: &'static [Version],
     /// The Debian package of its headers.
@@ -90,6 +92,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hsa-sys",
         module: "hsa_sys",
         folder: "src",
+        drop_in: None,
         versions: &[
             version("5.2.3", "5.2"),
             version("6.1.2", "5.7"),
@@ -138,6 +141,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys",
         folder: "src",
+        drop_in: Some("crates/amdhip64"),
         versions: HIP_VERSIONS,
         // The last lines repeat what hip_ext.h declares for C++ only, in C.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
@@ -184,6 +188,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys::rtc",
         folder: "src/rtc",
+        drop_in: None,
         versions: HIP_VERSIONS,
         headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",
         files: ".*/hip/hiprtc\\.h",
@@ -206,6 +211,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rocblas-sys",
         module: "rocblas_sys",
         folder: "src",
+        drop_in: None,
         versions: &[version("5.5.1", "5.7"), version("6.4.4", "6.4"), version("7.2.4", "7.2")],
         headers: "#define ROCBLAS_BETA_FEATURES_API\n#include <hip/hip_runtime_api.h>\n#include <rocblas/rocblas.h>\n",
         files: ".*/rocblas/.*\\.h",
@@ -228,6 +234,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rccl-sys",
         module: "rccl_sys",
         folder: "src",
+        drop_in: None,
         versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
         // The runtime's C++ headers have nothing that a C program could use here.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\

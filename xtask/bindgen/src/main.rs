@@ -6,6 +6,7 @@ mod bindings;
 mod comments;
 mod compare;
 mod coverage;
+mod exports;
 mod layouts;
 mod legacy;
 mod library;
@@ -81,6 +82,9 @@ fn generate(library: &'static Library, headers: &Path, aliases: &Aliases, output
     let folder = format!("{}/{}", library.crate_folder, library.folder);
     output.write(&format!("{folder}/bindings.rs"), &bindings::generate(&merged, aliases)?)?;
     output.write(&format!("{folder}/table.rs"), &table::generate(&merged, aliases)?)?;
+    if let Some(drop_in) = library.drop_in {
+        output.write(&format!("{drop_in}/src/exports.rs"), &exports::generate(&merged)?)?;
+    }
     let legacy = format!("{folder}/legacy.rs");
     match legacy::generate(&merged) {
         Some(text) => output.write(&legacy, &text)?,

@@ -29,6 +29,10 @@ impl Output {
             }
             return Ok(());
         }
+        // What depends on a file is built anew when that has been written.
+        if fs::read_to_string(&path).is_ok_and(|current| current == text) {
+            return Ok(());
+        }
         let folder = path.parent().context("a file is in a folder")?;
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;

@@ -19,7 +19,7 @@ fn label(op: &Op, flags: Flags) -> String {
         Op::Empty => "empty".to_owned(),
         Op::Kernel(kernel) => {
             let launch = &kernel.launch;
-            let mut text = launch.function.name.clone();
+            let mut text = launch.function.name.to_string_lossy().into_owned();
             if wants(Flags::hipGraphDebugDotFlagsKernelNodeParams) {
                 let (blocks, block, lds) = (launch.blocks, launch.dispatch.block, launch.dynamic_lds);
                 let _ = write!(text, "\\ngrid {blocks:?} block {block:?} dynamic LDS {lds}");

@@ -1,6 +1,7 @@
 //! The table over a fake HSA: what the runtime writes into packets, and how it takes errors.
 
 mod captures;
+mod contexts;
 mod fake;
 mod faults;
 mod graph_nodes;
@@ -9,6 +10,7 @@ mod launches;
 mod mem_pools;
 mod memory;
 mod streams;
+mod stubs;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;

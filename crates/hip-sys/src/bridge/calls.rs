@@ -140,14 +140,14 @@ calls! {
     fn hipGetDevicePropertiesR0600(own, properties: *mut hipDeviceProp_tR0600, device: c_int) {
         let get = own!(own.hipGetDeviceProperties);
         // SAFETY: the place is the caller's, or null, or for the older form.
-        unsafe { receive(properties, |old| get(old, device), convert::properties_of_5) }
+        unsafe { receive(properties, |old| get(old, device), hipDeviceProp_tR0600::of_5) }
     }
 
     /// By the properties that HIP 5 has.
     fn hipChooseDeviceR0600(own, device: *mut c_int, properties: *const hipDeviceProp_tR0600) {
         let choose = own!(own.hipChooseDevice);
         // SAFETY: both are the caller's; the properties are converted.
-        unsafe { with(properties, |new| Ok(convert::properties_to_5(new)), |old| choose(device, old)) }
+        unsafe { with(properties, |new| Ok(hipDeviceProp_tR0000::of_6(new)), |old| choose(device, old)) }
     }
 
     /// By the number that the attribute has in the library.

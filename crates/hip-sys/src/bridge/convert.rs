@@ -47,18 +47,22 @@ macro_rules! assign_properties {
     };
 }
 
-/// HIP 5's device properties; what it does not know is zero.
-pub(super) fn properties_of_5(old: &hipDeviceProp_tR0000) -> hipDeviceProp_tR0600 {
-    let mut new = hipDeviceProp_tR0600::default();
-    assign_properties!(new = old);
-    new
+impl hipDeviceProp_tR0600 {
+    /// From the form of HIP 5; what that does not know is zero.
+    pub fn of_5(old: &hipDeviceProp_tR0000) -> Self {
+        let mut new = Self::default();
+        assign_properties!(new = old);
+        new
+    }
 }
 
-/// Device properties for HIP 5 to compare with.
-pub(super) fn properties_to_5(new: &hipDeviceProp_tR0600) -> hipDeviceProp_tR0000 {
-    let mut old = hipDeviceProp_tR0000::default();
-    assign_properties!(old = new);
-    old
+impl hipDeviceProp_tR0000 {
+    /// From the form of HIP 6 and 7, which knows no `gcnArch`: that is zero.
+    pub fn of_6(new: &hipDeviceProp_tR0600) -> Self {
+        let mut old = Self::default();
+        assign_properties!(old = new);
+        old
+    }
 }
 
 /// The number of a device attribute in HIP 5; `None` where it has another attribute under the number, which writes

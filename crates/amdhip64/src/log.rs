@@ -1,0 +1,153 @@
+//! What the library has to say besides codes: errors, fault reports among them, on standard error.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+const VARIABLE: &str = "FERROCM_LOG";
+
+/// Has messages of the level that the variable names, and of more serious ones, written.
+pub(crate) fn start() {
+    let value = std::env::var_os(VARIABLE).unwrap_or_default();
+    let value = value.to_string_lossy();
+    let level = match value.is_empty() {
+        true => Some(LevelFilter::ERROR),
+        false => value.parse().ok(),
+    };
+    let level = level.unwrap_or_else(|| {
+        eprintln!("libamdhip64: {VARIABLE}=`{value}` is no level: off, error, warn, info, debug or trace");
+        LevelFilter::ERROR
+    });
+    // The subscriber is this library's own, which nothing else can have set.
+    let _ = tracing::subscriber::set_global_default(Log { level });
+}
+
+struct Log {
+    level: LevelFilter,
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= self.level
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.level)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        // Standard error that is closed has no reader.
+        let _ = writeln!(std::io::stderr().lock(), "{}", text.line(event.metadata()));
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// One message: the text, what belongs to it, and the report if there is one, which has lines of its own.
+#[derive(Default)]
+struct Text {
+    message: String,
+    fields: String,
+    report: String,
+}
+
+impl Text {
+    fn line(&self, metadata: &Metadata<'_>) -> String {
+        let level = metadata.level().as_str().to_ascii_lowercase();
+        let mut line = format!("libamdhip64: {level}: {}", self.message);
+        if !self.fields.is_empty() {
+            line.push_str(" (");
+            line.push_str(&self.fields);
+            line.push(')');
+        }
+        if !self.report.is_empty() {
+            line.push('\n');
+            line.push_str(self.report.trim_end());
+        }
+        line
+    }
+}
+
+impl Visit for Text {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "report" => self.report.push_str(value),
+            _ => self.record_debug(field, &value),
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => {
+                let separator = if self.fields.is_empty() { "" } else { ", " };
+                write!(self.fields, "{separator}{name}: {value:?}")
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Keeps lines instead of writing them.
+    struct Kept(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Kept {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn event(&self, event: &Event<'_>) {
+            let mut text = Text::default();
+            event.record(&mut text);
+            self.0.lock().unwrap().push(text.line(event.metadata()));
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn messages_are_lines_and_reports_follow_them() {
+        let lines = Arc::default();
+        tracing::subscriber::with_default(Kept(Arc::clone(&lines)), || {
+            tracing::error!(code = 700, report = "first\nsecond\n", "a stream has failed");
+            tracing::warn!("left out");
+        });
+        let lines = lines.lock().unwrap();
+        assert_eq!(lines[0], "libamdhip64: error: a stream has failed (code: 700)\nfirst\nsecond");
+        assert_eq!(lines[1], "libamdhip64: warn: left out");
+    }
+
+    #[test]
+    fn a_level_lets_more_serious_messages_through() {
+        let log = |level: &str| Log { level: level.parse().unwrap() }.max_level_hint();
+        assert_eq!(log("off"), Some(LevelFilter::OFF));
+        assert_eq!(log("info"), Some(LevelFilter::INFO));
+        assert!("loud".parse::<LevelFilter>().is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! Text that device code prints goes through C's standard streams, so that it keeps its order with what the host prints.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use libc::FILE;
+
+unsafe extern "C" {
+    static stdout: *mut FILE;
+    static stderr: *mut FILE;
+}
+
+/// Has text written by C's library from now on.
+pub(crate) fn through_c() {
+    if let Some(redirect) = hip_on_hsa::unstarted().ext.device_output {
+        // SAFETY: the function needs no data and may be called from any thread.
+        unsafe { redirect(Some(write), std::ptr::null_mut()) };
+    }
+}
+
+unsafe extern "C" fn write(_: *mut c_void, channel: c_int, text: *const c_char, size: usize) {
+    // SAFETY: C's library has the two streams as long as the process lives, and locks them; the text has that many bytes. What
+    // cannot be written is lost, as with `printf` on the host.
+    unsafe {
+        let stream = if channel == 1 { stdout } else { stderr };
+        libc::fwrite(text.cast(), 1, size, stream);
+        libc::fflush(stream);
+    }
+}

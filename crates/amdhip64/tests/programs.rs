@@ -1,0 +1,120 @@
+//! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual GPUs. Each checks
+//! what it gets against values that it computes on the host, and says what does not hold.
+
+mod support;
+
+use support::Program;
+
+const GFX1100: &[&str] = &["gfx1100"];
+/// Two wave sizes in one fat binary.
+const BOTH: &[&str] = &["gfx1100", "gfx90a"];
+
+#[test]
+fn launches_compute_and_their_errors_are_told() {
+    let program = Program::compile("saxpy", BOTH, &[]);
+    program.succeeds("vgpu:gfx1100");
+    program.succeeds("vgpu:gfx90a");
+}
+
+#[test]
+fn variables_are_found_by_their_host_side() {
+    Program::compile("symbols", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn streams_events_and_callbacks_keep_order() {
+    Program::compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn the_default_stream_can_be_each_threads_own() {
+    let options = ["-fgpu-default-stream=per-thread"];
+    Program::compile("streams", GFX1100, &options).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn what_devices_and_host_print_is_in_order() {
+    let printed = Program::compile("printing", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    let device = |number: u32| format!("device {number} of four: {:5.2}\n", f64::from(number) / 4.0);
+    let expected = format!("host before\n{}host between\n{}host after\n{}", device(1), device(2), device(3));
+    assert_eq!(printed.output, expected);
+    assert_eq!(printed.error, "");
+}
+
+#[test]
+fn grids_synchronise_and_functions_tell_what_they_use() {
+    let program = Program::compile("cooperative", BOTH, &[]);
+    program.succeeds("vgpu:gfx1100");
+    program.succeeds("vgpu:gfx90a");
+}
+
+#[test]
+fn all_kinds_of_memory_are_there() {
+    Program::compile("memory", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn devices_have_code_and_variables_of_their_own() {
+    let program = Program::compile("devices", BOTH, &[]);
+    program.arguments(["2"]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
+#[test]
+fn the_environment_chooses_and_orders_devices() {
+    let program = Program::compile("devices", GFX1100, &[]);
+    let device = "vgpu:gfx1100?count=3&memory=64MiB";
+    let seen = |variables: &[(&str, &str)], count: &str| {
+        let program =
+            variables.iter().fold(program.arguments([count]), |p, (name, value)| p.variable(name, value));
+        program.succeeds(device);
+    };
+    seen(&[], "3");
+    seen(&[("HIP_VISIBLE_DEVICES", "2,0")], "2");
+    seen(&[("ROCR_VISIBLE_DEVICES", "1,2"), ("HIP_VISIBLE_DEVICES", "1,0,2")], "2");
+    seen(&[("CUDA_VISIBLE_DEVICES", "1")], "1");
+    seen(&[("HIP_VISIBLE_DEVICES", "-1")], "0");
+}
+
+#[test]
+fn threads_use_everything_at_the_same_time() {
+    Program::compile("threads", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn every_way_to_launch_launches() {
+    Program::compile("launches", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn properties_have_the_layout_of_the_function_that_is_called() {
+    let program = Program::compile("properties", GFX1100, &[]);
+    program.succeeds("vgpu:gfx1100");
+    program.succeeds("vgpu:gfx90a");
+}
+
+#[test]
+fn a_fault_is_a_code_and_a_report() {
+    let program = Program::compile("fault", GFX1100, &[]);
+    let told = program.succeeds("vgpu:gfx1100").error;
+    for part in ["libamdhip64: error: a stream has failed", "hipErrorIllegalAddress", "strays", "0x1000"] {
+        assert!(told.contains(part), "`{part}` is not in:\n{told}");
+    }
+    let silent = program.variable("FERROCM_LOG", "off").succeeds("vgpu:gfx1100");
+    assert_eq!(silent.error, "");
+}
+
+#[test]
+fn a_bad_device_uri_is_told_and_calls_fail() {
+    let run = Program::compile("fault", GFX1100, &[]).run("vgpu:gfx1100?cores=4");
+    assert_eq!(run.code, Some(1));
+    for part in ["FERROCM_DEVICE=`vgpu:gfx1100?cores=4`", "`cores`", "hipErrorNotInitialized"] {
+        assert!(run.error.contains(part), "`{part}` is not in:\n{}", run.error);
+    }
+}
+
+#[test]
+fn code_for_another_device_is_told() {
+    let run = Program::compile("fault", GFX1100, &[]).run("vgpu:gfx1030");
+    assert_eq!(run.code, Some(1));
+    assert!(run.error.contains("hipErrorNoBinaryForGpu"), "{}", run.error);
+}

@@ -1,0 +1,18 @@
+// What device code prints is in order with what the host prints, and a program that ends without waiting loses nothing.
+#include "check.h"
+
+__global__ void say(int number) {
+    if (threadIdx.x == 3) printf("device %d of %s: %5.2f\n", number, "four", number / 4.0);
+}
+
+int main() {
+    printf("host before\n");
+    say<<<1, 8>>>(1);
+    OK(hipDeviceSynchronize());
+    printf("host between\n");
+    say<<<1, 8>>>(2);
+    OK(hipDeviceSynchronize());
+    printf("host after\n");
+    say<<<1, 8>>>(3);
+    return 0;
+}

@@ -1,0 +1,42 @@
+//! The drop-in in the place of AMD's library; `cargo xtask test --rocm 7.2` runs these.
+
+mod support;
+
+use std::path::PathBuf;
+
+use support::elf::{Shared, script};
+use support::{Program, SONAME, library, version_script};
+use sysroot_test::Sysroot;
+
+/// Functions of the compiler's library that the original happens to export.
+const COMPILERS_OWN: [&str; 2] = ["__gnu_f2h_ieee", "__gnu_h2f_ieee"];
+
+/// AMD's library, if there is the release's that the drop-in stands for.
+fn original() -> Option<PathBuf> {
+    let sysroot = Sysroot::find()?;
+    sysroot.pick("the library that the drop-in stands for", &[("7.2", ())])?;
+    Some(sysroot.folder.join("usr/lib/x86_64-linux-gnu").join(SONAME))
+}
+
+#[test]
+fn the_list_of_symbols_is_that_of_the_original() {
+    let Some(original) = original() else { return };
+    let mut original = Shared::read(&original);
+    for name in COMPILERS_OWN {
+        assert!(original.functions.remove(name).is_some(), "{name}");
+    }
+    let (functions, versions) = script(&version_script());
+    assert_eq!(original.functions, functions);
+    assert_eq!(original.versions, versions);
+    assert_eq!(original.soname, SONAME);
+}
+
+#[test]
+fn a_program_linked_with_the_original_runs_on_the_drop_in() {
+    let Some(original) = original() else { return };
+    for name in ["saxpy", "launches"] {
+        let run = Program::link(name, &["gfx1100"], &[], &original, library()).succeeds("vgpu:gfx1100");
+        // The loader would complain here of versions that are missing.
+        assert_eq!(run.error, "");
+    }
+}

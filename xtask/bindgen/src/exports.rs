@@ -1,0 +1,39 @@
+//! Writes the functions that a drop-in for a vendor's library exports: each calls the table's entry.
+
+use anyhow::Result;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{FnArg, Pat};
+
+use crate::bindings::origin;
+use crate::merge::Merged;
+
+/// Writes an exported function for each one that the newest version of the library exports.
+pub(crate) fn generate(merged: &Merged) -> Result<String> {
+    let newest = merged.library.versions.len() - 1;
+    let mut functions = TokenStream::new();
+    for function in merged.functions.values().filter(|function| function.exported.contains(newest)) {
+        let signature = &function.item.sig;
+        let (name, inputs, output) = (&signature.ident, &signature.inputs, &signature.output);
+        let arguments = inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(input) => match &*input.pat {
+                Pat::Ident(argument) => Some(&argument.ident),
+                _ => None,
+            },
+            FnArg::Receiver(_) => None,
+        });
+        functions.extend(quote! {
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn #name(#inputs) #output {
+                unsafe { (crate::table().#name)(#(#arguments),*) }
+            }
+        });
+    }
+    let module: syn::Path = syn::parse_str(merged.library.module)?;
+    let file = syn::parse2(quote! {
+        use #module::bindings::*;
+
+        #functions
+    })?;
+    Ok(format!("{}{}", origin(merged.library), prettyplease::unparse(&file)))
+}
