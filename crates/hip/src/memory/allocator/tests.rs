@@ -159,7 +159,10 @@ fn what_a_callers_thread_drops_is_counted_as_well() {
     });
     let stats = device.memory_stats();
     assert_eq!((stats.allocated, stats.allocations, stats.hits + stats.misses), (0, 0, 4 * 99 * 2));
-    assert_eq!((stats.reserved, fake::allocations(&device)), (2 * MIB, 1));
+    // Threads that find no segment at the same time make one each.
+    let segments = fake::allocations(&device);
+    assert!((1..=4).contains(&segments), "{segments}");
+    assert_eq!(stats.reserved, segments * 2 * MIB);
 }
 
 #[test]
