@@ -4,6 +4,7 @@ use std::fmt;
 
 use hip_sys::hipError_t;
 
+use crate::graph::GraphError;
 use crate::launch::LaunchError;
 use crate::quirks::Quirk;
 use crate::uri::UriError;
@@ -142,6 +143,10 @@ pub enum Error {
     /// A launch does not fit its kernel or the device.
     #[error(transparent)]
     Launch(#[from] Box<LaunchError>),
+
+    /// Something that cannot be done with a graph, or with a stream that is captured into one.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 
     /// Two things that must be of the same length are not.
     #[error("{operation}: the destination has {destination} elements and the source {source_len}")]

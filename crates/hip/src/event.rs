@@ -170,8 +170,13 @@ impl Event {
         let recorded =
             unsafe { call!(self.0.device.table(), hipEventRecord(self.handle(), stream.handle())) };
         stream.check(recorded)?;
-        self.0.recorded.store(true, Ordering::Relaxed);
+        self.set_recorded();
         Ok(())
+    }
+
+    /// It has a time from now on.
+    pub(crate) fn set_recorded(&self) {
+        self.0.recorded.store(true, Ordering::Relaxed);
     }
 
     /// Blocks until the event is done (`hipEventSynchronize`).

@@ -1,6 +1,8 @@
 //! A HIP implementation for unit tests: device memory is host memory, work is done when it is enqueued, and calls on
 //! streams are recorded. It has two devices that allocate directly, and as many with a cache as tests ask for.
 
+mod graph;
+
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -15,6 +17,8 @@ use crate::device::Device;
 use crate::memory::Allocator;
 use crate::stream::Stream;
 use crate::uri::{DeviceUri, Selection};
+
+pub(crate) use graph::{dependencies, graph_counts};
 
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail on the first two devices.
@@ -46,6 +50,7 @@ struct State {
     /// Callbacks that have not been called yet, by stream, and the streams of which one is being called.
     callbacks: HashMap<usize, VecDeque<Callback>>,
     calling: HashSet<usize>,
+    graphs: graph::Graphs,
 }
 
 #[derive(Clone, Copy)]
@@ -131,6 +136,7 @@ fn attach(ordinal: i32) -> Device {
             .hipMemsetD8Async(set8)
             .hipMemsetD16Async(set16)
             .hipMemsetD32Async(set32);
+        graph::provide(&mut builder);
         builder.extensions(Extensions { stream_fault_report: Some(fault_report), ..Extensions::NONE });
         // SAFETY: each function does what the tests need of its contract.
         unsafe { builder.finish() }
@@ -320,8 +326,10 @@ impl Drop for Hold {
     }
 }
 
-unsafe extern "C" fn stream_wait(stream: hipStream_t, _event: hipEvent_t, _flags: c_uint) -> hipError_t {
-    state().call(stream, "wait")
+unsafe extern "C" fn stream_wait(stream: hipStream_t, event: hipEvent_t, _flags: c_uint) -> hipError_t {
+    let mut state = state();
+    state.waited(event, stream);
+    state.call(stream, "wait")
 }
 
 unsafe extern "C" fn event_create(out: *mut hipEvent_t, _flags: c_uint) -> hipError_t {
@@ -333,6 +341,7 @@ unsafe extern "C" fn event_create(out: *mut hipEvent_t, _flags: c_uint) -> hipEr
 unsafe extern "C" fn event_record(event: hipEvent_t, stream: hipStream_t) -> hipError_t {
     let mut state = state();
     state.events.insert(event.addr(), stream.addr());
+    state.recorded(event, stream);
     state.call(stream, "record")
 }
 
@@ -399,6 +408,20 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> hipError_t {
     }
 }
 
+/// Work on a stream: done now, or later if the stream is captured.
+fn submit(
+    stream: hipStream_t,
+    name: &'static str,
+    work: impl Fn() + Clone + Send + Sync + 'static,
+) -> hipError_t {
+    let mut state = state();
+    let status = state.call(stream, name);
+    if status == OK && !state.captured(stream, work.clone()) {
+        work();
+    }
+    status
+}
+
 unsafe extern "C" fn copy(
     destination: *mut c_void,
     source: *const c_void,
@@ -406,12 +429,7 @@ unsafe extern "C" fn copy(
     _kind: hipMemcpyKind,
     stream: hipStream_t,
 ) -> hipError_t {
-    let status = state().call(stream, "copy");
-    if status == OK {
-        // SAFETY: the caller gives that much on both sides.
-        unsafe { destination.cast::<u8>().copy_from(source.cast(), bytes) };
-    }
-    status
+    submit(stream, "copy", graph::copying(destination, source, bytes))
 }
 
 unsafe extern "C" fn set8(
@@ -420,9 +438,7 @@ unsafe extern "C" fn set8(
     count: usize,
     stream: hipStream_t,
 ) -> hipError_t {
-    // SAFETY: the caller gives that much.
-    unsafe { destination.cast::<u8>().write_bytes(value, count) };
-    state().call(stream, "set8")
+    submit(stream, "set8", graph::setting(destination, value, count))
 }
 
 unsafe extern "C" fn set16(
@@ -431,9 +447,7 @@ unsafe extern "C" fn set16(
     count: usize,
     stream: hipStream_t,
 ) -> hipError_t {
-    // SAFETY: the caller gives that much, aligned.
-    unsafe { std::slice::from_raw_parts_mut(destination.cast::<u16>(), count) }.fill(value);
-    state().call(stream, "set16")
+    submit(stream, "set16", graph::setting(destination, value, count))
 }
 
 unsafe extern "C" fn set32(
@@ -442,9 +456,7 @@ unsafe extern "C" fn set32(
     count: usize,
     stream: hipStream_t,
 ) -> hipError_t {
-    // SAFETY: the caller gives that much, aligned.
-    unsafe { std::slice::from_raw_parts_mut(destination.cast::<c_int>(), count) }.fill(value);
-    state().call(stream, "set32")
+    submit(stream, "set32", graph::setting(destination, value, count))
 }
 
 unsafe extern "C" fn fault_report(stream: hipStream_t, out: *mut c_char, size: usize) -> usize {

@@ -34,6 +34,9 @@
 //! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along |
 //! | `cuModuleLoadData` | `CudaContext::load_module` | [`Module::load`], [`Module::load_embedded`] |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`] |
+//! | `cudaStreamBeginCapture`, `cudaStreamEndCapture` | `CudaStream::begin_capture`, `end_capture` | [`Device::capture`] |
+//! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
+//! | `cudaGraphInstantiate`, `cudaGraphLaunch` | `CudaGraph::launch` | [`Graph::instantiate`], [`GraphExec::launch`] |
 //! | `nvtxRangePush`, `nvtxMark` | | [`roctx::range`], [`roctx::mark`] |
 //! | `cuLaunchKernel` | `CudaStream::launch_builder` | [`Function::launch`], checked against the code object |
 //! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
@@ -55,7 +58,7 @@
 //! more.
 //!
 //! # What it does not do
-//! Graphs, peer copies and runtime compilation are not in this version.
+//! Peer copies and runtime compilation are not in this version.
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 
@@ -67,6 +70,7 @@ mod error;
 mod event;
 #[cfg(test)]
 mod fake;
+pub mod graph;
 pub mod launch;
 mod live;
 mod memory;
@@ -86,6 +90,7 @@ pub use completion::Completion;
 pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Properties};
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
+pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use live::{Live, live};

@@ -26,6 +26,8 @@ pub struct Live {
     pub events: usize,
     /// Loaded modules.
     pub modules: usize,
+    /// Graphs, and executable ones.
+    pub graphs: usize,
     /// Memory pools that programs made.
     pub memory_pools: usize,
     /// Reserved ranges of addresses, and physical memory to map there.
@@ -47,13 +49,14 @@ impl fmt::Display for Live {
             streams,
             events,
             modules,
+            graphs,
             memory_pools,
             virtual_memory,
         } = self;
         write!(
             f,
             "{device_allocations} device allocations, {host_allocations} host allocations, {streams} streams, \
-             {events} events, {modules} modules, {memory_pools} memory pools, {virtual_memory} of virtual memory"
+             {events} events, {modules} modules, {graphs} graphs, {memory_pools} memory pools, {virtual_memory} of virtual memory"
         )
     }
 }
@@ -67,6 +70,7 @@ pub fn live() -> Live {
         streams: count(Kind::Stream),
         events: count(Kind::Event),
         modules: count(Kind::Module),
+        graphs: count(Kind::Graph),
         memory_pools: count(Kind::MemoryPool),
         virtual_memory: count(Kind::VirtualMemory),
     }
@@ -80,11 +84,12 @@ pub(crate) enum Kind {
     Stream,
     Event,
     Module,
+    Graph,
     MemoryPool,
     VirtualMemory,
 }
 
-static COUNTS: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
+static COUNTS: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 
 /// Held by a thing for as long as it counts.
 #[derive(Debug)]

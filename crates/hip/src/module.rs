@@ -173,6 +173,21 @@ impl Module {
     }
 }
 
+impl Module {
+    /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it.
+    pub(crate) fn used_on(&self, stream: &Stream) {
+        match stream.capture() {
+            None => self.0.usage.note(stream),
+            Some(capture) => capture.keeps(self),
+        }
+    }
+
+    /// Whether this is a handle of the same module.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         let (device, handle) = (self.device.clone(), self.handle);
@@ -315,8 +330,8 @@ impl Function {
         config: &LaunchConfig,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        stream.make_current()?;
-        self.0.module.0.usage.note(stream);
+        stream.make_current_or_capture()?;
+        self.0.module.used_on(stream);
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid.0, config.block.0);
         // SAFETY: the function is loaded, the stream valid, and the caller vouches for the rest.
         stream.check(unsafe {
@@ -355,6 +370,10 @@ impl Function {
         let mut pointers = arguments.pointers(&self.0.parameters);
         // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
         unsafe { self.launch_unchecked(stream, config, &mut pointers) }
+    }
+
+    pub(crate) fn handle(&self) -> hipFunction_t {
+        self.0.handle
     }
 
     pub(crate) fn check(&self) -> Check<'_> {

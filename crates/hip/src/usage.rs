@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream, in_host_function};
 
 /// The uses of one allocation or module.
@@ -138,6 +138,19 @@ impl Usage {
                 state.writes += 1;
             }
         }
+    }
+
+    /// Blocks until everything registered so far is done. An error means that some of it may still run.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let users: Vec<WeakStream> = self.lock().users.iter().map(|user| user.stream.clone()).collect();
+        for stream in users.iter().filter_map(WeakStream::upgrade) {
+            match stream.synchronize() {
+                // A stream that has failed runs nothing any more.
+                Ok(()) | Err(Error::Fault(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Blocks until no stream uses the thing.

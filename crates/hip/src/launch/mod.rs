@@ -141,6 +141,12 @@ impl<'a> Launch<'a> {
         unsafe { self.function.enqueue(self.stream, &config, &mut self.arguments) }
     }
 
+    /// Checks everything and gives the parts.
+    pub(crate) fn into_parts(mut self) -> Result<(&'a Function, LaunchConfig, Arguments<'a>)> {
+        let config = self.finish()?;
+        Ok((self.function, config, self.arguments))
+    }
+
     /// Everything that can be checked.
     fn finish(&mut self) -> Result<LaunchConfig> {
         let function = self.function;

@@ -7,6 +7,7 @@ use super::allocator::Allocated;
 use super::{DeviceAddress, MemoryPool};
 use crate::device::Device;
 use crate::error::Result;
+use crate::graph::Access;
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, WeakStream, release};
 
@@ -65,17 +66,26 @@ impl Allocation {
     /// Work that reads the memory is about to be enqueued: orders it after the writes before it. If one of those is known
     /// to have failed, that is the error.
     pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        self.block.usage.read(stream)
+        match stream.capture() {
+            None => self.block.usage.read(stream),
+            Some(capture) => capture.uses(self, stream, Access::Read),
+        }
     }
 
     /// Work that writes the memory is about to be enqueued: orders it after every use before it.
     pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        self.block.usage.write(stream)
+        match stream.capture() {
+            None => self.block.usage.write(stream),
+            Some(capture) => capture.uses(self, stream, Access::Write),
+        }
     }
 
     /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
     pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        self.block.usage.update(stream)
+        match stream.capture() {
+            None => self.block.usage.update(stream),
+            Some(capture) => capture.uses(self, stream, Access::Update),
+        }
     }
 
     /// The other streams whose writes a read on `stream` depends on.

@@ -220,6 +220,8 @@ impl DeviceMemory {
     ) -> Result<Allocated> {
         // Not held across the calls below: work of a stream that they wait for may itself drop buffers.
         let allocator = self.lock().allocator;
+        // A captured stream would allocate when the graph runs.
+        let stream = stream.filter(|stream| stream.capture().is_none());
         let allocated = match (allocator, stream) {
             (Allocator::Caching, _) => self.take_cached(device, bytes, stream),
             (Allocator::StreamOrdered, Some(stream)) => self.take_in_order(bytes, stream),

@@ -160,7 +160,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     fn set(&mut self, stream: &Stream, pattern: Pattern) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemsetAsync", "buffer")?;
         self.allocation().write_on(stream)?;
-        stream.make_current()?;
+        stream.make_current_or_capture()?;
         let (table, handle) = (stream.table(), stream.handle());
         let (start, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the view holds that many bytes, of which the pattern's size is a divisor.
@@ -213,14 +213,19 @@ unsafe fn copy(
     if bytes == 0 {
         return Ok(());
     }
-    stream.make_current()?;
+    // Memory of the host that a graph copies from or to belongs to the graph.
+    if kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
+        stream.make_current_or_capture()?;
+    } else {
+        stream.make_current()?;
+    }
     // SAFETY: as this function's contract.
     stream.check(unsafe {
         call!(stream.table(), hipMemcpyAsync(destination, source, bytes, kind, stream.handle()))
     })
 }
 
-fn same_length(operation: &'static str, destination: usize, source_len: usize) -> Result<()> {
+pub(crate) fn same_length(operation: &'static str, destination: usize, source_len: usize) -> Result<()> {
     if destination == source_len {
         Ok(())
     } else {
@@ -230,13 +235,21 @@ fn same_length(operation: &'static str, destination: usize, source_len: usize) -
 
 /// A value that one memset can repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pattern {
+pub(crate) enum Pattern {
     One(u8),
     Two(u16),
     Four(i32),
 }
 
 impl Pattern {
+    /// The shortest pattern that a value's bytes are repetitions of.
+    pub(crate) fn of_value<T: DeviceCopy>(value: &T) -> Option<Self> {
+        // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
+        Self::of(unsafe {
+            std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>())
+        })
+    }
+
     /// The shortest pattern that `bytes` are repetitions of.
     fn of(bytes: &[u8]) -> Option<Self> {
         let repeats = |size: usize| {

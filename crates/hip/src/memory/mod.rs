@@ -25,6 +25,7 @@ pub use view::{DeviceSlice, DeviceSliceMut};
 
 pub(crate) use allocation::Allocation;
 pub(crate) use allocator::DeviceMemory;
+pub(crate) use copy::{Pattern, same_length};
 
 use crate::error::{Error, Result};
 

@@ -14,6 +14,7 @@ use crate::call::{call, dropped, is_ready};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result};
 use crate::event::Event;
+use crate::graph::{Capture, GraphError};
 use crate::live::{Counted, Kind};
 
 pub use host_function::host_function_failures;
@@ -21,7 +22,7 @@ pub use options::{StreamOptions, StreamPriorities};
 
 pub use fault::COUNTED_KERNELS;
 pub(crate) use fault::Queue;
-pub(crate) use host_function::{in_host_function, release};
+pub(crate) use host_function::{in_host_function, release, run as run_host_function};
 pub(crate) use thread_stream::of_this_thread;
 
 /// A queue of work on one device, run in the order in which it was enqueued.
@@ -51,6 +52,8 @@ pub(crate) struct StreamInner {
     /// Marks this stream's tail for another stream to wait for; recorded anew each time.
     tail: Mutex<Option<TailEvent>>,
     closed: Arc<Closed>,
+    /// What it submits becomes part of a graph.
+    capture: Option<Arc<Capture>>,
 }
 
 #[derive(Debug)]
@@ -150,10 +153,11 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 impl Stream {
     /// The null stream of the device.
     pub(crate) fn null(device: Device) -> Self {
-        Self::from_handle(device, std::ptr::null_mut(), false)
+        Self::from_handle(device, std::ptr::null_mut(), false, None)
     }
 
-    fn from_handle(device: Device, handle: hipStream_t, owned: bool) -> Self {
+    /// A stream of HIP's. With a capture, it serves nothing else.
+    fn from_handle(device: Device, handle: hipStream_t, owned: bool, capture: Option<Arc<Capture>>) -> Self {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Self(Arc::new(StreamInner {
             queue: Queue { device, handle },
@@ -161,7 +165,13 @@ impl Stream {
             owned: owned.then(|| Counted::new(Kind::Stream)),
             tail: Mutex::default(),
             closed: Arc::default(),
+            capture,
         }))
+    }
+
+    /// The capture that it belongs to.
+    pub(crate) fn capture(&self) -> Option<&Arc<Capture>> {
+        self.0.capture.as_ref()
     }
 
     /// The device that runs this stream's work.
@@ -267,8 +277,12 @@ impl Stream {
             // Streams of two runtimes know nothing of each other: the host waits.
             return other.finished();
         }
+        // Waiting for a captured stream would capture this one as well.
+        if self.capture().map(Arc::as_ptr) != other.capture().map(Arc::as_ptr) {
+            return Err(GraphError::OtherStream.into());
+        }
         // An event is recorded on streams of its own device, and may be waited for on any.
-        other.make_current()?;
+        other.make_current_or_capture()?;
         let mut tail = other.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let event = match &*tail {
             Some(event) => event.0,
@@ -286,7 +300,7 @@ impl Stream {
             tracing::debug!(%error, "a stream to be waited for had failed");
             return other.finished();
         }
-        self.make_current()?;
+        self.make_current_or_capture()?;
         // SAFETY: both handles are valid, and HIP keeps what it needs of the event's current recording.
         self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) }).map(|()| None)
     }
@@ -326,8 +340,20 @@ impl Stream {
         self.device().table()
     }
 
-    /// Makes the stream's device current on this thread, cheaply where it already is.
+    /// Makes the stream's device current on this thread, cheaply where it already is. Refuses streams that are captured: most of
+    /// what uses a stream waits for it, or uses memory that a graph would not keep.
     pub(crate) fn make_current(&self) -> Result<()> {
+        match self.capture() {
+            None => self.device().make_current(),
+            Some(_) => Err(GraphError::NotCapturable.into()),
+        }
+    }
+
+    /// As [`make_current`](Self::make_current), for work that may be captured: what it uses is registered.
+    pub(crate) fn make_current_or_capture(&self) -> Result<()> {
+        if let Some(capture) = self.capture() {
+            capture.check()?;
+        }
         self.device().make_current()
     }
 

@@ -1,11 +1,14 @@
 //! How a stream is to be made.
 
+use std::sync::Arc;
+
 use hip_sys::hipStream_t;
 
 use super::Stream;
 use crate::call::call;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph::Capture;
 
 /// What a new stream is to be like: made by [`Device::stream_with`].
 ///
@@ -56,7 +59,7 @@ impl StreamOptions {
         Self { blocking, ..self }
     }
 
-    pub(crate) fn create(self, device: &Device) -> Result<Stream> {
+    pub(crate) fn create(self, device: &Device, capture: Option<Arc<Capture>>) -> Result<Stream> {
         let flags = if self.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
         if let Some(priority) = self.priority {
             let StreamPriorities { least, greatest } = device.stream_priorities()?;
@@ -76,7 +79,7 @@ impl StreamOptions {
                 None => call!(table, hipStreamCreateWithFlags(&raw mut handle, flags))?,
             }
         }
-        Ok(Stream::from_handle(device.clone(), handle, true))
+        Ok(Stream::from_handle(device.clone(), handle, true, capture))
     }
 }
 
@@ -98,7 +101,7 @@ impl Device {
     /// [`Error::Priority`] if the device has no such priority, else [`Error::Hip`].
     #[doc(alias = "hipStreamCreateWithPriority")]
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
-        options.create(self)
+        options.create(self, None)
     }
 
     /// The priorities that streams of the device may have (`hipDeviceGetStreamPriorityRange`); both ends are 0 where it knows

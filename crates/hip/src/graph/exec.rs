@@ -1,0 +1,225 @@
+//! Graphs that can be launched.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
+
+use super::resources::Resources;
+use super::{Graph, GraphError, GraphHandle, Kernel, Node, NodeEntry, index_in, update_error};
+use crate::call::{call, dropped};
+use crate::device::Device;
+use crate::error::Result;
+use crate::launch::Launch;
+use crate::live::{Counted, Kind};
+use crate::stream::{Stream, release};
+use crate::usage::Usage;
+
+/// A graph that can be launched: made by [`Graph::instantiate`]. Later changes of that graph do not change it.
+///
+/// Dropping it waits for the launches that still run.
+#[doc(alias = "hipGraphExec_t")]
+#[doc(alias = "cudaGraphExec_t")]
+pub struct GraphExec {
+    handle: ExecHandle,
+    /// The graph that it was made of, whose nodes name its own.
+    graph: Arc<GraphHandle>,
+    id: u64,
+    origins: Vec<(u64, usize)>,
+    nodes: Vec<NodeEntry>,
+    captured_uses: Resources,
+    /// What all nodes use.
+    uses: Resources,
+    usage: Usage,
+    launching: Mutex<()>,
+    _counted: Counted,
+}
+
+// SAFETY: HIP's handles may be used by any thread.
+unsafe impl Send for GraphExec {}
+// SAFETY: the one thing that a shared `GraphExec` does with its handle is a launch, one at a time.
+unsafe impl Sync for GraphExec {}
+
+/// What HIP knows the executable graph by.
+#[derive(Clone, Copy)]
+struct ExecHandle(hipGraphExec_t);
+
+// SAFETY: HIP's handles may be used by any thread.
+unsafe impl Send for ExecHandle {}
+
+impl ExecHandle {
+    fn get(self) -> hipGraphExec_t {
+        self.0
+    }
+}
+
+impl Graph {
+    /// Makes an executable graph of this one as it is now (`hipGraphInstantiate`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipGraphInstantiate")]
+    #[doc(alias = "cudaGraphInstantiate")]
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        self.device().make_current()?;
+        let mut exec: hipGraphExec_t = std::ptr::null_mut();
+        {
+            let _one = self.handle.lock();
+            let mut node: hipGraphNode_t = std::ptr::null_mut();
+            // SAFETY: the graph is valid, the results are places to write to, and no text is asked for.
+            unsafe {
+                call!(
+                    self.device().table(),
+                    hipGraphInstantiate(
+                        &raw mut exec,
+                        self.handle.raw,
+                        &raw mut node,
+                        std::ptr::null_mut(),
+                        0
+                    )
+                )?;
+            }
+        }
+        Ok(GraphExec {
+            handle: ExecHandle(exec),
+            graph: self.handle.clone(),
+            id: self.id,
+            origins: self.origins.clone(),
+            nodes: self.nodes.clone(),
+            captured_uses: self.captured_uses.clone(),
+            uses: self.uses(),
+            usage: Usage::default(),
+            launching: Mutex::new(()),
+            _counted: Counted::new(Kind::Graph),
+        })
+    }
+}
+
+impl GraphExec {
+    /// The device that runs it.
+    pub fn device(&self) -> &Device {
+        &self.graph.device
+    }
+
+    /// The raw handle, for calls that this crate does not wrap; valid as long as this executable graph.
+    pub fn as_raw(&self) -> hipGraphExec_t {
+        self.handle.get()
+    }
+
+    /// Enqueues the graph on a stream, which waits for earlier work on what it uses (`hipGraphLaunch`). Launches of the same
+    /// executable graph run one after the other.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
+    /// [`GraphError::HostBufferLocked`] if the program has a host buffer locked that the graph uses,
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted or one that wrote what the graph reads, else
+    /// [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipGraphLaunch")]
+    #[doc(alias = "cudaGraphLaunch")]
+    pub fn launch(&self, stream: &Stream) -> Result<()> {
+        self.device().same(stream.device(), "hipGraphLaunch", "graph")?;
+        stream.make_current()?;
+        let _one = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
+        let _host = self.uses.use_on(stream)?;
+        self.usage.write(stream)?;
+        stream.make_current()?;
+        // SAFETY: graph and stream are valid; what the graph uses lives until the stream is done with it.
+        stream.check(unsafe { call!(stream.table(), hipGraphLaunch(self.handle.get(), stream.handle())) })?;
+        self.uses.launched();
+        Ok(())
+    }
+
+    /// Replaces kernel, sizes and arguments of a node for later launches (`hipGraphExecKernelNodeSetParams`). The node's order
+    /// among the others stays; memory that it did not use before is ordered with work outside of the graph, not with its other
+    /// nodes.
+    ///
+    /// # Errors
+    /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of,
+    /// [`GraphError::NotAKernel`]; [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit; else
+    /// [`Error::Hip`](crate::Error::Hip). The node then stays as it was.
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`], each time that the graph runs; and no node that may run at the same time uses what this one writes.
+    #[doc(alias = "hipGraphExecKernelNodeSetParams")]
+    #[doc(alias = "cudaGraphExecKernelNodeSetParams")]
+    pub unsafe fn set_kernel(&mut self, node: Node, launch: Launch<'_>) -> Result<()> {
+        let index = index_in(node, self.id, &self.origins, self.nodes.len())?;
+        let mut kernel = Kernel::of(launch, self.device())?;
+        let entry = self.nodes.get_mut(index).ok_or(GraphError::OtherGraph)?;
+        if !entry.is_kernel {
+            return Err(GraphError::NotAKernel.into());
+        }
+        let (device, handle, node) = (&self.graph.device, self.handle.get(), entry.handle);
+        device.make_current()?;
+        let _one = self.graph.lock();
+        kernel.with_params(|params| {
+            // SAFETY: the node is one of the graph that this was made of, which still exists; there is a pointer for each
+            // parameter, whose values HIP copies; the caller vouches for the kernel.
+            unsafe {
+                call!(device.table(), hipGraphExecKernelNodeSetParams(handle, node, &raw const *params))
+            }
+        })?;
+        entry.uses = kernel.uses;
+        self.uses = self.captured_uses.clone();
+        self.nodes.iter().for_each(|node| self.uses.merge(&node.uses));
+        Ok(())
+    }
+
+    /// Makes later launches those of another graph, whose nodes and edges are like this one's, but for their parameters
+    /// (`hipGraphExecUpdate`). That is cheaper than to instantiate it.
+    ///
+    /// # Errors
+    /// [`GraphError::Update`] says what differs too much, [`Error::OtherDevice`](crate::Error::OtherDevice) if the graph is another
+    /// device's, else [`Error::Hip`](crate::Error::Hip). This stays as it was.
+    #[doc(alias = "hipGraphExecUpdate")]
+    #[doc(alias = "cudaGraphExecUpdate")]
+    pub fn update(&mut self, graph: &Graph) -> Result<()> {
+        self.device().same(graph.device(), "hipGraphExecUpdate", "graph")?;
+        self.device().make_current()?;
+        {
+            let _one = graph.handle.lock();
+            let mut node: hipGraphNode_t = std::ptr::null_mut();
+            let mut result = hipGraphExecUpdateResult::hipGraphExecUpdateSuccess;
+            // SAFETY: both graphs are valid, and the results are places to write to.
+            let updated = unsafe {
+                call!(
+                    self.device().table(),
+                    hipGraphExecUpdate(self.handle.get(), graph.handle.raw, &raw mut node, &raw mut result)
+                )
+            };
+            if let Err(error) = updated {
+                // Whatever of it has been changed is kept as well.
+                self.captured_uses.merge(&graph.uses());
+                self.uses.merge(&graph.uses());
+                return Err(update_error(error, result));
+            }
+        }
+        // HIP does not tell which node has become which: from now on everything counts as used by the whole.
+        self.nodes.iter_mut().for_each(|node| node.uses = Resources::default());
+        self.captured_uses = graph.uses();
+        self.uses = self.captured_uses.clone();
+        Ok(())
+    }
+}
+
+impl Drop for GraphExec {
+    fn drop(&mut self) {
+        let (handle, graph) = (self.handle, self.graph.clone());
+        let (uses, mut usage) = (std::mem::take(&mut self.uses), std::mem::take(&mut self.usage));
+        release("executable graph", move || {
+            usage.finish();
+            let destroyed = graph.device.make_current().and_then(|()| {
+                // SAFETY: the executable graph is destroyed once, and no stream runs it any more.
+                unsafe { call!(graph.device.table(), hipGraphExecDestroy(handle.get())) }
+            });
+            dropped("executable graph", destroyed);
+            drop(uses);
+        });
+    }
+}
+
+impl fmt::Debug for GraphExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphExec").field("device", self.device()).finish_non_exhaustive()
+    }
+}

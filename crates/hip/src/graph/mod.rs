@@ -1,0 +1,745 @@
+//! Graphs: work that is described once, and launched as one many times.
+//!
+//! A [`Graph`] is made by [capturing](crate::Device::capture) what is submitted to a stream, or of nodes that are added one
+//! by one. [`Graph::instantiate`] makes a [`GraphExec`] of it, which is launched on streams.
+//!
+//! # What a graph uses
+//! A graph keeps everything that its nodes use: the memory of buffers (dropping a [`DeviceBuffer`](crate::DeviceBuffer) frees it
+//! when no graph has it any more, so that addresses stay valid), loaded modules, host functions, events. Launching it on a stream
+//! registers all of that there, as if each piece of work were submitted: the stream waits for what conflicts, and
+//! later uses of a buffer on other streams wait for the graph. Inside of a graph, nodes that use the same memory are ordered as
+//! they were added or captured, unless all of them only read it.
+//!
+//! A launch and other work on the same buffers, submitted by two threads at the same time, run in either order; what a
+//! buffer holds afterwards is then unspecified, as if the program had a race.
+//!
+//! # Memory of the host
+//! belongs to the graph that copies from or to it: see [`SharedHostBuffer`].
+
+mod capture;
+mod dot;
+mod error;
+mod exec;
+mod host;
+mod resources;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{
+    dim3, hipError_t, hipGraph_t, hipGraphNode_t, hipHostFn_t, hipHostNodeParams, hipKernelNodeParams,
+    hipMemcpyKind, hipMemsetParams,
+};
+
+use crate::call::{call, dropped};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::launch::{Launch, LaunchConfig};
+use crate::live::{Counted, Kind};
+use crate::memory::{DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Pattern, same_length};
+use crate::stream::release;
+
+pub use error::GraphError;
+pub use exec::GraphExec;
+pub use host::{SharedHostBuffer, SharedHostGuard};
+
+pub(crate) use capture::Capture;
+pub(crate) use resources::Access;
+use resources::{HostFunction, Resources, call_host_function};
+
+/// Work of one device, and the order in which it is to be done.
+///
+/// ```no_run
+/// # fn main() -> hip::Result<()> {
+/// # let device = hip::Device::open("auto")?;
+/// # let stream = device.stream()?;
+/// let mut a = hip::DeviceBuffer::<f32>::zeroed(&stream, 1000)?;
+/// let mut b = hip::DeviceBuffer::<f32>::zeroed(&stream, 1000)?;
+/// let mut graph = hip::Graph::new(&device)?;
+/// graph.add_fill(&mut a, 1.0, &[])?;
+/// graph.add_copy(&mut b, &a, &[])?; // after the fill, because it reads what that writes
+/// let exec = graph.instantiate()?;
+/// for _ in 0..100 {
+///     exec.launch(&stream)?;
+/// }
+/// assert_eq!(b.to_vec(&stream)?, [1.0; 1000]);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "hipGraph_t")]
+#[doc(alias = "cudaGraph_t")]
+pub struct Graph {
+    handle: Arc<GraphHandle>,
+    /// Unique in the process.
+    id: u64,
+    /// Graphs that this one was cloned from, each with how many nodes it had.
+    origins: Vec<(u64, usize)>,
+    nodes: Vec<NodeEntry>,
+    /// What was captured before nodes were added, which come after all of it.
+    captured: Vec<hipGraphNode_t>,
+    captured_uses: Resources,
+    conflicts: HashMap<usize, Users>,
+}
+
+// SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a time.
+unsafe impl Send for Graph {}
+// SAFETY: as above.
+unsafe impl Sync for Graph {}
+
+/// A node of a [`Graph`], and of its clones.
+#[doc(alias = "hipGraphNode_t")]
+#[doc(alias = "cudaGraphNode_t")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    graph: u64,
+    index: usize,
+}
+
+#[derive(Clone)]
+struct NodeEntry {
+    handle: hipGraphNode_t,
+    uses: Resources,
+    is_kernel: bool,
+}
+
+/// The nodes that use a piece of memory, by their places.
+#[derive(Clone, Default)]
+struct Users {
+    /// The last one that writes it.
+    writer: Option<usize>,
+    /// Those that have read it since.
+    readers: Vec<usize>,
+}
+
+/// A graph of HIP's, which executable graphs share: they name its nodes.
+struct GraphHandle {
+    device: Device,
+    raw: hipGraph_t,
+    lock: Mutex<()>,
+    _counted: Counted,
+}
+
+// SAFETY: HIP's graph handles may be used by any thread; the lock lets one call in at a time.
+unsafe impl Send for GraphHandle {}
+// SAFETY: as above.
+unsafe impl Sync for GraphHandle {}
+
+impl GraphHandle {
+    fn new(device: &Device, raw: hipGraph_t) -> Arc<Self> {
+        let _counted = Counted::new(Kind::Graph);
+        Arc::new(Self { device: device.clone(), raw, lock: Mutex::new(()), _counted })
+    }
+
+    /// One call at a time changes or reads the graph.
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for GraphHandle {
+    fn drop(&mut self) {
+        // Made anew in the closure, as a handle that only that has.
+        let (device, raw) = (self.device.clone(), RawGraph(self.raw));
+        release("graph", move || {
+            let destroyed = device.make_current().and_then(|()| {
+                // SAFETY: the graph is destroyed once; executable graphs that were made of it are not affected.
+                unsafe { call!(device.table(), hipGraphDestroy(raw.get())) }
+            });
+            dropped("graph", destroyed);
+        });
+    }
+}
+
+struct RawGraph(hipGraph_t);
+
+// SAFETY: HIP's graph handles may be used by any thread.
+unsafe impl Send for RawGraph {}
+
+impl RawGraph {
+    fn get(&self) -> hipGraph_t {
+        self.0
+    }
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
+impl Graph {
+    /// Makes a graph without nodes (`hipGraphCreate`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`], with `hipErrorNotSupported` where the library has no graphs.
+    #[doc(alias = "hipGraphCreate")]
+    #[doc(alias = "cudaGraphCreate")]
+    pub fn new(device: &Device) -> Result<Self> {
+        device.make_current()?;
+        let mut raw: hipGraph_t = std::ptr::null_mut();
+        // SAFETY: the result is a place to write to.
+        unsafe { call!(device.table(), hipGraphCreate(&raw mut raw, 0))? };
+        Ok(Self::of(GraphHandle::new(device, raw)))
+    }
+
+    fn of(handle: Arc<GraphHandle>) -> Self {
+        Self {
+            handle,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            origins: Vec::new(),
+            nodes: Vec::new(),
+            captured: Vec::new(),
+            captured_uses: Resources::default(),
+            conflicts: HashMap::new(),
+        }
+    }
+
+    /// Takes over what a capture has made.
+    fn captured(device: &Device, raw: hipGraph_t, uses: Resources) -> Result<Self> {
+        let mut graph = Self::of(GraphHandle::new(device, raw));
+        graph.captured_uses = uses;
+        graph.captured = graph.all_nodes()?;
+        Ok(graph)
+    }
+
+    /// The device that runs it.
+    pub fn device(&self) -> &Device {
+        &self.handle.device
+    }
+
+    /// How many nodes it has, those that were captured included.
+    pub fn len(&self) -> usize {
+        self.captured.len() + self.nodes.len()
+    }
+
+    /// Whether it has no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The raw handle, for calls that this crate does not wrap; valid as long as this graph.
+    pub fn as_raw(&self) -> hipGraph_t {
+        self.handle.raw
+    }
+
+    /// Adds a kernel (`hipGraphAddKernelNode`). The launch's stream says which device it is for, and nothing more.
+    ///
+    /// Here and in all functions that add a node: it comes after those in `dependencies`, after those that were added before and
+    /// use the same memory, unless both only read it, and after everything that was captured.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] names the first thing that does not fit; [`Error::OtherDevice`] if the function is another device's,
+    /// [`GraphError::OtherGraph`] for a dependency on a node of another graph, else [`Error::Hip`].
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`], each time that the graph runs.
+    #[doc(alias = "hipGraphAddKernelNode")]
+    #[doc(alias = "cudaGraphAddKernelNode")]
+    pub unsafe fn add_kernel(&mut self, launch: Launch<'_>, dependencies: &[Node]) -> Result<Node> {
+        let mut kernel = Kernel::of(launch, self.device())?;
+        let uses = std::mem::take(&mut kernel.uses);
+        let table = self.device().table();
+        let node = self.add(dependencies, uses, |node, graph, dependencies| {
+            kernel.with_params(|params| {
+                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel, whose values HIP
+                // copies; the caller vouches for what the kernel does with them.
+                unsafe {
+                    call!(
+                        table,
+                        hipGraphAddKernelNode(
+                            node,
+                            graph,
+                            dependencies.as_ptr(),
+                            dependencies.len(),
+                            &raw const *params
+                        )
+                    )
+                }
+            })
+        })?;
+        self.nodes[node.index].is_kernel = true;
+        Ok(node)
+    }
+
+    /// Adds a copy of device memory (`hipGraphAddMemcpyNode1D`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if one side is another device's, [`GraphError::OtherGraph`], else
+    /// [`Error::Hip`].
+    #[doc(alias = "hipGraphAddMemcpyNode")]
+    #[doc(alias = "cudaGraphAddMemcpyNode")]
+    pub fn add_copy<'d, 's, T: DeviceCopy>(
+        &mut self,
+        destination: impl Into<DeviceSliceMut<'d, T>>,
+        source: impl Into<DeviceSlice<'s, T>>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let (destination, source) = (destination.into(), source.into());
+        same_length("add_copy", destination.len(), source.len())?;
+        self.device().same(source.device(), "hipGraphAddMemcpyNode1D", "source")?;
+        self.device().same(destination.device(), "hipGraphAddMemcpyNode1D", "destination")?;
+        let mut uses = Resources::default();
+        uses.add_memory(source.allocation(), Access::Read);
+        uses.add_memory(destination.allocation(), Access::Write);
+        let copy = Copy {
+            destination: destination.address(),
+            source: source.address(),
+            bytes: source.size_in_bytes(),
+            kind: hipMemcpyKind::hipMemcpyDeviceToDevice,
+        };
+        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
+    }
+
+    /// Adds a copy of memory of the host to device memory (`hipGraphAddMemcpyNode1D`).
+    ///
+    /// # Errors
+    /// As [`add_copy`](Self::add_copy).
+    pub fn add_upload<'d, T: DeviceCopy>(
+        &mut self,
+        destination: impl Into<DeviceSliceMut<'d, T>>,
+        source: &SharedHostBuffer<T>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let destination = destination.into();
+        same_length("add_upload", destination.len(), source.len())?;
+        self.device().same(destination.device(), "hipGraphAddMemcpyNode1D", "destination")?;
+        let mut uses = Resources::default();
+        uses.add_host(&source.memory(), Access::Read);
+        uses.add_memory(destination.allocation(), Access::Write);
+        let copy = Copy {
+            destination: destination.address(),
+            source: DeviceAddress(source.elements().expose_provenance() as u64),
+            bytes: destination.size_in_bytes(),
+            kind: hipMemcpyKind::hipMemcpyHostToDevice,
+        };
+        // SAFETY: both sides hold that many bytes, and the graph keeps them.
+        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
+    }
+
+    /// Adds a copy of device memory to memory of the host (`hipGraphAddMemcpyNode1D`).
+    ///
+    /// # Errors
+    /// As [`add_copy`](Self::add_copy).
+    pub fn add_download<'s, T: DeviceCopy>(
+        &mut self,
+        destination: &SharedHostBuffer<T>,
+        source: impl Into<DeviceSlice<'s, T>>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let source = source.into();
+        same_length("add_download", destination.len(), source.len())?;
+        self.device().same(source.device(), "hipGraphAddMemcpyNode1D", "source")?;
+        let mut uses = Resources::default();
+        uses.add_memory(source.allocation(), Access::Read);
+        uses.add_host(&destination.memory(), Access::Write);
+        let copy = Copy {
+            destination: DeviceAddress(destination.elements().expose_provenance() as u64),
+            source: source.address(),
+            bytes: source.size_in_bytes(),
+            kind: hipMemcpyKind::hipMemcpyDeviceToHost,
+        };
+        // SAFETY: both sides hold that many bytes, and the graph keeps them.
+        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
+    }
+
+    /// # Safety
+    /// Both sides hold that many bytes as long as `uses` exists.
+    unsafe fn add_raw_copy(&mut self, copy: &Copy, uses: Resources, dependencies: &[Node]) -> Result<Node> {
+        if copy.bytes == 0 {
+            return self.add_empty(dependencies);
+        }
+        let table = self.device().table();
+        self.add(dependencies, uses, |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid; the caller vouches for the memory.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddMemcpyNode1D(
+                        node,
+                        graph,
+                        dependencies.as_ptr(),
+                        dependencies.len(),
+                        copy.destination.pointer(),
+                        copy.source.pointer().cast_const(),
+                        copy.bytes,
+                        copy.kind
+                    )
+                )
+            }
+        })
+    }
+
+    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a value whose bytes are no repetition of 1, 2 or 4 of them; else as
+    /// [`add_copy`](Self::add_copy).
+    #[doc(alias = "hipGraphAddMemsetNode")]
+    #[doc(alias = "cudaGraphAddMemsetNode")]
+    pub fn add_fill<'d, T: DeviceCopy>(
+        &mut self,
+        destination: impl Into<DeviceSliceMut<'d, T>>,
+        value: T,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let destination = destination.into();
+        self.device().same(destination.device(), "hipGraphAddMemsetNode", "buffer")?;
+        let bytes = destination.size_in_bytes();
+        if bytes == 0 {
+            return self.add_empty(dependencies);
+        }
+        let (value, size) = match Pattern::of_value(&value) {
+            Some(Pattern::One(value)) => (u32::from(value), 1),
+            Some(Pattern::Two(value)) => (u32::from(value), 2),
+            Some(Pattern::Four(value)) => (value.cast_unsigned(), 4),
+            None => {
+                return Err(Error::Unsupported {
+                    what: format!("a fill with a value of {} bytes in a graph", size_of::<T>()),
+                    instead: "fill a buffer once and add a copy of it".to_owned(),
+                });
+            }
+        };
+        let mut uses = Resources::default();
+        uses.add_memory(destination.allocation(), Access::Write);
+        let params = hipMemsetParams {
+            dst: destination.address().pointer(),
+            elementSize: size,
+            height: 1,
+            pitch: bytes,
+            value,
+            width: bytes / size as usize,
+        };
+        let table = self.device().table();
+        self.add(dependencies, uses, |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid; the view holds that many bytes, and the graph keeps its memory.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddMemsetNode(
+                        node,
+                        graph,
+                        dependencies.as_ptr(),
+                        dependencies.len(),
+                        &raw const params
+                    )
+                )
+            }
+        })
+    }
+
+    /// Adds a call of a function on the host (`hipGraphAddHostNode`). What
+    /// [`Stream::host_function`](crate::Stream::host_function) says of functions holds here, too.
+    ///
+    /// # Errors
+    /// [`GraphError::OtherGraph`], else [`Error::Hip`].
+    #[doc(alias = "hipGraphAddHostNode")]
+    #[doc(alias = "cudaGraphAddHostNode")]
+    pub fn add_host_function(
+        &mut self,
+        function: impl Fn() + Send + Sync + 'static,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let function = HostFunction::new(function);
+        let mut uses = Resources::default();
+        uses.add_function(&function);
+        let call: hipHostFn_t = Some(call_host_function);
+        let params = hipHostNodeParams { fn_: call, userData: function.data() };
+        let table = self.device().table();
+        self.add(dependencies, uses, |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid; the graph keeps the function.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddHostNode(
+                        node,
+                        graph,
+                        dependencies.as_ptr(),
+                        dependencies.len(),
+                        &raw const params
+                    )
+                )
+            }
+        })
+    }
+
+    /// Adds a node that does nothing, to join others (`hipGraphAddEmptyNode`).
+    ///
+    /// # Errors
+    /// As [`add_host_function`](Self::add_host_function).
+    #[doc(alias = "hipGraphAddEmptyNode")]
+    #[doc(alias = "cudaGraphAddEmptyNode")]
+    pub fn add_empty(&mut self, dependencies: &[Node]) -> Result<Node> {
+        let table = self.device().table();
+        self.add(dependencies, Resources::default(), |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid.
+            unsafe {
+                call!(table, hipGraphAddEmptyNode(node, graph, dependencies.as_ptr(), dependencies.len()))
+            }
+        })
+    }
+
+    /// Adds the recording of an event (`hipGraphAddEventRecordNode`).
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the event is another device's; else as [`add_host_function`](Self::add_host_function).
+    #[doc(alias = "hipGraphAddEventRecordNode")]
+    #[doc(alias = "cudaGraphAddEventRecordNode")]
+    pub fn add_event_record(&mut self, event: &Event, dependencies: &[Node]) -> Result<Node> {
+        self.device().same(event.device(), "hipGraphAddEventRecordNode", "event")?;
+        let mut uses = Resources::default();
+        uses.add_event(event.share(), true);
+        let (table, event) = (self.device().table(), event.as_raw());
+        self.add(dependencies, uses, |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid; the graph keeps the event.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddEventRecordNode(node, graph, dependencies.as_ptr(), dependencies.len(), event)
+                )
+            }
+        })
+    }
+
+    /// Adds a wait for an event as it is recorded when the graph runs (`hipGraphAddEventWaitNode`). The event may be another
+    /// device's of the same runtime.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the event is of another runtime; else as [`add_host_function`](Self::add_host_function).
+    #[doc(alias = "hipGraphAddEventWaitNode")]
+    #[doc(alias = "cudaGraphAddEventWaitNode")]
+    pub fn add_event_wait(&mut self, event: &Event, dependencies: &[Node]) -> Result<Node> {
+        self.device().same_runtime(event.device(), "hipGraphAddEventWaitNode", "event")?;
+        let mut uses = Resources::default();
+        uses.add_event(event.share(), false);
+        let (table, event) = (self.device().table(), event.as_raw());
+        self.add(dependencies, uses, |node, graph, dependencies| {
+            // SAFETY: graph and nodes are valid; the graph keeps the event.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddEventWaitNode(node, graph, dependencies.as_ptr(), dependencies.len(), event)
+                )
+            }
+        })
+    }
+
+    /// Adds another graph as one node, as it is now (`hipGraphAddChildGraphNode`).
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if the graph is another device's; else as [`add_host_function`](Self::add_host_function).
+    #[doc(alias = "hipGraphAddChildGraphNode")]
+    #[doc(alias = "cudaGraphAddChildGraphNode")]
+    pub fn add_child(&mut self, child: &Self, dependencies: &[Node]) -> Result<Node> {
+        self.device().same(child.device(), "hipGraphAddChildGraphNode", "graph")?;
+        let (table, raw) = (self.device().table(), child.as_raw());
+        self.add(dependencies, child.uses(), |node, graph, dependencies| {
+            let _child = child.handle.lock();
+            // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it uses.
+            unsafe {
+                call!(
+                    table,
+                    hipGraphAddChildGraphNode(node, graph, dependencies.as_ptr(), dependencies.len(), raw)
+                )
+            }
+        })
+    }
+
+    /// Makes one node wait for another (`hipGraphAddDependencies`).
+    ///
+    /// # Errors
+    /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that is there or would close a circle.
+    #[doc(alias = "hipGraphAddDependencies")]
+    #[doc(alias = "cudaGraphAddDependencies")]
+    pub fn add_dependency(&mut self, before: Node, after: Node) -> Result<()> {
+        let (before, after) = (self.entry(before)?.handle, self.entry(after)?.handle);
+        self.device().make_current()?;
+        let _one = self.handle.lock();
+        // SAFETY: graph and nodes are valid, and each pointer leads to one.
+        unsafe {
+            call!(
+                self.device().table(),
+                hipGraphAddDependencies(self.handle.raw, &raw const before, &raw const after, 1)
+            )
+        }
+    }
+
+    /// Makes a graph of the same nodes, which use the same things (`hipGraphClone`). This graph's nodes name those of the
+    /// clone as well.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "hipGraphClone")]
+    #[doc(alias = "cudaGraphClone")]
+    pub fn try_clone(&self) -> Result<Self> {
+        let table = self.device().table();
+        self.device().make_current()?;
+        let _one = self.handle.lock();
+        let mut raw: hipGraph_t = std::ptr::null_mut();
+        // SAFETY: the graph is valid, and the result is a place to write to.
+        unsafe { call!(table, hipGraphClone(&raw mut raw, self.handle.raw))? };
+        let mut clone = Self::of(GraphHandle::new(self.device(), raw));
+        let find = |original: hipGraphNode_t| {
+            let mut node: hipGraphNode_t = std::ptr::null_mut();
+            // SAFETY: the node is one of this graph, of which that is a clone, and the result is a place to write to.
+            unsafe { call!(table, hipGraphNodeFindInClone(&raw mut node, original, raw))? };
+            Ok(node)
+        };
+        clone.captured = self.captured.iter().map(|node| find(*node)).collect::<Result<_>>()?;
+        let entries =
+            self.nodes.iter().map(|entry| Ok(NodeEntry { handle: find(entry.handle)?, ..entry.clone() }));
+        clone.nodes = entries.collect::<Result<_>>()?;
+        clone.captured_uses = self.captured_uses.clone();
+        clone.conflicts = self.conflicts.clone();
+        clone.origins = self.origins.clone();
+        clone.origins.push((self.id, self.nodes.len()));
+        Ok(clone)
+    }
+
+    /// Adds a node after those that it depends on.
+    fn add(
+        &mut self,
+        dependencies: &[Node],
+        uses: Resources,
+        add: impl FnOnce(*mut hipGraphNode_t, hipGraph_t, &[hipGraphNode_t]) -> Result<()>,
+    ) -> Result<Node> {
+        let mut before: Vec<usize> =
+            dependencies.iter().map(|node| self.index(*node)).collect::<Result<_>>()?;
+        for (memory, writes) in uses.conflicts() {
+            let Some(users) = self.conflicts.get(&memory) else { continue };
+            // Each reader waits for the writer already.
+            if writes && !users.readers.is_empty() {
+                before.extend(&users.readers);
+            } else {
+                before.extend(users.writer);
+            }
+        }
+        before.sort_unstable();
+        before.dedup();
+        let mut handles = self.captured.clone();
+        handles.extend(before.iter().map(|index| self.nodes[*index].handle));
+        self.device().make_current()?;
+        let mut handle: hipGraphNode_t = std::ptr::null_mut();
+        {
+            let _one = self.handle.lock();
+            add(&raw mut handle, self.handle.raw, &handles)?;
+        }
+        let index = self.nodes.len();
+        for (memory, writes) in uses.conflicts() {
+            let users = self.conflicts.entry(memory).or_default();
+            if writes {
+                *users = Users { writer: Some(index), readers: Vec::new() };
+            } else {
+                users.readers.push(index);
+            }
+        }
+        self.nodes.push(NodeEntry { handle, uses, is_kernel: false });
+        Ok(Node { graph: self.id, index })
+    }
+
+    fn index(&self, node: Node) -> Result<usize> {
+        index_in(node, self.id, &self.origins, self.nodes.len())
+    }
+
+    fn entry(&self, node: Node) -> Result<&NodeEntry> {
+        let index = self.index(node)?;
+        self.nodes.get(index).ok_or_else(|| GraphError::OtherGraph.into())
+    }
+
+    /// What all nodes use, in their order.
+    fn uses(&self) -> Resources {
+        let mut uses = self.captured_uses.clone();
+        self.nodes.iter().for_each(|node| uses.merge(&node.uses));
+        uses
+    }
+
+    /// All nodes that HIP knows (`hipGraphGetNodes`).
+    fn all_nodes(&self) -> Result<Vec<hipGraphNode_t>> {
+        let table = self.device().table();
+        self.device().make_current()?;
+        let _one = self.handle.lock();
+        let mut count = 0;
+        // SAFETY: the graph is valid, and without a place for nodes their number is written.
+        unsafe {
+            call!(table, hipGraphGetNodes(self.handle.raw, std::ptr::null_mut(), &raw mut count))?;
+        }
+        let mut nodes: Vec<hipGraphNode_t> = vec![std::ptr::null_mut(); count];
+        if count > 0 {
+            // SAFETY: there is room for as many nodes as `count` says.
+            unsafe { call!(table, hipGraphGetNodes(self.handle.raw, nodes.as_mut_ptr(), &raw mut count))? };
+            nodes.truncate(count);
+        }
+        Ok(nodes)
+    }
+}
+
+/// The place of a node in a graph, or in a clone of its graph.
+fn index_in(node: Node, id: u64, origins: &[(u64, usize)], count: usize) -> Result<usize> {
+    let known = match node.graph == id {
+        true => Some(count),
+        false => origins.iter().find(|(origin, _)| *origin == node.graph).map(|(_, count)| *count),
+    };
+    match known {
+        Some(count) if node.index < count => Ok(node.index),
+        _ => Err(GraphError::OtherGraph.into()),
+    }
+}
+
+/// What a node copies.
+struct Copy {
+    destination: DeviceAddress,
+    source: DeviceAddress,
+    bytes: usize,
+    kind: hipMemcpyKind,
+}
+
+/// A checked launch as HIP's graphs want it.
+struct Kernel<'a> {
+    function: crate::Function,
+    config: LaunchConfig,
+    arguments: crate::launch::Arguments<'a>,
+    uses: Resources,
+}
+
+impl<'a> Kernel<'a> {
+    fn of(launch: Launch<'a>, device: &Device) -> Result<Self> {
+        let (function, config, arguments) = launch.into_parts()?;
+        device.same(function.device(), "hipGraphAddKernelNode", "function")?;
+        let mut uses = Resources::default();
+        for (allocation, written) in arguments.used() {
+            uses.add_memory(allocation, if written { Access::Update } else { Access::Read });
+        }
+        uses.add_module(function.module());
+        Ok(Self { function: function.clone(), config, arguments, uses })
+    }
+
+    fn with_params<R>(&mut self, run: impl FnOnce(&hipKernelNodeParams) -> R) -> R {
+        let mut pointers = self.arguments.pointers(self.function.parameters());
+        let size = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
+        run(&hipKernelNodeParams {
+            blockDim: size(self.config.block.0),
+            extra: std::ptr::null_mut(),
+            func: self.function.handle().cast(),
+            gridDim: size(self.config.grid.0),
+            kernelParams: pointers.as_mut_ptr(),
+            sharedMemBytes: self.config.dynamic_lds,
+        })
+    }
+}
+
+/// The device, and how many nodes there are.
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").field("nodes", &self.len()).field("device", self.device()).finish()
+    }
+}
+
+/// HIP has refused a change of an executable graph.
+fn update_error(error: Error, result: hip_sys::hipGraphExecUpdateResult) -> Error {
+    let refused = error.code() == Some(hipError_t::hipErrorGraphExecUpdateFailure);
+    match result.name() {
+        Some(reason) if refused => GraphError::Update { reason }.into(),
+        _ => error,
+    }
+}

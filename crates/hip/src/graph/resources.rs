@@ -1,0 +1,178 @@
+//! What graphs use: kept alive by them, and registered on the streams that run them.
+
+use std::ffi::c_void;
+use std::sync::{Arc, MutexGuard};
+
+use super::GraphError;
+use super::host::HostMemory;
+use crate::error::Result;
+use crate::event::Event;
+use crate::memory::Allocation;
+use crate::module::Module;
+use crate::stream::{Stream, release, run_host_function};
+use crate::usage::Usage;
+
+/// What is done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    /// Writing alone: what was there does not matter.
+    Write,
+    /// Writing, and maybe reading what was there.
+    Update,
+}
+
+impl Access {
+    pub(crate) fn writes(self) -> bool {
+        self != Self::Read
+    }
+
+    /// This access and a later one.
+    pub(crate) fn and(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Read, Self::Read) => Self::Read,
+            (Self::Write, _) => Self::Write,
+            _ => Self::Update,
+        }
+    }
+}
+
+/// A host function that a graph calls each time it runs.
+pub(crate) struct HostFunction {
+    function: Box<dyn Fn() + Send + Sync>,
+    usage: Usage,
+}
+
+impl HostFunction {
+    pub(crate) fn new(function: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { function: Box::new(function), usage: Usage::default() })
+    }
+
+    /// What HIP passes to [`call_host_function`].
+    pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
+        Arc::as_ptr(self).cast_mut().cast()
+    }
+}
+
+/// # Safety
+/// `data` comes from [`HostFunction::data`], and the function is kept until the call is over.
+pub(crate) unsafe extern "C" fn call_host_function(data: *mut c_void) {
+    // SAFETY: as this function's contract.
+    let function = unsafe { &*data.cast::<HostFunction>() };
+    run_host_function(|| (function.function)());
+}
+
+impl Drop for HostFunction {
+    fn drop(&mut self) {
+        let function = std::mem::replace(&mut self.function, Box::new(|| ()));
+        let mut usage = std::mem::take(&mut self.usage);
+        release("host function", move || {
+            usage.finish();
+            drop(function);
+        });
+    }
+}
+
+/// Everything that a node, or a graph, uses.
+#[derive(Clone, Default)]
+pub(crate) struct Resources {
+    memory: Vec<(Arc<Allocation>, Access)>,
+    host: Vec<(Arc<dyn HostMemory>, Access)>,
+    modules: Vec<Module>,
+    functions: Vec<Arc<HostFunction>>,
+    /// Each with whether it is recorded.
+    events: Vec<(Arc<Event>, bool)>,
+}
+
+impl Resources {
+    pub(crate) fn add_memory(&mut self, allocation: &Arc<Allocation>, access: Access) {
+        match self.memory.iter_mut().find(|(known, _)| Arc::ptr_eq(known, allocation)) {
+            Some((_, known)) => *known = known.and(access),
+            None => self.memory.push((allocation.clone(), access)),
+        }
+    }
+
+    pub(crate) fn add_host(&mut self, memory: &Arc<dyn HostMemory>, access: Access) {
+        match self.host.iter_mut().find(|(known, _)| same(known, memory)) {
+            Some((_, known)) => *known = known.and(access),
+            None => self.host.push((memory.clone(), access)),
+        }
+    }
+
+    pub(crate) fn add_module(&mut self, module: &Module) {
+        if !self.modules.iter().any(|known| known.is(module)) {
+            self.modules.push(module.clone());
+        }
+    }
+
+    pub(crate) fn add_function(&mut self, function: &Arc<HostFunction>) {
+        self.functions.push(function.clone());
+    }
+
+    pub(crate) fn add_event(&mut self, event: Event, recorded: bool) {
+        self.events.push((Arc::new(event), recorded));
+    }
+
+    /// It has been launched.
+    pub(crate) fn launched(&self) {
+        self.events.iter().filter(|(_, recorded)| *recorded).for_each(|(event, _)| event.set_recorded());
+    }
+
+    /// Adds what something else uses after this.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        other.memory.iter().for_each(|(allocation, access)| self.add_memory(allocation, *access));
+        other.host.iter().for_each(|(memory, access)| self.add_host(memory, *access));
+        other.modules.iter().for_each(|module| self.add_module(module));
+        self.functions.extend_from_slice(&other.functions);
+        self.events.extend_from_slice(&other.events);
+    }
+
+    /// What must not be used by two nodes at once: an identity of each piece of memory, and whether it is written.
+    pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, bool)> {
+        let memory = self.memory.iter().map(|(memory, access)| (Arc::as_ptr(memory).addr(), access.writes()));
+        let host = self.host.iter();
+        memory.chain(host.map(|(memory, access)| (Arc::as_ptr(memory).addr(), access.writes())))
+    }
+
+    /// Registers all uses on a stream that is about to run them, and orders it after those before. The result keeps the program
+    /// from the host's memory until the work is enqueued.
+    pub(crate) fn use_on(&self, stream: &Stream) -> Result<Vec<MutexGuard<'_, ()>>> {
+        let locked: Option<Vec<_>> = self.host.iter().map(|(memory, _)| memory.try_lock()).collect();
+        let locked = locked.ok_or(GraphError::HostBufferLocked)?;
+        for (allocation, access) in &self.memory {
+            match access {
+                Access::Read => allocation.read_on(stream)?,
+                Access::Write => allocation.write_on(stream)?,
+                Access::Update => allocation.update_on(stream)?,
+            }
+        }
+        for (memory, access) in &self.host {
+            match access {
+                Access::Read => memory.usage().read(stream)?,
+                Access::Write | Access::Update => memory.usage().write(stream)?,
+            }
+        }
+        self.modules.iter().for_each(|module| module.used_on(stream));
+        self.functions.iter().for_each(|function| function.usage.note(stream));
+        Ok(locked)
+    }
+}
+
+fn same(one: &Arc<dyn HostMemory>, other: &Arc<dyn HostMemory>) -> bool {
+    Arc::as_ptr(one).addr() == Arc::as_ptr(other).addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_access_decides_whether_old_content_matters() {
+        use Access::{Read, Update, Write};
+        assert_eq!(Read.and(Read), Read);
+        assert_eq!(Read.and(Write), Update);
+        assert_eq!(Write.and(Read), Write);
+        assert_eq!(Write.and(Update), Write);
+        assert_eq!(Update.and(Write), Update);
+    }
+}

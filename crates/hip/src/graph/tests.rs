@@ -1,0 +1,260 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::{DeviceBuffer, Error, Graph, GraphError, HostBuffer, SharedHostBuffer, fake};
+
+/// The fake counts graphs of the whole process.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn a_launch_is_ordered_with_other_uses_and_so_are_those_with_it() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut read = DeviceBuffer::from_slice(&a, &[1_u32, 2]).unwrap();
+    let mut written = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+    let exec = device.capture(|stream| written.copy_from(stream, &read)).unwrap().instantiate().unwrap();
+    fake::calls(&a);
+    exec.launch(&b).unwrap();
+    // For what it reads and for what it writes, of each the last write.
+    assert_eq!(fake::calls(&a), ["record", "record"]);
+    assert_eq!(fake::calls(&b), ["wait", "wait", "graph"]);
+    exec.launch(&b).unwrap();
+    assert_eq!(fake::calls(&b), ["graph"]);
+    assert_eq!(written.to_vec(&a).unwrap(), [1, 2]);
+    assert_eq!(fake::calls(&a), ["wait", "copy", "synchronize"]);
+    // A read next to a read.
+    assert_eq!(read.to_vec(&a).unwrap(), [1, 2]);
+    assert_eq!(fake::calls(&a), ["copy", "synchronize"]);
+    fake::calls(&b);
+    read.fill(&a, 5).unwrap();
+    assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["wait", "set32"], vec!["record"]));
+    exec.launch(&b).unwrap();
+    assert_eq!(written.to_vec(&b).unwrap(), [5, 5]);
+}
+
+#[test]
+fn launches_of_one_executable_graph_follow_each_other() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let exec = device.capture(|_| Ok(())).unwrap().instantiate().unwrap();
+    exec.launch(&a).unwrap();
+    exec.launch(&b).unwrap();
+    assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["graph", "record"], vec!["wait", "graph"]));
+    // It is not destroyed under the last one.
+    drop(exec);
+    assert_eq!(fake::calls(&b), ["synchronize"]);
+}
+
+#[test]
+fn memory_is_freed_with_the_last_graph_that_uses_it() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let address = buffer.address();
+    let graph = device.capture(|stream| buffer.fill(stream, 1)).unwrap();
+    drop(buffer);
+    let exec = graph.instantiate().unwrap();
+    drop(graph);
+    assert!(fake::is_allocated(address));
+    exec.launch(&stream).unwrap();
+    fake::calls(&stream);
+    drop(exec);
+    assert!(fake::calls(&stream).contains(&"synchronize"));
+    assert!(!fake::is_allocated(address));
+}
+
+#[test]
+fn a_capture_ends_however_its_work_does() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let before = fake::graph_counts();
+    let mut buffer = DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
+    let failed = device.capture(|stream| {
+        buffer.fill(&stream.fork()?, 1)?;
+        Err(Error::HostFunction)
+    });
+    assert!(matches!(failed, Err(Error::HostFunction)));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        device.capture(|stream| {
+            buffer.fill(&stream.fork()?, 1)?;
+            panic!("on purpose")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(fake::graph_counts(), before);
+    drop(device.capture(|stream| buffer.fill(stream, 1)).unwrap().instantiate().unwrap());
+    assert_eq!(fake::graph_counts(), before);
+}
+
+#[test]
+fn captured_streams_are_ordered_by_what_they_use_and_joined() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let (mut x, mut y) =
+        (DeviceBuffer::<u32>::uninit(&device, 2).unwrap(), DeviceBuffer::uninit(&device, 2).unwrap());
+    let mut calls = Vec::new();
+    let graph = device.capture(|origin| {
+        let fork = origin.fork()?;
+        assert_eq!((fake::calls(origin), fake::calls(&fork)), (vec!["record"], vec!["wait"]));
+        x.fill(&fork, 1)?;
+        y.fill(origin, 2)?;
+        assert_eq!((fake::calls(origin), fake::calls(&fork)), (vec!["set32"], vec!["set32"]));
+        y.copy_from(origin, &x)?;
+        assert_eq!((fake::calls(origin), fake::calls(&fork)), (vec!["wait", "copy"], vec!["record"]));
+        x.fill(&fork, 3)?;
+        calls = vec![origin.clone(), fork];
+        Ok(())
+    });
+    assert_eq!(graph.unwrap().len(), 4);
+    assert_eq!(
+        (fake::calls(&calls[0]), fake::calls(&calls[1])),
+        (vec!["record", "wait"], vec!["wait", "set32", "record"])
+    );
+}
+
+#[test]
+fn only_what_a_graph_can_keep_is_captured() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let graph = device.capture(|captured| {
+        let refused = |result: crate::Result<()>, expected: GraphError| match result {
+            Err(Error::Graph(error)) => assert_eq!(error, expected),
+            other => panic!("{other:?}"),
+        };
+        refused(buffer.copy_from_host(captured, &[1, 2]), GraphError::NotCapturable);
+        refused(buffer.to_vec(captured).map(drop), GraphError::NotCapturable);
+        refused(buffer.fill(captured, 1).and_then(|()| captured.synchronize()), GraphError::NotCapturable);
+        refused(stream.wait_stream(captured), GraphError::OtherStream);
+        refused(captured.wait_stream(&stream), GraphError::OtherStream);
+        std::thread::scope(|scope| {
+            let result = scope.spawn(|| buffer.fill(captured, 2)).join().unwrap();
+            refused(result, GraphError::OtherThread);
+        });
+        assert_eq!(fake::calls(captured), ["set32"]);
+        Ok(())
+    });
+    assert_eq!(graph.unwrap().len(), 1);
+}
+
+#[test]
+fn nodes_wait_for_those_that_use_the_same_memory() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let new = || DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
+    let (mut a, mut b, mut c) = (new(), new(), new());
+    let mut graph = Graph::new(&device).unwrap();
+    let first = graph.add_fill(&mut a, 1, &[]).unwrap();
+    graph.add_copy(&mut b, &a, &[]).unwrap();
+    graph.add_copy(&mut c, &a, &[]).unwrap();
+    graph.add_fill(&mut a, 2, &[]).unwrap();
+    graph.add_copy(&mut c, &b, &[first]).unwrap();
+    graph.add_empty(&[]).unwrap();
+    let expected: [&[usize]; 6] = [&[], &[0], &[0], &[1, 2], &[0, 1, 2], &[]];
+    assert_eq!(fake::dependencies(&graph), expected);
+    let stream = device.stream().unwrap();
+    graph.instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!((a.to_vec(&stream).unwrap(), c.to_vec(&stream).unwrap()), (vec![2, 2], vec![1, 1]));
+    // What was captured comes first.
+    let mut captured = device.capture(|stream| a.fill(stream, 3).and_then(|()| b.fill(stream, 3))).unwrap();
+    captured.add_fill(&mut c, 4, &[]).unwrap();
+    assert_eq!(fake::dependencies(&captured)[2], [0, 1]);
+    assert!(matches!(captured.add_empty(&[first]), Err(Error::Graph(GraphError::OtherGraph))));
+    graph.add_fill(&mut new(), 0x0102_0304, &[]).unwrap();
+    let mut wide = DeviceBuffer::<u64>::uninit(&device, 2).unwrap();
+    assert!(matches!(graph.add_fill(&mut wide, 1 << 40, &[]), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn shared_memory_of_the_host_is_the_programs_or_the_graphs() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let shared = SharedHostBuffer::new(HostBuffer::<u32>::zeroed(&device, 2).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_upload(&mut buffer, &shared, &[]).unwrap();
+    let exec = graph.instantiate().unwrap();
+    let mut elements = shared.lock().unwrap();
+    elements.copy_from_slice(&[7, 8]);
+    assert!(matches!(exec.launch(&stream), Err(Error::Graph(GraphError::HostBufferLocked))));
+    drop(elements);
+    fake::calls(&stream);
+    exec.launch(&stream).unwrap();
+    assert_eq!(fake::calls(&stream), ["graph"]);
+    drop(shared.lock().unwrap());
+    assert_eq!(fake::calls(&stream), ["synchronize"]);
+    assert_eq!(buffer.to_vec(&stream).unwrap(), [7, 8]);
+    // A copy of it goes on in the graph.
+    let clone = shared.clone();
+    drop((shared, graph));
+    clone.lock().unwrap().fill(9);
+    exec.launch(&stream).unwrap();
+    assert_eq!(buffer.to_vec(&stream).unwrap(), [9, 9]);
+}
+
+#[test]
+fn host_functions_are_kept_by_their_graph() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let count = calls.clone();
+    let mut graph = device
+        .capture(move |stream| {
+            stream.capture_host_function(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+            })
+        })
+        .unwrap();
+    let count = calls.clone();
+    graph
+        .add_host_function(
+            move || {
+                count.fetch_add(10, Ordering::SeqCst);
+            },
+            &[],
+        )
+        .unwrap();
+    let exec = graph.instantiate().unwrap();
+    drop(graph);
+    exec.launch(&stream).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 22);
+    drop(exec);
+    assert_eq!(Arc::strong_count(&calls), 1);
+}
+
+#[test]
+fn what_a_graph_reads_must_have_been_written() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let source = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+    let mut target = DeviceBuffer::<u32>::zeroed(&b, 2).unwrap();
+    let copy = device.capture(|stream| target.copy_from(stream, &source)).unwrap().instantiate().unwrap();
+    let fill = device.capture(|stream| target.fill(stream, 1)).unwrap().instantiate().unwrap();
+    fake::fault(&a, "kernel `k`");
+    assert!(matches!(copy.launch(&b), Err(Error::Fault(report)) if report.text() == "kernel `k`"));
+    fill.launch(&b).unwrap();
+    assert_eq!(target.to_vec(&b).unwrap(), [1, 1]);
+}
+
+#[test]
+fn graphs_cross_threads() {
+    fn sendable<T: Send + Sync + 'static>() {}
+    sendable::<Graph>();
+    sendable::<crate::GraphExec>();
+    sendable::<SharedHostBuffer<f32>>();
+    sendable::<crate::graph::Node>();
+    sendable::<crate::Completion>();
+    sendable::<crate::PendingFuture<HostBuffer<f32>>>();
+}

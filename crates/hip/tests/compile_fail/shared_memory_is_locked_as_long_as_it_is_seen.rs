@@ -1,0 +1,9 @@
+//! The elements of host memory that a graph uses are only seen while they are locked.
+use hip::SharedHostBuffer;
+
+fn keep(shared: &SharedHostBuffer<f32>) -> &f32 {
+    let locked = shared.lock().unwrap();
+    &locked[0]
+}
+
+fn main() {}

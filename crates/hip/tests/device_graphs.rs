@@ -1,0 +1,499 @@
+//! Graphs on a device: captured and built, launched, changed, and what they keep alive.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hip::graph::Node;
+use hip::{
+    Device, DeviceAddress, DeviceBuffer, Error, Event, Function, Graph, GraphError, HostBuffer, Launch,
+    SharedHostBuffer, Stream,
+};
+
+const N: usize = 1000;
+
+fn saxpy<'a>(
+    function: &'a Function,
+    stream: &'a Stream,
+    a: f32,
+    x: &'a DeviceBuffer<f32>,
+    y: &'a mut DeviceBuffer<f32>,
+) -> Launch<'a> {
+    function.launch(stream).elements(N, 256).arg(N as u32).arg(a).arg(x).arg(y)
+}
+
+fn buffers(stream: &Stream) -> (DeviceBuffer<f32>, DeviceBuffer<f32>) {
+    (DeviceBuffer::zeroed(stream, N).unwrap(), DeviceBuffer::zeroed(stream, N).unwrap())
+}
+
+fn graph_error(result: hip::Result<()>) -> GraphError {
+    match result {
+        Err(Error::Graph(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_was_captured_runs_each_time_it_is_launched_and_not_before() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let graph = device
+        .capture(|stream| {
+            x.fill(stream, 2.0)?;
+            // SAFETY: both buffers have as many elements as the kernel reaches.
+            unsafe { saxpy(&function, stream, 3.0, &x, &mut y).enqueue() }
+        })
+        .unwrap();
+    assert_eq!(graph.len(), 2);
+    assert_eq!(y.to_vec(&stream).unwrap(), [0.0; N]);
+    let exec = graph.instantiate().unwrap();
+    drop(graph);
+    for launches in 1..=3 {
+        exec.launch(&stream).unwrap();
+        assert_eq!(y.to_vec(&stream).unwrap(), [6.0 * launches as f32; N]);
+    }
+    assert_eq!(x.to_vec(&stream).unwrap(), [2.0; N]);
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn buffers_and_modules_live_as_long_as_a_graph_uses_them() {
+    let device = common::device();
+    let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut result = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    let exec = {
+        let function = common::module(&device).function("saxpy").unwrap();
+        let (mut x, mut y) = buffers(&stream);
+        let graph = device.capture(|stream| {
+            x.fill(stream, 1.0)?;
+            y.fill(stream, 0.5)?;
+            // SAFETY: both buffers have as many elements as the kernel reaches.
+            unsafe { saxpy(&function, stream, 2.0, &x, &mut y).enqueue()? };
+            result.copy_from(stream, &y)
+        });
+        graph.unwrap().instantiate().unwrap()
+    };
+    // Memory that the graph would have lost goes to somebody else.
+    let others: Vec<_> = (0..8).map(|_| DeviceBuffer::<f32>::zeroed(&other, N).unwrap()).collect();
+    for stream in [&stream, &other] {
+        result.fill(stream, 0.0).unwrap();
+        exec.launch(stream).unwrap();
+        assert_eq!(result.to_vec(stream).unwrap(), [2.5; N]);
+    }
+    drop(exec);
+    for buffer in others {
+        assert_eq!(buffer.to_vec(&other).unwrap(), [0.0; N]);
+    }
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn streams_are_ordered_with_graphs_by_the_buffers_that_they_share() {
+    let device = common::device();
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let module = common::module(&device);
+    let (slow, add_one) = (module.function("slow").unwrap(), module.function("add_one").unwrap());
+    let mut data = DeviceBuffer::<u32>::zeroed(&a, 64).unwrap();
+    let one = |stream: &Stream, data: &mut DeviceBuffer<u32>| {
+        // SAFETY: the buffer has as many elements as the kernel reaches.
+        unsafe { add_one.launch(stream).grid(1).block(64).arg(64_u32).arg(data).enqueue() }
+    };
+    let exec = device.capture(|stream| one(stream, &mut data)).unwrap().instantiate().unwrap();
+    // Sets the elements to their places, late.
+    let launch = slow.launch(&a).grid(1).block(64).arg(20_000_u32).arg(&mut data);
+    // SAFETY: as above.
+    unsafe { launch.enqueue().unwrap() };
+    data.fill(&a, 5).unwrap();
+    for _ in 0..10 {
+        exec.launch(&b).unwrap();
+        one(&a, &mut data).unwrap();
+        exec.launch(&a).unwrap();
+    }
+    assert_eq!(data.to_vec(&b).unwrap(), [35; 64]);
+}
+
+#[test]
+fn nodes_that_share_memory_run_in_the_order_they_were_added() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let mut copy = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    assert!(graph.is_empty());
+    graph.add_fill(&mut x, 1.5, &[]).unwrap();
+    graph.add_fill(&mut y, 1.0, &[]).unwrap();
+    // SAFETY: both buffers have as many elements as the kernel reaches.
+    let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
+    graph.add_copy(&mut copy, &y, &[]).unwrap();
+    graph.add_fill(&mut y, 0.0, &[]).unwrap();
+    let join = graph.add_empty(&[kernel]).unwrap();
+    assert_eq!(graph.len(), 6);
+    let dot = graph.to_dot().unwrap();
+    assert_eq!((dot.matches("label=").count(), dot.matches("->").count()), (6, 5), "{dot}");
+    assert!(dot.contains("Kernel") && dot.contains("Memcpy") && dot.contains("Memset"), "{dot}");
+    let first = graph.add_empty(&[]).unwrap();
+    graph.add_dependency(first, join).unwrap();
+    assert_eq!(graph.to_dot().unwrap().matches("->").count(), 6);
+    let exec = graph.instantiate().unwrap();
+    for _ in 0..2 {
+        exec.launch(&stream).unwrap();
+        assert_eq!(copy.to_vec(&stream).unwrap(), [4.0; N]);
+        assert_eq!(y.to_vec(&stream).unwrap(), [0.0; N]);
+    }
+}
+
+#[test]
+fn forks_run_in_order_where_they_conflict_and_are_joined() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let mut z = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    let graph = device.capture(|origin| {
+        let (left, right) = (origin.fork()?, origin.fork()?);
+        x.fill(&left, 1.0)?;
+        y.fill(&right, 2.0)?;
+        z.fill(origin, 3.0)?;
+        // SAFETY: all buffers have as many elements as the kernel reaches.
+        unsafe {
+            // Reads what the left fork has written, and writes what the right one has.
+            saxpy(&function, origin, 10.0, &x, &mut y).enqueue()?;
+            saxpy(&function, &right, 1.0, &y, &mut z).enqueue()?;
+        }
+        // Not waited for by anybody but the end.
+        x.fill(&left, 4.0)
+    });
+    let exec = graph.unwrap().instantiate().unwrap();
+    for _ in 0..3 {
+        exec.launch(&stream).unwrap();
+        assert_eq!(z.to_vec(&stream).unwrap(), [15.0; N]);
+        assert_eq!(x.to_vec(&stream).unwrap(), [4.0; N]);
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_is_refused_and_leaves_the_capture_whole() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let event = Event::new(&device).unwrap();
+    let host = || HostBuffer::<f32>::zeroed(&device, N).unwrap();
+    let mut leaked = None;
+    let graph = device
+        .capture(|captured| {
+            x.fill(captured, 1.0)?;
+            for refused in [
+                captured.synchronize(),
+                captured.is_done().map(drop),
+                captured.record().map(drop),
+                captured.wait_event(&event),
+                event.record(captured),
+                captured.host_function(|| ()),
+                x.to_vec(captured).map(drop),
+                y.copy_from_host(captured, &[0.0; N]),
+                y.upload(captured, host()).map(drop),
+                x.download(captured, host()).map(drop),
+                captured.set_counters(true),
+            ] {
+                assert!(
+                    matches!(
+                        refused,
+                        Err(Error::Graph(GraphError::NotCapturable)
+                            | Error::Hip { code: hip::hip_sys::hipError_t::hipErrorNotSupported, .. })
+                    ),
+                    "{refused:?}"
+                );
+            }
+            for refused in
+                [captured.wait_stream(&stream), stream.wait_stream(captured), stream.fork().map(drop)]
+            {
+                assert_eq!(graph_error(refused), GraphError::OtherStream);
+            }
+            std::thread::scope(|scope| {
+                let fill = || y.fill(captured, 9.0);
+                assert_eq!(graph_error(scope.spawn(fill).join().unwrap()), GraphError::OtherThread);
+            });
+            // Other streams work as ever.
+            y.fill(&stream, 7.0)?;
+            assert_eq!(y.to_vec(&stream)?, [7.0; N]);
+            assert!(matches!(captured.completion(), _));
+            leaked = Some(captured.fork()?);
+            x.fill(captured, 2.0)
+        })
+        .unwrap();
+    let leaked = leaked.unwrap();
+    assert_eq!(graph_error(y.fill(&leaked, 1.0)), GraphError::CaptureOver);
+    assert_eq!(graph_error(leaked.fork().map(drop)), GraphError::CaptureOver);
+    assert_eq!(graph_error(leaked.synchronize()), GraphError::NotCapturable);
+    graph.instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!(x.to_vec(&stream).unwrap(), [2.0; N]);
+    assert_eq!(y.to_vec(&stream).unwrap(), [7.0; N]);
+    drop(leaked);
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn captures_that_fail_or_panic_end_and_leave_nothing_behind() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let (mut x, _) = buffers(&stream);
+    let failed = device.capture(|stream| {
+        x.fill(stream, 1.0)?;
+        Err(Error::HostFunction)
+    });
+    assert!(matches!(failed, Err(Error::HostFunction)));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        device.capture(|stream| {
+            let fork = stream.fork()?;
+            x.fill(&fork, 1.0)?;
+            panic!("on purpose")
+        })
+    }));
+    assert!(panicked.is_err());
+    let empty = device.capture(|_| Ok(())).unwrap();
+    assert!(empty.is_empty());
+    empty.instantiate().unwrap().launch(&stream).unwrap();
+    x.fill(&stream, 3.0).unwrap();
+    assert_eq!(x.to_vec(&stream).unwrap(), [3.0; N]);
+    device.synchronize().unwrap();
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn memory_of_the_host_is_shared_with_a_graph_between_its_runs() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let input = SharedHostBuffer::new(HostBuffer::<f32>::zeroed(&device, N).unwrap());
+    let output = SharedHostBuffer::new(HostBuffer::<f32>::zeroed(&device, N).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_upload(&mut x, &input, &[]).unwrap();
+    graph.add_fill(&mut y, 1.0, &[]).unwrap();
+    // SAFETY: both buffers have as many elements as the kernel reaches.
+    unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
+    graph.add_download(&output, &y, &[]).unwrap();
+    let exec = graph.instantiate().unwrap();
+    for step in 0..5 {
+        input.lock().unwrap().fill(step as f32);
+        exec.launch(&stream).unwrap();
+        assert_eq!(*output.lock().unwrap(), [2.0 * step as f32 + 1.0; N]);
+    }
+    let locked = input.lock().unwrap();
+    assert_eq!(graph_error(exec.launch(&stream)), GraphError::HostBufferLocked);
+    drop(locked);
+    exec.launch(&stream).unwrap();
+    // The graph keeps what the program gives up, until its launches are done.
+    drop((input, output.clone(), x, y, graph, exec));
+    assert_eq!(*output.lock().unwrap(), [9.0; N]);
+    let short = SharedHostBuffer::new(HostBuffer::<f32>::zeroed(&device, 3).unwrap());
+    let mut buffer = DeviceBuffer::<f32>::zeroed(&stream, 4).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    assert!(matches!(graph.add_upload(&mut buffer, &short, &[]), Err(Error::LengthMismatch { .. })));
+}
+
+#[test]
+fn host_functions_of_graphs_are_called_each_time_in_their_order() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let (calls, order) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let count = |calls: &Arc<AtomicU32>| {
+        let calls = calls.clone();
+        move || {
+            calls.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    let mut graph = device
+        .capture(|stream| {
+            let order = order.clone();
+            stream.capture_host_function(move || order.store(1, Ordering::SeqCst))?;
+            stream.fork()?.capture_host_function(count(&calls))
+        })
+        .unwrap();
+    // Comes after everything that was captured.
+    let seen = order.clone();
+    graph
+        .add_host_function(
+            move || {
+                seen.compare_exchange(1, 2, Ordering::SeqCst, Ordering::SeqCst).unwrap();
+            },
+            &[],
+        )
+        .unwrap();
+    graph.add_host_function(count(&calls), &[]).unwrap();
+    let exec = graph.instantiate().unwrap();
+    for launches in 1..=3 {
+        exec.launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), 2 * launches);
+        assert_eq!(order.load(Ordering::SeqCst), 2);
+    }
+    assert_eq!(hip::host_function_failures(), 0);
+    drop((graph, exec));
+    assert_eq!(Arc::strong_count(&calls), 1);
+}
+
+#[test]
+fn events_are_recorded_and_waited_for_in_graphs() {
+    let device = common::device();
+    let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+    let (mut x, mut y) = buffers(&stream);
+    let (start, end) = (Event::new(&device).unwrap(), Event::new(&device).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    let first = graph.add_event_record(&start, &[]).unwrap();
+    let fill = graph.add_fill(&mut x, 1.0, &[first]).unwrap();
+    graph.add_event_record(&end, &[fill]).unwrap();
+    let exec = graph.instantiate().unwrap();
+    assert!(matches!(end.elapsed_since(&start), Err(Error::EventNotRecorded { .. })));
+    exec.launch(&stream).unwrap();
+    end.elapsed_since(&start).unwrap();
+    let mut waiting = Graph::new(&device).unwrap();
+    let wait = waiting.add_event_wait(&end, &[]).unwrap();
+    waiting.add_fill(&mut y, 2.0, &[wait]).unwrap();
+    waiting.instantiate().unwrap().launch(&other).unwrap();
+    assert_eq!(y.to_vec(&other).unwrap(), [2.0; N]);
+}
+
+#[test]
+fn graphs_contain_graphs_and_are_cloned() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (x, mut y) = {
+        let (mut x, y) = buffers(&stream);
+        x.fill(&stream, 1.0).unwrap();
+        (x, y)
+    };
+    let child = device.capture(|stream| {
+        // SAFETY: both buffers have as many elements as the kernel reaches.
+        unsafe { saxpy(&function, stream, 1.0, &x, &mut y).enqueue() }
+    });
+    let child = child.unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let first = graph.add_child(&child, &[]).unwrap();
+    graph.add_child(&child, &[first]).unwrap();
+    // After the children, which write what this reads.
+    let mut copy = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    graph.add_copy(&mut copy, &y, &[]).unwrap();
+    let mut clone = graph.try_clone().unwrap();
+    let node = clone.add_empty(&[first]).unwrap();
+    assert!(matches!(graph.add_empty(&[node]), Err(Error::Graph(GraphError::OtherGraph))));
+    assert_eq!((graph.len(), clone.len()), (3, 4));
+    drop(child);
+    for (graph, expected) in [(&graph, 2.0), (&clone, 4.0)] {
+        graph.instantiate().unwrap().launch(&stream).unwrap();
+        assert_eq!(copy.to_vec(&stream).unwrap(), [expected; N]);
+    }
+}
+
+#[test]
+fn arguments_of_kernels_are_replaced_in_executable_graphs() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    x.fill(&stream, 1.0).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let fill = graph.add_fill(&mut y, 0.0, &[]).unwrap();
+    // SAFETY: both buffers have as many elements as the kernel reaches, here and below.
+    let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
+    let mut exec = graph.instantiate().unwrap();
+    let mut z = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    // SAFETY: as above.
+    unsafe { exec.set_kernel(kernel, saxpy(&function, &stream, 5.0, &x, &mut z)).unwrap() };
+    exec.launch(&stream).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(y.to_vec(&stream).unwrap(), [0.0; N]);
+    assert_eq!(z.to_vec(&stream).unwrap(), [10.0; N]);
+    let launch = || function.launch(&stream).grid(1).block(1);
+    let null = DeviceAddress::NULL;
+    let full = || launch().arg(0_u32).arg(0_f32).arg(null).arg(null);
+    // SAFETY: all of these are refused.
+    unsafe {
+        assert!(matches!(exec.set_kernel(kernel, launch()), Err(Error::Launch(_))));
+        assert_eq!(graph_error(exec.set_kernel(fill, full())), GraphError::NotAKernel);
+        let other: Node = Graph::new(&device).unwrap().add_empty(&[]).unwrap();
+        assert_eq!(graph_error(exec.set_kernel(other, full())), GraphError::OtherGraph);
+    }
+    exec.launch(&stream).unwrap();
+    assert_eq!(z.to_vec(&stream).unwrap(), [15.0; N]);
+}
+
+#[test]
+fn executable_graphs_become_others_that_are_like_them() {
+    let device = common::device();
+    if !device.table().has("hipGraphExecUpdate") {
+        eprintln!("skipped: {device} does not update executable graphs");
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let mut exec = device.capture(|stream| x.fill(stream, 1.0)).unwrap().instantiate().unwrap();
+    let next = device.capture(|stream| y.fill(stream, 2.0)).unwrap();
+    exec.update(&next).unwrap();
+    drop(next);
+    exec.launch(&stream).unwrap();
+    assert_eq!(x.to_vec(&stream).unwrap(), [0.0; N]);
+    assert_eq!(y.to_vec(&stream).unwrap(), [2.0; N]);
+    let longer = device.capture(|stream| {
+        x.fill(stream, 1.0)?;
+        x.fill(stream, 3.0)
+    });
+    let error = graph_error(exec.update(&longer.unwrap()));
+    assert!(matches!(error, GraphError::Update { .. }), "{error}");
+    y.fill(&stream, 0.0).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(y.to_vec(&stream).unwrap(), [2.0; N]);
+}
+
+#[test]
+fn graphs_of_two_devices_do_not_mix() {
+    let (first, second) =
+        (Device::open("vgpu:gfx1100").unwrap(), Device::open("vgpu:gfx1100?cus=3").unwrap());
+    let (stream, other) = (first.stream().unwrap(), second.stream().unwrap());
+    let (mut x, _) = buffers(&stream);
+    let (mut away, _) = buffers(&other);
+    let mut graph = first.capture(|stream| x.fill(stream, 1.0)).unwrap();
+    let results = [
+        graph.instantiate().unwrap().launch(&other),
+        graph.add_fill(&mut away, 1.0, &[]).map(drop),
+        graph.add_copy(&mut x, &away, &[]).map(drop),
+        Graph::new(&second).unwrap().add_child(&graph, &[]).map(drop),
+        first.capture(|stream| away.fill(stream, 1.0)).map(drop),
+    ];
+    for result in results {
+        assert!(matches!(result, Err(Error::OtherDevice { .. })), "{result:?}");
+    }
+}
+
+#[test]
+fn a_fault_in_a_graph_is_that_of_its_stream() {
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let function = common::module(&device).function("write_at").unwrap();
+    let stream = device.stream().unwrap();
+    let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+    let graph = device.capture(|stream| {
+        let launch = function.launch(stream).grid(1).block(64).arg(&mut data).arg(1_i64 << 30);
+        // SAFETY: only run where an access out of bounds is an error that harms nothing.
+        unsafe { launch.enqueue() }
+    });
+    let exec = graph.unwrap().instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert!(error.fault().is_some_and(|report| report.text().contains("write_at")), "{error}");
+    assert!(matches!(exec.launch(&stream), Err(Error::Fault(_))));
+    let next = device.stream().unwrap();
+    assert!(matches!(data.to_vec(&next), Err(Error::Fault(_))));
+    data.fill(&next, 1.0).unwrap();
+    assert_eq!(data.to_vec(&next).unwrap(), [1.0; 64]);
+    drop((exec, data, stream));
+    assert_eq!(hip::drop_failures(), 0);
+}
