@@ -6,7 +6,7 @@
 //!
 //! | variable | says |
 //! |---|---|
-//! | `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: the [device URI](start) of what to run on |
+//! | `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: a device URI, of what to run on |
 //! | `HIP_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES` | which of its devices the program sees, and in what order |
 //! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!

@@ -86,6 +86,11 @@ fn every_way_to_launch_launches() {
 }
 
 #[test]
+fn graphs_take_launches_and_host_sides() {
+    Program::compile("graphs", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
 fn properties_have_the_layout_of_the_function_that_is_called() {
     let program = Program::compile("properties", GFX1100, &[]);
     program.succeeds("vgpu:gfx1100");

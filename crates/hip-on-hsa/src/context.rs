@@ -9,7 +9,10 @@ use hip_sys::{hipCtx_t, hipDevice_t, hipError_t, hipFuncCache_t, hipSharedMemCon
 
 use crate::device::{Device, by_ordinal, current_device, set_current};
 use crate::error::{Result, entry};
+use crate::graph;
+use crate::memory::free_all_of;
 use crate::runtime::{Runtime, active};
+use crate::stream::hipDeviceSynchronize;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONTEXT: hipError_t = hipError_t::hipErrorInvalidContext;
@@ -227,6 +230,37 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRetain(
 /// `hipDevicePrimaryCtxRelease`: the context stays as long as the device.
 pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRelease(device: hipDevice_t) -> hipError_t {
     entry(|| by_ordinal(device).map(drop))
+}
+
+/// Waits for a device, ends the streams that the program created there, and frees what it allocated there: all handles and
+/// addresses of these end. Modules, events and managed variables stay.
+fn reset(device: &'static Device) -> Result {
+    let runtime = active()?;
+    graph::permit()?;
+    graph::permit_device_wait(device)?;
+    // What has failed is reset as well.
+    let _ = device.synchronize(runtime);
+    for stream in device.streams() {
+        stream.end(runtime);
+    }
+    device.flags.store(hip_sys::hipDeviceScheduleAuto, Ordering::Relaxed);
+    free_all_of(runtime, device)
+}
+
+/// `hipDeviceReset`: the current device.
+pub(crate) unsafe extern "C" fn hipDeviceReset() -> hipError_t {
+    entry(|| reset(current_device(active()?)?))
+}
+
+/// `hipDevicePrimaryCtxReset`: as [`hipDeviceReset`].
+pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxReset(device: hipDevice_t) -> hipError_t {
+    entry(|| reset(by_ordinal(device)?))
+}
+
+/// `hipCtxSynchronize`: waits for the current device.
+pub(crate) unsafe extern "C" fn hipCtxSynchronize() -> hipError_t {
+    // SAFETY: there is nothing to keep to.
+    unsafe { hipDeviceSynchronize() }
 }
 
 /// `hipDevicePrimaryCtxSetFlags`: the context is in use from the start, so that its flags are `hipSetDeviceFlags`' to set.

@@ -15,6 +15,7 @@ use crate::graph::{self, Capturing};
 use crate::mem_pool::Pool;
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
+use crate::stub::is_managed;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -94,6 +95,13 @@ impl Memory {
             map.remove(&found.device_base);
         }
         Some(found)
+    }
+
+    /// Where each allocation of a device starts.
+    fn bases_of(&self, device: &Device) -> Vec<usize> {
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let of_device = map.values().filter(|found| std::ptr::eq(found.device, device));
+        of_device.map(|found| found.base).collect()
     }
 
     /// Whether any byte of the range is known.
@@ -340,6 +348,23 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
         }
         Ok(())
     })
+}
+
+/// Frees all memory that was allocated while the device was current, but managed variables.
+pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
+    let allocated = [Origin::Device, Origin::Managed, Origin::Host];
+    let mut result = Ok(());
+    for base in runtime.memory.bases_of(device) {
+        if is_managed(base) {
+            continue;
+        }
+        if let Some(found) = runtime.memory.remove(base, &allocated) {
+            quiesce_users(runtime, &found);
+            result = result.and(release(runtime, &found));
+        }
+    }
+    runtime.pools.synchronized(runtime);
+    result
 }
 
 /// Waits for all devices that may be using the memory.

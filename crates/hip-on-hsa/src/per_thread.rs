@@ -1,9 +1,13 @@
 //! Functions that mean the thread's own default stream where they say none (`…_spt`), as programs call them that are
 //! compiled with `-fgpu-default-stream=per-thread`.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use hip_sys::{dim3, hipError_t, hipEvent_t, hipHostFn_t, hipMemcpyKind, hipStream_t, hipStreamCallback_t};
+use hip_sys::{
+    dim3, hipError_t, hipEvent_t, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipHostFn_t,
+    hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipStream_t, hipStreamCallback_t, hipStreamCaptureMode,
+    hipStreamCaptureStatus,
+};
 
 use crate::stream::PER_THREAD;
 use crate::table::table;
@@ -63,6 +67,7 @@ with_stream! {
         shared_bytes: usize,
         @
     );
+    hipGraphLaunch_spt = hipGraphLaunch(exec: hipGraphExec_t, @);
     hipMemcpy2DAsync_spt = hipMemcpy2DAsync(
         dst: *mut c_void,
         dst_pitch: usize,
@@ -73,6 +78,7 @@ with_stream! {
         kind: hipMemcpyKind,
         @
     );
+    hipMemcpy3DAsync_spt = hipMemcpy3DAsync(parameters: *const hipMemcpy3DParms, @);
     hipMemcpyAsync_spt = hipMemcpyAsync(
         dst: *mut c_void,
         src: *const c_void,
@@ -104,6 +110,7 @@ with_stream! {
         height: usize,
         @
     );
+    hipMemset3DAsync_spt = hipMemset3DAsync(pointer: hipPitchedPtr, value: c_int, extent: hipExtent, @);
     hipMemsetAsync_spt = hipMemsetAsync(dst: *mut c_void, value: c_int, size: usize, @);
     hipStreamAddCallback_spt = hipStreamAddCallback(
         @,
@@ -111,8 +118,24 @@ with_stream! {
         data: *mut c_void,
         flags: c_uint
     );
+    hipStreamBeginCapture_spt = hipStreamBeginCapture(@, mode: hipStreamCaptureMode);
+    hipStreamEndCapture_spt = hipStreamEndCapture(@, graph: *mut hipGraph_t);
+    hipStreamGetCaptureInfo_spt = hipStreamGetCaptureInfo(
+        @,
+        status: *mut hipStreamCaptureStatus,
+        id: *mut c_ulonglong
+    );
+    hipStreamGetCaptureInfo_v2_spt = hipStreamGetCaptureInfo_v2(
+        @,
+        status: *mut hipStreamCaptureStatus,
+        id: *mut c_ulonglong,
+        graph: *mut hipGraph_t,
+        dependencies: *mut *const hipGraphNode_t,
+        count: *mut usize
+    );
     hipStreamGetFlags_spt = hipStreamGetFlags(@, flags: *mut c_uint);
     hipStreamGetPriority_spt = hipStreamGetPriority(@, priority: *mut c_int);
+    hipStreamIsCapturing_spt = hipStreamIsCapturing(@, status: *mut hipStreamCaptureStatus);
     hipStreamQuery_spt = hipStreamQuery(@);
     hipStreamSynchronize_spt = hipStreamSynchronize(@);
     hipStreamWaitEvent_spt = hipStreamWaitEvent(@, event: hipEvent_t, flags: c_uint);
@@ -129,6 +152,7 @@ waiting! {
         height: usize,
         kind: hipMemcpyKind
     );
+    hipMemcpy3D_spt = hipMemcpy3DAsync(parameters: *const hipMemcpy3DParms);
     hipMemcpyFromSymbol_spt = hipMemcpyFromSymbolAsync(
         dst: *mut c_void,
         symbol: *const c_void,
@@ -144,6 +168,7 @@ waiting! {
         kind: hipMemcpyKind
     );
     hipMemset_spt = hipMemsetAsync(dst: *mut c_void, value: c_int, size: usize);
+    hipMemset3D_spt = hipMemset3DAsync(pointer: hipPitchedPtr, value: c_int, extent: hipExtent);
     hipMemset2D_spt = hipMemset2DAsync(
         dst: *mut c_void,
         pitch: usize,

@@ -385,6 +385,15 @@ impl Stream {
         self.device.remove_stream(self);
     }
 
+    /// Ends a stream of the program, whose handle ends with it; default streams stay.
+    pub(crate) fn end(&self, runtime: &'static Runtime) {
+        if self.role == Role::User
+            && let Some(stream) = self.handle.get().and_then(|&handle| runtime.streams.remove(handle))
+        {
+            stream.close(runtime);
+        }
+    }
+
     /// The handle by which callbacks name the stream.
     fn handle(&self) -> hipStream_t {
         let handle = match self.role {

@@ -147,6 +147,15 @@ fn variable(runtime: &'static Runtime, address: *const c_void) -> Result<(usize,
     }
 }
 
+/// Whether a managed variable is at an address.
+pub(crate) fn is_managed(address: usize) -> bool {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    registered.as_ref().is_some_and(|registered| {
+        let mut symbols = registered.symbols.values();
+        symbols.any(|symbol| matches!(symbol.kind, Kind::Managed(start, _) if start == address))
+    })
+}
+
 /// Takes a fat binary, and returns the handle by which kernels and variables are registered with it; null if there is none.
 ///
 /// `__hipRegisterFatBinary`.
@@ -324,8 +333,8 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     })
 }
 
-/// The address of a part of a variable.
-fn part(symbol: *const c_void, offset: usize, size: usize) -> Result<usize> {
+/// The address of a part of the current device's variable.
+pub(crate) fn part(symbol: *const c_void, offset: usize, size: usize) -> Result<usize> {
     let (address, whole) = variable(active()?, symbol)?;
     match offset.checked_add(size) {
         Some(end) if end <= whole => Ok(address + offset),

@@ -25,8 +25,9 @@ functions! {
     context:
         hipCtxCreate hipCtxDestroy hipCtxGetCacheConfig hipCtxGetCurrent hipCtxGetDevice hipCtxGetFlags
         hipCtxGetSharedMemConfig hipCtxPopCurrent hipCtxPushCurrent hipCtxSetCacheConfig hipCtxSetCurrent
-        hipCtxSetSharedMemConfig hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipDevicePrimaryCtxGetState
-        hipDevicePrimaryCtxRelease hipDevicePrimaryCtxRetain hipDevicePrimaryCtxSetFlags hipDeviceSetCacheConfig
+        hipCtxSetSharedMemConfig hipCtxSynchronize hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig
+        hipDevicePrimaryCtxGetState hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDevicePrimaryCtxRetain
+        hipDevicePrimaryCtxSetFlags hipDeviceReset hipDeviceSetCacheConfig
         hipDeviceSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
     copy:
         hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
@@ -55,19 +56,22 @@ functions! {
         hipDrvGraphMemcpyNodeSetParams hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode
         hipGraphAddEventRecordNode hipGraphAddEventWaitNode hipGraphAddHostNode hipGraphAddKernelNode
         hipGraphAddMemAllocNode hipGraphAddMemFreeNode hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D
+        hipGraphAddMemcpyNodeFromSymbol hipGraphAddMemcpyNodeToSymbol
         hipGraphAddMemsetNode hipGraphAddNode hipGraphChildGraphNodeGetGraph hipGraphClone hipGraphCreate
         hipGraphDebugDotPrint hipGraphDestroy hipGraphDestroyNode hipGraphEventRecordNodeGetEvent
         hipGraphEventRecordNodeSetEvent hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent
         hipGraphExecChildGraphNodeSetParams hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent
         hipGraphExecEventWaitNodeSetEvent hipGraphExecGetFlags hipGraphExecHostNodeSetParams
         hipGraphExecKernelNodeSetParams hipGraphExecMemcpyNodeSetParams hipGraphExecMemcpyNodeSetParams1D
+        hipGraphExecMemcpyNodeSetParamsFromSymbol hipGraphExecMemcpyNodeSetParamsToSymbol
         hipGraphExecMemsetNodeSetParams hipGraphExecNodeSetParams hipGraphExecUpdate hipGraphGetEdges
         hipGraphGetNodes hipGraphGetRootNodes hipGraphHostNodeGetParams hipGraphHostNodeSetParams
         hipGraphInstantiate hipGraphInstantiateWithFlags hipGraphInstantiateWithParams
         hipGraphKernelNodeCopyAttributes hipGraphKernelNodeGetAttribute hipGraphKernelNodeGetParams
         hipGraphKernelNodeSetAttribute hipGraphKernelNodeSetParams hipGraphLaunch hipGraphMemAllocNodeGetParams
         hipGraphMemFreeNodeGetParams hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams
-        hipGraphMemcpyNodeSetParams1D hipGraphMemsetNodeGetParams hipGraphMemsetNodeSetParams
+        hipGraphMemcpyNodeSetParams1D hipGraphMemcpyNodeSetParamsFromSymbol hipGraphMemcpyNodeSetParamsToSymbol
+        hipGraphMemsetNodeGetParams hipGraphMemsetNodeSetParams
         hipGraphNodeFindInClone hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetEnabled
         hipGraphNodeGetType hipGraphNodeSetEnabled hipGraphNodeSetParams hipGraphReleaseUserObject
         hipGraphRemoveDependencies hipGraphRetainUserObject hipGraphUpload hipStreamBeginCapture
@@ -101,7 +105,10 @@ functions! {
     per_thread:
         hipEventRecord_spt hipLaunchCooperativeKernel_spt hipLaunchHostFunc_spt hipLaunchKernel_spt hipMemcpy2DAsync_spt
         hipMemcpy2D_spt hipMemcpyAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyFromSymbol_spt
-        hipMemcpyToSymbolAsync_spt hipMemcpyToSymbol_spt hipMemcpy_spt hipMemset2DAsync_spt hipMemset2D_spt
+        hipGraphLaunch_spt hipMemcpy3DAsync_spt hipMemcpy3D_spt hipMemcpyToSymbolAsync_spt hipMemcpyToSymbol_spt
+        hipMemcpy_spt hipMemset3DAsync_spt hipMemset3D_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
+        hipStreamGetCaptureInfo_spt hipStreamGetCaptureInfo_v2_spt hipStreamIsCapturing_spt
+        hipMemset2DAsync_spt hipMemset2D_spt
         hipMemsetAsync_spt hipMemset_spt hipStreamAddCallback_spt hipStreamGetFlags_spt hipStreamGetPriority_spt
         hipStreamQuery_spt hipStreamSynchronize_spt hipStreamWaitEvent_spt;
     peer:

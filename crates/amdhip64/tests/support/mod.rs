@@ -7,9 +7,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use drop_in::DropIn;
 use kernel_build::toolchain::{self, Toolchain};
+use tempfile::TempDir;
 
 pub const SONAME: &str = "libamdhip64.so.7";
 
@@ -60,6 +62,8 @@ fn run(command: &mut Command) -> Output {
 #[derive(Clone)]
 pub struct Program {
     path: PathBuf,
+    /// Holds the program, and is removed with the last copy of this.
+    _folder: Arc<TempDir>,
     library: PathBuf,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -85,7 +89,8 @@ impl Program {
         let toolchain = toolchain();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.hip"));
         let folder = tempfile::Builder::new().prefix(name).tempdir_in(scratch("programs"));
-        let folder = folder.expect("a folder for the program").keep();
+        let kept = Arc::new(folder.expect("a folder for the program"));
+        let folder = kept.path();
         let compile = |output: &Path, more: &[&str]| {
             let mut command = toolchain.command();
             // Both sides name the static variables of device code by the same text.
@@ -115,7 +120,7 @@ impl Program {
         // What a library itself needs is not looked for: it may be one of another system.
         link.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").arg("-lpthread");
         run(link.arg("-o").arg(&path).arg(&object).arg(linked));
-        Self { path, library, arguments: Vec::new(), variables: Vec::new() }
+        Self { path, _folder: kept, library, arguments: Vec::new(), variables: Vec::new() }
     }
 
     pub fn arguments<const N: usize>(&self, arguments: [&str; N]) -> Self {

@@ -26,7 +26,7 @@ unsafe fn operation(runtime: &'static Runtime, parameters: *mut hipGraphNodePara
     // SAFETY: as this function's contract.
     unsafe {
         match p.type_ {
-            Kind::hipGraphNodeTypeKernel => Ok(Op::Kernel(kernel_node::kernel(runtime, &member.kernel)?)),
+            Kind::hipGraphNodeTypeKernel => Ok(Op::Kernel(kernel_node::kernel(&member.kernel)?)),
             Kind::hipGraphNodeTypeMemcpy => checked(runtime, transfer_3d(&member.memcpy.copyParams)?),
             Kind::hipGraphNodeTypeMemset => fill(runtime, &member.memset),
             Kind::hipGraphNodeTypeHost => host(&member.host),

@@ -1,29 +1,28 @@
 //! Kernel nodes: their parameters and attributes.
 
 use hip_sys::{
-    dim3, hipError_t, hipFunction_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipKernelNodeParams,
-    hipLaunchAttributeID, hipLaunchAttributeValue,
+    dim3, hipError_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipKernelNodeParams, hipLaunchAttributeID,
+    hipLaunchAttributeValue,
 };
 
 use super::edit::{add_node, change, change_exec, read};
 use crate::error::{Result, entry};
 use crate::kernarg::Explicit;
 use crate::launch::{Launch, packed};
-use crate::module::function;
+use crate::module::by_pointer;
 use crate::op::{KernelOp, Op};
-use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The launch that parameters describe. The function is the handle of one.
+/// The launch that parameters describe. The function is a host stub's address, for the current device, or the handle of
+/// one.
 ///
 /// # Safety
 /// The parameters are null or readable, and their arguments are as `hipModuleLaunchKernel` needs them.
-pub(super) unsafe fn kernel(runtime: &Runtime, parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
+pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
     // SAFETY: as this function's contract.
     let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
-    let found =
-        function(runtime, p.func as hipFunction_t).map_err(|_| hipError_t::hipErrorInvalidDeviceFunction)?;
+    let found = by_pointer(p.func)?;
     let arguments = match (p.kernelParams.is_null(), p.extra.is_null()) {
         (false, true) => Explicit::Pointers(p.kernelParams),
         // SAFETY: as this function's contract.
@@ -66,9 +65,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddKernelNode(
     parameters: *const hipKernelNodeParams,
 ) -> hipError_t {
     // SAFETY: the caller keeps the contract of the function.
-    entry(|| unsafe {
-        add_node(out, graph, dependencies, count, |runtime| Ok(Op::Kernel(kernel(runtime, parameters)?)))
-    })
+    entry(|| unsafe { add_node(out, graph, dependencies, count, |_| Ok(Op::Kernel(kernel(parameters)?))) })
 }
 
 /// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or gets others.
@@ -102,7 +99,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller keeps the contract of the function.
-        let kernel = unsafe { kernel(active()?, parameters) }?;
+        let kernel = unsafe { kernel(parameters) }?;
         change(node, |op| replace(op, kernel))
     })
 }
@@ -115,7 +112,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller keeps the contract of the function.
-        let kernel = unsafe { kernel(active()?, parameters) }?;
+        let kernel = unsafe { kernel(parameters) }?;
         change_exec(exec, node, |op| replace_exec(op, kernel))
     })
 }

@@ -19,6 +19,7 @@ mod kernel_node;
 mod memory;
 mod plain_nodes;
 mod structure;
+mod symbol_node;
 mod update;
 mod user_object;
 
@@ -32,5 +33,6 @@ pub(crate) use kernel_node::*;
 pub(crate) use memory::*;
 pub(crate) use plain_nodes::*;
 pub(crate) use structure::*;
+pub(crate) use symbol_node::*;
 pub(crate) use update::*;
 pub(crate) use user_object::*;

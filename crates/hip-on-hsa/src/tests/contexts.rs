@@ -69,3 +69,28 @@ fn functions_are_found_by_name() {
         assert_eq!(status, Answer::HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     }
 }
+
+#[test]
+fn a_reset_ends_streams_and_memory_of_the_device() {
+    let hip = start();
+    let free = || {
+        let (mut free, mut total) = (0, 0);
+        assert_eq!(hip!(hip, hipMemGetInfo(&mut free, &mut total)), OK);
+        free
+    };
+    let before = free();
+    let (memory, stream) = (hip.malloc(1 << 20), hip.stream(0));
+    let mut pinned = null_mut();
+    assert_eq!(hip!(hip, hipHostMalloc(&mut pinned, 64, 0)), OK);
+    assert_eq!(hip!(hip, hipMemsetAsync(memory, 1, 64, stream)), OK);
+    assert!(free() < before);
+    assert_eq!(hip!(hip, hipDeviceReset()), OK);
+    assert_eq!(free(), before);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorInvalidHandle);
+    assert_eq!(hip!(hip, hipFree(memory)), E::hipErrorInvalidValue);
+    assert_eq!(hip!(hip, hipHostFree(pinned)), E::hipErrorInvalidValue);
+    // The device goes on.
+    let memory = hip.malloc(64);
+    assert_eq!(hip!(hip, hipMemset(memory, 2, 64)), OK);
+    hip.free(memory);
+}
