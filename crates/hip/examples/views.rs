@@ -1,0 +1,25 @@
+//! Parts of a buffer: filled, copied, split into two that are written at once.
+
+use hip::{Device, DeviceBuffer};
+
+fn main() -> hip::Result<()> {
+    let device = Device::open_default()?;
+    let stream = device.stream()?;
+
+    let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 8)?;
+    buffer.slice_mut(2..6)?.fill(&stream, 7)?;
+    buffer.slice_mut(3..=4)?.copy_from_host(&stream, &[1, 2])?;
+    assert_eq!(buffer.to_vec(&stream)?, [0, 0, 7, 1, 2, 7, 0, 0]);
+
+    // Two exclusive views of one buffer.
+    let (mut low, mut high) = buffer.split_at_mut(4)?;
+    high.copy_from(&stream, &low)?;
+    low.fill(&stream, 9)?;
+    assert_eq!(buffer.to_vec(&stream)?, [9, 9, 9, 9, 0, 0, 7, 1]);
+
+    // A range outside of the buffer is an error that names both.
+    let error = buffer.slice(5..9).unwrap_err();
+    println!("{error}");
+    assert!(buffer.try_slice(5..9).is_none());
+    Ok(())
+}
