@@ -10,6 +10,8 @@ use hip::{Device, DeviceBuffer, Event, HostBuffer, LaunchConfig, Module, Stream}
 use crate::measure::{Plan, compare, print_head};
 use crate::raw::{Memory, check};
 
+/// The compiled kernels.
+#[allow(unreachable_pub, dead_code, reason = "generated for libraries, which publish it")]
 mod modules {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 }
@@ -50,7 +52,8 @@ pub(crate) fn run(device: &Device, plan: &Plan, only: Option<&str>) -> Result<()
     launches(&bench)?;
     copies(&bench)?;
     allocations(&bench)?;
-    events(&bench)
+    events(&bench)?;
+    graphs(&bench)
 }
 
 /// The same kernel as a C program gets it.
@@ -338,4 +341,58 @@ fn events(bench: &Bench<'_>) -> Result<()> {
     )?;
     // SAFETY: the event is destroyed once.
     check(unsafe { (table.hipEventDestroy)(raw) })
+}
+
+/// Kernels of one graph.
+const NODES: usize = 20;
+
+fn graphs(bench: &Bench<'_>) -> Result<()> {
+    let (table, stream, handle) = (bench.table, bench.stream, bench.handle());
+    let module = Module::load_embedded(bench.device, &modules::CALLS)?;
+    let saxpy = module.function("saxpy")?;
+    let x = DeviceBuffer::<f32>::zeroed(stream, N)?;
+    let mut y = DeviceBuffer::<f32>::zeroed(stream, N)?;
+    let mut kernels = |stream: &Stream| -> hip::Result<()> {
+        for _ in 0..NODES {
+            let launch =
+                saxpy.launch(stream).elements(N, N as u32).arg(N as u32).arg(2.0_f32).arg(&x).arg(&mut y);
+            // SAFETY: both arrays have N elements.
+            unsafe { launch.enqueue()? };
+        }
+        Ok(())
+    };
+    let exec = bench.device.capture(&mut kernels)?.instantiate()?;
+    let raw = exec.as_raw();
+    let scale = |count: usize| count.div_ceil(NODES);
+    bench.case(
+        &format!("launch a graph of {NODES} kernels"),
+        |count| {
+            for _ in 0..scale(count) {
+                // SAFETY: both handles are valid, and what the graph uses lives on.
+                check(unsafe { (table.hipGraphLaunch)(raw, handle) })?;
+            }
+            Ok(())
+        },
+        |count| {
+            for _ in 0..scale(count) {
+                exec.launch(stream)?;
+            }
+            Ok(())
+        },
+    )?;
+    bench.case(
+        "kernels one by one, and in a graph",
+        |count| {
+            for _ in 0..scale(count) {
+                kernels(stream)?;
+            }
+            Ok(())
+        },
+        |count| {
+            for _ in 0..scale(count) {
+                exec.launch(stream)?;
+            }
+            Ok(())
+        },
+    )
 }
