@@ -1,6 +1,7 @@
 //! The one error type of this crate.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use hip_sys::hipError_t;
 
@@ -105,6 +106,15 @@ pub enum Error {
         operation: &'static str,
         /// What is known, and from which report.
         quirk: &'static Quirk,
+    },
+
+    /// A file that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
 
     /// The bytes are no code object that can be read.

@@ -32,13 +32,17 @@
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
 //! | `cudaMallocHost` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer) |
 //! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along |
-//! | `cuModuleLoadData` | `CudaContext::load_module` | [`Module::load`], [`Module::load_embedded`] |
-//! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`] |
-//! | `cudaStreamBeginCapture`, `cudaStreamEndCapture` | `CudaStream::begin_capture`, `end_capture` | [`Device::capture`] |
+//! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
+//! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
+//! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
+//! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
+//! | `cuOccupancyMaxActiveBlocksPerMultiprocessor` | `CudaFunction::occupancy_…` | [`Function::max_active_blocks`], [`Function::suggest_block`] |
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
 //! | `cudaGraphInstantiate`, `cudaGraphLaunch` | `CudaGraph::launch` | [`Graph::instantiate`], [`GraphExec::launch`] |
 //! | `nvtxRangePush`, `nvtxMark` | | [`roctx::range`], [`roctx::mark`] |
 //! | `cuLaunchKernel` | `CudaStream::launch_builder` | [`Function::launch`], checked against the code object |
+//! | | | [`kernels!`](kernels): typed functions from kernels' signatures |
+//! | `cuLaunchCooperativeKernel` | `launch_cooperative` | [`Launch::cooperative`](launch::Launch::cooperative) |
 //! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
 //! | `__shared__` memory, SM, warp, thread | | LDS, compute unit, wave, work-item |
 //!
@@ -70,8 +74,10 @@ mod error;
 mod event;
 #[cfg(test)]
 mod fake;
+mod function;
 pub mod graph;
 pub mod launch;
+mod lazy;
 mod live;
 mod memory;
 mod module;
@@ -90,15 +96,17 @@ pub use completion::Completion;
 pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Properties};
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
+pub use function::{Function, FunctionAttributes, SuggestedBlock};
 pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
+pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
     ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
     DeviceSliceMut, HostBuffer, MemoryPool, MemoryStats, Pending, PendingFuture, PoolReuse, PoolStats,
 };
-pub use module::{Function, FunctionAttributes, Module};
+pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};
 pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};

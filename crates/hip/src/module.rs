@@ -1,8 +1,10 @@
-//! Modules: code objects loaded on a device, and their kernels.
+//! Modules: code objects loaded on a device.
 
-use std::ffi::{CString, c_void};
+use std::collections::HashMap;
+use std::ffi::CString;
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::CodeObject;
 use hip_sys::{hipFunction_t, hipModule_t};
@@ -10,7 +12,7 @@ use hip_sys::{hipFunction_t, hipModule_t};
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result, near_names};
-use crate::launch::{Arguments, Check, Launch, LaunchConfig, Limits, Parameter};
+use crate::function::{Function, Kernel};
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
@@ -33,6 +35,8 @@ struct ModuleInner {
     image: Box<[u8]>,
     usage: Usage,
     _counted: Counted,
+    /// The kernels that have been looked up, by name.
+    kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
 }
 
 /// What HIP knows the module by.
@@ -59,8 +63,21 @@ impl Module {
     /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they are code for another
     /// device, else [`Error::Hip`].
     #[doc(alias = "hipModuleLoadData")]
+    #[doc(alias = "cuModuleLoadData")]
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Self> {
         Self::load_named(device, UNNAMED, bytes)
+    }
+
+    /// Reads a file and loads it as [`load`](Self::load) does (`hipModuleLoad`).
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, else as there.
+    #[doc(alias = "hipModuleLoad")]
+    #[doc(alias = "cuModuleLoad")]
+    pub fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        Self::load_named(device, &path.to_string_lossy(), &bytes)
     }
 
     /// Loads what fits the device best from a module that was embedded at build time: code for its exact target id,
@@ -103,10 +120,11 @@ impl Module {
             image,
             usage: Usage::default(),
             _counted: Counted::new(Kind::Module),
+            kernels: Mutex::default(),
         })))
     }
 
-    /// The module's name; `<bytes>` for one that was loaded from bytes.
+    /// The module's name: the path of a file, `<bytes>` for one that was loaded from bytes.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -126,21 +144,29 @@ impl Module {
         self.0.object.kernels().iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Finds a kernel by its name, mangled for C++ kernels (`hipModuleGetFunction`). Look it up once and keep it.
+    /// Finds a kernel by its name, mangled for C++ kernels (`hipModuleGetFunction`). HIP is asked once for each name.
     ///
     /// # Errors
     /// [`Error::KernelNotFound`] with the names that come near, else [`Error::Hip`].
     #[doc(alias = "hipModuleGetFunction")]
+    #[doc(alias = "cuModuleGetFunction")]
     pub fn function(&self, name: &str) -> Result<Function> {
-        let inner = &*self.0;
-        let missing = || Error::KernelNotFound {
-            module: inner.name.clone(),
-            kernel: name.to_owned(),
-            near: near_names(name, self.kernels()),
-            available: inner.object.kernels().len(),
+        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = match kernels.get(name) {
+            Some(kernel) => kernel.clone(),
+            None => {
+                let kernel = Arc::new(self.find(name)?);
+                kernels.insert(name.into(), kernel.clone());
+                kernel
+            }
         };
-        let kernel = inner.object.kernel(name).ok_or_else(missing)?;
-        let c_name = CString::new(name).map_err(|_| missing())?;
+        Ok(Function::new(self.clone(), kernel))
+    }
+
+    fn find(&self, name: &str) -> Result<Kernel> {
+        let inner = &*self.0;
+        let kernel = inner.object.kernel(name).ok_or_else(|| self.missing(name))?;
+        let c_name = CString::new(name).map_err(|_| self.missing(name))?;
         let mut handle: hipFunction_t = std::ptr::null_mut();
         inner.device.make_current()?;
         // SAFETY: the module is loaded, the name ends in NUL, and the handle is a place to write to.
@@ -150,26 +176,18 @@ impl Module {
                 hipModuleGetFunction(&raw mut handle, inner.handle.get(), c_name.as_ptr())
             )?;
         }
-        let properties = inner.device.properties();
-        let limits = Limits {
-            kernel_threads: kernel.max_flat_workgroup_size,
-            required_block: kernel.required_workgroup_size,
-            kernel_lds: kernel.group_segment_size,
-            kernel_wave: kernel.wavefront_size,
-            device_threads: properties.max_block_threads,
-            device_block: properties.max_block,
-            device_grid: properties.max_grid,
-            device_lds: properties.lds_per_block,
-            device_wave: properties.wave_size,
-        };
-        Ok(Function(Arc::new(FunctionInner {
-            module: self.clone(),
-            handle,
-            name: name.to_owned(),
-            parameters: kernel.explicit_args().map(Parameter::of).collect(),
-            attributes: FunctionAttributes::of(kernel),
-            limits,
-        })))
+        Ok(Kernel::new(kernel, handle, inner.device.properties()))
+    }
+
+    /// The error for a kernel that is not in the module.
+    #[cold]
+    pub(crate) fn missing(&self, kernel: &str) -> Error {
+        Error::KernelNotFound {
+            module: self.0.name.clone(),
+            kernel: kernel.to_owned(),
+            near: near_names(kernel, self.kernels()),
+            available: self.0.object.kernels().len(),
+        }
     }
 }
 
@@ -211,194 +229,6 @@ impl fmt::Debug for Module {
             .field("target", self.0.object.target())
             .field("kernels", &self.0.object.kernels().len())
             .field("device", &self.0.device)
-            .finish()
-    }
-}
-
-/// A kernel of a loaded module, which it keeps loaded.
-///
-/// Cheap to clone.
-#[doc(alias = "hipFunction_t")]
-#[doc(alias = "CudaFunction")]
-#[derive(Clone)]
-pub struct Function(Arc<FunctionInner>);
-
-struct FunctionInner {
-    module: Module,
-    handle: hipFunction_t,
-    name: String,
-    parameters: Vec<Parameter>,
-    attributes: FunctionAttributes,
-    limits: Limits,
-}
-
-// SAFETY: HIP's function handles may be used by any thread.
-unsafe impl Send for FunctionInner {}
-// SAFETY: launching a function, on whatever stream, may be done by several threads at once.
-unsafe impl Sync for FunctionInner {}
-
-/// What a kernel needs, as its code object says.
-#[doc(alias = "hipFuncGetAttribute")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FunctionAttributes {
-    /// Vector registers of a work-item.
-    pub vgprs: u32,
-    /// Accumulation registers of a work-item.
-    pub agprs: u32,
-    /// Scalar registers of a wave.
-    pub sgprs: u32,
-    /// Vector registers that the compiler spilled.
-    pub vgpr_spills: u32,
-    /// Scalar registers that the compiler spilled.
-    pub sgpr_spills: u32,
-    /// LDS of a block that the kernel declares itself, bytes.
-    pub lds: u32,
-    /// Scratch of a work-item, bytes.
-    pub scratch: u32,
-    /// Work-items of a wave: 32 or 64.
-    pub wave_size: u32,
-    /// Most work-items that a block may have.
-    pub max_block_threads: u32,
-    /// The block that a launch must have, if the source fixes it.
-    pub required_block: Option<[u32; 3]>,
-}
-
-impl FunctionAttributes {
-    fn of(kernel: &code_object::Kernel) -> Self {
-        Self {
-            vgprs: kernel.vgpr_count,
-            agprs: kernel.agpr_count,
-            sgprs: kernel.sgpr_count,
-            vgpr_spills: kernel.vgpr_spills,
-            sgpr_spills: kernel.sgpr_spills,
-            lds: kernel.group_segment_size,
-            scratch: kernel.private_segment_size,
-            wave_size: kernel.wavefront_size,
-            max_block_threads: kernel.max_flat_workgroup_size,
-            required_block: kernel.required_workgroup_size,
-        }
-    }
-}
-
-impl Function {
-    /// The kernel's name.
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// The module that it belongs to.
-    pub fn module(&self) -> &Module {
-        &self.0.module
-    }
-
-    /// The device that it is loaded on.
-    pub fn device(&self) -> &Device {
-        self.0.module.device()
-    }
-
-    /// What it takes, in order.
-    pub fn parameters(&self) -> &[Parameter] {
-        &self.0.parameters
-    }
-
-    /// What it needs: registers, LDS, scratch, wave size, block limits.
-    pub fn attributes(&self) -> FunctionAttributes {
-        self.0.attributes
-    }
-
-    /// Starts a launch on `stream`; [`Launch`] completes it.
-    pub fn launch<'a>(&'a self, stream: &'a Stream) -> Launch<'a> {
-        Launch::new(self, stream)
-    }
-
-    /// Enqueues the kernel with no check of ours (`hipModuleLaunchKernel`).
-    ///
-    /// For callers that have checked already and count nanoseconds. It knows nothing of buffers: it orders no streams and
-    /// keeps no memory alive.
-    ///
-    /// # Errors
-    /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].
-    ///
-    /// # Safety
-    /// The stream belongs to the function's device. `arguments` holds one pointer to a readable value for each of the
-    /// kernel's [`parameters`](Self::parameters), of the size that it has there. Everything that [`Launch::enqueue`] asks
-    /// for holds, for all memory that the kernel reaches. The sizes are within the limits of kernel and device.
-    pub unsafe fn launch_unchecked(
-        &self,
-        stream: &Stream,
-        config: &LaunchConfig,
-        arguments: &mut [*mut c_void],
-    ) -> Result<()> {
-        stream.make_current_or_capture()?;
-        self.0.module.used_on(stream);
-        let ([gx, gy, gz], [bx, by, bz]) = (config.grid.0, config.block.0);
-        // SAFETY: the function is loaded, the stream valid, and the caller vouches for the rest.
-        stream.check(unsafe {
-            call!(
-                stream.table(),
-                hipModuleLaunchKernel(
-                    self.0.handle,
-                    gx,
-                    gy,
-                    gz,
-                    bx,
-                    by,
-                    bz,
-                    config.dynamic_lds,
-                    stream.handle(),
-                    arguments.as_mut_ptr(),
-                    std::ptr::null_mut(),
-                )
-            )
-        })
-    }
-
-    /// Orders the stream after earlier work on the arguments' memory, and enqueues the kernel.
-    ///
-    /// # Safety
-    /// Arguments and sizes were checked for this function, and [`Launch::enqueue`]'s conditions hold.
-    pub(crate) unsafe fn enqueue(
-        &self,
-        stream: &Stream,
-        config: &LaunchConfig,
-        arguments: &mut Arguments<'_>,
-    ) -> Result<()> {
-        for (allocation, written) in arguments.used() {
-            if written { allocation.update_on(stream)? } else { allocation.read_on(stream)? }
-        }
-        let mut pointers = arguments.pointers(&self.0.parameters);
-        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
-        unsafe { self.launch_unchecked(stream, config, &mut pointers) }
-    }
-
-    pub(crate) fn handle(&self) -> hipFunction_t {
-        self.0.handle
-    }
-
-    pub(crate) fn check(&self) -> Check<'_> {
-        Check { kernel: &self.0.name, device: self.device(), parameters: &self.0.parameters }
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.0.limits
-    }
-}
-
-/// The kernel's name and what it takes.
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", self.name(), crate::launch::signature(self.parameters()))
-    }
-}
-
-impl fmt::Debug for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Function")
-            .field("name", &self.0.name)
-            .field("parameters", &self.0.parameters)
-            .field("attributes", &self.0.attributes)
-            .field("module", &self.0.module)
             .finish()
     }
 }

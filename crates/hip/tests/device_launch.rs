@@ -207,6 +207,51 @@ fn sizes_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn blocks_of_a_cooperative_launch_run_at_once() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let module = common::module(&device);
+    let sum = module.function("sum_of_blocks").unwrap();
+    let fit = sum.max_active_blocks(64, 0).unwrap() * device.properties().compute_units;
+    let mut values = DeviceBuffer::<u32>::zeroed(&stream, fit as usize + 1).unwrap();
+    let mut sums = DeviceBuffer::<u32>::zeroed(&stream, fit as usize + 1).unwrap();
+
+    let blocks = fit.min(40);
+    let launch = sum.launch(&stream).grid(blocks).block(64).cooperative().arg(&mut values).arg(&mut sums);
+    let mut prepared = launch.prepare().unwrap();
+    assert!(prepared.config().cooperative);
+    for _ in 0..2 {
+        // SAFETY: the kernel writes one element of both for each block, and reads those of `values`.
+        match unsafe { prepared.enqueue() } {
+            // Hardware without what grids synchronise by.
+            Err(error) if error.code() == Some(hip::hip_sys::hipError_t::hipErrorNotSupported) => {
+                eprintln!("skipped: {device} has no cooperative launches");
+                return;
+            }
+            result => result.unwrap(),
+        }
+    }
+    let all = blocks * (blocks + 1) / 2;
+    let expected: Vec<u32> =
+        (0..fit as usize + 1).map(|i| if i < blocks as usize { all } else { 0 }).collect();
+    assert_eq!(sums.to_vec(&stream).unwrap(), expected);
+
+    let too_many = sum.launch(&stream).grid((fit + 1, 1)).block((32, 2)).cooperative();
+    let error = refused(too_many.arg(&mut values).arg(&mut sums));
+    assert_eq!(
+        error,
+        LaunchError::CooperativeTooLarge {
+            kernel: "sum_of_blocks".into(),
+            blocks: u64::from(fit) + 1,
+            fit: fit.into(),
+            block: [32, 2, 1],
+            dynamic_lds: 0,
+        }
+    );
+    assert!(error.to_string().contains(&format!("the device holds {fit} of them")), "{error}");
+}
+
+#[test]
 fn code_for_another_target_is_refused_and_says_what_it_is_for() {
     let device = common::device();
     let other = if device.target().processor == "gfx1030" { "gfx1100" } else { "gfx1030" };

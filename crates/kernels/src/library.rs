@@ -1,9 +1,9 @@
 //! The kernels of one device, loaded when they are first used and looked up once.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use code_object::embedded;
-use hip::{Device, Function, Module};
+use hip::{Device, Function, LazyModule};
 
 use crate::{Element, modules};
 
@@ -17,14 +17,11 @@ use crate::{Element, modules};
 #[derive(Debug)]
 pub struct Kernels {
     device: Device,
-    modules: Vec<Loaded>,
 }
 
-#[derive(Debug)]
-struct Loaded {
-    module: OnceLock<Module>,
-    functions: Vec<OnceLock<Function>>,
-}
+/// By module id.
+static MODULES: LazyLock<Box<[LazyModule]>> =
+    LazyLock::new(|| modules::ALL.iter().map(|module| LazyModule::new(module)).collect());
 
 /// A kernel's names for every element type, in the order of [`Element::INDEX`].
 pub(crate) type Names = [&'static str; 3];
@@ -38,14 +35,10 @@ macro_rules! names {
 pub(crate) use names;
 
 impl Kernels {
-    /// The kernels on a device. Nothing is loaded yet.
+    /// The kernels on a device. Each module is loaded on it when it is first used, whoever uses it, and then stays so.
     #[must_use]
     pub fn new(device: &Device) -> Self {
-        let empty = |module: &embedded::Module| Loaded {
-            module: OnceLock::new(),
-            functions: module.kernels.iter().map(|_| OnceLock::new()).collect(),
-        };
-        Self { device: device.clone(), modules: modules::ALL.iter().map(|module| empty(module)).collect() }
+        Self { device: device.clone() }
     }
 
     /// The device.
@@ -58,28 +51,15 @@ impl Kernels {
     ///
     /// # Errors
     /// [`hip::Error::WrongTarget`] if nothing was compiled for this device, [`hip::Error::KernelNotFound`] if the module
-    /// has no such kernel.
-    pub fn function(&self, module: &'static embedded::Module, name: &str) -> hip::Result<&Function> {
-        let slot = self.modules.get(module.id);
-        let (Some(slot), Some(id)) = (slot, module.kernel_id(name)) else {
-            // the error with the names that come near is made where names are looked up
-            return match Module::load_embedded(&self.device, module)?.function(name) {
-                Ok(_) => unreachable!("`{name}` is not in the module's own list of kernels"),
-                Err(error) => Err(error),
-            };
-        };
-        if let Some(function) = slot.functions[id].get() {
-            return Ok(function);
+    /// has no such kernel, [`hip::Error::Unsupported`] for a module that is none of [`modules`].
+    pub fn function(&self, module: &'static embedded::Module, name: &str) -> hip::Result<&'static Function> {
+        match MODULES.get(module.id).filter(|lazy| std::ptr::eq(lazy.embedded(), module)) {
+            Some(lazy) => lazy.function(&self.device, name),
+            None => Err(hip::Error::Unsupported {
+                what: format!("the module `{}` of another crate", module.name),
+                instead: "make a hip::LazyModule of it".to_owned(),
+            }),
         }
-        let loaded = match slot.module.get() {
-            Some(loaded) => loaded,
-            None => {
-                let loaded = Module::load_embedded(&self.device, module)?;
-                slot.module.get_or_init(|| loaded)
-            }
-        };
-        let function = loaded.function(name)?;
-        Ok(slot.functions[id].get_or_init(|| function))
     }
 
     /// The kernel for an element type.
@@ -87,7 +67,7 @@ impl Kernels {
         &self,
         module: &'static embedded::Module,
         names: &Names,
-    ) -> hip::Result<&Function> {
+    ) -> hip::Result<&'static Function> {
         self.function(module, names[T::INDEX])
     }
 }

@@ -705,6 +705,12 @@ struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     fn of(launch: Launch<'a>, device: &Device) -> Result<Self> {
         let (function, config, arguments) = launch.into_parts()?;
+        if config.cooperative {
+            return Err(Error::Unsupported {
+                what: "a cooperative launch as a node of a graph".to_owned(),
+                instead: "launch it on a stream".to_owned(),
+            });
+        }
         device.same(function.device(), "hipGraphAddKernelNode", "function")?;
         let mut uses = Resources::default();
         for (allocation, written) in arguments.used() {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Argument, LaunchError};
+use super::{Argument, LaunchConfig, LaunchError};
 use crate::device::Device;
+use crate::function::Function;
 use crate::memory::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut};
+use crate::stream::Stream;
 
 /// What a kernel takes in one position, as its code object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,9 +165,7 @@ impl<'a> Arguments<'a> {
 
     /// The first thing that was wrong, or that there are too few or too many.
     pub(crate) fn finish(&mut self, check: &Check<'_>) -> Result<(), Box<LaunchError>> {
-        if self.count != check.parameters.len() {
-            return Err(count_error(check, self.count));
-        }
+        check.count(self.count)?;
         match self.error.take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -183,6 +183,21 @@ impl<'a> Arguments<'a> {
         parameters.iter().map(|p| base.wrapping_add(p.offset as usize).cast()).collect()
     }
 
+    /// Enqueues the kernel with these arguments.
+    ///
+    /// # Safety
+    /// Arguments and sizes were checked for this function, and [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
+    pub(crate) unsafe fn enqueue(
+        &mut self,
+        function: &Function,
+        stream: &Stream,
+        config: &LaunchConfig,
+    ) -> crate::Result<()> {
+        let mut pointers = self.pointers(function.parameters());
+        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
+        unsafe { function.enqueue(stream, config, self.used(), &mut pointers) }
+    }
+
     fn store(&mut self, offset: u32, bytes: &[u8]) {
         let segment: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
         let start = offset as usize;
@@ -196,33 +211,21 @@ impl<'a> Arguments<'a> {
     }
 
     fn pass_value<T: DeviceCopy>(&mut self, value: &T, index: usize, check: &Check<'_>) {
-        let parameter = &check.parameters[index];
-        if parameter.kind != ParameterKind::Value {
-            let got = format!("a value of type `{}`", std::any::type_name::<T>());
-            return self.refuse(check.wrong_kind(index, got));
-        }
-        if parameter.size as usize != size_of::<T>() {
-            return self.refuse(LaunchError::ArgumentSize {
-                kernel: check.kernel.to_owned(),
-                argument: check.argument(index),
-                expected: parameter.size,
-                got: size_of::<T>(),
-                got_type: std::any::type_name::<T>(),
-            });
+        if let Err(error) = check.value(index, size_of::<T>(), std::any::type_name::<T>()) {
+            return self.refuse(error);
         }
         // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
         let bytes =
             unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
-        self.store(parameter.offset, bytes);
+        self.store(check.parameters[index].offset, bytes);
     }
 
     fn pass_pointer(&mut self, address: DeviceAddress, index: usize, check: &Check<'_>) -> bool {
-        let parameter = &check.parameters[index];
-        if parameter.kind != ParameterKind::Pointer || parameter.size != 8 {
-            self.refuse(check.wrong_kind(index, "a pointer to device memory".to_owned()));
+        if let Err(error) = check.pointer(index) {
+            self.refuse(error);
             return false;
         }
-        self.store(parameter.offset, &address.0.to_ne_bytes());
+        self.store(check.parameters[index].offset, &address.0.to_ne_bytes());
         true
     }
 
@@ -234,21 +237,9 @@ impl<'a> Arguments<'a> {
         index: usize,
         check: &Check<'_>,
     ) {
-        if !check.device.has_access_to(allocation.device()) {
-            return self.refuse(LaunchError::OtherDevice {
-                kernel: check.kernel.to_owned(),
-                argument: check.argument(index),
-                expected: check.device.to_string(),
-                got: allocation.device().to_string(),
-            });
-        }
-        let access = check.parameters[index].access.as_deref();
-        if let (false, Some(access @ ("write_only" | "read_write"))) = (written, access) {
-            return self.refuse(LaunchError::WrittenThroughShared {
-                kernel: check.kernel.to_owned(),
-                argument: check.argument(index),
-                access: access.to_owned(),
-            });
+        let checked = check.memory(allocation, index);
+        if let Err(error) = checked.and_then(|()| if written { Ok(()) } else { check.shared(index) }) {
+            return self.refuse(error);
         }
         if self.pass_pointer(address, index, check) {
             self.used.push((index, allocation, written));
@@ -257,6 +248,68 @@ impl<'a> Arguments<'a> {
 }
 
 impl Check<'_> {
+    /// Whether the kernel takes so many arguments.
+    pub(crate) fn count(&self, got: usize) -> Result<(), Box<LaunchError>> {
+        if got == self.parameters.len() { Ok(()) } else { Err(count_error(self, got)) }
+    }
+
+    /// Whether the kernel takes a value of this size at `index`.
+    pub(crate) fn value(
+        &self,
+        index: usize,
+        size: usize,
+        type_name: &'static str,
+    ) -> Result<(), LaunchError> {
+        let parameter = &self.parameters[index];
+        if parameter.kind != ParameterKind::Value {
+            return Err(self.wrong_kind(index, format!("a value of type `{type_name}`")));
+        }
+        if parameter.size as usize != size {
+            return Err(LaunchError::ArgumentSize {
+                kernel: self.kernel.to_owned(),
+                argument: self.argument(index),
+                expected: parameter.size,
+                got: size,
+                got_type: type_name,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel takes a pointer at `index`.
+    pub(crate) fn pointer(&self, index: usize) -> Result<(), LaunchError> {
+        let parameter = &self.parameters[index];
+        if parameter.kind == ParameterKind::Pointer && parameter.size == 8 {
+            return Ok(());
+        }
+        Err(self.wrong_kind(index, "a pointer to device memory".to_owned()))
+    }
+
+    /// Whether the kernel's device reaches this memory.
+    pub(crate) fn memory(&self, allocation: &Allocation, index: usize) -> Result<(), LaunchError> {
+        if self.device.has_access_to(allocation.device()) {
+            return Ok(());
+        }
+        Err(LaunchError::OtherDevice {
+            kernel: self.kernel.to_owned(),
+            argument: self.argument(index),
+            expected: self.device.to_string(),
+            got: allocation.device().to_string(),
+        })
+    }
+
+    /// Whether the kernel only reads through the pointer at `index`, as far as the code object tells.
+    pub(crate) fn shared(&self, index: usize) -> Result<(), LaunchError> {
+        match self.parameters[index].access.as_deref() {
+            Some(access @ ("write_only" | "read_write")) => Err(LaunchError::WrittenThroughShared {
+                kernel: self.kernel.to_owned(),
+                argument: self.argument(index),
+                access: access.to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn argument(&self, index: usize) -> Argument {
         Argument { index, name: self.parameters.get(index).and_then(|p| p.name.clone()) }
     }

@@ -40,12 +40,14 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
     pub dynamic_lds: u32,
+    /// All blocks run at once, so that they may wait for each other (`hipModuleLaunchCooperativeKernel`).
+    pub cooperative: bool,
 }
 
 impl LaunchConfig {
-    /// A grid of blocks, with no dynamic LDS.
+    /// A grid of blocks, with no dynamic LDS, which may run one after the other.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
-        Self { grid: grid.into(), block: block.into(), dynamic_lds: 0 }
+        Self { grid: grid.into(), block: block.into(), dynamic_lds: 0, cooperative: false }
     }
 
     /// As many blocks of `block` work-items as it takes for one work-item per element.
@@ -105,15 +107,7 @@ impl Limits {
         if grid.iter().zip(block).any(|(blocks, threads)| blocks.checked_mul(threads).is_none()) {
             return Err(LaunchError::GridOverflow { kernel: name(), grid, block });
         }
-        let lds = u64::from(self.kernel_lds) + u64::from(config.dynamic_lds);
-        if lds > u64::from(self.device_lds) {
-            return Err(LaunchError::LdsTooLarge {
-                kernel: name(),
-                fixed: self.kernel_lds,
-                dynamic: config.dynamic_lds,
-                limit: self.device_lds,
-            });
-        }
+        self.check_lds(kernel, config.dynamic_lds)?;
         // RDNA runs both sizes and reports the smaller one; GCN and CDNA run waves of 64 only.
         if self.kernel_wave < self.device_wave {
             return Err(LaunchError::WaveSize {
@@ -123,6 +117,15 @@ impl Limits {
             });
         }
         Ok(())
+    }
+
+    /// Whether a block can have that much dynamic LDS besides the kernel's own.
+    pub(crate) fn check_lds(&self, kernel: &str, dynamic: u32) -> Result<(), LaunchError> {
+        if u64::from(self.kernel_lds) + u64::from(dynamic) <= u64::from(self.device_lds) {
+            return Ok(());
+        }
+        let (kernel, fixed, limit) = (kernel.to_owned(), self.kernel_lds, self.device_lds);
+        Err(LaunchError::LdsTooLarge { kernel, fixed, dynamic, limit })
     }
 }
 
@@ -151,7 +154,7 @@ mod tests {
         for (grid, block, dynamic_lds) in
             [([1; 3], [1; 3], 0), ([1, 1, 1], [256, 1, 1], 65536 - 1024), ([65536; 3], [8, 4, 8], 0)]
         {
-            let config = LaunchConfig { grid: Dim3(grid), block: Dim3(block), dynamic_lds };
+            let config = LaunchConfig { dynamic_lds, ..LaunchConfig::new(grid, block) };
             assert_eq!(LIMITS.check("k", &config), Ok(()));
         }
     }

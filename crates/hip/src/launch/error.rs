@@ -200,6 +200,24 @@ pub enum LaunchError {
         block: [u32; 3],
     },
 
+    /// More blocks in a cooperative launch than the device holds at once.
+    #[error(
+        "kernel `{kernel}`: {blocks} blocks cannot run at once, the device holds {fit} of them (block {block:?}, \
+             {dynamic_lds} bytes of dynamic LDS)"
+    )]
+    CooperativeTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// How many blocks the launch has.
+        blocks: u64,
+        /// How many of such blocks the device holds at once.
+        fit: u64,
+        /// The block's size.
+        block: [u32; 3],
+        /// Dynamic LDS of a block, bytes.
+        dynamic_lds: u32,
+    },
+
     /// More LDS than a block can have.
     #[error(
         "kernel `{kernel}`: {dynamic} bytes of dynamic LDS and its own {fixed} bytes exceed the {limit} bytes that a block can have"
@@ -212,6 +230,19 @@ pub enum LaunchError {
         /// LDS that the launch adds, bytes.
         dynamic: u32,
         /// The device's limit, bytes.
+        limit: u32,
+    },
+
+    /// More dynamic LDS than [`Function::set_max_dynamic_lds`](crate::Function::set_max_dynamic_lds) allows.
+    #[error(
+        "kernel `{kernel}`: {dynamic} bytes of dynamic LDS exceed the {limit} bytes that were set as its limit"
+    )]
+    DynamicLdsTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// LDS that the launch adds, bytes.
+        dynamic: u32,
+        /// The limit that was set, bytes.
         limit: u32,
     },
 
@@ -247,7 +278,9 @@ impl LaunchError {
             | Self::BlockMismatch { kernel, .. }
             | Self::GridTooLarge { kernel, .. }
             | Self::GridOverflow { kernel, .. }
+            | Self::CooperativeTooLarge { kernel, .. }
             | Self::LdsTooLarge { kernel, .. }
+            | Self::DynamicLdsTooLarge { kernel, .. }
             | Self::WaveSize { kernel, .. } => kernel,
         }
     }

@@ -12,6 +12,7 @@
 //! the bytes for, or whether it writes through a pointer that it was given as read-only. Therefore
 //! [`Launch::enqueue`] is `unsafe`, like any call of foreign code, and who calls it promises just that. A function that
 //! knows its kernel, and checks its arguments' lengths, is a safe wrapper of it: crates of kernels are made of those.
+//! [`kernels!`](crate::kernels) makes typed functions from signatures, which are checked against the code object once.
 //!
 //! On a virtual GPU a kernel that leaves its allocations ends with [`Error::Fault`](crate::Error::Fault) and
 //! harms nothing else; real hardware notices only some such accesses.
@@ -20,6 +21,8 @@ mod args;
 mod config;
 mod error;
 mod prepared;
+#[doc(hidden)]
+pub mod typed;
 
 pub use args::{KernelArg, Parameter, ParameterKind};
 pub use config::{Dim3, LaunchConfig};
@@ -30,7 +33,7 @@ pub(crate) use args::{Arguments, Check, signature};
 pub(crate) use config::Limits;
 
 use crate::error::Result;
-use crate::module::Function;
+use crate::function::Function;
 use crate::stream::Stream;
 
 /// A launch in the making: made by [`Function::launch`], completed by sizes and arguments.
@@ -60,13 +63,14 @@ pub struct Launch<'a> {
     grid: Option<Dim3>,
     block: Option<Dim3>,
     dynamic_lds: u32,
+    cooperative: bool,
     arguments: Arguments<'a>,
 }
 
 impl<'a> Launch<'a> {
     pub(crate) fn new(function: &'a Function, stream: &'a Stream) -> Self {
         let arguments = Arguments::new(function.parameters());
-        Self { function, stream, grid: None, block: None, dynamic_lds: 0, arguments }
+        Self { function, stream, grid: None, block: None, dynamic_lds: 0, cooperative: false, arguments }
     }
 
     /// How many blocks (workgroups) there are.
@@ -92,11 +96,23 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Grid, block and dynamic LDS at once.
+    /// All blocks are to run at once, so that they may wait for each other, as `cooperative_groups::this_grid().sync()`
+    /// does (`hipModuleLaunchCooperativeKernel`). More blocks than the device can hold are
+    /// [`LaunchError::CooperativeTooLarge`]; [`Function::suggest_block`] tells how many fit.
+    #[doc(alias = "hipModuleLaunchCooperativeKernel")]
+    #[doc(alias = "hipLaunchCooperativeKernel")]
+    #[doc(alias = "cuLaunchCooperativeKernel")]
+    pub fn cooperative(mut self) -> Self {
+        self.cooperative = true;
+        self
+    }
+
+    /// Everything but the arguments at once.
     pub fn config(mut self, config: LaunchConfig) -> Self {
         self.grid = Some(config.grid);
         self.block = Some(config.block);
         self.dynamic_lds = config.dynamic_lds;
+        self.cooperative = config.cooperative;
         self
     }
 
@@ -138,7 +154,7 @@ impl<'a> Launch<'a> {
     pub unsafe fn enqueue(mut self) -> Result<()> {
         let config = self.finish()?;
         // SAFETY: the arguments are checked, and the caller vouches for what the kernel does with them.
-        unsafe { self.function.enqueue(self.stream, &config, &mut self.arguments) }
+        unsafe { self.arguments.enqueue(self.function, self.stream, &config) }
     }
 
     /// Checks everything and gives the parts.
@@ -150,23 +166,16 @@ impl<'a> Launch<'a> {
     /// Everything that can be checked.
     fn finish(&mut self) -> Result<LaunchConfig> {
         let function = self.function;
-        let name = || function.name().to_owned();
-        if self.stream.device() != function.device() {
-            return Err(LaunchError::OtherStream {
-                kernel: name(),
-                expected: function.device().to_string(),
-                got: self.stream.device().to_string(),
-            }
-            .into());
-        }
+        function.check_stream(self.stream)?;
         self.arguments.finish(&function.check())?;
-        let missing = |what| LaunchError::MissingSize { kernel: name(), what };
+        let missing = |what| LaunchError::MissingSize { kernel: function.name().to_owned(), what };
         let config = LaunchConfig {
             grid: self.grid.ok_or_else(|| missing("grid"))?,
             block: self.block.ok_or_else(|| missing("block"))?,
             dynamic_lds: self.dynamic_lds,
+            cooperative: self.cooperative,
         };
-        function.limits().check(function.name(), &config)?;
+        function.check_config(&config)?;
         Ok(config)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Arguments, KernelArg, LaunchConfig};
 use crate::error::Result;
-use crate::module::Function;
+use crate::function::Function;
 use crate::stream::Stream;
 
 /// A launch whose every check is done: enqueuing it again costs the call into HIP and the order of streams.
@@ -49,6 +49,6 @@ impl<'a> PreparedLaunch<'a> {
     /// As [`Launch::enqueue`](super::Launch::enqueue), with the arguments as they are now.
     pub unsafe fn enqueue(&mut self) -> Result<()> {
         // SAFETY: the arguments were checked, and the caller vouches for what the kernel does with them.
-        unsafe { self.function.enqueue(self.stream, &self.config, &mut self.arguments) }
+        unsafe { self.arguments.enqueue(self.function, self.stream, &self.config) }
     }
 }

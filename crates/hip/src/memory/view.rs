@@ -191,6 +191,11 @@ macro_rules! common {
                 self.address
             }
 
+            /// Where the address of the first element is kept on the host, as a kernel's argument wants it.
+            pub(crate) fn place(&self) -> *const u64 {
+                &raw const self.address.0
+            }
+
             pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
                 self.allocation
             }
@@ -215,6 +220,12 @@ common!(DeviceSliceMut);
 impl<'a, T: DeviceCopy> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
     fn from(view: DeviceSliceMut<'a, T>) -> Self {
         Self::new(view.allocation, view.address, view.len)
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a mut DeviceSliceMut<'_, T>> for DeviceSliceMut<'a, T> {
+    fn from(view: &'a mut DeviceSliceMut<'_, T>) -> Self {
+        view.reborrow()
     }
 }
 

@@ -1,4 +1,5 @@
 // Kernels for the tests of `hip`.
+#include <hip/hip_cooperative_groups.h>
 #include <stdint.h>
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
@@ -69,4 +70,13 @@ extern "C" __global__ void slow(unsigned rounds, unsigned *out) {
     unsigned x = threadIdx.x;
     for (unsigned i = 0; i < rounds; i++) x = x * 1664525u + 1013904223u;
     out[threadIdx.x] = x;
+}
+
+// Every block adds what all blocks have written before any goes on.
+extern "C" __global__ void sum_of_blocks(unsigned *values, unsigned *sums) {
+    if (threadIdx.x == 0) values[blockIdx.x] = blockIdx.x + 1;
+    cooperative_groups::this_grid().sync();
+    unsigned sum = 0;
+    for (unsigned i = 0; i < gridDim.x; i++) sum += values[i];
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }

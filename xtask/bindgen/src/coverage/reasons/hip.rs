@@ -317,8 +317,8 @@ pub(super) static TOPICS: &[Topic] = &[
     topic("module variables", "planned: variables of a module", &["hipModuleGetGlobal"]),
     topic(
         "function attributes",
-        "`hip::Function::attributes` and `hip::Module::kernels` read them from the code object",
-        &["hipFuncGetAttribute", "hipModuleGetFunctionCount"],
+        "`hip::Module::kernels` reads them from the code object",
+        &["hipModuleGetFunctionCount"],
     ),
     topic(
         "libraries",
@@ -326,8 +326,11 @@ pub(super) static TOPICS: &[Topic] = &[
         &["hipKernelGetLibrary", "hipKernelGetName", "hipLibrary*"],
     ),
     topic("linking", "planned with runtime compilation", &["hipLink*"]),
-    topic("occupancy", "planned: occupancy of a kernel", &["hipModuleOccupancy*"]),
-    topic("cooperative launches", "planned", &["hipModuleLaunchCooperativeKernel"]),
+    topic(
+        "occupancy",
+        "`hip::Function::max_active_blocks` and `suggest_block` call those without flags, which AMD's devices do not heed",
+        &["hipModuleOccupancy*"],
+    ),
     topic(
         "launches on several devices",
         "launch on each device's stream; kernels that wait for each other across devices are not planned",
@@ -351,7 +354,6 @@ pub(super) static TOPICS: &[Topic] = &[
             "hipConfigureCall",
             "hipExtLaunchKernel",
             "hipFuncGetAttributes",
-            "hipFuncSetAttribute",
             "hipGetFuncBySymbol",
             "hipLaunchByPtr",
             "hipLaunchCooperativeKernel",

@@ -1,0 +1,402 @@
+//! Kernels of loaded modules: what they take and need, how many fit, and their launch.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hip_sys::{hipFuncAttribute, hipFunction_attribute, hipFunction_t};
+
+use crate::call::call;
+use crate::device::{Device, Properties};
+use crate::error::Result;
+use crate::launch::{Check, Launch, LaunchConfig, LaunchError, Limits, Parameter};
+use crate::memory::Allocation;
+use crate::module::Module;
+use crate::stream::Stream;
+
+/// A kernel of a loaded module, which it keeps loaded.
+///
+/// Cheap to clone.
+#[doc(alias = "hipFunction_t")]
+#[doc(alias = "CudaFunction")]
+#[derive(Clone)]
+pub struct Function {
+    module: Module,
+    kernel: Arc<Kernel>,
+}
+
+/// What is known of a kernel. Valid as long as its module is loaded.
+pub(crate) struct Kernel {
+    handle: hipFunction_t,
+    name: String,
+    parameters: Vec<Parameter>,
+    attributes: FunctionAttributes,
+    limits: Limits,
+    /// The limit of dynamic LDS that the program has set, bytes.
+    max_dynamic_lds: AtomicU32,
+}
+
+// SAFETY: HIP's function handles may be used by any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: launching a function, on whatever stream, may be done by several threads at once.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    pub(crate) fn new(kernel: &code_object::Kernel, handle: hipFunction_t, properties: &Properties) -> Self {
+        let limits = Limits {
+            kernel_threads: kernel.max_flat_workgroup_size,
+            required_block: kernel.required_workgroup_size,
+            kernel_lds: kernel.group_segment_size,
+            kernel_wave: kernel.wavefront_size,
+            device_threads: properties.max_block_threads,
+            device_block: properties.max_block,
+            device_grid: properties.max_grid,
+            device_lds: properties.lds_per_block,
+            device_wave: properties.wave_size,
+        };
+        Self {
+            handle,
+            name: kernel.name.clone(),
+            parameters: kernel.explicit_args().map(Parameter::of).collect(),
+            attributes: FunctionAttributes::of(kernel),
+            limits,
+            max_dynamic_lds: AtomicU32::new(u32::MAX),
+        }
+    }
+}
+
+/// What a kernel needs, as its code object says.
+#[doc(alias = "hipFuncGetAttribute")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FunctionAttributes {
+    /// Vector registers of a work-item.
+    pub vgprs: u32,
+    /// Accumulation registers of a work-item.
+    pub agprs: u32,
+    /// Scalar registers of a wave.
+    pub sgprs: u32,
+    /// Vector registers that the compiler spilled.
+    pub vgpr_spills: u32,
+    /// Scalar registers that the compiler spilled.
+    pub sgpr_spills: u32,
+    /// LDS of a block that the kernel declares itself, bytes.
+    pub lds: u32,
+    /// Scratch of a work-item, bytes.
+    pub scratch: u32,
+    /// Work-items of a wave: 32 or 64.
+    pub wave_size: u32,
+    /// Most work-items that a block may have.
+    pub max_block_threads: u32,
+    /// The block that a launch must have, if the source fixes it.
+    pub required_block: Option<[u32; 3]>,
+    /// Size of the argument segment, bytes; what the runtime adds to the kernel's own arguments is part of it.
+    pub argument_bytes: u32,
+    /// The kernel may need more scratch than the compiler knew: recursion, indirect calls, `alloca`.
+    pub dynamic_stack: bool,
+}
+
+/// A block size that keeps a device as full as the kernel allows; see [`Function::suggest_block`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuggestedBlock {
+    /// Work-items of a block.
+    pub block: u32,
+    /// How many such blocks the whole device holds at once.
+    pub grid: u32,
+}
+
+impl FunctionAttributes {
+    fn of(kernel: &code_object::Kernel) -> Self {
+        Self {
+            vgprs: kernel.vgpr_count,
+            agprs: kernel.agpr_count,
+            sgprs: kernel.sgpr_count,
+            vgpr_spills: kernel.vgpr_spills,
+            sgpr_spills: kernel.sgpr_spills,
+            lds: kernel.group_segment_size,
+            scratch: kernel.private_segment_size,
+            wave_size: kernel.wavefront_size,
+            max_block_threads: kernel.max_flat_workgroup_size,
+            required_block: kernel.required_workgroup_size,
+            argument_bytes: kernel.kernarg_size,
+            dynamic_stack: kernel.uses_dynamic_stack,
+        }
+    }
+}
+
+impl Function {
+    pub(crate) fn new(module: Module, kernel: Arc<Kernel>) -> Self {
+        Self { module, kernel }
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.kernel.name
+    }
+
+    /// The module that it belongs to.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The device that it is loaded on.
+    pub fn device(&self) -> &Device {
+        self.module.device()
+    }
+
+    /// What it takes, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.kernel.parameters
+    }
+
+    /// What it needs: registers, LDS, scratch, wave size, block limits.
+    pub fn attributes(&self) -> FunctionAttributes {
+        self.kernel.attributes
+    }
+
+    /// A property of the kernel as HIP tells it (`hipFuncGetAttribute`), for those that [`attributes`](Self::attributes)
+    /// does not have.
+    ///
+    /// # Errors
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for an attribute that the library does not know.
+    #[doc(alias = "hipFuncGetAttribute")]
+    #[doc(alias = "cuFuncGetAttribute")]
+    pub fn attribute(&self, attribute: hipFunction_attribute) -> Result<i32> {
+        self.device().make_current()?;
+        let mut value = 0;
+        // SAFETY: the function is loaded, and the value is a place to write to.
+        unsafe {
+            call!(self.device().table(), hipFuncGetAttribute(&raw mut value, attribute, self.kernel.handle))?;
+        }
+        Ok(value)
+    }
+
+    /// How many bytes of dynamic LDS a launch may ask for: what the device has besides the kernel's own, or less if
+    /// [`set_max_dynamic_lds`](Self::set_max_dynamic_lds) has said so.
+    pub fn max_dynamic_lds(&self) -> u32 {
+        let room = self.kernel.limits.device_lds.saturating_sub(self.kernel.limits.kernel_lds);
+        room.min(self.kernel.max_dynamic_lds.load(Ordering::Relaxed))
+    }
+
+    /// Limits the dynamic LDS of launches, in bytes (`hipFuncSetAttribute`). All handles of the kernel share the limit.
+    ///
+    /// NVIDIA's devices give a kernel more than 48 KiB only after this was called; AMD's need no permission.
+    ///
+    /// # Errors
+    /// [`LaunchError::LdsTooLarge`] if the device does not have that much, else [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipFuncSetAttribute")]
+    #[doc(alias = "cuFuncSetAttribute")]
+    pub fn set_max_dynamic_lds(&self, bytes: u32) -> Result<()> {
+        self.kernel.limits.check_lds(&self.kernel.name, bytes)?;
+        let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+        self.set_attribute(hipFuncAttribute::hipFuncAttributeMaxDynamicSharedMemorySize, value)?;
+        self.kernel.max_dynamic_lds.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Advises how much of a compute unit's cache and LDS should be LDS, in percent; none is the library's choice
+    /// (`hipFuncSetAttribute`). AMD's devices have LDS apart from their caches and do not heed it.
+    ///
+    /// # Errors
+    /// [`Error::Hip`](crate::Error::Hip), also for more than 100 percent where the library checks that.
+    pub fn set_lds_carveout(&self, percent: Option<u8>) -> Result<()> {
+        let value = percent.map_or(-1, i32::from);
+        self.set_attribute(hipFuncAttribute::hipFuncAttributePreferredSharedMemoryCarveout, value)
+    }
+
+    fn set_attribute(&self, attribute: hipFuncAttribute, value: i32) -> Result<()> {
+        self.device().make_current()?;
+        // SAFETY: the function is loaded; its handle stands for the address that the function also takes.
+        unsafe {
+            call!(
+                self.device().table(),
+                hipFuncSetAttribute(self.kernel.handle.cast_const().cast(), attribute, value)
+            )
+        }
+    }
+
+    /// How many blocks of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit holds at once; 0 if not even
+    /// one fits (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
+    ///
+    /// A compute unit is one of [`Properties::compute_units`](crate::Properties::compute_units).
+    ///
+    /// # Errors
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for a block of 0 work-items.
+    #[doc(alias = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")]
+    #[doc(alias = "cuOccupancyMaxActiveBlocksPerMultiprocessor")]
+    pub fn max_active_blocks(&self, block: u32, dynamic_lds: u32) -> Result<u32> {
+        self.device().make_current()?;
+        let mut blocks = 0;
+        let block = i32::try_from(block).unwrap_or(i32::MAX);
+        // SAFETY: the function is loaded, and the result is a place to write to.
+        unsafe {
+            call!(
+                self.device().table(),
+                hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &raw mut blocks,
+                    self.kernel.handle,
+                    block,
+                    dynamic_lds as usize,
+                )
+            )?;
+        }
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// The block size, at most `limit` work-items, with which most work-items are on the device at once, each block having
+    /// `dynamic_lds` bytes of dynamic LDS (`hipModuleOccupancyMaxPotentialBlockSize`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipModuleOccupancyMaxPotentialBlockSize")]
+    #[doc(alias = "cuOccupancyMaxPotentialBlockSize")]
+    pub fn suggest_block(&self, dynamic_lds: u32, limit: Option<u32>) -> Result<SuggestedBlock> {
+        self.device().make_current()?;
+        let (mut grid, mut block) = (0, 0);
+        // HIP's 0 is no limit; a limit of 0 is taken for the least there is.
+        let limit = limit.map_or(0, |limit| i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
+        // SAFETY: the function is loaded, and both results are places to write to.
+        unsafe {
+            call!(
+                self.device().table(),
+                hipModuleOccupancyMaxPotentialBlockSize(
+                    &raw mut grid,
+                    &raw mut block,
+                    self.kernel.handle,
+                    dynamic_lds as usize,
+                    limit,
+                )
+            )?;
+        }
+        let number = |value| u32::try_from(value).unwrap_or(0);
+        Ok(SuggestedBlock { block: number(block), grid: number(grid) })
+    }
+
+    /// Starts a launch on `stream`; [`Launch`] completes it.
+    pub fn launch<'a>(&'a self, stream: &'a Stream) -> Launch<'a> {
+        Launch::new(self, stream)
+    }
+
+    /// Enqueues the kernel with no check of ours (`hipModuleLaunchKernel`, `hipModuleLaunchCooperativeKernel`).
+    ///
+    /// For callers that have checked already and count nanoseconds. It knows nothing of buffers: it orders no streams and
+    /// keeps no memory alive.
+    ///
+    /// # Errors
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    ///
+    /// # Safety
+    /// The stream belongs to the function's device. `arguments` holds one pointer to a readable value for each of the
+    /// kernel's [`parameters`](Self::parameters), of the size that it has there. Everything that [`Launch::enqueue`] asks
+    /// for holds, for all memory that the kernel reaches. The sizes are within the limits of kernel and device.
+    pub unsafe fn launch_unchecked(
+        &self,
+        stream: &Stream,
+        config: &LaunchConfig,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        stream.make_current_or_capture()?;
+        self.module.used_on(stream);
+        let ([gx, gy, gz], [bx, by, bz]) = (config.grid.0, config.block.0);
+        let (table, lds, queue) = (stream.table(), config.dynamic_lds, stream.handle());
+        let (function, arguments) = (self.kernel.handle, arguments.as_mut_ptr());
+        // SAFETY: the function is loaded, the stream valid, and the caller vouches for the rest.
+        stream.check(unsafe {
+            if config.cooperative {
+                call!(
+                    table,
+                    hipModuleLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, lds, queue, arguments)
+                )
+            } else {
+                let none = std::ptr::null_mut();
+                call!(
+                    table,
+                    hipModuleLaunchKernel(function, gx, gy, gz, bx, by, bz, lds, queue, arguments, none)
+                )
+            }
+        })
+    }
+
+    /// Orders the stream after earlier work on the memory that is used, and enqueues the kernel.
+    ///
+    /// # Safety
+    /// As for [`launch_unchecked`](Self::launch_unchecked).
+    pub(crate) unsafe fn enqueue<'m>(
+        &self,
+        stream: &Stream,
+        config: &LaunchConfig,
+        used: impl Iterator<Item = (&'m Arc<Allocation>, bool)>,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        for (allocation, written) in used {
+            if written { allocation.update_on(stream)? } else { allocation.read_on(stream)? }
+        }
+        // SAFETY: the caller vouches for it.
+        unsafe { self.launch_unchecked(stream, config, arguments) }
+    }
+
+    pub(crate) fn handle(&self) -> hipFunction_t {
+        self.kernel.handle
+    }
+
+    /// Whether the stream belongs to the kernel's device.
+    pub(crate) fn check_stream(&self, stream: &Stream) -> Result<(), LaunchError> {
+        if stream.device() == self.device() {
+            return Ok(());
+        }
+        let (kernel, expected) = (self.kernel.name.clone(), self.device().to_string());
+        Err(LaunchError::OtherStream { kernel, expected, got: stream.device().to_string() })
+    }
+
+    pub(crate) fn check(&self) -> Check<'_> {
+        Check { kernel: &self.kernel.name, device: self.device(), parameters: &self.kernel.parameters }
+    }
+
+    /// Whether the sizes are within the limits of kernel and device.
+    pub(crate) fn check_config(&self, config: &LaunchConfig) -> Result<()> {
+        let kernel = &*self.kernel;
+        kernel.limits.check(&kernel.name, config)?;
+        let limit = kernel.max_dynamic_lds.load(Ordering::Relaxed);
+        if config.dynamic_lds > limit {
+            let (kernel, dynamic) = (kernel.name.clone(), config.dynamic_lds);
+            return Err(LaunchError::DynamicLdsTooLarge { kernel, dynamic, limit }.into());
+        }
+        if config.cooperative { self.check_cooperative(config) } else { Ok(()) }
+    }
+
+    /// Whether all blocks are on the device at once. The sizes are within the other limits.
+    #[cold]
+    fn check_cooperative(&self, config: &LaunchConfig) -> Result<()> {
+        let (grid, block) = (config.grid.0, config.block.0);
+        let count =
+            |size: [u32; 3]| size.iter().fold(1_u64, |product, n| product.saturating_mul(u64::from(*n)));
+        let work_items = u32::try_from(count(block)).unwrap_or(u32::MAX);
+        let per_unit = self.max_active_blocks(work_items, config.dynamic_lds)?;
+        let fit = u64::from(per_unit) * u64::from(self.device().properties().compute_units);
+        let blocks = count(grid);
+        if blocks <= fit {
+            return Ok(());
+        }
+        let (kernel, dynamic_lds) = (self.kernel.name.clone(), config.dynamic_lds);
+        Err(LaunchError::CooperativeTooLarge { kernel, blocks, fit, block, dynamic_lds }.into())
+    }
+}
+
+/// The kernel's name and what it takes.
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.name(), crate::launch::signature(self.parameters()))
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("name", &self.kernel.name)
+            .field("parameters", &self.kernel.parameters)
+            .field("attributes", &self.kernel.attributes)
+            .field("module", &self.module)
+            .finish()
+    }
+}

@@ -1,0 +1,358 @@
+//! Typed wrappers of kernels: what `kernels!` expands to.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::{Check, LaunchConfig, LaunchError};
+use crate::error::Result;
+use crate::function::Function;
+use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut};
+use crate::module::Module;
+use crate::stream::Stream;
+
+/// Makes a type with a method for each kernel, from the kernels' signatures.
+///
+/// ```
+/// hip::kernels! {
+///     /// The kernels of `blas.cu`.
+///     #[derive(Clone, Debug)]
+///     pub struct Blas {
+///         /// `y[i] += a * x[i]` for `i < n`.
+///         ///
+///         /// # Safety
+///         /// `x` and `y` have `n` elements at least.
+///         pub unsafe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
+///
+///         /// A C++ kernel has a name of its own.
+///         ///
+///         /// # Safety
+///         /// `values` has an element for each work-item.
+///         pub unsafe fn scale(factor: f64, values: &mut [f64]) = "_Z5scaledPd";
+///     }
+/// }
+///
+/// # fn use_it(device: &hip::Device, module: &hip::Module) -> hip::Result<()> {
+/// use hip::{DeviceBuffer, LaunchConfig};
+///
+/// let blas = Blas::load(module)?;
+/// let stream = device.stream()?;
+/// let x = DeviceBuffer::from_slice(&stream, &[1.0_f32; 1000])?;
+/// let mut y = DeviceBuffer::zeroed(&stream, 1000)?;
+/// // SAFETY: both have 1000 elements.
+/// unsafe { blas.saxpy(&stream, LaunchConfig::for_elements(1000, 256), 1000, 2.0, &x, &mut y)? };
+/// # Ok(())
+/// # }
+/// ```
+///
+/// | in the signature | a call takes | device code |
+/// |---|---|---|
+/// | `&[T]` | `&DeviceBuffer<T>`, `DeviceSlice<T>` | `const T*` |
+/// | `&mut [T]` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` | `T*` |
+/// | [`DeviceAddress`](crate::DeviceAddress) | itself | a pointer that nothing is known of |
+/// | any [`DeviceCopy`](crate::DeviceCopy) type | itself | the same type by value |
+///
+/// `load` finds every kernel in a [`Module`](crate::Module) and checks its signature against the code object: the number of
+/// arguments, pointers where there are pointers, the size of each value, `&mut` where the code object says that the kernel
+/// writes. What does not fit is a [`LaunchError`](crate::LaunchError) that names kernel and argument. A call then takes stream,
+/// [`LaunchConfig`](crate::LaunchConfig) and the arguments; it checks sizes and devices, orders streams, and allocates
+/// nothing. The type has a private field for each kernel, of the same name, whose `function()` is its
+/// [`Function`](crate::Function).
+///
+/// The methods are `unsafe` for the reason that [`Launch::enqueue`](crate::Launch::enqueue) is. `load` is as visible as the
+/// type.
+#[macro_export]
+macro_rules! kernels {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $(
+                $(#[$kernel_meta:meta])*
+                $kernel_vis:vis unsafe fn $kernel:ident ( $($parameters:tt)* ) $(= $symbol:literal)? ;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($kernel: $crate::launch::typed::Kernel,)*
+        }
+
+        impl $name {
+            /// Finds the kernels in a module and checks that they take what the signatures say.
+            ///
+            /// # Errors
+            /// `hip::Error::KernelNotFound` for a kernel that the module does not have; `hip::Error::Launch` names the
+            /// kernel and the argument that does not fit.
+            #[allow(unused_variables, reason = "there may be no kernels")]
+            $vis fn load(module: &$crate::Module) -> $crate::Result<Self> {
+                ::core::result::Result::Ok(Self {
+                    $($kernel: $crate::__kernel!(@expected module, ($kernel $(, $symbol)?), [] $($parameters)*)?,)*
+                })
+            }
+
+            $($crate::__kernel!(@method { $(#[$kernel_meta])* $kernel_vis $kernel } [] $($parameters)*);)*
+        }
+    };
+}
+
+/// The parts of `kernels!` that look at one parameter after the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __kernel {
+    // What a kernel is expected to take.
+    (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : &mut [$t:ty] $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@expected $module, $names,
+            [$($done)* $crate::launch::typed::Expected::exclusive(::core::stringify!($p)),] $($($rest)*)?)
+    };
+    (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : &[$t:ty] $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@expected $module, $names,
+            [$($done)* $crate::launch::typed::Expected::shared(::core::stringify!($p)),] $($($rest)*)?)
+    };
+    (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@expected $module, $names,
+            [$($done)* $crate::launch::typed::Expected::value::<$t>(::core::stringify!($p)),] $($($rest)*)?)
+    };
+    (@expected $module:ident, ($kernel:ident), [$($done:tt)*]) => {
+        $crate::launch::typed::Kernel::find($module, ::core::stringify!($kernel), &[$($done)*])
+    };
+    (@expected $module:ident, ($kernel:ident, $symbol:literal), [$($done:tt)*]) => {
+        $crate::launch::typed::Kernel::find($module, $symbol, &[$($done)*])
+    };
+
+    // The method that enqueues a kernel: its parameters, what each becomes first, and how it is passed.
+    (@method $head:tt [$($done:tt)*] $p:ident : &mut [$t:ty] $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@method $head [$($done)* {
+            $p: (impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>),
+            (::core::convert::Into::<$crate::DeviceSliceMut<'a, $t>>::into($p)), exclusive
+        }] $($($rest)*)?);
+    };
+    (@method $head:tt [$($done:tt)*] $p:ident : &[$t:ty] $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@method $head [$($done)* {
+            $p: (impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>),
+            (::core::convert::Into::<$crate::DeviceSlice<'a, $t>>::into($p)), shared
+        }] $($($rest)*)?);
+    };
+    (@method $head:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@method $head [$($done)* { $p: ($t), ($p), value }] $($($rest)*)?);
+    };
+    (@method { $(#[$meta:meta])* $vis:vis $kernel:ident }
+        [$({ $p:ident : ($($type:tt)*), ($($into:tt)*), $pass:ident })*]) => {
+        $(#[$meta])*
+        ///
+        /// Enqueues the kernel and does not wait for it.
+        ///
+        /// # Errors
+        /// `hip::Error::Launch` if a size or a device does not fit, and nothing was enqueued; `hip::Error::Fault` if the stream
+        /// has faulted, else `hip::Error::Hip`.
+        #[allow(
+            clippy::too_many_arguments,
+            clippy::extra_unused_lifetimes,
+            clippy::needless_lifetimes,
+            clippy::missing_safety_doc,
+            reason = "as the kernel's signature wants it"
+        )]
+        $vis unsafe fn $kernel<'a>(
+            &self,
+            stream: &$crate::Stream,
+            config: $crate::LaunchConfig,
+            $($p: $($type)*,)*
+        ) -> $crate::Result<()> {
+            $(let $p = $($into)*;)*
+            // SAFETY: the caller vouches for what the kernel does with these arguments, which are of the types that its
+            // signature was checked for.
+            unsafe {
+                self.$kernel.call(stream, &config, [$($crate::launch::typed::Passed::$pass(&$p),)*])
+            }
+        }
+    };
+}
+
+/// What a signature says of one parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    name: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Value { size: usize, type_name: &'static str },
+    Pointer,
+    Memory { written: bool },
+}
+
+/// What is passed as it is: plain data and addresses.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a kernel",
+    note = "`&[T]`, `&mut [T]`, `hip::DeviceAddress` and types that are `hip::DeviceCopy` can"
+)]
+pub trait Value: Copy {
+    #[doc(hidden)]
+    fn expected(name: &'static str) -> Expected;
+}
+
+impl<T: DeviceCopy> Value for T {
+    fn expected(name: &'static str) -> Expected {
+        let (size, type_name) = (size_of::<T>(), std::any::type_name::<T>());
+        Expected { name, kind: Kind::Value { size, type_name } }
+    }
+}
+
+impl Value for DeviceAddress {
+    fn expected(name: &'static str) -> Expected {
+        Expected { name, kind: Kind::Pointer }
+    }
+}
+
+impl Expected {
+    /// `T`
+    #[must_use]
+    pub fn value<T: Value>(name: &'static str) -> Self {
+        T::expected(name)
+    }
+
+    /// `&[T]`
+    #[must_use]
+    pub fn shared(name: &'static str) -> Self {
+        Self { name, kind: Kind::Memory { written: false } }
+    }
+
+    /// `&mut [T]`
+    #[must_use]
+    pub fn exclusive(name: &'static str) -> Self {
+        Self { name, kind: Kind::Memory { written: true } }
+    }
+}
+
+/// One argument of a call.
+#[derive(Debug)]
+pub struct Passed<'c> {
+    pointer: *const c_void,
+    memory: Option<(&'c Arc<Allocation>, bool)>,
+}
+
+impl<'c> Passed<'c> {
+    /// A value.
+    pub fn value<T: Value>(value: &'c T) -> Self {
+        Self { pointer: std::ptr::from_ref(value).cast(), memory: None }
+    }
+
+    /// Memory that the kernel reads.
+    pub fn shared<T: DeviceCopy>(view: &'c DeviceSlice<'_, T>) -> Self {
+        Self { pointer: view.place().cast(), memory: Some((view.allocation(), false)) }
+    }
+
+    /// Memory that the kernel may write.
+    pub fn exclusive<T: DeviceCopy>(view: &'c DeviceSliceMut<'_, T>) -> Self {
+        Self { pointer: view.place().cast(), memory: Some((view.allocation(), true)) }
+    }
+}
+
+/// A kernel whose parameters were compared with a signature.
+#[derive(Clone, Debug)]
+pub struct Kernel(Function);
+
+impl Kernel {
+    /// Finds a kernel and compares its parameters.
+    ///
+    /// # Errors
+    /// As [`Module::function`], and [`Error::Launch`](crate::Error::Launch) for the first parameter that is not as expected.
+    pub fn find(module: &Module, name: &str, expected: &[Expected]) -> Result<Self> {
+        let function = module.function(name)?;
+        compare(&function.check(), expected)?;
+        Ok(Self(function))
+    }
+
+    /// The kernel: for its attributes, its occupancy and prepared launches.
+    pub fn function(&self) -> &Function {
+        &self.0
+    }
+
+    /// Checks sizes and devices, orders the stream after earlier work on the memory, and enqueues the kernel.
+    ///
+    /// # Errors
+    /// As [`Launch::enqueue`](super::Launch::enqueue).
+    ///
+    /// # Safety
+    /// The arguments are of the signature that [`find`](Self::find) was given, and all that
+    /// [`Launch::enqueue`](super::Launch::enqueue) asks for holds.
+    pub unsafe fn call<const N: usize>(
+        &self,
+        stream: &Stream,
+        config: &LaunchConfig,
+        arguments: [Passed<'_>; N],
+    ) -> Result<()> {
+        let function = &self.0;
+        function.check_stream(stream)?;
+        function.check_config(config)?;
+        for (index, argument) in arguments.iter().enumerate() {
+            if let Some((allocation, _)) = argument.memory {
+                function.check().memory(allocation, index)?;
+            }
+        }
+        let mut pointers = arguments.each_ref().map(|argument| argument.pointer.cast_mut());
+        let used = arguments.iter().filter_map(|argument| argument.memory);
+        // SAFETY: there is a pointer to a value of the right size for each parameter; the caller vouches for the rest.
+        unsafe { function.enqueue(stream, config, used, &mut pointers) }
+    }
+}
+
+/// An error for the first parameter that is not what the signature says.
+fn compare(check: &Check<'_>, expected: &[Expected]) -> Result<(), Box<LaunchError>> {
+    check.count(expected.len())?;
+    // Where the compiler has recorded no names, errors have those of the signature.
+    let mut parameters = check.parameters.to_vec();
+    for (parameter, Expected { name, .. }) in parameters.iter_mut().zip(expected) {
+        parameter.name.get_or_insert_with(|| (*name).to_owned());
+    }
+    let check = Check { parameters: &parameters, ..*check };
+    for (index, Expected { kind, .. }) in expected.iter().enumerate() {
+        match *kind {
+            Kind::Value { size, type_name } => check.value(index, size, type_name)?,
+            Kind::Pointer | Kind::Memory { written: true } => check.pointer(index)?,
+            Kind::Memory { written: false } => check.pointer(index).and_then(|()| check.shared(index))?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::args::{Parameter, ParameterKind};
+    use super::*;
+    use crate::fake;
+
+    fn parameter(name: Option<&str>, size: u32, kind: ParameterKind, access: Option<&str>) -> Parameter {
+        Parameter { name: name.map(str::to_owned), offset: 0, size, kind, access: access.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_signature_is_compared_parameter_by_parameter() {
+        let device = fake::device(0);
+        let parameters = [
+            parameter(Some("n"), 4, ParameterKind::Value, None),
+            parameter(None, 8, ParameterKind::Pointer, Some("read_only")),
+            parameter(Some("y"), 8, ParameterKind::Pointer, Some("read_write")),
+        ];
+        let check = Check { kernel: "k", device: &device, parameters: &parameters };
+        let compare = |expected: [Expected; 3]| compare(&check, &expected).map_err(|error| error.to_string());
+        let (n, x, y) = (Expected::value::<u32>("n"), Expected::shared("x"), Expected::exclusive("y"));
+        compare([n, x, y]).unwrap();
+        compare([Expected::value::<[u16; 2]>("n"), Expected::value::<DeviceAddress>("x"), y]).unwrap();
+        for (expected, message) in [
+            (
+                [Expected::value::<f64>("n"), x, y],
+                "argument 0 (`n`): expected a value of 4 bytes, got 8 bytes (`f64`)",
+            ),
+            ([x, x, y], "argument 0 (`n`): expected a value of 4 bytes, got a pointer to device memory"),
+            (
+                [n, Expected::value::<u64>("x"), y],
+                "argument 1 (`x`): expected a pointer, got a value of type `u64`",
+            ),
+            ([n, x, x], "argument 2 (`y`): the kernel writes through this pointer (read_write): pass `&mut`"),
+        ] {
+            assert_eq!(compare(expected).unwrap_err(), format!("kernel `k`, {message}"));
+        }
+        let error = super::compare(&check, &[n, x]).unwrap_err();
+        assert!(matches!(*error, LaunchError::ArgumentCount { expected: 3, got: 2, .. }), "{error}");
+    }
+}

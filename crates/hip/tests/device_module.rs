@@ -1,0 +1,166 @@
+//! Modules and functions on the device under test: where code comes from, what kernels need, and how many fit.
+
+mod common;
+
+use std::sync::Barrier;
+
+use hip::code_object::embedded;
+use hip::hip_sys::{hipError_t, hipFunction_attribute};
+use hip::{DeviceAddress, Error, LaunchError, LazyModule, Module};
+
+/// The test kernels as a build script would embed them, for the device's processor and another one.
+fn embedded(device: &hip::Device) -> &'static embedded::Module {
+    let processor: &'static str = device.target().processor.clone().leak();
+    let code: &'static [u8] = common::compile(processor).leak();
+    let object = hip::code_object::CodeObject::parse(code).unwrap();
+    let mut kernels: Vec<&'static str> =
+        object.kernels().iter().map(|kernel| &*kernel.name.clone().leak()).collect();
+    kernels.sort_unstable();
+    let code_objects = vec![
+        embedded::CodeObject { target: "gfx803", bytes: &[], hash: "" },
+        embedded::CodeObject { target: processor, bytes: code, hash: "" },
+    ];
+    Box::leak(Box::new(embedded::Module {
+        id: 0,
+        name: "test",
+        source: "test.cu",
+        kernels: kernels.leak(),
+        code_objects: code_objects.leak(),
+    }))
+}
+
+#[test]
+fn a_file_is_loaded_and_named() {
+    let device = common::device();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.hsaco");
+    std::fs::write(&path, common::compile(&device.target().processor)).unwrap();
+    let module = Module::load_file(&device, &path).unwrap();
+    assert_eq!(module.name(), path.to_str().unwrap());
+    module.function("saxpy").unwrap();
+
+    let missing = folder.path().join("no such file");
+    let error = Module::load_file(&device, &missing).unwrap_err();
+    assert!(matches!(&error, Error::File { path, .. } if *path == missing), "{error}");
+    assert!(error.to_string().contains("no such file"), "{error}");
+    std::fs::write(&path, b"hello").unwrap();
+    let error = Module::load_file(&device, &path).unwrap_err();
+    assert!(matches!(&error, Error::CodeObject { module, .. } if module.ends_with("test.hsaco")), "{error}");
+}
+
+#[test]
+fn a_function_says_what_it_needs() {
+    let device = common::device();
+    let module = common::module(&device);
+    let (lds, small) = (module.function("much_lds").unwrap(), module.function("small_blocks").unwrap());
+    let attributes = lds.attributes();
+    assert_eq!((attributes.lds, attributes.scratch, attributes.dynamic_stack), (49152, 0, false));
+    assert!(attributes.vgprs > 0 && attributes.argument_bytes >= 8);
+    assert!([32, 64].contains(&attributes.wave_size));
+    assert_eq!(small.attributes().max_block_threads, 64);
+    // HIP has it from the same code object.
+    type A = hipFunction_attribute;
+    assert_eq!(lds.attribute(A::HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap(), 49152);
+    assert_eq!(small.attribute(A::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).unwrap(), 64);
+    let error = small.attribute(hipFunction_attribute(1000)).unwrap_err();
+    assert_eq!(error.code(), Some(hipError_t::hipErrorInvalidValue));
+}
+
+#[test]
+fn dynamic_lds_can_be_limited() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let module = common::module(&device);
+    let (reverse, again) = (module.function("reverse").unwrap(), module.function("reverse").unwrap());
+    let all = device.properties().lds_per_block;
+    assert_eq!(reverse.max_dynamic_lds(), all);
+    assert_eq!(module.function("much_lds").unwrap().max_dynamic_lds(), all - 49152);
+    reverse.set_max_dynamic_lds(1024).unwrap();
+    reverse.set_lds_carveout(Some(50)).unwrap();
+    reverse.set_lds_carveout(None).unwrap();
+    // Handles of one kernel share it.
+    assert_eq!(again.max_dynamic_lds(), 1024);
+    let launch = |bytes| {
+        let launch = again.launch(&stream).grid(1).block(1).dynamic_lds(bytes).arg(DeviceAddress::NULL);
+        launch.prepare().map(drop)
+    };
+    launch(1024).unwrap();
+    match launch(1025).unwrap_err() {
+        Error::Launch(error) => {
+            assert!(matches!(*error, LaunchError::DynamicLdsTooLarge { dynamic: 1025, limit: 1024, .. }));
+        }
+        other => panic!("{other}"),
+    }
+    let error = reverse.set_max_dynamic_lds(all + 1).unwrap_err();
+    assert!(matches!(&error, Error::Launch(error) if matches!(**error, LaunchError::LdsTooLarge { .. })));
+    reverse.set_max_dynamic_lds(all).unwrap();
+    launch(all).unwrap();
+}
+
+#[test]
+fn occupancy_follows_from_what_a_kernel_needs() {
+    let device = common::device();
+    let module = common::module(&device);
+    let (nothing, much_lds) = (module.function("nothing").unwrap(), module.function("much_lds").unwrap());
+    let properties = device.properties();
+    let (threads, unit) = (properties.threads_per_compute_unit, properties.lds_per_compute_unit);
+
+    // A kernel that needs nothing fills the compute unit with work-items, or runs out of places for blocks.
+    let full = nothing.max_active_blocks(256, 0).unwrap();
+    assert!(full >= 1 && full * 256 <= threads, "{full} of {threads}");
+    // LDS limits how many blocks there are.
+    let lds = much_lds.max_active_blocks(64, 0).unwrap();
+    assert!(lds >= 1 && lds as usize * 49152 <= unit.max(65536) * 2, "{lds}");
+    assert!(nothing.max_active_blocks(64, 32768).unwrap() < nothing.max_active_blocks(64, 0).unwrap());
+    assert_eq!(much_lds.max_active_blocks(64, 65536).unwrap(), 0, "does not fit at all");
+    assert_eq!(nothing.max_active_blocks(properties.max_block_threads + 1, 0).unwrap(), 0);
+    let error = nothing.max_active_blocks(0, 0).unwrap_err();
+    assert_eq!(error.code(), Some(hipError_t::hipErrorInvalidValue));
+
+    let best = nothing.suggest_block(0, None).unwrap();
+    assert!(best.block >= properties.wave_size && best.block <= properties.max_block_threads, "{best:?}");
+    let per_unit = nothing.max_active_blocks(best.block, 0).unwrap();
+    assert_eq!(best.grid, per_unit * properties.compute_units);
+    let limited = nothing.suggest_block(0, Some(properties.wave_size)).unwrap();
+    assert_eq!(limited.block, properties.wave_size);
+    assert_eq!(module.function("small_blocks").unwrap().suggest_block(0, None).unwrap().block, 64);
+}
+
+#[test]
+fn a_lazy_module_is_loaded_once_on_each_device() {
+    let device = common::device();
+    let lazy: &'static LazyModule = Box::leak(Box::new(LazyModule::new(embedded(&device))));
+    assert!(format!("{lazy:?}").contains("loaded: []"));
+    let barrier = Barrier::new(4);
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let look = || {
+            barrier.wait();
+            (lazy.module(&device).unwrap(), lazy.function(&device, "saxpy").unwrap())
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(look)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (module, function) in &found {
+        assert!(std::ptr::eq(*module, found[0].0) && std::ptr::eq(*function, found[0].1));
+        assert_eq!(function.name(), "saxpy");
+    }
+    let error = lazy.function(&device, "saxpi").unwrap_err();
+    assert!(matches!(&error, Error::KernelNotFound { near, .. } if near[..] == ["saxpy"]), "{error}");
+}
+
+#[test]
+fn a_lazy_module_keeps_devices_apart() {
+    let (first, second) =
+        (hip::Device::open("vgpu:gfx1100").unwrap(), hip::Device::open("vgpu:gfx1100?cus=3").unwrap());
+    let lazy = LazyModule::new(embedded(&first));
+    for device in [&first, &second, &first] {
+        assert_eq!(lazy.module(device).unwrap().device(), device);
+        assert_eq!(lazy.function(device, "nothing").unwrap().device(), device);
+    }
+    let other = hip::Device::open("vgpu:gfx90a").unwrap();
+    let error = lazy.module(&other).unwrap_err();
+    assert!(
+        matches!(&error, Error::WrongTarget { available, .. } if available[..] == ["gfx803", "gfx1100"]),
+        "{error}"
+    );
+}
