@@ -36,7 +36,8 @@ struct EventInner {
     handle: EventHandle,
     timing: bool,
     recorded: AtomicBool,
-    _counted: Counted,
+    /// None for an event of other code.
+    owned: Option<Counted>,
 }
 
 /// What HIP knows the event by.
@@ -148,8 +149,36 @@ impl Event {
             handle: EventHandle(handle),
             timing: options.measures_time(),
             recorded: AtomicBool::new(false),
-            _counted: Counted::new(Kind::Event),
+            owned: Some(Counted::new(Kind::Event)),
         })))
+    }
+
+    /// Wraps an event of other code, which stays that code's: it is not destroyed. Whether it measures time, and whether it was
+    /// recorded, HIP knows.
+    ///
+    /// # Safety
+    /// The handle is that of an event of this device, made by the library behind [`Device::table`]. It is not destroyed before the
+    /// result has been dropped and the [completions](Self::completion) and graphs that use it are gone.
+    pub unsafe fn from_raw(device: &Device, handle: hipEvent_t) -> Self {
+        Self(Arc::new(EventInner {
+            device: device.clone(),
+            handle: EventHandle(handle),
+            timing: true,
+            recorded: AtomicBool::new(true),
+            owned: None,
+        }))
+    }
+
+    /// Gives the event away: the caller destroys it, with `hipEventDestroy`, unless it was wrapped by
+    /// [`from_raw`](Self::from_raw).
+    ///
+    /// # Errors
+    /// The event itself, if a completion waits for it or a graph uses it.
+    pub fn into_raw(self) -> Result<hipEvent_t, Self> {
+        let handle = self.handle();
+        let mut inner = Arc::try_unwrap(self.0).map_err(Self)?;
+        inner.owned = None;
+        Ok(handle)
     }
 
     /// The device that the event belongs to.
@@ -252,10 +281,12 @@ impl Event {
 
 impl Drop for EventInner {
     fn drop(&mut self) {
+        let Some(counted) = self.owned.take() else { return };
         let (device, handle) = (self.device.clone(), self.handle);
         release("event", move || {
             // SAFETY: the event was made by `with` and is destroyed once; HIP keeps what pending work needs of it.
             dropped("event", unsafe { call!(device.table(), hipEventDestroy(handle.get())) });
+            drop(counted);
         });
     }
 }

@@ -46,6 +46,11 @@
 //! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
 //! | `__shared__` memory, SM, warp, thread | | LDS, compute unit, wave, work-item |
 //!
+//! # With other code
+//! Every handle of HIP's is given by `as_raw`. Streams, events and device memory are given away by `into_raw` and
+//! [`DeviceBuffer::into_raw_parts`], and those of other code are wrapped, without being owned, by `from_raw` and
+//! [`DeviceBuffer::from_raw_parts`]. [`Device::of_table`] takes a function table that the program has loaded itself.
+//!
 //! # What is promised
 //! - **Nothing panics** for what a caller passes; every failure is an [`Error`] that names the operation, the code and the thing.
 //! - **Lifetimes.** A function keeps its module loaded, a module its device open. A buffer's memory is freed and a module
@@ -104,7 +109,8 @@ pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
     ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
-    DeviceSliceMut, HostBuffer, MemoryPool, MemoryStats, Pending, PendingFuture, PoolReuse, PoolStats,
+    DeviceSliceMut, HostBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture, PoolReuse,
+    PoolStats,
 };
 pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};

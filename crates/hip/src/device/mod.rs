@@ -24,7 +24,7 @@ use crate::call::call;
 use crate::error::{Error, FaultReport, Result, is_fault};
 use crate::memory::DeviceMemory;
 use crate::stream::{self, Stream};
-use crate::uri::DeviceUri;
+use crate::uri::{DeviceUri, Selection};
 use logical::Logical;
 
 /// A GPU, real or virtual, or a [logical one](Self::logical) of several.
@@ -120,6 +120,20 @@ impl Device {
             }
         };
         Ok(Self { inner, skipped: skipped.clone(), logical: None })
+    }
+
+    /// A device of a function table that the program has loaded or made itself, by its ordinal there. It counts as one of AMD's;
+    /// where [`open`](Self::open) has opened the same device of the same table, this is that one.
+    ///
+    /// # Errors
+    /// [`Error::Hip`], such as `hipErrorInvalidDevice` for an ordinal that there is not.
+    pub fn of_table(table: &'static hip_sys::Table, ordinal: u32) -> Result<Self> {
+        // SAFETY: the call takes a number.
+        unsafe { call!(table, hipInit(0))? };
+        let uri = DeviceUri::Amd(Selection::Ordinal(ordinal));
+        let invalid = Error::Hip { operation: "hipSetDevice", code: hipError_t::hipErrorInvalidDevice };
+        let ordinal = i32::try_from(ordinal).map_err(|_| invalid)?;
+        Self::attach(Backend::Amd, table, ordinal, &uri, &Arc::default())
     }
 
     /// Who stands behind the device.

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::allocator::Allocated;
+use super::allocator::{Allocated, Origin};
+use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Access;
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, WeakStream, release};
+use crate::usage::Usage;
 
 /// Owns device memory, and knows which streams use it.
 ///
@@ -46,6 +48,17 @@ impl Allocation {
         let block = if bytes > 0 { allocate(bytes)? } else { Allocated::default() };
         let _counted = Counted::new(Kind::DeviceAllocation);
         Ok(Arc::new(Self { device: device.clone(), block, _counted }))
+    }
+
+    /// Memory of other code, which `owner` keeps.
+    pub(crate) fn foreign(device: &Device, address: DeviceAddress, size: usize, owner: Owner) -> Arc<Self> {
+        let block = Allocated { address, size, origin: Origin::Owner(owner), usage: Usage::default() };
+        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
+    }
+
+    /// Blocks until everything registered so far is done.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.block.usage.wait()
     }
 
     pub(crate) fn device(&self) -> &Device {

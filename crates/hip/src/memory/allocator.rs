@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip_sys::hipError_t;
 
 use super::blocks::{Blocks, Request, Segment, Tag, Taken, Uses};
+use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
 use crate::backend::Backend;
 use crate::call::{call, dropped};
@@ -121,7 +122,7 @@ impl MemoryStats {
 }
 
 /// How an allocation was made, and is therefore undone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) enum Origin {
     /// There are no bytes.
     #[default]
@@ -134,6 +135,8 @@ pub(crate) enum Origin {
     Stream,
     /// `hipMallocFromPoolAsync`; the pool lives as long as its memory.
     Pool(MemoryPool),
+    /// Other code.
+    Owner(Owner),
 }
 
 /// Memory as it was allocated; by default none.
@@ -393,19 +396,30 @@ impl DeviceMemory {
 
     /// Takes back what [`allocate`](Self::allocate) gave, whose owner is gone.
     pub(crate) fn free(&self, device: &Device, mut block: Allocated) {
-        match block.origin {
+        let origin = std::mem::take(&mut block.origin);
+        let cached = matches!(origin, Origin::Cache);
+        match origin {
             Origin::Nowhere => return,
+            Origin::Owner(Owner(owner)) => {
+                block.usage.finish();
+                drop(owner);
+                return;
+            }
             Origin::Cache => self.keep(device, &mut block),
             Origin::Device => {
                 block.usage.finish();
                 dropped("device buffer", free(device, block.address));
             }
-            Origin::Stream | Origin::Pool(_) => {
+            Origin::Stream => {
                 dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
+            }
+            Origin::Pool(pool) => {
+                dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
+                drop(pool);
             }
         }
         let mut state = self.lock();
-        if block.origin != Origin::Cache {
+        if !cached {
             state.outside -= block.size;
         }
         state.stats.allocations -= 1;

@@ -52,9 +52,9 @@ use crate::stream::Stream;
 #[doc(alias = "hipFree")]
 #[doc(alias = "CudaSlice")]
 pub struct DeviceBuffer<T: DeviceCopy> {
-    allocation: Arc<Allocation>,
-    len: usize,
-    marker: PhantomData<T>,
+    pub(super) allocation: Arc<Allocation>,
+    pub(super) len: usize,
+    pub(super) marker: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {

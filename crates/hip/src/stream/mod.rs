@@ -2,6 +2,7 @@
 
 mod fault;
 mod host_function;
+mod interop;
 mod options;
 mod thread_stream;
 
