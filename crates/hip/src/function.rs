@@ -336,7 +336,8 @@ impl Function {
         unsafe { self.launch_unchecked(stream, config, arguments) }
     }
 
-    pub(crate) fn handle(&self) -> hipFunction_t {
+    /// The raw handle, for calls that this crate does not wrap; valid as long as this function.
+    pub fn as_raw(&self) -> hipFunction_t {
         self.kernel.handle
     }
 

@@ -34,7 +34,8 @@ struct ModuleInner {
     /// HIP may refer to the bytes as long as the module is loaded.
     image: Box<[u8]>,
     usage: Usage,
-    _counted: Counted,
+    /// None for a module of other code.
+    owned: Option<Counted>,
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
 }
@@ -112,16 +113,49 @@ impl Module {
         // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module.
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
-        Ok(Self(Arc::new(ModuleInner {
+        let owned = Some(Counted::new(Kind::Module));
+        Ok(Self::new(device, name, handle, object, image, owned))
+    }
+
+    fn new(
+        device: &Device,
+        name: &str,
+        handle: hipModule_t,
+        object: CodeObject,
+        image: Box<[u8]>,
+        owned: Option<Counted>,
+    ) -> Self {
+        Self(Arc::new(ModuleInner {
             device: device.clone(),
             name: name.to_owned(),
             handle: ModuleHandle(handle),
             object,
             image,
             usage: Usage::default(),
-            _counted: Counted::new(Kind::Module),
+            owned,
             kernels: Mutex::default(),
-        })))
+        }))
+    }
+
+    /// Wraps a module of other code, which stays that code's: it is not unloaded. Launches of its kernels are checked against
+    /// `code`, the code object that it was loaded from.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] if the code cannot be read.
+    ///
+    /// # Safety
+    /// The handle is that of a module of this device, made by the library behind [`Device::table`] of `code`. It is not unloaded
+    /// before the last clone of the result, and of its functions, has been dropped.
+    pub unsafe fn from_raw(device: &Device, handle: hipModule_t, code: &[u8]) -> Result<Self> {
+        let name = UNNAMED;
+        let object = CodeObject::parse(code)
+            .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
+        Ok(Self::new(device, name, handle, object, Box::default(), None))
+    }
+
+    /// The raw handle, for calls that this crate does not wrap; valid as long as this module.
+    pub fn as_raw(&self) -> hipModule_t {
+        self.0.handle.get()
     }
 
     /// The module's name: the path of a file, `<bytes>` for one that was loaded from bytes.
@@ -210,14 +244,16 @@ impl Drop for ModuleInner {
     fn drop(&mut self) {
         let (device, handle) = (self.device.clone(), self.handle);
         let (image, mut usage) = (std::mem::take(&mut self.image), std::mem::take(&mut self.usage));
+        let owned = self.owned.take();
         release("module", move || {
             usage.finish();
+            let Some(counted) = owned else { return };
             let unloaded = device.make_current().and_then(|()| {
                 // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
                 unsafe { call!(device.table(), hipModuleUnload(handle.get())) }
             });
             dropped("module", unloaded);
-            drop(image);
+            drop((image, counted));
         });
     }
 }

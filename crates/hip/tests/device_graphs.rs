@@ -406,6 +406,7 @@ fn arguments_of_kernels_are_replaced_in_executable_graphs() {
     let mut z = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
     // SAFETY: as above.
     unsafe { exec.set_kernel(kernel, saxpy(&function, &stream, 5.0, &x, &mut z)).unwrap() };
+    exec.upload(&stream).unwrap();
     exec.launch(&stream).unwrap();
     exec.launch(&stream).unwrap();
     assert_eq!(y.to_vec(&stream).unwrap(), [0.0; N]);
@@ -417,6 +418,11 @@ fn arguments_of_kernels_are_replaced_in_executable_graphs() {
     unsafe {
         assert!(matches!(exec.set_kernel(kernel, launch()), Err(Error::Launch(_))));
         assert_eq!(graph_error(exec.set_kernel(fill, full())), GraphError::NotAKernel);
+        let cooperative = exec.set_kernel(kernel, full().cooperative());
+        assert!(
+            matches!(&cooperative, Err(Error::Graph(GraphError::Cooperative { .. }) | Error::Launch(_))),
+            "{cooperative:?}"
+        );
         let other: Node = Graph::new(&device).unwrap().add_empty(&[]).unwrap();
         assert_eq!(graph_error(exec.set_kernel(other, full())), GraphError::OtherGraph);
     }

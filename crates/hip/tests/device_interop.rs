@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hip::hip_sys::{hipError_t, hipEvent_t, hipStream_t};
-use hip::{Device, DeviceAddress, DeviceBuffer, Error, Event, Stream};
+use hip::{Device, DeviceAddress, DeviceBuffer, Error, Event, Module, Stream};
 
 const OK: hipError_t = hipError_t::hipSuccess;
 
@@ -165,4 +165,36 @@ fn devices_are_found_by_their_table() {
     assert!(Device::of_table(device.table(), 1000).is_err());
     assert!(Device::of_table(device.table(), u32::MAX).is_err());
     assert!(Device::of_table(hip::hip_sys::Table::unsupported(), 0).is_err());
+}
+
+#[test]
+fn modules_of_other_code_are_launched_with_checks_and_stay_loaded() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let code = common::compile(&device.target().processor);
+    let table = device.table();
+    device.make_current().unwrap();
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the bytes are a code object for the device, and live as long as the module.
+    assert_eq!(unsafe { (table.hipModuleLoadData)(&raw mut raw, code.as_ptr().cast()) }, OK);
+    let run = || {
+        // SAFETY: the module was made of this code, and is unloaded below.
+        let module = unsafe { Module::from_raw(&device, raw, &code).unwrap() };
+        assert_eq!(module.as_raw(), raw);
+        let function = module.function("add_one").unwrap();
+        assert!(!function.as_raw().is_null());
+        let mut data = DeviceBuffer::<u32>::zeroed(&stream, 64).unwrap();
+        let launch = || function.launch(&stream).grid(1).block(64).arg(64_u32);
+        // SAFETY: the buffer has as many elements as the kernel reaches; the other launch is refused.
+        unsafe {
+            assert!(matches!(launch().enqueue(), Err(Error::Launch(_))));
+            launch().arg(&mut data).enqueue().unwrap();
+        }
+        drop((module, function));
+        data.to_vec(&stream).unwrap()
+    };
+    assert_eq!(run(), [1; 64]);
+    assert_eq!(run(), [1; 64]);
+    // SAFETY: the module is unloaded once, and no kernel of it runs.
+    assert_eq!(unsafe { (table.hipModuleUnload)(raw) }, OK);
 }

@@ -65,7 +65,7 @@ fn a_logical_device_is_its_members_with_access_to_each_other() {
     };
     assert_eq!(logical.members(), devices);
     assert_eq!(logical, devices[0]);
-    assert_eq!(Device::logical(&[logical.clone()]).unwrap().members(), devices);
+    assert_eq!(Device::logical(std::slice::from_ref(&logical)).unwrap().members(), devices);
     assert_eq!(devices[1].members(), [devices[1].clone()]);
 
     // Each member adds one to its half, then to the other one's, many times over.

@@ -30,6 +30,13 @@ pub enum GraphError {
     #[error("the node runs no kernel")]
     NotAKernel,
 
+    /// A cooperative launch was to be added as a node, which HIP has no kind for.
+    #[error("kernel `{kernel}`: a cooperative launch is no node that can be added; capture it")]
+    Cooperative {
+        /// The kernel.
+        kernel: String,
+    },
+
     /// The program holds a [`SharedHostBuffer`](crate::SharedHostBuffer) that the graph uses.
     #[error("a host buffer that the graph uses is locked by the program")]
     HostBufferLocked,

@@ -129,6 +129,23 @@ impl GraphExec {
         Ok(())
     }
 
+    /// Brings to the device what the first launch would otherwise bring, on a stream (`hipGraphUpload`).
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
+    /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipGraphUpload")]
+    #[doc(alias = "cudaGraphUpload")]
+    pub fn upload(&self, stream: &Stream) -> Result<()> {
+        self.device().same(stream.device(), "hipGraphUpload", "graph")?;
+        stream.make_current()?;
+        let _one = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
+        self.usage.write(stream)?;
+        stream.make_current()?;
+        // SAFETY: graph and stream are valid, and the graph is not destroyed before the stream is done.
+        stream.check(unsafe { call!(stream.table(), hipGraphUpload(self.handle.get(), stream.handle())) })
+    }
+
     /// Replaces kernel, sizes and arguments of a node for later launches (`hipGraphExecKernelNodeSetParams`). The node's order
     /// among the others stays; memory that it did not use before is ordered with work outside of the graph, not with its other
     /// nodes.

@@ -230,7 +230,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Launch`] names the first thing that does not fit; [`Error::OtherDevice`] if the function is another device's,
-    /// [`GraphError::OtherGraph`] for a dependency on a node of another graph, else [`Error::Hip`].
+    /// [`GraphError::OtherGraph`] for a dependency on a node of another graph, [`GraphError::Cooperative`], else [`Error::Hip`].
     ///
     /// # Safety
     /// As [`Launch::enqueue`], each time that the graph runs.
@@ -705,13 +705,10 @@ struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     fn of(launch: Launch<'a>, device: &Device) -> Result<Self> {
         let (function, config, arguments) = launch.into_parts()?;
-        if config.cooperative {
-            return Err(Error::Unsupported {
-                what: "a cooperative launch as a node of a graph".to_owned(),
-                instead: "launch it on a stream".to_owned(),
-            });
-        }
         device.same(function.device(), "hipGraphAddKernelNode", "function")?;
+        if config.cooperative {
+            return Err(GraphError::Cooperative { kernel: function.name().to_owned() }.into());
+        }
         let mut uses = Resources::default();
         for (allocation, written) in arguments.used() {
             uses.add_memory(allocation, if written { Access::Update } else { Access::Read });
@@ -726,7 +723,7 @@ impl<'a> Kernel<'a> {
         run(&hipKernelNodeParams {
             blockDim: size(self.config.block.0),
             extra: std::ptr::null_mut(),
-            func: self.function.handle().cast(),
+            func: self.function.as_raw().cast(),
             gridDim: size(self.config.grid.0),
             kernelParams: pointers.as_mut_ptr(),
             sharedMemBytes: self.config.dynamic_lds,
