@@ -2,15 +2,16 @@
 //! settable has no effect on AMD's devices and is only kept.
 
 use std::cell::RefCell;
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 
 use hip_sys::{hipCtx_t, hipDevice_t, hipError_t, hipFuncCache_t, hipSharedMemConfig};
 
-use crate::device::{Device, by_ordinal, current_device, set_current};
+use crate::device::{Device, VERSION, by_ordinal, current_device, set_current};
 use crate::error::{Result, entry};
 use crate::graph;
 use crate::memory::free_all_of;
+use crate::module::by_pointer;
 use crate::runtime::{Runtime, active};
 use crate::stream::hipDeviceSynchronize;
 
@@ -18,7 +19,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONTEXT: hipError_t = hipError_t::hipErrorInvalidContext;
 
 /// What a context's handle has above the ordinal, so that other values are none.
-const CONTEXT: usize = 0x55 << 56;
+const CONTEXT: usize = 0x62 << 56;
 
 /// What `hipSetDeviceFlags` takes.
 const FLAGS: u32 =
@@ -233,7 +234,8 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRelease(device: hipDevice_t) 
 }
 
 /// Waits for a device, ends the streams that the program created there, and frees what it allocated there: all handles and
-/// addresses of these end. Modules, events and managed variables stay.
+/// addresses of these end. Flags and limits are as at first. Modules, events, graphs with their memory, mappings and managed variables
+/// stay.
 fn reset(device: &'static Device) -> Result {
     let runtime = active()?;
     graph::permit()?;
@@ -244,6 +246,7 @@ fn reset(device: &'static Device) -> Result {
         stream.end(runtime);
     }
     device.flags.store(hip_sys::hipDeviceScheduleAuto, Ordering::Relaxed);
+    device.limits.reset();
     free_all_of(runtime, device)
 }
 
@@ -288,5 +291,44 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxGetState(
             set(flags, flags_of(device))?;
             set(is_active, i32::from(std::ptr::eq(current, device)))
         }
+    })
+}
+
+/// `hipCtxGetApiVersion`: HIP's version.
+pub(crate) unsafe extern "C" fn hipCtxGetApiVersion(context: hipCtx_t, version: *mut c_uint) -> hipError_t {
+    entry(|| {
+        device_of(active()?, context)?;
+        // SAFETY: the caller passes null or a valid place.
+        unsafe { set(version, VERSION as c_uint) }
+    })
+}
+
+/// `hipCtxEnablePeerAccess`: as `hipDeviceEnablePeerAccess` of the context's device.
+pub(crate) unsafe extern "C" fn hipCtxEnablePeerAccess(context: hipCtx_t, flags: c_uint) -> hipError_t {
+    match active().and_then(|runtime| device_of(runtime, context)) {
+        // SAFETY: the function has no preconditions.
+        Ok(device) => unsafe { crate::peer::hipDeviceEnablePeerAccess(device.ordinal, flags) },
+        Err(code) => entry(|| Err(code)),
+    }
+}
+
+/// `hipCtxDisablePeerAccess`: as `hipDeviceDisablePeerAccess` of the context's device.
+pub(crate) unsafe extern "C" fn hipCtxDisablePeerAccess(context: hipCtx_t) -> hipError_t {
+    match active().and_then(|runtime| device_of(runtime, context)) {
+        // SAFETY: the function has no preconditions.
+        Ok(device) => unsafe { crate::peer::hipDeviceDisablePeerAccess(device.ordinal) },
+        Err(code) => entry(|| Err(code)),
+    }
+}
+
+/// `hipFuncSetSharedMemConfig`: advice that AMD's devices have no use for.
+pub(crate) unsafe extern "C" fn hipFuncSetSharedMemConfig(
+    function: *const c_void,
+    config: hipSharedMemConfig,
+) -> hipError_t {
+    entry(|| {
+        by_pointer(function)?;
+        let last = hipSharedMemConfig::hipSharedMemBankSizeEightByte;
+        if config.0 > last.0 { Err(INVALID_VALUE) } else { Ok(()) }
     })
 }

@@ -14,7 +14,7 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipMemcpyKind, hipStream_t};
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
-use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::memory::{STAGING_BYTES, Staging};
 use crate::op::Op;
 use crate::queue::{CopyOp, Progress};
 use crate::rect::{Piece, Rect, Rows};
@@ -60,14 +60,12 @@ impl Place {
         let Some((found, offset)) = runtime.memory.find(address) else {
             return Ok((Self::Pageable, address));
         };
-        if extent > found.size - offset {
+        if !runtime.memory.holds(&found, offset, extent) {
             return Err(INVALID_VALUE);
         }
-        Ok(match found.origin {
-            Origin::Device | Origin::Global => (Self::Device(found.device), address),
-            Origin::Managed | Origin::Host | Origin::Registered => {
-                (Self::Pinned(found.device_base.wrapping_sub(found.base)), found.base + offset)
-            }
+        Ok(match found.memory_of() {
+            Some(device) => (Self::Device(device), address),
+            None => (Self::Pinned(found.device_base.wrapping_sub(found.base)), found.base + offset),
         })
     }
 

@@ -8,7 +8,7 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t}
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
-use crate::memory::{Origin, STAGING_BYTES, Staging};
+use crate::memory::{STAGING_BYTES, Staging};
 use crate::op::Op;
 use crate::queue::CopyOp;
 use crate::rect::Rows;
@@ -147,14 +147,11 @@ impl Fill {
         }
         let extent = rows.extent().ok_or(INVALID_VALUE)?;
         let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
-        if extent > found.size - offset {
+        if !runtime.memory.holds(&found, offset, extent) {
             return Err(INVALID_VALUE);
         }
-        let is_device = matches!(found.origin, Origin::Device | Origin::Global);
-        let target = Target {
-            device: is_device.then_some(found.device),
-            distance: found.device_base.wrapping_sub(found.base),
-        };
+        let target =
+            Target { device: found.memory_of(), distance: found.device_base.wrapping_sub(found.base) };
         // From here on, addresses are the host's, or the device's where the memory is a device's.
         Ok(Some((target, Rows { start: found.base + offset, ..rows }.simplified())))
     }

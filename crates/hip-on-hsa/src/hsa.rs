@@ -15,6 +15,9 @@ use crate::error::{Result, check};
 const MEMORY: hipError_t = hipError_t::hipErrorRuntimeMemory;
 const OTHER: hipError_t = hipError_t::hipErrorRuntimeOther;
 
+/// Device memory without an address.
+pub(crate) type PhysicalMemory = hsa_amd_vmem_alloc_handle_t;
+
 /// The HSA implementation under this runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hsa {
@@ -279,6 +282,197 @@ impl Hsa {
             )
         };
         check(status, MEMORY)
+    }
+
+    /// `hsa_amd_ipc_memory_create`: a whole allocation, for other processes.
+    pub(crate) fn share(self, pointer: *mut c_void, size: usize) -> Result<hsa_amd_ipc_memory_t> {
+        let mut handle = hsa_amd_ipc_memory_t { handle: [0; 8] };
+        // SAFETY: the out pointer is valid; HSA refuses what is no allocation of its own.
+        let status = unsafe { (self.table.hsa_amd_ipc_memory_create)(pointer, size, &mut handle) };
+        self.check_ipc(status, hipError_t::hipErrorInvalidValue).map(|()| handle)
+    }
+
+    /// `hsa_amd_ipc_memory_attach`.
+    pub(crate) fn attach(
+        self,
+        handle: &hsa_amd_ipc_memory_t,
+        size: usize,
+        agents: &[hsa_agent_t],
+    ) -> Result<*mut c_void> {
+        let mut pointer = std::ptr::null_mut();
+        // SAFETY: handle, list and out pointer are valid for the call; HSA refuses handles that are none.
+        let status = unsafe {
+            let count = agents.len() as u32;
+            (self.table.hsa_amd_ipc_memory_attach)(handle, size, count, agents.as_ptr(), &mut pointer)
+        };
+        self.check_ipc(status, hipError_t::hipErrorInvalidHandle).map(|()| pointer)
+    }
+
+    /// `hsa_amd_ipc_memory_detach`.
+    ///
+    /// # Safety
+    /// The memory was attached and nothing uses it any more.
+    pub(crate) unsafe fn detach(self, pointer: *mut c_void) -> Result {
+        // SAFETY: as this function's contract.
+        let status = unsafe { (self.table.hsa_amd_ipc_memory_detach)(pointer) };
+        self.check_ipc(status, hipError_t::hipErrorInvalidValue)
+    }
+
+    /// As [`check`], with the code for implementations that share no memory.
+    fn check_ipc(self, status: hsa_status_t, other: hipError_t) -> Result {
+        let here = self.table.has("hsa_amd_ipc_memory_create");
+        check(status, if here { other } else { hipError_t::hipErrorNotSupported })
+    }
+
+    /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and where in it the range begins.
+    pub(crate) fn export_range(self, pointer: *const c_void, size: usize) -> Result<(i32, u64)> {
+        let (mut descriptor, mut offset) = (-1, 0);
+        // SAFETY: the out pointers are valid; HSA refuses memory that is not its own.
+        let status = unsafe {
+            (self.table.hsa_amd_portable_export_dmabuf)(pointer, size, &mut descriptor, &mut offset)
+        };
+        check(status, hipError_t::hipErrorNotSupported).map(|()| (descriptor, offset))
+    }
+
+    /// Reserves addresses, near the one asked for if there is room.
+    pub(crate) fn reserve_addresses(self, size: usize, address: usize, alignment: usize) -> Result<usize> {
+        let mut start = std::ptr::null_mut();
+        // SAFETY: the out pointer is valid.
+        let status = unsafe {
+            if self.table.has("hsa_amd_vmem_address_reserve_align") {
+                (self.table.hsa_amd_vmem_address_reserve_align)(
+                    &mut start,
+                    size,
+                    address as u64,
+                    alignment as u64,
+                    0,
+                )
+            } else {
+                (self.table.hsa_amd_vmem_address_reserve)(&mut start, size, address as u64, 0)
+            }
+        };
+        self.check_vmem(status)?;
+        if alignment != 0 && !(start as usize).is_multiple_of(alignment) {
+            // SAFETY: the range was just reserved.
+            unsafe { self.free_addresses(start as usize, size)? };
+            return Err(hipError_t::hipErrorNotSupported);
+        }
+        Ok(start as usize)
+    }
+
+    /// `hsa_amd_vmem_address_free`.
+    ///
+    /// # Safety
+    /// The range was reserved and nothing is mapped in it.
+    pub(crate) unsafe fn free_addresses(self, start: usize, size: usize) -> Result {
+        // SAFETY: as this function's contract.
+        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_address_free)(start as *mut c_void, size) })
+    }
+
+    /// `hsa_amd_vmem_handle_create`: pinned memory.
+    pub(crate) fn create_physical(self, pool: hsa_amd_memory_pool_t, size: usize) -> Result<PhysicalMemory> {
+        let mut handle = PhysicalMemory::default();
+        let pinned = hsa_amd_memory_type_t::MEMORY_TYPE_PINNED;
+        // SAFETY: the out pointer is valid.
+        let status = unsafe { (self.table.hsa_amd_vmem_handle_create)(pool, size, pinned, 0, &mut handle) };
+        self.check_vmem(status).map(|()| handle)
+    }
+
+    /// `hsa_amd_vmem_handle_release`.
+    ///
+    /// # Safety
+    /// The caller holds the memory and uses it no more.
+    pub(crate) unsafe fn release_physical(self, handle: PhysicalMemory) -> Result {
+        // SAFETY: as this function's contract.
+        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_handle_release)(handle) })
+    }
+
+    /// `hsa_amd_vmem_map`.
+    ///
+    /// # Safety
+    /// The addresses are reserved, nothing is mapped there, and the memory lives until it is unmapped.
+    pub(crate) unsafe fn map_physical(self, start: usize, size: usize, handle: PhysicalMemory) -> Result {
+        // SAFETY: as this function's contract.
+        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_map)(start as *mut c_void, size, 0, handle, 0) })
+    }
+
+    /// `hsa_amd_vmem_unmap`.
+    ///
+    /// # Safety
+    /// The mapping is a whole one that nothing uses any more.
+    pub(crate) unsafe fn unmap_physical(self, start: usize, size: usize) -> Result {
+        // SAFETY: as this function's contract.
+        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_unmap)(start as *mut c_void, size) })
+    }
+
+    /// `hsa_amd_vmem_set_access` of one mapping.
+    pub(crate) fn set_physical_access(
+        self,
+        start: usize,
+        size: usize,
+        list: &[hsa_amd_memory_access_desc_t],
+    ) -> Result {
+        // SAFETY: the list is valid for the call; HSA refuses what is no mapping.
+        let status = unsafe {
+            (self.table.hsa_amd_vmem_set_access)(start as *mut c_void, size, list.as_ptr(), list.len())
+        };
+        self.check_vmem(status)
+    }
+
+    /// `hsa_amd_vmem_export_shareable_handle`: a file descriptor that belongs to the caller.
+    pub(crate) fn export_physical(self, handle: PhysicalMemory) -> Result<i32> {
+        let mut descriptor = -1;
+        // SAFETY: the out pointer is valid; HSA refuses handles that are none.
+        let status = unsafe { (self.table.hsa_amd_vmem_export_shareable_handle)(&mut descriptor, handle, 0) };
+        self.check_vmem(status).map(|()| descriptor)
+    }
+
+    /// `hsa_amd_vmem_import_shareable_handle`.
+    pub(crate) fn import_physical(self, descriptor: i32) -> Result<PhysicalMemory> {
+        let mut handle = PhysicalMemory::default();
+        // SAFETY: the out pointer is valid; HSA refuses files that are no memory.
+        let status = unsafe { (self.table.hsa_amd_vmem_import_shareable_handle)(descriptor, &mut handle) };
+        self.check_vmem(status).map(|()| handle)
+    }
+
+    /// The pool that physical memory is of.
+    pub(crate) fn physical_pool(self, handle: PhysicalMemory) -> Result<hsa_amd_memory_pool_t> {
+        let mut pool = hsa_amd_memory_pool_t { handle: 0 };
+        let mut kind = hsa_amd_memory_type_t::MEMORY_TYPE_NONE;
+        // SAFETY: the out pointers are valid; HSA refuses handles that are none.
+        let status = unsafe {
+            (self.table.hsa_amd_vmem_get_alloc_properties_from_handle)(handle, &mut pool, &mut kind)
+        };
+        self.check_vmem(status).map(|()| pool)
+    }
+
+    /// As [`check`], with the code for implementations without virtual memory management.
+    fn check_vmem(self, status: hsa_status_t) -> Result {
+        let other = if self.table.has("hsa_amd_vmem_handle_create") {
+            hipError_t::hipErrorInvalidValue
+        } else {
+            hipError_t::hipErrorNotSupported
+        };
+        match status {
+            // What is no allocation is the caller's mistake here.
+            hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION => Err(hipError_t::hipErrorInvalidValue),
+            status => check(status, other),
+        }
+    }
+
+    /// Whether virtual memory management works.
+    pub(crate) fn has_virtual_memory(self) -> bool {
+        let mut supported = false;
+        // SAFETY: the attribute's type is bool.
+        let status = unsafe {
+            (self.table.hsa_system_get_info)(
+                hsa_system_info_t::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED,
+                (&raw mut supported).cast(),
+            )
+        };
+        status == hsa_status_t::HSA_STATUS_SUCCESS
+            && supported
+            && self.table.has("hsa_amd_vmem_handle_create")
     }
 
     /// `hsa_signal_create` for every agent.

@@ -32,7 +32,7 @@
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
-//! * Textures, surfaces and IPC are not there.
+//! * Textures, surfaces, and events of several processes are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -54,10 +54,12 @@ mod host_op;
 mod hostcall;
 mod hsa;
 mod image;
+mod ipc;
 mod kernarg;
 mod launch;
 mod limits;
 mod lookup;
+mod managed;
 mod mem_pool;
 mod memory;
 mod module;
@@ -66,6 +68,7 @@ mod op;
 mod output;
 mod peer;
 mod per_thread;
+mod pointer;
 mod print_buffer;
 mod printf;
 mod props;
@@ -75,11 +78,13 @@ mod registry;
 mod runtime;
 mod signal;
 mod stream;
+mod stream_value;
 pub mod stub;
 mod stub_launch;
 mod table;
 #[cfg(test)]
 mod tests;
+mod virtual_memory;
 mod visible;
 
 use hsa_sys::hsa_status_t;

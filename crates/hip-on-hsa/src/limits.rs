@@ -45,6 +45,14 @@ impl Limits {
         self.heap_is_set.load(Ordering::Acquire).then(limit)
     }
 
+    /// Sets everything back to what it is at first.
+    pub(crate) fn reset(&self) {
+        let fresh = Self::default();
+        self.stack.store(fresh.stack.into_inner(), Ordering::Relaxed);
+        self.heap.store(fresh.heap.into_inner(), Ordering::Relaxed);
+        self.heap_is_set.store(false, Ordering::Release);
+    }
+
     fn of(&self, limit: hipLimit_t) -> Result<&AtomicUsize> {
         match limit {
             hipLimit_t::hipLimitStackSize => Ok(&self.stack),

@@ -232,7 +232,7 @@ impl Pool {
         runtime.mem_pools.get(handle as usize).ok_or(INVALID_VALUE)
     }
 
-    fn handle(&self) -> hipMemPool_t {
+    pub(crate) fn handle(&self) -> hipMemPool_t {
         self.handle.get().copied().unwrap_or(0) as hipMemPool_t
     }
 
@@ -369,6 +369,7 @@ impl Pool {
             device_base: base,
             flags: 0,
             pool: Some(self.clone()),
+            serial: 0,
         });
         Ok(base)
     }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hip_sys::{
-    hipDeviceptr_t, hipError_t, hipExtent, hipMemoryType, hipPitchedPtr, hipPointerAttribute_t, hipStream_t,
-};
+use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t};
 use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, current_device};
@@ -33,8 +32,14 @@ pub(crate) enum Origin {
     Host,
     /// `hipHostRegister`.
     Registered,
+    /// `hipExtMallocWithFlags` with `hipMallocSignalMemory`.
+    Signal,
     /// A variable of a module.
     Global,
+    /// `hipMemMap` and `hipMemSetAccess`.
+    Mapped,
+    /// `hipIpcOpenMemHandle`.
+    Imported,
 }
 
 /// A range of memory that the runtime knows.
@@ -51,11 +56,18 @@ pub(crate) struct Allocation {
     pub(crate) flags: u32,
     /// The pool that it goes back to.
     pub(crate) pool: Option<Arc<Pool>>,
+    /// Tells it from every other one that there has been; given when it becomes known.
+    pub(crate) serial: u64,
 }
 
 impl Allocation {
     fn is_host(&self) -> bool {
-        matches!(self.origin, Origin::Host | Origin::Registered | Origin::Managed)
+        matches!(self.origin, Origin::Host | Origin::Registered | Origin::Managed | Origin::Signal)
+    }
+
+    /// The device whose memory it is; none for host memory.
+    pub(crate) fn memory_of(&self) -> Option<&'static Device> {
+        (!self.is_host()).then_some(self.device)
     }
 }
 
@@ -74,7 +86,32 @@ impl Memory {
         (offset < allocation.size).then(|| (allocation.clone(), offset))
     }
 
-    pub(crate) fn insert(&self, allocation: Allocation) {
+    /// Whether an allocation holds so many bytes behind an offset, together with mappings that follow it without gaps.
+    pub(crate) fn holds(&self, found: &Allocation, offset: usize, size: usize) -> bool {
+        let mut left = size.saturating_sub(found.size - offset);
+        if left == 0 || found.origin != Origin::Mapped {
+            return left == 0;
+        }
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let mut next = found.base + found.size;
+        while let Some(more) = map.get(&next) {
+            if more.origin != Origin::Mapped || !std::ptr::eq(more.device, found.device) {
+                return false;
+            }
+            left = left.saturating_sub(more.size);
+            if left == 0 {
+                return true;
+            }
+            next += more.size;
+        }
+        false
+    }
+
+    pub(crate) fn insert(&self, mut allocation: Allocation) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if allocation.serial == 0 {
+            allocation.serial = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
         let allocation = Arc::new(allocation);
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         map.insert(allocation.base, allocation.clone());
@@ -115,7 +152,7 @@ impl Memory {
     pub(crate) fn share_host_memory(&self, runtime: &Runtime, gpus: &[hsa_agent_t]) {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         for allocation in map.values() {
-            if matches!(allocation.origin, Origin::Host | Origin::Managed)
+            if matches!(allocation.origin, Origin::Host | Origin::Managed | Origin::Signal)
                 && runtime.hsa.allow_access(gpus, allocation.base as *const c_void).is_err()
             {
                 tracing::warn!(address = allocation.base, "a new device has no access to this host memory");
@@ -242,6 +279,7 @@ pub(crate) fn allocate_device(
         device_base: base,
         flags,
         pool: None,
+        serial: 0,
     });
     Ok(base)
 }
@@ -257,7 +295,16 @@ fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: 
         return Err(code);
     }
     let base = pointer as usize;
-    runtime.memory.insert(Allocation { base, size, origin, device, device_base: base, flags, pool: None });
+    runtime.memory.insert(Allocation {
+        base,
+        size,
+        origin,
+        device,
+        device_base: base,
+        flags,
+        pool: None,
+        serial: 0,
+    });
     Ok(base)
 }
 
@@ -266,6 +313,9 @@ pub(crate) fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
     if let Some(pool) = &allocation.pool {
         pool.give_back(runtime, allocation, None);
         return Ok(());
+    }
+    if allocation.origin == Origin::Managed {
+        runtime.managed.forget(allocation);
     }
     if allocation.origin == Origin::Device {
         allocation.device.allocated.subtract(allocation.size as u64);
@@ -302,7 +352,7 @@ pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, size: usize) ->
     })
 }
 
-/// `hipExtMallocWithFlags`: default and fine-grained memory.
+/// `hipExtMallocWithFlags`: default and fine-grained memory, and the 8 bytes of signal memory, which are the host's.
 pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     out: *mut *mut c_void,
     size: usize,
@@ -314,9 +364,10 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
         let fine = match flags {
             hip_sys::hipDeviceMallocDefault => false,
             hip_sys::hipDeviceMallocFinegrained | hip_sys::hipDeviceMallocUncached => true,
-            hip_sys::hipMallocSignalMemory | hip_sys::hipDeviceMallocContiguous => {
-                return Err(hipError_t::hipErrorNotSupported);
+            hip_sys::hipMallocSignalMemory if size == 8 => {
+                return allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Signal, flags));
             }
+            hip_sys::hipDeviceMallocContiguous => return Err(hipError_t::hipErrorNotSupported),
             _ => return Err(INVALID_VALUE),
         };
         allocate_to(out, size, |runtime| {
@@ -339,7 +390,7 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
         }
         let found = runtime
             .memory
-            .remove(pointer as usize, &[Origin::Device, Origin::Managed])
+            .remove(pointer as usize, &[Origin::Device, Origin::Managed, Origin::Signal])
             .ok_or(INVALID_VALUE)?;
         quiesce_users(runtime, &found);
         release(runtime, &found)?;
@@ -350,12 +401,12 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     })
 }
 
-/// Frees all memory that was allocated while the device was current, but managed variables.
+/// Frees all memory that was allocated while the device was current, but managed variables and what graphs have.
 pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
-    let allocated = [Origin::Device, Origin::Managed, Origin::Host];
+    let allocated = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
     let mut result = Ok(());
     for base in runtime.memory.bases_of(device) {
-        if is_managed(base) {
+        if is_managed(base) || graph::memory_at(base).is_some() {
             continue;
         }
         if let Some(found) = runtime.memory.remove(base, &allocated) {
@@ -368,7 +419,7 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
 }
 
 /// Waits for all devices that may be using the memory.
-fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
+pub(crate) fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
     for device in runtime.devices() {
         let is_peer =
             device.peers.lock().unwrap_or_else(PoisonError::into_inner).contains(&allocation.device.ordinal);
@@ -590,6 +641,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             device_base: mapped as usize,
             flags,
             pool: None,
+            serial: 0,
         });
         Ok(())
     })
@@ -646,70 +698,6 @@ pub(crate) unsafe extern "C" fn hipHostGetFlags(flags: *mut u32, pointer: *mut c
             return Err(INVALID_VALUE);
         }
         *flags = found.flags;
-        Ok(())
-    })
-}
-
-/// `hipPointerGetAttributes`: unknown memory is an error, as the header says.
-pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
-    out: *mut hipPointerAttribute_t,
-    pointer: *const c_void,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
-        let (kind, host) = match found.origin {
-            Origin::Device | Origin::Global => (hipMemoryType::hipMemoryTypeDevice, std::ptr::null_mut()),
-            Origin::Managed => (hipMemoryType::hipMemoryTypeManaged, (found.base + offset) as *mut c_void),
-            Origin::Host | Origin::Registered => {
-                (hipMemoryType::hipMemoryTypeHost, (found.base + offset) as *mut c_void)
-            }
-        };
-        *out = hipPointerAttribute_t {
-            type_: kind,
-            device: found.device.ordinal,
-            devicePointer: (found.device_base + offset) as *mut c_void,
-            hostPointer: host,
-            isManaged: i32::from(found.origin == Origin::Managed),
-            allocationFlags: found.flags,
-        };
-        Ok(())
-    })
-}
-
-/// `hipMemGetAddressRange`: start and size of the allocation that holds an address.
-pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
-    base: *mut hipDeviceptr_t,
-    size: *mut usize,
-    pointer: hipDeviceptr_t,
-) -> hipError_t {
-    entry(|| {
-        let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
-        // SAFETY: the caller passes null or valid places.
-        unsafe {
-            if let Some(base) = base.as_mut() {
-                *base = found.device_base as hipDeviceptr_t;
-            }
-            if let Some(size) = size.as_mut() {
-                *size = found.size;
-            }
-        }
-        Ok(())
-    })
-}
-
-/// `hipMemPtrGetInfo`: size of the allocation that starts at an address.
-pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mut usize) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // SAFETY: the caller passes null or a valid place.
-        let size = unsafe { size.as_mut() }.ok_or(INVALID_VALUE)?;
-        *size = match pointer.is_null() {
-            true => 0,
-            false => runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
-        };
         Ok(())
     })
 }

@@ -252,6 +252,7 @@ impl Module {
                 device_base: start,
                 flags: 0,
                 pool: None,
+                serial: 0,
             });
             globals.push(start);
         }

@@ -9,7 +9,7 @@ use hip_sys::{
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, entry};
 use crate::occupancy::compute_unit;
-use crate::runtime::{Runtime, active};
+use crate::runtime::{Runtime, active, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -223,7 +223,7 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         A::hipDeviceAttributeUnifiedAddressing => p.unifiedAddressing,
         A::hipDeviceAttributeWarpSize => p.warpSize,
         A::hipDeviceAttributeMemoryPoolsSupported => p.memoryPoolsSupported,
-        A::hipDeviceAttributeVirtualMemoryManagementSupported => 0,
+        A::hipDeviceAttributeVirtualMemoryManagementSupported => runtime()?.hsa.has_virtual_memory().into(),
         A::hipDeviceAttributeHostRegisterSupported => p.hostRegisterSupported,
         A::hipDeviceAttributeMemoryPoolSupportedHandleTypes => int(p.memoryPoolSupportedHandleTypes),
         A::hipDeviceAttributeHostNumaId => -1,
@@ -243,7 +243,8 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         }
         A::hipDeviceAttributeIsLargeBar => p.isLargeBar,
         A::hipDeviceAttributeAsicRevision => p.asicRevision,
-        A::hipDeviceAttributeCanUseStreamWaitValue | A::hipDeviceAttributeImageSupport => 0,
+        A::hipDeviceAttributeCanUseStreamWaitValue => device.host_visible.into(),
+        A::hipDeviceAttributeImageSupport => 0,
         A::hipDeviceAttributePhysicalMultiProcessorCount => p.multiProcessorCount,
         A::hipDeviceAttributeFineGrainSupport => i32::from(device.fine_pool.is_some()),
         A::hipDeviceAttributeNumberOfXccs => int(info.xccs),

@@ -25,6 +25,7 @@ pub(crate) enum Kind {
     GraphExec = 0x57,
     UserObject = 0x58,
     MemPool = 0x60,
+    Physical = 0x61,
 }
 
 struct Slot<T> {

@@ -12,12 +12,15 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::graph::{Exec, GraphName, NodeName, UserObject};
 use crate::hsa::Hsa;
+use crate::ipc::Imports;
+use crate::managed::Managed;
 use crate::mem_pool::{Pool, Pools};
 use crate::memory::Memory;
 use crate::module::{Function, Module};
 use crate::registry::{Kind, Registry};
 use crate::signal::SignalPool;
 use crate::stream::Stream;
+use crate::virtual_memory::{Physical, VirtualMemory};
 use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.
@@ -71,6 +74,10 @@ pub(crate) struct Runtime {
     pub(crate) memory: Memory,
     pub(crate) mem_pools: Registry<Pool>,
     pub(crate) pools: Pools,
+    pub(crate) physical: Registry<Physical>,
+    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) imports: Imports,
+    pub(crate) managed: Managed,
 }
 
 /// The runtime, once [`start`] has succeeded.
@@ -121,6 +128,10 @@ pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Res
         memory: Memory::default(),
         mem_pools: Registry::new(Kind::MemPool),
         pools: Pools::default(),
+        physical: Registry::new(Kind::Physical),
+        virtual_memory: VirtualMemory::default(),
+        imports: Imports::default(),
+        managed: Managed::default(),
     };
     let runtime = RUNTIME.get_or_init(|| runtime);
     register_event_handler(runtime);

@@ -395,7 +395,7 @@ impl Stream {
     }
 
     /// The handle by which callbacks name the stream.
-    fn handle(&self) -> hipStream_t {
+    pub(crate) fn handle(&self) -> hipStream_t {
         let handle = match self.role {
             Role::Null => 0,
             Role::PerThread => PER_THREAD,

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    context, copy, copy_param, device, error, event, fill, graph, launch, limits, lookup, mem_pool, memory,
-    module, occupancy, output, peer, per_thread, props, stream, stub, stub_launch,
+    context, copy, copy_param, device, error, event, fill, graph, ipc, launch, limits, lookup, managed,
+    mem_pool, memory, module, occupancy, output, peer, per_thread, pointer, props, stream, stream_value,
+    stub, stub_launch, virtual_memory,
 };
 
 macro_rules! functions {
@@ -23,12 +24,12 @@ macro_rules! functions {
 
 functions! {
     context:
-        hipCtxCreate hipCtxDestroy hipCtxGetCacheConfig hipCtxGetCurrent hipCtxGetDevice hipCtxGetFlags
-        hipCtxGetSharedMemConfig hipCtxPopCurrent hipCtxPushCurrent hipCtxSetCacheConfig hipCtxSetCurrent
-        hipCtxSetSharedMemConfig hipCtxSynchronize hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig
-        hipDevicePrimaryCtxGetState hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDevicePrimaryCtxRetain
-        hipDevicePrimaryCtxSetFlags hipDeviceReset hipDeviceSetCacheConfig
-        hipDeviceSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
+        hipCtxCreate hipCtxDestroy hipCtxDisablePeerAccess hipCtxEnablePeerAccess hipCtxGetApiVersion
+        hipCtxGetCacheConfig hipCtxGetCurrent hipCtxGetDevice hipCtxGetFlags hipCtxGetSharedMemConfig
+        hipCtxPopCurrent hipCtxPushCurrent hipCtxSetCacheConfig hipCtxSetCurrent hipCtxSetSharedMemConfig
+        hipCtxSynchronize hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipDevicePrimaryCtxGetState
+        hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDevicePrimaryCtxRetain hipDevicePrimaryCtxSetFlags hipDeviceReset hipDeviceSetCacheConfig
+        hipDeviceSetSharedMemConfig hipFuncSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
     copy:
         hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
         hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
@@ -78,10 +79,15 @@ functions! {
         hipStreamBeginCaptureToGraph hipStreamEndCapture hipStreamGetCaptureInfo hipStreamGetCaptureInfo_v2
         hipStreamIsCapturing hipStreamUpdateCaptureDependencies hipThreadExchangeStreamCaptureMode
         hipUserObjectCreate hipUserObjectRelease hipUserObjectRetain;
+    ipc:
+        hipIpcCloseMemHandle hipIpcGetMemHandle hipIpcOpenMemHandle;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
     limits:
         hipDeviceGetLimit hipDeviceSetLimit;
+    managed:
+        hipMemAdvise hipMemAdvise_v2 hipMemPrefetchAsync hipMemPrefetchAsync_v2 hipMemRangeGetAttribute
+        hipMemRangeGetAttributes hipStreamAttachMemAsync;
     mem_pool:
         hipDeviceGetDefaultMemPool hipDeviceGetMemPool hipDeviceSetMemPool hipMallocAsync hipMallocFromPoolAsync
         hipMemPoolCreate hipMemPoolDestroy hipMemPoolGetAccess hipMemPoolGetAttribute hipMemPoolSetAccess
@@ -91,8 +97,7 @@ functions! {
     memory:
         hipExtMallocWithFlags hipFree hipFreeAsync hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer
         hipHostGetFlags hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMalloc3D hipMallocHost
-        hipMallocManaged hipMallocPitch hipMemAllocHost hipMemAllocPitch hipMemGetAddressRange hipMemPtrGetInfo
-        hipPointerGetAttributes;
+        hipMallocManaged hipMallocPitch hipMemAllocHost hipMemAllocPitch;
     module:
         hipFuncGetAttribute hipFuncGetAttributes hipFuncSetAttribute hipFuncSetCacheConfig hipFuncSetSharedMemConfig
         hipKernelNameRef hipModuleGetFunction hipModuleGetFunctionCount hipModuleGetGlobal hipModuleLoad hipModuleLoadData hipModuleLoadDataEx
@@ -113,12 +118,17 @@ functions! {
         hipStreamQuery_spt hipStreamSynchronize_spt hipStreamWaitEvent_spt;
     peer:
         hipDeviceCanAccessPeer hipDeviceDisablePeerAccess hipDeviceEnablePeerAccess hipDeviceGetP2PAttribute;
+    pointer:
+        hipDrvPointerGetAttributes hipMemGetAddressRange hipMemGetHandleForAddressRange hipMemPtrGetInfo
+        hipPointerGetAttribute hipPointerGetAttributes hipPointerSetAttribute;
     props:
         hipChooseDevice hipChooseDeviceR0600 hipDeviceGetAttribute hipGetDeviceProperties hipGetDevicePropertiesR0600;
     stream:
         hipDeviceGetStreamPriorityRange hipDeviceSynchronize hipGetStreamDeviceId hipLaunchHostFunc hipStreamAddCallback hipStreamCreate
         hipStreamCreateWithFlags hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags
         hipStreamGetPriority hipStreamQuery hipStreamSynchronize;
+    stream_value:
+        hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64;
     stub:
         hipGetFuncBySymbol hipGetSymbolAddress hipGetSymbolSize hipKernelNameRefByPtr hipMemcpyFromSymbol
         hipMemcpyFromSymbolAsync hipMemcpyToSymbol hipMemcpyToSymbolAsync;
@@ -126,6 +136,10 @@ functions! {
         __hipPopCallConfiguration __hipPushCallConfiguration hipConfigureCall hipDrvLaunchKernelEx hipExtLaunchKernel
         hipExtModuleLaunchKernel hipHccModuleLaunchKernel hipLaunchByPtr hipLaunchCooperativeKernel hipLaunchKernel
         hipLaunchKernelExC hipSetupArgument;
+    virtual_memory:
+        hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
+        hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle
+        hipMemMap hipMemRelease hipMemRetainAllocationHandle hipMemSetAccess hipMemUnmap;
 }
 
 /// The one table of the process.

@@ -94,3 +94,17 @@ fn a_reset_ends_streams_and_memory_of_the_device() {
     assert_eq!(hip!(hip, hipMemset(memory, 2, 64)), OK);
     hip.free(memory);
 }
+
+#[test]
+fn calls_by_context_are_those_of_its_device() {
+    let hip = start();
+    let (mut context, mut version) = (null_mut(), 0);
+    assert_eq!(hip!(hip, hipDevicePrimaryCtxRetain(&mut context, 0)), OK);
+    assert_eq!(hip!(hip, hipCtxGetApiVersion(context, &mut version)), OK);
+    assert!(version >= 70_000_000);
+    assert_eq!(hip!(hip, hipCtxGetApiVersion(null_mut(), &mut version)), E::hipErrorInvalidContext);
+    assert_eq!(hip!(hip, hipCtxSynchronize()), OK);
+    assert_eq!(hip!(hip, hipCtxEnablePeerAccess(context, 0)), E::hipErrorInvalidDevice, "its own peer");
+    assert_eq!(hip!(hip, hipCtxEnablePeerAccess(null_mut(), 0)), E::hipErrorInvalidContext);
+    assert_eq!(hip!(hip, hipCtxDisablePeerAccess(context)), E::hipErrorPeerAccessNotEnabled);
+}

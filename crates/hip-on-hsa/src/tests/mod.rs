@@ -7,8 +7,11 @@ mod faults;
 mod graph_nodes;
 mod graphs;
 mod launches;
+mod managed;
 mod mem_pools;
 mod memory;
+mod pointers;
+mod stream_values;
 mod streams;
 mod stubs;
 

@@ -9,7 +9,7 @@ use hsa_sys::*;
 use super::agent::Agent;
 use super::event::{POLL, lock};
 use super::signal::{Signal, notify_any, wait_any_slowly};
-use super::{S, call, machine, now, write};
+use super::{S, call, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
 /// Copies are checked against the machine's memory this many bytes at a time, so that freeing memory never waits long.
@@ -33,15 +33,19 @@ fn guarded<T>(access: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Whether the host may access the range: it lies in one allocation, or outside all of them and is the program's own.
+/// Whether the host may access the range: it lies in one allocation or in mappings that follow each other, or outside all of them
+/// and is the program's own.
 fn check(address: u64, size: u64) -> Result<(), S> {
     let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if address == 0 || address.checked_add(size).is_none() {
         return Err(invalid);
     }
     let memory = machine().memory();
-    if memory.find(address, size).is_some() {
+    if memory.find(address, size).is_some() || memory.spans(address, size) {
         return Ok(());
+    }
+    if vmem::is_reserved(address, size) {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
     }
     match memory.explain(AccessKind::Read, address, size) {
         // The machine keeps the addresses of what it allocated itself; those of other memory may be the program's by now.

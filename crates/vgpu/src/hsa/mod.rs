@@ -5,6 +5,7 @@
 //! | `system` | start and end, system attributes, status texts, extension tables |
 //! | `agent` | agents and instruction sets |
 //! | `pool` | memory pools, allocations, locked host memory |
+//! | `vmem`, `ipc` | virtual memory management; memory shared among processes |
 //! | `copy` | copies and fills |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `packet` | AQL queues and their packet processors |
@@ -18,6 +19,7 @@ mod agent;
 mod copy;
 mod event;
 mod handler;
+mod ipc;
 mod loader;
 mod loader_amd;
 mod packet;
@@ -25,6 +27,7 @@ mod pool;
 mod queue;
 mod signal;
 mod system;
+mod vmem;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -50,6 +53,8 @@ pub fn table() -> &'static Table {
         system::provide(&mut builder);
         agent::provide(&mut builder);
         pool::provide(&mut builder);
+        vmem::provide(&mut builder);
+        ipc::provide(&mut builder);
         copy::provide(&mut builder);
         signal::provide(&mut builder);
         handler::provide(&mut builder);

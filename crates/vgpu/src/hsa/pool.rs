@@ -11,7 +11,7 @@ use super::event::lock;
 use super::{S, call, machine, write};
 use crate::machine::{Allocation, Device, MemoryError, MemoryKind};
 
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 /// The size that the runtime recommends allocations to be multiples of.
 const LARGE_PAGE: usize = 2 << 20;
 /// Handles of pools: this, and the agent's number times 16, and the pool's number at the agent.
@@ -19,7 +19,7 @@ const FIRST_POOL: u64 = 0xB001_0000_0000;
 
 /// A memory pool.
 #[derive(Clone, Debug)]
-enum Pool {
+pub(super) enum Pool {
     HostFine,
     HostKernarg,
     HostCoarse,
@@ -41,7 +41,7 @@ impl Pool {
         }
     }
 
-    fn from_handle(handle: hsa_amd_memory_pool_t) -> Result<Pool, S> {
+    pub(super) fn from_handle(handle: hsa_amd_memory_pool_t) -> Result<Pool, S> {
         let invalid = S::HSA_STATUS_ERROR_INVALID_MEMORY_POOL;
         let number = handle.handle.checked_sub(FIRST_POOL).ok_or(invalid)?;
         let agent =
@@ -50,7 +50,34 @@ impl Pool {
         pools.get((number % 16) as usize).cloned().ok_or(invalid)
     }
 
-    fn handle(&self) -> hsa_amd_memory_pool_t {
+    /// What tells the pool from the others of the process, and from those of one with the same devices.
+    pub(super) fn number(&self) -> Option<u8> {
+        u8::try_from(self.handle().handle - FIRST_POOL).ok()
+    }
+
+    pub(super) fn from_number(number: u8) -> Option<Pool> {
+        Pool::from_handle(hsa_amd_memory_pool_t { handle: FIRST_POOL + u64::from(number) }).ok()
+    }
+
+    /// The name of files whose memory is the pool's.
+    pub(super) fn name(&self) -> String {
+        format!("vgpu-pool-{}", self.handle().handle - FIRST_POOL)
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Pool> {
+        let number: u64 = name.strip_prefix("vgpu-pool-")?.parse().ok()?;
+        Pool::from_handle(hsa_amd_memory_pool_t { handle: FIRST_POOL.checked_add(number)? }).ok()
+    }
+
+    /// The device whose memory it is.
+    pub(super) fn device(&self) -> Option<usize> {
+        match self.owner() {
+            Agent::Host => None,
+            Agent::Gpu(device) => Some(device.index()),
+        }
+    }
+
+    pub(super) fn handle(&self) -> hsa_amd_memory_pool_t {
         let number = match self {
             Pool::HostFine | Pool::DeviceCoarse(_) => 0,
             Pool::HostKernarg | Pool::DeviceFine(_) => 1,
@@ -80,7 +107,7 @@ impl Pool {
         }
     }
 
-    fn kind(&self) -> Option<MemoryKind> {
+    pub(super) fn kind(&self) -> Option<MemoryKind> {
         match self {
             Pool::HostFine | Pool::HostCoarse => Some(MemoryKind::Host),
             Pool::HostKernarg => Some(MemoryKind::Kernarg),
@@ -90,7 +117,7 @@ impl Pool {
         }
     }
 
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         match self {
             Pool::HostFine | Pool::HostKernarg | Pool::HostCoarse => host_memory(),
             Pool::DeviceCoarse(device) | Pool::DeviceFine(device) => device.memory_size(),
@@ -130,6 +157,11 @@ struct Locked {
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+
+/// The pool that gave out the allocation at an address.
+pub(super) fn of(address: u64) -> Option<Pool> {
+    lock(&STATE).allocated.get(&address).map(|known| known.pool.clone())
+}
 
 unsafe extern "C" fn iterate(
     agent: hsa_agent_t,
@@ -266,7 +298,9 @@ unsafe extern "C" fn agent_pool_info(
 /// The status for an error of the machine's memory.
 pub(super) fn status_of(error: &MemoryError) -> S {
     match error {
-        MemoryError::OutOfMemory { .. } | MemoryError::Host { .. } => S::HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        MemoryError::OutOfMemory { .. } | MemoryError::Host { .. } | MemoryError::InUse(_) => {
+            S::HSA_STATUS_ERROR_OUT_OF_RESOURCES
+        }
         MemoryError::NotAllocated(_) | MemoryError::FreedTwice(_) => S::HSA_STATUS_ERROR_INVALID_ALLOCATION,
         _ => S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
     }
@@ -287,11 +321,7 @@ unsafe extern "C" fn allocate(
         if size as u64 > pool.size() {
             return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
-        let device = match pool.owner() {
-            Agent::Host => None,
-            Agent::Gpu(device) => Some(device.index()),
-        };
-        let allocated = machine().memory().allocate(size as u64, PAGE as u64, kind, device);
+        let allocated = machine().memory().allocate(size as u64, PAGE as u64, kind, pool.device());
         let address = allocated.map_err(|error| status_of(&error))?;
         lock(&STATE).allocated.insert(address, Known { pool, user_data: 0 });
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
@@ -520,7 +550,9 @@ fn describe(found: Option<&Allocation>) -> hsa_amd_pointer_info_t {
         (T::HSA_EXT_POINTER_TYPE_LOCKED, user_data, Pool::HostFine.flags())
     } else {
         let known = state.allocated.get(&found.start);
-        let flags = known.map_or(Pool::HostFine.flags(), |known| known.pool.flags());
+        let of_device = found.device.and_then(|index| machine().device(index)).map(Pool::DeviceCoarse);
+        let pool = known.map(|known| known.pool.clone()).or(of_device).unwrap_or(Pool::HostFine);
+        let flags = pool.flags();
         (T::HSA_EXT_POINTER_TYPE_HSA, known.map_or(0, |known| known.user_data), flags)
     };
     hsa_amd_pointer_info_t {

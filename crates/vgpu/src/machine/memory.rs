@@ -12,14 +12,16 @@
 //! removes the allocation, starts a new epoch and waits until every worker has seen it before the memory is unmapped.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::fault::{AccessKind, FaultKind};
 use super::observe::Instruments;
+use super::shared::{map_fixed, memory_file};
 
 /// How many freed allocations are remembered, and their addresses kept from being used again.
 const QUARANTINE_ENTRIES: usize = 4096;
@@ -126,6 +128,9 @@ pub enum MemoryError {
         /// Size in bytes.
         size: u64,
     },
+    /// Kernels do not stop using the memory.
+    #[error("kernels do not stop using the memory at {0:#x}")]
+    InUse(u64),
     /// No device has that index.
     #[error("no device {0}")]
     NoDevice(usize),
@@ -136,12 +141,16 @@ pub enum MemoryError {
 pub(crate) struct Mapping {
     base: u64,
     length: u64,
+    /// The file that the pages are of, if other processes can map them.
+    file: Option<Arc<File>>,
 }
 
 struct Entry {
     allocation: Allocation,
     /// Not there for registered memory and for parts of a code object.
     mapping: Option<Mapping>,
+    /// Whether it counts against its device; memory of another process counts there.
+    charged: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -169,8 +178,8 @@ impl State {
         self.live.range(..end).next_back().is_some_and(|(_, entry)| entry.allocation.end() > address)
     }
 
-    fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>) {
-        self.live.insert(allocation.start, Entry { allocation, mapping });
+    fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>, charged: bool) {
+        self.live.insert(allocation.start, Entry { allocation, mapping, charged });
     }
 
     fn next_serial(&mut self) -> u64 {
@@ -280,13 +289,70 @@ impl Memory {
         let mut state = self.write();
         let serial = state.next_serial();
         let allocation = Allocation { start, size, kind, device, serial };
-        state.insert(allocation.clone(), Some(mapping));
+        state.insert(allocation.clone(), Some(mapping), true);
         drop(state);
         self.instruments.allocated(&allocation);
         Ok(start)
     }
 
-    fn charge(&self, size: u64, device: Option<usize>) -> Result<(), MemoryError> {
+    /// Makes pages of a file, which may be another process's memory too, an allocation of exactly `size` bytes.
+    pub(crate) fn adopt(
+        &self,
+        file: File,
+        size: u64,
+        kind: MemoryKind,
+        device: Option<usize>,
+    ) -> Result<u64, MemoryError> {
+        if size == 0 {
+            return Err(MemoryError::ZeroSize);
+        }
+        let (mut mapping, start) = Mapping::new(size.saturating_add(RED_ZONE), PAGE)?;
+        // SAFETY: the addresses are those of the mapping just made, which nobody knows yet.
+        unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, 0))) }?;
+        mapping.file = Some(Arc::new(file));
+        let mut state = self.write();
+        let serial = state.next_serial();
+        let allocation = Allocation { start, size, kind, device, serial };
+        state.insert(allocation.clone(), Some(mapping), false);
+        drop(state);
+        self.instruments.allocated(&allocation);
+        Ok(start)
+    }
+
+    /// Makes the pages of what [`Memory::allocate`] returned those of a file, for other processes to map. Their contents stay.
+    /// Waits until no kernel runs; the host must not write them meanwhile.
+    pub(crate) fn share(&self, address: u64) -> Result<(Arc<File>, Allocation), MemoryError> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let start = Instant::now();
+        loop {
+            let mut state = self.write();
+            let not_allocated = MemoryError::NotAllocated(address);
+            let Some(Entry { allocation, mapping: Some(mapping), .. }) = state.live.get_mut(&address) else {
+                return Err(not_allocated);
+            };
+            if let Some(file) = &mapping.file {
+                return Ok((Arc::clone(file), allocation.clone()));
+            }
+            // Whoever enters the new epoch has forgotten all ranges, and finds none while the lock is held.
+            let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
+            fence(Ordering::SeqCst);
+            let idle = self.readers().iter().all(|reader| {
+                let seen = reader.seen.load(Ordering::Acquire);
+                seen == 0 || seen >= epoch
+            });
+            if idle {
+                return Ok((mapping.move_to_file(allocation)?, allocation.clone()));
+            }
+            drop(state);
+            if start.elapsed() > PATIENCE {
+                return Err(MemoryError::InUse(address));
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+
+    /// Counts bytes against a device.
+    pub(crate) fn charge(&self, size: u64, device: Option<usize>) -> Result<(), MemoryError> {
         let Some(device) = device else { return Ok(()) };
         let mut state = self.write();
         let account = state.accounts.get_mut(device).ok_or(MemoryError::NoDevice(device))?;
@@ -298,7 +364,8 @@ impl Memory {
         Ok(())
     }
 
-    fn refund(&self, size: u64, device: Option<usize>) {
+    /// Takes bytes off a device's count.
+    pub(crate) fn refund(&self, size: u64, device: Option<usize>) {
         if let Some(device) = device
             && let Some(account) = self.write().accounts.get_mut(device)
         {
@@ -312,7 +379,9 @@ impl Memory {
     /// The address is no allocation's start, or was freed before.
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
         let entry = self.remove(address, true)?;
-        self.refund(entry.allocation.size, entry.allocation.device);
+        if entry.charged {
+            self.refund(entry.allocation.size, entry.allocation.device);
+        }
         self.synchronize();
         self.instruments.freed(&entry.allocation);
         self.quarantine(entry);
@@ -353,7 +422,7 @@ impl Memory {
         }
         let serial = state.next_serial();
         let allocation = Allocation { start: address, size, kind, device, serial };
-        state.insert(allocation.clone(), None);
+        state.insert(allocation.clone(), None, false);
         drop(state);
         self.instruments.allocated(&allocation);
         Ok(())
@@ -398,9 +467,9 @@ impl Memory {
     }
 
     /// Gives the pages back but keeps the addresses for a while, so that late accesses are recognised.
-    fn quarantine(&self, entry: Entry) {
+    fn quarantine(&self, mut entry: Entry) {
         let length = |entry: &Entry| entry.mapping.as_ref().map_or(0, |mapping| mapping.length);
-        if let Some(mapping) = &entry.mapping {
+        if let Some(mapping) = &mut entry.mapping {
             mapping.seal();
         }
         let mut state = self.write();
@@ -424,6 +493,29 @@ impl Memory {
     /// Whether one live allocation holds all `size` bytes at `address`.
     pub fn contains(&self, address: u64, size: u64) -> bool {
         self.read().at(address).is_some_and(|entry| entry.allocation.covers(address, size))
+    }
+
+    /// Whether live allocations that follow each other without gaps hold all `size` bytes at `address`.
+    pub(crate) fn spans(&self, mut address: u64, size: u64) -> bool {
+        let Some(end) = address.checked_add(size) else { return false };
+        let state = self.read();
+        while let Some(entry) = state.at(address).filter(|entry| entry.allocation.covers(address, 1)) {
+            address = entry.allocation.end();
+            if address >= end {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Forgets what was freed within a range, whose addresses may become anyone's.
+    pub(crate) fn forget(&self, address: u64, size: u64) {
+        let within = |entry: &Entry| {
+            entry.mapping.is_none()
+                && entry.allocation.start >= address
+                && entry.allocation.end() <= address + size
+        };
+        self.write().freed.retain(|entry| !within(entry));
     }
 
     /// Bytes of the device's memory that are not allocated.
@@ -558,11 +650,36 @@ impl Mapping {
             unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         }
         let base = base as u64;
-        Ok((Mapping { base, length }, base.next_multiple_of(align)))
+        Ok((Mapping { base, length, file: None }, base.next_multiple_of(align)))
+    }
+
+    /// Replaces an allocation's pages by those of a file with the same contents.
+    fn move_to_file(&mut self, allocation: &Allocation) -> Result<Arc<File>, MemoryError> {
+        let (start, size) = (allocation.start, allocation.size);
+        let file = memory_file(c"vgpu-ipc", size)?;
+        let mut page = [0u8; PAGE as usize];
+        for offset in (0..size).step_by(PAGE as usize) {
+            let length = PAGE.min(size - offset) as usize;
+            // SAFETY: the page is one of a live allocation, which the caller keeps.
+            unsafe {
+                std::ptr::copy_nonoverlapping((start + offset) as *const u8, page.as_mut_ptr(), length)
+            };
+            // Pages of zeros are what the file has already.
+            if page[..length].iter().any(|&byte| byte != 0) {
+                std::os::unix::fs::FileExt::write_all_at(&file, &page[..length], offset)
+                    .map_err(|error| MemoryError::Host { size, errno: error.raw_os_error().unwrap_or(0) })?;
+            }
+        }
+        // SAFETY: the range belongs to this mapping, no kernel uses it, and its contents are the file's.
+        unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, 0))) }?;
+        let file = Arc::new(file);
+        self.file = Some(Arc::clone(&file));
+        Ok(file)
     }
 
     /// Replaces the pages by ones that cannot be accessed.
-    fn seal(&self) {
+    fn seal(&mut self) {
+        self.file = None;
         // SAFETY: the mapping belongs to an entry that is no longer live and that no worker uses.
         unsafe {
             libc::mmap(

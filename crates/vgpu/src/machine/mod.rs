@@ -20,6 +20,7 @@ mod memory;
 pub mod observe;
 mod pool;
 mod profile;
+mod shared;
 mod source;
 mod target;
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub use interrupt::on_interrupt;
 pub use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
 pub use profile::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
+pub(crate) use shared::{map_fixed, memory_file};
 pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 

@@ -1,0 +1,247 @@
+//! What pointers are: the memory that they point to, where it is and whose.
+
+use std::ffi::c_void;
+
+use hip_sys::{
+    hipDeviceptr_t, hipError_t, hipMemAccessFlags, hipMemRangeHandleType, hipMemoryType,
+    hipPointer_attribute, hipPointerAttribute_t,
+};
+
+use crate::error::{Result, entry};
+use crate::memory::{Allocation, Origin};
+use crate::runtime::active;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
+
+/// The kind of an allocation's memory, and its address for the host if that is one.
+fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
+    let host = (found.base + offset) as *mut c_void;
+    match found.origin {
+        Origin::Device | Origin::Global | Origin::Mapped | Origin::Imported => {
+            (hipMemoryType::hipMemoryTypeDevice, std::ptr::null_mut())
+        }
+        Origin::Managed => (hipMemoryType::hipMemoryTypeManaged, host),
+        Origin::Host | Origin::Registered | Origin::Signal => (hipMemoryType::hipMemoryTypeHost, host),
+    }
+}
+
+/// `hipPointerGetAttributes`: unknown memory is an error, as the header says.
+pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
+    out: *mut hipPointerAttribute_t,
+    pointer: *const c_void,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (kind, host) = kind_of(&found, offset);
+        *out = hipPointerAttribute_t {
+            type_: kind,
+            device: found.device.ordinal,
+            devicePointer: (found.device_base + offset) as *mut c_void,
+            hostPointer: host,
+            isManaged: i32::from(found.origin == Origin::Managed),
+            allocationFlags: found.flags,
+        };
+        Ok(())
+    })
+}
+
+/// `hipMemGetAddressRange`: start and size of the allocation that holds an address.
+pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
+    base: *mut hipDeviceptr_t,
+    size: *mut usize,
+    pointer: hipDeviceptr_t,
+) -> hipError_t {
+    entry(|| {
+        let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
+        // SAFETY: the caller passes null or valid places.
+        unsafe {
+            if let Some(base) = base.as_mut() {
+                *base = found.device_base as hipDeviceptr_t;
+            }
+            if let Some(size) = size.as_mut() {
+                *size = found.size;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `hipMemPtrGetInfo`: size of the allocation that starts at an address.
+pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mut usize) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let size = unsafe { size.as_mut() }.ok_or(INVALID_VALUE)?;
+        *size = match pointer.is_null() {
+            true => 0,
+            false => runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
+        };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `data` is valid for a value of the attribute's type.
+unsafe fn attribute(
+    data: *mut c_void,
+    which: hipPointer_attribute,
+    found: Option<(&Allocation, usize)>,
+) -> Result {
+    type A = hipPointer_attribute;
+    // SAFETY: as this function's contract.
+    let put = |value: u32| unsafe { data.cast::<u32>().write_unaligned(value) };
+    // SAFETY: as this function's contract.
+    let put_pointer = |value: *mut c_void| unsafe { data.cast::<*mut c_void>().write_unaligned(value) };
+    // SAFETY: as this function's contract.
+    let put_bool = |value: bool| unsafe { data.cast::<bool>().write(value) };
+    let Some((found, offset)) = found else {
+        // Whether memory is known can be asked of any pointer.
+        if which != A::HIP_POINTER_ATTRIBUTE_MAPPED {
+            return Err(INVALID_VALUE);
+        }
+        put_bool(false);
+        return Ok(());
+    };
+    let (kind, host) = kind_of(found, offset);
+    match which {
+        A::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE => put(kind.0),
+        A::HIP_POINTER_ATTRIBUTE_DEVICE_POINTER => put_pointer((found.device_base + offset) as *mut c_void),
+        A::HIP_POINTER_ATTRIBUTE_HOST_POINTER if host.is_null() => return Err(INVALID_VALUE),
+        A::HIP_POINTER_ATTRIBUTE_HOST_POINTER => put_pointer(host),
+        A::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS => put(1),
+        // SAFETY: as this function's contract.
+        A::HIP_POINTER_ATTRIBUTE_BUFFER_ID => unsafe { data.cast::<u64>().write_unaligned(found.serial) },
+        A::HIP_POINTER_ATTRIBUTE_IS_MANAGED => put_bool(found.origin == Origin::Managed),
+        A::HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(found.device.ordinal as u32),
+        A::HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR => put_pointer(found.device_base as *mut c_void),
+        // SAFETY: as this function's contract.
+        A::HIP_POINTER_ATTRIBUTE_RANGE_SIZE => unsafe { data.cast::<usize>().write_unaligned(found.size) },
+        A::HIP_POINTER_ATTRIBUTE_MAPPED => put_bool(true),
+        A::HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS => {
+            put(hipMemAccessFlags::hipMemAccessFlagsProtReadWrite.0);
+        }
+        A::HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
+            put_pointer(found.pool.as_ref().map_or(std::ptr::null_mut(), |pool| pool.handle().cast()));
+        }
+        A::HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE => {
+            put_bool(found.origin == Origin::Device && found.pool.is_none());
+        }
+        A::HIP_POINTER_ATTRIBUTE_CONTEXT
+        | A::HIP_POINTER_ATTRIBUTE_P2P_TOKENS
+        | A::HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
+        | A::HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => return Err(NOT_SUPPORTED),
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(())
+}
+
+/// `hipPointerGetAttribute`: unknown memory is an error, but for whether it is mapped.
+pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
+    data: *mut c_void,
+    which: hipPointer_attribute,
+    pointer: hipDeviceptr_t,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if data.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let found = runtime.memory.find(pointer as usize);
+        // SAFETY: the caller's place is one of the attribute's type.
+        unsafe { attribute(data, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) }
+    })
+}
+
+/// `hipDrvPointerGetAttributes`: attributes that the memory does not have are left as they are, and those of unknown memory become
+/// zero.
+pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
+    count: u32,
+    attributes: *mut hipPointer_attribute,
+    data: *mut *mut c_void,
+    pointer: hipDeviceptr_t,
+) -> hipError_t {
+    type A = hipPointer_attribute;
+    entry(|| {
+        let runtime = active()?;
+        if attributes.is_null() || data.is_null() || count == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let found = runtime.memory.find(pointer as usize);
+        for index in 0..count as usize {
+            // SAFETY: the caller's lists have that many entries.
+            let (which, place) = unsafe { (attributes.add(index).read(), data.add(index).read()) };
+            if place.is_null() {
+                return Err(INVALID_VALUE);
+            }
+            // SAFETY: the caller's place is one of the attribute's type.
+            let result =
+                unsafe { attribute(place, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) };
+            let size = match which {
+                A::HIP_POINTER_ATTRIBUTE_IS_MANAGED
+                | A::HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE
+                | A::HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => 1,
+                A::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE
+                | A::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS
+                | A::HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+                | A::HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS => size_of::<u32>(),
+                _ if which.name().is_none() => return Err(INVALID_VALUE),
+                _ => size_of::<u64>(),
+            };
+            if result.is_err() && found.is_none() {
+                // SAFETY: as above; no attribute of these is smaller.
+                unsafe { place.cast::<u8>().write_bytes(0, size) };
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `hipPointerSetAttribute`: whether synchronous copies of the memory always synchronise, which they do in any case.
+pub(crate) unsafe extern "C" fn hipPointerSetAttribute(
+    value: *const c_void,
+    which: hipPointer_attribute,
+    pointer: hipDeviceptr_t,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        if value.is_null() || which != hipPointer_attribute::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+            return Err(INVALID_VALUE);
+        }
+        if found.memory_of().is_some() { Ok(()) } else { Err(hipError_t::hipErrorInvalidDevicePointer) }
+    })
+}
+
+/// `hipMemGetHandleForAddressRange`: a descriptor of a DMA buffer, where HSA exports those.
+pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
+    out: *mut c_void,
+    pointer: hipDeviceptr_t,
+    size: usize,
+    kind: hipMemRangeHandleType,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if out.is_null() || size == 0 || kind != hipMemRangeHandleType::hipMemRangeHandleTypeDmaBufFd {
+            return Err(INVALID_VALUE);
+        }
+        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        if flags != 0 || found.memory_of().is_none() || size > found.size - offset {
+            return Err(INVALID_VALUE);
+        }
+        // The buffer is of whole pages; a range that begins elsewhere cannot be told to the caller.
+        let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
+        if start != 0 {
+            // SAFETY: the descriptor was just made and nobody else knows it.
+            unsafe { libc::close(descriptor) };
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the caller's place is one for a file descriptor.
+        unsafe { out.cast::<i32>().write(descriptor) };
+        Ok(())
+    })
+}

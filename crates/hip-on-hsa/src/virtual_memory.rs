@@ -1,0 +1,518 @@
+//! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the other.
+//!
+//! A mapping is memory for copies and kernels once a device has access to it. Where the host reaches the device's memory, it
+//! gets access with the first device. Mappings that follow each other are one range for copies and fills.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{
+    hipError_t, hipMemAccessDesc, hipMemAccessFlags, hipMemAllocationGranularity_flags,
+    hipMemAllocationHandleType, hipMemAllocationProp, hipMemAllocationType, hipMemGenericAllocationHandle_t,
+    hipMemLocation, hipMemLocationType,
+};
+use hsa_sys::{hsa_access_permission_t, hsa_amd_memory_access_desc_t, hsa_amd_memory_pool_info_t};
+
+use crate::device::{Device, by_ordinal};
+use crate::error::{Result, entry};
+use crate::graph;
+use crate::hsa::PhysicalMemory;
+use crate::memory::{Allocation, Origin};
+use crate::runtime::{Runtime, active, runtime};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
+
+/// Device memory without an address. It lives until the program has released it and nothing maps it.
+pub(crate) struct Physical {
+    raw: PhysicalMemory,
+    size: usize,
+    device: &'static Device,
+    handle_types: hipMemAllocationHandleType,
+    /// The program's handle, while it holds one, and how often it does.
+    held: Mutex<(usize, usize)>,
+    /// Counts against the device; imported memory counts where it was created.
+    charged: bool,
+}
+
+impl Physical {
+    fn held(&self) -> MutexGuard<'_, (usize, usize)> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the program a handle, or the one that it has once more.
+    fn hold(self: &Arc<Self>, runtime: &Runtime) -> Result<hipMemGenericAllocationHandle_t> {
+        let mut held = self.held();
+        if held.1 == 0 {
+            held.0 = runtime.physical.insert(self.clone()).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        }
+        held.1 += 1;
+        Ok(held.0 as hipMemGenericAllocationHandle_t)
+    }
+}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        if self.charged {
+            self.device.allocated.subtract(self.size as u64);
+        }
+        if let Some(runtime) = runtime()
+            // SAFETY: neither the program nor a mapping uses the memory any more.
+            && unsafe { runtime.hsa.release_physical(self.raw) }.is_err()
+        {
+            tracing::warn!("physical memory could not be released");
+        }
+    }
+}
+
+struct Mapping {
+    physical: Arc<Physical>,
+    /// Devices with access, by ordinal.
+    access: BTreeMap<i32, hipMemAccessFlags>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Sizes of reserved ranges.
+    reserved: BTreeMap<usize, usize>,
+    mappings: BTreeMap<usize, Mapping>,
+}
+
+/// What programs have reserved and mapped.
+#[derive(Default)]
+pub(crate) struct VirtualMemory {
+    state: Mutex<State>,
+}
+
+impl VirtualMemory {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether anything is mapped within a range.
+    fn maps(&self, address: usize, size: usize) -> bool {
+        let below = self.mappings.range(..address.saturating_add(size)).next_back();
+        below.is_some_and(|(&start, mapping)| start + mapping.physical.size > address)
+    }
+
+    /// The starts of the mappings that make up a range exactly.
+    fn whole_mappings(&self, address: usize, size: usize) -> Result<Vec<usize>> {
+        let end = address.checked_add(size).filter(|_| size != 0).ok_or(INVALID_VALUE)?;
+        let (mut next, mut starts) = (address, Vec::new());
+        while next < end {
+            starts.push(next);
+            next += self.mappings.get(&next).ok_or(INVALID_VALUE)?.physical.size;
+        }
+        if next == end { Ok(starts) } else { Err(INVALID_VALUE) }
+    }
+}
+
+/// Waits until no device uses any mapping.
+fn quiesce(runtime: &'static Runtime) {
+    for device in runtime.devices() {
+        device.quiesce(runtime);
+    }
+}
+
+/// The device that a location names; hosts are not offered.
+fn device_at(location: hipMemLocation) -> Result<&'static Device> {
+    match location.type_ {
+        hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| INVALID_VALUE),
+        hipMemLocationType::hipMemLocationTypeHost
+        | hipMemLocationType::hipMemLocationTypeHostNuma
+        | hipMemLocationType::hipMemLocationTypeHostNumaCurrent => Err(NOT_SUPPORTED),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// What sizes of memory of a device are multiples of: at least, and best.
+fn granularity(runtime: &Runtime, device: &Device) -> (usize, usize) {
+    type Info = hsa_amd_memory_pool_info_t;
+    // SAFETY: the attributes' type is size_t.
+    let ask = |which| unsafe { runtime.hsa.pool_info(device.pool, which, 0usize) };
+    let least = ask(Info::HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE).unwrap_or(0).max(4096);
+    let best = ask(Info::HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE).unwrap_or(0);
+    (least, best.max(least))
+}
+
+/// What properties ask for: the device and the handle types.
+///
+/// # Safety
+/// `properties` is null or valid for reading.
+unsafe fn wanted(
+    properties: *const hipMemAllocationProp,
+) -> Result<(&'static Device, hipMemAllocationHandleType)> {
+    // SAFETY: as this function's contract.
+    let properties = unsafe { properties.as_ref() }.ok_or(INVALID_VALUE)?;
+    // SAFETY: both members are the same number under two names.
+    let types = unsafe { properties.__bindgen_anon_1.requestedHandleTypes };
+    match properties.type_ {
+        hipMemAllocationType::hipMemAllocationTypePinned => {}
+        hipMemAllocationType::hipMemAllocationTypeUncached => return Err(NOT_SUPPORTED),
+        _ => return Err(INVALID_VALUE),
+    }
+    let known = hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
+    if types != hipMemAllocationHandleType::hipMemHandleTypeNone && types != known {
+        return Err(NOT_SUPPORTED);
+    }
+    Ok((device_at(properties.location)?, types))
+}
+
+fn find(runtime: &Runtime, handle: hipMemGenericAllocationHandle_t) -> Result<Arc<Physical>> {
+    runtime.physical.get(handle as usize).ok_or(INVALID_VALUE)
+}
+
+/// `hipMemAddressReserve`: the address asked for is a wish.
+pub(crate) unsafe extern "C" fn hipMemAddressReserve(
+    out: *mut *mut c_void,
+    size: usize,
+    alignment: usize,
+    address: *mut c_void,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        if flags != 0 || size == 0 || (alignment != 0 && !alignment.is_power_of_two()) {
+            return Err(INVALID_VALUE);
+        }
+        let start = runtime.hsa.reserve_addresses(size, address as usize, alignment)?;
+        runtime.virtual_memory.lock().reserved.insert(start, size);
+        *out = start as *mut c_void;
+        Ok(())
+    })
+}
+
+/// `hipMemAddressFree`: a whole reserved range, in which nothing is mapped.
+pub(crate) unsafe extern "C" fn hipMemAddressFree(pointer: *mut c_void, size: usize) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let mut state = runtime.virtual_memory.lock();
+        let start = pointer as usize;
+        if state.reserved.get(&start) != Some(&size) || state.maps(start, size) {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the range was reserved here and nothing is mapped in it.
+        unsafe { runtime.hsa.free_addresses(start, size)? };
+        state.reserved.remove(&start);
+        Ok(())
+    })
+}
+
+/// `hipMemCreate`: pinned memory of a device.
+pub(crate) unsafe extern "C" fn hipMemCreate(
+    out: *mut hipMemGenericAllocationHandle_t,
+    size: usize,
+    properties: *const hipMemAllocationProp,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (out, (device, handle_types)) =
+            unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, wanted(properties)?) };
+        if flags != 0 || size == 0 || !size.is_multiple_of(granularity(runtime, device).0) {
+            return Err(INVALID_VALUE);
+        }
+        let mut raw = runtime.hsa.create_physical(device.pool, size);
+        if raw == Err(hipError_t::hipErrorOutOfMemory) && runtime.pools.release(runtime, device) {
+            raw = runtime.hsa.create_physical(device.pool, size);
+        }
+        let raw = raw?;
+        device.allocated.add(size as u64);
+        let held = Mutex::default();
+        let physical = Arc::new(Physical { raw, size, device, handle_types, held, charged: true });
+        *out = physical.hold(runtime)?;
+        Ok(())
+    })
+}
+
+/// `hipMemRelease`: the memory is gone when nothing maps it any more.
+pub(crate) unsafe extern "C" fn hipMemRelease(handle: hipMemGenericAllocationHandle_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let physical = find(runtime, handle)?;
+        let mut held = physical.held();
+        held.1 = held.1.checked_sub(1).ok_or(INVALID_VALUE)?;
+        if held.1 == 0 {
+            runtime.physical.remove(handle as usize);
+        }
+        Ok(())
+    })
+}
+
+/// `hipMemMap`: all of the memory at reserved addresses. `hipMemSetAccess` makes it accessible.
+pub(crate) unsafe extern "C" fn hipMemMap(
+    pointer: *mut c_void,
+    size: usize,
+    offset: usize,
+    handle: hipMemGenericAllocationHandle_t,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let physical = find(runtime, handle)?;
+        let start = pointer as usize;
+        let end = start.checked_add(size).ok_or(INVALID_VALUE)?;
+        let mut state = runtime.virtual_memory.lock();
+        let reserved = state.reserved.range(..=start).next_back();
+        let reserved = reserved.is_some_and(|(&base, &length)| end <= base + length);
+        if flags != 0 || offset != 0 || size != physical.size || !reserved || state.maps(start, size) {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the addresses are reserved and nothing is mapped there.
+        unsafe { runtime.hsa.map_physical(start, size, physical.raw)? };
+        state.mappings.insert(start, Mapping { physical, access: BTreeMap::new() });
+        Ok(())
+    })
+}
+
+/// `hipMemUnmap`: one or several whole mappings. Waits until the devices are idle.
+pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        graph::permit()?;
+        let mut state = runtime.virtual_memory.lock();
+        let starts = state.whole_mappings(pointer as usize, size)?;
+        for &start in &starts {
+            runtime.memory.remove(start, &[Origin::Mapped]);
+        }
+        quiesce(runtime);
+        for start in starts {
+            let Some(mapping) = state.mappings.get(&start) else { continue };
+            // SAFETY: the mapping was made here and no device uses it.
+            unsafe { runtime.hsa.unmap_physical(start, mapping.physical.size)? };
+            state.mappings.remove(&start);
+        }
+        Ok(())
+    })
+}
+
+/// `hipMemSetAccess`: what devices may do with one or several whole mappings. Waits until the devices are idle.
+pub(crate) unsafe extern "C" fn hipMemSetAccess(
+    pointer: *mut c_void,
+    size: usize,
+    list: *const hipMemAccessDesc,
+    count: usize,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if list.is_null() || count == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let mut wanted = Vec::new();
+        for index in 0..count {
+            // SAFETY: the caller's list has that many entries.
+            let hipMemAccessDesc { location, flags } = unsafe { list.add(index).read() };
+            let permission = match flags {
+                hipMemAccessFlags::hipMemAccessFlagsProtNone => {
+                    hsa_access_permission_t::HSA_ACCESS_PERMISSION_NONE
+                }
+                hipMemAccessFlags::hipMemAccessFlagsProtRead => {
+                    hsa_access_permission_t::HSA_ACCESS_PERMISSION_RO
+                }
+                hipMemAccessFlags::hipMemAccessFlagsProtReadWrite => {
+                    hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW
+                }
+                _ => return Err(INVALID_VALUE),
+            };
+            wanted.push((device_at(location)?, flags, permission));
+        }
+        graph::permit()?;
+        let mut state = runtime.virtual_memory.lock();
+        let starts = state.whole_mappings(pointer as usize, size)?;
+        if wanted
+            .iter()
+            .any(|(.., permission)| *permission != hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW)
+        {
+            quiesce(runtime);
+        }
+        for start in starts {
+            let Some(mapping) = state.mappings.get_mut(&start) else { continue };
+            let Mapping { physical, access } = mapping;
+            let mut after = access.clone();
+            let mut entries = Vec::new();
+            for &(device, flags, permissions) in &wanted {
+                after.insert(device.ordinal, flags);
+                entries.push(hsa_amd_memory_access_desc_t { permissions, agent_handle: device.agent });
+            }
+            after.retain(|_, flags| *flags != hipMemAccessFlags::hipMemAccessFlagsProtNone);
+            if physical.device.host_visible {
+                let permissions = if after.is_empty() {
+                    hsa_access_permission_t::HSA_ACCESS_PERMISSION_NONE
+                } else {
+                    hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW
+                };
+                entries.push(hsa_amd_memory_access_desc_t { permissions, agent_handle: runtime.cpu });
+            }
+            if after.is_empty() {
+                runtime.memory.remove(start, &[Origin::Mapped]);
+            }
+            runtime.hsa.set_physical_access(start, physical.size, &entries)?;
+            if access.is_empty() && !after.is_empty() {
+                runtime.memory.insert(Allocation {
+                    base: start,
+                    size: physical.size,
+                    origin: Origin::Mapped,
+                    device: physical.device,
+                    device_base: start,
+                    flags: 0,
+                    pool: None,
+                    serial: 0,
+                });
+            }
+            *access = after;
+        }
+        Ok(())
+    })
+}
+
+/// `hipMemGetAccess`.
+pub(crate) unsafe extern "C" fn hipMemGetAccess(
+    flags: *mut u64,
+    location: *const hipMemLocation,
+    pointer: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (flags, location) = unsafe { flags.as_mut().zip(location.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let device = device_at(*location)?;
+        let state = runtime.virtual_memory.lock();
+        let below = state.mappings.range(..=pointer as usize).next_back();
+        let found = below.filter(|(start, mapping)| pointer as usize - **start < mapping.physical.size);
+        let access = found.ok_or(INVALID_VALUE)?.1.access.get(&device.ordinal).copied();
+        *flags = access.unwrap_or(hipMemAccessFlags::hipMemAccessFlagsProtNone).0.into();
+        Ok(())
+    })
+}
+
+/// `hipMemGetAllocationGranularity`.
+pub(crate) unsafe extern "C" fn hipMemGetAllocationGranularity(
+    out: *mut usize,
+    properties: *const hipMemAllocationProp,
+    which: hipMemAllocationGranularity_flags,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (out, (device, _)) = unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, wanted(properties)?) };
+        let (least, best) = granularity(runtime, device);
+        *out = match which {
+            hipMemAllocationGranularity_flags::hipMemAllocationGranularityMinimum => least,
+            hipMemAllocationGranularity_flags::hipMemAllocationGranularityRecommended => best,
+            _ => return Err(INVALID_VALUE),
+        };
+        Ok(())
+    })
+}
+
+/// `hipMemGetAllocationPropertiesFromHandle`.
+pub(crate) unsafe extern "C" fn hipMemGetAllocationPropertiesFromHandle(
+    out: *mut hipMemAllocationProp,
+    handle: hipMemGenericAllocationHandle_t,
+) -> hipError_t {
+    entry(|| {
+        let physical = find(active()?, handle)?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = hipMemAllocationProp {
+            type_: hipMemAllocationType::hipMemAllocationTypePinned,
+            location: hipMemLocation {
+                type_: hipMemLocationType::hipMemLocationTypeDevice,
+                id: physical.device.ordinal,
+            },
+            ..Default::default()
+        };
+        out.__bindgen_anon_1.requestedHandleTypes = physical.handle_types;
+        Ok(())
+    })
+}
+
+/// `hipMemRetainAllocationHandle`: the handle of what is mapped at an address, to be released once more.
+pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
+    out: *mut hipMemGenericAllocationHandle_t,
+    pointer: *mut c_void,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let state = runtime.virtual_memory.lock();
+        let below = state.mappings.range(..=pointer as usize).next_back();
+        let found = below.filter(|(start, mapping)| pointer as usize - **start < mapping.physical.size);
+        *out = found.ok_or(INVALID_VALUE)?.1.physical.hold(runtime)?;
+        Ok(())
+    })
+}
+
+/// `hipMemExportToShareableHandle`: a file descriptor, which is the caller's to close. Memory that was created without that
+/// handle type is `hipErrorInvalidValue`.
+pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
+    out: *mut c_void,
+    handle: hipMemGenericAllocationHandle_t,
+    kind: hipMemAllocationHandleType,
+    flags: u64,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let physical = find(runtime, handle)?;
+        if kind != hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor {
+            return Err(NOT_SUPPORTED);
+        }
+        if out.is_null() || flags != 0 || physical.handle_types != kind {
+            return Err(INVALID_VALUE);
+        }
+        let descriptor = runtime.hsa.export_physical(physical.raw)?;
+        // SAFETY: the caller's place is one for a file descriptor.
+        unsafe { out.cast::<i32>().write(descriptor) };
+        Ok(())
+    })
+}
+
+/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. It stays the caller's to close.
+pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
+    out: *mut hipMemGenericAllocationHandle_t,
+    descriptor: *mut c_void,
+    kind: hipMemAllocationHandleType,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        if kind != hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor {
+            return Err(NOT_SUPPORTED);
+        }
+        let descriptor = i32::try_from(descriptor as usize).map_err(|_| INVALID_VALUE)?;
+        let size = size_of_file(descriptor).ok_or(INVALID_VALUE)?;
+        let raw = runtime.hsa.import_physical(descriptor)?;
+        let pool = runtime.hsa.physical_pool(raw);
+        let owner = |pool: hsa_sys::hsa_amd_memory_pool_t| {
+            let of = |device: &&'static Device| {
+                device.pool.handle == pool.handle
+                    || device.fine_pool.is_some_and(|fine| fine.handle == pool.handle)
+            };
+            runtime.devices().into_iter().find(of)
+        };
+        let Some(device) = pool.ok().and_then(owner) else {
+            // SAFETY: the memory was just imported and nobody else knows it.
+            let _ = unsafe { runtime.hsa.release_physical(raw) };
+            return Err(INVALID_VALUE);
+        };
+        let held = Mutex::default();
+        let physical = Arc::new(Physical { raw, size, device, handle_types: kind, held, charged: false });
+        *out = physical.hold(runtime)?;
+        Ok(())
+    })
+}
+
+/// Bytes of what a descriptor stands for; DMA buffers tell by their end.
+fn size_of_file(descriptor: i32) -> Option<usize> {
+    // SAFETY: the calls take any number; the position of such files has no meaning.
+    let end = unsafe { libc::lseek(descriptor, 0, libc::SEEK_END) };
+    usize::try_from(end).ok().filter(|&size| size != 0)
+}

@@ -1,0 +1,145 @@
+//! Memory that several processes share.
+//!
+//! The handle says which file of which process the memory is; whoever may look into that process can open it.
+
+use std::collections::HashSet;
+use std::ffi::c_void;
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{LazyLock, Mutex};
+
+use hsa_sys::*;
+
+use super::agent::Agent;
+use super::event::lock;
+use super::pool::{Pool, status_of};
+use super::{S, call, machine, write};
+
+const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+/// Begins every handle.
+const MAGIC: u32 = 0x7670_0000;
+
+/// What this process has attached, by address.
+static ATTACHED: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
+
+/// A handle's words.
+struct Shared {
+    pool: u8,
+    process: u32,
+    descriptor: u32,
+    /// Tells the file from a later one of the same number.
+    inode: u64,
+    size: u64,
+}
+
+impl Shared {
+    fn encode(&self) -> [u32; 8] {
+        let halves = |value: u64| (value as u32, (value >> 32) as u32);
+        let ((inode, inode_high), (size, size_high)) = (halves(self.inode), halves(self.size));
+        let pool = MAGIC | u32::from(self.pool);
+        [pool, self.process, self.descriptor, inode, inode_high, size, size_high, !pool]
+    }
+
+    fn decode(words: [u32; 8]) -> Option<Shared> {
+        let [pool, process, descriptor, inode, inode_high, size, size_high, check] = words;
+        let whole = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        (pool & !0xff == MAGIC && check == !pool).then(|| Shared {
+            pool: pool as u8,
+            process,
+            descriptor,
+            inode: whole(inode, inode_high),
+            size: whole(size, size_high),
+        })
+    }
+}
+
+unsafe extern "C" fn create(pointer: *mut c_void, size: usize, handle: *mut hsa_amd_ipc_memory_t) -> S {
+    call(|| {
+        if handle.is_null() {
+            return Err(INVALID);
+        }
+        let found = machine().memory().lookup(pointer as u64).ok_or(INVALID)?;
+        if found.start != pointer as u64 || found.size != size as u64 {
+            return Err(INVALID);
+        }
+        let pool = super::pool::of(found.start).and_then(|pool| pool.number()).ok_or(INVALID)?;
+        let (file, _) = machine().memory().share(found.start).map_err(|error| status_of(&error))?;
+        let inode = file.metadata().map_err(|_| S::HSA_STATUS_ERROR)?.ino();
+        let descriptor = u32::try_from(file.as_raw_fd()).map_err(|_| S::HSA_STATUS_ERROR)?;
+        let shared = Shared { pool, process: std::process::id(), descriptor, inode, size: found.size };
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(handle, hsa_amd_ipc_memory_t { handle: shared.encode() }) }
+    })
+}
+
+unsafe extern "C" fn attach(
+    handle: *const hsa_amd_ipc_memory_t,
+    size: usize,
+    count: u32,
+    agents: *const hsa_agent_t,
+    out: *mut *mut c_void,
+) -> S {
+    call(|| {
+        if handle.is_null() || out.is_null() || (count != 0 && agents.is_null()) {
+            return Err(INVALID);
+        }
+        for index in 0..count as usize {
+            // SAFETY: the caller's list has that many agents.
+            Agent::from_handle(unsafe { agents.add(index).read_unaligned() })?;
+        }
+        // SAFETY: the caller's handle is valid for a read.
+        let shared = Shared::decode(unsafe { handle.read_unaligned() }.handle).ok_or(INVALID)?;
+        if shared.size != size as u64 {
+            return Err(INVALID);
+        }
+        let pool = Pool::from_number(shared.pool).ok_or(INVALID)?;
+        let path = format!("/proc/{}/fd/{}", shared.process, shared.descriptor);
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
+        let found = file.metadata().map_err(|_| INVALID)?;
+        if found.ino() != shared.inode || found.len() != shared.size {
+            return Err(INVALID);
+        }
+        let kind = pool.kind().ok_or(INVALID)?;
+        let address = machine().memory().adopt(file, shared.size, kind, pool.device());
+        let address = address.map_err(|error| status_of(&error))?;
+        machine().memory().wrote(address, shared.size);
+        lock(&ATTACHED).insert(address);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, address as *mut c_void) }
+    })
+}
+
+unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
+    call(|| {
+        let address = pointer as u64;
+        if !lock(&ATTACHED).remove(&address) {
+            return Err(INVALID);
+        }
+        machine().memory().free(address).map_err(|error| status_of(&error))
+    })
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_amd_ipc_memory_create(create).hsa_amd_ipc_memory_attach(attach);
+    builder.hsa_amd_ipc_memory_detach(detach);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_read_as_they_were_written_and_others_are_refused() {
+        let shared =
+            Shared { pool: 16, process: 77, descriptor: 9, inode: u64::MAX - 5, size: 1 << 40 | 123 };
+        let words = shared.encode();
+        let read = Shared::decode(words).unwrap();
+        assert_eq!((read.pool, read.process, read.descriptor), (16, 77, 9));
+        assert_eq!((read.inode, read.size), (shared.inode, shared.size));
+        assert!(Shared::decode([0; 8]).is_none());
+        let mut broken = words;
+        broken[0] ^= 1;
+        assert!(Shared::decode(broken).is_none());
+    }
+}

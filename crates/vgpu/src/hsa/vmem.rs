@@ -1,0 +1,433 @@
+//! Virtual memory: reserved addresses, memory without an address, and mappings of one onto the other.
+//!
+//! Memory is a file that has no name, so that it can be mapped at several addresses and handed to other processes. Kernels
+//! reach a mapping while some device has access to it, by exact bounds; reserved addresses without that are a fault.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
+use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use hsa_sys::*;
+
+use super::agent::Agent;
+use super::event::lock;
+use super::pool::{PAGE, Pool, status_of};
+use super::{S, call, machine, write};
+use crate::machine::{MemoryKind, map_fixed, memory_file};
+
+const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+const INVALID_ALLOCATION: S = S::HSA_STATUS_ERROR_INVALID_ALLOCATION;
+
+/// Memory without an address.
+struct Physical {
+    handle: u64,
+    file: File,
+    size: u64,
+    pool: Pool,
+    /// The device that it counts against; imported memory counts where it was created.
+    charged: Option<usize>,
+}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        if self.charged.is_some() {
+            machine().memory().refund(self.size, self.charged);
+        }
+    }
+}
+
+struct Mapped {
+    physical: Arc<Physical>,
+    /// What each agent may do, by handle.
+    access: HashMap<u64, hsa_access_permission_t>,
+    /// How the machine knows it: for kernels to write, to read, or not at all.
+    known: Option<MemoryKind>,
+}
+
+#[derive(Default)]
+struct State {
+    mapped: BTreeMap<u64, Mapped>,
+    /// Memory that the program holds, and how often.
+    handles: HashMap<u64, (Arc<Physical>, u64)>,
+}
+
+/// Held while the machine waits for copies to leave a mapping.
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+/// Sizes of reserved ranges. Copies ask, so that nobody waits for them with this lock held.
+static RESERVED: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+static NEXT_HANDLE: AtomicU64 = AtomicU64::new(0x3E30_0000_0001);
+
+impl State {
+    /// Whether something is mapped within the range.
+    fn maps(&self, address: u64, size: u64) -> bool {
+        let below = self.mapped.range(..address.saturating_add(size)).next_back();
+        below.is_some_and(|(&start, mapped)| start + mapped.physical.size > address)
+    }
+
+    fn physical(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<&Arc<Physical>, S> {
+        self.handles.get(&handle.handle).map(|(physical, _)| physical).ok_or(INVALID_ALLOCATION)
+    }
+
+    fn hold(&mut self, physical: &Arc<Physical>) -> hsa_amd_vmem_alloc_handle_t {
+        let held = self.handles.entry(physical.handle).or_insert_with(|| (Arc::clone(physical), 0));
+        held.1 += 1;
+        hsa_amd_vmem_alloc_handle_t { handle: physical.handle }
+    }
+}
+
+/// Whether reserved addresses hold the whole range.
+fn reserves(address: u64, size: u64) -> bool {
+    let reserved = lock(&RESERVED);
+    let below = reserved.range(..=address).next_back();
+    below.is_some_and(|(&start, &length)| address.checked_add(size).is_some_and(|end| end <= start + length))
+}
+
+/// Whether any of the addresses is reserved.
+pub(super) fn is_reserved(address: u64, size: u64) -> bool {
+    let reserved = lock(&RESERVED);
+    let below = reserved.range(..address.saturating_add(size)).next_back();
+    below.is_some_and(|(&start, &length)| start + length > address)
+}
+
+unsafe extern "C" fn reserve_align(
+    out: *mut *mut c_void,
+    size: usize,
+    address: u64,
+    alignment: u64,
+    _flags: u64,
+) -> S {
+    call(|| {
+        let (size, page) = (size as u64, PAGE as u64);
+        let alignment = if alignment == 0 { page } else { alignment };
+        if out.is_null() || size == 0 || !size.is_multiple_of(page) {
+            return Err(INVALID);
+        }
+        if !alignment.is_power_of_two() || alignment < page {
+            return Err(INVALID);
+        }
+        let length = size.checked_add(alignment).ok_or(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        let hint = if address.is_multiple_of(alignment) { address } else { 0 };
+        // SAFETY: new mappings at addresses of the system's choice touch nothing that exists, and what lies outside of the
+        // aligned part is given back.
+        let start = unsafe {
+            let base = libc::mmap(
+                hint as *mut c_void,
+                length as usize,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            );
+            if base == libc::MAP_FAILED {
+                return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            }
+            let base = base as u64;
+            let start = base.next_multiple_of(alignment);
+            if start != base {
+                libc::munmap(base as *mut c_void, (start - base) as usize);
+            }
+            libc::munmap((start + size) as *mut c_void, (base + length - start - size) as usize);
+            start
+        };
+        lock(&RESERVED).insert(start, size);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, start as *mut c_void) }
+    })
+}
+
+unsafe extern "C" fn reserve(out: *mut *mut c_void, size: usize, address: u64, flags: u64) -> S {
+    // SAFETY: as this function's contract.
+    unsafe { reserve_align(out, size, address, 0, flags) }
+}
+
+unsafe extern "C" fn address_free(address: *mut c_void, size: usize) -> S {
+    call(|| {
+        let (address, size) = (address as u64, size as u64);
+        let state = lock(&STATE);
+        if lock(&RESERVED).get(&address) != Some(&size) {
+            return Err(INVALID_ALLOCATION);
+        }
+        if state.maps(address, size) {
+            return Err(S::HSA_STATUS_ERROR_RESOURCE_FREE);
+        }
+        lock(&RESERVED).remove(&address);
+        machine().memory().forget(address, size);
+        // SAFETY: the range was reserved here, nothing is mapped in it, and it is known no more.
+        unsafe { libc::munmap(address as *mut c_void, size as usize) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn handle_create(
+    pool: hsa_amd_memory_pool_t,
+    size: usize,
+    _type: hsa_amd_memory_type_t,
+    _flags: u64,
+    out: *mut hsa_amd_vmem_alloc_handle_t,
+) -> S {
+    call(|| {
+        let pool = Pool::from_handle(pool)?;
+        if out.is_null() || size == 0 || !size.is_multiple_of(PAGE) {
+            return Err(INVALID);
+        }
+        let size = size as u64;
+        pool.kind().ok_or(INVALID_ALLOCATION)?;
+        if size > pool.size() {
+            return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
+        let device = pool.device();
+        let name = CString::new(pool.name()).map_err(|_| S::HSA_STATUS_ERROR)?;
+        let memory = machine().memory();
+        memory.charge(size, device).map_err(|error| status_of(&error))?;
+        let file = memory_file(&name, size).map_err(|error| {
+            memory.refund(size, device);
+            status_of(&error)
+        })?;
+        let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
+        let physical = Arc::new(Physical { handle, file, size, pool, charged: device });
+        let handle = lock(&STATE).hold(&physical);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, handle) }
+    })
+}
+
+unsafe extern "C" fn handle_release(handle: hsa_amd_vmem_alloc_handle_t) -> S {
+    call(|| {
+        let mut state = lock(&STATE);
+        let held = state.handles.get_mut(&handle.handle).ok_or(INVALID_ALLOCATION)?;
+        held.1 -= 1;
+        // Mappings keep the memory.
+        let last = if held.1 == 0 { state.handles.remove(&handle.handle) } else { None };
+        drop(state);
+        drop(last);
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn map(
+    address: *mut c_void,
+    size: usize,
+    offset: usize,
+    handle: hsa_amd_vmem_alloc_handle_t,
+    _flags: u64,
+) -> S {
+    call(|| {
+        let (address, size) = (address as u64, size as u64);
+        let mut state = lock(&STATE);
+        let physical = Arc::clone(state.physical(handle)?);
+        let fits = size == physical.size && offset == 0 && address.is_multiple_of(PAGE as u64);
+        if !fits || !reserves(address, size) || state.maps(address, size) {
+            return Err(INVALID);
+        }
+        // SAFETY: the range is reserved and nothing is mapped in it.
+        unsafe { map_fixed(address, size, libc::PROT_NONE, Some((&physical.file, 0))) }
+            .map_err(|error| status_of(&error))?;
+        state.mapped.insert(address, Mapped { physical, access: HashMap::new(), known: None });
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn unmap(address: *mut c_void, size: usize) -> S {
+    call(|| {
+        let address = address as u64;
+        let mut state = lock(&STATE);
+        let found = state.mapped.get(&address).filter(|found| found.physical.size == size as u64);
+        if found.ok_or(INVALID_ALLOCATION)?.known.is_some() {
+            machine().memory().unregister(address).map_err(|error| status_of(&error))?;
+        }
+        let removed = state.mapped.remove(&address);
+        // SAFETY: the range is this mapping's, and kernels use it no more.
+        unsafe { map_fixed(address, size as u64, libc::PROT_NONE, None) }
+            .map_err(|error| status_of(&error))?;
+        drop(state);
+        drop(removed);
+        Ok(())
+    })
+}
+
+/// What the host and kernels may do with a mapping.
+fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
+    let may = |agent: &u64, bit: hsa_access_permission_t| {
+        mapped.access.get(agent).is_some_and(|access| access.0 & bit.0 != 0)
+    };
+    let host = Agent::host_handle().handle;
+    let gpus = || mapped.access.keys().filter(|&&agent| agent != host);
+    let (read, write) = (
+        hsa_access_permission_t::HSA_ACCESS_PERMISSION_RO,
+        hsa_access_permission_t::HSA_ACCESS_PERMISSION_WO,
+    );
+    let writable = gpus().any(|agent| may(agent, write));
+    let readable = writable || gpus().any(|agent| may(agent, read));
+    let wanted = match (readable, writable) {
+        (_, true) => mapped.physical.pool.kind(),
+        (true, false) => Some(MemoryKind::Constant),
+        _ => None,
+    };
+    let mut protection = libc::PROT_NONE;
+    if readable || may(&host, read) {
+        protection |= libc::PROT_READ;
+    }
+    if writable || may(&host, write) {
+        protection |= libc::PROT_READ | libc::PROT_WRITE;
+    }
+    let size = mapped.physical.size;
+    let memory = machine().memory();
+    if mapped.known != wanted && mapped.known.take().is_some() {
+        memory.unregister(address).map_err(|error| status_of(&error))?;
+    }
+    // SAFETY: the range is this mapping's; what kernels may still do with it is allowed before and after.
+    if unsafe { libc::mprotect(address as *mut c_void, size as usize, protection) } != 0 {
+        return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    }
+    if mapped.known.is_none()
+        && let Some(kind) = wanted
+    {
+        // SAFETY: the pages stay mapped with that protection until the memory is unregistered.
+        unsafe { memory.register_as(address, size, kind, mapped.physical.pool.device()) }
+            .map_err(|error| status_of(&error))?;
+        // What the memory holds was written under another address, or by another process.
+        memory.wrote(address, size);
+        mapped.known = Some(kind);
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn set_access(
+    address: *mut c_void,
+    size: usize,
+    list: *const hsa_amd_memory_access_desc_t,
+    count: usize,
+) -> S {
+    call(|| {
+        if list.is_null() || count == 0 {
+            return Err(INVALID);
+        }
+        // SAFETY: the caller's list has that many entries.
+        let list: Vec<_> = (0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect();
+        for entry in &list {
+            Agent::from_handle(entry.agent_handle)?;
+            if entry.permissions.0 > hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW.0 {
+                return Err(INVALID);
+            }
+        }
+        let (address, size) = (address as u64, size as u64);
+        let mut state = lock(&STATE);
+        let end = address.checked_add(size).ok_or(INVALID)?;
+        // Whole mappings that follow each other.
+        let mut next = address;
+        while next < end {
+            next += state.mapped.get(&next).ok_or(INVALID_ALLOCATION)?.physical.size;
+        }
+        if next != end || size == 0 {
+            return Err(INVALID);
+        }
+        for (&start, mapped) in state.mapped.range_mut(address..end) {
+            for entry in &list {
+                mapped.access.insert(entry.agent_handle.handle, entry.permissions);
+            }
+            apply(start, mapped)?;
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn get_access(
+    address: *mut c_void,
+    permissions: *mut hsa_access_permission_t,
+    agent: hsa_agent_t,
+) -> S {
+    call(|| {
+        Agent::from_handle(agent)?;
+        let state = lock(&STATE);
+        let mapped = state.mapped.get(&(address as u64)).ok_or(INVALID_ALLOCATION)?;
+        let none = hsa_access_permission_t::HSA_ACCESS_PERMISSION_NONE;
+        let found = mapped.access.get(&agent.handle).copied().unwrap_or(none);
+        // SAFETY: the caller's pointer is null or valid for a write.
+        unsafe { write(permissions, found) }
+    })
+}
+
+unsafe extern "C" fn export(descriptor: *mut c_int, handle: hsa_amd_vmem_alloc_handle_t, _flags: u64) -> S {
+    call(|| {
+        if descriptor.is_null() {
+            return Err(INVALID);
+        }
+        let state = lock(&STATE);
+        let file = state.physical(handle)?.file.try_clone();
+        let file = file.map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(descriptor, file.into_raw_fd()) }
+    })
+}
+
+unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_handle_t) -> S {
+    call(|| {
+        if out.is_null() || descriptor < 0 {
+            return Err(INVALID);
+        }
+        // SAFETY: the caller keeps the descriptor open during the call; one that is not is an error below.
+        let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| INVALID)?;
+        let file = File::from(file);
+        let size = file.metadata().map_err(|_| INVALID)?.len();
+        // The file's name says what memory it is.
+        let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).map_err(|_| INVALID)?;
+        let name = name.to_string_lossy();
+        let name = name.strip_prefix("/memfd:").and_then(|name| name.strip_suffix(" (deleted)"));
+        let pool = name.and_then(Pool::from_name).ok_or(INVALID)?;
+        if size == 0 || !size.is_multiple_of(PAGE as u64) {
+            return Err(INVALID);
+        }
+        let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
+        let physical = Arc::new(Physical { handle, file, size, pool, charged: None });
+        let handle = lock(&STATE).hold(&physical);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, handle) }
+    })
+}
+
+unsafe extern "C" fn retain(out: *mut hsa_amd_vmem_alloc_handle_t, address: *mut c_void) -> S {
+    call(|| {
+        if out.is_null() {
+            return Err(INVALID);
+        }
+        let mut state = lock(&STATE);
+        let below = state.mapped.range(..=address as u64).next_back();
+        let physical = below
+            .filter(|(start, mapped)| (address as u64) - *start < mapped.physical.size)
+            .map(|(_, mapped)| Arc::clone(&mapped.physical))
+            .ok_or(INVALID_ALLOCATION)?;
+        let handle = state.hold(&physical);
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, handle) }
+    })
+}
+
+unsafe extern "C" fn properties(
+    handle: hsa_amd_vmem_alloc_handle_t,
+    pool: *mut hsa_amd_memory_pool_t,
+    kind: *mut hsa_amd_memory_type_t,
+) -> S {
+    call(|| {
+        let state = lock(&STATE);
+        let found = state.physical(handle)?;
+        // SAFETY: the caller's pointers are null or valid for writes.
+        unsafe {
+            write(pool, found.pool.handle())?;
+            write(kind, hsa_amd_memory_type_t::MEMORY_TYPE_PINNED)
+        }
+    })
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_amd_vmem_address_reserve(reserve).hsa_amd_vmem_address_reserve_align(reserve_align);
+    builder.hsa_amd_vmem_address_free(address_free);
+    builder.hsa_amd_vmem_handle_create(handle_create).hsa_amd_vmem_handle_release(handle_release);
+    builder.hsa_amd_vmem_map(map).hsa_amd_vmem_unmap(unmap);
+    builder.hsa_amd_vmem_set_access(set_access).hsa_amd_vmem_get_access(get_access);
+    builder.hsa_amd_vmem_export_shareable_handle(export).hsa_amd_vmem_import_shareable_handle(import);
+    builder.hsa_amd_vmem_retain_alloc_handle(retain);
+    builder.hsa_amd_vmem_get_alloc_properties_from_handle(properties);
+}

@@ -1,0 +1,65 @@
+//! Memory in files, which can be mapped at several addresses and by several processes.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+use super::memory::MemoryError;
+
+fn last_error(size: u64) -> MemoryError {
+    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOMEM);
+    MemoryError::Host { size, errno }
+}
+
+/// A file of `size` zero bytes that is memory and is gone when nobody has it open or mapped.
+pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
+    // SAFETY: the name is a text; the file descriptor that is returned belongs to nobody else.
+    let file = unsafe {
+        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(last_error(size));
+        }
+        File::from_raw_fd(descriptor)
+    };
+    let failed = |error: std::io::Error| MemoryError::Host {
+        size,
+        errno: error.raw_os_error().unwrap_or(libc::ENOMEM),
+    };
+    file.set_len(size).map_err(failed)?;
+    Ok(file)
+}
+
+/// Replaces what is mapped at `address` by pages of a file from an offset, or else by empty ones.
+///
+/// # Safety
+/// The range, up to the end of its last page, belongs to the caller, and nothing uses it now.
+pub(crate) unsafe fn map_fixed(
+    address: u64,
+    size: u64,
+    protection: i32,
+    file: Option<(&File, u64)>,
+) -> Result<(), MemoryError> {
+    let place = address as *mut libc::c_void;
+    // SAFETY: the caller's promise.
+    let mapped = unsafe {
+        match file {
+            Some((file, offset)) => libc::mmap(
+                place,
+                size as usize,
+                protection,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file.as_raw_fd(),
+                offset as libc::off_t,
+            ),
+            None => libc::mmap(
+                place,
+                size as usize,
+                protection,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+                -1,
+                0,
+            ),
+        }
+    };
+    if mapped == libc::MAP_FAILED { Err(last_error(size)) } else { Ok(()) }
+}
