@@ -385,8 +385,7 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
             return Ok(());
         }
         if let Some(memory) = graph::memory_at(pointer as usize) {
-            current_device(runtime)?.quiesce(runtime);
-            return memory.end();
+            return memory.end_and_wait();
         }
         let found = runtime
             .memory

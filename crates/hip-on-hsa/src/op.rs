@@ -104,9 +104,10 @@ impl Op {
         matches!(self, Self::Allocate(_) | Self::Free(_))
     }
 
-    /// Checks what can have changed since the operation was made: the memory that it names.
-    pub(crate) fn check(&self, runtime: &Runtime) -> Result {
+    /// Checks what can have changed since the operation was made: the memory that it names, and the stream's device.
+    pub(crate) fn check(&self, runtime: &Runtime, stream: &Stream) -> Result {
         match self {
+            Self::Record(record) => record.event.suits(stream),
             Self::Copy(copy) => copy.check(runtime),
             Self::Fill(fill) => fill.check(runtime),
             _ => Ok(()),

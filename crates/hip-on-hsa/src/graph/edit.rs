@@ -293,7 +293,9 @@ pub(crate) unsafe extern "C" fn hipGraphClone(out: *mut hipGraph_t, original: hi
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
         let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
-        *out = graph(runtime, original)?.duplicate(runtime)?.publish(runtime)?;
+        let clone = graph(runtime, original)?.duplicate(runtime)?;
+        clone.nest(0)?;
+        *out = clone.publish(runtime)?;
         Ok(())
     })
 }

@@ -300,7 +300,7 @@ impl Exec {
                             return Err(INVALID_VALUE);
                         }
                     }
-                    op => op.check(runtime)?,
+                    op => op.check(runtime, stream)?,
                 }
             }
         }

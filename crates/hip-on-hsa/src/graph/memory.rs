@@ -110,6 +110,12 @@ impl GraphMemory {
         }
     }
 
+    /// As [`end`](Self::end), for `hipFree`: waits until the device is idle.
+    pub(crate) fn end_and_wait(&self) -> Result {
+        self.device.quiesce(self.runtime);
+        self.end()
+    }
+
     /// Takes the memory from the program; an error if it was not the program's.
     pub(crate) fn end(&self) -> Result {
         let ended = known().live.remove(&self.base).ok_or(INVALID_VALUE)?;

@@ -213,7 +213,7 @@ pub(super) fn child(runtime: &Runtime, handle: hipGraph_t) -> Result<Op> {
     Ok(Op::Child(graph(runtime, handle)?.duplicate(runtime)?))
 }
 
-/// `hipGraphAddChildGraphNode`: the child is copied as it is now.
+/// `hipGraphAddChildGraphNode`: the child is copied as it is now. `hipErrorInvalidValue` for more than 64 graphs within each other.
 pub(crate) unsafe extern "C" fn hipGraphAddChildGraphNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,

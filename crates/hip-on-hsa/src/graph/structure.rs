@@ -1,7 +1,7 @@
 //! Graphs as programs edit them: nodes and edges.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t};
@@ -48,9 +48,14 @@ pub(crate) struct Graph {
     /// 0 while no program knows the graph.
     handle: AtomicUsize,
     nodes: Mutex<Nodes>,
+    /// How many graphs it lies within.
+    nesting: AtomicU32,
     /// What the program lets it keep.
     pub(super) objects: Objects,
 }
+
+/// Graphs within graphs, at most: what follows them does so by recursion.
+const DEEPEST: u32 = 64;
 
 static NEXT_NODE: AtomicU64 = AtomicU64::new(1);
 
@@ -64,6 +69,7 @@ impl Graph {
             this: this.clone(),
             handle: AtomicUsize::new(0),
             nodes: Mutex::default(),
+            nesting: AtomicU32::new(0),
             objects,
         })
     }
@@ -105,6 +111,9 @@ impl Graph {
 
     /// Adds a node behind others of this graph.
     pub(crate) fn add(&self, runtime: &Runtime, op: Op, after: &[NodeId]) -> Result<NodeId> {
+        if let Op::Child(child) = &op {
+            child.nest(self.nesting.load(Ordering::Acquire) + 1)?;
+        }
         let mut nodes = self.nodes();
         if after.iter().any(|id| !nodes.contains_key(id)) {
             return Err(INVALID_VALUE);
@@ -125,6 +134,18 @@ impl Graph {
         let handle = runtime.graph_nodes.insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
         nodes.insert(id, Node { handle, op, after, source });
         Ok(id)
+    }
+
+    /// Notes how many graphs this one lies within.
+    pub(super) fn nest(&self, nesting: u32) -> Result {
+        if nesting > DEEPEST {
+            return Err(INVALID_VALUE);
+        }
+        self.nesting.store(nesting, Ordering::Release);
+        self.nodes().values().try_for_each(|node| match &node.op {
+            Op::Child(child) => child.nest(nesting + 1),
+            _ => Ok(()),
+        })
     }
 
     /// A graph of its own with copies of all nodes.

@@ -372,3 +372,32 @@ fn a_graph_larger_than_the_queue_runs_whole() {
     hip.end_all(graph, exec, stream);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
+
+#[test]
+fn graphs_lie_within_each_other_to_a_limit() {
+    let hip = start();
+    let (mut graph, mut inner, mut node) = (hip.graph(), null_mut(), null_mut());
+    for depth in 1..=64 {
+        let outer = hip.graph();
+        let added = hip!(hip, hipGraphAddChildGraphNode(&mut node, outer, null(), 0, graph));
+        assert_eq!(added, OK, "{depth}");
+        assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+        graph = outer;
+    }
+    let outer = hip.graph();
+    assert_eq!(hip!(hip, hipGraphAddChildGraphNode(&mut node, outer, null(), 0, graph)), INVALID);
+    let exec = hip.instantiate(graph);
+    assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+    // Nor from within: the innermost graph takes no more.
+    let mut place = graph;
+    for _ in 0..64 {
+        let nodes = hip.nodes(place);
+        assert_eq!(hip!(hip, hipGraphChildGraphNodeGetGraph(nodes[0], &mut inner)), OK);
+        place = inner;
+    }
+    assert!(hip.nodes(place).is_empty());
+    assert_eq!(hip!(hip, hipGraphAddChildGraphNode(&mut node, place, null(), 0, outer)), INVALID);
+    for graph in [graph, outer] {
+        assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    }
+}
