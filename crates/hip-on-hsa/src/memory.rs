@@ -134,6 +134,16 @@ impl Memory {
         Some(found)
     }
 
+    /// Takes out exactly this allocation, unless somebody else has.
+    pub(crate) fn remove_known(&self, allocation: &Arc<Allocation>) -> bool {
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
+        let is_there = map.get(&allocation.base).is_some_and(|found| Arc::ptr_eq(found, allocation));
+        if is_there {
+            map.remove(&allocation.base);
+        }
+        is_there
+    }
+
     /// Where each allocation of a device starts.
     fn bases_of(&self, device: &Device) -> Vec<usize> {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
@@ -407,6 +417,9 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
     for base in runtime.memory.bases_of(device) {
         if is_managed(base) || graph::memory_at(base).is_some() {
             continue;
+        }
+        if let Some(memory) = graph::memory_at(base) {
+            memory.abandon();
         }
         if let Some(found) = runtime.memory.remove(base, &allocated) {
             quiesce_users(runtime, &found);

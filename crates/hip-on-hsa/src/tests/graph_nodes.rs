@@ -529,3 +529,27 @@ fn a_graph_can_be_printed() {
     assert_eq!(hip!(hip, hipGraphDebugDotPrint(graph, nowhere, 0)), E::hipErrorOperatingSystem);
     assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
 }
+
+#[test]
+fn a_reset_device_has_no_memory_of_graphs_any_more() {
+    let hip = start();
+    let stream = hip.stream(NON_BLOCKING);
+    let mut memory = null_mut();
+    hip.begin(stream, hipStreamCaptureMode::hipStreamCaptureModeGlobal);
+    assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 4096, stream)), OK);
+    let graph = hip.end(stream);
+    let exec = hip.instantiate(graph);
+    hip.run(exec, stream);
+    assert_eq!(hip!(hip, hipDeviceReset()), OK);
+    assert_eq!(hip!(hip, hipFree(memory)), INVALID);
+    assert_eq!(hip.memory_use()[0], 0);
+    // Whoever gets the address next keeps it.
+    let others: Vec<_> = (0..16).map(|_| hip.malloc(4096)).collect();
+    assert_eq!(hip!(hip, hipGraphLaunch(exec, NULL)), INVALID);
+    assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+    assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    for other in others {
+        assert_eq!(hip.read(other, 16).len(), 16);
+        hip.free(other);
+    }
+}
