@@ -11,11 +11,15 @@ use sysroot_test::Sysroot;
 /// Functions of the compiler's library that the original happens to export.
 const COMPILERS_OWN: [&str; 2] = ["__gnu_f2h_ieee", "__gnu_h2f_ieee"];
 
-/// AMD's library, if there is the release's that the drop-in stands for.
-fn original() -> Option<PathBuf> {
+/// The folder of AMD's libraries, if they are the release's that the drop-in stands for.
+fn originals() -> Option<PathBuf> {
     let sysroot = Sysroot::find()?;
     sysroot.pick("the library that the drop-in stands for", &[("7.2", ())])?;
-    Some(sysroot.folder.join("usr/lib/x86_64-linux-gnu").join(SONAME))
+    Some(sysroot.folder.join("usr/lib/x86_64-linux-gnu"))
+}
+
+fn original() -> Option<PathBuf> {
+    Some(originals()?.join(SONAME))
 }
 
 #[test]
@@ -38,5 +42,16 @@ fn a_program_linked_with_the_original_runs_on_the_drop_in() {
         let run = Program::link(name, &["gfx1100"], &[], &original, library()).succeeds("vgpu:gfx1100");
         // The loader would complain here of versions that are missing.
         assert_eq!(run.error, "");
+    }
+}
+
+/// rocBLAS brings kernels for all these targets in its fat binary.
+#[test]
+fn amds_rocblas_computes_on_the_drop_in() {
+    let Some(folder) = originals() else { return };
+    let program = Program::link_c("rocblas", &[&folder.join("librocblas.so.5"), &library()]);
+    for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
+        let run = program.with_loader_of(&folder).succeeds(&format!("vgpu:{target}"));
+        assert_eq!(run.error, "", "{target}");
     }
 }

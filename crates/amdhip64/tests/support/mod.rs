@@ -3,7 +3,6 @@
 
 pub mod elf;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -65,6 +64,8 @@ pub struct Program {
     /// Holds the program, and is removed with the last copy of this.
     _folder: Arc<TempDir>,
     library: PathBuf,
+    /// The folder of another system's libraries, with their loader.
+    system: Option<PathBuf>,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
 }
@@ -120,7 +121,26 @@ impl Program {
         // What a library itself needs is not looked for: it may be one of another system.
         link.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").arg("-lpthread");
         run(link.arg("-o").arg(&path).arg(&object).arg(linked));
-        Self { path, _folder: kept, library, arguments: Vec::new(), variables: Vec::new() }
+        Self { path, _folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Compiles `programs/<name>.c` with the machine's compiler and links it with libraries, the last of which is the drop-in.
+    pub fn link_c(name: &str, libraries: &[&Path]) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+        let folder = tempfile::Builder::new().prefix(name).tempdir_in(scratch("programs"));
+        let folder = Arc::new(folder.expect("a folder for the program"));
+        let path = folder.path().join(name);
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-Wall", "-Werror", "-o"]).arg(&path).arg(&source);
+        command.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").args(libraries);
+        run(&mut command);
+        let library = libraries.last().expect("the drop-in").to_path_buf();
+        Self { path, _folder: folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Has the loader of another system run the program, with that system's libraries but for the drop-in.
+    pub fn with_loader_of(&self, folder: &Path) -> Self {
+        Self { system: Some(folder.to_owned()), ..self.clone() }
     }
 
     pub fn arguments<const N: usize>(&self, arguments: [&str; N]) -> Self {
@@ -135,12 +155,20 @@ impl Program {
 
     /// Runs the program on a device.
     pub fn run(&self, device: &str) -> Run {
-        let mut command = Command::new(&self.path);
+        let drop_in = self.library.parent().expect("a folder");
+        let mut command = match &self.system {
+            None => Command::new(&self.path),
+            Some(system) => {
+                let mut command = Command::new(system.join("ld-linux-x86-64.so.2"));
+                let folders = std::env::join_paths([drop_in, system]).expect("paths without colons");
+                command.args(["--inhibit-cache", "--library-path"]).arg(folders).arg(&self.path);
+                command
+            }
+        };
         for name in ["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "FERROCM_LOG"] {
             command.env_remove(name);
         }
-        let library_path: OsString = self.library.parent().expect("a folder").into();
-        command.args(&self.arguments).env("LD_LIBRARY_PATH", library_path).env("FERROCM_DEVICE", device);
+        command.args(&self.arguments).env("LD_LIBRARY_PATH", drop_in).env("FERROCM_DEVICE", device);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = command.stdin(Stdio::null()).output();
         let output = output.unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
