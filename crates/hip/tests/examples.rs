@@ -43,4 +43,4 @@ macro_rules! examples {
     };
 }
 
-examples! { copies counters devices faults futures graphs memory peers prepared reduction saxpy streams views }
+examples! { copies counters devices faults futures graphs memory peers prepared reduction saxpy streams typed views }
