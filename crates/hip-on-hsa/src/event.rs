@@ -7,6 +7,7 @@ use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{CapturedPoint, Capturing};
+use crate::ipc_event::SharedEvent;
 use crate::op::{EventOp, Op};
 use crate::runtime::{Runtime, active};
 use crate::signal::Marker;
@@ -20,6 +21,8 @@ pub(crate) struct Event {
     device: &'static Device,
     flags: u32,
     recorded: Mutex<Recorded>,
+    /// What other processes have of it; its records are there.
+    shared: Option<Arc<SharedEvent>>,
 }
 
 /// Where an event was last recorded.
@@ -32,6 +35,17 @@ struct Recorded {
 }
 
 impl Event {
+    /// An event that several processes have.
+    pub(crate) fn of_processes(device: &'static Device, shared: Arc<SharedEvent>) -> Self {
+        let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
+        Self { device, flags, recorded: Mutex::default(), shared: Some(shared) }
+    }
+
+    /// What other processes have of it.
+    pub(crate) fn shared(&self) -> Option<&Arc<SharedEvent>> {
+        self.shared.as_ref()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Recorded> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,12 +61,16 @@ impl Event {
 
     /// Whether events of this stream can be recorded.
     pub(crate) fn suits(&self, stream: &Stream) -> Result {
-        if std::ptr::eq(self.device, stream.device) { Ok(()) } else { Err(INVALID_HANDLE) }
+        let suits = self.shared.is_some() || std::ptr::eq(self.device, stream.device);
+        if suits { Ok(()) } else { Err(INVALID_HANDLE) }
     }
 
     /// Records the event behind everything submitted to the stream.
     pub(crate) fn record(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
         self.suits(stream)?;
+        if let Some(shared) = &self.shared {
+            return shared.record(runtime, stream);
+        }
         let marker = stream.submit(runtime, |engine| engine.marker())?;
         *self.lock() = Recorded { marker: Some(marker), captured: None };
         Ok(())
@@ -60,6 +78,9 @@ impl Event {
 
     /// Lets what is submitted to the stream from now on wait for the event's last record.
     pub(crate) fn wait(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
+        if let Some(shared) = &self.shared {
+            return shared.hold(runtime, stream);
+        }
         let marker = self.lock().marker.clone();
         match marker {
             Some(marker) => stream.submit(runtime, |engine| engine.wait_for(marker)),
@@ -85,13 +106,17 @@ unsafe fn create(out: *mut hipEvent_t, flags: u32) -> Result {
         | hipEventDisableSystemFence
         | hipEventReleaseToDevice
         | hipEventReleaseToSystem;
-    if flags & hipEventInterprocess != 0 {
-        return Err(hipError_t::hipErrorNotSupported);
+    let interprocess = flags & hipEventInterprocess != 0;
+    if interprocess && flags & hipEventDisableTiming == 0 {
+        return Err(INVALID_VALUE);
     }
+    let known = known | hipEventInterprocess;
     if flags & !known != 0 || (flags & hipEventReleaseToDevice != 0 && flags & hipEventReleaseToSystem != 0) {
         return Err(INVALID_VALUE);
     }
-    let event = Arc::new(Event { device: current_device(runtime)?, flags, recorded: Mutex::default() });
+    let device = current_device(runtime)?;
+    let shared = if interprocess { Some(SharedEvent::new()?) } else { None };
+    let event = Arc::new(Event { device, flags, recorded: Mutex::default(), shared });
     *out = runtime.events.insert(event).ok_or(hipError_t::hipErrorOutOfMemory)? as hipEvent_t;
     Ok(())
 }
@@ -152,7 +177,11 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
 pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let result = match find(runtime, event)?.marker()? {
+        let event = find(runtime, event)?;
+        if let Some(shared) = &event.shared {
+            shared.wait();
+        }
+        let result = match event.marker()? {
             Some(marker) => marker.wait(runtime),
             None => Ok(()),
         };
@@ -165,7 +194,11 @@ pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipErr
 pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        match find(runtime, event)?.marker()? {
+        let event = find(runtime, event)?;
+        if event.shared.as_ref().is_some_and(|shared| !shared.is_done()) {
+            return Err(hipError_t::hipErrorNotReady);
+        }
+        match event.marker()? {
             Some(marker) if !marker.is_done(runtime) => Err(hipError_t::hipErrorNotReady),
             Some(marker) => marker.failure().map_or(Ok(()), Err),
             None => Ok(()),

@@ -32,7 +32,7 @@
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
-//! * Textures, surfaces, and events of several processes are not there.
+//! * Textures and surfaces are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -55,6 +55,7 @@ mod hostcall;
 mod hsa;
 mod image;
 mod ipc;
+mod ipc_event;
 mod kernarg;
 mod launch;
 mod limits;

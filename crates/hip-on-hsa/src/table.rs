@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    context, copy, copy_param, device, error, event, fill, graph, ipc, launch, limits, lookup, managed,
-    mem_pool, memory, module, occupancy, output, peer, per_thread, pointer, props, stream, stream_value,
-    stub, stub_launch, virtual_memory,
+    context, copy, copy_param, device, error, event, fill, graph, ipc, ipc_event, launch, limits, lookup,
+    managed, mem_pool, memory, module, occupancy, output, peer, per_thread, pointer, props, stream,
+    stream_value, stub, stub_launch, virtual_memory,
 };
 
 macro_rules! functions {
@@ -81,6 +81,8 @@ functions! {
         hipUserObjectCreate hipUserObjectRelease hipUserObjectRetain;
     ipc:
         hipIpcCloseMemHandle hipIpcGetMemHandle hipIpcOpenMemHandle;
+    ipc_event:
+        hipIpcGetEventHandle hipIpcOpenEventHandle;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
     limits:

@@ -1,14 +1,17 @@
-//! Memory that two processes share: the test starts itself once more as the other one.
+//! Memory and events that two processes share: the test starts itself once more as the other one.
 
 mod support;
 
 use std::ffi::c_void;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_sys::{hipIpcMemHandle_t, hipMemcpyKind as Kind};
-use support::{E, Kernels, Memory, NULL, OK, arguments, hip, launch, turn};
+use support::{E, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, turn};
 
+const EVENT: &str = "FERROCM_TEST_IPC_EVENT";
 const HANDLE: &str = "FERROCM_TEST_IPC_HANDLE";
 const LAZY: u32 = hip_sys::hipIpcMemLazyEnablePeerAccess;
 const COUNT: usize = 50_001;
@@ -26,7 +29,7 @@ fn what_one_process_writes_the_other_reads() {
     let memory = Memory::of(&first);
     let handle = handle_of(memory.pointer);
     assert_eq!(handle.reserved, handle_of(memory.pointer).reserved, "asking again changes nothing");
-    let text: String = handle.reserved.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    let text = to_text(handle.reserved);
     let mut other = Command::new(std::env::current_exe().unwrap());
     other.args(["--exact", "the_other_process", "--include-ignored", "--nocapture"]).env(HANDLE, text);
     let output = other.output().unwrap();
@@ -40,11 +43,7 @@ fn what_one_process_writes_the_other_reads() {
 #[test]
 #[ignore = "runs in the process that the test above starts"]
 fn the_other_process() {
-    let text = std::env::var(HANDLE).unwrap();
-    let mut handle = hipIpcMemHandle_t { reserved: [0; 64] };
-    for (index, byte) in handle.reserved.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap() as std::ffi::c_char;
-    }
+    let handle = hipIpcMemHandle_t { reserved: from_text(&std::env::var(HANDLE).unwrap()) };
     let (mut shared, mut again) = (null_mut(), null_mut());
     assert_eq!(hip!(hipIpcOpenMemHandle(&mut shared, handle, 0)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hipIpcOpenMemHandle(&mut shared, handle, LAZY)), OK);
@@ -69,6 +68,81 @@ fn the_other_process() {
     assert_eq!(hip!(hipIpcCloseMemHandle(shared)), E::hipErrorInvalidValue);
     let gone = hip!(hipMemcpy(to, shared, 4, Kind::hipMemcpyDeviceToHost));
     assert_eq!(gone, E::hipErrorInvalidValue);
+}
+
+/// Words of a handle's bytes as text, and back.
+fn to_text(bytes: [std::ffi::c_char; 64]) -> String {
+    bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect()
+}
+
+fn from_text(text: &str) -> [std::ffi::c_char; 64] {
+    std::array::from_fn(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap() as _)
+}
+
+#[test]
+fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
+    let _turn = turn();
+    let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
+    let (mut event, mut other) = (null_mut(), null_mut());
+    let timed = hip!(hipEventCreateWithFlags(&mut event, hip_sys::hipEventInterprocess));
+    assert_eq!(timed, E::hipErrorInvalidValue, "such events have no times");
+    assert_eq!(hip!(hipEventCreateWithFlags(&mut event, flags)), OK);
+    let mut handle = hip_sys::hipIpcEventHandle_t { reserved: [0; 64] };
+    assert_eq!(hip!(hipIpcGetEventHandle(&mut handle, event)), OK);
+    assert_eq!(hip!(hipIpcOpenEventHandle(&mut other, handle)), E::hipErrorInvalidContext);
+    let plain = support::Event::new();
+    let mut none = handle;
+    assert_eq!(hip!(hipIpcGetEventHandle(&mut none, plain.0)), E::hipErrorInvalidConfiguration);
+    assert_eq!(hip!(hipEventQuery(event)), OK, "never recorded");
+
+    // The stream is held by a word in memory until the other process has seen that the event is not there yet.
+    let stream = Stream::new(hip_sys::hipStreamNonBlocking);
+    let mut word = null_mut();
+    assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
+    let equal = hip_sys::hipStreamWaitValueEq;
+    assert_eq!(hip!(hipStreamWaitValue64(stream.0, word, 1, equal, u64::MAX)), OK);
+    assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
+    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady);
+
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_process_that_waits", "--include-ignored", "--nocapture"])
+        .env(EVENT, to_text(handle.reserved))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("it waits")));
+    // SAFETY: the memory is 8 bytes of the host's, and used by atomic accesses only.
+    unsafe { AtomicU64::from_ptr(word.cast()) }.store(1, Ordering::Release);
+    let rest: Vec<String> = lines.collect();
+    assert!(process.wait().unwrap().success(), "{rest:?}");
+    assert_eq!(hip!(hipEventSynchronize(event)), OK, "the other process has recorded it once more");
+    assert_eq!(stream.wait(), OK);
+    assert_eq!(hip!(hipFree(word)), OK);
+    assert_eq!(hip!(hipEventDestroy(event)), OK);
+    let gone = hip!(hipIpcOpenEventHandle(&mut other, hip_sys::hipIpcEventHandle_t { reserved: [0; 64] }));
+    assert_eq!(gone, E::hipErrorInvalidHandle);
+}
+
+#[test]
+#[ignore = "runs in the process that the test above starts"]
+fn the_process_that_waits() {
+    let reserved = from_text(&std::env::var(EVENT).unwrap());
+    let mut event = null_mut();
+    assert_eq!(hip!(hipIpcOpenEventHandle(&mut event, hip_sys::hipIpcEventHandle_t { reserved })), OK);
+    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady);
+    let (stream, memory) = (Stream::new(hip_sys::hipStreamNonBlocking), Memory::of(&[1u8; 64]));
+    assert_eq!(hip!(hipStreamWaitEvent(stream.0, event, 0)), OK);
+    assert_eq!(hip!(hipMemsetAsync(memory.pointer, 2, 64, stream.0)), OK);
+    assert_eq!(hip!(hipStreamQuery(stream.0)), E::hipErrorNotReady);
+    assert_eq!(memory.read::<u8>(64), [1; 64]);
+    println!("it waits");
+    assert_eq!(stream.wait(), OK);
+    assert_eq!(hip!(hipEventQuery(event)), OK);
+    assert_eq!(memory.read::<u8>(64), [2; 64]);
+    assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
+    assert_eq!(hip!(hipEventSynchronize(event)), OK);
+    assert_eq!(hip!(hipEventDestroy(event)), OK);
 }
 
 #[test]
