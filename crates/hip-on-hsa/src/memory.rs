@@ -415,11 +415,13 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
     let allocated = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
     let mut result = Ok(());
     for base in runtime.memory.bases_of(device) {
-        if is_managed(base) || graph::memory_at(base).is_some() {
+        if is_managed(base) {
             continue;
         }
         if let Some(memory) = graph::memory_at(base) {
-            memory.abandon();
+            // The graph keeps it for its next launch.
+            let _ = memory.end();
+            continue;
         }
         if let Some(found) = runtime.memory.remove(base, &allocated) {
             quiesce_users(runtime, &found);
@@ -441,8 +443,8 @@ pub(crate) fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) 
     }
 }
 
-/// `hipFreeAsync`: captured, a node that frees memory of a graph. A pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
-/// all of that has completed.
+/// `hipFreeAsync`: a pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
+/// all of that has completed. Captured, a node that frees memory of a graph.
 pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

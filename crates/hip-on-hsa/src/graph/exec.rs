@@ -289,12 +289,10 @@ impl Exec {
         for action in &program.actions {
             if let Action::Enqueue(place) = action {
                 match &steps[*place].op {
-                    Op::Allocate(memory) => {
-                        if self.flags & AUTO_FREE != 0 && memory.is_live() {
-                            memory.end()?;
-                        }
-                        memory.check()?;
-                    }
+                    Op::Allocate(memory) if memory.is_live() => match self.flags & AUTO_FREE {
+                        0 => return Err(INVALID_VALUE),
+                        _ => memory.end()?,
+                    },
                     Op::Free(address) => {
                         let own = |step: &Step| matches!(&step.op, Op::Allocate(memory) if memory.base() == *address);
                         let live = memory_at(*address).is_some_and(|memory| memory.is_live());

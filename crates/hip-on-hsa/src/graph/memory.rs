@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{
@@ -33,8 +33,6 @@ pub(crate) struct GraphMemory {
     allocation: Arc<Allocation>,
     /// Held by the one executable graph that may use the node.
     user: Mutex<Weak<()>>,
-    /// It is no longer this object's: its device was reset.
-    gone: AtomicBool,
 }
 
 /// The memory of all allocation nodes, by address.
@@ -81,15 +79,7 @@ impl GraphMemory {
     ) -> Result<Arc<Self>> {
         let base = allocate_device(runtime, device, size, false, 0)?;
         let (allocation, _) = runtime.memory.find(base).ok_or(hipError_t::hipErrorUnknown)?;
-        let memory = Arc::new(Self {
-            runtime,
-            device,
-            base,
-            size,
-            allocation,
-            user: Mutex::default(),
-            gone: AtomicBool::new(false),
-        });
+        let memory = Arc::new(Self { runtime, device, base, size, allocation, user: Mutex::default() });
         known().all.insert(base, Arc::downgrade(&memory));
         COUNT.fetch_add(1, Ordering::AcqRel);
         let mut bytes = device.graph_memory.lock();
@@ -111,30 +101,6 @@ impl GraphMemory {
     /// Whether the memory is the program's.
     pub(crate) fn is_live(&self) -> bool {
         known().live.contains_key(&self.base)
-    }
-
-    /// Gives the memory up for somebody else to free; the node cannot be launched any more. Returns whether it was still this
-    /// object's.
-    pub(crate) fn abandon(&self) -> bool {
-        if self.gone.swap(true, Ordering::AcqRel) {
-            return false;
-        }
-        let mut known = known();
-        known.all.remove(&self.base);
-        let live = known.live.remove(&self.base);
-        drop(known);
-        COUNT.fetch_sub(1, Ordering::AcqRel);
-        let mut bytes = self.device.graph_memory.lock();
-        bytes.reserved -= self.size as u64;
-        if live.is_some() {
-            bytes.used -= self.size as u64;
-        }
-        true
-    }
-
-    /// Whether the memory is there to be allocated.
-    pub(crate) fn check(&self) -> Result {
-        if self.gone.load(Ordering::Acquire) || self.is_live() { Err(INVALID_VALUE) } else { Ok(()) }
     }
 
     /// Makes the memory the program's.
@@ -175,9 +141,9 @@ impl GraphMemory {
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        if !self.abandon() {
-            return;
-        }
+        known().all.remove(&self.base);
+        COUNT.fetch_sub(1, Ordering::AcqRel);
+        self.device.graph_memory.lock().reserved -= self.size as u64;
         // Launches that use the memory may be in flight on any stream.
         self.device.quiesce(self.runtime);
         if self.runtime.memory.remove_known(&self.allocation)

@@ -531,7 +531,7 @@ fn a_graph_can_be_printed() {
 }
 
 #[test]
-fn a_reset_device_has_no_memory_of_graphs_any_more() {
+fn a_reset_takes_memory_from_the_program_but_not_from_the_graph() {
     let hip = start();
     let stream = hip.stream(NON_BLOCKING);
     let mut memory = null_mut();
@@ -543,13 +543,95 @@ fn a_reset_device_has_no_memory_of_graphs_any_more() {
     assert_eq!(hip!(hip, hipDeviceReset()), OK);
     assert_eq!(hip!(hip, hipFree(memory)), INVALID);
     assert_eq!(hip.memory_use()[0], 0);
-    // Whoever gets the address next keeps it.
+    // Nobody else has got the address.
     let others: Vec<_> = (0..16).map(|_| hip.malloc(4096)).collect();
-    assert_eq!(hip!(hip, hipGraphLaunch(exec, NULL)), INVALID);
+    assert!(!others.contains(&memory));
+    hip.run(exec, NULL);
     assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
     assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    assert_eq!(hip.read(memory, 16).len(), 16);
+    hip.free(memory);
     for other in others {
-        assert_eq!(hip.read(other, 16).len(), 16);
         hip.free(other);
     }
+}
+
+#[test]
+fn graphs_leave_no_memory_behind() {
+    let hip = start();
+    let module = hip.load(5);
+    let empty = hip.function(module, "empty");
+    // Queues of the fake are never freed.
+    let (first, second) = (hip.stream(NON_BLOCKING), hip.stream(NON_BLOCKING));
+    let round = || {
+        let mut memory = null_mut();
+        hip.begin(first, hipStreamCaptureMode::hipStreamCaptureModeGlobal);
+        assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 4096, first)), OK);
+        for _ in 0..20 {
+            assert_eq!(hip.launch(empty, first), OK);
+        }
+        assert_eq!(hip!(hip, hipMemsetAsync(memory, 1, 4096, first)), OK);
+        assert_eq!(hip!(hip, hipFreeAsync(memory, first)), OK);
+        let graph = hip.end(first);
+        let exec = hip.instantiate(graph);
+        let kernel = hip.nodes(graph)[1];
+        for stream in [first, second, first] {
+            assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+            // A change lays the arguments out anew while the launch may be in flight.
+            assert_eq!(hip!(hip, hipGraphNodeSetEnabled(exec, kernel, 0)), OK);
+        }
+        // A capture that fails leaves no graph either.
+        hip.begin(second, hipStreamCaptureMode::hipStreamCaptureModeGlobal);
+        assert_eq!(hip.launch(empty, second), OK);
+        assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 4096, second)), OK);
+        assert_eq!(hip!(hip, hipStreamQuery(second)), E::hipErrorStreamCaptureUnsupported);
+        let mut none = null_mut();
+        let ended = hip!(hip, hipStreamEndCapture(second, &mut none));
+        assert_eq!(ended, E::hipErrorStreamCaptureInvalidated);
+        assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+        assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+        for stream in [first, second] {
+            assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+        }
+    };
+    round();
+    let (allocations, _) = fake::live();
+    for _ in 0..5 {
+        round();
+    }
+    assert_eq!(fake::live().0, allocations);
+    for stream in [first, second] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn threads_capture_beside_each_other() {
+    let hip = start();
+    let module = hip.load(5);
+    let empty = hip.function(module, "empty") as usize;
+    let table = &hip;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                let stream = table.stream(NON_BLOCKING);
+                for size in 1..30 {
+                    table.begin(stream, hipStreamCaptureMode::hipStreamCaptureModeThreadLocal);
+                    for _ in 0..size {
+                        assert_eq!(table.launch(empty as _, stream), OK);
+                    }
+                    let graph = table.end(stream);
+                    assert_eq!(table.nodes(graph).len(), size);
+                    let exec = table.instantiate(graph);
+                    table.run(exec, stream);
+                    assert_eq!(hip!(table, hipGraphExecDestroy(exec)), OK);
+                    assert_eq!(hip!(table, hipGraphDestroy(graph)), OK);
+                }
+                assert_eq!(hip!(table, hipStreamDestroy(stream)), OK);
+            });
+        }
+    });
+    assert_eq!(fake::take_dispatched().len(), 4 * (1..30).sum::<usize>());
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
