@@ -103,6 +103,8 @@ pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, FunctionAttributes, SuggestedBlock};
 pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
+#[doc(inline)]
+pub use hip_derive::DeviceCopy;
 pub use hip_sys;
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use lazy::LazyModule;

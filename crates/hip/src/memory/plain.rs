@@ -3,17 +3,22 @@
 /// Plain data that can be copied to a device and back, byte by byte.
 ///
 /// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them. Not for `bool`, `char`, enums
-/// and references: a device can write bytes that are none of their values. A struct of such fields takes one line:
+/// and references: a device can write bytes that are none of their values. A struct of such fields derives it, which
+/// checks everything at compile time:
 ///
 /// ```
 /// #[repr(C)]
-/// #[derive(Clone, Copy)]
+/// #[derive(Clone, Copy, hip::DeviceCopy)]
 /// struct Particle {
 ///     position: [f32; 3],
 ///     mass: f32,
 /// }
-/// // SAFETY: four floats, with no padding between or after them.
-/// unsafe impl hip::DeviceCopy for Particle {}
+///
+/// #[repr(transparent)]
+/// #[derive(Clone, Copy, hip::DeviceCopy)]
+/// struct Meters<T>(T);
+///
+/// fn on_device(_: hip::DeviceBuffer<Particle>, _: hip::DeviceBuffer<Meters<f64>>) {}
 /// ```
 ///
 /// # Safety
@@ -22,6 +27,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data that can lie in device memory",
     label = "not `DeviceCopy`",
+    note = "a struct of plain data is, with `#[repr(C)]` and `#[derive(hip::DeviceCopy)]`",
     note = "integers, floats, `half::f16`, `half::bf16` and arrays of them are"
 )]
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {}
