@@ -110,9 +110,10 @@ pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
-    ALLOCATOR_VARIABLE, Allocator, CacheLimits, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice,
-    DeviceSliceMut, HostBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture, PoolReuse,
-    PoolStats,
+    ALLOCATOR_VARIABLE, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress, DeviceBuffer, DeviceCopy,
+    DeviceSlice, DeviceSliceMut, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner,
+    MemoryPool, MemoryStats, Pending, PendingFuture, PitchedBuffer, PoolReuse, PoolStats, Region,
+    RegisteredBuffer,
 };
 pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};

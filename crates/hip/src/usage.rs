@@ -153,6 +153,36 @@ impl Usage {
         Ok(())
     }
 
+    /// Blocks until the writes registered so far are done. A failed one is the error.
+    pub(crate) fn wait_for_writes(&self) -> Result<()> {
+        self.wait_for(|user| user.wrote)
+    }
+
+    /// Blocks until everything registered so far is done. A failed write is the error.
+    pub(crate) fn wait_for_all(&self) -> Result<()> {
+        self.wait_for(|_| true)
+    }
+
+    fn wait_for(&self, which: impl Fn(&User) -> bool) -> Result<()> {
+        let users: Vec<(WeakStream, bool)> = {
+            let state = self.lock();
+            let users = state.users.iter().filter(|user| which(user));
+            users.map(|user| (user.stream.clone(), user.wrote)).collect()
+        };
+        for (stream, wrote) in users {
+            let waited = match stream.upgrade() {
+                Some(stream) => stream.synchronize(),
+                None => stream.last_fault().map_or(Ok(()), Err),
+            };
+            match waited {
+                // A stream that has failed runs nothing any more, and what it has only read is as it was.
+                Err(Error::Fault(_)) if !wrote => {}
+                waited => waited?,
+            }
+        }
+        Ok(())
+    }
+
     /// Blocks until no stream uses the thing.
     pub(crate) fn finish(&mut self) {
         self.retire().wait();

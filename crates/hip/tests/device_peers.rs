@@ -129,3 +129,22 @@ fn attributes_agree_with_properties() {
     assert_eq!(attribute(Attribute::hipDeviceAttributeCooperativeLaunch) != 0, properties.cooperative_launch);
     assert!(device.attribute(Attribute(u32::MAX)).is_err());
 }
+
+#[test]
+fn buffers_are_copied_between_devices_without_access() {
+    let Some([first, second]) = pair(6) else { return };
+    let (a, b) = (first.stream().unwrap(), second.stream().unwrap());
+    let values: Vec<u32> = (0..50_000).collect();
+    let here = DeviceBuffer::from_slice(&a, &values).unwrap();
+    let mut there = DeviceBuffer::<u32>::uninit(&second, values.len()).unwrap();
+    assert!(!second.has_access_to(&first) && !first.has_access_to(&second));
+    // Enqueued on the destination's stream, which waits for the one that has written the source.
+    there.copy_from(&b, &here).unwrap();
+    assert_eq!(there.to_vec(&b).unwrap(), values);
+    there.slice_mut(..10).unwrap().fill(&b, 3).unwrap();
+    let mut back = DeviceBuffer::<u32>::zeroed(&a, 20).unwrap();
+    back.copy_from(&a, there.slice(..20).unwrap()).unwrap();
+    let expected: Vec<u32> = (0..20).map(|i| if i < 10 { 3 } else { i }).collect();
+    assert_eq!(back.to_vec(&a).unwrap(), expected);
+    assert!(matches!(back.copy_from(&a, there.slice(..3).unwrap()), Err(Error::LengthMismatch { .. })));
+}

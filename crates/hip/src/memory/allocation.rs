@@ -50,7 +50,7 @@ impl Allocation {
         Ok(Arc::new(Self { device: device.clone(), block, _counted }))
     }
 
-    /// Memory of other code, which `owner` keeps.
+    /// Memory that was made elsewhere, which `owner` keeps: it is dropped when nothing uses the memory any more.
     pub(crate) fn foreign(device: &Device, address: DeviceAddress, size: usize, owner: Owner) -> Arc<Self> {
         let block = Allocated { address, size, origin: Origin::Owner(owner), usage: Usage::default() };
         Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
@@ -99,6 +99,16 @@ impl Allocation {
             None => self.block.usage.update(stream),
             Some(capture) => capture.uses(self, stream, Access::Update),
         }
+    }
+
+    /// Blocks until the streams that write the memory are done. If one of them has failed, that is the error.
+    pub(crate) fn finish_writes(&self) -> Result<()> {
+        self.block.usage.wait_for_writes()
+    }
+
+    /// Blocks until the streams that use the memory are done. If one that wrote it has failed, that is the error.
+    pub(crate) fn finish_uses(&self) -> Result<()> {
+        self.block.usage.wait_for_all()
     }
 
     /// The other streams whose writes a read on `stream` depends on.

@@ -142,7 +142,6 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Self { allocation, len, marker: PhantomData }
     }
 
-    #[cfg(test)]
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {
         &self.allocation
     }

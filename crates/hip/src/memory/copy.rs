@@ -67,7 +67,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     ///
     /// # Safety
     /// `destination` has room for all elements, and nobody uses it until the stream has been waited for.
-    unsafe fn read_into(&self, stream: &Stream, destination: *mut T) -> Result<()> {
+    pub(super) unsafe fn read_into(&self, stream: &Stream, destination: *mut T) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpyAsync", "source")?;
         if self.is_empty() {
             return Ok(());
@@ -106,23 +106,51 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         Pending::new(stream, source, Vec::new())
     }
 
-    /// Enqueues a copy of other memory of the same device; does not block (`hipMemcpyAsync`).
+    /// Enqueues a copy of other device memory; does not block (`hipMemcpyAsync`).
+    ///
+    /// The memory may be another device's. Where the stream's device has no [access](Device::enable_peer_access) to one
+    /// side, the library copies from device to device, through the host if need be (`hipMemcpyPeerAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream or one side is another device's,
-    /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to neither side's device and does not reach
+    /// them, [`Error::OtherRuntime`] if the devices belong to different libraries, [`Error::Fault`] if the stream has
+    /// faulted, else [`Error::Hip`].
     #[doc(alias = "hipMemcpyDtoDAsync")]
+    #[doc(alias = "hipMemcpyPeerAsync")]
+    #[doc(alias = "cudaMemcpyPeerAsync")]
     pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
         let source = source.into();
         same_length("copy_from", self.len(), source.len())?;
-        stream.device().reaches(source.device(), "hipMemcpyAsync", "source")?;
-        stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
+        let (here, from, to) = (stream.device(), source.device(), self.device());
+        let direct = here.has_access_to(from) && here.has_access_to(to);
+        if !direct {
+            here.same_runtime(from, "hipMemcpyPeerAsync", "source")?;
+            here.same_runtime(to, "hipMemcpyPeerAsync", "destination")?;
+            if here != from && here != to {
+                here.reaches(from, "hipMemcpyPeerAsync", "source")?;
+                here.reaches(to, "hipMemcpyPeerAsync", "destination")?;
+            }
+        }
         if self.is_empty() {
             return Ok(());
         }
         source.allocation().read_on(stream)?;
         self.allocation().write_on(stream)?;
         let (destination, bytes) = (self.start().pointer(), self.size_in_bytes());
+        if !direct {
+            if bytes == 0 {
+                return Ok(());
+            }
+            let (source, from, to) = (source.start().pointer(), from.ordinal() as i32, to.ordinal() as i32);
+            stream.make_current()?;
+            // SAFETY: both views hold that many bytes, on the devices named; a shared and an exclusive view cannot overlap.
+            return stream.check(unsafe {
+                call!(
+                    stream.table(),
+                    hipMemcpyPeerAsync(destination, to, source, from, bytes, stream.handle())
+                )
+            });
+        }
         let (source, kind) = (source.start().pointer(), hipMemcpyKind::hipMemcpyDeviceToDevice);
         // SAFETY: both views hold that many bytes; a shared and an exclusive view cannot overlap.
         unsafe { copy(stream, destination, source, bytes, kind) }
@@ -189,7 +217,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// # Safety
     /// `source` holds that many elements, and nobody writes or releases them until the stream has been waited for.
-    unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
+    pub(super) unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
         if self.is_empty() {
             return Ok(());

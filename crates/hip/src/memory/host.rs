@@ -30,6 +30,44 @@ unsafe impl<T: DeviceCopy> Send for HostBuffer<T> {}
 // SAFETY: a shared buffer only gives shared elements, which any thread may have.
 unsafe impl<T: DeviceCopy> Sync for HostBuffer<T> {}
 
+/// What pinned host memory is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostOptions {
+    /// Every device reaches it, not only the one that it was made for (`hipHostMallocPortable`).
+    pub portable: bool,
+    /// The host writes it in order and never reads it: faster for the device over some buses, very slow to read
+    /// (`hipHostMallocWriteCombined`).
+    pub write_combined: bool,
+}
+
+impl HostOptions {
+    pub(crate) fn flags(self) -> u32 {
+        let mut flags = hip_sys::hipHostMallocDefault;
+        if self.portable {
+            flags |= hip_sys::hipHostMallocPortable;
+        }
+        if self.write_combined {
+            flags |= hip_sys::hipHostMallocWriteCombined;
+        }
+        flags
+    }
+}
+
+/// Pinned host memory of `bytes` bytes, more than none, all zero.
+pub(crate) fn allocate<T>(device: &Device, bytes: usize, flags: u32) -> Result<NonNull<T>> {
+    device.make_current()?;
+    let mut raw: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the result is a place to write to, and the device is current on this thread.
+    unsafe { call!(device.table(), hipHostMalloc(&raw mut raw, bytes, flags))? };
+    let pointer = match NonNull::new(raw.cast::<T>()) {
+        Some(pointer) if pointer.is_aligned() => pointer,
+        _ => return Err(unusable(device, raw)),
+    };
+    // SAFETY: the allocation has that many bytes.
+    unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
+    Ok(pointer)
+}
+
 impl<T: DeviceCopy> HostBuffer<T> {
     /// Allocates `len` elements whose bytes are zero (`hipHostMalloc`).
     ///
@@ -37,22 +75,18 @@ impl<T: DeviceCopy> HostBuffer<T> {
     /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else
     /// [`Error::Hip`](crate::Error::Hip).
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        Self::with_options(device, len, HostOptions::default())
+    }
+
+    /// As [`zeroed`](Self::zeroed), for a purpose. [`MappedBuffer`](crate::MappedBuffer) is the kind that devices reach in
+    /// place.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_options(device: &Device, len: usize, options: HostOptions) -> Result<Self> {
         let bytes = size_in_bytes::<T>(len)?;
-        let mut pointer = NonNull::dangling();
-        if bytes > 0 {
-            device.make_current()?;
-            let mut raw: *mut c_void = std::ptr::null_mut();
-            // SAFETY: the result is a place to write to, and the device is current on this thread.
-            unsafe {
-                call!(device.table(), hipHostMalloc(&raw mut raw, bytes, hip_sys::hipHostMallocDefault))?;
-            }
-            pointer = match NonNull::new(raw.cast::<T>()) {
-                Some(pointer) if pointer.is_aligned() => pointer,
-                _ => return Err(unusable(device, raw)),
-            };
-            // SAFETY: the allocation has that many bytes.
-            unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
-        }
+        let pointer =
+            if bytes > 0 { allocate::<T>(device, bytes, options.flags())? } else { NonNull::dangling() };
         Ok(Self { device: device.clone(), pointer, len, _counted: Counted::new(Kind::HostAllocation) })
     }
 

@@ -9,8 +9,11 @@ mod copy;
 mod host;
 mod interop;
 mod pending;
+mod pitched;
 mod plain;
 mod pool;
+mod scope;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -18,11 +21,14 @@ mod view;
 pub use address::DeviceAddress;
 pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
 pub use buffer::DeviceBuffer;
-pub use host::HostBuffer;
+pub use host::{HostBuffer, HostOptions};
 pub use interop::MemoryOwner;
 pub use pending::{Pending, PendingFuture};
+pub use pitched::{PitchedBuffer, Region};
 pub use plain::DeviceCopy;
 pub use pool::{MemoryPool, PoolReuse, PoolStats};
+pub use scope::CopyScope;
+pub use shared::{Advice, Location, ManagedBuffer, MappedBuffer, RegisteredBuffer};
 pub use view::{DeviceSlice, DeviceSliceMut};
 
 pub(crate) use allocation::Allocation;

@@ -1,0 +1,115 @@
+//! Copies of borrowed host memory that run while the host goes on, and end before the borrow does.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use super::copy::same_length;
+use super::{DeviceCopy, DeviceSlice, DeviceSliceMut};
+use crate::call::dropped;
+use crate::error::Result;
+use crate::stream::{Stream, WeakStream};
+
+/// Enqueues copies of borrowed host memory: made by [`Stream::scope`], whose end waits for them.
+#[derive(Debug)]
+pub struct CopyScope<'scope, 'env: 'scope> {
+    stream: &'scope Stream,
+    /// Streams that wrote what is read: the results are only worth something if they have not failed.
+    sources: Mutex<Vec<WeakStream>>,
+    // Neither lifetime may be made shorter or longer than it is, as with `std::thread::scope`.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Waits for the copies, also when the program panics before they end.
+struct Wait<'a>(Option<&'a Stream>);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(stream) = self.0 {
+            dropped("scope of copies", stream.synchronize());
+        }
+    }
+}
+
+impl Stream {
+    /// Runs `enqueue` with a scope whose copies of borrowed host memory run on this stream while the host goes on, and waits
+    /// for the stream at its end.
+    ///
+    /// ```no_run
+    /// # fn main() -> hip::Result<()> {
+    /// # let device = hip::Device::open("auto")?;
+    /// # let stream = device.stream()?;
+    /// let input = vec![1.0_f32; 1000];
+    /// let mut output = vec![0.0_f32; 1000];
+    /// let mut buffer = hip::DeviceBuffer::<f32>::uninit(&device, 1000)?;
+    /// stream.scope(|scope| {
+    ///     scope.copy_from_host(&mut buffer, &input)?;
+    ///     // … enqueue kernels, compute something else …
+    ///     scope.copy_to_host(&buffer, &mut output)
+    /// })?;
+    /// assert_eq!(input, output);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What `enqueue` returns, else [`Error::Fault`](crate::Error::Fault) if work on this stream or work that wrote what was
+    /// copied has faulted, else [`Error::Hip`](crate::Error::Hip). What was copied to the host is then of unspecified
+    /// content.
+    pub fn scope<'env, R>(
+        &self,
+        enqueue: impl for<'scope> FnOnce(&'scope CopyScope<'scope, 'env>) -> Result<R>,
+    ) -> Result<R> {
+        let scope =
+            CopyScope { stream: self, sources: Mutex::default(), scope: PhantomData, env: PhantomData };
+        let mut wait = Wait(Some(self));
+        let result = enqueue(&scope);
+        wait.0 = None;
+        let waited = self.synchronize();
+        let result = result?;
+        waited?;
+        let sources = scope.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.iter().try_for_each(WeakStream::check)?;
+        Ok(result)
+    }
+}
+
+impl<'scope> CopyScope<'scope, '_> {
+    /// The stream that the copies run on.
+    pub fn stream(&self) -> &'scope Stream {
+        self.stream
+    }
+
+    /// Enqueues a copy of `source` to all elements of a buffer or view (`hipMemcpyAsync`).
+    ///
+    /// # Errors
+    /// As [`DeviceSliceMut::copy_from_host`], at once or from [`Stream::scope`].
+    pub fn copy_from_host<'d, T: DeviceCopy>(
+        &'scope self,
+        destination: impl Into<DeviceSliceMut<'d, T>>,
+        source: &'scope [T],
+    ) -> Result<()> {
+        let mut destination = destination.into();
+        same_length("copy_from_host", destination.len(), source.len())?;
+        // SAFETY: the source holds as many elements as the view, and is borrowed until the scope has waited.
+        unsafe { destination.write_from(self.stream, source.as_ptr()) }
+    }
+
+    /// Enqueues a copy of all elements of a buffer or view to `destination` (`hipMemcpyAsync`).
+    ///
+    /// # Errors
+    /// As [`DeviceSlice::copy_to_host`], at once or from [`Stream::scope`].
+    pub fn copy_to_host<'d, T: DeviceCopy>(
+        &'scope self,
+        source: impl Into<DeviceSlice<'d, T>>,
+        destination: &'scope mut [T],
+    ) -> Result<()> {
+        let source = source.into();
+        same_length("copy_to_host", destination.len(), source.len())?;
+        // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope has waited.
+        unsafe { source.read_into(self.stream, destination.as_mut_ptr())? };
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.extend(source.allocation().sources(self.stream));
+        Ok(())
+    }
+}
