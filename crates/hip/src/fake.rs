@@ -133,6 +133,7 @@ fn attach(ordinal: i32) -> Device {
             .hipHostMalloc(host_malloc)
             .hipHostFree(free)
             .hipMemcpyAsync(copy)
+            .hipMemcpyPeerAsync(copy_peer)
             .hipMemsetD8Async(set8)
             .hipMemsetD16Async(set16)
             .hipMemsetD32Async(set32);
@@ -430,6 +431,18 @@ unsafe extern "C" fn copy(
     stream: hipStream_t,
 ) -> hipError_t {
     submit(stream, "copy", graph::copying(destination, source, bytes))
+}
+
+unsafe extern "C" fn copy_peer(
+    destination: *mut c_void,
+    _to: c_int,
+    source: *const c_void,
+    _from: c_int,
+    bytes: usize,
+    stream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: as the caller's.
+    unsafe { copy(destination, source, bytes, hipMemcpyKind::hipMemcpyDeviceToDevice, stream) }
 }
 
 unsafe extern "C" fn set8(

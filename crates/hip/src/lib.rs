@@ -30,8 +30,13 @@
 //! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`] |
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
-//! | `cudaMallocHost` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer) |
-//! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along |
+//! | `cudaMemcpyPeerAsync` | | [`DeviceBuffer::copy_from`] |
+//! | `cudaMallocPitch`, `cudaMemcpy2D`, `cudaMemcpy3D` | | [`PitchedBuffer`], [`Region`] |
+//! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
+//! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
+//! | `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemPrefetchAsync` | `UnifiedSlice<T>` | [`ManagedBuffer`] |
+//! | | `DeviceRepr` | [`DeviceCopy`], derived |
+//! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along; [`Stream::scope`] for borrowed memory |
 //! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
 //! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
@@ -67,7 +72,7 @@
 //! more.
 //!
 //! # What it does not do
-//! Peer copies and runtime compilation are not in this version.
+//! Runtime compilation is not in this version.
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 

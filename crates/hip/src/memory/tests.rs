@@ -120,11 +120,17 @@ fn memory_and_streams_of_two_devices_do_not_mix() {
         there.fill(&stream, 0),
         there.to_vec(&stream).map(drop),
         there.copy_from_host(&stream, &[0; 4]),
-        here.copy_from(&stream, &there),
-        there.copy_from(&stream, &here),
+        here.copy_from(&fake::caching_device().stream().unwrap(), &there),
     ] {
         assert!(matches!(result, Err(Error::OtherDevice { .. })), "{result:?}");
     }
+    let other = second.stream().unwrap();
+    fake::calls(&stream);
+    // A copy from device to device is ordered on both sides.
+    there.fill(&other, 7).unwrap();
+    here.copy_from(&stream, &there).unwrap();
+    assert_eq!((fake::calls(&other), fake::calls(&stream)), (vec!["set32", "record"], vec!["wait", "copy"]));
+    assert_eq!(here.to_vec(&stream).unwrap(), [7; 4]);
 }
 
 #[test]

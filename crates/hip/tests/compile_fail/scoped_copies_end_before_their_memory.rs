@@ -1,0 +1,23 @@
+//! Memory that a scope copies to lives longer than the scope, and is nobody else's until then.
+use hip::{DeviceBuffer, Stream};
+
+fn inner(stream: &Stream, buffer: &DeviceBuffer<f32>) {
+    stream
+        .scope(|scope| {
+            let mut inside = vec![0.0; 10];
+            scope.copy_to_host(buffer, &mut inside)
+        })
+        .unwrap();
+}
+
+fn shared(stream: &Stream, buffer: &DeviceBuffer<f32>, host: &mut [f32]) {
+    stream
+        .scope(|scope| {
+            scope.copy_to_host(buffer, host)?;
+            println!("{}", host[0]);
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn main() {}

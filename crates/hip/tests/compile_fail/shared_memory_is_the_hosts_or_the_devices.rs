@@ -1,0 +1,10 @@
+//! While the host has the elements, no kernel can be given them to write.
+use hip::{ManagedBuffer, Stream};
+
+fn both(stream: &Stream, buffer: &mut ManagedBuffer<u32>) {
+    let host = buffer.host().unwrap();
+    buffer.as_mut_slice().fill(stream, 1).unwrap();
+    println!("{}", host[0]);
+}
+
+fn main() {}
