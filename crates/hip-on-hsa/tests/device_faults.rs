@@ -100,3 +100,34 @@ fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
     assert_eq!(stream.wait(), E::hipErrorLaunchFailure);
     assert!(!stream.report().is_empty());
 }
+
+#[test]
+fn memory_of_pools_has_the_bounds_that_were_asked_for_also_when_it_is_used_again() {
+    let _turn = turn();
+    if !is_virtual() {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let poke = kernels.get("poke");
+    let stream = Stream::new(0);
+    let mut last = std::ptr::null_mut();
+    for round in 0..2 {
+        let mut memory = std::ptr::null_mut();
+        assert_eq!(hip!(hipMallocAsync(&mut memory, 1000, stream.0)), OK);
+        assert!(round == 0 || memory == last, "the block is used again");
+        last = memory;
+        let mut inside = memory as u64 + 996;
+        assert_eq!(launch(poke, [1; 3], [1; 3], 0, stream.0, arguments![inside]), OK);
+        assert_eq!(hip!(hipFreeAsync(memory, stream.0)), OK);
+    }
+    assert_eq!(stream.wait(), OK);
+    let mut memory = std::ptr::null_mut();
+    assert_eq!(hip!(hipMallocAsync(&mut memory, 1000, stream.0)), OK);
+    let mut behind = memory as u64 + 1000;
+    assert_eq!(launch(poke, [1; 3], [1; 3], 0, stream.0, arguments![behind]), OK);
+    assert_eq!(stream.wait(), E::hipErrorIllegalAddress);
+    let text = stream.report();
+    assert!(text.contains("1000"), "{text}");
+    assert_eq!(hip!(hipFree(memory)), OK);
+}
