@@ -234,7 +234,8 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRelease(device: hipDevice_t) 
 }
 
 /// Waits for a device, ends the streams that the program created there, and frees what it allocated there: all handles and
-/// addresses of these end. Flags and limits are as at first. Modules, events, mappings and managed variables stay.
+/// addresses of these end. Flags and limits are as at first. Modules, events, graphs, mappings and
+/// managed variables stay.
 fn reset(device: &'static Device) -> Result {
     let runtime = active()?;
     graph::permit()?;

@@ -410,7 +410,8 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     })
 }
 
-/// Frees all memory that was allocated while the device was current, but managed variables. Graphs lose theirs.
+/// Frees all memory that was allocated while the device was current, but managed variables and what graphs keep for their
+/// next launches.
 pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
     let allocated = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
     let mut result = Ok(());
