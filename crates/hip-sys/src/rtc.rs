@@ -34,14 +34,17 @@ pub mod bindings;
 )]
 mod table;
 
-/// Functions that AMD's run-time compiler does not have and that implementations inside the process may offer; there
-/// are none yet.
+/// Functions that AMD's run-time compiler does not have and that implementations inside the process may offer.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Extensions {}
+pub struct Extensions {
+    /// Copies a text that is another one for every compiler that may compile otherwise into a buffer, NUL-terminated and cut to
+    /// its size, and returns its full length in bytes without the NUL. For caches of what was compiled.
+    pub compiler_identity: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
+}
 
 impl Extensions {
     /// None of them.
-    pub const NONE: Extensions = Extensions {};
+    pub const NONE: Extensions = Extensions { compiler_identity: None };
 }
 
 sys_load::table_api! {

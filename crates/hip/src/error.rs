@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 use hip_sys::hipError_t;
+use hip_sys::rtc::hiprtcResult;
 
 use crate::graph::GraphError;
 use crate::launch::LaunchError;
 use crate::quirks::Quirk;
+use crate::rtc::{CompileError, Unavailable};
 use crate::uri::UriError;
 
 /// The result type of this crate.
@@ -115,6 +117,30 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+
+    /// The run-time compiler refused a program.
+    #[error(transparent)]
+    Compile(Box<CompileError>),
+
+    /// There is no run-time compiler.
+    #[error(transparent)]
+    CompilerUnavailable(Box<Unavailable>),
+
+    /// A call into the run-time compiler failed.
+    #[error("{operation} failed: {code:?}")]
+    Rtc {
+        /// The function of hiprtc that was called.
+        operation: &'static str,
+        /// What it returned.
+        code: hiprtcResult,
+    },
+
+    /// The cache of what the run-time compiler has made cannot be used.
+    #[error("the cache of compiled programs: {problem}")]
+    CompileCache {
+        /// What is wrong.
+        problem: String,
     },
 
     /// The bytes are no code object that can be read.

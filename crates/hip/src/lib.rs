@@ -45,6 +45,7 @@
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
 //! | `cudaGraphInstantiate`, `cudaGraphLaunch` | `CudaGraph::launch` | [`Graph::instantiate`], [`GraphExec::launch`] |
 //! | `nvtxRangePush`, `nvtxMark` | | [`roctx::range`], [`roctx::mark`] |
+//! | `nvrtcCompileProgram` | `compile_ptx` | [`Device::compile`], [`rtc::Compiler`] |
 //! | `cuLaunchKernel` | `CudaStream::launch_builder` | [`Function::launch`], checked against the code object |
 //! | | | [`kernels!`](kernels): typed functions from kernels' signatures |
 //! | `cuLaunchCooperativeKernel` | `launch_cooperative` | [`Launch::cooperative`](launch::Launch::cooperative) |
@@ -72,7 +73,6 @@
 //! more.
 //!
 //! # What it does not do
-//! Runtime compilation is not in this version.
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 
@@ -93,6 +93,7 @@ mod memory;
 mod module;
 mod quirks;
 pub mod roctx;
+pub mod rtc;
 mod stream;
 mod threads;
 pub mod uri;

@@ -97,7 +97,7 @@ impl Module {
         }
     }
 
-    fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
         let object = CodeObject::parse(bytes)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
         if !object.target().runs_on(device.target()) {

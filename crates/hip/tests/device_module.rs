@@ -129,7 +129,7 @@ fn occupancy_follows_from_what_a_kernel_needs() {
 #[test]
 fn a_lazy_module_is_loaded_once_on_each_device() {
     let device = common::device();
-    let lazy: &'static LazyModule = Box::leak(Box::new(LazyModule::new(embedded(&device))));
+    let lazy = LazyModule::new(embedded(&device));
     assert!(format!("{lazy:?}").contains("loaded: []"));
     let barrier = Barrier::new(4);
     let found: Vec<_> = std::thread::scope(|scope| {

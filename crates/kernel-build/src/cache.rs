@@ -24,24 +24,33 @@ const ENTRIES: usize = 8;
 /// Age at which a file in `tmp` has been left behind by an interrupted build.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
+/// A folder of compiled code, which any number of processes may use at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Cache {
+pub struct Cache {
     root: PathBuf,
 }
 
 /// A file that a compilation read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Input {
-    pub(crate) path: PathBuf,
-    pub(crate) hash: String,
+pub struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// blake3 hash of its content, hexadecimal.
+    pub hash: String,
 }
 
 /// What a compilation gave.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) object: String,
-    pub(crate) diagnostics: Vec<Diagnostic>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Files that it depends on and that the key does not tell.
+    pub inputs: Vec<Input>,
+    /// blake3 hash of the code, hexadecimal.
+    pub object: String,
+    /// What the compiler said.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names in the code by the names that the program asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -52,7 +61,10 @@ struct Manifest {
 
 impl Cache {
     /// Opens the cache, makes its folders and checks that they can be written.
-    pub(crate) fn open(root: &Path) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the folder.
+    pub fn open(root: &Path) -> Result<Self, Error> {
         let root = std::path::absolute(root).map_err(|e| Error::io("use as cache", root, e))?;
         let cache = Self { root };
         for name in ["manifests", "objects", "tmp"] {
@@ -80,12 +92,8 @@ impl Cache {
 
     /// The entry of a key whose files are all as they were, with its code object.
     ///
-    /// `hash` gives a file's hash now, if it can be read.
-    pub(crate) fn lookup(
-        &self,
-        key: &str,
-        hash: impl Fn(&Path) -> Option<String>,
-    ) -> Option<(Entry, Vec<u8>)> {
+    /// `hash` gives a file's hash now, if it can be read. The key is hexadecimal.
+    pub fn lookup(&self, key: &str, hash: impl Fn(&Path) -> Option<String>) -> Option<(Entry, Vec<u8>)> {
         let manifest = self.manifest(key)?;
         manifest.entries.into_iter().find_map(|entry| {
             let same = entry.inputs.iter().all(|input| hash(&input.path).as_ref() == Some(&input.hash));
@@ -95,7 +103,10 @@ impl Cache {
     }
 
     /// Stores what a compilation gave under its key.
-    pub(crate) fn store(&self, key: &str, entry: Entry, bytes: &[u8]) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn store(&self, key: &str, entry: Entry, bytes: &[u8]) -> Result<(), Error> {
         debug_assert_eq!(blake3::hash(bytes).to_hex().as_str(), entry.object);
         // A damaged file must be replaced, so being there is not enough.
         if self.read_verified(&entry.object).is_none() {
@@ -114,20 +125,68 @@ impl Cache {
         self.publish(&path, &file)
     }
 
+    /// Removes everything that is older than what others may be about to read, namely all manifests and code.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn clear(&self) -> Result<(), Error> {
+        self.trim(0)
+    }
+
+    /// Removes what was used longest ago until the code takes at most `bytes` bytes. Processes that use the cache meanwhile
+    /// compile again what they miss.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn trim(&self, bytes: u64) -> Result<(), Error> {
+        let mut total = 0;
+        let mut files = Vec::new();
+        for kind in ["objects", "manifests"] {
+            for folder in children(&self.root.join(kind)) {
+                for path in children(&folder) {
+                    // What is gone by now was removed by another process.
+                    let Ok(meta) = fs::metadata(&path) else { continue };
+                    total += meta.len();
+                    files.push((meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), meta.len(), path));
+                }
+            }
+        }
+        files.sort();
+        for (_, length, path) in files {
+            if total <= bytes {
+                break;
+            }
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("remove", path, error));
+                }
+                _ => total -= length,
+            }
+        }
+        Ok(())
+    }
+
     fn place(&self, kind: &str, hash: &str) -> PathBuf {
         self.root.join(kind).join(&hash[..2]).join(hash)
     }
 
     fn manifest(&self, key: &str) -> Option<Manifest> {
-        let bytes = fs::read(self.place("manifests", key)).ok()?;
+        let path = self.place("manifests", key);
+        let bytes = fs::read(&path).ok()?;
+        touch(&path);
         let split = bytes.iter().position(|&b| b == b'\n')?;
         let (hash, body) = (&bytes[..split], &bytes[split + 1..]);
         (blake3::hash(body).to_hex().as_bytes() == hash).then(|| serde_json::from_slice(body).ok())?
     }
 
     fn read_verified(&self, hash: &str) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.place("objects", hash)).ok()?;
-        (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
+        let path = self.place("objects", hash);
+        let bytes = fs::read(&path).ok()?;
+        if blake3::hash(&bytes).to_hex().as_str() != hash {
+            return None;
+        }
+        touch(&path);
+        Some(bytes)
     }
 
     fn publish(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -159,6 +218,17 @@ impl Cache {
     }
 }
 
+/// Notes that a file is in use, for [`Cache::trim`]. In a cache that cannot be written, that changes nothing.
+fn touch(path: &Path) {
+    if let Ok(file) = File::options().append(true).open(path) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
+}
+
 /// Writes all bytes and makes sure that they are on the disk. `path` is the name for the error.
 fn fill(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| Error::io("write", path, e))
@@ -186,7 +256,7 @@ mod tests {
         Entry {
             inputs: inputs.iter().map(input).collect(),
             object: blake3::hash(bytes).to_hex().to_string(),
-            diagnostics: Vec::new(),
+            ..Entry::default()
         }
     }
 
@@ -227,6 +297,28 @@ mod tests {
         bytes[middle] ^= 1;
         fs::write(&manifest, bytes).unwrap();
         assert!(cache.lookup("key0", |_| None).is_none());
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_is_trimmed_first() {
+        let (_folder, cache) = cache();
+        for (key, bytes) in [("key0", [0; 10_000]), ("key1", [1; 10_000]), ("key2", [2; 10_000])] {
+            cache.store(key, entry(&bytes, &[]), &bytes).unwrap();
+        }
+        let past = SystemTime::now() - STALE;
+        for kind in ["objects", "manifests"] {
+            for path in children(&cache.root.join(kind)).iter().flat_map(|folder| children(folder)) {
+                File::options().append(true).open(path).unwrap().set_modified(past).unwrap();
+            }
+        }
+        assert!(cache.lookup("key1", |_| None).is_some());
+        cache.trim(15_000).unwrap();
+        let there = |key| cache.lookup(key, |_| None).is_some();
+        assert_eq!(["key0", "key1", "key2"].map(there), [false, true, false]);
+        cache.clear().unwrap();
+        assert!(!there("key1"));
+        cache.store("key1", entry(b"one", &[]), b"one").unwrap();
+        assert!(there("key1"));
     }
 
     #[test]

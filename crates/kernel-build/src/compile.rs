@@ -147,7 +147,7 @@ impl<'a> Context<'a> {
         };
         let diagnostics: Vec<_> = said.lines().filter(|l| !l.trim().is_empty()).map(message).collect();
         let object = blake3::hash(translated.as_bytes()).to_hex().to_string();
-        let entry = Entry { inputs: Vec::new(), object, diagnostics: diagnostics.clone() };
+        let entry = Entry { object, diagnostics: diagnostics.clone(), ..Entry::default() };
         self.cache.store(&key, entry, translated.as_bytes())?;
         Ok((translated, diagnostics))
     }
@@ -197,7 +197,7 @@ impl<'a> Context<'a> {
         let code_object = check(source, target, &bytes)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         if let Some(inputs) = inputs {
-            let entry = Entry { inputs, object: hash.clone(), diagnostics: told.clone() };
+            let entry = Entry { inputs, object: hash.clone(), diagnostics: told.clone(), ..Entry::default() };
             self.cache.store(&key, entry, &bytes)?;
         }
         let mut diagnostics = prepared.diagnostics.clone();

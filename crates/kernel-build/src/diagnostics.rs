@@ -54,6 +54,14 @@ const KINDS: &[(&str, Severity)] = &[
     ("note: ", Severity::Note),
 ];
 
+impl Diagnostic {
+    /// Splits what clang printed into messages. The text before the first one is part of it.
+    #[must_use]
+    pub fn read_all(text: &str) -> Vec<Self> {
+        parse(text)
+    }
+}
+
 /// Splits what clang printed into messages. Every line ends up in one, so nothing is lost.
 pub(crate) fn parse(text: &str) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();

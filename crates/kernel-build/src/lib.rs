@@ -62,7 +62,7 @@
 
 mod build;
 mod builder;
-mod cache;
+pub mod cache;
 mod compile;
 mod depfile;
 mod diagnostics;

@@ -72,7 +72,7 @@ const LIBRARIES: &[Library] = &[
         name: "hiprtc",
         raw: "crates/hip-sys",
         table: "src/rtc/table.rs",
-        implementation: None,
+        implementation: Some(("hiprtc-on-clang", "crates/hiprtc-on-clang/src")),
         safe: "hip",
     },
     Library {

@@ -290,7 +290,7 @@ pub(super) static TOPICS: &[Topic] = &[
         "modules under another name: use `hip::Module` and `hip::Function`",
         &["hipKernelGetLibrary", "hipKernelGetName", "hipLibrary*"],
     ),
-    topic("linking", "planned with runtime compilation", &["hipLink*"]),
+    topic("linking", "not wrapped: `hip::rtc::Compiler` compiles a program as a whole", &["hipLink*"]),
     topic(
         "occupancy",
         "`hip::Function::max_active_blocks` and `suggest_block` call those without flags, which AMD's devices do not heed",
@@ -351,13 +351,13 @@ pub(super) static TOPICS: &[Topic] = &[
     Topic {
         library: "hiprtc",
         name: "linking",
-        reason: "planned with runtime compilation",
+        reason: "not wrapped: `hip::rtc::Compiler` compiles a program as a whole",
         patterns: &["hiprtcGetBitcode*", "hiprtcLink*"],
     },
     Topic {
         library: "hiprtc",
-        name: "runtime compilation",
-        reason: "planned in `hip`; ahead of time it is `kernel-build`",
-        patterns: &["hiprtc*"],
+        name: "names of codes",
+        reason: "`hip_sys::rtc::hiprtcResult` prints its name itself",
+        patterns: &["hiprtcGetErrorString"],
     },
 ];

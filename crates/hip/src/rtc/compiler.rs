@@ -1,0 +1,369 @@
+//! A run-time compiler, and the way of a program through it.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use code_object::TargetId;
+use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
+use kernel_build::cache::{Cache, Entry};
+
+use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
+use crate::call::dropped;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::module::Module;
+
+/// Changes when the same program would give other results.
+const SCHEMA: &str = "ferrocm hiprtc cache 1";
+/// How large the cache's files may grow unless the program says otherwise, bytes.
+const CACHE_LIMIT: u64 = 1 << 30;
+
+/// Calls one function of the compiler's table and turns its status into a `Result` that names the function.
+macro_rules! call {
+    ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        check(stringify!($function), ($table.$function)($($argument),*))
+    };
+}
+
+fn check(operation: &'static str, code: hiprtcResult) -> Result<()> {
+    if code == hiprtcResult::HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Rtc { operation, code }) }
+}
+
+/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an example.
+#[doc(alias = "hiprtc")]
+#[doc(alias = "nvrtc")]
+#[derive(Clone)]
+pub struct Compiler {
+    table: &'static Table,
+    /// Another text for every compiler that may compile otherwise.
+    identity: String,
+    cache: Option<Cache>,
+    cache_limit: u64,
+}
+
+impl Compiler {
+    /// Opens AMD's `libhiprtc`, where it is installed, else the device compiler that `cargo xtask setup`, ROCm or the distribution
+    /// has installed; with the cache in its usual place, or with none if the environment names no folder for one.
+    ///
+    /// # Errors
+    /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache cannot be written.
+    pub fn open() -> Result<Self> {
+        let table = match Table::load() {
+            Ok(table) => table,
+            Err(library) => hiprtc_on_clang::table().map_err(|clang| {
+                let (library, clang) = (library.to_string(), clang.to_string());
+                Error::CompilerUnavailable(Box::new(Unavailable { library, clang }))
+            })?,
+        };
+        let compiler = Self::with_table(table)?;
+        match kernel_build::toolchain::cache_root() {
+            Some(root) => compiler.cache(root.join("rtc")),
+            None => Ok(compiler),
+        }
+    }
+
+    /// A compiler over any table, with no cache.
+    ///
+    /// # Errors
+    /// [`Error::Rtc`] if the table cannot say its version.
+    pub fn with_table(table: &'static Table) -> Result<Self> {
+        let mut compiler = Self { table, identity: String::new(), cache: None, cache_limit: CACHE_LIMIT };
+        compiler.identity = compiler.identify()?;
+        Ok(compiler)
+    }
+
+    /// Keeps what it compiles in this folder.
+    ///
+    /// # Errors
+    /// [`Error::CompileCache`] if the folder cannot be written.
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Result<Self> {
+        self.cache = Some(Cache::open(&folder.into()).map_err(cache_error)?);
+        Ok(self)
+    }
+
+    /// Compiles each time.
+    #[must_use]
+    pub fn without_cache(mut self) -> Self {
+        self.cache = None;
+        self
+    }
+
+    /// How many bytes the cache's files may have; what was used longest ago is removed. 1 GiB unless said otherwise.
+    #[must_use]
+    pub fn cache_limit(mut self, bytes: u64) -> Self {
+        self.cache_limit = bytes;
+        self
+    }
+
+    /// Removes everything from the cache.
+    ///
+    /// # Errors
+    /// [`Error::CompileCache`].
+    pub fn clear_cache(&self) -> Result<()> {
+        self.cache.as_ref().map_or(Ok(()), |cache| cache.clear().map_err(cache_error))
+    }
+
+    /// The version of hiprtc's functions (`hiprtcVersion`). AMD's libraries say 9.0, whatever the release.
+    ///
+    /// # Errors
+    /// [`Error::Rtc`].
+    #[doc(alias = "hiprtcVersion")]
+    #[doc(alias = "nvrtcVersion")]
+    pub fn version(&self) -> Result<(i32, i32)> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both results are places to write to.
+        unsafe { call!(self.table, hiprtcVersion(&raw mut major, &raw mut minor))? };
+        Ok((major, minor))
+    }
+
+    /// The function table behind it, for calls that this crate does not wrap.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// Compiles a program for a target, or finds what was made of it before.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] with the compiler's messages, [`Error::Unsupported`] for a target that the compiler does not know,
+    /// [`Error::CompileCache`] if the result cannot be kept, else [`Error::Rtc`].
+    #[doc(alias = "hiprtcCompileProgram")]
+    #[doc(alias = "nvrtcCompileProgram")]
+    pub fn compile(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
+        self.check_target(target)?;
+        let cache = self.cache.as_ref().filter(|_| program.is_whole());
+        let Some(cache) = cache else { return self.run(program, target) };
+        let key = self.key(program, target);
+        if let Some((entry, code)) = cache.lookup(&key, |_| None) {
+            let (diagnostics, names) = (entry.diagnostics, entry.names.into_iter().collect());
+            return Ok(Compiled { code, diagnostics, cached: true, name: program.name.clone(), names });
+        }
+        let compiled = self.run(program, target)?;
+        let entry = Entry {
+            object: blake3::hash(&compiled.code).to_hex().to_string(),
+            diagnostics: compiled.diagnostics.clone(),
+            names: compiled.names.clone().into_iter().collect(),
+            ..Entry::default()
+        };
+        cache.store(&key, entry, &compiled.code).map_err(cache_error)?;
+        cache.trim(self.cache_limit).map_err(cache_error)?;
+        Ok(compiled)
+    }
+
+    /// A hash of everything that decides what comes out.
+    fn key(&self, program: &Program, target: &TargetId) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        };
+        for text in [SCHEMA, &self.identity, &target.to_string(), &program.name, &program.source] {
+            part(text.as_bytes());
+        }
+        let headers: Vec<&String> = program.headers.iter().flat_map(|(name, text)| [name, text]).collect();
+        let lists = [headers, program.options.iter().collect(), program.expressions.iter().collect()];
+        for list in lists {
+            part(&(list.len() as u64).to_le_bytes());
+            list.into_iter().for_each(|text| part(text.as_bytes()));
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// What the compiler says of itself, or else its file and version.
+    fn identify(&self) -> Result<String> {
+        let (major, minor) = self.version()?;
+        let implementation = match (self.table.ext.compiler_identity, self.table.path()) {
+            (Some(identity), _) => {
+                let mut text = [0_u8; 256];
+                // SAFETY: the buffer has that many bytes.
+                let length = unsafe { identity(text.as_mut_ptr().cast::<c_char>(), text.len()) };
+                String::from_utf8_lossy(&text[..length.min(text.len() - 1)]).into_owned()
+            }
+            (None, Some(path)) => {
+                // Another build of the same version is another file, or was written at another time.
+                let file = std::fs::metadata(path).ok();
+                let file = file.map(|file| (file.len(), file.modified().ok()));
+                format!("{} {:?} {file:?}", path.display(), self.table.version())
+            }
+            (None, None) => format!("{:?}", self.table.implementation()),
+        };
+        Ok(format!("{major}.{minor} {implementation}"))
+    }
+
+    /// AMD's libraries before 7 end the process for a target that they do not know.
+    fn check_target(&self, target: &TargetId) -> Result<()> {
+        let Some(version) = self.table.path().and(self.table.version()) else { return Ok(()) };
+        if known_target((version.major, version.minor), &target.processor) {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            what: format!("the target {target} in the run-time compiler of HIP {version}"),
+            instead: "that compiler ends the process for targets it does not know; install a newer one"
+                .to_owned(),
+        })
+    }
+
+    fn run(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
+        let text = |text: &str| {
+            let (operation, code) = ("hiprtcCreateProgram", hiprtcResult::HIPRTC_ERROR_INVALID_INPUT);
+            CString::new(text).map_err(|_| Error::Rtc { operation, code })
+        };
+        let texts = |list: &[String]| list.iter().map(|item| text(item)).collect::<Result<Vec<_>>>();
+        let pointers = |list: &[CString]| list.iter().map(|item| item.as_ptr()).collect::<Vec<_>>();
+        let count = |list: &[CString]| c_int::try_from(list.len()).unwrap_or(c_int::MAX);
+
+        let (source, name) = (text(&program.source)?, text(&program.name)?);
+        let names = program.headers.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>>>()?;
+        let headers = program.headers.iter().map(|(_, header)| text(header)).collect::<Result<Vec<_>>>()?;
+        let expressions = texts(&program.expressions)?;
+        let mut options = texts(&program.options)?;
+        options.push(text(&format!("--gpu-architecture={target}"))?);
+
+        let mut handle = Handle { table: self.table, program: std::ptr::null_mut() };
+        let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));
+        let option_pointers = pointers(&options);
+        // SAFETY: all texts live through the calls, the arrays have as many elements as is said, and the program is made by the
+        // first call.
+        let compiled = unsafe {
+            call!(
+                self.table,
+                hiprtcCreateProgram(
+                    &raw mut handle.program,
+                    source.as_ptr(),
+                    name.as_ptr(),
+                    count(&headers),
+                    header_pointers.as_ptr(),
+                    name_pointers.as_ptr(),
+                )
+            )?;
+            for expression in &expressions {
+                call!(self.table, hiprtcAddNameExpression(handle.program, expression.as_ptr()))?;
+            }
+            call!(self.table, hiprtcCompileProgram(handle.program, count(&options), option_pointers.as_ptr()))
+        };
+        let log = handle.log()?;
+        let diagnostics = Diagnostic::read_all(&log);
+        if let Err(error) = compiled {
+            if log.trim().is_empty() {
+                return Err(error);
+            }
+            let (name, target) = (program.name.clone(), target.to_string());
+            return Err(Error::Compile(Box::new(CompileError { name, target, diagnostics, log })));
+        }
+        let mut lowered = BTreeMap::new();
+        for (expression, c_expression) in program.expressions.iter().zip(&expressions) {
+            lowered.insert(expression.clone(), handle.lowered_name(c_expression)?);
+        }
+        let code = handle.code()?;
+        Ok(Compiled { code, diagnostics, cached: false, name: program.name.clone(), names: lowered })
+    }
+}
+
+impl fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiler")
+            .field("identity", &self.identity)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether the compiler of this release knows a processor, as far as that is known of the compilers that end the process
+/// otherwise. Newer ones return an error.
+fn known_target(release: (u32, u32), processor: &str) -> bool {
+    const FROM_5_2: &[&str] = &[
+        "gfx803", "gfx900", "gfx906", "gfx908", "gfx90a", "gfx1010", "gfx1011", "gfx1012", "gfx1030",
+        "gfx1031", "gfx1032", "gfx1034",
+    ];
+    const FROM_5_7: &[&str] = &["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx940"];
+    const FROM_6_4: &[&str] = &["gfx941", "gfx942", "gfx1150", "gfx1151", "gfx1200", "gfx1201"];
+    release >= (7, 0)
+        || FROM_5_2.contains(&processor)
+        || (release >= (5, 7) && FROM_5_7.contains(&processor))
+        || (release >= (6, 4) && FROM_6_4.contains(&processor))
+}
+
+/// A program of the compiler's.
+struct Handle {
+    table: &'static Table,
+    program: hiprtcProgram,
+}
+
+impl Handle {
+    fn log(&self) -> Result<String> {
+        let mut size = 0;
+        // SAFETY: the program was made, and the result is a place to write to.
+        unsafe { call!(self.table, hiprtcGetProgramLogSize(self.program, &raw mut size))? };
+        let mut log = vec![0_u8; size + 1];
+        // SAFETY: there is as much room as was asked for.
+        unsafe { call!(self.table, hiprtcGetProgramLog(self.program, log.as_mut_ptr().cast()))? };
+        log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
+        Ok(String::from_utf8_lossy(&log).into_owned())
+    }
+
+    fn code(&self) -> Result<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: the program was compiled, and the result is a place to write to.
+        unsafe { call!(self.table, hiprtcGetCodeSize(self.program, &raw mut size))? };
+        let mut code = vec![0_u8; size];
+        // SAFETY: there is as much room as was asked for.
+        unsafe { call!(self.table, hiprtcGetCode(self.program, code.as_mut_ptr().cast()))? };
+        Ok(code)
+    }
+
+    fn lowered_name(&self, expression: &CStr) -> Result<String> {
+        let mut name = std::ptr::null();
+        // SAFETY: the program was compiled, the expression ends in NUL, and the result is a place to write to.
+        unsafe {
+            call!(self.table, hiprtcGetLoweredName(self.program, expression.as_ptr(), &raw mut name))?;
+        }
+        // SAFETY: the name ends in NUL and lives as long as the program.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if !self.program.is_null() {
+            // SAFETY: the program was made and is destroyed once.
+            dropped("program", unsafe { call!(self.table, hiprtcDestroyProgram(&raw mut self.program)) });
+        }
+    }
+}
+
+fn cache_error(error: kernel_build::Error) -> Error {
+    Error::CompileCache { problem: error.to_string() }
+}
+
+impl Device {
+    /// Compiles a program for this device, or takes it from the cache, and loads it: the compiler is that of
+    /// [`Compiler::open`], opened once for the process.
+    ///
+    /// # Errors
+    /// As [`Compiler::open`], [`Compiler::compile`] and [`Module::load`].
+    pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
+        static COMPILER: OnceLock<Compiler> = OnceLock::new();
+        let compiler = match COMPILER.get() {
+            Some(compiler) => compiler,
+            None => {
+                let compiler = Compiler::open()?;
+                COMPILER.get_or_init(|| compiler)
+            }
+        };
+        compiler.compile(&program.into(), self.target())?.load(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_that_would_end_the_process_are_known() {
+        assert!(known_target((5, 2), "gfx90a") && !known_target((5, 2), "gfx1100"));
+        assert!(known_target((5, 7), "gfx1100") && !known_target((5, 7), "gfx1201"));
+        assert!(known_target((6, 4), "gfx942") && !known_target((6, 4), "gfx9999"));
+        assert!(known_target((7, 2), "gfx9999"), "returns an error");
+    }
+}

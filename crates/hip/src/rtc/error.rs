@@ -1,0 +1,45 @@
+//! Why there is no code.
+
+use std::fmt;
+
+use super::Diagnostic;
+
+/// The compiler refused a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompileError {
+    /// The program's name.
+    pub name: String,
+    /// The target.
+    pub target: String,
+    /// The messages, one by one, each with its place in the source.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Everything that the compiler printed.
+    pub log: String,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` does not compile for {}:\n{}", self.name, self.target, self.log.trim_end())
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// There is no run-time compiler: why each that was tried cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unavailable {
+    /// AMD's library.
+    pub library: String,
+    /// The device compiler of this machine.
+    pub clang: String,
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no run-time compiler: {}\nand {}", self.library.trim_end(), self.clang.trim_end())
+    }
+}
+
+impl std::error::Error for Unavailable {}

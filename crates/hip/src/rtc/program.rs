@@ -1,0 +1,113 @@
+//! What is compiled, and what comes out.
+
+use std::collections::BTreeMap;
+
+use super::Diagnostic;
+use crate::device::Device;
+use crate::error::Result;
+use crate::module::Module;
+
+/// The source of kernels, and how to compile it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program {
+    pub(super) source: String,
+    pub(super) name: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) options: Vec<String>,
+    pub(super) expressions: Vec<String>,
+}
+
+impl Program {
+    /// A program in HIP's C++. The HIP runtime header need not be included.
+    pub fn new(source: impl Into<String>) -> Self {
+        Self {
+            source: source.into(),
+            name: "program.hip".to_owned(),
+            headers: Vec::new(),
+            options: Vec::new(),
+            expressions: Vec::new(),
+        }
+    }
+
+    /// The name that messages have for the source; `program.hip` unless said otherwise.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// A text that the source includes as `#include "name"`.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.headers.push((name.into(), text.into()));
+        self
+    }
+
+    /// An option for the compiler, such as `-DN=4`, `-O2` or `-ffast-math`. The target is not one of them: it is passed to
+    /// [`Compiler::compile`](super::Compiler::compile).
+    #[must_use]
+    pub fn option(mut self, option: impl Into<String>) -> Self {
+        self.options.push(option.into());
+        self
+    }
+
+    /// Asks for the name in the code of what a C++ expression names: `fill<float>`, `&ns::table`. Templates are
+    /// instantiated for it (`hiprtcAddNameExpression`).
+    #[must_use]
+    #[doc(alias = "hiprtcAddNameExpression")]
+    #[doc(alias = "nvrtcAddNameExpression")]
+    pub fn expression(mut self, expression: impl Into<String>) -> Self {
+        self.expressions.push(expression.into());
+        self
+    }
+
+    /// Whether all that the compiler reads is part of the program or of the compiler.
+    pub(super) fn is_whole(&self) -> bool {
+        const FILES: [&str; 8] =
+            ["-I", "-i", "--include", "-isystem", "-F", "@", "-fmodule", "--hip-device-lib"];
+        !self.options.iter().any(|option| FILES.iter().any(|start| option.starts_with(start)))
+    }
+}
+
+impl From<&str> for Program {
+    fn from(source: &str) -> Self {
+        Self::new(source)
+    }
+}
+
+/// Compiled code for one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compiled {
+    /// The code object, an ELF file.
+    pub code: Vec<u8>,
+    /// Warnings and notes of the compiler, those of a cached compilation included.
+    pub diagnostics: Vec<Diagnostic>,
+    /// It was in the cache.
+    pub cached: bool,
+    pub(super) name: String,
+    pub(super) names: BTreeMap<String, String>,
+}
+
+impl Compiled {
+    /// The name in the code of what a [name expression](Program::expression) of the program names (`hiprtcGetLoweredName`).
+    #[doc(alias = "hiprtcGetLoweredName")]
+    #[doc(alias = "nvrtcGetLoweredName")]
+    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
+        self.names.get(expression).map(String::as_str)
+    }
+
+    /// All that the compiler printed.
+    #[doc(alias = "hiprtcGetProgramLog")]
+    pub fn log(&self) -> String {
+        self.diagnostics.iter().map(|diagnostic| diagnostic.text.as_str()).collect()
+    }
+
+    /// Loads the code.
+    ///
+    /// # Errors
+    /// As [`Module::load`].
+    pub fn load(&self, device: &Device) -> Result<Module> {
+        Module::load_named(device, &self.name, &self.code)
+    }
+}

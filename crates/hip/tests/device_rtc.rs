@@ -1,0 +1,165 @@
+//! Kernels that are compiled at run time, on the device under test.
+
+mod common;
+
+use hip::rtc::{Compiler, Program, Severity};
+use hip::{DeviceBuffer, Error, LaunchConfig};
+
+const SAXPY: &str = r#"
+extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+"#;
+
+hip::kernels! {
+    struct Blas {
+        unsafe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
+    }
+}
+
+/// A compiler with a cache of its own.
+fn compiler() -> (tempfile::TempDir, Compiler) {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
+    let compiler = compiler.cache(folder.path()).unwrap();
+    (folder, compiler)
+}
+
+#[test]
+fn a_program_is_compiled_once_and_runs() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let (folder, compiler) = compiler();
+    let program = Program::new(SAXPY);
+    for cached in [false, true] {
+        let compiled = compiler.compile(&program, device.target()).unwrap();
+        assert_eq!(compiled.cached, cached);
+        let blas = Blas::load(&compiled.load(&device).unwrap()).unwrap();
+        let x = DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0, 3.0]).unwrap();
+        let mut y = DeviceBuffer::from_slice(&stream, &[10.0_f32; 3]).unwrap();
+        // SAFETY: both have three elements.
+        unsafe { blas.saxpy(&stream, LaunchConfig::new(1, 64), 3, 2.0, &x, &mut y).unwrap() };
+        assert_eq!(y.to_vec(&stream).unwrap(), [12.0, 14.0, 16.0]);
+    }
+    // Anything that changes the result is another entry.
+    for other in [
+        Program::new(format!("{SAXPY} ")),
+        program.clone().option("-DN=1"),
+        program.clone().header("a.h", ""),
+        program.clone().name("saxpy.hip"),
+        program.clone().expression("saxpy"),
+    ] {
+        assert!(!compiler.compile(&other, device.target()).unwrap().cached, "{other:?}");
+    }
+    assert!(
+        compiler.clone().cache(folder.path()).unwrap().compile(&program, device.target()).unwrap().cached
+    );
+    assert!(!compiler.clone().without_cache().compile(&program, device.target()).unwrap().cached);
+    // Files of the machine may change without a trace in the key.
+    let reads = program.clone().option(format!("-I{}", folder.path().display()));
+    for _ in 0..2 {
+        assert!(!compiler.compile(&reads, device.target()).unwrap().cached);
+    }
+    compiler.clear_cache().unwrap();
+    assert!(!compiler.cache_limit(0).compile(&program, device.target()).unwrap().cached);
+}
+
+#[test]
+fn what_is_damaged_in_the_cache_is_compiled_again() {
+    let device = common::device();
+    let (folder, compiler) = compiler();
+    let program = Program::new(SAXPY);
+    let good = compiler.compile(&program, device.target()).unwrap().code;
+    let mut damaged = 0;
+    for prefix in std::fs::read_dir(folder.path().join("objects")).unwrap() {
+        for object in std::fs::read_dir(prefix.unwrap().path()).unwrap() {
+            let path = object.unwrap().path();
+            let mut bytes = std::fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+            damaged += 1;
+        }
+    }
+    assert_eq!(damaged, 1);
+    let again = compiler.compile(&program, device.target()).unwrap();
+    assert!(!again.cached && again.code == good);
+    assert!(compiler.compile(&program, device.target()).unwrap().cached);
+}
+
+#[test]
+fn errors_carry_file_line_and_column() {
+    let device = common::device();
+    let (_folder, compiler) = compiler();
+    let program = Program::new("#include \"part.h\"\n__global__ void k(int* x) {\n    x[0] = nonsense;\n}\n")
+        .name("folder/broken.hip")
+        .header("part.h", "inline int unused;\n#warning careful\n");
+    let error = match compiler.compile(&program, device.target()).unwrap_err() {
+        Error::Compile(error) => *error,
+        other => panic!("{other}"),
+    };
+    assert!(error.log.contains("nonsense") && error.target == device.target().to_string(), "{error}");
+    let found = |severity| error.diagnostics.iter().find(|found| found.severity == severity).unwrap();
+    let (warning, fault) = (found(Severity::Warning), found(Severity::Error));
+    assert!(fault.message.contains("use of undeclared identifier 'nonsense'"), "{fault}");
+    let place = fault.place.as_ref().unwrap();
+    assert!(place.file.ends_with("broken.hip"), "{place:?}");
+    assert_eq!((place.line, place.column), (3, 12));
+    let place = warning.place.as_ref().unwrap();
+    assert!(place.file.ends_with("part.h") && place.line == 2, "{place:?}");
+}
+
+#[test]
+fn name_expressions_instantiate_templates() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let (_folder, compiler) = compiler();
+    let program = Program::new(
+        "namespace a { __device__ int table[4]; }\n\
+         template <typename T, int N> __global__ void fill(T* x) { x[threadIdx.x] = T(N); }\n",
+    )
+    .expression("fill<float, 3>")
+    .expression("&a::table");
+    for cached in [false, true] {
+        let compiled = compiler.compile(&program, device.target()).unwrap();
+        assert_eq!(compiled.cached, cached);
+        let name = compiled.lowered_name("fill<float, 3>").unwrap();
+        // The names that the Itanium C++ ABI gives them.
+        assert_eq!(name, "_Z4fillIfLi3EEvPT_");
+        assert_eq!(compiled.lowered_name("&a::table"), Some("_ZN1a5tableE"));
+        assert_eq!(compiled.lowered_name("fill<int, 3>"), None);
+        let fill = compiled.load(&device).unwrap().function(name).unwrap();
+        let mut x = DeviceBuffer::<f32>::zeroed(&stream, 8).unwrap();
+        // SAFETY: eight work-items write eight elements.
+        unsafe { fill.launch(&stream).grid(1).block(8).arg(&mut x).enqueue().unwrap() };
+        assert_eq!(x.to_vec(&stream).unwrap(), [3.0; 8]);
+    }
+    let wrong = Program::new("__global__ void k() {}").expression("no_such_kernel<int>");
+    let error = compiler.compile(&wrong, device.target()).unwrap_err();
+    assert!(matches!(&error, Error::Compile(error) if error.log.contains("no_such_kernel")), "{error}");
+}
+
+#[test]
+fn what_cannot_be_compiled_is_an_error() {
+    let (_folder, compiler) = compiler();
+    let unknown = "gfx9999".parse().unwrap();
+    let error = compiler.compile(&Program::new(SAXPY), &unknown).unwrap_err();
+    assert!(
+        matches!(error, Error::Compile(_) | Error::Unsupported { .. })
+            && error.to_string().contains("gfx9999")
+    );
+    let target = common::device().target().clone();
+    let nul = compiler.compile(&Program::new("a\0b"), &target).unwrap_err();
+    assert!(matches!(nul, Error::Rtc { operation: "hiprtcCreateProgram", .. }), "{nul}");
+    let (major, _) = compiler.version().unwrap();
+    assert!(major >= 5);
+}
+
+#[test]
+fn a_device_compiles_by_itself() {
+    let device = common::device();
+    let module = device.compile(SAXPY).unwrap();
+    assert_eq!(module.device(), &device);
+    Blas::load(&module).unwrap();
+}

@@ -1,0 +1,288 @@
+//! The functions of the table.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use hip_sys::rtc::{hiprtcProgram, hiprtcResult};
+
+use crate::COMPILER;
+use crate::program::{Program, Result, owned};
+
+const SUCCESS: hiprtcResult = hiprtcResult::HIPRTC_SUCCESS;
+const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
+const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
+
+/// Programs by handle. Handles are numbers, never used twice, so that a stale one is an error.
+#[derive(Default)]
+struct Programs {
+    last: usize,
+    live: HashMap<usize, Arc<Mutex<Program>>>,
+}
+
+static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs an entry point. No panic gets through to C.
+fn entry(work: impl FnOnce() -> Result) -> hiprtcResult {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => SUCCESS,
+        Ok(Err(error)) => error,
+        Err(_) => hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR,
+    }
+}
+
+fn with<T>(handle: hiprtcProgram, work: impl FnOnce(&mut Program) -> Result<T>) -> Result<T> {
+    let program = locked(&PROGRAMS).live.get(&handle.addr()).cloned().ok_or(INVALID_PROGRAM)?;
+    let mut program = locked(&program);
+    work(&mut program)
+}
+
+/// # Safety
+/// `text` is null or NUL-terminated, for as long as the result is used.
+unsafe fn text<'a>(text: *const c_char) -> Result<&'a CStr> {
+    if text.is_null() {
+        return Err(INVALID_INPUT);
+    }
+    // SAFETY: as this function's contract.
+    Ok(unsafe { CStr::from_ptr(text) })
+}
+
+/// # Safety
+/// `texts` is null or has `count` elements, each null or NUL-terminated, for as long as the result is used.
+unsafe fn texts<'a>(texts: *const *const c_char, count: c_int) -> Result<Vec<&'a CStr>> {
+    let count = usize::try_from(count).map_err(|_| INVALID_INPUT)?;
+    if count > 0 && texts.is_null() {
+        return Err(INVALID_INPUT);
+    }
+    // SAFETY: as this function's contract.
+    (0..count).map(|index| unsafe { text(*texts.add(index)) }).collect()
+}
+
+/// # Safety
+/// `out` is null or valid for writing.
+unsafe fn put<T>(out: *mut T, value: T) -> Result {
+    if out.is_null() {
+        return Err(INVALID_INPUT);
+    }
+    // SAFETY: as this function's contract.
+    unsafe { out.write(value) };
+    Ok(())
+}
+
+/// # Safety
+/// `out` is null or has room for the bytes.
+unsafe fn copy(out: *mut c_char, bytes: &[u8]) -> Result {
+    if out.is_null() {
+        return Err(INVALID_INPUT);
+    }
+    // SAFETY: as this function's contract.
+    unsafe { out.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len()) };
+    Ok(())
+}
+
+pub(crate) unsafe extern "C" fn hiprtcCreateProgram(
+    program: *mut hiprtcProgram,
+    source: *const c_char,
+    name: *const c_char,
+    count: c_int,
+    headers: *const *const c_char,
+    names: *const *const c_char,
+) -> hiprtcResult {
+    entry(|| {
+        if program.is_null() {
+            return Err(INVALID_PROGRAM);
+        }
+        // SAFETY: the caller passes NUL-terminated texts and arrays of as many as it says.
+        let (source, headers, names) =
+            unsafe { (text(source)?, texts(headers, count)?, texts(names, count)?) };
+        let utf8 = |text: &CStr| text.to_str().map(str::to_owned).map_err(|_| INVALID_INPUT);
+        // SAFETY: the caller passes null or a NUL-terminated text.
+        let name = if name.is_null() { "program.hip".to_owned() } else { utf8(unsafe { text(name)? })? };
+        let header = |(name, text): (&CStr, &CStr)| Ok((utf8(name)?, owned(text)));
+        let made = Program {
+            source: owned(source),
+            name,
+            headers: names.into_iter().zip(headers).map(header).collect::<Result<_>>()?,
+            ..Program::default()
+        };
+        let mut programs = locked(&PROGRAMS);
+        programs.last += 1;
+        let handle = programs.last;
+        programs.live.insert(handle, Arc::new(Mutex::new(made)));
+        // SAFETY: the caller passes a place for a handle.
+        unsafe { put(program, std::ptr::without_provenance_mut(handle)) }
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcDestroyProgram(program: *mut hiprtcProgram) -> hiprtcResult {
+    entry(|| {
+        if program.is_null() {
+            return Err(INVALID_INPUT);
+        }
+        // SAFETY: the caller passes a place with a handle.
+        let handle = unsafe { program.replace(std::ptr::null_mut()) };
+        locked(&PROGRAMS).live.remove(&handle.addr()).map(drop).ok_or(INVALID_PROGRAM)
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcAddNameExpression(
+    program: hiprtcProgram,
+    expression: *const c_char,
+) -> hiprtcResult {
+    entry(|| {
+        // SAFETY: the caller passes null or a NUL-terminated text.
+        let expression = unsafe { text(expression)? };
+        with(program, |program| {
+            if program.output.is_some() {
+                return Err(hiprtcResult::HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION);
+            }
+            // A line break would end the line that messages name.
+            if expression.is_empty() || expression.to_bytes().contains(&b'\n') {
+                return Err(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
+            }
+            if program.expressions.iter().all(|known| known.as_c_str() != expression) {
+                program.expressions.push(expression.to_owned());
+            }
+            Ok(())
+        })
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcCompileProgram(
+    program: hiprtcProgram,
+    count: c_int,
+    options: *const *const c_char,
+) -> hiprtcResult {
+    entry(|| {
+        let compiler = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?;
+        // SAFETY: the caller passes as many NUL-terminated options as it says.
+        let options = unsafe { texts(options, count)? };
+        let options: Vec<&str> = options
+            .into_iter()
+            .map(|option| option.to_str().map_err(|_| hiprtcResult::HIPRTC_ERROR_INVALID_OPTION))
+            .collect::<Result<_>>()?;
+        let options: Vec<&OsStr> = options.into_iter().map(OsStr::new).collect();
+        with(program, |program| program.compile(compiler, &options))
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetProgramLogSize(
+    program: hiprtcProgram,
+    size: *mut usize,
+) -> hiprtcResult {
+    // SAFETY: the caller passes null or a place for the size, which counts the NUL.
+    entry(|| with(program, |program| unsafe { put(size, program.log.as_bytes_with_nul().len()) }))
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetProgramLog(
+    program: hiprtcProgram,
+    log: *mut c_char,
+) -> hiprtcResult {
+    // SAFETY: the caller passes as much room as `hiprtcGetProgramLogSize` says.
+    entry(|| with(program, |program| unsafe { copy(log, program.log.as_bytes_with_nul()) }))
+}
+
+/// The code object, or the bitcode.
+fn output(program: &Program, bitcode: bool) -> Result<&[u8]> {
+    match &program.output {
+        Some(output) if output.bitcode == bitcode => Ok(&output.bytes),
+        _ => Err(INVALID_PROGRAM),
+    }
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetCodeSize(program: hiprtcProgram, size: *mut usize) -> hiprtcResult {
+    // SAFETY: the caller passes null or a place for the size.
+    entry(|| with(program, |program| unsafe { put(size, output(program, false)?.len()) }))
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetCode(program: hiprtcProgram, code: *mut c_char) -> hiprtcResult {
+    // SAFETY: the caller passes as much room as `hiprtcGetCodeSize` says.
+    entry(|| with(program, |program| unsafe { copy(code, output(program, false)?) }))
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetBitcodeSize(
+    program: hiprtcProgram,
+    size: *mut usize,
+) -> hiprtcResult {
+    // SAFETY: the caller passes null or a place for the size.
+    entry(|| with(program, |program| unsafe { put(size, output(program, true)?.len()) }))
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetBitcode(
+    program: hiprtcProgram,
+    bitcode: *mut c_char,
+) -> hiprtcResult {
+    // SAFETY: the caller passes as much room as `hiprtcGetBitcodeSize` says.
+    entry(|| with(program, |program| unsafe { copy(bitcode, output(program, true)?) }))
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetLoweredName(
+    program: hiprtcProgram,
+    expression: *const c_char,
+    name: *mut *const c_char,
+) -> hiprtcResult {
+    entry(|| {
+        // SAFETY: the caller passes null or a NUL-terminated text.
+        let expression = unsafe { text(expression)? };
+        with(program, |program| {
+            if program.output.is_none() {
+                return Err(hiprtcResult::HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION);
+            }
+            let lowered: Option<&CString> = program.lowered.get(expression);
+            let lowered = lowered.ok_or(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID)?;
+            // SAFETY: the caller passes null or a place for a pointer, which is valid as long as the program is.
+            unsafe { put(name, lowered.as_ptr()) }
+        })
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> hiprtcResult {
+    entry(|| {
+        let version = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?.toolchain.hip_version;
+        let number = |number: u32| c_int::try_from(number).unwrap_or(c_int::MAX);
+        // SAFETY: the caller passes null or places for both.
+        unsafe {
+            put(major, number(version.major))?;
+            put(minor, number(version.minor))
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcGetErrorString(result: hiprtcResult) -> *const c_char {
+    macro_rules! names {
+        ($($name:ident)*) => {
+            match result {
+                $(hiprtcResult::$name => concat!(stringify!($name), "\0"),)*
+                _ => "Invalid HIPRTC error code\0",
+            }
+        };
+    }
+    let name = names! {
+        HIPRTC_SUCCESS HIPRTC_ERROR_OUT_OF_MEMORY HIPRTC_ERROR_PROGRAM_CREATION_FAILURE HIPRTC_ERROR_INVALID_INPUT
+        HIPRTC_ERROR_INVALID_PROGRAM HIPRTC_ERROR_INVALID_OPTION HIPRTC_ERROR_COMPILATION
+        HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION
+        HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID
+        HIPRTC_ERROR_INTERNAL_ERROR HIPRTC_ERROR_LINKING
+    };
+    name.as_ptr().cast()
+}
+
+/// The extension `compiler_identity`.
+pub(crate) unsafe extern "C" fn compiler_identity(out: *mut c_char, size: usize) -> usize {
+    let Some(compiler) = COMPILER.get() else { return 0 };
+    let identity = compiler.identity.as_bytes();
+    if size > 0 && !out.is_null() {
+        let copied = identity.len().min(size - 1);
+        // SAFETY: the caller gives `size` bytes.
+        unsafe {
+            out.cast::<u8>().copy_from(identity.as_ptr(), copied);
+            out.add(copied).write(0);
+        }
+    }
+    identity.len()
+}

@@ -1,0 +1,184 @@
+//! Programs, and their way through clang.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr};
+use std::path::{Component, Path};
+
+use code_object::{CodeObject, RelocationKind, SymbolKind};
+use hip_sys::rtc::hiprtcResult;
+use kernel_build::toolchain::Toolchain;
+
+pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
+
+/// The compiler of the process.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    pub(crate) toolchain: Toolchain,
+    pub(crate) identity: String,
+}
+
+/// Variables whose values are the addresses of what name expressions name.
+const NAME_VARIABLE: &str = "__ferrocm_name_expression_";
+/// Where errors in name expressions are said to be.
+const NAME_FILE: &str = "<name expressions>";
+
+/// A `hiprtcProgram`.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) source: Vec<u8>,
+    pub(crate) name: String,
+    /// Text by the name that the source includes it under.
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) expressions: Vec<CString>,
+    pub(crate) log: CString,
+    pub(crate) output: Option<Output>,
+    /// By name expression. Kept as long as the program: pointers to the names are given out.
+    pub(crate) lowered: HashMap<CString, CString>,
+}
+
+/// What a compilation gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) bytes: Vec<u8>,
+    /// `-fgpu-rdc`: LLVM bitcode, not a code object.
+    pub(crate) bitcode: bool,
+}
+
+impl Program {
+    /// Compiles with these options; the log says what clang said.
+    pub(crate) fn compile(&mut self, compiler: &Compiler, options: &[&OsStr]) -> Result {
+        self.log = CString::default();
+        self.output = None;
+        let mut log = String::new();
+        let result = self.run(compiler, options, &mut log);
+        // A compiler prints no NUL, but what it quotes may hold some.
+        self.log = CString::new(log.replace('\0', "\u{fffd}")).unwrap_or_default();
+        let output = result?;
+        if !output.bitcode {
+            self.lowered = self.lowered_names(&output.bytes)?;
+        }
+        self.output = Some(output);
+        Ok(())
+    }
+
+    fn run(&self, compiler: &Compiler, options: &[&OsStr], log: &mut String) -> Result<Output> {
+        let architecture = |option: &&&OsStr| {
+            let option = option.as_encoded_bytes();
+            option.starts_with(b"--gpu-architecture=") || option.starts_with(b"--offload-arch=")
+        };
+        if options.iter().filter(architecture).count() != 1 {
+            log.push_str("error: one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n");
+            return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
+        }
+        let internal = |log: &mut String, what: &str, error: std::io::Error| {
+            log.push_str(&format!("error: {what}: {error}\n"));
+            hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
+        };
+        let work = tempfile::Builder::new()
+            .prefix("ferrocm-hiprtc-")
+            .tempdir()
+            .map_err(|error| internal(log, "a folder for the compiler", error))?;
+        let (sources, object) = (work.path().join("src"), work.path().join("out"));
+        let write = |log: &mut String, name: &str, text: &[u8]| -> Result {
+            let relative = Path::new(name);
+            if name.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+                log.push_str(&format!(
+                    "error: `{name}` is no name for a file: it has to be relative, without `..`\n"
+                ));
+                return Err(hiprtcResult::HIPRTC_ERROR_INVALID_INPUT);
+            }
+            let path = sources.join(relative);
+            let written = match path.parent() {
+                Some(folder) => std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text)),
+                None => std::fs::write(&path, text),
+            };
+            written.map_err(|error| internal(log, name, error))
+        };
+        for (name, text) in &self.headers {
+            write(log, name, text)?;
+        }
+        // The file's name is ours; messages have the program's.
+        let mut source =
+            format!("#line 1 \"{}\"\n", self.name.replace('\\', "\\\\").replace('"', "\\\"")).into_bytes();
+        source.extend_from_slice(&self.source);
+        source.extend_from_slice(format!("\n#line 1 \"{NAME_FILE}\"\n").as_bytes());
+        for (index, expression) in self.expressions.iter().enumerate() {
+            source.extend_from_slice(
+                format!("extern \"C\" __device__ __attribute__((used)) const void *const {NAME_VARIABLE}{index} = (const void *)(")
+                    .as_bytes(),
+            );
+            source.extend_from_slice(expression.as_bytes());
+            source.extend_from_slice(b");\n");
+        }
+        const INPUT: &str = "__ferrocm_program.hip";
+        write(log, INPUT, &source)?;
+
+        let bitcode = options.contains(&OsStr::new("-fgpu-rdc"));
+        let mut command = compiler.toolchain.command();
+        command.current_dir(&sources).env("TMPDIR", work.path());
+        command.args([
+            "--offload-device-only",
+            "--no-gpu-bundle-output",
+            "-fno-color-diagnostics",
+            "-fuse-cuid=none",
+        ]);
+        // What hiprtc does unless the program says otherwise.
+        command.args(["-O3", "-std=c++17", "-include", "hip/hip_runtime.h", "-I", "."]);
+        for option in options {
+            match option.to_str().and_then(|option| option.strip_prefix("--gpu-architecture=")) {
+                Some(target) => command.arg(format!("--offload-arch={target}")),
+                None => command.arg(option),
+            };
+        }
+        if bitcode {
+            command.args(["-emit-llvm", "-c"]);
+        }
+        command.arg("-o").arg(&object).arg(INPUT);
+        let ran = command
+            .output()
+            .map_err(|error| internal(log, &compiler.toolchain.clang.to_string_lossy(), error))?;
+        log.push_str(&String::from_utf8_lossy(&ran.stderr));
+        if !ran.status.success() {
+            if ran.status.code().is_none() {
+                log.push_str(&format!("error: the compiler was ended: {}\n", ran.status));
+            }
+            return Err(hiprtcResult::HIPRTC_ERROR_COMPILATION);
+        }
+        let bytes = std::fs::read(&object).map_err(|error| internal(log, "the compiler's output", error))?;
+        Ok(Output { bytes, bitcode })
+    }
+
+    /// The symbol behind each name expression: its variable holds that one's address.
+    fn lowered_names(&self, code: &[u8]) -> Result<HashMap<CString, CString>> {
+        let mut names = HashMap::new();
+        if self.expressions.is_empty() {
+            return Ok(names);
+        }
+        let invalid = hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
+        let object = CodeObject::parse(code).map_err(|error| {
+            tracing::error!(%error, "the compiler wrote what cannot be read");
+            hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
+        })?;
+        for (index, expression) in self.expressions.iter().enumerate() {
+            let variable = object.symbol(&format!("{NAME_VARIABLE}{index}")).ok_or(invalid)?;
+            let relocation =
+                object.relocations().iter().find(|found| found.offset == variable.value).ok_or(invalid)?;
+            let named = match (relocation.kind, relocation.symbol) {
+                (RelocationKind::Relative64, None) => object.symbols().iter().find(|symbol| {
+                    symbol.value as i64 == relocation.addend
+                        && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Object)
+                }),
+                (RelocationKind::Abs64, Some(symbol)) => object.symbols().get(symbol),
+                _ => None,
+            };
+            let name = CString::new(named.ok_or(invalid)?.name.as_str()).map_err(|_| invalid)?;
+            names.insert(expression.clone(), name);
+        }
+        Ok(names)
+    }
+}
+
+/// A text that the caller gave.
+pub(crate) fn owned(text: &CStr) -> Vec<u8> {
+    text.to_bytes().to_vec()
+}
