@@ -1,9 +1,10 @@
 //! One HSA queue and everything in flight on it.
 //!
-//! Packets run in order: each has the barrier bit. Kernels carry no completion signal; instead a *fence*, a barrier
-//! packet with a system-scope release, decrements the queue's one *progress* signal, so that a number says how far the
-//! queue has come. Fences are written where somebody needs to know: before a wait, when a part of the argument ring is
-//! left, and after each copy. A *marker* is a barrier packet with a signal of its own that others can wait for.
+//! Packets run in order: each has the barrier bit, but kernels of a graph that may run beside each other. Kernels carry no
+//! completion signal; instead a *fence*, a barrier packet with a system-scope release, decrements the queue's one
+//! *progress* signal, so that a number says how far the queue has come. Fences are written where somebody needs to know:
+//! before a wait, when a part of the argument ring is left, and after each copy. A *marker* is a barrier packet with a
+//! signal of its own that others can wait for.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
