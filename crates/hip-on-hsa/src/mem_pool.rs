@@ -47,9 +47,14 @@ impl Block {
             || (follow_events && self.behind.iter().any(|behind| behind.is_before(point)))
     }
 
-    /// Whether the free has completed. Memory of a failed stream may still be written by copies.
+    /// Whether the stream that freed it has failed before it got there. Copies may still write such memory.
+    fn has_failed(&self) -> bool {
+        self.freed.as_ref().is_some_and(|freed| freed.failure().is_some())
+    }
+
+    /// Whether the free has completed.
     fn is_free(&self, runtime: &Runtime) -> bool {
-        self.freed.as_ref().is_none_or(|freed| freed.is_done(runtime) && freed.failure().is_none())
+        self.is_over(runtime) && !self.has_failed()
     }
 
     /// Whether nothing in any stream can use the memory any more.
@@ -251,10 +256,11 @@ impl Pool {
         agents
     }
 
-    /// Takes out a freed block that `suits`, the latest first.
+    /// Takes out a freed block that `suits`, the latest first. What failed streams have freed is not used again.
     fn take(&self, runtime: &Runtime, size: usize, suits: impl Fn(&State, &Block) -> bool) -> Option<Block> {
         let mut state = self.state();
-        let index = state.free.get(&size)?.iter().rposition(|block| suits(&state, block))?;
+        let index =
+            state.free.get(&size)?.iter().rposition(|block| !block.has_failed() && suits(&state, block))?;
         let blocks = state.free.get_mut(&size)?;
         let block = blocks.remove(index);
         if blocks.is_empty() {
@@ -321,10 +327,7 @@ impl Pool {
         }
         // There is no memory but what will be free later: the stream waits for that, or else the program does.
         let later = stream.submit(runtime, |engine| {
-            let found = self.take(runtime, size, |state, block| {
-                let failed = block.freed.as_ref().is_some_and(|freed| freed.failure().is_some());
-                state.internal_dependencies && !failed
-            });
+            let found = self.take(runtime, size, |state, _| state.internal_dependencies);
             let Some(block) = found else { return Ok(None) };
             if let Some(freed) = block.freed.clone()
                 && let Err(code) = engine.wait_for(freed)

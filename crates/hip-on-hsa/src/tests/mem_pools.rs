@@ -379,3 +379,37 @@ fn wrong_uses_of_pools_are_errors() {
     assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 1)), E::hipErrorNotSupported);
     assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 2)), invalid);
 }
+
+#[test]
+fn what_a_failed_stream_has_freed_is_given_back_and_not_used_again() {
+    let hip = start();
+    let module = hip.load(5);
+    let poke = hip.function(module, "poke");
+    let (failing, other) = (hip.stream(hipStreamNonBlocking), hip.stream(hipStreamNonBlocking));
+    let event = hip.event();
+    let pool = hip.default_pool();
+    let memory = hip.allocate(SIZE, failing);
+    let reserved = hip.bytes(pool, A::hipMemPoolAttrReservedMemCurrent);
+    let hold = Hold::new();
+    assert_eq!(hip.launch(hip.function(module, "work"), failing), OK);
+    assert_eq!(hip.launch(poke, failing), OK);
+    hip.free_async(memory, failing);
+    assert_eq!(hip!(hip, hipEventRecord(event, failing)), OK);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(other, event, 0)), OK);
+    drop(hold);
+    assert_eq!(hip!(hip, hipEventSynchronize(event)), E::hipErrorIllegalAddress);
+    assert_eq!(hip.bytes(pool, A::hipMemPoolAttrReservedMemCurrent), reserved - SIZE as u64);
+    let fresh = hip.allocate(SIZE, other);
+    assert_eq!(hip.bytes(pool, A::hipMemPoolAttrReservedMemCurrent), reserved, "it comes from HSA");
+    let mut refused = null_mut();
+    let failed = hip!(hip, hipMallocAsync(&mut refused, SIZE, failing));
+    assert_eq!((failed, refused), (E::hipErrorIllegalAddress, null_mut()));
+    assert_eq!(hip!(hip, hipFreeAsync(fresh, failing)), E::hipErrorIllegalAddress);
+    hip.free_async(fresh, other);
+    assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    for stream in [failing, other] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+    let _ = hip!(hip, hipGetLastError());
+}
