@@ -31,6 +31,7 @@
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
 //! | `cudaMemcpyPeerAsync` | | [`DeviceBuffer::copy_from`] |
+//! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap` | | [`GrowableBuffer`] |
 //! | `cudaMallocPitch`, `cudaMemcpy2D`, `cudaMemcpy3D` | | [`PitchedBuffer`], [`Region`] |
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
 //! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
@@ -117,9 +118,9 @@ pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
     ALLOCATOR_VARIABLE, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress, DeviceBuffer, DeviceCopy,
-    DeviceSlice, DeviceSliceMut, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner,
-    MemoryPool, MemoryStats, Pending, PendingFuture, PitchedBuffer, PoolReuse, PoolStats, Region,
-    RegisteredBuffer,
+    DeviceSlice, DeviceSliceMut, GrowableBuffer, HostBuffer, HostOptions, Location, ManagedBuffer,
+    MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture, PitchedBuffer, PoolReuse,
+    PoolStats, Region, RegisteredBuffer,
 };
 pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};

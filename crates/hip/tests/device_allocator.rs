@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error, MemoryPool, PoolReuse};
+use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error, GrowableBuffer, MemoryPool, PoolReuse};
 
 /// The device with an allocator, for one test at a time.
 fn with(allocator: Allocator) -> (Device, MutexGuard<'static, ()>) {
@@ -177,4 +177,40 @@ fn pools_have_attributes_and_can_be_trimmed() {
     assert!(empty.is_empty());
     let default = MemoryPool::default_of(&device).unwrap();
     assert!(default != pool && default == MemoryPool::default_of(&device).unwrap());
+}
+
+#[test]
+fn a_growable_buffer_stays_where_it_is() {
+    let (device, _guard) = with(Allocator::Direct);
+    if !device.table().has("hipMemAddressReserve") {
+        eprintln!("skipped: the library behind {device} has no virtual memory management");
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let mut buffer = GrowableBuffer::<u32>::new(&device, 10 << 20).unwrap();
+    assert_eq!((buffer.len(), buffer.memory()), (0, 0));
+    buffer.grow(1000).unwrap();
+    let (start, memory) = (buffer.as_slice().address(), buffer.memory());
+    assert!((4000..40 << 20).contains(&memory), "{memory}");
+    buffer.as_mut_slice().fill(&stream, 7).unwrap();
+    // Grows while the stream fills what there was.
+    let more = memory / 4 + 1;
+    buffer.grow(more).unwrap();
+    assert_eq!((buffer.len(), buffer.as_slice().address()), (more, start));
+    assert!(buffer.memory() > memory);
+    buffer.as_mut_slice().slice_mut(1000..).unwrap().fill(&stream, 9).unwrap();
+    let values = buffer.as_slice().to_vec(&stream).unwrap();
+    assert!(values[..1000].iter().all(|value| *value == 7) && values[1000..].iter().all(|value| *value == 9));
+    buffer.grow(10).unwrap();
+    assert_eq!(buffer.len(), more, "it never shrinks");
+    let error = buffer.grow((10 << 20) + 1).unwrap_err();
+    assert!(matches!(error, Error::OutOfRange { .. }), "{error}");
+    drop(buffer);
+    let huge = GrowableBuffer::<u8>::new(&device, device.properties().memory + (1 << 30));
+    if let Ok(mut huge) = huge {
+        let error = huge.grow(huge.capacity()).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        assert_eq!((huge.len(), huge.memory()), (0, 0));
+    }
+    assert_eq!(hip::drop_failures(), 0);
 }

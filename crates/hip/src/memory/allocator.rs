@@ -443,7 +443,7 @@ impl DeviceMemory {
 
     /// Says how much memory there is where there was too little.
     #[cold]
-    fn explain(&self, error: Error, device: &Device, requested: usize) -> Error {
+    pub(crate) fn explain(&self, error: Error, device: &Device, requested: usize) -> Error {
         if error.code() != Some(hipError_t::hipErrorOutOfMemory) {
             return error;
         }

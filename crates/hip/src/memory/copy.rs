@@ -108,7 +108,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
 
     /// Enqueues a copy of other device memory; does not block (`hipMemcpyAsync`).
     ///
-    /// The memory may be another device's. Where the stream's device has no [access](Device::enable_peer_access) to one
+    /// The memory may be another device's. Where the stream's device has no [access](crate::Device::enable_peer_access) to one
     /// side, the library copies from device to device, through the host if need be (`hipMemcpyPeerAsync`).
     ///
     /// # Errors
