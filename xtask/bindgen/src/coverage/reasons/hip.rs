@@ -80,7 +80,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "graphs",
-        "planned: capture and explicit nodes in `hip`",
+        "`hip::Graph` has nodes of kernels, copies, fills, host functions and events; other kinds, and what nodes can be asked, are not wrapped",
         &[
             "hipDeviceGetGraphMemAttribute",
             "hipDeviceGraphMemTrim",
@@ -118,10 +118,10 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "peer access",
-        "planned: access among devices and copies between them",
+        "`hip::DeviceBuffer::copy_from` copies between devices; links are described by `hip::PeerLink`",
         &["hipExtGetLinkTypeAndHopCount", "hipMemcpy3DPeer*", "hipMemcpyPeer*"],
     ),
-    topic("IPC", "planned: sharing memory and events with other processes", &["hipIpc*"]),
+    topic("IPC", "sharing memory and events with other processes is not wrapped yet", &["hipIpc*"]),
     topic(
         "external resources",
         "not planned: memory and semaphores of Vulkan, Direct3D and other drivers",
@@ -141,14 +141,10 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "managed memory",
-        "planned: memory that host and devices share",
+        "`hip::ManagedBuffer` advises and prefetches; asking where it lies, and attaching it to a stream, are not wrapped",
         &["hipMemAdvise*", "hipMemPrefetchAsync*", "hipMemRangeGetAttribute*", "hipStreamAttachMemAsync"],
     ),
-    topic(
-        "mapped host memory",
-        "planned: registered host memory, and its address on the device",
-        &["hipHostGetFlags"],
-    ),
+    topic("mapped host memory", "`hip::HostOptions` says what memory was made for", &["hipHostGetFlags"]),
     topic(
         "host memory, other ways",
         "`hip::HostBuffer` uses `hipHostMalloc` and `hipHostFree`",
@@ -206,7 +202,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "2D, 3D",
-        "planned: pitched memory, and copies and fills of rectangles and boxes",
+        "`hip::PitchedBuffer` copies regions with `hipMemcpy3DAsync`, whatever their dimensions, and pads its rows itself; fills of rectangles are not wrapped",
         &[
             "hipDrvMemcpy2DUnaligned",
             "hipDrvMemcpy3D*",
@@ -244,22 +240,14 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "virtual memory",
-        "planned: reserved addresses and memory mapped to them",
+        "`hip::GrowableBuffer` maps memory for its own device; sharing such memory, and mapping it in several places, are not wrapped",
         &[
-            "hipMemAddressFree",
-            "hipMemAddressReserve",
-            "hipMemCreate",
             "hipMemExportToShareableHandle",
             "hipMemGetAccess",
-            "hipMemGetAllocationGranularity",
             "hipMemGetAllocationPropertiesFromHandle",
             "hipMemGetHandleForAddressRange",
             "hipMemImportFromShareableHandle",
-            "hipMemMap",
-            "hipMemRelease",
             "hipMemRetainAllocationHandle",
-            "hipMemSetAccess",
-            "hipMemUnmap",
         ],
     ),
     topic(
