@@ -121,14 +121,14 @@ macro_rules! __kernel {
     // The method that enqueues a kernel: its parameters, what each becomes first, and how it is passed.
     (@method $head:tt [$($done:tt)*] $p:ident : &mut [$t:ty] $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@method $head [$($done)* {
-            $p: (impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>),
-            (::core::convert::Into::<$crate::DeviceSliceMut<'a, $t>>::into($p)), exclusive
+            $p: (impl $crate::launch::typed::Exclusive<'a, $t>),
+            ($crate::launch::typed::Exclusive::<'a, $t>::view($p)), exclusive
         }] $($($rest)*)?);
     };
     (@method $head:tt [$($done:tt)*] $p:ident : &[$t:ty] $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@method $head [$($done)* {
-            $p: (impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>),
-            (::core::convert::Into::<$crate::DeviceSlice<'a, $t>>::into($p)), shared
+            $p: (impl $crate::launch::typed::Shared<'a, $t>),
+            ($crate::launch::typed::Shared::<'a, $t>::view($p)), shared
         }] $($($rest)*)?);
     };
     (@method $head:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
@@ -188,6 +188,40 @@ enum Kind {
 pub trait Value: Copy {
     #[doc(hidden)]
     fn expected(name: &'static str) -> Expected;
+}
+
+/// What may be passed where a kernel takes `&[T]`: everything that becomes a [`DeviceSlice`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel as `&[{T}]`",
+    label = "not device memory that holds `{T}`"
+)]
+pub trait Shared<'a, T> {
+    #[doc(hidden)]
+    fn view(self) -> DeviceSlice<'a, T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: DeviceCopy, M: Into<DeviceSlice<'a, T>>> Shared<'a, T> for M {
+    fn view(self) -> DeviceSlice<'a, T> {
+        self.into()
+    }
+}
+
+/// What may be passed where a kernel takes `&mut [T]`: everything that becomes a [`DeviceSliceMut`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel as `&mut [{T}]`",
+    label = "not device memory that holds `{T}` and is borrowed exclusively"
+)]
+pub trait Exclusive<'a, T> {
+    #[doc(hidden)]
+    fn view(self) -> DeviceSliceMut<'a, T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: DeviceCopy, M: Into<DeviceSliceMut<'a, T>>> Exclusive<'a, T> for M {
+    fn view(self) -> DeviceSliceMut<'a, T> {
+        self.into()
+    }
 }
 
 impl<T: DeviceCopy> Value for T {
