@@ -1,16 +1,18 @@
-use hip::{Device, DeviceBuffer, Module};
+use hip::{Device, DeviceBuffer};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // What was compiled from: __global__ void saxpy(unsigned n, float a, const float* x, float* y)
+const SOURCE: &str = r#"
+extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"#;
+
+fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
-    let code = kernel_build::Builder::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/kernels"))
-        .targets([&device.target().processor])
-        .build()?;
-    let module = Module::load(&device, &code.modules[0].objects[0].bytes)?;
-    let saxpy = module.function("saxpy")?;
+    let stream = device.stream()?;
+    let saxpy = device.compile(SOURCE)?.function("saxpy")?;
 
     let n = 1000;
-    let stream = device.stream()?;
     let x = DeviceBuffer::from_slice(&stream, &vec![1.0_f32; n])?;
     let mut y = DeviceBuffer::from_slice(&stream, &vec![3.0_f32; n])?;
     let launch = saxpy.launch(&stream).elements(n, 256).arg(n as u32).arg(2.0_f32).arg(&x).arg(&mut y);

@@ -43,4 +43,7 @@ macro_rules! examples {
     };
 }
 
-examples! { copies counters devices faults futures graphs memory peers prepared reduction saxpy streams typed views }
+examples! {
+    compile copies counters devices faults futures graphs host_memory memory peers prepared reduction saxpy streams
+    typed views
+}
