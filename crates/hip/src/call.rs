@@ -9,17 +9,17 @@ use crate::error::{Error, Result};
 /// Calls one function of a table and turns its status into a `Result` that names the function.
 ///
 /// Expands to a call of a foreign function: the place of use is the `unsafe` block that says why it is sound.
-#[cfg(not(feature = "trace-calls"))]
+#[cfg(not(any(test, feature = "trace-calls")))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::check(stringify!($function), ($table.$function)($($argument),*))
     };
 }
 
-/// As without the feature, in a span of the target `hip::calls` with the function's name.
+/// As without the feature, in a span of the target `hip::calls` with the function's name. Unit tests always have it.
 ///
 /// Each argument is bound to a name of its own, because it is evaluated once and used twice.
-#[cfg(feature = "trace-calls")]
+#[cfg(any(test, feature = "trace-calls"))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::call!(@bind $table, $function, [] $($argument,)*)
@@ -46,7 +46,7 @@ macro_rules! call {
     }};
 }
 
-#[cfg(feature = "trace-calls")]
+#[cfg(any(test, feature = "trace-calls"))]
 pub(crate) mod traced;
 
 pub(crate) use call;

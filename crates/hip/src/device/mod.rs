@@ -61,7 +61,7 @@ thread_local! {
 }
 
 /// The ordinal of the thread's current device, if this crate has made one current.
-#[cfg(feature = "trace-calls")]
+#[cfg(any(test, feature = "trace-calls"))]
 pub(crate) fn current_ordinal() -> Option<i32> {
     let (table, ordinal) = CURRENT.get();
     (table != 0).then_some(ordinal)
