@@ -1,0 +1,138 @@
+//! The table, called as C programs call hiprtc.
+
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+
+use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult as R};
+
+const SOURCE: &CStr = cr#"extern "C" __global__ void k(int* x) { x[0] = VALUE; }"#;
+
+fn table() -> &'static Table {
+    hiprtc_on_clang::table().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn create(source: &CStr, headers: &[(&CStr, &CStr)]) -> hiprtcProgram {
+    let mut program = null_mut();
+    let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+    let texts: Vec<_> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
+    // SAFETY: the texts live through the call, and there are as many as is said.
+    let status = unsafe {
+        (table().hiprtcCreateProgram)(
+            &mut program,
+            source.as_ptr(),
+            null(),
+            headers.len() as i32,
+            texts.as_ptr(),
+            names.as_ptr(),
+        )
+    };
+    assert_eq!(status, R::HIPRTC_SUCCESS);
+    program
+}
+
+fn compile(program: hiprtcProgram, options: &[&str]) -> R {
+    let options: Vec<CString> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
+    let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+    // SAFETY: the options live through the call.
+    unsafe { (table().hiprtcCompileProgram)(program, pointers.len() as i32, pointers.as_ptr()) }
+}
+
+fn log(program: hiprtcProgram) -> String {
+    let mut size = 0;
+    // SAFETY: the function writes one number, and then as many bytes.
+    unsafe {
+        assert_eq!((table().hiprtcGetProgramLogSize)(program, &mut size), R::HIPRTC_SUCCESS);
+        let mut bytes = vec![0_u8; size];
+        assert_eq!((table().hiprtcGetProgramLog)(program, bytes.as_mut_ptr().cast()), R::HIPRTC_SUCCESS);
+        CString::from_vec_with_nul(bytes).expect("a NUL at the end").into_string().unwrap()
+    }
+}
+
+fn destroy(mut program: hiprtcProgram) -> R {
+    // SAFETY: the function takes any handle.
+    unsafe { (table().hiprtcDestroyProgram)(&mut program) }
+}
+
+#[test]
+fn options_reach_the_compiler_and_bitcode_is_made_on_request() {
+    let program = create(SOURCE, &[]);
+    assert_eq!(compile(program, &["--offload-arch=gfx1100"]), R::HIPRTC_ERROR_COMPILATION);
+    assert!(log(program).contains("program.hip:1:") && log(program).contains("'VALUE'"), "{}", log(program));
+    for (options, magic) in [
+        (&["--gpu-architecture=gfx90a:xnack-", "-DVALUE=3"][..], b"\x7fELF"),
+        (&["--offload-arch=gfx1100", "-DVALUE=3", "-fgpu-rdc"][..], b"BC\xc0\xde"),
+    ] {
+        assert_eq!(compile(program, options), R::HIPRTC_SUCCESS, "{}", log(program));
+        let (mut code, mut bitcode) = (0, 0);
+        // SAFETY: the functions write one number, and then as many bytes.
+        let bytes = unsafe {
+            let sizes = [
+                (table().hiprtcGetCodeSize)(program, &mut code),
+                (table().hiprtcGetBitcodeSize)(program, &mut bitcode),
+            ];
+            let is_bitcode = magic == b"BC\xc0\xde";
+            let expected = [R::HIPRTC_SUCCESS, R::HIPRTC_ERROR_INVALID_PROGRAM];
+            assert_eq!(sizes, if is_bitcode { [expected[1], expected[0]] } else { expected });
+            let mut bytes = vec![0_u8; code.max(bitcode)];
+            let get = if is_bitcode { table().hiprtcGetBitcode } else { table().hiprtcGetCode };
+            assert_eq!(get(program, bytes.as_mut_ptr().cast()), R::HIPRTC_SUCCESS);
+            bytes
+        };
+        assert!(bytes.starts_with(magic));
+    }
+    assert_eq!(destroy(program), R::HIPRTC_SUCCESS);
+}
+
+#[test]
+fn headers_are_found_and_stay_where_they_belong() {
+    let source = c"#include \"parts/value.h\"\nextern \"C\" __global__ void k(int* x) { x[0] = VALUE; }";
+    let good = create(source, &[(c"parts/value.h", c"#define VALUE 3\n")]);
+    assert_eq!(compile(good, &["--offload-arch=gfx1100"]), R::HIPRTC_SUCCESS, "{}", log(good));
+    for name in [c"../value.h", c"/tmp/ferrocm-value.h", c""] {
+        let bad = create(source, &[(name, c"#define VALUE 3\n")]);
+        assert_eq!(compile(bad, &["--offload-arch=gfx1100"]), R::HIPRTC_ERROR_INVALID_INPUT);
+        assert!(log(bad).contains("is no name for a file"), "{}", log(bad));
+        assert_eq!(destroy(bad), R::HIPRTC_SUCCESS);
+    }
+    assert_eq!(destroy(good), R::HIPRTC_SUCCESS);
+}
+
+#[test]
+fn wrong_calls_are_errors() {
+    let program = create(SOURCE, &[]);
+    assert_eq!(compile(program, &["-DVALUE=3"]), R::HIPRTC_ERROR_INVALID_OPTION);
+    assert!(log(program).contains("one target is needed"), "{}", log(program));
+    assert_eq!(compile(program, &["-DVALUE=3", "--offload-arch=gfx9999"]), R::HIPRTC_ERROR_COMPILATION);
+    assert!(log(program).contains("gfx9999"), "{}", log(program));
+    let mut name = null();
+    let mut size = 0;
+    // SAFETY: null is refused, and everything else lives through the calls.
+    let wrong = unsafe {
+        [
+            (table().hiprtcGetLoweredName)(program, c"k".as_ptr(), &mut name),
+            (table().hiprtcGetCodeSize)(program, &mut size),
+            (table().hiprtcAddNameExpression)(program, null()),
+            (table().hiprtcAddNameExpression)(program, c"a\nb".as_ptr()),
+            (table().hiprtcCreateProgram)(null_mut(), SOURCE.as_ptr(), null(), 0, null(), null()),
+        ]
+    };
+    assert_eq!(
+        wrong,
+        [
+            R::HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION,
+            R::HIPRTC_ERROR_INVALID_PROGRAM,
+            R::HIPRTC_ERROR_INVALID_INPUT,
+            R::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID,
+            R::HIPRTC_ERROR_INVALID_PROGRAM,
+        ]
+    );
+    assert_eq!(destroy(program), R::HIPRTC_SUCCESS);
+    // The handle is stale now.
+    assert_eq!(destroy(program), R::HIPRTC_ERROR_INVALID_PROGRAM);
+    assert_eq!(compile(program, &[]), R::HIPRTC_ERROR_INVALID_PROGRAM);
+    assert!(!table().has("hiprtcLinkCreate") && table().has("hiprtcCompileProgram"));
+    // SAFETY: the function takes any code and returns a text that lives as long as the process.
+    let text = |code| unsafe { CStr::from_ptr((table().hiprtcGetErrorString)(code)) };
+    assert_eq!(text(R::HIPRTC_ERROR_LINKING), c"HIPRTC_ERROR_LINKING");
+    assert_eq!(text(R(12345)), c"Invalid HIPRTC error code");
+}
