@@ -86,6 +86,13 @@ fn every_way_to_launch_launches() {
 }
 
 #[test]
+fn libraries_with_device_code_come_and_go() {
+    let plugin = Program::plugin("plugin", GFX1100);
+    let program = Program::compile("plugins", GFX1100, &[]);
+    program.arguments([plugin.path()]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
 fn graphs_take_launches_and_host_sides() {
     Program::compile("graphs", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }

@@ -87,6 +87,27 @@ impl Program {
 
     /// As [`compile`](Self::compile), linked with one library to be run on another.
     pub fn link(name: &str, targets: &[&str], options: &[&str], linked: &Path, library: PathBuf) -> Self {
+        Self::build(name, targets, options, "-pie", linked, library)
+    }
+
+    /// A shared library in the place of a program.
+    pub fn plugin(name: &str, targets: &[&str]) -> Self {
+        let library = library();
+        Self::build(name, targets, &[], "-shared", &library, library.clone())
+    }
+
+    pub fn path(&self) -> &str {
+        self.path.to_str().expect("a path in UTF-8")
+    }
+
+    fn build(
+        name: &str,
+        targets: &[&str],
+        options: &[&str],
+        kind: &str,
+        linked: &Path,
+        library: PathBuf,
+    ) -> Self {
         let toolchain = toolchain();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.hip"));
         let folder = tempfile::Builder::new().prefix(name).tempdir_in(scratch("programs"));
@@ -114,13 +135,13 @@ impl Program {
         let bundle = bundle.to_str().expect("a path in UTF-8");
         compile(
             &object,
-            &["--offload-host-only", "-c", "-fPIE", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", bundle],
+            &["--offload-host-only", "-c", "-fPIC", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", bundle],
         );
         let path = folder.join(name);
         let mut link = Command::new("cc");
         // What a library itself needs is not looked for: it may be one of another system.
-        link.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").arg("-lpthread");
-        run(link.arg("-o").arg(&path).arg(&object).arg(linked));
+        link.args([kind, "-Wl,--unresolved-symbols=ignore-in-shared-libs"]);
+        run(link.arg("-o").arg(&path).arg(&object).arg(linked).args(["-lpthread", "-ldl"]));
         Self { path, _folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 
