@@ -58,6 +58,7 @@ unsafe impl Sync for EventHandle {}
 /// What a new event is to be like: see [`Event::with`].
 #[doc(alias = "hipEventCreateWithFlags")]
 #[doc(alias = "cudaEventCreateWithFlags")]
+#[doc(alias = "cuEventCreate")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "options make no event by themselves"]
 pub struct EventOptions {
@@ -139,6 +140,7 @@ impl Event {
     /// [`Error::Hip`], with `hipErrorNotSupported` where the library has no such events.
     #[doc(alias = "hipEventCreateWithFlags")]
     #[doc(alias = "cudaEventCreateWithFlags")]
+    #[doc(alias = "cuEventCreate")]
     pub fn with(device: &Device, options: EventOptions) -> Result<Self> {
         device.make_current()?;
         let mut handle: hipEvent_t = std::ptr::null_mut();
@@ -192,6 +194,8 @@ impl Event {
     /// [`Error::OtherDevice`] if the stream is another device's,
     /// [`Error::Fault`] if it has faulted, else [`Error::Hip`].
     #[doc(alias = "hipEventRecord")]
+    #[doc(alias = "cuEventRecord")]
+    #[doc(alias = "cudaEventRecord")]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         stream.device().same(&self.0.device, "hipEventRecord", "event")?;
         stream.make_current()?;
@@ -214,6 +218,8 @@ impl Event {
     /// [`Error::Fault`] if a kernel before the event ended abnormally, whose report comes from [`Stream::synchronize`]; else
     /// [`Error::Hip`].
     #[doc(alias = "hipEventSynchronize")]
+    #[doc(alias = "cuEventSynchronize")]
+    #[doc(alias = "cudaEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
@@ -225,6 +231,8 @@ impl Event {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     #[doc(alias = "hipEventQuery")]
+    #[doc(alias = "cuEventQuery")]
+    #[doc(alias = "cudaEventQuery")]
     pub fn is_done(&self) -> Result<bool> {
         self.0.device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
@@ -241,6 +249,7 @@ impl Event {
     /// [`Error::EventNotRecorded`] if one of them has no time, else [`Error::Hip`].
     #[doc(alias = "hipEventElapsedTime")]
     #[doc(alias = "cudaEventElapsedTime")]
+    #[doc(alias = "cuEventElapsedTime")]
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
         const OPERATION: &str = "hipEventElapsedTime";
         self.0.device.same(&start.0.device, OPERATION, "event")?;

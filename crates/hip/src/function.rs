@@ -68,6 +68,7 @@ impl Kernel {
 
 /// What a kernel needs, as its code object says.
 #[doc(alias = "hipFuncGetAttribute")]
+#[doc(alias = "cuFuncGetAttribute")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FunctionAttributes {
@@ -187,6 +188,7 @@ impl Function {
     /// [`LaunchError::LdsTooLarge`] if the device does not have that much, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipFuncSetAttribute")]
     #[doc(alias = "cuFuncSetAttribute")]
+    #[doc(alias = "cudaFuncSetAttribute")]
     pub fn set_max_dynamic_lds(&self, bytes: u32) -> Result<()> {
         self.kernel.limits.check_lds(&self.kernel.name, bytes)?;
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);

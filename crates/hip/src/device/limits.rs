@@ -38,6 +38,7 @@ impl Device {
     /// [`Error::Hip`](crate::Error::Hip): `hipErrorUnsupportedLimit` where the library has no such limit.
     #[doc(alias = "hipDeviceGetLimit")]
     #[doc(alias = "cudaDeviceGetLimit")]
+    #[doc(alias = "cuCtxGetLimit")]
     pub fn limit(&self, limit: Limit) -> Result<usize> {
         self.make_current()?;
         let mut bytes = 0;
@@ -53,6 +54,7 @@ impl Device {
     /// `hipErrorInvalidValue` if it cannot be that much.
     #[doc(alias = "hipDeviceSetLimit")]
     #[doc(alias = "cudaDeviceSetLimit")]
+    #[doc(alias = "cuCtxSetLimit")]
     pub fn set_limit(&self, limit: Limit, bytes: usize) -> Result<()> {
         self.make_current()?;
         // SAFETY: the call takes no memory of ours.

@@ -36,6 +36,7 @@ use logical::Logical;
 #[doc(alias = "hipDevice_t")]
 #[doc(alias = "hipSetDevice")]
 #[doc(alias = "CudaContext")]
+#[doc(alias = "cudaSetDevice")]
 #[derive(Clone)]
 pub struct Device {
     inner: Arc<DeviceInner>,
@@ -218,6 +219,7 @@ impl Device {
     /// [`Error::Hip`].
     #[doc(alias = "hipDeviceSynchronize")]
     #[doc(alias = "cudaDeviceSynchronize")]
+    #[doc(alias = "cudaThreadSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         // All are waited for, whatever becomes of one.
         self.members().iter().map(Self::synchronize_one).fold(Ok(()), Result::and)
@@ -273,6 +275,8 @@ impl Device {
     /// # Errors
     /// [`Error::Hip`].
     #[doc(alias = "hipMemGetInfo")]
+    #[doc(alias = "cuMemGetInfo")]
+    #[doc(alias = "cudaMemGetInfo")]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.make_current()?;
         let (mut free, mut total) = (0, 0);

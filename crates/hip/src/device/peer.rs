@@ -27,6 +27,7 @@ impl Device {
     /// [`Error::OtherRuntime`] if the devices belong to different libraries, else [`Error::Hip`].
     #[doc(alias = "hipDeviceCanAccessPeer")]
     #[doc(alias = "cudaDeviceCanAccessPeer")]
+    #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.same_runtime(peer, "hipDeviceCanAccessPeer", "peer")?;
         if self == peer {
@@ -49,6 +50,7 @@ impl Device {
     /// As [`can_access_peer`](Self::can_access_peer).
     #[doc(alias = "hipDeviceGetP2PAttribute")]
     #[doc(alias = "cudaDeviceGetP2PAttribute")]
+    #[doc(alias = "cuDeviceGetP2PAttribute")]
     pub fn peer_link(&self, peer: &Self) -> Result<Option<PeerLink>> {
         self.same_runtime(peer, "hipDeviceGetP2PAttribute", "peer")?;
         if self == peer {

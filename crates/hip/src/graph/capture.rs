@@ -205,6 +205,8 @@ impl Device {
     #[doc(alias = "hipStreamEndCapture")]
     #[doc(alias = "cudaStreamBeginCapture")]
     #[doc(alias = "cudaStreamEndCapture")]
+    #[doc(alias = "cuStreamBeginCapture")]
+    #[doc(alias = "cuStreamEndCapture")]
     pub fn capture(&self, work: impl FnOnce(&Stream) -> Result<()>) -> Result<Graph> {
         let mut session = Session::begin(self)?;
         work(&session.origin)?;

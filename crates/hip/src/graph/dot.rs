@@ -16,6 +16,7 @@ impl Graph {
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphDebugDotPrint")]
     #[doc(alias = "cudaGraphDebugDotPrint")]
+    #[doc(alias = "cuGraphDebugDotPrint")]
     pub fn to_dot(&self) -> Result<String> {
         let nodes = self.all_nodes()?;
         let mut text = String::from("digraph graph_of_hip {\n");

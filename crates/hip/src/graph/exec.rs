@@ -60,6 +60,7 @@ impl Graph {
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphInstantiate")]
     #[doc(alias = "cudaGraphInstantiate")]
+    #[doc(alias = "cuGraphInstantiate")]
     pub fn instantiate(&self) -> Result<GraphExec> {
         self.device().make_current()?;
         let mut exec: hipGraphExec_t = std::ptr::null_mut();
@@ -116,6 +117,7 @@ impl GraphExec {
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphLaunch")]
     #[doc(alias = "cudaGraphLaunch")]
+    #[doc(alias = "cuGraphLaunch")]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         self.device().same(stream.device(), "hipGraphLaunch", "graph")?;
         stream.make_current()?;
@@ -136,6 +138,7 @@ impl GraphExec {
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphUpload")]
     #[doc(alias = "cudaGraphUpload")]
+    #[doc(alias = "cuGraphUpload")]
     pub fn upload(&self, stream: &Stream) -> Result<()> {
         self.device().same(stream.device(), "hipGraphUpload", "graph")?;
         stream.make_current()?;
@@ -159,6 +162,7 @@ impl GraphExec {
     /// As [`Launch::enqueue`], each time that the graph runs; and no node that may run at the same time uses what this one writes.
     #[doc(alias = "hipGraphExecKernelNodeSetParams")]
     #[doc(alias = "cudaGraphExecKernelNodeSetParams")]
+    #[doc(alias = "cuGraphExecKernelNodeSetParams")]
     pub unsafe fn set_kernel(&mut self, node: Node, launch: Launch<'_>) -> Result<()> {
         let index = index_in(node, self.id, &self.origins, self.nodes.len())?;
         let mut kernel = Kernel::of(launch, self.device())?;
@@ -190,6 +194,7 @@ impl GraphExec {
     /// device's, else [`Error::Hip`](crate::Error::Hip). This stays as it was.
     #[doc(alias = "hipGraphExecUpdate")]
     #[doc(alias = "cudaGraphExecUpdate")]
+    #[doc(alias = "cuGraphExecUpdate")]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.device().same(graph.device(), "hipGraphExecUpdate", "graph")?;
         self.device().make_current()?;

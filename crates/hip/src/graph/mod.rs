@@ -175,6 +175,7 @@ impl Graph {
     /// [`Error::Hip`], with `hipErrorNotSupported` where the library has no graphs.
     #[doc(alias = "hipGraphCreate")]
     #[doc(alias = "cudaGraphCreate")]
+    #[doc(alias = "cuGraphCreate")]
     pub fn new(device: &Device) -> Result<Self> {
         device.make_current()?;
         let mut raw: hipGraph_t = std::ptr::null_mut();
@@ -236,6 +237,7 @@ impl Graph {
     /// As [`Launch::enqueue`], each time that the graph runs.
     #[doc(alias = "hipGraphAddKernelNode")]
     #[doc(alias = "cudaGraphAddKernelNode")]
+    #[doc(alias = "cuGraphAddKernelNode")]
     pub unsafe fn add_kernel(&mut self, launch: Launch<'_>, dependencies: &[Node]) -> Result<Node> {
         let mut kernel = Kernel::of(launch, self.device())?;
         let uses = std::mem::take(&mut kernel.uses);
@@ -436,6 +438,7 @@ impl Graph {
     /// [`GraphError::OtherGraph`], else [`Error::Hip`].
     #[doc(alias = "hipGraphAddHostNode")]
     #[doc(alias = "cudaGraphAddHostNode")]
+    #[doc(alias = "cuGraphAddHostNode")]
     pub fn add_host_function(
         &mut self,
         function: impl Fn() + Send + Sync + 'static,
@@ -470,6 +473,7 @@ impl Graph {
     /// As [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddEmptyNode")]
     #[doc(alias = "cudaGraphAddEmptyNode")]
+    #[doc(alias = "cuGraphAddEmptyNode")]
     pub fn add_empty(&mut self, dependencies: &[Node]) -> Result<Node> {
         let table = self.device().table();
         self.add(dependencies, Resources::default(), |node, graph, dependencies| {
@@ -486,6 +490,7 @@ impl Graph {
     /// [`Error::OtherDevice`] if the event is another device's; else as [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddEventRecordNode")]
     #[doc(alias = "cudaGraphAddEventRecordNode")]
+    #[doc(alias = "cuGraphAddEventRecordNode")]
     pub fn add_event_record(&mut self, event: &Event, dependencies: &[Node]) -> Result<Node> {
         self.device().same(event.device(), "hipGraphAddEventRecordNode", "event")?;
         let mut uses = Resources::default();
@@ -509,6 +514,7 @@ impl Graph {
     /// [`Error::OtherDevice`] if the event is of another runtime; else as [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddEventWaitNode")]
     #[doc(alias = "cudaGraphAddEventWaitNode")]
+    #[doc(alias = "cuGraphAddEventWaitNode")]
     pub fn add_event_wait(&mut self, event: &Event, dependencies: &[Node]) -> Result<Node> {
         self.device().same_runtime(event.device(), "hipGraphAddEventWaitNode", "event")?;
         let mut uses = Resources::default();
@@ -531,6 +537,7 @@ impl Graph {
     /// [`Error::OtherDevice`] if the graph is another device's; else as [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddChildGraphNode")]
     #[doc(alias = "cudaGraphAddChildGraphNode")]
+    #[doc(alias = "cuGraphAddChildGraphNode")]
     pub fn add_child(&mut self, child: &Self, dependencies: &[Node]) -> Result<Node> {
         self.device().same(child.device(), "hipGraphAddChildGraphNode", "graph")?;
         let (table, raw) = (self.device().table(), child.as_raw());
@@ -552,6 +559,7 @@ impl Graph {
     /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that is there or would close a circle.
     #[doc(alias = "hipGraphAddDependencies")]
     #[doc(alias = "cudaGraphAddDependencies")]
+    #[doc(alias = "cuGraphAddDependencies")]
     pub fn add_dependency(&mut self, before: Node, after: Node) -> Result<()> {
         let (before, after) = (self.entry(before)?.handle, self.entry(after)?.handle);
         self.device().make_current()?;
@@ -572,6 +580,7 @@ impl Graph {
     /// [`Error::Hip`].
     #[doc(alias = "hipGraphClone")]
     #[doc(alias = "cudaGraphClone")]
+    #[doc(alias = "cuGraphClone")]
     pub fn try_clone(&self) -> Result<Self> {
         let table = self.device().table();
         self.device().make_current()?;

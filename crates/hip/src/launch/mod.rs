@@ -102,6 +102,7 @@ impl<'a> Launch<'a> {
     #[doc(alias = "hipModuleLaunchCooperativeKernel")]
     #[doc(alias = "hipLaunchCooperativeKernel")]
     #[doc(alias = "cuLaunchCooperativeKernel")]
+    #[doc(alias = "cudaLaunchCooperativeKernel")]
     pub fn cooperative(mut self) -> Self {
         self.cooperative = true;
         self
@@ -151,6 +152,8 @@ impl<'a> Launch<'a> {
     /// [`DeviceSliceMut`]: crate::DeviceSliceMut
     #[doc(alias = "hipModuleLaunchKernel")]
     #[doc(alias = "hipLaunchKernel")]
+    #[doc(alias = "cuLaunchKernel")]
+    #[doc(alias = "cudaLaunchKernel")]
     pub unsafe fn enqueue(mut self) -> Result<()> {
         let config = self.finish()?;
         // SAFETY: the arguments are checked, and the caller vouches for what the kernel does with them.

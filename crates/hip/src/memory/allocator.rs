@@ -572,6 +572,8 @@ impl Device {
     /// [`Error::Hip`].
     #[doc(alias = "hipMemPoolTrimTo")]
     #[doc(alias = "emptyCache")]
+    #[doc(alias = "cuMemPoolTrimTo")]
+    #[doc(alias = "cudaMemPoolTrimTo")]
     pub fn trim_memory(&self, keep: usize) -> Result<usize> {
         let memory = self.memory();
         let outside = memory.lock().outside;

@@ -51,6 +51,10 @@ use crate::stream::Stream;
 #[doc(alias = "hipMalloc")]
 #[doc(alias = "hipFree")]
 #[doc(alias = "CudaSlice")]
+#[doc(alias = "cuMemAlloc")]
+#[doc(alias = "cudaMalloc")]
+#[doc(alias = "cuMemFree")]
+#[doc(alias = "cudaFree")]
 pub struct DeviceBuffer<T: DeviceCopy> {
     pub(super) allocation: Arc<Allocation>,
     pub(super) len: usize,
@@ -64,6 +68,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory, [`Error::TooLarge`](crate::Error::TooLarge)
     /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
+    #[doc(alias = "cuMemAlloc")]
+    #[doc(alias = "cudaMalloc")]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
         Ok(Self::of(Allocation::allocate(device, size_in_bytes::<T>(len)?, None)?, len))
     }
@@ -75,6 +81,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As [`uninit`](Self::uninit), and [`Error::Fault`](crate::Error::Fault) if the stream has faulted.
     #[doc(alias = "hipMallocAsync")]
+    #[doc(alias = "cuMemAllocAsync")]
+    #[doc(alias = "cudaMallocAsync")]
     pub fn uninit_on(stream: &Stream, len: usize) -> Result<Self> {
         Ok(Self::of(Allocation::allocate(stream.device(), size_in_bytes::<T>(len)?, Some(stream))?, len))
     }
@@ -205,6 +213,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemsetAsync")]
+    #[doc(alias = "cudaMemsetAsync")]
     pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
         self.as_mut_slice().fill(stream, value)
     }
@@ -214,6 +223,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemcpyHtoD")]
+    #[doc(alias = "cuMemcpyHtoD")]
     pub fn copy_from_host(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         self.as_mut_slice().copy_from_host(stream, source)
     }
@@ -223,6 +233,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemcpyDtoH")]
+    #[doc(alias = "cuMemcpyDtoH")]
     pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         self.as_slice().copy_to_host(stream, destination)
     }
@@ -240,6 +251,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemcpyDtoD")]
+    #[doc(alias = "cuMemcpyDtoD")]
     pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
         self.as_mut_slice().copy_from(stream, source)
     }
@@ -249,6 +261,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemcpyHtoDAsync")]
+    #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
         self.as_mut_slice().upload(stream, source)
     }
@@ -258,6 +271,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     /// As there.
     #[doc(alias = "hipMemcpyDtoHAsync")]
+    #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(&self, stream: &Stream, destination: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
         self.as_slice().download(stream, destination)
     }

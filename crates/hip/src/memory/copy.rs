@@ -16,6 +16,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
     /// before the copy faulted, else [`Error::Hip`]. `destination` is then of unspecified content.
     #[doc(alias = "hipMemcpyDtoH")]
+    #[doc(alias = "cuMemcpyDtoH")]
     pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_length("copy_to_host", destination.len(), self.len())?;
         // SAFETY: the destination holds as many elements as the view, and the wait follows before it is released.
@@ -46,6 +47,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// # Errors
     /// As [`copy_to_host`](Self::copy_to_host), at once or from [`Pending::wait`].
     #[doc(alias = "hipMemcpyDtoHAsync")]
+    #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(
         &self,
         stream: &Stream,
@@ -86,6 +88,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
     /// before the copy faulted, else [`Error::Hip`]. The elements are then of unspecified value.
     #[doc(alias = "hipMemcpyHtoD")]
+    #[doc(alias = "cuMemcpyHtoD")]
     pub fn copy_from_host(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_length("copy_from_host", self.len(), source.len())?;
         // SAFETY: the source holds as many elements as the view, and the wait follows before it is released.
@@ -99,6 +102,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host), at once or from [`Pending::wait`].
     #[doc(alias = "hipMemcpyHtoDAsync")]
+    #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
         same_length("upload", self.len(), source.len())?;
         // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
@@ -118,6 +122,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     #[doc(alias = "hipMemcpyDtoDAsync")]
     #[doc(alias = "hipMemcpyPeerAsync")]
     #[doc(alias = "cudaMemcpyPeerAsync")]
+    #[doc(alias = "cuMemcpyDtoDAsync")]
     pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
         let source = source.into();
         same_length("copy_from", self.len(), source.len())?;
@@ -165,6 +170,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Errors
     /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if it has faulted, else [`Error::Hip`].
     #[doc(alias = "hipMemsetAsync")]
+    #[doc(alias = "cudaMemsetAsync")]
     pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
         // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };

@@ -40,6 +40,8 @@ use crate::stream::release;
 #[doc(alias = "hipMemCreate")]
 #[doc(alias = "hipMemMap")]
 #[doc(alias = "cuMemAddressReserve")]
+#[doc(alias = "cuMemCreate")]
+#[doc(alias = "cuMemMap")]
 pub struct GrowableBuffer<T: DeviceCopy> {
     allocation: Arc<Allocation>,
     range: Arc<Range>,

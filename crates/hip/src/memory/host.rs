@@ -18,6 +18,7 @@ use crate::stream::release;
 /// [`DeviceBuffer::upload`](crate::DeviceBuffer::upload) and [`download`](crate::DeviceBuffer::download).
 #[doc(alias = "hipHostMalloc")]
 #[doc(alias = "PinnedHostSlice")]
+#[doc(alias = "cudaMallocHost")]
 pub struct HostBuffer<T: DeviceCopy> {
     device: Device,
     pointer: NonNull<T>,

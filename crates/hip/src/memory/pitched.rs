@@ -54,6 +54,7 @@ impl Region {
 #[doc(alias = "hipMallocPitch")]
 #[doc(alias = "hipMalloc3D")]
 #[doc(alias = "cudaMallocPitch")]
+#[doc(alias = "cudaMalloc3D")]
 pub struct PitchedBuffer<T: DeviceCopy> {
     memory: DeviceBuffer<u8>,
     size: [usize; 3],
@@ -113,6 +114,9 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     #[doc(alias = "hipMemcpy2D")]
     #[doc(alias = "hipMemcpy2DAsync")]
     #[doc(alias = "hipMemcpy3D")]
+    #[doc(alias = "cudaMemcpy2D")]
+    #[doc(alias = "cudaMemcpy2DAsync")]
+    #[doc(alias = "cudaMemcpy3D")]
     pub fn copy_from_host(&mut self, stream: &Stream, region: Region, source: &[T]) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpy3DAsync", "destination")?;
         region.inside(self.size)?;

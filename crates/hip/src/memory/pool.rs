@@ -83,6 +83,7 @@ impl MemoryPool {
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMemPoolCreate")]
     #[doc(alias = "cudaMemPoolCreate")]
+    #[doc(alias = "cuMemPoolCreate")]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_max_size(device, 0)
     }
@@ -116,6 +117,8 @@ impl MemoryPool {
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipDeviceGetDefaultMemPool")]
+    #[doc(alias = "cuDeviceGetDefaultMemPool")]
+    #[doc(alias = "cudaDeviceGetDefaultMemPool")]
     pub fn default_of(device: &Device) -> Result<Self> {
         let mut handle: hipMemPool_t = std::ptr::null_mut();
         device.make_current()?;
@@ -139,6 +142,7 @@ impl MemoryPool {
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMallocFromPoolAsync")]
     #[doc(alias = "cudaMallocFromPoolAsync")]
+    #[doc(alias = "cuMemAllocFromPoolAsync")]
     pub fn allocate<T: DeviceCopy>(&self, stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         stream.device().same(self.device(), "hipMallocFromPoolAsync", "pool")?;
         let allocation = Allocation::allocate_from(self, size_in_bytes::<T>(len)?, stream)?;
@@ -150,6 +154,8 @@ impl MemoryPool {
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMemPoolTrimTo")]
+    #[doc(alias = "cuMemPoolTrimTo")]
+    #[doc(alias = "cudaMemPoolTrimTo")]
     pub fn trim(&self, keep: usize) -> Result<()> {
         self.device().make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
@@ -202,6 +208,8 @@ impl MemoryPool {
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMemPoolGetAttribute")]
+    #[doc(alias = "cuMemPoolGetAttribute")]
+    #[doc(alias = "cudaMemPoolGetAttribute")]
     pub fn stats(&self) -> Result<PoolStats> {
         Ok(PoolStats {
             reserved: self.get(hipMemPoolAttr::hipMemPoolAttrReservedMemCurrent)?,

@@ -199,6 +199,9 @@ macro_rules! shared {
 #[doc(alias = "hipHostMalloc")]
 #[doc(alias = "hipHostGetDevicePointer")]
 #[doc(alias = "cudaHostAllocMapped")]
+#[doc(alias = "cudaMallocHost")]
+#[doc(alias = "cuMemHostGetDevicePointer")]
+#[doc(alias = "cudaHostGetDevicePointer")]
 pub struct MappedBuffer<T: DeviceCopy> {
     shared: Shared<T>,
 }
@@ -233,6 +236,9 @@ impl<T: DeviceCopy> MappedBuffer<T> {
 #[doc(alias = "hipHostRegister")]
 #[doc(alias = "hipHostUnregister")]
 #[doc(alias = "cudaHostRegister")]
+#[doc(alias = "cuMemHostRegister")]
+#[doc(alias = "cuMemHostUnregister")]
+#[doc(alias = "cudaHostUnregister")]
 pub struct RegisteredBuffer<T: DeviceCopy> {
     shared: Shared<T>,
     memory: Arc<Parts<T>>,
@@ -333,6 +339,7 @@ impl<T: DeviceCopy> RegisteredBuffer<T> {
 #[doc(alias = "hipMallocManaged")]
 #[doc(alias = "cudaMallocManaged")]
 #[doc(alias = "UnifiedSlice")]
+#[doc(alias = "cuMemAllocManaged")]
 pub struct ManagedBuffer<T: DeviceCopy> {
     shared: Shared<T>,
 }
@@ -419,6 +426,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// [`Error::OtherRuntime`] for a device of another library, else [`Error::Hip`].
     #[doc(alias = "hipMemAdvise")]
     #[doc(alias = "cudaMemAdvise")]
+    #[doc(alias = "cuMemAdvise")]
     pub fn advise(&self, advice: Advice<'_>) -> Result<()> {
         let (what, location) = match advice {
             Advice::ReadMostly(true) => (hipMemoryAdvise::hipMemAdviseSetReadMostly, None),
@@ -450,6 +458,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// another library, [`Error::Fault`] if the stream or what wrote the memory has faulted, else [`Error::Hip`].
     #[doc(alias = "hipMemPrefetchAsync")]
     #[doc(alias = "cudaMemPrefetchAsync")]
+    #[doc(alias = "cuMemPrefetchAsync")]
     pub fn prefetch(&self, stream: &Stream, to: Location<'_>) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemPrefetchAsync", "buffer")?;
         if let Location::Device(device) = to {

@@ -97,6 +97,9 @@ impl Stream {
     #[doc(alias = "hipLaunchHostFunc")]
     #[doc(alias = "hipStreamAddCallback")]
     #[doc(alias = "cudaLaunchHostFunc")]
+    #[doc(alias = "cuLaunchHostFunc")]
+    #[doc(alias = "cuStreamAddCallback")]
+    #[doc(alias = "cudaStreamAddCallback")]
     pub fn host_function(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         self.callback(move |status| {
             if status == hipError_t::hipSuccess {

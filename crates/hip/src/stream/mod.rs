@@ -186,6 +186,7 @@ impl Stream {
     /// [`Error::Hip`].
     #[doc(alias = "hipStreamGetPriority")]
     #[doc(alias = "cudaStreamGetPriority")]
+    #[doc(alias = "cuStreamGetPriority")]
     pub fn priority(&self) -> Result<i32> {
         self.make_current()?;
         let mut priority = 0;
@@ -200,6 +201,7 @@ impl Stream {
     /// [`Error::Hip`].
     #[doc(alias = "hipStreamGetFlags")]
     #[doc(alias = "cudaStreamGetFlags")]
+    #[doc(alias = "cuStreamGetFlags")]
     pub fn is_blocking(&self) -> Result<bool> {
         self.make_current()?;
         let mut flags = 0;
@@ -213,6 +215,8 @@ impl Stream {
     /// # Errors
     /// [`Error::Fault`] if a kernel of this stream ended abnormally, else [`Error::Hip`].
     #[doc(alias = "hipStreamSynchronize")]
+    #[doc(alias = "cuStreamSynchronize")]
+    #[doc(alias = "cudaStreamSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
@@ -224,6 +228,8 @@ impl Stream {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     #[doc(alias = "hipStreamQuery")]
+    #[doc(alias = "cuStreamQuery")]
+    #[doc(alias = "cudaStreamQuery")]
     pub fn is_done(&self) -> Result<bool> {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
@@ -240,6 +246,7 @@ impl Stream {
     /// [`Error::Fault`] if this stream has faulted, else [`Error::Hip`].
     #[doc(alias = "hipStreamWaitEvent")]
     #[doc(alias = "cudaStreamWaitEvent")]
+    #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         self.device().same_runtime(event.device(), "hipStreamWaitEvent", "event")?;
         self.make_current()?;

@@ -22,6 +22,7 @@ use crate::graph::Capture;
 /// ```
 #[doc(alias = "hipStreamCreateWithPriority")]
 #[doc(alias = "cudaStreamCreateWithPriority")]
+#[doc(alias = "cuStreamCreateWithPriority")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "options make no stream by themselves"]
 pub struct StreamOptions {
@@ -31,6 +32,8 @@ pub struct StreamOptions {
 
 /// How urgent the work of a stream may be: see [`StreamOptions::priority`].
 #[doc(alias = "hipDeviceGetStreamPriorityRange")]
+#[doc(alias = "cuCtxGetStreamPriorityRange")]
+#[doc(alias = "cudaDeviceGetStreamPriorityRange")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPriorities {
     /// The least urgent, the largest number.
@@ -100,6 +103,8 @@ impl Device {
     /// # Errors
     /// [`Error::Priority`] if the device has no such priority, else [`Error::Hip`].
     #[doc(alias = "hipStreamCreateWithPriority")]
+    #[doc(alias = "cuStreamCreateWithPriority")]
+    #[doc(alias = "cudaStreamCreateWithPriority")]
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
         options.create(self, None)
     }
@@ -111,6 +116,7 @@ impl Device {
     /// [`Error::Hip`].
     #[doc(alias = "hipDeviceGetStreamPriorityRange")]
     #[doc(alias = "cudaDeviceGetStreamPriorityRange")]
+    #[doc(alias = "cuCtxGetStreamPriorityRange")]
     pub fn stream_priorities(&self) -> Result<StreamPriorities> {
         self.make_current()?;
         let (mut least, mut greatest) = (0, 0);
