@@ -14,15 +14,23 @@ pub enum Error {
     },
     /// The file is a (possibly compressed) offload bundle, which holds code objects but is none.
     #[error(
-        "an offload bundle, not a code object: extract one target with clang-offload-bundler, or compile with \
+        "an offload bundle, not a code object: take one target's with code_object::bundle::code_for, or compile with \
          --no-gpu-bundle-output"
     )]
     OffloadBundle,
-    /// A compressed offload bundle that cannot be read.
+    /// An offload bundle that cannot be read.
     #[error("{what}")]
     Bundle {
         /// What is wrong with it.
         what: String,
+    },
+    /// An offload bundle without code for a device.
+    #[error("no code for {device}: there is code for {}", list(available))]
+    NoCode {
+        /// The device's target id.
+        device: String,
+        /// The target ids that there is code for.
+        available: Vec<String>,
     },
     /// The file ends before a part that its headers announce.
     #[error("truncated: {what} needs bytes up to {end}, the file has {len}")]
@@ -142,4 +150,8 @@ pub enum Error {
 
 fn version_name(abi_version: u8) -> String {
     (u16::from(abi_version) + 2).to_string()
+}
+
+fn list(targets: &[String]) -> String {
+    if targets.is_empty() { "no AMD GPU".to_owned() } else { targets.join(", ") }
 }

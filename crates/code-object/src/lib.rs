@@ -6,7 +6,7 @@
 //! it holds with their arguments and resource use, which segments to map and which relocations to apply.
 //!
 //! It does **not** load, relocate or disassemble anything, and an offload bundle
-//! (`__CLANG_OFFLOAD_BUNDLE__`) is reported as [`Error::OffloadBundle`]; [`bundle`] uncompresses those that are compressed.
+//! (`__CLANG_OFFLOAD_BUNDLE__`) is reported as [`Error::OffloadBundle`]; [`bundle`] reads those, compressed ones too.
 //!
 //! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names
 //! the part at fault, and what a returned [`CodeObject`] says is already consistent: file

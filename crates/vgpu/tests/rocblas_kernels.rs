@@ -29,11 +29,6 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> usize {
-    let word = bytes.get(at..at + 8).and_then(|word| word.first_chunk()).expect("within the bundle");
-    u64::from_le_bytes(*word).try_into().expect("a size of this machine")
-}
-
 /// The bytes of a bundle that is compressed; others as they are.
 fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
     if bytes.starts_with(code_object::bundle::COMPRESSED_MAGIC) {
@@ -44,21 +39,11 @@ fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
 
 /// The code objects of a file: itself, or the entries of the bundle that it is.
 fn code_objects(bytes: &[u8]) -> Vec<&[u8]> {
-    const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-    if !bytes.starts_with(MAGIC) {
+    if !bytes.starts_with(code_object::bundle::MAGIC) {
         return vec![bytes];
     }
-    let count = u64_at(bytes, MAGIC.len());
-    let mut at = MAGIC.len() + 8;
-    let mut objects = Vec::new();
-    for _ in 0..count {
-        let [offset, size, name] = [0, 8, 16].map(|field| u64_at(bytes, at + field));
-        at += 24 + name;
-        if size > 0 {
-            objects.push(&bytes[offset..offset + size]);
-        }
-    }
-    objects
+    let entries = code_object::bundle::entries(bytes).expect("a sound bundle");
+    entries.into_iter().map(|entry| entry.bytes).filter(|bytes| !bytes.is_empty()).collect()
 }
 
 #[derive(Default)]

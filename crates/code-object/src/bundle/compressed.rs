@@ -1,18 +1,15 @@
-//! Compressed offload bundles (`CCOB`), which clang makes of bundles with `--offload-compress`.
+//! Compressed bundles.
 //!
 //! A header says how long the file and its content are and how it is packed: by zlib or by Zstandard. Version 1 does not
 //! have the file's length.
 
 use std::io::Read as _;
 
-use crate::error::Error;
+use super::{Extent, LARGEST, bad};
+use crate::Error;
 
 /// What a compressed bundle begins with.
 pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
-/// As many bytes as [`compressed_length`] wants to see.
-pub const HEADER: usize = 32;
-/// No content is larger.
-const LARGEST: u64 = 4 << 30;
 
 struct Header {
     /// Bytes of the file, where it says so.
@@ -20,10 +17,6 @@ struct Header {
     content: u64,
     method: u16,
     size: usize,
-}
-
-fn bad(what: impl Into<String>) -> Error {
-    Error::Bundle { what: what.into() }
 }
 
 fn header(bytes: &[u8]) -> Result<Header, Error> {
@@ -57,14 +50,22 @@ fn header(bytes: &[u8]) -> Result<Header, Error> {
     Ok(Header { file, content, method, size })
 }
 
-/// Bytes of a compressed bundle by the first [`HEADER`] bytes of it.
-///
-/// # Errors
-/// They are not the beginning of one, or it has no length: version 1.
-pub fn compressed_length(beginning: &[u8]) -> Result<usize, Error> {
+/// The length of a compressed bundle by its beginning.
+pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
+    // The version says how long the header is.
+    let Some(version) = beginning.get(4..6) else { return Ok(Extent::AtLeast(6)) };
+    let size = match version {
+        [1, 0] => 20,
+        [2, 0] => 24,
+        [3, 0] => 32,
+        _ => 8,
+    };
+    if beginning.len() < size {
+        return Ok(Extent::AtLeast(size));
+    }
     let length =
         header(beginning)?.file.ok_or_else(|| bad("a compressed bundle that does not say its length"))?;
-    usize::try_from(length).map_err(|_| bad("a length that cannot be"))
+    usize::try_from(length).map(Extent::Bytes).map_err(|_| bad("a length that cannot be"))
 }
 
 /// The bundle in a compressed bundle.
@@ -96,11 +97,11 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    /// A file of a version, with this content packed by zlib, uncompressed blocks only.
-    fn file(version: u16, content: &[u8]) -> Vec<u8> {
+    /// A file of a version, with this content packed by zlib.
+    pub(crate) fn file(version: u16, content: &[u8]) -> Vec<u8> {
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(content, 1);
         let size = [20, 24, 32][usize::from(version) - 1];
         let mut file = COMPRESSED_MAGIC.to_vec();
@@ -129,7 +130,6 @@ mod tests {
         for version in 1..=3 {
             let file = file(version, b"bundle bundle bundle");
             assert_eq!(uncompressed(&file).unwrap(), b"bundle bundle bundle", "{version}");
-            assert_eq!(compressed_length(&file).ok(), (version != 1).then_some(file.len()), "{version}");
         }
     }
 

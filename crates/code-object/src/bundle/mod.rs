@@ -1,0 +1,220 @@
+//! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co` of libraries).
+//!
+//! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
+//! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
+//! device best. [`extent`] is for who has an address and no length, as HIP's C functions do.
+
+mod compressed;
+mod extent;
+
+use std::borrow::Cow;
+
+pub use compressed::{COMPRESSED_MAGIC, uncompressed};
+pub use extent::{Extent, extent};
+
+use crate::{Error, TargetId};
+
+/// What a bundle that is not compressed begins with.
+pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// No bundle has more entries.
+const MOST_ENTRIES: u64 = 4096;
+/// Nothing read here is larger, in bytes.
+const LARGEST: u64 = 4 << 30;
+/// Offset, size and length of the name come before each entry's name.
+const ENTRY_HEAD: usize = 24;
+
+/// One file in a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Kind, triple and target id: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`, `host-x86_64-unknown-linux-gnu-`.
+    pub id: &'a str,
+    /// The file.
+    pub bytes: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// What the entry is for, if it is HIP code for an AMD GPU.
+    #[must_use]
+    pub fn target(&self) -> Option<TargetId> {
+        let triple = self.id.strip_prefix("hipv4-").or_else(|| self.id.strip_prefix("hip-"))?;
+        if triple.starts_with("amdgcn-") { triple.parse().ok() } else { None }
+    }
+}
+
+fn bad(what: impl Into<String>) -> Error {
+    Error::Bundle { what: what.into() }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..at.checked_add(8)?)?.first_chunk()?))
+}
+
+/// A number that counts bytes.
+fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(u64_at(bytes, at).filter(|&size| size <= LARGEST)?).ok()
+}
+
+/// Whether these are the bytes of a bundle, compressed or not; says nothing about whether it is sound.
+#[must_use]
+pub fn is_bundle(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(COMPRESSED_MAGIC)
+}
+
+/// How many entries a bundle says it has.
+fn count(bundle: &[u8]) -> Result<u64, Error> {
+    let count = u64_at(bundle, MAGIC.len()).ok_or_else(|| bad("an offload bundle that is cut off"))?;
+    if count > MOST_ENTRIES {
+        return Err(bad(format!("an offload bundle that claims {count} entries")));
+    }
+    Ok(count)
+}
+
+/// The entries of a bundle that is not compressed, in its order.
+///
+/// # Errors
+/// [`Error::Bundle`] if it is none, or an entry is not inside.
+pub fn entries(bundle: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    if !bundle.starts_with(MAGIC) {
+        return Err(bad("no offload bundle"));
+    }
+    let cut = || bad("an offload bundle that is cut off");
+    let mut at = MAGIC.len() + 8;
+    let mut entries = Vec::new();
+    for _ in 0..count(bundle)? {
+        let [offset, size, length] = [0, 8, 16].map(|field| size_at(bundle, at + field));
+        let (offset, size, length) =
+            (offset.ok_or_else(cut)?, size.ok_or_else(cut)?, length.ok_or_else(cut)?);
+        let name = at + ENTRY_HEAD;
+        let id = bundle.get(name..name.saturating_add(length)).ok_or_else(cut)?;
+        let id = std::str::from_utf8(id)
+            .map_err(|_| bad("an entry of an offload bundle whose name is no text"))?;
+        let bytes = bundle.get(offset..offset.saturating_add(size)).ok_or_else(cut)?;
+        entries.push(Entry { id, bytes });
+        at = name + length;
+    }
+    Ok(entries)
+}
+
+/// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
+/// its processor, then a generic one. Bytes that are no bundle are given back as they are.
+///
+/// # Errors
+/// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
+pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Error> {
+    if bytes.starts_with(COMPRESSED_MAGIC) {
+        let bundle = uncompressed(bytes)?;
+        return best(&bundle, device).map(|code| code.to_vec().into());
+    }
+    if bytes.starts_with(MAGIC) {
+        return best(bytes, device).map(Cow::from);
+    }
+    Ok(bytes.into())
+}
+
+fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
+    let entries = entries(bundle)?;
+    let mut best = None;
+    for entry in &entries {
+        let fit = entry.target().and_then(|target| target.fit(device));
+        if fit.is_some() && fit > best.and_then(|(fit, _)| fit) {
+            best = Some((fit, entry.bytes));
+        }
+    }
+    best.map(|(_, bytes)| bytes).ok_or_else(|| Error::NoCode {
+        device: device.to_string(),
+        available: entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bundle with these entries.
+    pub(super) fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut head = MAGIC.to_vec();
+        head.extend((entries.len() as u64).to_le_bytes());
+        let mut at = head.len() + entries.iter().map(|(name, _)| ENTRY_HEAD + name.len()).sum::<usize>();
+        let mut body: Vec<u8> = Vec::new();
+        for (name, bytes) in entries {
+            head.extend((at as u64).to_le_bytes());
+            head.extend((bytes.len() as u64).to_le_bytes());
+            head.extend((name.len() as u64).to_le_bytes());
+            head.extend(name.as_bytes());
+            body.extend(*bytes);
+            at += bytes.len();
+        }
+        head.extend(body);
+        head
+    }
+
+    fn device(text: &str) -> TargetId {
+        text.parse().unwrap()
+    }
+
+    const ENTRIES: &[(&str, &[u8])] = &[
+        ("host-x86_64-unknown-linux-gnu-", b""),
+        ("hipv4-amdgcn-amd-amdhsa--gfx11-generic", b"generic"),
+        ("hipv4-amdgcn-amd-amdhsa--gfx1100", b"exact"),
+        ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", b"other"),
+    ];
+
+    #[test]
+    fn the_best_fitting_entry_of_a_bundle_is_taken() {
+        let plain = bundle(ENTRIES);
+        let packed = compressed::tests::file(3, &plain);
+        for bytes in [&plain, &packed] {
+            let code = |name: &str| code_for(bytes, &device(name)).unwrap().into_owned();
+            assert_eq!(code("gfx1100"), b"exact");
+            assert_eq!(code("gfx1101"), b"generic");
+            assert_eq!(code("gfx90a:sramecc+:xnack-"), b"other");
+        }
+        assert!(matches!(code_for(&plain, &device("gfx1100")), Ok(Cow::Borrowed(_))), "nothing is copied");
+    }
+
+    #[test]
+    fn a_bundle_without_code_for_a_device_says_what_it_has() {
+        let error = code_for(&bundle(ENTRIES), &device("gfx1030")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no code for gfx1030: there is code for gfx11-generic, gfx1100, gfx90a:xnack-"
+        );
+        let error = code_for(&bundle(&ENTRIES[..1]), &device("gfx1030")).unwrap_err();
+        assert_eq!(error.to_string(), "no code for gfx1030: there is code for no AMD GPU");
+    }
+
+    #[test]
+    fn entries_are_listed_in_order() {
+        let bytes = bundle(ENTRIES);
+        let found: Vec<_> =
+            entries(&bytes).unwrap().into_iter().map(|entry| (entry.id, entry.bytes)).collect();
+        assert_eq!(found, ENTRIES);
+        assert!(entries(&bytes).unwrap()[0].target().is_none());
+        assert!(entries(b"hello").is_err());
+    }
+
+    #[test]
+    fn a_truncated_bundle_is_an_error_at_every_length() {
+        let bytes = bundle(&ENTRIES[1..]);
+        for length in MAGIC.len()..bytes.len() {
+            assert!(code_for(&bytes[..length], &device("gfx1100")).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_errors() {
+        let whole = bundle(&ENTRIES[2..]);
+        for (at, what) in [(24, "entries"), (32, "cut off"), (40, "cut off"), (48, "cut off")] {
+            let mut bytes = whole.clone();
+            bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+            let error = entries(&bytes).unwrap_err().to_string();
+            assert!(error.contains(what), "{at}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_given_back() {
+        assert_eq!(code_for(b"\x7fELF...", &device("gfx1100")).unwrap(), &b"\x7fELF..."[..]);
+        assert!(!is_bundle(b"\x7fELF") && is_bundle(MAGIC) && is_bundle(COMPRESSED_MAGIC));
+    }
+}
