@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use code_object::CodeObject;
+use code_object::{CodeObject, bundle};
 use hip_sys::{hipFunction_t, hipModule_t};
 
 use crate::call::{call, dropped};
@@ -58,11 +58,12 @@ impl ModuleHandle {
 const UNNAMED: &str = "<bytes>";
 
 impl Module {
-    /// Loads a code object, an ELF file for one AMD target (`hipModuleLoadData`).
+    /// Loads a code object, an ELF file for one AMD target, or of an offload bundle (`.hipfb`, `.co`; compressed ones too) the code
+    /// that fits the device best: its exact target id first, then its processor, then a generic one (`hipModuleLoadData`).
     ///
     /// # Errors
-    /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they are code for another
-    /// device, else [`Error::Hip`].
+    /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they hold no code for the device, with
+    /// the targets that they do hold, else [`Error::Hip`].
     #[doc(alias = "hipModuleLoadData")]
     #[doc(alias = "cuModuleLoadData")]
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Self> {
@@ -98,7 +99,13 @@ impl Module {
     }
 
     pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
-        let object = CodeObject::parse(bytes)
+        let code = bundle::code_for(bytes, device.target()).map_err(|source| match source {
+            code_object::Error::NoCode { device, available } => {
+                Error::WrongTarget { module: name.to_owned(), device, available }
+            }
+            source => Error::CodeObject { module: name.to_owned(), source },
+        })?;
+        let object = CodeObject::parse(&code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
         if !object.target().runs_on(device.target()) {
             return Err(Error::WrongTarget {
@@ -107,7 +114,7 @@ impl Module {
                 available: vec![object.target().to_string()],
             });
         }
-        let image: Box<[u8]> = bytes.into();
+        let image: Box<[u8]> = code.into_owned().into();
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module.

@@ -48,6 +48,96 @@ fn a_file_is_loaded_and_named() {
     assert!(matches!(&error, Error::CodeObject { module, .. } if module.ends_with("test.hsaco")), "{error}");
 }
 
+/// An offload bundle as clang-offload-bundler writes it.
+fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut head = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    head.extend((entries.len() as u64).to_le_bytes());
+    let mut body = Vec::new();
+    // The code begins at a page, as it does in clang's.
+    for (id, code) in entries {
+        body.resize(body.len().next_multiple_of(4096), 0);
+        for word in [4096 + body.len(), code.len(), id.len()] {
+            head.extend((word as u64).to_le_bytes());
+        }
+        head.extend(id.as_bytes());
+        body.extend(*code);
+    }
+    head.resize(4096, 0);
+    head.extend(body);
+    head
+}
+
+/// A compressed bundle of version 2 around packed bytes: 0 for zlib, 1 for Zstandard.
+fn compressed(method: u16, packed: &[u8], length: usize) -> Vec<u8> {
+    let mut file = b"CCOB".to_vec();
+    file.extend(2_u16.to_le_bytes());
+    file.extend(method.to_le_bytes());
+    file.extend((24 + packed.len() as u32).to_le_bytes());
+    file.extend((length as u32).to_le_bytes());
+    file.extend([0; 8]);
+    file.extend(packed);
+    file
+}
+
+/// zlib's format with blocks that are stored as they are (RFC 1950, 1951).
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x78, 0x01];
+    let mut blocks = bytes.chunks(65535).peekable();
+    while let Some(block) = blocks.next() {
+        out.push(u8::from(blocks.peek().is_none()));
+        out.extend((block.len() as u16).to_le_bytes());
+        out.extend((!(block.len() as u16)).to_le_bytes());
+        out.extend(block);
+    }
+    let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    out.extend((b << 16 | a).to_be_bytes());
+    out
+}
+
+/// Zstandard's format with raw blocks (RFC 8878): one segment, its size in four bytes, no checksum.
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    out.extend((bytes.len() as u32).to_le_bytes());
+    let mut blocks = bytes.chunks(100_000).peekable();
+    while let Some(block) = blocks.next() {
+        let header = (block.len() as u32) << 3 | u32::from(blocks.peek().is_none());
+        out.extend(&header.to_le_bytes()[..3]);
+        out.extend(block);
+    }
+    out
+}
+
+#[test]
+fn bundles_are_loaded_compressed_or_not() {
+    let device = common::device();
+    let processor = &device.target().processor;
+    let (code, id) = (common::compile(processor), format!("hipv4-amdgcn-amd-amdhsa--{processor}"));
+    let other = "hipv4-amdgcn-amd-amdhsa--gfx803";
+    let host = ("host-x86_64-unknown-linux-gnu-", &b""[..]);
+    let plain = bundle(&[host, (other, b"no code"), (&id, &code)]);
+    let packed = [compressed(0, &zlib(&plain), plain.len()), compressed(1, &zstandard(&plain), plain.len())];
+    for bytes in std::iter::once(&plain).chain(&packed) {
+        let module = Module::load(&device, bytes).unwrap();
+        assert_eq!(&module.code_object().target().processor, processor);
+        module.function("saxpy").unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.hipfb");
+    std::fs::write(&path, &packed[1]).unwrap();
+    Module::load_file(&device, &path).unwrap().function("saxpy").unwrap();
+
+    let foreign = bundle(&[host, (other, b"no code")]);
+    let error = Module::load(&device, &foreign).unwrap_err();
+    assert!(matches!(&error, Error::WrongTarget { available, .. } if available[..] == ["gfx803"]), "{error}");
+    for damaged in [&plain[..5000], &packed[0][..1000], &packed[1][..1000]] {
+        let error = Module::load(&device, damaged).unwrap_err();
+        assert!(matches!(error, Error::CodeObject { .. }), "{error}");
+    }
+}
+
 #[test]
 fn a_function_says_what_it_needs() {
     let device = common::device();

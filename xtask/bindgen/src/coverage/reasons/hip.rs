@@ -264,7 +264,7 @@ pub(super) static TOPICS: &[Topic] = &[
     topic("fine-grained memory", "device memory with flags: not wrapped yet", &["hipExtMallocWithFlags"]),
     topic(
         "module, other ways",
-        "`hip::Module::load` takes the bytes of one code object; files, options and fat binaries are planned",
+        "`hip::Module::load` and `load_file` take every form that code comes in; options are for intermediate code",
         &["hipModuleLoad", "hipModuleLoadDataEx", "hipModuleLoadFatBinary"],
     ),
     topic("module variables", "planned: variables of a module", &["hipModuleGetGlobal"]),
