@@ -38,9 +38,10 @@ pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> 
         let beginning = unsafe { slice::from_raw_parts(start, known) };
         match bundle::extent(beginning).map_err(refused)? {
             Extent::AtLeast(more) => known = more,
-            // SAFETY: as above.
             Extent::Bytes(length) => {
-                return in_bytes(unsafe { slice::from_raw_parts(start, length) }, device);
+                // SAFETY: the image has as many bytes as its headers announce.
+                let image = unsafe { slice::from_raw_parts(start, length) };
+                return in_bytes(image, device);
             }
         }
     }
