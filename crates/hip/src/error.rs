@@ -176,6 +176,32 @@ pub enum Error {
         available: usize,
     },
 
+    /// The module has no such variable.
+    #[error("module `{module}` has no variable `{global}`")]
+    GlobalNotFound {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// The variable that was asked for.
+        global: String,
+    },
+
+    /// A variable is not an array of what it was taken for.
+    #[error(
+        "variable `{global}` of module `{module}` has {bytes} bytes, which are no array of `{element}`, of {size} bytes each"
+    )]
+    GlobalType {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// The variable.
+        global: String,
+        /// Its size in bytes.
+        bytes: usize,
+        /// The element that was asked for.
+        element: &'static str,
+        /// The size of that, bytes.
+        size: usize,
+    },
+
     /// A launch does not fit its kernel or the device.
     #[error(transparent)]
     Launch(#[from] Box<LaunchError>),

@@ -299,7 +299,7 @@ impl Function {
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
         stream.make_current_or_capture()?;
-        self.module.used_on(stream);
+        self.module.used_on(stream)?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid.0, config.block.0);
         let (table, lds, queue) = (stream.table(), config.dynamic_lds, stream.handle());
         let (function, arguments) = (self.kernel.handle, arguments.as_mut_ptr());

@@ -41,6 +41,7 @@
 //! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
 //! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
+//! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`] |
 //! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
 //! | `cuOccupancyMaxActiveBlocksPerMultiprocessor` | `CudaFunction::occupancy_…` | [`Function::max_active_blocks`], [`Function::suggest_block`] |
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
@@ -86,6 +87,7 @@ mod event;
 #[cfg(test)]
 mod fake;
 mod function;
+mod global;
 pub mod graph;
 pub mod launch;
 mod lazy;
@@ -109,6 +111,7 @@ pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Pr
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, FunctionAttributes, SuggestedBlock};
+pub use global::Global;
 pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;

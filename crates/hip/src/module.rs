@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::{CodeObject, bundle};
@@ -13,6 +14,7 @@ use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result, near_names};
 use crate::function::{Function, Kernel};
+use crate::global::Globals;
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
@@ -38,6 +40,9 @@ struct ModuleInner {
     owned: Option<Counted>,
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
+    globals: Globals,
+    /// Somebody has asked for a variable.
+    has_globals: AtomicBool,
 }
 
 /// What HIP knows the module by.
@@ -141,6 +146,8 @@ impl Module {
             usage: Usage::default(),
             owned,
             kernels: Mutex::default(),
+            globals: Globals::default(),
+            has_globals: AtomicBool::new(false),
         }))
     }
 
@@ -233,12 +240,25 @@ impl Module {
 }
 
 impl Module {
-    /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it.
-    pub(crate) fn used_on(&self, stream: &Stream) {
+    /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it, and orders it
+    /// with other work on the module's variables.
+    pub(crate) fn used_on(&self, stream: &Stream) -> Result<()> {
         match stream.capture() {
             None => self.0.usage.note(stream),
             Some(capture) => capture.keeps(self),
         }
+        if self.0.has_globals.load(Ordering::Acquire) { self.globals_used_on(stream) } else { Ok(()) }
+    }
+
+    /// What is known of the uses of the module's variables; asked for from now on with each launch.
+    pub(crate) fn globals(&self) -> &Globals {
+        self.0.has_globals.store(true, Ordering::Release);
+        &self.0.globals
+    }
+
+    /// Blocks until no stream runs the module's code.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.0.usage.wait()
     }
 
     /// Whether this is a handle of the same module.

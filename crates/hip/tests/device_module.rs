@@ -254,3 +254,48 @@ fn a_lazy_module_keeps_devices_apart() {
         "{error}"
     );
 }
+
+#[test]
+fn variables_of_modules_are_read_and_written() {
+    let device = common::device();
+    let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+    let module = common::module(&device);
+    let scaled = module.function("scaled").unwrap();
+    let mut factors = module.global::<f32>("factors").unwrap();
+    let mut launches = module.global::<u32>("launches").unwrap();
+    assert_eq!((factors.len(), launches.len()), (2, 3));
+    assert_eq!(launches.as_slice().to_vec(&a).unwrap(), [0; 3]);
+    launches.as_mut_slice().fill(&b, 5).unwrap();
+
+    // The streams take turns without being told to.
+    let mut data = hip::DeviceBuffer::from_slice(&a, &[1.0_f32; 64]).unwrap();
+    for (index, stream) in [&a, &b, &a, &b].into_iter().enumerate() {
+        let source = [2.0, index as f32];
+        factors.as_mut_slice().copy_from_host(if index < 2 { &b } else { &a }, &source).unwrap();
+        let launch = scaled.launch(stream).grid(1).block(64).arg(&mut data);
+        // SAFETY: `scaled` reads and writes an element for each of 64 work-items, and the variables.
+        unsafe { launch.enqueue().unwrap() };
+    }
+    let expected = (0..4).fold(1.0_f32, |value, index| value * 2.0 + index as f32);
+    assert_eq!(data.to_vec(&a).unwrap(), [expected; 64]);
+    assert_eq!(module.global::<u32>("launches").unwrap().as_slice().to_vec(&b).unwrap(), [5, 9, 5]);
+    let last = launches.as_slice().slice(1..).unwrap();
+    assert_eq!(last.to_vec(&a).unwrap(), [9, 5]);
+
+    // A variable keeps its module.
+    drop((module, scaled));
+    assert_eq!(factors.as_slice().to_vec(&b).unwrap(), [2.0, 3.0]);
+}
+
+#[test]
+fn variables_that_do_not_fit_are_refused() {
+    let device = common::device();
+    let module = common::module(&device);
+    for name in ["factor", "", "saxpy\0"] {
+        assert!(matches!(module.global::<f32>(name), Err(Error::GlobalNotFound { .. })), "{name:?}");
+    }
+    let error = module.global::<u64>("launches").unwrap_err();
+    assert!(matches!(error, Error::GlobalType { bytes: 12, size: 8, .. }), "{error}");
+    assert!(module.global::<[u32; 0]>("launches").is_err());
+    assert_eq!(module.global::<[u8; 6]>("launches").unwrap().len(), 2);
+}

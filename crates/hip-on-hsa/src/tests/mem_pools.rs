@@ -291,8 +291,8 @@ fn where_nothing_else_is_left_an_allocation_waits_for_a_free() {
     assert_eq!(hip!(hip, hipMemPoolDestroy(pool)), OK);
     let fails = hip!(hip, hipMallocFromPoolAsync(&mut memory, 1, pool, first));
     assert_eq!(fails, E::hipErrorInvalidValue);
-    let live = fake::live().0;
     hip.upload(again, &[1, 2, 3]);
+    let live = fake::live().0;
     hip.free_async(again, first);
     assert_eq!(hip!(hip, hipStreamSynchronize(first)), OK);
     assert_eq!(fake::live().0, live - 1);

@@ -152,7 +152,7 @@ impl Resources {
                 Access::Write | Access::Update => memory.usage().write(stream)?,
             }
         }
-        self.modules.iter().for_each(|module| module.used_on(stream));
+        self.modules.iter().try_for_each(|module| module.used_on(stream))?;
         self.functions.iter().for_each(|function| function.usage.note(stream));
         Ok(locked)
     }

@@ -56,6 +56,16 @@ impl Allocation {
         Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
     }
 
+    /// As [`foreign`](Self::foreign), of anything that keeps memory.
+    pub(crate) fn of_owner(
+        device: &Device,
+        address: DeviceAddress,
+        size: usize,
+        owner: impl std::any::Any + Send + Sync,
+    ) -> Arc<Self> {
+        Self::foreign(device, address, size, Owner(Box::new(owner)))
+    }
+
     /// Blocks until everything registered so far is done.
     pub(crate) fn wait(&self) -> Result<()> {
         self.block.usage.wait()

@@ -80,3 +80,14 @@ extern "C" __global__ void sum_of_blocks(unsigned *values, unsigned *sums) {
     for (unsigned i = 0; i < gridDim.x; i++) sum += values[i];
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
+
+// Variables that the program reads and writes.
+extern "C" {
+__constant__ float factors[2];
+__device__ unsigned launches[3];
+}
+
+extern "C" __global__ void scaled(float *data) {
+    data[threadIdx.x] = data[threadIdx.x] * factors[0] + factors[1];
+    if (threadIdx.x == 0) launches[1]++;
+}

@@ -267,7 +267,6 @@ pub(super) static TOPICS: &[Topic] = &[
         "`hip::Module::load` and `load_file` take every form that code comes in; options are for intermediate code",
         &["hipModuleLoad", "hipModuleLoadDataEx", "hipModuleLoadFatBinary"],
     ),
-    topic("module variables", "planned: variables of a module", &["hipModuleGetGlobal"]),
     topic(
         "function attributes",
         "`hip::Module::kernels` reads them from the code object",
