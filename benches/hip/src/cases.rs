@@ -33,13 +33,25 @@ impl Bench<'_> {
     fn case(
         &self,
         name: &str,
+        raw: impl FnMut(usize) -> Result<()>,
+        ours: impl FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        self.case_of(name, 1, raw, ours)
+    }
+
+    /// As [`case`](Self::case) for an operation that takes about as long as `size` others: fewer of them make a batch.
+    fn case_of(
+        &self,
+        name: &str,
+        size: usize,
         mut raw: impl FnMut(usize) -> Result<()>,
         mut ours: impl FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         if self.only.is_some_and(|only| !name.contains(only)) {
             return Ok(());
         }
-        compare(self.plan, name, &mut raw, &mut ours, &mut || Ok(self.stream.synchronize()?))
+        let batch = self.plan.batch.div_ceil(size);
+        compare(self.plan, name, batch, &mut raw, &mut ours, &mut || Ok(self.stream.synchronize()?))
     }
 }
 
@@ -175,16 +187,16 @@ fn launches(bench: &Bench<'_>) -> Result<()> {
 fn copies(bench: &Bench<'_>) -> Result<()> {
     let (table, stream, handle) = (bench.table, bench.stream, bench.handle());
     for (size, label) in [(4 << 10, "4 KiB"), (1 << 20, "1 MiB")] {
-        // Fewer of the large ones make a batch of about the same time.
-        let scale = |count: usize| if size > 64 << 10 { count.div_ceil(10) } else { count };
+        let long = if size > 64 << 10 { 10 } else { 1 };
         let raw = Memory::new(table, size)?;
         let mut buffer = DeviceBuffer::<u8>::zeroed(stream, size)?;
         let mut host = vec![1_u8; size];
         let pageable = host.clone();
-        bench.case(
+        bench.case_of(
             &format!("copy to device, {label}, blocking"),
+            long,
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     let kind = hipMemcpyKind::hipMemcpyHostToDevice;
                     // SAFETY: both sides have that many bytes, and the wait follows.
                     unsafe {
@@ -201,17 +213,18 @@ fn copies(bench: &Bench<'_>) -> Result<()> {
                 Ok(())
             },
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     buffer.copy_from_host(stream, &pageable)?;
                 }
                 Ok(())
             },
         )?;
         let mut raw_host = host.clone();
-        bench.case(
+        bench.case_of(
             &format!("copy to host, {label}, blocking"),
+            long,
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
                     // SAFETY: both sides have that many bytes, and the wait follows.
                     unsafe {
@@ -228,7 +241,7 @@ fn copies(bench: &Bench<'_>) -> Result<()> {
                 Ok(())
             },
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     buffer.copy_to_host(stream, &mut host)?;
                 }
                 Ok(())
@@ -236,10 +249,11 @@ fn copies(bench: &Bench<'_>) -> Result<()> {
         )?;
         let raw_pinned = HostBuffer::<u8>::zeroed(bench.device, size)?;
         let mut pinned = Some(HostBuffer::<u8>::zeroed(bench.device, size)?);
-        bench.case(
+        bench.case_of(
             &format!("copy to device, {label}, pinned, owned"),
+            long,
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     let mut event = null_mut();
                     let kind = hipMemcpyKind::hipMemcpyHostToDevice;
                     // SAFETY: both sides have that many bytes; the event marks when the memory is free again.
@@ -263,7 +277,7 @@ fn copies(bench: &Bench<'_>) -> Result<()> {
                 Ok(())
             },
             |count| {
-                for _ in 0..scale(count) {
+                for _ in 0..count {
                     if let Some(host) = pinned.take() {
                         pinned = Some(buffer.upload(stream, host)?.wait()?);
                     }
@@ -363,33 +377,34 @@ fn graphs(bench: &Bench<'_>) -> Result<()> {
     };
     let exec = bench.device.capture(&mut kernels)?.instantiate()?;
     let raw = exec.as_raw();
-    let scale = |count: usize| count.div_ceil(NODES);
-    bench.case(
+    bench.case_of(
         &format!("launch a graph of {NODES} kernels"),
+        NODES,
         |count| {
-            for _ in 0..scale(count) {
+            for _ in 0..count {
                 // SAFETY: both handles are valid, and what the graph uses lives on.
                 check(unsafe { (table.hipGraphLaunch)(raw, handle) })?;
             }
             Ok(())
         },
         |count| {
-            for _ in 0..scale(count) {
+            for _ in 0..count {
                 exec.launch(stream)?;
             }
             Ok(())
         },
     )?;
-    bench.case(
-        "kernels one by one, and in a graph",
+    bench.case_of(
+        &format!("{NODES} kernels one by one, and in a graph"),
+        NODES,
         |count| {
-            for _ in 0..scale(count) {
+            for _ in 0..count {
                 kernels(stream)?;
             }
             Ok(())
         },
         |count| {
-            for _ in 0..scale(count) {
+            for _ in 0..count {
                 exec.launch(stream)?;
             }
             Ok(())

@@ -13,17 +13,19 @@ pub(crate) struct Plan {
 /// One side of a comparison: does an operation as often as asked.
 pub(crate) type Side<'a> = &'a mut dyn FnMut(usize) -> anyhow::Result<()>;
 
-/// Times both sides in turn and prints their medians and the ratio. `settle` runs outside of the times, after each.
+/// Times both sides in turn, `batch` operations at once, and prints the medians of one operation and of the ratio. `settle` runs
+/// outside of the times, after each batch.
 pub(crate) fn compare(
     plan: &Plan,
     name: &str,
+    batch: usize,
     raw: Side<'_>,
     ours: Side<'_>,
     settle: &mut dyn FnMut() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut time = |side: &mut dyn FnMut(usize) -> anyhow::Result<()>| -> anyhow::Result<Duration> {
         let start = Instant::now();
-        side(plan.batch)?;
+        side(batch)?;
         let elapsed = start.elapsed();
         settle()?;
         Ok(elapsed)
@@ -45,7 +47,7 @@ pub(crate) fn compare(
         of_raw.push(a.as_secs_f64());
         of_ours.push(b.as_secs_f64());
     }
-    let each = |seconds: f64| format!("{:.0} ns", seconds / plan.batch as f64 * 1e9);
+    let each = |seconds: f64| format!("{:.0} ns", seconds / batch as f64 * 1e9);
     println!(
         "{name:<34} {:>11} {:>11} {:>8.3} x",
         each(median(&mut of_raw)),

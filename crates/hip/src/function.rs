@@ -292,6 +292,7 @@ impl Function {
     /// The stream belongs to the function's device. `arguments` holds one pointer to a readable value for each of the
     /// kernel's [`parameters`](Self::parameters), of the size that it has there. Everything that [`Launch::enqueue`] asks
     /// for holds, for all memory that the kernel reaches. The sizes are within the limits of kernel and device.
+    #[inline]
     pub unsafe fn launch_unchecked(
         &self,
         stream: &Stream,
@@ -324,6 +325,7 @@ impl Function {
     ///
     /// # Safety
     /// As for [`launch_unchecked`](Self::launch_unchecked).
+    #[inline]
     pub(crate) unsafe fn enqueue<'m>(
         &self,
         stream: &Stream,

@@ -57,6 +57,7 @@ struct User {
 impl Usage {
     /// Orders a read on `stream` after the writes before it. If one of those is known to have failed, that is the error:
     /// what is to be read was not written.
+    #[inline]
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
         if self.is_only(stream) {
             return Ok(());
@@ -74,15 +75,18 @@ impl Usage {
     }
 
     /// Orders a write on `stream` after every use before it.
+    #[inline]
     pub(crate) fn write(&self, stream: &Stream) -> Result<()> {
         self.change(stream, false)
     }
 
     /// As [`write`](Self::write), for work that may also read: with the error that a read has.
+    #[inline]
     pub(crate) fn update(&self, stream: &Stream) -> Result<()> {
         self.change(stream, true)
     }
 
+    #[inline]
     fn change(&self, stream: &Stream, reads: bool) -> Result<()> {
         if self.only.load(Ordering::Acquire) == only(stream, true) {
             return Ok(());
@@ -114,6 +118,7 @@ impl Usage {
     }
 
     /// Remembers a use on `stream` that needs no order.
+    #[inline]
     pub(crate) fn note(&self, stream: &Stream) {
         if self.is_only(stream) {
             return;
@@ -220,6 +225,7 @@ impl Usage {
     }
 
     /// Whether no other stream uses it.
+    #[inline]
     fn is_only(&self, stream: &Stream) -> bool {
         self.only.load(Ordering::Acquire) | 1 == only(stream, true)
     }

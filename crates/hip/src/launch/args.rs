@@ -172,11 +172,13 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn used(&self) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
         self.used.iter().map(|(_, allocation, written)| (*allocation, *written))
     }
 
     /// A pointer to each argument, as HIP wants them; valid until the arguments move or change.
+    #[inline]
     pub(crate) fn pointers(&mut self, parameters: &[Parameter]) -> SmallVec<[*mut std::ffi::c_void; 32]> {
         let base = self.words.as_mut_ptr().cast::<u8>();
         // `wrapping_add` stays inside: the words reach to the end of the last parameter.
@@ -187,6 +189,7 @@ impl<'a> Arguments<'a> {
     ///
     /// # Safety
     /// Arguments and sizes were checked for this function, and [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
+    #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,
         function: &Function,

@@ -47,6 +47,7 @@ impl<'a> PreparedLaunch<'a> {
     ///
     /// # Safety
     /// As [`Launch::enqueue`](super::Launch::enqueue), with the arguments as they are now.
+    #[inline]
     pub unsafe fn enqueue(&mut self) -> Result<()> {
         // SAFETY: the arguments were checked, and the caller vouches for what the kernel does with them.
         unsafe { self.arguments.enqueue(self.function, self.stream, &self.config) }

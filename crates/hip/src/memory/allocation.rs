@@ -88,6 +88,7 @@ impl Allocation {
 
     /// Work that reads the memory is about to be enqueued: orders it after the writes before it. If one of those is known
     /// to have failed, that is the error.
+    #[inline]
     pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match stream.capture() {
             None => self.block.usage.read(stream),
@@ -96,6 +97,7 @@ impl Allocation {
     }
 
     /// Work that writes the memory is about to be enqueued: orders it after every use before it.
+    #[inline]
     pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match stream.capture() {
             None => self.block.usage.write(stream),
@@ -104,6 +106,7 @@ impl Allocation {
     }
 
     /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
+    #[inline]
     pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match stream.capture() {
             None => self.block.usage.update(stream),

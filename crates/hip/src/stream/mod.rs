@@ -127,6 +127,7 @@ impl WeakStream {
     }
 
     /// The fault of the stream, if one is known by now.
+    #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         match self.upgrade() {
             Some(stream) => match stream.is_done() {
@@ -171,11 +172,13 @@ impl Stream {
     }
 
     /// The capture that it belongs to.
+    #[inline]
     pub(crate) fn capture(&self) -> Option<&Arc<Capture>> {
         self.0.capture.as_ref()
     }
 
     /// The device that runs this stream's work.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.0.queue.device
     }
@@ -332,6 +335,7 @@ impl Stream {
         self.0.queue.handle
     }
 
+    #[inline]
     pub(crate) fn handle(&self) -> hipStream_t {
         self.0.queue.handle
     }
@@ -344,6 +348,7 @@ impl Stream {
         self.0.id
     }
 
+    #[inline]
     pub(crate) fn table(&self) -> &'static hip_sys::Table {
         self.device().table()
     }
@@ -358,6 +363,7 @@ impl Stream {
     }
 
     /// As [`make_current`](Self::make_current), for work that may be captured: what it uses is registered.
+    #[inline]
     pub(crate) fn make_current_or_capture(&self) -> Result<()> {
         if let Some(capture) = self.capture() {
             capture.check()?;
