@@ -23,14 +23,21 @@ pub(crate) fn start() {
         LevelFilter::ERROR
     });
     // The subscriber is this library's own, which nothing else can have set.
-    let _ = tracing::subscriber::set_global_default(Log { level });
+    let _ = tracing::subscriber::set_global_default(Log { level, write: to_standard_error });
 }
 
-struct Log {
+fn to_standard_error(line: &str) {
+    // Standard error that is closed has no reader.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Hands each message on as a line.
+struct Log<W> {
     level: LevelFilter,
+    write: W,
 }
 
-impl Subscriber for Log {
+impl<W: Fn(&str) + 'static> Subscriber for Log<W> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         *metadata.level() <= self.level
     }
@@ -42,8 +49,7 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text::default();
         event.record(&mut text);
-        // Standard error that is closed has no reader.
-        let _ = writeln!(std::io::stderr().lock(), "{}", text.line(event.metadata()));
+        (self.write)(&text.line(event.metadata()));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -107,34 +113,12 @@ mod tests {
 
     use super::*;
 
-    /// Keeps lines instead of writing them.
-    struct Kept(Arc<Mutex<Vec<String>>>);
-
-    impl Subscriber for Kept {
-        fn enabled(&self, _: &Metadata<'_>) -> bool {
-            true
-        }
-
-        fn event(&self, event: &Event<'_>) {
-            let mut text = Text::default();
-            event.record(&mut text);
-            self.0.lock().unwrap().push(text.line(event.metadata()));
-        }
-
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-        fn enter(&self, _: &Id) {}
-        fn exit(&self, _: &Id) {}
-    }
-
     #[test]
     fn messages_are_lines_and_reports_follow_them() {
-        let lines = Arc::default();
-        tracing::subscriber::with_default(Kept(Arc::clone(&lines)), || {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = lines.clone();
+        let write = move |line: &str| kept.lock().unwrap().push(line.to_owned());
+        tracing::subscriber::with_default(Log { level: LevelFilter::TRACE, write }, || {
             tracing::error!(code = 700, report = "first\nsecond\n", "a stream has failed");
             tracing::warn!("left out");
         });
@@ -145,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_level_lets_more_serious_messages_through() {
-        let log = |level: &str| Log { level: level.parse().unwrap() }.max_level_hint();
+        let log =
+            |level: &str| Log { level: level.parse().unwrap(), write: to_standard_error }.max_level_hint();
         assert_eq!(log("off"), Some(LevelFilter::OFF));
         assert_eq!(log("info"), Some(LevelFilter::INFO));
         assert!("loud".parse::<LevelFilter>().is_err());

@@ -4,7 +4,7 @@ mod common;
 
 use std::error::Error;
 
-use hip::{Device, DeviceBuffer, HostBuffer};
+use hip::{Device, DeviceBuffer, HostBuffer, Pending};
 
 fn main() -> Result<(), Box<dyn Error>> {
     const CHUNK: usize = 1 << 16;
@@ -18,14 +18,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let stream = device.stream()?;
         let ones = DeviceBuffer::from_slice(&stream, &[1.0_f32; CHUNK])?;
         let data = DeviceBuffer::<f32>::uninit(&device, CHUNK)?;
-        lanes.push((stream, ones, data, None, Some(HostBuffer::<f32>::zeroed(&device, CHUNK)?)));
+        let pending: Option<Pending<HostBuffer<f32>>> = None;
+        lanes.push((stream, ones, data, pending, Some(HostBuffer::<f32>::zeroed(&device, CHUNK)?)));
     }
     let mut total = 0.0_f64;
     for chunk in 0..CHUNKS + lanes.len() {
         let index = chunk % lanes.len();
         let (stream, ones, data, pending, free) = &mut lanes[index];
         if let Some(download) = pending.take() {
-            let result: HostBuffer<f32> = hip::Pending::wait(download)?;
+            let result = download.wait()?;
             total += result.iter().map(|value| f64::from(*value)).sum::<f64>();
             *free = Some(result);
         }

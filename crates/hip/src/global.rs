@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::ffi::CString;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use hip_sys::{hipDeviceptr_t, hipError_t};
 
@@ -30,8 +30,9 @@ pub struct Global<T: DeviceCopy> {
     marker: PhantomData<T>,
 }
 
-/// What a module knows of its variables' uses: all of them are one allocation, which exists as long as somebody has one.
-pub(crate) type Globals = std::sync::Mutex<Weak<Allocation>>;
+/// What a module knows of its variables' uses, once somebody has asked for one: all of them are one allocation, which exists as long
+/// as somebody has one.
+pub(crate) type Globals = OnceLock<Mutex<Weak<Allocation>>>;
 
 impl Module {
     /// Finds a variable (`__device__` or `__constant__`) by its name, mangled for C++ variables in namespaces
@@ -91,13 +92,14 @@ impl Module {
 
     /// What uses of the module's variables are registered with.
     fn globals_allocation(&self, address: DeviceAddress, bytes: usize) -> Result<Arc<Allocation>> {
-        let mut globals = self.globals().lock().unwrap_or_else(PoisonError::into_inner);
+        let globals = self.globals().get_or_init(Mutex::default);
+        let mut globals = globals.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(allocation) = globals.upgrade() {
             return Ok(allocation);
         }
         // Kernels that were launched before are not registered there.
         self.wait()?;
-        let allocation = Allocation::of_owner(self.device(), address, bytes, self.clone());
+        let allocation = Allocation::foreign(self.device(), address, bytes, self.clone());
         // Several handles may be written at once, like the parts of a buffer that is split.
         allocation.split();
         *globals = Arc::downgrade(&allocation);
@@ -106,8 +108,9 @@ impl Module {
 
     /// A kernel of the module is about to be enqueued, which may use its variables.
     pub(crate) fn globals_used_on(&self, stream: &Stream) -> Result<()> {
-        let globals = self.globals().lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        match globals {
+        let Some(globals) = self.globals().get() else { return Ok(()) };
+        let allocation = globals.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        match allocation {
             // A failure of an earlier kernel is not this one's.
             Some(allocation) => allocation.write_on(stream),
             None => Ok(()),

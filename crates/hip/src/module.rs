@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::{CodeObject, bundle};
@@ -41,8 +40,6 @@ struct ModuleInner {
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     globals: Globals,
-    /// Somebody has asked for a variable.
-    has_globals: AtomicBool,
 }
 
 /// What HIP knows the module by.
@@ -147,7 +144,6 @@ impl Module {
             owned,
             kernels: Mutex::default(),
             globals: Globals::default(),
-            has_globals: AtomicBool::new(false),
         }))
     }
 
@@ -248,12 +244,11 @@ impl Module {
             None => self.0.usage.note(stream),
             Some(capture) => capture.keeps(self),
         }
-        if self.0.has_globals.load(Ordering::Acquire) { self.globals_used_on(stream) } else { Ok(()) }
+        self.globals_used_on(stream)
     }
 
-    /// What is known of the uses of the module's variables; asked for from now on with each launch.
+    /// What is known of the uses of the module's variables.
     pub(crate) fn globals(&self) -> &Globals {
-        self.0.has_globals.store(true, Ordering::Release);
         &self.0.globals
     }
 

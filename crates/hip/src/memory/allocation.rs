@@ -1,5 +1,6 @@
 //! An allocation of device memory without its type.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -51,19 +52,15 @@ impl Allocation {
     }
 
     /// Memory that was made elsewhere, which `owner` keeps: it is dropped when nothing uses the memory any more.
-    pub(crate) fn foreign(device: &Device, address: DeviceAddress, size: usize, owner: Owner) -> Arc<Self> {
-        let block = Allocated { address, size, origin: Origin::Owner(owner), usage: Usage::default() };
-        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
-    }
-
-    /// As [`foreign`](Self::foreign), of anything that keeps memory.
-    pub(crate) fn of_owner(
+    pub(crate) fn foreign(
         device: &Device,
         address: DeviceAddress,
         size: usize,
-        owner: impl std::any::Any + Send + Sync,
+        owner: impl Any + Send + Sync,
     ) -> Arc<Self> {
-        Self::foreign(device, address, size, Owner(Box::new(owner)))
+        let origin = Origin::Owner(Owner(Box::new(owner)));
+        let block = Allocated { address, size, origin, usage: Usage::default() };
+        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
     }
 
     /// Blocks until everything registered so far is done.

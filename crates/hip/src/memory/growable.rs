@@ -10,7 +10,6 @@ use hip_sys::{
     hipMemAllocationType, hipMemGenericAllocationHandle_t, hipMemLocation, hipMemLocationType,
 };
 
-use super::interop::Owner;
 use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, size_in_bytes};
 use crate::call::{call, dropped};
 use crate::device::Device;
@@ -202,8 +201,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     pub fn new(device: &Device, capacity: usize) -> Result<Self> {
         let bytes = size_in_bytes::<T>(capacity)?;
         let range = Arc::new(Range::reserve(device, bytes.max(1))?);
-        let owner = Owner(Box::new(range.clone()));
-        let allocation = Allocation::foreign(device, range.base, range.size, owner);
+        let allocation = Allocation::foreign(device, range.base, range.size, range.clone());
         Ok(Self { allocation, range, len: 0, capacity, marker: PhantomData })
     }
 
@@ -259,18 +257,6 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         self.allocation.settle();
         DeviceSliceMut::new(&self.allocation, self.allocation.address(), self.len)
-    }
-}
-
-impl<'a, T: DeviceCopy> From<&'a GrowableBuffer<T>> for DeviceSlice<'a, T> {
-    fn from(buffer: &'a GrowableBuffer<T>) -> Self {
-        buffer.as_slice()
-    }
-}
-
-impl<'a, T: DeviceCopy> From<&'a mut GrowableBuffer<T>> for DeviceSliceMut<'a, T> {
-    fn from(buffer: &'a mut GrowableBuffer<T>) -> Self {
-        buffer.as_mut_slice()
     }
 }
 

@@ -76,7 +76,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         owner: impl Any + Send + Sync,
     ) -> Result<Self> {
         let bytes = size_in_bytes::<T>(len)?;
-        let allocation = Allocation::of_owner(device, address, bytes, owner);
+        let allocation = Allocation::foreign(device, address, bytes, owner);
         Ok(Self { allocation, len, marker: PhantomData })
     }
 

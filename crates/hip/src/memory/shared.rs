@@ -9,7 +9,6 @@ use std::sync::atomic::{Ordering, fence};
 
 use hip_sys::{hipError_t, hipMemoryAdvise};
 
-use super::interop::Owner;
 use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostOptions, size_in_bytes};
 use crate::call::{call, dropped};
 use crate::device::Device;
@@ -73,8 +72,7 @@ impl<T: DeviceCopy> Shared<T> {
     fn new(device: &Device, pointer: NonNull<T>, len: usize, address: DeviceAddress, source: Source) -> Self {
         let memory =
             HostMemory { device: device.clone(), source, _counted: Counted::new(Kind::HostAllocation) };
-        let owner = Owner(Box::new(memory));
-        Self { allocation: Allocation::foreign(device, address, len * size_of::<T>(), owner), pointer, len }
+        Self { allocation: Allocation::foreign(device, address, len * size_of::<T>(), memory), pointer, len }
     }
 
     fn empty(device: &Device, len: usize) -> Self {
@@ -165,18 +163,6 @@ macro_rules! shared {
             /// As [`host`](Self::host).
             pub fn host_mut(&mut self) -> Result<&mut [T]> {
                 self.shared.host_mut()
-            }
-        }
-
-        impl<'a, T: DeviceCopy> From<&'a $buffer<T>> for DeviceSlice<'a, T> {
-            fn from(buffer: &'a $buffer<T>) -> Self {
-                buffer.as_slice()
-            }
-        }
-
-        impl<'a, T: DeviceCopy> From<&'a mut $buffer<T>> for DeviceSliceMut<'a, T> {
-            fn from(buffer: &'a mut $buffer<T>) -> Self {
-                buffer.as_mut_slice()
             }
         }
 

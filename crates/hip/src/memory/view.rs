@@ -5,7 +5,10 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use super::{Allocation, DeviceAddress, DeviceCopy};
+use super::{
+    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, GrowableBuffer, ManagedBuffer, MappedBuffer,
+    RegisteredBuffer,
+};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
@@ -240,6 +243,27 @@ impl<'a, T: DeviceCopy> From<&'a DeviceSliceMut<'_, T>> for DeviceSlice<'a, T> {
         view.as_slice()
     }
 }
+
+/// Whatever takes a view takes these whole.
+macro_rules! viewed {
+    ($($buffer:ident)*) => {
+        $(
+            impl<'a, T: DeviceCopy> From<&'a $buffer<T>> for DeviceSlice<'a, T> {
+                fn from(buffer: &'a $buffer<T>) -> Self {
+                    buffer.as_slice()
+                }
+            }
+
+            impl<'a, T: DeviceCopy> From<&'a mut $buffer<T>> for DeviceSliceMut<'a, T> {
+                fn from(buffer: &'a mut $buffer<T>) -> Self {
+                    buffer.as_mut_slice()
+                }
+            }
+        )*
+    };
+}
+
+viewed!(DeviceBuffer GrowableBuffer ManagedBuffer MappedBuffer RegisteredBuffer);
 
 #[cfg(test)]
 mod tests {

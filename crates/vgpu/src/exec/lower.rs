@@ -253,13 +253,7 @@ pub fn try_lower(
             salu::lower(inst, pc, number, context, codes)
         }
         Format::Vop3p if matrix::is_matrix(inst) => matrix::lower(inst, number, context, codes),
-        Format::Vop1
-        | Format::Vop2
-        | Format::Vopc
-        | Format::Vop3
-        | Format::Vop3Sd
-        | Format::Vop3p
-        | Format::Vopd => valu::lower(inst, number, context, pool, codes),
+        format if format.is_vector_arithmetic() => valu::lower(inst, number, context, pool, codes),
         _ => {
             let code = operands(inst, number, context, codes)?;
             let lowered = memory::lower(inst, context.lanes, context.level, context.generation)?;

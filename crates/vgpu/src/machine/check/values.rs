@@ -232,16 +232,7 @@ impl Values {
             return Ok(());
         }
         let inst = step.resolved;
-        let is_vector = matches!(
-            inst.format,
-            Format::Vop1
-                | Format::Vop2
-                | Format::Vopc
-                | Format::Vop3
-                | Format::Vop3Sd
-                | Format::Vop3p
-                | Format::Vopd
-        );
+        let is_vector = inst.format.is_vector_arithmetic();
         let written = || step.registers.written.iter().flat_map(|span| span.registers());
         if !step.accesses.is_empty() && !is_vector {
             self.check_addresses(index, step, wave)?;
