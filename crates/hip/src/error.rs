@@ -7,6 +7,7 @@ use hip_sys::hipError_t;
 use hip_sys::rtc::hiprtcResult;
 
 use crate::graph::GraphError;
+use crate::ipc::IpcError;
 use crate::launch::LaunchError;
 use crate::quirks::Quirk;
 use crate::rtc::{CompileError, Unavailable};
@@ -209,6 +210,10 @@ pub enum Error {
     /// Something that cannot be done with a graph, or with a stream that is captured into one.
     #[error(transparent)]
     Graph(#[from] GraphError),
+
+    /// A handle of another process that cannot be opened.
+    #[error(transparent)]
+    Ipc(#[from] IpcError),
 
     /// Two things that must be of the same length are not.
     #[error("{operation}: the destination has {destination} elements and the source {source_len}")]

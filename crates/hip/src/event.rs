@@ -89,7 +89,8 @@ impl EventOptions {
         Self { blocking_sync, ..self }
     }
 
-    /// Whether other processes may use the event; such an event measures no time (`hipEventInterprocess`).
+    /// Whether other processes may use the event, by [`Event::ipc_handle`]; such an event measures no time
+    /// (`hipEventInterprocess`).
     #[doc(alias = "hipEventInterprocess")]
     #[doc(alias = "cudaEventInterprocess")]
     pub fn interprocess(self, interprocess: bool) -> Self {
@@ -168,6 +169,17 @@ impl Event {
             timing: true,
             recorded: AtomicBool::new(true),
             owned: None,
+        }))
+    }
+
+    /// An event of another process, which was opened for the result.
+    pub(crate) fn opened(device: &Device, handle: hipEvent_t) -> Self {
+        Self(Arc::new(EventInner {
+            device: device.clone(),
+            handle: EventHandle(handle),
+            timing: false,
+            recorded: AtomicBool::new(true),
+            owned: Some(Counted::new(Kind::Event)),
         }))
     }
 
@@ -293,7 +305,7 @@ impl Drop for EventInner {
         let Some(counted) = self.owned.take() else { return };
         let (device, handle) = (self.device.clone(), self.handle);
         release("event", move || {
-            // SAFETY: the event was made by `with` and is destroyed once; HIP keeps what pending work needs of it.
+            // SAFETY: the event was made by `with` or opened, and is destroyed once; HIP keeps what pending work needs of it.
             dropped("event", unsafe { call!(device.table(), hipEventDestroy(handle.get())) });
             drop(counted);
         });

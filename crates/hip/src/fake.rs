@@ -2,6 +2,7 @@
 //! streams are recorded. It has two devices that allocate directly, and as many with a cache as tests ask for.
 
 mod graph;
+mod ipc;
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -19,6 +20,7 @@ use crate::stream::Stream;
 use crate::uri::{DeviceUri, Selection};
 
 pub(crate) use graph::{dependencies, graph_counts};
+pub(crate) use ipc::opened;
 
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail on the first two devices.
@@ -51,6 +53,8 @@ struct State {
     callbacks: HashMap<usize, VecDeque<Callback>>,
     calling: HashSet<usize>,
     graphs: graph::Graphs,
+    /// How often allocations were opened as another process's.
+    opened: HashMap<usize, usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -138,6 +142,7 @@ fn attach(ordinal: i32) -> Device {
             .hipMemsetD16Async(set16)
             .hipMemsetD32Async(set32);
         graph::provide(&mut builder);
+        ipc::provide(&mut builder);
         builder.extensions(Extensions { stream_fault_report: Some(fault_report), ..Extensions::NONE });
         // SAFETY: each function does what the tests need of its contract.
         unsafe { builder.finish() }

@@ -32,6 +32,7 @@
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
 //! | `cudaMemcpyPeerAsync` | | [`DeviceBuffer::copy_from`] |
 //! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap` | | [`GrowableBuffer`] |
+//! | `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle` | | [`DeviceBuffer::ipc_handle`], [`IpcMemory::open`]; [`IpcEvent`] for events |
 //! | `cudaMallocPitch`, `cudaMemcpy2D`, `cudaMemcpy3D` | | [`PitchedBuffer`], [`Region`] |
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
 //! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
@@ -89,6 +90,7 @@ mod fake;
 mod function;
 mod global;
 pub mod graph;
+mod ipc;
 pub mod launch;
 mod lazy;
 mod live;
@@ -116,6 +118,7 @@ pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
 pub use hip_sys;
+pub use ipc::{IpcError, IpcEvent, IpcMemory};
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use lazy::LazyModule;
 pub use live::{Live, live};

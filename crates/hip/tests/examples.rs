@@ -44,6 +44,6 @@ macro_rules! examples {
 }
 
 examples! {
-    compile copies counters devices faults futures graphs host_memory memory peers prepared reduction saxpy streams
+    compile copies counters devices faults futures graphs host_memory ipc memory peers prepared reduction saxpy streams
     typed views
 }

@@ -72,6 +72,11 @@ impl Allocation {
         &self.device
     }
 
+    /// Whether the memory was allocated in a stream's order.
+    pub(crate) fn is_pooled(&self) -> bool {
+        matches!(self.block.origin, Origin::Stream | Origin::Pool(_))
+    }
+
     /// Where the memory lies, for work whose use of it is registered.
     pub(crate) fn address(&self) -> DeviceAddress {
         self.block.address

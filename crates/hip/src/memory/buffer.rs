@@ -88,7 +88,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// Allocates `len` elements of unspecified value that share their allocation with nothing else, whatever the device's
-    /// [`Allocator`](crate::Allocator) (`hipMalloc`): to hand out, by [`address`](Self::address) or to another process.
+    /// [`Allocator`](crate::Allocator) (`hipMalloc`): to hand out, by [`address`](Self::address) or [to another process](Self::ipc_handle).
     ///
     /// # Errors
     /// As [`uninit`](Self::uninit).
