@@ -11,7 +11,7 @@ use hip_sys::{hipError_t, hipUUID};
 use hsa_sys::*;
 
 use crate::error::{Result, entry};
-use crate::graph::Usage;
+use crate::graph::{SpareLanes, Usage};
 use crate::heap::Heap;
 use crate::hsa::{Counter, HdpFlush, Hsa};
 use crate::limits::Limits;
@@ -100,6 +100,8 @@ pub(crate) struct Device {
     pub(crate) peers: Mutex<Vec<i32>>,
     null: OnceLock<Arc<Stream>>,
     streams: RwLock<Vec<Arc<Stream>>>,
+    /// Streams for parts of graphs.
+    pub(crate) lanes: SpareLanes,
     /// How many of `streams` wait for the null stream and are waited for by it.
     blocking: AtomicUsize,
 }
@@ -149,6 +151,7 @@ impl Device {
             peers: Mutex::default(),
             null: OnceLock::new(),
             streams: RwLock::default(),
+            lanes: SpareLanes::default(),
             blocking: AtomicUsize::new(0),
         })
     }

@@ -59,9 +59,14 @@ impl Event {
         Ok(recorded.marker.clone())
     }
 
+    /// The device on whose streams the event can be recorded, none if on any.
+    pub(crate) fn device_of_records(&self) -> Option<&'static Device> {
+        self.shared.is_none().then_some(self.device)
+    }
+
     /// Whether events of this stream can be recorded.
     pub(crate) fn suits(&self, stream: &Stream) -> Result {
-        let suits = self.shared.is_some() || std::ptr::eq(self.device, stream.device);
+        let suits = self.device_of_records().is_none_or(|device| std::ptr::eq(device, stream.device));
         if suits { Ok(()) } else { Err(INVALID_HANDLE) }
     }
 

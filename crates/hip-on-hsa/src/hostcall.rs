@@ -20,7 +20,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::output::{self, Channel};
 use crate::printf;
-use crate::queue::Progress;
+use crate::progress::Progress;
 use crate::runtime::{Runtime, runtime};
 
 /// Numbers of the services that device code can ask for.

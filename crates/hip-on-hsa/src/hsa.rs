@@ -561,6 +561,15 @@ impl Hsa {
         (status == hsa_status_t::HSA_STATUS_SUCCESS && time.end != 0).then_some((time.start, time.end))
     }
 
+    /// `hsa_queue_inactivate`: what the queue has not begun does not run.
+    pub(crate) fn inactivate(self, queue: *mut hsa_queue_t) {
+        // SAFETY: the implementation accepts any queue of its own.
+        let status = unsafe { (self.table.hsa_queue_inactivate)(queue) };
+        if status != hsa_status_t::HSA_STATUS_SUCCESS {
+            tracing::warn!(?status, "a queue goes on after a failure of what it belongs to");
+        }
+    }
+
     /// The text of the fault that ended a queue, if the implementation offers it.
     pub(crate) fn fault_report(self, queue: *const hsa_queue_t) -> Option<String> {
         // SAFETY: the implementation accepts any queue of its own.

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use code_object::{ArgKind, HiddenArg, Kernel};
 use hip_sys::hipError_t;
+use hsa_sys::hsa_agent_t;
 
 use crate::device::Device;
 use crate::error::Result;
@@ -231,15 +232,14 @@ pub(crate) struct KernargBlock {
 }
 
 impl KernargBlock {
-    /// Memory that the device reads; none without a device.
-    pub(crate) fn new(runtime: &'static Runtime, device: Option<&Device>, size: usize) -> Result<Self> {
-        match device {
-            Some(device) if size != 0 => {
-                let start = runtime.allocate_kernarg(device.agent, size)? as usize;
-                Ok(Self { runtime, start, size })
-            }
-            _ => Ok(Self { runtime, start: 0, size: 0 }),
+    /// Memory that the devices read; none without a device.
+    pub(crate) fn new(runtime: &'static Runtime, devices: &[&'static Device], size: usize) -> Result<Self> {
+        if devices.is_empty() || size == 0 {
+            return Ok(Self { runtime, start: 0, size: 0 });
         }
+        let agents: Vec<hsa_agent_t> = devices.iter().map(|device| device.agent).collect();
+        let start = runtime.allocate_kernarg(&agents, size)? as usize;
+        Ok(Self { runtime, start, size })
     }
 
     pub(crate) fn start(&self) -> usize {

@@ -11,7 +11,7 @@ use crate::kernarg::{Explicit, GRID_SYNC, Geometry, grid_sync};
 use crate::module::{Function, function};
 use crate::occupancy::active_blocks;
 use crate::op::{KernelOp, Op};
-use crate::queue::Dispatch;
+use crate::packet::Dispatch;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
 

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use hip_sys::{hipError_t, hipGraphNodeType};
+use hip_sys::hipGraphNodeType;
 
 use crate::copy::Transfer;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fill::Fill;
-use crate::graph::{Attributes, Graph, GraphMemory, memory_at};
+use crate::graph::{Attributes, Graph, GraphMemory};
 use crate::host_op::HostFunction;
 use crate::kernarg::{Explicit, Owned};
 use crate::launch::Launch;
@@ -117,19 +117,14 @@ impl Op {
     /// Enqueues the operation behind everything submitted to the stream. Nothing of it happens before its turn.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         match self {
-            // A launch of a graph enqueues the operations of its children itself.
-            Self::Empty | Self::Child(_) => Ok(()),
+            // A launch of a graph enqueues the operations of children itself, and takes and frees the graph's memory.
+            Self::Empty | Self::Child(_) | Self::Allocate(_) | Self::Free(_) => Ok(()),
             Self::Kernel(kernel) => kernel.enqueue(runtime, stream),
             Self::Copy(copy) => copy.enqueue(runtime, stream),
             Self::Fill(fill) => fill.enqueue(runtime, stream),
             Self::Host(host) => host.enqueue(runtime, stream),
             Self::Record(record) => record.event.record(runtime, stream),
             Self::Wait(wait) => wait.event.wait(runtime, stream),
-            Self::Allocate(memory) => {
-                memory.begin();
-                Ok(())
-            }
-            Self::Free(address) => memory_at(*address).ok_or(hipError_t::hipErrorInvalidValue)?.end(),
         }
     }
 }

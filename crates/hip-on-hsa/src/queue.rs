@@ -8,255 +8,35 @@
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
 
 use crate::device::Device;
-use crate::error::{self, Result, check};
+use crate::error::{Result, check};
 use crate::hostcall::{Hostcalls, Registered};
-use crate::hsa::{self, Hsa};
+use crate::hsa;
 use crate::kernarg::{KernargBlock, Services};
 use crate::memory::Staging;
+use crate::packet::{
+    Dispatch, NO_SIGNAL, Packet, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM, barrier_packet, dispatch_header,
+    dispatch_packet,
+};
 use crate::print_buffer::PrintBuffer;
+use crate::progress::{Progress, on_queue_error};
 use crate::runtime::Runtime;
 use crate::signal::{Marker, Point, Signal};
 use crate::stream::Stream;
 
 /// Packets that a queue holds; fewer if the agent says so.
 const PACKETS: u32 = 4096;
-/// The progress signal starts here and goes down by one with each fence.
-const START: i64 = i64::MAX / 2;
-/// What a failed queue's progress signal is set to: every wait for progress ends.
-const FAILED: i64 = i64::MIN / 2;
 /// Parts of the argument ring, and bytes of each; a part is reused when its last kernel has completed.
 const SEGMENTS: usize = 8;
 const SEGMENT_BYTES: usize = 64 << 10;
 /// More things in flight than this are looked through for finished ones.
 const MANY: usize = 64;
-
-const SCOPE_NONE: u32 = 0;
-const SCOPE_AGENT: u32 = 1;
-const SCOPE_SYSTEM: u32 = 2;
-
-/// First half of a packet's first word.
-const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
-    kind.0 << hsa_packet_header_t::HSA_PACKET_HEADER_TYPE.0
-        | 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0
-        | acquire << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0
-        | release << hsa_packet_header_t::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE.0
-}
-
-/// A packet as the sixteen words that it is in memory.
-pub(crate) type Packet = [u32; 16];
-
-fn put(packet: &mut Packet, word: usize, value: u64) {
-    packet[word] = value as u32;
-    packet[word + 1] = (value >> 32) as u32;
-}
-
-/// What a kernel dispatch packet says besides the arguments.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Dispatch {
-    /// Work-items of the grid.
-    pub(crate) grid: [u32; 3],
-    /// Work-items of a workgroup, each at most 65535.
-    pub(crate) block: [u32; 3],
-    /// Scratch of a work-item, bytes.
-    pub(crate) private: u32,
-    /// LDS of a workgroup, bytes.
-    pub(crate) group: u32,
-    /// HSA's handle of the kernel.
-    pub(crate) kernel: u64,
-}
-
-/// First word of a kernel's packet: three dimensions, and how it is ordered.
-const fn dispatch_header(acquire: u32) -> u32 {
-    header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16
-}
-
-fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32) -> Packet {
-    let mut packet = [0; 16];
-    packet[0] = dispatch_header(acquire);
-    packet[1] = dispatch.block[0] | dispatch.block[1] << 16;
-    packet[2] = dispatch.block[2];
-    packet[3..6].copy_from_slice(&dispatch.grid);
-    packet[6] = dispatch.private;
-    packet[7] = dispatch.group;
-    put(&mut packet, 8, dispatch.kernel);
-    put(&mut packet, 10, arguments);
-    packet
-}
-
-fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
-    let mut packet = [0; 16];
-    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_AND, SCOPE_SYSTEM, release);
-    for (index, signal) in after.iter().enumerate() {
-        put(&mut packet, 2 + 2 * index, signal.handle);
-    }
-    put(&mut packet, 14, done.handle);
-    packet
-}
-
-/// The packet of a kernel whose arguments stay where they are. With `ordered`, it waits for all packets before it; without,
-/// it may run beside those since the last ordered one.
-pub(crate) fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Packet {
-    let mut packet = dispatch_packet(dispatch, arguments, SCOPE_AGENT);
-    if !ordered {
-        packet[0] &= !(1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0);
-    }
-    packet
-}
-
-const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
-
-/// What is known of a failure.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Report {
-    /// For people.
-    pub(crate) text: String,
-    /// The fault as data, in JSON; empty if there is none.
-    pub(crate) json: String,
-}
-
-impl From<String> for Report {
-    fn from(text: String) -> Report {
-        Report { text, json: String::new() }
-    }
-}
-
-/// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    hsa: Hsa,
-    signal: hsa_signal_t,
-    fault: AtomicU32,
-    /// The fault has been returned by a synchronising call.
-    pub(crate) reported: AtomicBool,
-    report: Mutex<Report>,
-    /// The end of what device code has printed to standard error.
-    error_output: Mutex<String>,
-    stream: Weak<Stream>,
-}
-
-/// Bytes of error output that are kept.
-const ERROR_OUTPUT: usize = 1024;
-
-impl Progress {
-    fn new(hsa: Hsa, stream: Weak<Stream>) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self {
-            hsa,
-            signal: hsa.signal_create(START)?,
-            fault: AtomicU32::new(0),
-            reported: AtomicBool::new(false),
-            report: Mutex::default(),
-            error_output: Mutex::default(),
-            stream,
-        }))
-    }
-
-    /// The failure, if the queue has failed.
-    pub(crate) fn fault(&self) -> Option<hipError_t> {
-        match self.fault.load(Ordering::Acquire) {
-            0 => None,
-            code => Some(hipError_t(code)),
-        }
-    }
-
-    /// What the implementation said about the failure.
-    pub(crate) fn report(&self) -> Report {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Notes what device code prints to standard error: a failed assertion says so before it traps.
-    pub(crate) fn note_error_output(&self, text: &str) {
-        let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_str(text);
-        let mut cut = all.len().saturating_sub(ERROR_OUTPUT);
-        while !all.is_char_boundary(cut) {
-            cut += 1;
-        }
-        all.drain(..cut);
-    }
-
-    /// A report, and what the device code had to say about it.
-    fn with_error_output(&self, mut report: String) -> String {
-        let said = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
-        if !said.is_empty() {
-            report.push_str("\ndevice code printed to standard error:\n");
-            report.push_str(said.trim_end());
-        }
-        report
-    }
-
-    /// Fences that have completed.
-    fn completed(&self) -> u64 {
-        START.saturating_sub(self.hsa.signal_load(self.signal)).max(0) as u64
-    }
-
-    /// Waits for a fence, or for the queue's failure.
-    pub(crate) fn wait(&self, runtime: &Runtime, fence: u64) -> Result {
-        runtime.wait_less(self.signal, START - fence as i64 + 1);
-        self.fault().map_or(Ok(()), Err)
-    }
-
-    /// Whether a fence has completed.
-    pub(crate) fn has_reached(&self, fence: u64) -> Result<bool> {
-        match self.fault() {
-            Some(code) => Err(code),
-            None => Ok(self.completed() >= fence),
-        }
-    }
-
-    /// Notes the first failure and ends all waits for progress. Returns whether this was the first.
-    fn fail(&self, code: hipError_t, report: Report) -> bool {
-        let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if first {
-            *kept = report;
-        }
-        drop(kept);
-        self.hsa.signal_store(self.signal, FAILED);
-        first
-    }
-
-    /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
-    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: impl Into<Report>) {
-        let report = report.into();
-        tracing::error!(?code, report = report.text, "a stream has failed");
-        self.fail(code, report);
-        if let Some(stream) = self.stream.upgrade() {
-            stream.release_waiters(self);
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        // SAFETY: the queue, the only other user, is destroyed before it lets go of this object.
-        unsafe { self.hsa.signal_destroy(self.signal) };
-    }
-}
-
-/// HSA's report that a queue has ended with an error.
-unsafe extern "C" fn on_queue_error(status: hsa_status_t, queue: *mut hsa_queue_t, data: *mut c_void) {
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `data` is the reference that `Engine::new` gave away, which lives until the queue is destroyed; this
-        // adds one for the time of the call.
-        let progress = unsafe {
-            Arc::increment_strong_count(data.cast::<Progress>());
-            Arc::from_raw(data.cast_const().cast::<Progress>())
-        };
-        let report =
-            progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
-        let json = progress.hsa.fault_json(queue).unwrap_or_default();
-        let report = Report { text: progress.with_error_output(report), json };
-        progress.fail_stream(error::from_queue_fault(status), report);
-    }));
-}
 
 /// Something that has to live until a fence has completed.
 enum Kept {
@@ -357,6 +137,7 @@ impl Engine {
             drop(unsafe { Arc::from_raw(callback_data) });
             return Err(code);
         }
+        progress.set_queue(queue);
         // SAFETY: the queue was just created; HSA's queues begin with this structure.
         let fields = unsafe { &*queue };
         // SAFETY: AMD's queues are this structure, whose first part is HSA's; these words do not change.
@@ -525,7 +306,7 @@ impl Engine {
     /// Makes sure that a fence follows everything written so far; returns its number.
     pub(crate) fn fence(&mut self) -> Result<u64> {
         if self.unfenced {
-            self.push(&[barrier_packet(&[], self.progress.signal, SCOPE_SYSTEM)])?;
+            self.push(&[barrier_packet(&[], self.progress.signal(), SCOPE_SYSTEM)])?;
             self.fenced();
         }
         self.reap();
@@ -647,7 +428,7 @@ impl Engine {
                 break;
             }
         }
-        let pushed = self.push(&[barrier_packet(&[done.raw()], self.progress.signal, SCOPE_SYSTEM)]);
+        let pushed = self.push(&[barrier_packet(&[done.raw()], self.progress.signal(), SCOPE_SYSTEM)]);
         if pushed.is_ok() {
             self.fenced();
         }
@@ -721,14 +502,14 @@ impl Engine {
             return Err(hipError_t::hipErrorInvalidValue);
         }
         if self.ring.is_null() {
-            self.ring = self.runtime.allocate_kernarg(self.agent, SEGMENTS * SEGMENT_BYTES)?.cast();
+            self.ring = self.runtime.allocate_kernarg(&[self.agent], SEGMENTS * SEGMENT_BYTES)?.cast();
         }
         let mut offset = self.cursor.next_multiple_of(align);
         if offset + size > SEGMENT_BYTES {
             self.segment_fences[self.segment] = self.fence()?;
             let next = (self.segment + 1) % SEGMENTS;
-            let value = START - self.segment_fences[next] as i64 + 1;
-            let (runtime, signal) = (self.runtime, self.progress.signal);
+            let value = Progress::value_after(self.segment_fences[next]);
+            let (runtime, signal) = (self.runtime, self.progress.signal());
             runtime.wait_less_and(signal, value, || self.fail_with_copy());
             self.check()?;
             self.segment = next;
@@ -776,6 +557,7 @@ impl Drop for Engine {
                 let _ = self.progress.wait(self.runtime, fence);
             }
         }
+        self.progress.set_queue(std::ptr::null_mut());
         // SAFETY: nobody submits any more: the engine is owned by the caller alone.
         let status = unsafe { (self.runtime.hsa.table.hsa_queue_destroy)(self.queue) };
         if status != hsa_status_t::HSA_STATUS_SUCCESS {
@@ -800,55 +582,5 @@ impl Drop for Engine {
             // SAFETY: the ring came from the kernarg pool and no kernel reads it any more.
             let _ = unsafe { self.runtime.hsa.free(self.ring.cast()) };
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::mem::offset_of;
-
-    use super::*;
-
-    /// The words of a packet at a byte offset.
-    fn at(packet: &Packet, offset: usize) -> u64 {
-        u64::from(packet[offset / 4]) | packet.get(offset / 4 + 1).map_or(0, |&high| u64::from(high) << 32)
-    }
-
-    #[test]
-    fn dispatch_packets_have_hsas_layout() {
-        type P = hsa_kernel_dispatch_packet_t;
-        let dispatch = Dispatch {
-            grid: [1 << 20, 7, 3],
-            block: [256, 2, 1],
-            private: 48,
-            group: 1024,
-            kernel: 0x1122_3344_5566_7788,
-        };
-        let packet = dispatch_packet(&dispatch, 0xaabb_ccdd_eeff_0011, SCOPE_SYSTEM);
-        // Type 2, barrier bit, acquire at system and release at agent scope, three dimensions.
-        assert_eq!(packet[0], 0x0003_0d02);
-        assert_eq!(at(&packet, offset_of!(P, workgroup_size_x)) as u16, 256);
-        assert_eq!((at(&packet, offset_of!(P, workgroup_size_x)) >> 16) as u16, 2);
-        assert_eq!(at(&packet, offset_of!(P, workgroup_size_z)) as u16, 1);
-        assert_eq!(at(&packet, offset_of!(P, grid_size_x)) as u32, 1 << 20);
-        assert_eq!(at(&packet, offset_of!(P, grid_size_y)) as u32, 7);
-        assert_eq!(at(&packet, offset_of!(P, grid_size_z)) as u32, 3);
-        assert_eq!(at(&packet, offset_of!(P, private_segment_size)) as u32, 48);
-        assert_eq!(at(&packet, offset_of!(P, group_segment_size)) as u32, 1024);
-        assert_eq!(at(&packet, offset_of!(P, kernel_object)), dispatch.kernel);
-        assert_eq!(at(&packet, offset_of!(P, kernarg_address)), 0xaabb_ccdd_eeff_0011);
-        assert_eq!(at(&packet, offset_of!(P, completion_signal)), 0);
-    }
-
-    #[test]
-    fn barrier_packets_have_hsas_layout() {
-        type P = hsa_barrier_and_packet_t;
-        let signals: Vec<_> = (1..=5u64).map(|handle| hsa_signal_t { handle: handle << 33 }).collect();
-        let packet = barrier_packet(&signals, hsa_signal_t { handle: 99 << 32 }, SCOPE_SYSTEM);
-        assert_eq!(packet[0], 0x1503);
-        for (index, signal) in signals.iter().enumerate() {
-            assert_eq!(at(&packet, offset_of!(P, dep_signal) + 8 * index), signal.handle);
-        }
-        assert_eq!(at(&packet, offset_of!(P, completion_signal)), 99 << 32);
     }
 }

@@ -295,24 +295,24 @@ impl Runtime {
             .collect()
     }
 
-    /// Memory for kernel arguments that the agent can read.
-    pub(crate) fn allocate_kernarg(&self, agent: hsa_agent_t, size: usize) -> Result<*mut c_void> {
-        self.allocate_for(self.kernarg_pool, agent, size)
+    /// Memory for kernel arguments that the agents can read.
+    pub(crate) fn allocate_kernarg(&self, agents: &[hsa_agent_t], size: usize) -> Result<*mut c_void> {
+        self.allocate_for(self.kernarg_pool, agents, size)
     }
 
     /// Host memory through which host and agent talk while kernels run.
     pub(crate) fn allocate_shared(&self, agent: hsa_agent_t, size: usize) -> Result<*mut c_void> {
-        self.allocate_for(self.host_pool, agent, size)
+        self.allocate_for(self.host_pool, &[agent], size)
     }
 
     fn allocate_for(
         &self,
         pool: hsa_amd_memory_pool_t,
-        agent: hsa_agent_t,
+        agents: &[hsa_agent_t],
         size: usize,
     ) -> Result<*mut c_void> {
         let pointer = self.hsa.allocate(pool, size)?;
-        if let Err(code) = self.hsa.allow_access(&[agent], pointer) {
+        if let Err(code) = self.hsa.allow_access(agents, pointer) {
             // SAFETY: the memory was just allocated.
             let _ = unsafe { self.hsa.free(pointer) };
             return Err(code);

@@ -12,7 +12,8 @@ use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
 use crate::host_op::{HostFunction, Job, UserData, Worker};
 use crate::op::Op;
-use crate::queue::{Engine, Progress, Report};
+use crate::progress::{Progress, Report};
+use crate::queue::Engine;
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
 
@@ -36,6 +37,8 @@ pub(crate) enum Role {
     PerThread,
     /// Created by the program.
     User,
+    /// Runs a part of a graph beside the stream that the graph is launched on.
+    Lane,
 }
 
 /// A stream of a device.
@@ -130,7 +133,7 @@ impl Stream {
                 }
                 Ok(())
             })?,
-            Role::PerThread | Role::User => {
+            Role::PerThread | Role::User | Role::Lane => {
                 let null = self.device.null_stream_if_used().filter(|_| self.is_blocking());
                 if let Some(null) = null {
                     let work = null.work.load(Ordering::Acquire);
@@ -267,7 +270,7 @@ impl Stream {
         if first {
             inner.report = engine.progress.report();
         }
-        if self.role != Role::User {
+        if matches!(self.role, Role::Null | Role::PerThread) {
             let failed = inner.engine.take();
             drop(inner);
             // Destroying the queue may wait for the error callback, which takes this lock.
@@ -278,6 +281,11 @@ impl Stream {
 
     /// Waits for everything; returns a failure only if no other call has returned it before.
     pub(crate) fn settle(&self, runtime: &'static Runtime) -> Result {
+        if self.role == Role::Lane {
+            // Its failures are those of the stream that the graph was launched on.
+            self.drain(runtime);
+            return Ok(());
+        }
         if let Some(code) = self.failure() {
             let known = self
                 .lock()
@@ -354,6 +362,18 @@ impl Stream {
         }
     }
 
+    /// How far the stream's queue has come.
+    pub(crate) fn progress(&self, runtime: &'static Runtime) -> Result<Arc<Progress>> {
+        Ok(self.engine(runtime, &mut self.lock())?.progress.clone())
+    }
+
+    /// Ends what binds the stream's queue to others.
+    pub(crate) fn unbind(&self) {
+        if let Some(engine) = &self.lock().engine {
+            engine.progress.unbind();
+        }
+    }
+
     /// Fails the stream from outside.
     pub(crate) fn fail(&self, code: hipError_t, report: &str) {
         let progress = self.lock().engine.as_ref().map(|engine| engine.progress.clone());
@@ -362,12 +382,13 @@ impl Stream {
         }
     }
 
-    /// Fails the stream if one of its copies has ended with an error.
+    /// Fails the stream if one of its copies has ended with an error, and ends what waits for a stream that has failed.
     pub(crate) fn check_health(&self) {
         // A stream that somebody has locked is looked at the next time.
         let Ok(mut inner) = self.inner.try_lock() else { return };
         if let Some(engine) = &mut inner.engine {
             engine.fail_with_copy();
+            engine.release_waiters();
         }
     }
 
@@ -397,7 +418,7 @@ impl Stream {
     /// The handle by which callbacks name the stream.
     pub(crate) fn handle(&self) -> hipStream_t {
         let handle = match self.role {
-            Role::Null => 0,
+            Role::Null | Role::Lane => 0,
             Role::PerThread => PER_THREAD,
             Role::User => self.handle.get().copied().unwrap_or(0),
         };

@@ -4,6 +4,8 @@ mod support;
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use hip_sys::{
     dim3, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateResult, hipKernelNodeParams,
@@ -160,6 +162,79 @@ fn an_updated_graph_runs_the_new_arguments() {
     }
     assert_eq!(stream.wait(), OK);
     assert_eq!(y.read::<f32>(COUNT as usize), [expected; COUNT as usize]);
+    end(graph, exec);
+}
+
+/// Host memory that the device reaches too, as atomic words of 0.
+struct Words(*mut c_void, usize);
+
+impl Words {
+    fn new(count: usize) -> Self {
+        let mut pointer = null_mut();
+        assert_eq!(hip!(hipHostMalloc(&mut pointer, 4 * count, 0)), OK);
+        let words = Self(pointer, count);
+        words.get().iter().for_each(|word| word.store(0, Ordering::Release));
+        words
+    }
+
+    fn get(&self) -> &[AtomicU32] {
+        // SAFETY: the memory has as many words, and everybody uses them atomically.
+        unsafe { std::slice::from_raw_parts(self.0.cast(), self.1) }
+    }
+
+    fn at(&self, index: usize) -> *mut c_void {
+        (&raw const self.get()[index]).cast_mut().cast()
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        assert_eq!(hip!(hipHostFree(self.0)), OK);
+    }
+}
+
+/// A node with the kernel `meet`.
+fn meet(graph: hipGraph_t, kernels: &Kernels, places: [*mut c_void; 3]) {
+    let [mut here, mut there, mut met] = places;
+    let list: &mut [*mut c_void] = arguments![here, there, met];
+    let one = dim3 { x: 1, y: 1, z: 1 };
+    let params = hipKernelNodeParams {
+        blockDim: one,
+        func: kernels.get("meet").cast(),
+        gridDim: one,
+        kernelParams: list.as_mut_ptr(),
+        ..hipKernelNodeParams::default()
+    };
+    let mut node = null_mut();
+    assert_eq!(hip!(hipGraphAddKernelNode(&mut node, graph, null(), 0, &params)), OK);
+}
+
+#[test]
+fn a_kernel_and_a_host_function_of_one_level_can_wait_for_each_other() {
+    let _turn = turn();
+    unsafe extern "C" fn answer(data: *mut c_void) {
+        // SAFETY: the data are the words, which live until the graph has run.
+        let words = unsafe { &*data.cast::<Words>() }.get();
+        let end = Instant::now() + Duration::from_secs(10);
+        while words[0].load(Ordering::Acquire) == 0 && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        words[3].store(words[0].load(Ordering::Acquire), Ordering::Release);
+        words[1].store(1, Ordering::Release);
+    }
+    let kernels = Kernels::load();
+    let stream = Stream::new(NON_BLOCKING);
+    let words = Words::new(4);
+    let (mut graph, mut node) = (null_mut(), null_mut());
+    assert_eq!(hip!(hipGraphCreate(&mut graph, 0)), OK);
+    let params =
+        hip_sys::hipHostNodeParams { fn_: Some(answer), userData: (&raw const words).cast_mut().cast() };
+    assert_eq!(hip!(hipGraphAddHostNode(&mut node, graph, null(), 0, &params)), OK);
+    meet(graph, &kernels, [words.at(0), words.at(1), words.at(2)]);
+    let exec = instantiate(graph);
+    run(exec, &stream);
+    let seen: Vec<u32> = words.get().iter().map(|word| word.load(Ordering::Acquire)).collect();
+    assert_eq!(seen, [1; 4]);
     end(graph, exec);
 }
 

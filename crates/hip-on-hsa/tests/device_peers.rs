@@ -111,6 +111,69 @@ fn memory_goes_between_devices_with_and_without_peer_access() {
 }
 
 #[test]
+fn a_graph_can_have_nodes_of_several_devices_and_run_on_a_stream_of_any() {
+    let _turn = turn();
+    if !is_virtual() {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    const COUNT: usize = 1000;
+    let ordinal = second();
+    let on = |device: i32, work: &mut dyn FnMut()| {
+        let _current = Current::set(device);
+        work();
+    };
+    let (mut streams, mut kernels, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for device in [0, ordinal] {
+        on(device, &mut || {
+            streams.push(Stream::new(hip_sys::hipStreamNonBlocking));
+            kernels.push(support::Kernels::load());
+            events.push([support::Event::new(), support::Event::new()]);
+            x.push(Memory::of(&[1f32; COUNT]));
+            y.push(Memory::of(&[0f32; COUNT]));
+        });
+    }
+    let saxpy = |device: usize, a: f32| {
+        let (mut a, mut x, mut y, mut n) = (a, x[device].pointer, y[device].pointer, COUNT as u32);
+        let function = kernels[device].get("saxpy");
+        let arguments: &mut [*mut std::ffi::c_void] = support::arguments![a, x, y, n];
+        assert_eq!(support::launch(function, [8, 1, 1], [128, 1, 1], 0, streams[device].0, arguments), OK);
+    };
+    // y0 += 1 here; there y1 += 2 and a copy of y1 to x0; then y0 += 3 x0 here.
+    let mode = hip_sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
+    assert_eq!(hip!(hipStreamBeginCapture(streams[0].0, mode)), OK);
+    saxpy(0, 1.0);
+    events[0][0].record(&streams[0]);
+    assert_eq!(hip!(hipStreamWaitEvent(streams[1].0, events[0][0].0, 0)), OK);
+    on(ordinal, &mut || {
+        saxpy(1, 2.0);
+        let (to, from) = (x[0].pointer, y[1].pointer);
+        assert_eq!(hip!(hipMemcpyAsync(to, from, 4 * COUNT, Kind::hipMemcpyDefault, streams[1].0)), OK);
+        events[1][0].record(&streams[1]);
+    });
+    assert_eq!(hip!(hipStreamWaitEvent(streams[0].0, events[1][0].0, 0)), OK);
+    saxpy(0, 3.0);
+    let (mut graph, mut exec) = (std::ptr::null_mut(), std::ptr::null_mut());
+    assert_eq!(hip!(hipStreamEndCapture(streams[0].0, &mut graph)), OK);
+    let null = std::ptr::null_mut();
+    assert_eq!(hip!(hipGraphInstantiate(&mut exec, graph, null, std::ptr::null_mut(), 0)), OK);
+    let (mut hx, mut hy) = ([1f32; 2], [0f32; 2]);
+    for round in 0..6 {
+        assert_eq!(hip!(hipGraphLaunch(exec, streams[round % 2].0)), OK);
+        hy[0] += hx[0];
+        hy[1] += 2.0 * hx[1];
+        hx[0] = hy[1];
+        hy[0] += 3.0 * hx[0];
+    }
+    assert_eq!((streams[0].wait(), streams[1].wait()), (OK, OK));
+    assert_eq!(y[0].read::<f32>(COUNT), [hy[0]; COUNT]);
+    assert_eq!(y[1].read::<f32>(COUNT), [hy[1]; COUNT]);
+    assert_eq!(hip!(hipGraphExecDestroy(exec)), OK);
+    assert_eq!(hip!(hipGraphDestroy(graph)), OK);
+}
+
+#[test]
 fn objects_of_one_device_are_not_those_of_another() {
     let _turn = turn();
     if !is_virtual() {

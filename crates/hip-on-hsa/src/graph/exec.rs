@@ -11,15 +11,18 @@ use hip_sys::{
 };
 
 use super::capture::Capturing;
+use super::lanes::Lanes;
 use super::memory::memory_at;
+use super::plan::{LaneDevice, Plan, devices_of, is_packet, is_silent};
 use super::structure::{Graph, NodeId, Nodes, graph, handle_within};
 use super::user_object::Objects;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::kernarg::KernargBlock;
 use crate::op::{KernelOp, Op};
-use crate::queue::{Packet, prepared_packet};
+use crate::packet::{Packet, prepared_packet};
 use crate::runtime::{Runtime, active};
+use crate::signal::Marker;
 use crate::stream::{Stream, resolve};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -64,7 +67,7 @@ pub(crate) struct Step {
     pub(crate) after: Vec<isize>,
     /// How many steps behind this one are its child's.
     pub(crate) inner: usize,
-    level: u32,
+    pub(super) level: u32,
 }
 
 pub(crate) struct State {
@@ -76,10 +79,11 @@ pub(crate) struct State {
     /// Made with the first launch after a change.
     program: Option<Program>,
     spare: Vec<Arc<KernargBlock>>,
-    /// The kernels' device, `None` if there are none.
-    device: Option<&'static Device>,
+    /// The kernels' devices.
+    devices: Vec<&'static Device>,
     /// Where it was launched last.
     last: Weak<Stream>,
+    lanes: Lanes,
 }
 
 /// What a launch does.
@@ -87,12 +91,36 @@ struct Program {
     packets: Vec<Packet>,
     actions: Vec<Action>,
     arguments: Arc<KernargBlock>,
+    lanes: Vec<LaneDevice>,
+    /// How many points of lanes are noted; the first is the beginning of the launch.
+    points: usize,
+    /// Steps that take or free memory.
+    memory: Vec<usize>,
 }
 
+/// The first of a program's points.
+const START: usize = 0;
+
 enum Action {
-    Packets(Range<usize>),
+    Packets {
+        lane: usize,
+        range: Range<usize>,
+    },
     /// Enqueues the operation of a step.
-    Enqueue(usize),
+    Enqueue {
+        lane: usize,
+        step: usize,
+    },
+    /// Notes the point that a lane has come to.
+    Note {
+        lane: usize,
+        point: usize,
+    },
+    /// What follows on a lane waits for a point.
+    Wait {
+        lane: usize,
+        point: usize,
+    },
 }
 
 /// Why a graph cannot be instantiated.
@@ -222,24 +250,6 @@ fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc
     Ok(graph)
 }
 
-/// The device of the kernels, `None` if there are none.
-fn device_of(steps: &[Step]) -> std::result::Result<Option<&'static Device>, Refusal> {
-    let mut found: Option<&'static Device> = None;
-    for (place, step) in steps.iter().enumerate() {
-        let Op::Kernel(kernel) = &step.op else { continue };
-        let device = kernel.launch.function.code.device;
-        if found.is_some_and(|found| !std::ptr::eq(found, device)) {
-            return Err(Refusal {
-                code: hipError_t::hipErrorNotSupported,
-                result: hipGraphInstantiateResult::hipGraphInstantiateMultipleDevicesNotSupported,
-                node: Some(place),
-            });
-        }
-        found = Some(device);
-    }
-    Ok(found)
-}
-
 impl Exec {
     /// Puts a graph in order. It may change and end afterwards.
     fn new(runtime: &'static Runtime, graph: &Graph, flags: u64) -> std::result::Result<Self, Refusal> {
@@ -250,7 +260,7 @@ impl Exec {
             return Err(failed(INVALID_VALUE));
         }
         let steps = flatten(graph)?;
-        let device = device_of(&steps)?;
+        let devices = devices_of(&steps);
         let token = Arc::new(());
         for (place, step) in steps.iter().enumerate() {
             if let Op::Allocate(memory) = &step.op {
@@ -263,10 +273,18 @@ impl Exec {
         }
         let places = steps.iter().enumerate().map(|(place, step)| (step.id, place)).collect();
         let mut order: Vec<usize> = (0..steps.len()).collect();
-        // Kernels of a level go first, so that they follow each other as packets.
-        order.sort_by_key(|&place| (steps[place].level, !matches!(steps[place].op, Op::Kernel(_)), place));
-        let state =
-            State { steps, places, order, program: None, spare: Vec::new(), device, last: Weak::new() };
+        // A child's step is before those of its nodes.
+        order.sort_by_key(|&place| (steps[place].level, !matches!(steps[place].op, Op::Child(_)), place));
+        let state = State {
+            steps,
+            places,
+            order,
+            program: None,
+            spare: Vec::new(),
+            devices,
+            last: Weak::new(),
+            lanes: Lanes::new(runtime),
+        };
         let objects = graph.objects.duplicate(runtime).map_err(failed)?;
         let exec = Self { runtime, flags, state: Mutex::new(state), objects, _token: token };
         exec.lock().prepare(runtime).map_err(failed)?;
@@ -281,27 +299,31 @@ impl Exec {
     fn launch(&self, stream: &Arc<Stream>) -> Result {
         let runtime = self.runtime;
         let mut state = self.lock();
-        state.suits(stream)?;
         state.prepare(runtime)?;
-        let State { steps, program: Some(program), last, .. } = &mut *state else {
+        let State { steps, program: Some(program), last, lanes, .. } = &mut *state else {
             return Err(hipError_t::hipErrorUnknown);
         };
+        let streams = lanes.get(stream, &program.lanes)?;
         for action in &program.actions {
-            if let Action::Enqueue(place) = action {
-                match &steps[*place].op {
-                    Op::Allocate(memory) if memory.is_live() => match self.flags & AUTO_FREE {
-                        0 => return Err(INVALID_VALUE),
-                        _ => memory.end()?,
-                    },
-                    Op::Free(address) => {
-                        let own = |step: &Step| matches!(&step.op, Op::Allocate(memory) if memory.base() == *address);
-                        let live = memory_at(*address).is_some_and(|memory| memory.is_live());
-                        if !live && !steps.iter().any(own) {
-                            return Err(INVALID_VALUE);
-                        }
+            if let Action::Enqueue { lane, step } = action {
+                steps[*step].op.check(runtime, &streams[*lane])?;
+            }
+        }
+        for &place in &program.memory {
+            match &steps[place].op {
+                Op::Allocate(memory) if memory.is_live() => match self.flags & AUTO_FREE {
+                    0 => return Err(INVALID_VALUE),
+                    _ => memory.end()?,
+                },
+                Op::Free(address) => {
+                    let own =
+                        |step: &Step| matches!(&step.op, Op::Allocate(memory) if memory.base() == *address);
+                    let live = memory_at(*address).is_some_and(|memory| memory.is_live());
+                    if !live && !steps.iter().any(own) {
+                        return Err(INVALID_VALUE);
                     }
-                    op => op.check(runtime, stream)?,
                 }
+                _ => {}
             }
         }
         if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(stream)) {
@@ -311,17 +333,22 @@ impl Exec {
             }
             *last = Arc::downgrade(stream);
         }
-        for action in &program.actions {
-            match action {
-                Action::Packets(range) => {
-                    let packets = &mut program.packets[range.clone()];
-                    let arguments = &program.arguments;
-                    stream.submit(runtime, |engine| engine.dispatch_prepared(packets, arguments))?;
-                }
-                Action::Enqueue(place) => steps[*place].op.enqueue(runtime, stream)?,
+        for &place in &program.memory {
+            if let Op::Allocate(memory) = &steps[place].op {
+                memory.begin();
             }
         }
-        Ok(())
+        let done = program.enqueue(runtime, steps, stream, &streams);
+        for lane in streams.iter().filter(|lane| !Arc::ptr_eq(lane, stream)) {
+            let end = lane.submit(runtime, |engine| engine.tail())?;
+            stream.submit(runtime, |engine| engine.wait_for(end))?;
+        }
+        for &place in &program.memory {
+            if let Op::Free(address) = &steps[place].op {
+                memory_at(*address).ok_or(INVALID_VALUE)?.end()?;
+            }
+        }
+        done
     }
 
     /// Changes a step; launches from now on use it.
@@ -356,67 +383,113 @@ impl State {
         }
     }
 
-    /// Whether the stream is one of the kernels' device.
-    fn suits(&self, stream: &Stream) -> Result {
-        match self.device {
-            Some(device) if !std::ptr::eq(device, stream.device) => Err(hipError_t::hipErrorInvalidHandle),
-            _ => Ok(()),
-        }
-    }
-
     /// Lays out arguments and packets, unless that is done.
     fn prepare(&mut self, runtime: &'static Runtime) -> Result {
         if self.program.is_some() {
             return Ok(());
         }
+        let plan = Plan::new(&self.steps, &self.order);
         let prepared = |step: &Step| match &step.op {
-            Op::Kernel(kernel) if kernel.launch.is_portable() => Some(kernel.clone()),
+            Op::Kernel(kernel) if is_packet(step) && step.enabled => Some(kernel.clone()),
             _ => None,
         };
         // Whole cache lines, as in a stream's own ring.
-        let place = |kernel: &KernelOp, end: usize| {
+        let place_of = |kernel: &KernelOp, end: usize| {
             let layout = &kernel.launch.function.layout;
             (end.next_multiple_of(layout.align.max(64)), layout.size)
         };
-        let running =
-            || self.order.iter().map(|&index| (index, &self.steps[index])).filter(|(_, step)| step.enabled);
-        let size = running().filter_map(|(_, step)| prepared(step)).fold(0, |end, kernel| {
-            let (start, size) = place(&kernel, end);
+        let size = self.steps.iter().filter_map(prepared).fold(0, |end, kernel| {
+            let (start, size) = place_of(&kernel, end);
             start + size
         });
         let mut arguments = match (self.spare.iter_mut())
             .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
         {
             Some(index) => self.spare.swap_remove(index),
-            None => Arc::new(KernargBlock::new(runtime, self.device, size)?),
+            None => Arc::new(KernargBlock::new(runtime, &self.devices, size)?),
         };
         let base = arguments.start();
         let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
         let (mut packets, mut actions, mut end) = (Vec::new(), Vec::new(), 0);
-        let mut level = None;
-        for (index, step) in running() {
-            match prepared(step) {
-                Some(kernel) => {
-                    let (start, size) = place(&kernel, end);
-                    end = start + size;
-                    kernel.write(&mut block.bytes()[start..end]);
-                    let address = if size == 0 { 0 } else { base + start };
-                    let ordered = level != Some(step.level);
-                    level = Some(step.level);
-                    packets.push(prepared_packet(&kernel.launch.dispatch, address as u64, ordered));
-                    match actions.last_mut() {
-                        Some(Action::Packets(range)) => range.end = packets.len(),
-                        _ => actions.push(Action::Packets(packets.len() - 1..packets.len())),
+        // The point behind each unit that another lane waits for.
+        let mut points: HashMap<usize, usize> = HashMap::new();
+        for index in plan.enqueued() {
+            let unit = &plan.units[index];
+            let lane = unit.lane;
+            if unit.is_first {
+                actions.push(Action::Wait { lane, point: START });
+            }
+            let known = unit.after.iter().filter_map(|before| points.get(before).copied());
+            actions.extend(known.map(|point| Action::Wait { lane, point }));
+            let mut ordered = true;
+            for &place in &unit.steps {
+                let step = &self.steps[place];
+                let Some(kernel) = prepared(step) else {
+                    if step.enabled && !is_silent(step) {
+                        actions.push(Action::Enqueue { lane, step: place });
                     }
+                    continue;
+                };
+                let (start, size) = place_of(&kernel, end);
+                end = start + size;
+                kernel.write(&mut block.bytes()[start..end]);
+                let address = if size == 0 { 0 } else { base + start };
+                packets.push(prepared_packet(&kernel.launch.dispatch, address as u64, ordered));
+                ordered = false;
+                let count = packets.len();
+                match actions.last_mut() {
+                    Some(Action::Packets { lane: last, range }) if *last == lane => range.end = count,
+                    _ => actions.push(Action::Packets { lane, range: count - 1..count }),
                 }
-                None if matches!(step.op, Op::Empty | Op::Child(_)) => {}
-                None => {
-                    level = None;
-                    actions.push(Action::Enqueue(index));
+            }
+            if unit.is_awaited {
+                let point = START + 1 + points.len();
+                points.insert(index, point);
+                actions.push(Action::Note { lane, point });
+            }
+        }
+        let is_memory = |place: &usize| matches!(self.steps[*place].op, Op::Allocate(_) | Op::Free(_));
+        let memory = (0..self.steps.len()).filter(is_memory).collect();
+        let points = START + 1 + points.len();
+        self.program = Some(Program { packets, actions, arguments, lanes: plan.lanes, points, memory });
+        Ok(())
+    }
+}
+
+impl Program {
+    /// Enqueues everything on the streams of its lanes, behind what the launch's own stream has.
+    fn enqueue(
+        &mut self,
+        runtime: &'static Runtime,
+        steps: &[Step],
+        leader: &Arc<Stream>,
+        streams: &[Arc<Stream>],
+    ) -> Result {
+        let mut points: Vec<Option<Arc<Marker>>> = Vec::new();
+        if streams.iter().any(|lane| !Arc::ptr_eq(lane, leader)) {
+            points.resize(self.points, None);
+            points[START] = Some(leader.submit(runtime, |engine| engine.tail())?);
+        }
+        for action in &self.actions {
+            match action {
+                Action::Packets { lane, range } => {
+                    let packets = &mut self.packets[range.clone()];
+                    let arguments = &self.arguments;
+                    streams[*lane].submit(runtime, |engine| engine.dispatch_prepared(packets, arguments))?;
+                }
+                Action::Enqueue { lane, step } => steps[*step].op.enqueue(runtime, &streams[*lane])?,
+                Action::Note { lane, point } => {
+                    points[*point] = Some(streams[*lane].submit(runtime, |engine| engine.tail())?);
+                }
+                // What is on the launch's own stream follows its beginning anyway.
+                Action::Wait { lane, point: START } if Arc::ptr_eq(&streams[*lane], leader) => {}
+                Action::Wait { lane, point } => {
+                    if let Some(marker) = points[*point].clone() {
+                        streams[*lane].submit(runtime, |engine| engine.wait_for(marker))?;
+                    }
                 }
             }
         }
-        self.program = Some(Program { packets, actions, arguments });
         Ok(())
     }
 }
@@ -530,7 +603,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> h
     entry(|| active()?.graph_execs.remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
 }
 
-/// `hipGraphLaunch`: on a stream of the kernels' device. On a captured stream, the graph becomes a child of the captured one.
+/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the captured one.
 pub(crate) unsafe extern "C" fn hipGraphLaunch(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -548,10 +621,8 @@ pub(crate) unsafe extern "C" fn hipGraphUpload(handle: hipGraphExec_t, stream: h
     entry(|| {
         let runtime = active()?;
         let exec = exec(runtime, handle)?;
-        let stream = resolve(runtime, stream)?;
-        let mut state = exec.lock();
-        state.suits(&stream)?;
-        state.prepare(runtime)
+        resolve(runtime, stream)?;
+        exec.lock().prepare(runtime)
     })
 }
 

@@ -1,9 +1,8 @@
 //! Graphs: operations with an order among them, captured from streams or built node by node, and launched as a whole.
 //!
 //! A [`Graph`] is what a program edits: nodes, each with an operation, and edges. An [`Exec`] is what it launches: a copy of
-//! the graph, put in order once. Nodes get levels, one more than the highest of those that they depend on, and run in the order
-//! of their levels on the stream that the graph is launched on. Kernels of one level may run beside each other, as the packets
-//! of all but the first lack the barrier bit; everything else runs one after the other.
+//! the graph, put in order once: nodes that depend on each other follow each other on one stream, others run beside
+//! them, as packets without the barrier bit or on streams that the graph has for itself.
 //!
 //! The arguments of kernels lie in memory of the [`Exec`], and their packets are made when it is; a launch copies packets into
 //! the queue. Kernels whose arguments depend on the queue (calls to the host, apertures, cooperative launches) are launched as
@@ -16,8 +15,10 @@ mod edit;
 mod exec;
 mod generic_node;
 mod kernel_node;
+mod lanes;
 mod memory;
 mod plain_nodes;
+mod plan;
 mod structure;
 mod symbol_node;
 mod update;
@@ -30,6 +31,7 @@ pub(crate) use edit::*;
 pub(crate) use exec::*;
 pub(crate) use generic_node::*;
 pub(crate) use kernel_node::*;
+pub(crate) use lanes::SpareLanes;
 pub(crate) use memory::*;
 pub(crate) use plain_nodes::*;
 pub(crate) use structure::*;

@@ -467,6 +467,16 @@ unsafe extern "C" fn queue_destroy(queue: *mut hsa_queue_t) -> S {
     }
 }
 
+unsafe extern "C" fn queue_inactivate(queue: *mut hsa_queue_t) -> S {
+    match state().queues.get(&(queue as usize)) {
+        Some(queue) => {
+            queue.stop.store(true, Ordering::Release);
+            S::HSA_STATUS_SUCCESS
+        }
+        None => S::HSA_STATUS_ERROR_INVALID_QUEUE,
+    }
+}
+
 fn indices(queue: usize) -> (&'static AtomicU64, &'static AtomicU64) {
     let queue = queue as *mut amd_queue_v2_t;
     // SAFETY: queues are never freed by this fake, and these words are only used atomically.
@@ -500,11 +510,17 @@ fn serve(queue: &'static Queue) {
         let slot = fields.base_address as usize + (id % u64::from(fields.size)) as usize * 64;
         // SAFETY: the slot lies within the ring and headers are only used atomically.
         let header = unsafe { AtomicU16::from_ptr(slot as *mut u16) };
-        while header.load(Ordering::Acquire) & 0xff == 1 {
-            if queue.stop.load(Ordering::Acquire) {
-                return;
+        let mut looks = 0u32;
+        while header.load(Ordering::Acquire) & 0xff == 1 && !queue.stop.load(Ordering::Acquire) {
+            looks = looks.saturating_add(1);
+            match looks {
+                0..200 => std::thread::yield_now(),
+                // The queues of lanes outlive the tests.
+                _ => std::thread::sleep(Duration::from_micros(100)),
             }
-            std::thread::yield_now();
+        }
+        if queue.stop.load(Ordering::Acquire) {
+            return;
         }
         let ordered = header.load(Ordering::Acquire) & 0x100 != 0;
         assert!(
@@ -760,6 +776,7 @@ pub(super) fn table() -> &'static Table {
             .hsa_amd_profiling_set_profiler_enabled(set_profiler)
             .hsa_queue_create(queue_create)
             .hsa_queue_destroy(queue_destroy)
+            .hsa_queue_inactivate(queue_inactivate)
             .hsa_queue_add_write_index_screlease(add_write_index)
             .hsa_queue_load_read_index_scacquire(load_read_index)
             .hsa_executable_create_alt(executable_create)

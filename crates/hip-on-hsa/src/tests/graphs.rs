@@ -12,20 +12,20 @@ const NON_BLOCKING: u32 = hip_sys::hipStreamNonBlocking;
 const INVALID: E = E::hipErrorInvalidValue;
 
 impl Hip {
-    fn graph(&self) -> hipGraph_t {
+    pub(super) fn graph(&self) -> hipGraph_t {
         let mut graph = null_mut();
         assert_eq!(hip!(self, hipGraphCreate(&mut graph, 0)), OK);
         graph
     }
 
-    fn empty(&self, graph: hipGraph_t, after: &[hipGraphNode_t]) -> hipGraphNode_t {
+    pub(super) fn empty(&self, graph: hipGraph_t, after: &[hipGraphNode_t]) -> hipGraphNode_t {
         let mut node = null_mut();
         assert_eq!(hip!(self, hipGraphAddEmptyNode(&mut node, graph, after.as_ptr(), after.len())), OK);
         node
     }
 
     /// A node with a kernel of one argument, four bytes at most.
-    fn kernel(
+    pub(super) fn kernel(
         &self,
         graph: hipGraph_t,
         after: &[hipGraphNode_t],

@@ -4,6 +4,7 @@ mod captures;
 mod contexts;
 mod fake;
 mod faults;
+mod graph_lanes;
 mod graph_nodes;
 mod graphs;
 mod launches;

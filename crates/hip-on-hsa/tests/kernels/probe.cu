@@ -65,3 +65,12 @@ extern "C" __global__ void work(unsigned rounds, unsigned *out) {
 extern "C" __global__ void empty() {}
 
 __launch_bounds__(64) extern "C" __global__ void narrow(unsigned *out) { out[0] = blockDim.x; }
+
+// Says that it is there, and waits until somebody else is; whether that came to pass.
+extern "C" __global__ void meet(unsigned *here, unsigned *there, unsigned *met) {
+    __hip_atomic_store(here, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 20000000u && seen == 0; i++)
+        seen = __hip_atomic_load(there, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+    *met = seen;
+}

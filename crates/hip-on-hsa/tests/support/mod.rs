@@ -55,14 +55,16 @@ fn attach(config: &str) -> &'static hsa_sys::Table {
     vgpu::hsa::table()
 }
 
+/// What the current device says about itself.
 pub fn properties() -> hipDeviceProp_tR0600 {
     // SAFETY: all numbers and pointers of the structure may be zero.
-    let mut properties = unsafe { std::mem::zeroed() };
-    assert_eq!(hip!(hipGetDevicePropertiesR0600(&mut properties, 0)), OK);
+    let (mut device, mut properties) = (-1, unsafe { std::mem::zeroed() });
+    assert_eq!(hip!(hipGetDevice(&mut device)), OK);
+    assert_eq!(hip!(hipGetDevicePropertiesR0600(&mut properties, device)), OK);
     properties
 }
 
-/// The test kernels, loaded.
+/// The test kernels, loaded on the current device.
 pub struct Kernels {
     pub module: hipModule_t,
 }
@@ -84,10 +86,10 @@ impl Kernels {
     fn build(folder: &str, version: u8, options: &[&str]) -> Self {
         static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = built.entry(format!("{folder} {version} {options:?}")).or_insert_with(|| {
-            let arch = properties().gcnArchName.map(|byte| byte as u8);
-            let arch = CStr::from_bytes_until_nul(&arch).unwrap().to_str().unwrap();
-            let target = arch.split(':').next().unwrap();
+        let arch = properties().gcnArchName.map(|byte| byte as u8);
+        let arch = CStr::from_bytes_until_nul(&arch).unwrap().to_str().unwrap();
+        let target = arch.split(':').next().unwrap();
+        let bytes = built.entry(format!("{folder} {target} {version} {options:?}")).or_insert_with(|| {
             let folder = format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"));
             let builder = Builder::new(folder).targets([target]).code_object_version(version);
             let build = options.iter().fold(builder, |builder, option| builder.flag(*option)).build();

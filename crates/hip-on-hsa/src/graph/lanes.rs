@@ -1,0 +1,119 @@
+//! The streams on which parts of a launched graph run beside its own stream.
+//!
+//! They belong to one executable graph as long as that is launched on one stream, and fail together with that stream. Afterwards
+//! a device keeps them for others.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::plan::LaneDevice;
+use crate::device::Device;
+use crate::error::Result;
+use crate::progress::Progress;
+use crate::runtime::Runtime;
+use crate::stream::{Role, Stream};
+
+/// Streams that no graph uses at present; what they were given may still run.
+#[derive(Default)]
+pub(crate) struct SpareLanes(Mutex<Vec<Arc<Stream>>>);
+
+impl SpareLanes {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Stream>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream that has nothing left to do.
+    fn take(runtime: &'static Runtime, device: &'static Device, priority: i32) -> Arc<Stream> {
+        let mut spare = device.lanes.lock();
+        let idle = |stream: &Arc<Stream>| stream.priority == priority && stream.query(runtime).is_ok();
+        match spare.iter().position(idle) {
+            Some(index) => {
+                let stream = spare.swap_remove(index);
+                stream.unbind();
+                stream
+            }
+            None => {
+                drop(spare);
+                Stream::new(device, hip_sys::hipStreamNonBlocking, priority, Role::Lane)
+            }
+        }
+    }
+
+    fn give_back(runtime: &'static Runtime, stream: Arc<Stream>) {
+        if stream.failure().is_some() {
+            stream.close(runtime);
+        } else {
+            stream.device.lanes.lock().push(stream);
+        }
+    }
+}
+
+/// The lanes of one executable graph.
+pub(super) struct Lanes {
+    runtime: &'static Runtime,
+    /// The stream that they are for.
+    leader: Weak<Stream>,
+    /// What they fail together with.
+    bound: Weak<Progress>,
+    /// None for a lane that is the leader itself.
+    streams: Vec<Option<Arc<Stream>>>,
+}
+
+impl Lanes {
+    pub(super) fn new(runtime: &'static Runtime) -> Self {
+        Self { runtime, leader: Weak::new(), bound: Weak::new(), streams: Vec::new() }
+    }
+
+    /// The streams of a launch on `leader`, on these devices.
+    pub(super) fn get(&mut self, leader: &Arc<Stream>, devices: &[LaneDevice]) -> Result<Vec<Arc<Stream>>> {
+        let is_own =
+            |index: usize| index == 0 && devices[0].is_none_or(|device| std::ptr::eq(device, leader.device));
+        if devices.len() == 1 && is_own(0) {
+            return Ok(vec![leader.clone()]);
+        }
+        if !std::ptr::eq(self.leader.as_ptr(), Arc::as_ptr(leader)) {
+            // Launches on another stream are not to fail with this one.
+            self.give_back();
+            self.leader = Arc::downgrade(leader);
+        }
+        let progress = leader.progress(self.runtime)?;
+        let is_bound = std::ptr::eq(self.bound.as_ptr(), Arc::as_ptr(&progress));
+        self.bound = Arc::downgrade(&progress);
+        self.streams.resize(self.streams.len().max(devices.len()), None);
+        let mut found = Vec::with_capacity(devices.len());
+        for (index, device) in devices.iter().enumerate() {
+            if is_own(index) {
+                found.push(leader.clone());
+                continue;
+            }
+            let device = device.unwrap_or(leader.device);
+            let suits = |lane: &Arc<Stream>| std::ptr::eq(lane.device, device) && lane.failure().is_none();
+            let (lane, is_new) = match self.streams[index].take() {
+                Some(lane) if suits(&lane) => (lane, false),
+                other => {
+                    if let Some(other) = other {
+                        SpareLanes::give_back(self.runtime, other);
+                    }
+                    (SpareLanes::take(self.runtime, device, leader.priority), true)
+                }
+            };
+            self.streams[index] = Some(lane.clone());
+            if is_new || !is_bound {
+                lane.progress(self.runtime)?.bind(&progress);
+            }
+            found.push(lane);
+        }
+        Ok(found)
+    }
+
+    fn give_back(&mut self) {
+        for stream in self.streams.drain(..).flatten() {
+            SpareLanes::give_back(self.runtime, stream);
+        }
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}

@@ -1,0 +1,245 @@
+//! How far a queue has come, and what becomes of it when it fails.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use hip_sys::hipError_t;
+use hsa_sys::*;
+
+use crate::error::{self, Result};
+use crate::hsa::Hsa;
+use crate::runtime::Runtime;
+use crate::stream::Stream;
+
+/// The progress signal starts here and goes down by one with each fence.
+const START: i64 = i64::MAX / 2;
+/// What a failed queue's progress signal is set to: every wait for progress ends.
+const FAILED: i64 = i64::MIN / 2;
+
+/// What is known of a failure.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Report {
+    /// For people.
+    pub(crate) text: String,
+    /// The fault as data, in JSON; empty if there is none.
+    pub(crate) json: String,
+}
+
+impl From<String> for Report {
+    fn from(text: String) -> Report {
+        Report { text, json: String::new() }
+    }
+}
+
+/// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    hsa: Hsa,
+    signal: hsa_signal_t,
+    fault: AtomicU32,
+    /// The fault has been returned by a synchronising call.
+    pub(crate) reported: AtomicBool,
+    report: Mutex<Report>,
+    /// The end of what device code has printed to standard error.
+    error_output: Mutex<String>,
+    stream: Weak<Stream>,
+    /// The queue, 0 once it is gone.
+    queue: Mutex<usize>,
+    /// Queues that run parts of the same work: they fail together.
+    bound: Mutex<Vec<Weak<Progress>>>,
+}
+
+/// Bytes of error output that are kept.
+const ERROR_OUTPUT: usize = 1024;
+
+impl Progress {
+    pub(crate) fn new(hsa: Hsa, stream: Weak<Stream>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            hsa,
+            signal: hsa.signal_create(START)?,
+            fault: AtomicU32::new(0),
+            reported: AtomicBool::new(false),
+            report: Mutex::default(),
+            error_output: Mutex::default(),
+            stream,
+            queue: Mutex::new(0),
+            bound: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        self.signal
+    }
+
+    /// What the signal is less than once a fence has completed.
+    pub(crate) fn value_after(fence: u64) -> i64 {
+        START - fence as i64 + 1
+    }
+
+    /// Notes the queue that this is the progress of, or, with null, that it is about to be destroyed.
+    pub(crate) fn set_queue(&self, queue: *mut hsa_queue_t) {
+        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = queue as usize;
+    }
+
+    fn bound(&self) -> MutexGuard<'_, Vec<Weak<Self>>> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets two queues fail together.
+    pub(crate) fn bind(self: &Arc<Self>, other: &Arc<Self>) {
+        for (one, two) in [(self, other), (other, self)] {
+            let mut bound = one.bound();
+            bound.retain(|known| known.strong_count() != 0);
+            if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(two))) {
+                bound.push(Arc::downgrade(two));
+            }
+        }
+    }
+
+    /// Ends what [`bind`](Self::bind) has begun, for all other queues.
+    pub(crate) fn unbind(&self) {
+        let others = std::mem::take(&mut *self.bound());
+        for other in others.iter().filter_map(Weak::upgrade) {
+            other.bound().retain(|known| !std::ptr::eq(known.as_ptr(), self));
+        }
+    }
+
+    /// All queues that fail together with this one, which is the first.
+    fn family(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        let mut family = vec![self.clone()];
+        let mut seen = 0;
+        while let Some(member) = family.get(seen) {
+            let others: Vec<_> = member.bound().iter().filter_map(Weak::upgrade).collect();
+            for other in others {
+                if !family.iter().any(|member| Arc::ptr_eq(member, &other)) {
+                    family.push(other);
+                }
+            }
+            seen += 1;
+        }
+        family
+    }
+
+    /// The failure, if the queue has failed.
+    pub(crate) fn fault(&self) -> Option<hipError_t> {
+        match self.fault.load(Ordering::Acquire) {
+            0 => None,
+            code => Some(hipError_t(code)),
+        }
+    }
+
+    /// What the implementation said about the failure.
+    pub(crate) fn report(&self) -> Report {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what device code prints to standard error: a failed assertion says so before it traps.
+    pub(crate) fn note_error_output(&self, text: &str) {
+        let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_str(text);
+        let mut cut = all.len().saturating_sub(ERROR_OUTPUT);
+        while !all.is_char_boundary(cut) {
+            cut += 1;
+        }
+        all.drain(..cut);
+    }
+
+    /// A report, and what the device code had to say about it.
+    fn with_error_output(&self, mut report: String) -> String {
+        let said = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        if !said.is_empty() {
+            report.push_str("\ndevice code printed to standard error:\n");
+            report.push_str(said.trim_end());
+        }
+        report
+    }
+
+    /// Fences that have completed.
+    pub(crate) fn completed(&self) -> u64 {
+        START.saturating_sub(self.hsa.signal_load(self.signal)).max(0) as u64
+    }
+
+    /// Waits for a fence, or for the queue's failure.
+    pub(crate) fn wait(&self, runtime: &Runtime, fence: u64) -> Result {
+        runtime.wait_less(self.signal, Self::value_after(fence));
+        self.fault().map_or(Ok(()), Err)
+    }
+
+    /// Whether a fence has completed.
+    pub(crate) fn has_reached(&self, fence: u64) -> Result<bool> {
+        match self.fault() {
+            Some(code) => Err(code),
+            None => Ok(self.completed() >= fence),
+        }
+    }
+
+    /// Notes the first failure and ends all waits for progress. Returns whether this was the first.
+    fn note(&self, code: hipError_t, report: Report) -> bool {
+        let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if first {
+            *kept = report;
+        }
+        drop(kept);
+        self.hsa.signal_store(self.signal, FAILED);
+        first
+    }
+
+    /// Fails the queue, and those that fail together with it. What those have not begun does not run: they are stopped before
+    /// anything that they wait for ends.
+    pub(crate) fn fail(self: &Arc<Self>, code: hipError_t, report: Report) {
+        if !self.note(code, report.clone()) {
+            return;
+        }
+        for other in &self.family()[1..] {
+            if other.note(code, report.clone()) {
+                let queue = other.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                if *queue != 0 {
+                    self.hsa.inactivate(*queue as *mut hsa_queue_t);
+                }
+            }
+        }
+    }
+
+    /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
+    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: impl Into<Report>) {
+        let report = report.into();
+        tracing::error!(?code, report = report.text, "a stream has failed");
+        self.fail(code, report);
+        for member in self.family() {
+            if let Some(stream) = member.stream.upgrade() {
+                stream.release_waiters(&member);
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // SAFETY: the queue, the only other user, is destroyed before it lets go of this object.
+        unsafe { self.hsa.signal_destroy(self.signal) };
+    }
+}
+
+/// HSA's report that a queue has ended with an error.
+pub(crate) unsafe extern "C" fn on_queue_error(
+    status: hsa_status_t,
+    queue: *mut hsa_queue_t,
+    data: *mut c_void,
+) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: `data` is the reference that `Engine::new` gave away, which lives until the queue is destroyed; this
+        // adds one for the time of the call.
+        let progress = unsafe {
+            Arc::increment_strong_count(data.cast::<Progress>());
+            Arc::from_raw(data.cast_const().cast::<Progress>())
+        };
+        let report =
+            progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
+        let json = progress.hsa.fault_json(queue).unwrap_or_default();
+        let report = Report { text: progress.with_error_output(report), json };
+        progress.fail_stream(error::from_queue_fault(status), report);
+    }));
+}
