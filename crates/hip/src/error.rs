@@ -9,6 +9,7 @@ use hip_sys::rtc::hiprtcResult;
 use crate::graph::GraphError;
 use crate::ipc::IpcError;
 use crate::launch::LaunchError;
+use crate::memory::VirtualMemoryError;
 use crate::quirks::Quirk;
 use crate::rtc::{CompileError, Unavailable};
 use crate::uri::UriError;
@@ -210,6 +211,10 @@ pub enum Error {
     /// Something that cannot be done with a graph, or with a stream that is captured into one.
     #[error(transparent)]
     Graph(#[from] GraphError),
+
+    /// Addresses and memory that cannot be put together.
+    #[error(transparent)]
+    VirtualMemory(#[from] VirtualMemoryError),
 
     /// A handle of another process that cannot be opened.
     #[error(transparent)]

@@ -3,6 +3,7 @@
 
 mod graph;
 mod ipc;
+mod virtual_memory;
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -21,6 +22,7 @@ use crate::uri::{DeviceUri, Selection};
 
 pub(crate) use graph::{dependencies, graph_counts};
 pub(crate) use ipc::opened;
+pub(crate) use virtual_memory::{GRANULARITY, fail_to_unmap, forget_virtual_memory, virtual_memory};
 
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail on the first two devices.
@@ -55,6 +57,7 @@ struct State {
     graphs: graph::Graphs,
     /// How often allocations were opened as another process's.
     opened: HashMap<usize, usize>,
+    virtual_memory: virtual_memory::VirtualMemory,
 }
 
 #[derive(Clone, Copy)]
@@ -121,6 +124,7 @@ fn attach(ordinal: i32) -> Device {
             .hipDeviceGetStreamPriorityRange(priorities)
             .hipStreamGetFlags(stream_flags)
             .hipStreamGetPriority(stream_priority)
+            .hipDeviceSynchronize(device_synchronize)
             .hipStreamAddCallback(add_callback)
             .hipStreamDestroy(stream_destroy)
             .hipStreamSynchronize(stream_synchronize)
@@ -143,6 +147,7 @@ fn attach(ordinal: i32) -> Device {
             .hipMemsetD32Async(set32);
         graph::provide(&mut builder);
         ipc::provide(&mut builder);
+        virtual_memory::provide(&mut builder);
         builder.extensions(Extensions { stream_fault_report: Some(fault_report), ..Extensions::NONE });
         // SAFETY: each function does what the tests need of its contract.
         unsafe { builder.finish() }
@@ -260,6 +265,11 @@ unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
         state = PROGRESS.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     state.call(stream, "synchronize")
+}
+
+/// Whatever is not held is done.
+unsafe extern "C" fn device_synchronize() -> hipError_t {
+    OK
 }
 
 /// Not recorded: it changes nothing.

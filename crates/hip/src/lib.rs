@@ -31,7 +31,8 @@
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
 //! | `cudaMemcpyPeerAsync` | | [`DeviceBuffer::copy_from`] |
-//! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap` | | [`GrowableBuffer`] |
+//! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`, `cuMemSetAccess` | | [`AddressRange`], [`PhysicalMemory`]; [`GrowableBuffer`] for one array |
+//! | `cuMemExportToShareableHandle`, `cuMemImportFromShareableHandle` | | [`PhysicalMemory::export`], [`PhysicalMemory::import`] |
 //! | `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle` | | [`DeviceBuffer::ipc_handle`], [`IpcMemory::open`]; [`IpcEvent`] for events |
 //! | `cudaMallocPitch`, `cudaMemcpy2D`, `cudaMemcpy3D` | | [`PitchedBuffer`], [`Region`] |
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
@@ -123,10 +124,11 @@ pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
-    ALLOCATOR_VARIABLE, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress, DeviceBuffer, DeviceCopy,
-    DeviceSlice, DeviceSliceMut, GrowableBuffer, HostBuffer, HostOptions, Location, ManagedBuffer,
-    MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture, PitchedBuffer, PoolReuse,
-    PoolStats, Region, RegisteredBuffer,
+    ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress,
+    DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, Granularity, GrowableBuffer, HostBuffer,
+    HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending,
+    PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, Region, RegisteredBuffer,
+    VirtualMemoryError,
 };
 pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};

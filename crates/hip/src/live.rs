@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn things_count_as_long_as_they_live() {
-        // Other tests make no virtual memory of the fake device.
-        let before = live().virtual_memory;
-        let first = Counted::new(Kind::VirtualMemory);
-        let second = Counted::new(Kind::VirtualMemory);
-        assert_eq!(live().virtual_memory, before + 2);
+        // Other tests make no pools of the fake device.
+        let before = live().memory_pools;
+        let first = Counted::new(Kind::MemoryPool);
+        let second = Counted::new(Kind::MemoryPool);
+        assert_eq!(live().memory_pools, before + 2);
         drop((first, second));
-        assert_eq!(live().virtual_memory, before);
+        assert_eq!(live().memory_pools, before);
     }
 
     #[test]

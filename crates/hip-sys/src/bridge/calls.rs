@@ -204,6 +204,23 @@ calls! {
         unsafe { open(pointer, handle, convert::ipc_flags_to_5(flags)) }
     }
 
+    /// With a pointer to the file descriptor in place of its number.
+    fn hipMemImportFromShareableHandle(
+        own,
+        handle: *mut hipMemGenericAllocationHandle_t,
+        shared: *mut c_void,
+        kind: hipMemAllocationHandleType,
+    ) {
+        let import = own!(own.hipMemImportFromShareableHandle);
+        let mut descriptor = shared.addr() as c_int;
+        let shared = match kind {
+            hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor => (&raw mut descriptor).cast(),
+            _ => shared,
+        };
+        // SAFETY: the place is the caller's, and the descriptor is read during the call.
+        unsafe { import(handle, shared, kind) }
+    }
+
     /// With HIP 6's memory types.
     fn hipPointerGetAttributes(own, attributes: *mut hipPointerAttribute_t, pointer: *const c_void) {
         let get = own!(own.hipPointerGetAttributes);

@@ -135,6 +135,11 @@ originals! {
     hipMemCreate: v5_2::hipMemCreate,
     hipMemGetAllocationGranularity: v5_2::hipMemGetAllocationGranularity,
     hipMemGetAllocationPropertiesFromHandle: v5_2::hipMemGetAllocationPropertiesFromHandle,
+    hipMemImportFromShareableHandle: unsafe extern "C" fn(
+        *mut crate::bindings::hipMemGenericAllocationHandle_t,
+        *mut c_void,
+        crate::bindings::hipMemAllocationHandleType,
+    ) -> hipError_t,
     hipImportExternalMemory: v5_7::hipImportExternalMemory,
     hipExternalMemoryGetMappedBuffer: v5_7::hipExternalMemoryGetMappedBuffer,
     hipImportExternalSemaphore: v5_7::hipImportExternalSemaphore,
@@ -200,6 +205,7 @@ bridges! {
     hipMemGetAllocationGranularity, from hipMemGetAllocationGranularity, if |g| g < Generation::V5_3;
     hipMemGetAllocationPropertiesFromHandle, from hipMemGetAllocationPropertiesFromHandle,
         if |g| g < Generation::V5_3;
+    hipMemImportFromShareableHandle, from hipMemImportFromShareableHandle, if |g| g < Generation::V7_1;
     hipImportExternalMemory, from hipImportExternalMemory, if |g| g < Generation::V6_0;
     hipExternalMemoryGetMappedBuffer, from hipExternalMemoryGetMappedBuffer, if |g| g < Generation::V6_0;
     hipImportExternalSemaphore, from hipImportExternalSemaphore, if |g| g < Generation::V6_0;

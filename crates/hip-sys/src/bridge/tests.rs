@@ -136,6 +136,28 @@ fn without_a_slot_what_needs_a_bridge_is_a_stub() {
 }
 
 #[test]
+fn a_file_descriptor_is_passed_by_its_place_before_7_1() {
+    unsafe extern "C" fn import(
+        out: *mut hipMemGenericAllocationHandle_t,
+        shared: *mut c_void,
+        _kind: hipMemAllocationHandleType,
+    ) -> hipError_t {
+        // SAFETY: the caller gives a place, and one that holds a descriptor.
+        unsafe { *out = at(shared.cast::<c_int>().read() as usize) };
+        hipError_t::hipSuccess
+    }
+    // The last slot is no other test's.
+    let own = Originals { hipMemImportFromShareableHandle: Some(import), ..lacking_all(Generation::V7_0) };
+    assert!(HELD[SLOTS - 1].set(own).is_ok());
+    let mut handle = at(0);
+    let kind = hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
+    // SAFETY: the place is one, and the function above is what is called.
+    let status =
+        unsafe { calls::hipMemImportFromShareableHandle::<{ SLOTS - 1 }>(&raw mut handle, at(17), kind) };
+    assert_eq!((status, handle), (hipError_t::hipSuccess, at(17)));
+}
+
+#[test]
 fn a_slot_that_is_empty_answers_not_supported() {
     // SAFETY: nothing is called.
     let status = unsafe { calls::hipDrvMemcpy3D::<SLOTS>(std::ptr::null()) };

@@ -1,21 +1,15 @@
 //! Device memory that grows in place: reserved addresses, to which memory is mapped when it is needed.
 
-use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{
-    hipMemAccessDesc, hipMemAccessFlags, hipMemAllocationGranularity_flags, hipMemAllocationProp,
-    hipMemAllocationType, hipMemGenericAllocationHandle_t, hipMemLocation, hipMemLocationType,
+use super::virtual_memory::Mapping;
+use super::{
+    AddressRange, Allocation, DeviceCopy, DeviceSlice, DeviceSliceMut, PhysicalMemory, size_in_bytes,
 };
-
-use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, size_in_bytes};
-use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::live::{Counted, Kind};
-use crate::stream::release;
 
 /// An owned array in device memory whose elements stay where they are when it grows.
 ///
@@ -43,153 +37,18 @@ use crate::stream::release;
 #[doc(alias = "cuMemMap")]
 pub struct GrowableBuffer<T: DeviceCopy> {
     allocation: Arc<Allocation>,
-    range: Arc<Range>,
+    range: AddressRange,
+    mapped: Arc<Mutex<Pieces>>,
     len: usize,
     capacity: usize,
     marker: PhantomData<T>,
 }
 
-/// Reserved addresses, the first of which have memory.
-#[derive(Debug)]
-pub(crate) struct Range {
-    device: Device,
-    base: DeviceAddress,
-    size: usize,
-    /// Memory is mapped in multiples of this.
-    granularity: usize,
-    /// What is mapped, one after the other from the start: sizes and what is mapped there.
-    mapped: Mutex<Vec<(usize, Physical)>>,
-    _counted: Counted,
-}
-
-/// Memory of the device that has no address of its own.
-#[derive(Debug)]
-struct Physical(hipMemGenericAllocationHandle_t);
-
-// SAFETY: HIP's handles may be used by any thread.
-unsafe impl Send for Physical {}
-// SAFETY: as above, and a shared one gives no access to its handle but under the range's lock.
-unsafe impl Sync for Physical {}
-
-impl Range {
-    fn reserve(device: &Device, bytes: usize) -> Result<Self> {
-        let properties = properties(device);
-        let mut granularity = 0;
-        device.make_current()?;
-        // SAFETY: the result is a place to write to, and the properties are valid during the call.
-        unsafe {
-            call!(
-                device.table(),
-                hipMemGetAllocationGranularity(
-                    &raw mut granularity,
-                    &raw const properties,
-                    hipMemAllocationGranularity_flags::hipMemAllocationGranularityRecommended,
-                )
-            )?;
-        }
-        let granularity = granularity.max(1);
-        let size = bytes.checked_next_multiple_of(granularity);
-        let size = size.ok_or(Error::TooLarge { elements: bytes, size: 1 })?;
-        let mut base: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the result is a place to write to.
-        unsafe {
-            call!(
-                device.table(),
-                hipMemAddressReserve(&raw mut base, size, granularity, std::ptr::null_mut(), 0)
-            )?;
-        }
-        Ok(Self {
-            device: device.clone(),
-            base: DeviceAddress(base.expose_provenance() as u64),
-            size,
-            granularity,
-            mapped: Mutex::default(),
-            _counted: Counted::new(Kind::VirtualMemory),
-        })
-    }
-
-    fn mapped(&self) -> MutexGuard<'_, Vec<(usize, Physical)>> {
-        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Maps memory behind what is mapped, until there are `bytes` bytes at least.
-    fn grow(&self, bytes: usize) -> Result<()> {
-        let mut mapped = self.mapped();
-        let before: usize = mapped.iter().map(|(size, _)| size).sum();
-        // No more than was reserved, which is such a multiple.
-        let more = bytes.next_multiple_of(self.granularity).saturating_sub(before);
-        if more == 0 {
-            return Ok(());
-        }
-        let properties = properties(&self.device);
-        let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
-        self.device.make_current()?;
-        let table = self.device.table();
-        // SAFETY: the result is a place to write to, and the properties are valid during the call.
-        unsafe { call!(table, hipMemCreate(&raw mut handle, more, &raw const properties, 0)) }
-            .map_err(|error| self.device.memory().explain(error, &self.device, more))?;
-        let place = self.base.offset(before).pointer();
-        // SAFETY: the addresses are reserved and nothing is mapped there; the memory has that size.
-        let done = unsafe { call!(table, hipMemMap(place, more, 0, handle, 0)) }.and_then(|()| {
-            let access = hipMemAccessDesc {
-                location: location(&self.device),
-                flags: hipMemAccessFlags::hipMemAccessFlagsProtReadWrite,
-            };
-            // SAFETY: the range was just mapped, and the description is valid during the call.
-            unsafe { call!(table, hipMemSetAccess(place, more, &raw const access, 1)) }.inspect_err(|_| {
-                // SAFETY: the range was just mapped and nobody uses it.
-                dropped("mapping", unsafe { call!(table, hipMemUnmap(place, more)) });
-            })
-        });
-        if let Err(error) = done {
-            // SAFETY: the memory was just made and is mapped nowhere.
-            dropped("physical memory", unsafe { call!(table, hipMemRelease(handle)) });
-            return Err(error);
-        }
-        mapped.push((more, Physical(handle)));
-        Ok(())
-    }
-}
-
-impl Drop for Range {
-    fn drop(&mut self) {
-        let (device, base, size) = (self.device.clone(), self.base, self.size);
-        let mapped = std::mem::take(self.mapped.get_mut().unwrap_or_else(PoisonError::into_inner));
-        release("virtual memory", move || Self::free(&device, base, size, mapped));
-    }
-}
-
-impl Range {
-    /// Gives memory and addresses back, which nothing uses any more.
-    fn free(device: &Device, base: DeviceAddress, reserved: usize, mapped: Vec<(usize, Physical)>) {
-        let current = device.make_current();
-        if current.is_err() {
-            return dropped("virtual memory", current);
-        }
-        let table = device.table();
-        let mut place = base;
-        for (size, physical) in mapped {
-            // SAFETY: the range was mapped by `grow`, and the allocation has waited for everything that uses it.
-            dropped("mapping", unsafe { call!(table, hipMemUnmap(place.pointer(), size)) });
-            // SAFETY: the memory was made by `grow`, and is mapped nowhere any more.
-            dropped("physical memory", unsafe { call!(table, hipMemRelease(physical.0)) });
-            place = place.offset(size);
-        }
-        // SAFETY: the addresses were reserved by `reserve`, of that size, and nothing is mapped there.
-        dropped("virtual memory", unsafe { call!(table, hipMemAddressFree(base.pointer(), reserved)) });
-    }
-}
-
-fn location(device: &Device) -> hipMemLocation {
-    hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: device.ordinal() as i32 }
-}
-
-fn properties(device: &Device) -> hipMemAllocationProp {
-    hipMemAllocationProp {
-        type_: hipMemAllocationType::hipMemAllocationTypePinned,
-        location: location(device),
-        ..hipMemAllocationProp::default()
-    }
+/// What is mapped, one after the other from the start.
+#[derive(Default)]
+struct Pieces {
+    bytes: usize,
+    mappings: Vec<Mapping>,
 }
 
 impl<T: DeviceCopy> GrowableBuffer<T> {
@@ -199,10 +58,12 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also where the device has
     /// no virtual memory management.
     pub fn new(device: &Device, capacity: usize) -> Result<Self> {
-        let bytes = size_in_bytes::<T>(capacity)?;
-        let range = Arc::new(Range::reserve(device, bytes.max(1))?);
-        let allocation = Allocation::foreign(device, range.base, range.size, range.clone());
-        Ok(Self { allocation, range, len: 0, capacity, marker: PhantomData })
+        let range = AddressRange::reserve(device, size_in_bytes::<T>(capacity)?)?;
+        let mapped = Arc::<Mutex<Pieces>>::default();
+        // The allocation keeps what is mapped until nothing uses it any more, and the addresses with it.
+        let owner = (mapped.clone(), range.clone());
+        let allocation = Allocation::foreign(device, range.address(), range.size(), owner);
+        Ok(Self { allocation, range, mapped, len: 0, capacity, marker: PhantomData })
     }
 
     /// Makes the array at least `len` elements long; new elements are of unspecified value (`hipMemCreate`, `hipMemMap`,
@@ -217,9 +78,23 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         if len > self.capacity {
             return Err(Error::OutOfRange { start: 0, end: len, len: self.capacity });
         }
-        self.range.grow(size_in_bytes::<T>(len)?)?;
+        // No more than was reserved, which is such a multiple.
+        let bytes = size_in_bytes::<T>(len)?.next_multiple_of(self.range.granularity().recommended);
+        let mut pieces = self.pieces();
+        if let Some(more) = bytes.checked_sub(pieces.bytes).filter(|more| *more != 0) {
+            let memory = PhysicalMemory::new(self.device(), more)?;
+            let mapping = self.range.map_one(pieces.bytes, &memory)?;
+            pieces.mappings.push(mapping);
+            pieces.bytes += memory.size();
+        }
+        drop(pieces);
         self.len = self.len.max(len);
         Ok(())
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, Pieces> {
+        // They are consistent between any two statements that could panic.
+        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many elements there are.
@@ -239,7 +114,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
 
     /// Bytes of device memory that it holds.
     pub fn memory(&self) -> usize {
-        self.range.mapped().iter().map(|(size, _)| size).sum()
+        self.pieces().bytes
     }
 
     /// The device that the memory belongs to.

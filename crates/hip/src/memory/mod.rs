@@ -18,6 +18,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod view;
+mod virtual_memory;
 
 pub use address::DeviceAddress;
 pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
@@ -32,6 +33,7 @@ pub use pool::{MemoryPool, PoolReuse, PoolStats};
 pub use scope::CopyScope;
 pub use shared::{Advice, Location, ManagedBuffer, MappedBuffer, RegisteredBuffer};
 pub use view::{DeviceSlice, DeviceSliceMut};
+pub use virtual_memory::{Access, AddressRange, Granularity, PhysicalMemory, VirtualMemoryError};
 
 pub(crate) use allocation::Allocation;
 pub(crate) use allocator::DeviceMemory;

@@ -1,0 +1,266 @@
+//! Memory of a device that has no address of its own.
+
+use std::ffi::{c_int, c_void};
+use std::io::{Seek, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hip_sys::{
+    hipMemAllocationGranularity_flags, hipMemAllocationHandleType, hipMemAllocationProp,
+    hipMemAllocationType, hipMemGenericAllocationHandle_t, hipMemLocation, hipMemLocationType,
+};
+
+use super::VirtualMemoryError;
+use crate::call::{call, dropped};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::live::{Counted, Kind};
+use crate::stream::release;
+
+/// What sizes and offsets of mapped memory are multiples of, in bytes: [`Device::granularity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granularity {
+    /// What they have to be multiples of.
+    pub minimum: usize,
+    /// What they should be multiples of to be fast.
+    pub recommended: usize,
+}
+
+/// Memory of a device without an address (`hipMemCreate`). [`AddressRange::map`](crate::AddressRange::map) gives it one, for as
+/// long as the buffer lives that this makes; what is in it stays until the memory is gone.
+///
+/// A clone is another handle of the same memory. The memory is given back (`hipMemRelease`) when there is no handle and no buffer of
+/// it any more.
+#[doc(alias = "hipMemCreate")]
+#[doc(alias = "hipMemGenericAllocationHandle_t")]
+#[doc(alias = "cuMemCreate")]
+#[derive(Clone, Debug)]
+pub struct PhysicalMemory(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    device: Device,
+    handle: Handle,
+    size: usize,
+    exportable: bool,
+    mapped: AtomicBool,
+    counted: Option<Counted>,
+}
+
+/// What HIP knows the memory by.
+#[derive(Clone, Copy, Debug)]
+struct Handle(hipMemGenericAllocationHandle_t);
+
+// SAFETY: HIP's handles may be used by any thread.
+unsafe impl Send for Handle {}
+// SAFETY: HIP's functions on such a handle may be called by several threads at once.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    fn get(self) -> hipMemGenericAllocationHandle_t {
+        self.0
+    }
+}
+
+const DESCRIPTOR: hipMemAllocationHandleType =
+    hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
+
+impl PhysicalMemory {
+    /// Takes memory from the device: `bytes` bytes at least, rounded up to a multiple of [`Granularity::minimum`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has too little, [`Error::TooLarge`] if the size does not fit into the address space,
+    /// else [`Error::Hip`], also where the device has no virtual memory management.
+    pub fn new(device: &Device, bytes: usize) -> Result<Self> {
+        Self::create(device, bytes, false)
+    }
+
+    /// As [`new`](Self::new), memory that [`export`](Self::export) gives to other processes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn exportable(device: &Device, bytes: usize) -> Result<Self> {
+        Self::create(device, bytes, true)
+    }
+
+    fn create(device: &Device, bytes: usize, exportable: bool) -> Result<Self> {
+        let size = bytes.max(1).checked_next_multiple_of(device.granularity()?.minimum);
+        let size = size.ok_or(Error::TooLarge { elements: bytes, size: 1 })?;
+        let mut properties = properties(device);
+        if exportable {
+            properties.__bindgen_anon_1.requestedHandleTypes = DESCRIPTOR;
+        }
+        let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
+        device.make_current()?;
+        // SAFETY: the result is a place to write to, and the properties are valid during the call.
+        unsafe { call!(device.table(), hipMemCreate(&raw mut handle, size, &raw const properties, 0)) }
+            .map_err(|error| device.memory().explain(error, device, size))?;
+        Ok(Self::of(device, handle, size, exportable))
+    }
+
+    fn of(device: &Device, handle: hipMemGenericAllocationHandle_t, size: usize, exportable: bool) -> Self {
+        Self(Arc::new(Inner {
+            device: device.clone(),
+            handle: Handle(handle),
+            size,
+            exportable,
+            mapped: AtomicBool::new(false),
+            counted: Some(Counted::new(Kind::VirtualMemory)),
+        }))
+    }
+
+    /// Bytes that there are.
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// Whether the memory has addresses.
+    pub fn is_mapped(&self) -> bool {
+        self.0.mapped.load(Ordering::Acquire)
+    }
+
+    /// A file descriptor that stands for the memory (`hipMemExportToShareableHandle`): for another process, which gets it through a Unix
+    /// socket, or inherits it, and [imports](Self::import) it. The memory lives as long as one process has the descriptor or imported
+    /// memory.
+    ///
+    /// # Errors
+    /// [`VirtualMemoryError::NotExportable`] unless it was made by [`exportable`](Self::exportable), else [`Error::Hip`].
+    #[doc(alias = "hipMemExportToShareableHandle")]
+    #[doc(alias = "cuMemExportToShareableHandle")]
+    pub fn export(&self) -> Result<OwnedFd> {
+        if !self.0.exportable {
+            return Err(VirtualMemoryError::NotExportable.into());
+        }
+        let mut descriptor: c_int = -1;
+        self.0.device.make_current()?;
+        // SAFETY: the result is a place for what a descriptor is, and the handle is valid.
+        unsafe {
+            let place = (&raw mut descriptor).cast::<c_void>();
+            call!(self.0.device.table(), hipMemExportToShareableHandle(place, self.handle(), DESCRIPTOR, 0))?;
+            if descriptor < 0 {
+                return Err(VirtualMemoryError::NoMemory { reason: format!("it is {descriptor}") }.into());
+            }
+            Ok(OwnedFd::from_raw_fd(descriptor))
+        }
+    }
+
+    /// Memory that another process has [exported](Self::export) (`hipMemImportFromShareableHandle`). The descriptor may be closed
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`VirtualMemoryError::NoMemory`] if the descriptor has no size, else [`Error::Hip`].
+    ///
+    /// # Safety
+    /// The descriptor stands for memory of this device: libraries do not look what it is. Nothing tells the uses of the memory by
+    /// several processes apart but their programs, nor those of one process by several handles: as long as work uses a part
+    /// through one, none writes it through another.
+    #[doc(alias = "hipMemImportFromShareableHandle")]
+    #[doc(alias = "cuMemImportFromShareableHandle")]
+    pub unsafe fn import(device: &Device, descriptor: impl AsFd) -> Result<Self> {
+        let descriptor = descriptor.as_fd();
+        // DMA buffers tell their size by their end.
+        let end = descriptor.try_clone_to_owned().and_then(|copy| {
+            let end = std::fs::File::from(copy).seek(SeekFrom::End(0))?;
+            usize::try_from(end).map_err(std::io::Error::other)
+        });
+        let no_memory = |reason| Error::from(VirtualMemoryError::NoMemory { reason });
+        let size = end.map_err(|error| no_memory(error.to_string()))?;
+        if size == 0 {
+            return Err(no_memory("it has no size".to_owned()));
+        }
+        let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
+        device.make_current()?;
+        // SAFETY: the result is a place to write to; the number of an open descriptor is what the type says.
+        unsafe {
+            let number = std::ptr::without_provenance_mut(descriptor.as_raw_fd() as usize);
+            call!(device.table(), hipMemImportFromShareableHandle(&raw mut handle, number, DESCRIPTOR))?;
+        }
+        Ok(Self::of(device, handle, size, true))
+    }
+
+    pub(super) fn handle(&self) -> hipMemGenericAllocationHandle_t {
+        self.0.handle.get()
+    }
+
+    /// Claims the memory for one mapping.
+    pub(super) fn claim(&self) -> Result<(), VirtualMemoryError> {
+        match self.0.mapped.swap(true, Ordering::AcqRel) {
+            false => Ok(()),
+            true => Err(VirtualMemoryError::AlreadyMapped),
+        }
+    }
+
+    /// It is mapped no more.
+    pub(super) fn unclaim(&self) {
+        self.0.mapped.store(false, Ordering::Release);
+    }
+}
+
+/// Handles of the same memory are equal.
+impl PartialEq for PhysicalMemory {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for PhysicalMemory {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (device, handle, counted) = (self.device.clone(), self.handle, self.counted.take());
+        release("physical memory", move || {
+            let released = device.make_current().and_then(|()| {
+                // SAFETY: the memory was made or imported for this, and is mapped nowhere: mappings hold it.
+                unsafe { call!(device.table(), hipMemRelease(handle.get())) }
+            });
+            dropped("physical memory", released);
+            drop(counted);
+        });
+    }
+}
+
+impl Device {
+    /// What sizes and offsets of mapped memory are multiples of (`hipMemGetAllocationGranularity`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`], also where the device has no virtual memory management.
+    #[doc(alias = "hipMemGetAllocationGranularity")]
+    #[doc(alias = "cuMemGetAllocationGranularity")]
+    pub fn granularity(&self) -> Result<Granularity> {
+        type Which = hipMemAllocationGranularity_flags;
+        let properties = properties(self);
+        self.make_current()?;
+        let ask = |which| -> Result<usize> {
+            let mut size = 0;
+            // SAFETY: the result is a place to write to, and the properties are valid during the call.
+            unsafe {
+                call!(
+                    self.table(),
+                    hipMemGetAllocationGranularity(&raw mut size, &raw const properties, which)
+                )?;
+            }
+            Ok(size)
+        };
+        let minimum = ask(Which::hipMemAllocationGranularityMinimum)?.max(1);
+        let recommended = ask(Which::hipMemAllocationGranularityRecommended)?.max(minimum);
+        Ok(Granularity { minimum, recommended })
+    }
+}
+
+pub(super) fn location(device: &Device) -> hipMemLocation {
+    hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: device.ordinal() as i32 }
+}
+
+fn properties(device: &Device) -> hipMemAllocationProp {
+    hipMemAllocationProp {
+        type_: hipMemAllocationType::hipMemAllocationTypePinned,
+        location: location(device),
+        ..hipMemAllocationProp::default()
+    }
+}
