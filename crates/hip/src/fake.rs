@@ -20,7 +20,7 @@ use crate::memory::Allocator;
 use crate::stream::Stream;
 use crate::uri::{DeviceUri, Selection};
 
-pub(crate) use graph::{dependencies, graph_counts};
+pub(crate) use graph::{dependencies, fail_after_nodes, graph_counts};
 pub(crate) use ipc::opened;
 pub(crate) use virtual_memory::{GRANULARITY, fail_to_unmap, forget_virtual_memory, virtual_memory};
 

@@ -47,6 +47,8 @@
 //! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
 //! | `cuOccupancyMaxActiveBlocksPerMultiprocessor` | `CudaFunction::occupancy_…` | [`Function::max_active_blocks`], [`Function::suggest_block`] |
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
+//! | `cudaGraphAddMemAllocNode`, `cudaGraphAddMemFreeNode` | | [`Graph::add_allocation`], [`Graph::add_free`], [`GraphBuffer`] |
+//! | `cudaGraphNodeSetEnabled` | | [`GraphExec::set_enabled`] |
 //! | `cudaGraphInstantiate`, `cudaGraphLaunch` | `CudaGraph::launch` | [`Graph::instantiate`], [`GraphExec::launch`] |
 //! | `nvtxRangePush`, `nvtxMark` | | [`roctx::range`], [`roctx::mark`] |
 //! | `nvrtcCompileProgram` | `compile_ptx` | [`Device::compile`], [`rtc::Compiler`] |
@@ -115,7 +117,7 @@ pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, FunctionAttributes, SuggestedBlock};
 pub use global::Global;
-pub use graph::{Graph, GraphError, GraphExec, SharedHostBuffer};
+pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
 pub use hip_sys;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip::graph::Node;
 use hip::{
-    Device, DeviceAddress, DeviceBuffer, Error, Event, Function, Graph, GraphError, HostBuffer, Launch,
-    SharedHostBuffer, Stream,
+    Device, DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Event, Function, Graph,
+    GraphError, HostBuffer, Launch, SharedHostBuffer, Stream,
 };
 
 const N: usize = 1000;
@@ -18,10 +18,10 @@ fn saxpy<'a>(
     function: &'a Function,
     stream: &'a Stream,
     a: f32,
-    x: &'a DeviceBuffer<f32>,
-    y: &'a mut DeviceBuffer<f32>,
+    x: impl Into<DeviceSlice<'a, f32>>,
+    y: impl Into<DeviceSliceMut<'a, f32>>,
 ) -> Launch<'a> {
-    function.launch(stream).elements(N, 256).arg(N as u32).arg(a).arg(x).arg(y)
+    function.launch(stream).elements(N, 256).arg(N as u32).arg(a).arg(x.into()).arg(y.into())
 }
 
 fn buffers(stream: &Stream) -> (DeviceBuffer<f32>, DeviceBuffer<f32>) {
@@ -418,16 +418,161 @@ fn arguments_of_kernels_are_replaced_in_executable_graphs() {
     unsafe {
         assert!(matches!(exec.set_kernel(kernel, launch()), Err(Error::Launch(_))));
         assert_eq!(graph_error(exec.set_kernel(fill, full())), GraphError::NotAKernel);
-        let cooperative = exec.set_kernel(kernel, full().cooperative());
-        assert!(
-            matches!(&cooperative, Err(Error::Graph(GraphError::Cooperative { .. }) | Error::Launch(_))),
-            "{cooperative:?}"
-        );
+        let cooperative = graph_error(exec.set_kernel(kernel, full().cooperative()));
+        assert_eq!(cooperative, GraphError::Cooperative { kernel: "saxpy".to_owned() });
         let other: Node = Graph::new(&device).unwrap().add_empty(&[]).unwrap();
         assert_eq!(graph_error(exec.set_kernel(other, full())), GraphError::OtherGraph);
     }
     exec.launch(&stream).unwrap();
     assert_eq!(z.to_vec(&stream).unwrap(), [15.0; N]);
+}
+
+#[test]
+fn values_of_any_size_fill_memory_in_graphs_and_captures() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let value = [1.5_f64, -2.0, 1.5];
+    let mut graph = Graph::new(&device).unwrap();
+    let mut built = DeviceBuffer::<[f64; 3]>::zeroed(&stream, N).unwrap();
+    let mut captured = DeviceBuffer::<[u8; 7]>::zeroed(&stream, N).unwrap();
+    let mut copy = DeviceBuffer::<[f64; 3]>::zeroed(&stream, N - 10).unwrap();
+    graph.add_fill(built.slice_mut(5..N - 5).unwrap(), value, &[]).unwrap();
+    graph.add_copy(&mut copy, built.slice(5..N - 5).unwrap(), &[]).unwrap();
+    let capture =
+        device.capture(|stream| captured.slice_mut(1..)?.fill(stream, [1, 2, 3, 4, 5, 6, 7])).unwrap();
+    graph.add_child(&capture, &[]).unwrap();
+    graph.instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!(copy.to_vec(&stream).unwrap(), [value; N - 10]);
+    let expected = |index| if (5..N - 5).contains(&index) { value } else { [0.0; 3] };
+    assert_eq!(built.to_vec(&stream).unwrap(), std::array::from_fn::<_, N, _>(expected));
+    let captured = captured.to_vec(&stream).unwrap();
+    assert_eq!(captured[0], [0; 7]);
+    assert_eq!(captured[1..], [[1, 2, 3, 4, 5, 6, 7]; N - 1]);
+}
+
+#[test]
+fn memory_that_a_graph_allocates_serves_its_nodes() {
+    let device = common::device();
+    if !device.table().has("hipGraphAddMemAllocNode") {
+        eprintln!("skipped: graphs of {device} allocate no memory");
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    x.fill(&stream, 3.0).unwrap();
+    device.trim_graph_memory().unwrap();
+    device.reset_graph_memory_peaks().unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let (_, mut scratch) = graph.add_allocation::<f32>(N, &[]).unwrap();
+    graph.add_fill(&mut scratch, 1.0, &[]).unwrap();
+    // SAFETY: all of them have as many elements as the kernel reaches.
+    let first = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut scratch), &[]).unwrap() };
+    // SAFETY: as above.
+    unsafe { graph.add_kernel(saxpy(&function, &stream, 1.0, &scratch, &mut y), &[]).unwrap() };
+    // SAFETY: nothing is launched.
+    let outside = unsafe { saxpy(&function, &stream, 1.0, &scratch, &mut y).enqueue() };
+    assert_eq!(graph_error(outside), GraphError::MemoryOfGraph);
+    let (_, mut unused) = graph.add_allocation::<f32>(N, &[]).unwrap();
+    graph.add_fill(&mut unused, 1.0, &[]).unwrap();
+    let mut other = Graph::new(&device).unwrap();
+    let (_, stranger) = other.add_allocation::<f32>(N, &[]).unwrap();
+    assert_eq!(graph_error(graph.add_copy(&mut unused, &stranger, &[]).map(drop)), GraphError::MemoryOfGraph);
+    assert_eq!(graph_error(graph.instantiate().map(drop)), GraphError::NotFreed { count: 2 });
+    graph.add_free(scratch, &[]).unwrap();
+    graph.add_free(unused, &[]).unwrap();
+    let mut exec = graph.instantiate().unwrap();
+    drop(graph);
+    for launches in 1..=3 {
+        exec.launch(&stream).unwrap();
+        assert_eq!(y.to_vec(&stream).unwrap(), [7.0 * launches as f32; N]);
+    }
+    let memory = device.graph_memory().unwrap();
+    assert!(memory.peak_used >= 4 * N as u64 && memory.reserved >= memory.used, "{memory:?}");
+    // SAFETY: refused.
+    let later = unsafe { exec.set_kernel(first, saxpy(&function, &stream, 1.0, &stranger, &mut y)) };
+    assert_eq!(graph_error(later), GraphError::MemoryOfGraph);
+    drop((exec, other, stranger));
+    stream.synchronize().unwrap();
+    assert_eq!(device.graph_memory().unwrap().used, 0);
+    assert_eq!(hip::drop_failures(), 0);
+}
+
+#[test]
+fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
+    let device = common::device();
+    if !device.table().has("hipGraphNodeSetEnabled") {
+        eprintln!("skipped: graphs of {device} disable no nodes");
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let mut copy = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let fill = graph.add_fill(&mut x, 1.0, &[]).unwrap();
+    // SAFETY: both buffers have as many elements as the kernel reaches.
+    let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
+    let copied = graph.add_copy(&mut copy, &y, &[]).unwrap();
+    let empty = graph.add_empty(&[]).unwrap();
+    let mut exec = graph.instantiate().unwrap();
+    assert_eq!(graph_error(exec.set_enabled(empty, false)), GraphError::NotSwitchable);
+    let expect = |exec: &hip::GraphExec, expected: [f32; 3]| {
+        exec.launch(&stream).unwrap();
+        let first = |buffer: &DeviceBuffer<f32>| buffer.to_vec(&stream).unwrap()[N - 1];
+        assert_eq!([first(&x), first(&y), first(&copy)], expected);
+    };
+    for node in [fill, kernel, copied] {
+        assert!(exec.is_enabled(node).unwrap());
+        exec.set_enabled(node, false).unwrap();
+        assert!(!exec.is_enabled(node).unwrap());
+    }
+    expect(&exec, [0.0, 0.0, 0.0]);
+    exec.set_enabled(kernel, true).unwrap();
+    expect(&exec, [0.0, 0.0, 0.0]);
+    exec.set_enabled(fill, true).unwrap();
+    expect(&exec, [1.0, 2.0, 0.0]);
+    exec.set_enabled(copied, true).unwrap();
+    exec.set_enabled(kernel, false).unwrap();
+    expect(&exec, [1.0, 2.0, 2.0]);
+    // The graph that it was made of is as it was.
+    expect(&graph.instantiate().unwrap(), [1.0, 4.0, 4.0]);
+}
+
+#[test]
+fn cooperative_kernels_are_nodes_too() {
+    let device = common::device();
+    if !device.table().has("hipGraphKernelNodeSetAttribute") {
+        eprintln!("skipped: nodes of {device} have no attributes");
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("sum_of_blocks").unwrap();
+    let blocks = 4;
+    let mut values = DeviceBuffer::<u32>::zeroed(&stream, blocks as usize).unwrap();
+    let mut sums = DeviceBuffer::<u32>::zeroed(&stream, blocks as usize).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let launch = function.launch(&stream).grid(blocks).block(64).cooperative();
+    // SAFETY: both buffers have an element for each block.
+    let node = unsafe { graph.add_kernel(launch.arg(&mut values).arg(&mut sums), &[]).unwrap() };
+    graph.set_kernel_priority(node, -1).unwrap();
+    assert_eq!(graph.kernel_priority(node).unwrap(), -1);
+    let mut exec = graph.instantiate().unwrap();
+    for _ in 0..3 {
+        sums.fill(&stream, 0).unwrap();
+        exec.launch(&stream).unwrap();
+        assert_eq!(sums.to_vec(&stream).unwrap(), [10; 4]);
+    }
+    let launch = function.launch(&stream).grid(blocks).block(64);
+    // SAFETY: refused.
+    let changed = unsafe { exec.set_kernel(node, launch.arg(&mut values).arg(&mut sums)) };
+    assert_eq!(graph_error(changed), GraphError::Cooperative { kernel: "sum_of_blocks".to_owned() });
+    let too_many = function.launch(&stream).grid(1 << 20).block(64).cooperative();
+    // SAFETY: refused.
+    let added = unsafe { graph.add_kernel(too_many.arg(&mut values).arg(&mut sums), &[]) };
+    assert!(matches!(added, Err(Error::Launch(_))), "{added:?}");
+    let empty = graph.add_empty(&[]).unwrap();
+    assert_eq!(graph_error(graph.set_kernel_priority(empty, 0)), GraphError::NotAKernel);
 }
 
 #[test]

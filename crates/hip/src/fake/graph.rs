@@ -1,5 +1,6 @@
 //! Graphs of the fake: lists of what is to be done, run in that order when they are launched.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -14,7 +15,10 @@ pub(super) type Work = Arc<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Graphs {
     graphs: HashMap<usize, Vec<Node>>,
-    executables: HashMap<usize, Vec<Work>>,
+    /// Each node's handle, what it does, and whether it does it.
+    executables: HashMap<usize, Vec<(usize, Work, bool)>>,
+    /// What nodes that allocate have, and in which graph.
+    memory: Vec<(usize, usize)>,
     /// The graph that each captured stream is captured into.
     captured: HashMap<usize, usize>,
     /// The graph that each event was recorded in while it was captured.
@@ -53,9 +57,23 @@ pub(super) fn provide(builder: &mut Builder) {
         .hipGraphAddHostNode(add_host)
         .hipGraphAddMemcpyNode1D(add_copy)
         .hipGraphAddMemsetNode(add_set)
+        .hipGraphAddMemAllocNode(add_allocation)
+        .hipGraphAddMemFreeNode(add_free)
+        .hipGraphDestroyNode(destroy_node)
+        .hipGraphNodeSetEnabled(set_enabled)
+        .hipGraphNodeGetEnabled(enabled)
         .hipGraphInstantiate(instantiate)
         .hipGraphExecDestroy(destroy_executable)
         .hipGraphLaunch(launch);
+}
+
+thread_local! {
+    static NODES_UNTIL_FAILURE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// Lets this thread add so many nodes to graphs, and no more.
+pub(crate) fn fail_after_nodes(count: usize) {
+    NODES_UNTIL_FAILURE.set(count);
 }
 
 impl State {
@@ -138,10 +156,20 @@ unsafe extern "C" fn create(out: *mut hipGraph_t, _flags: c_uint) -> hipError_t 
 }
 
 unsafe extern "C" fn destroy(graph: hipGraph_t) -> hipError_t {
-    match state().graphs.graphs.remove(&graph.addr()) {
-        Some(_) => OK,
-        None => hipError_t::hipErrorInvalidValue,
+    let memory = {
+        let graphs = &mut state().graphs;
+        if graphs.graphs.remove(&graph.addr()).is_none() {
+            return hipError_t::hipErrorInvalidValue;
+        }
+        let of_graph = |(owner, _): &mut (usize, usize)| *owner == graph.addr();
+        graphs.memory.extract_if(.., of_graph).collect::<Vec<_>>()
+    };
+    for (_, address) in memory {
+        // SAFETY: the address is that of memory that `add_allocation` allocated.
+        let status = unsafe { super::free(std::ptr::with_exposed_provenance_mut(address)) };
+        assert_eq!(status, OK);
     }
+    OK
 }
 
 unsafe extern "C" fn nodes(graph: hipGraph_t, out: *mut hipGraphNode_t, count: *mut usize) -> hipError_t {
@@ -165,6 +193,11 @@ unsafe fn add(
     count: usize,
     work: impl Fn() + Send + Sync + 'static,
 ) -> hipError_t {
+    match NODES_UNTIL_FAILURE.get() {
+        0 => return hipError_t::hipErrorOutOfMemory,
+        usize::MAX => {}
+        left => NODES_UNTIL_FAILURE.set(left - 1),
+    }
     // SAFETY: as this function's contract.
     let dependencies = (0..count).map(|index| unsafe { *dependencies.add(index) }.addr()).collect();
     let node = state().add_node(graph.addr(), Arc::new(work), dependencies);
@@ -263,6 +296,63 @@ unsafe extern "C" fn add_set(
     }
 }
 
+unsafe extern "C" fn add_allocation(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    params: *mut hipMemAllocNodeParams,
+) -> hipError_t {
+    // SAFETY: the caller gives the parameters, and as the caller's.
+    unsafe {
+        let status = super::malloc(&raw mut (*params).dptr, (*params).bytesize);
+        if status != OK {
+            return status;
+        }
+        state().graphs.memory.push((graph.addr(), (*params).dptr.expose_provenance()));
+        add(out, graph, dependencies, count, || ())
+    }
+}
+
+unsafe extern "C" fn add_free(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    memory: *mut c_void,
+) -> hipError_t {
+    if !state().graphs.memory.contains(&(graph.addr(), memory.addr())) {
+        return hipError_t::hipErrorInvalidValue;
+    }
+    // SAFETY: as the caller's.
+    unsafe { add(out, graph, dependencies, count, || ()) }
+}
+
+unsafe extern "C" fn destroy_node(node: hipGraphNode_t) -> hipError_t {
+    state().graphs.graphs.values_mut().for_each(|nodes| nodes.retain(|known| known.handle != node.addr()));
+    OK
+}
+
+/// # Safety
+/// There is such an executable graph with such a node.
+unsafe fn look<T>(executable: hipGraphExec_t, node: hipGraphNode_t, at: impl FnOnce(&mut bool) -> T) -> T {
+    let mut state = state();
+    let nodes = state.graphs.executables.get_mut(&executable.addr()).expect("an executable graph");
+    at(&mut nodes.iter_mut().find(|(handle, ..)| *handle == node.addr()).expect("a node").2)
+}
+
+unsafe extern "C" fn set_enabled(exec: hipGraphExec_t, node: hipGraphNode_t, to: c_uint) -> hipError_t {
+    // SAFETY: as the caller's.
+    unsafe { look(exec, node, |enabled| *enabled = to != 0) };
+    OK
+}
+
+unsafe extern "C" fn enabled(exec: hipGraphExec_t, node: hipGraphNode_t, out: *mut c_uint) -> hipError_t {
+    // SAFETY: as the caller's, who gives a place.
+    unsafe { *out = look(exec, node, |enabled| c_uint::from(*enabled)) };
+    OK
+}
+
 unsafe extern "C" fn instantiate(
     out: *mut hipGraphExec_t,
     graph: hipGraph_t,
@@ -272,7 +362,8 @@ unsafe extern "C" fn instantiate(
 ) -> hipError_t {
     let mut state = state();
     let executable = state.handle();
-    let work: Vec<Work> = state.graphs.graphs[&graph.addr()].iter().map(|node| node.work.clone()).collect();
+    let nodes = state.graphs.graphs[&graph.addr()].iter();
+    let work = nodes.map(|node| (node.handle, node.work.clone(), true)).collect();
     state.graphs.executables.insert(executable, work);
     // SAFETY: the caller gives a place.
     unsafe { *out = handle(executable) };
@@ -293,7 +384,7 @@ unsafe extern "C" fn launch(executable: hipGraphExec_t, stream: hipStream_t) -> 
         (status, state.graphs.executables[&executable.addr()].clone())
     };
     if status == OK {
-        work.iter().for_each(|work| work());
+        work.iter().filter(|(.., enabled)| *enabled).for_each(|(_, work, _)| work());
     }
     status
 }

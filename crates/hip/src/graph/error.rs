@@ -30,11 +30,37 @@ pub enum GraphError {
     #[error("the node runs no kernel")]
     NotAKernel,
 
-    /// A cooperative launch was to be added as a node, which HIP has no kind for.
-    #[error("kernel `{kernel}`: a cooperative launch is no node that can be added; capture it")]
+    /// The launch of a node of an executable graph was to become a cooperative one, or no longer to be one.
+    #[error(
+        "kernel `{kernel}`: whether a node's launch is cooperative does not change once the graph is executable"
+    )]
     Cooperative {
         /// The kernel.
         kernel: String,
+    },
+
+    /// A node was to be enabled or disabled that is no kernel, copy or fill.
+    #[error("only kernels, copies and fills can be disabled")]
+    NotSwitchable,
+
+    /// Memory that a graph allocates was used by something else than its nodes.
+    #[error(
+        "this memory exists only while the graph runs that allocates it, and is used only by that graph's nodes"
+    )]
+    MemoryOfGraph,
+
+    /// A graph that allocates memory cannot do what one without can.
+    #[error("a graph that allocates memory cannot be {operation}")]
+    HasMemory {
+        /// What was to be done with it.
+        operation: &'static str,
+    },
+
+    /// Some of the memory that a graph allocates would outlive its run.
+    #[error("{count} of the allocations of the graph are not freed by it: add a node that does")]
+    NotFreed {
+        /// How many there are.
+        count: usize,
     },
 
     /// The program holds a [`SharedHostBuffer`](crate::SharedHostBuffer) that the graph uses.

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
 
+use super::kernel::Kernel;
 use super::resources::Resources;
-use super::{Graph, GraphError, GraphHandle, Kernel, Node, NodeEntry, index_in, update_error};
+use super::{Graph, GraphError, GraphHandle, Node, NodeEntry, NodeKind, index_in, update_error};
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::Result;
@@ -32,12 +33,14 @@ pub struct GraphExec {
     uses: Resources,
     usage: Usage,
     launching: Mutex<()>,
+    /// The right to the memory that the graph allocates, if it does.
+    memory: Option<Arc<()>>,
     _counted: Counted,
 }
 
 // SAFETY: HIP's handles may be used by any thread.
 unsafe impl Send for GraphExec {}
-// SAFETY: the one thing that a shared `GraphExec` does with its handle is a launch, one at a time.
+// SAFETY: what a shared `GraphExec` does with its handle, launches and queries, it does one at a time.
 unsafe impl Sync for GraphExec {}
 
 /// What HIP knows the executable graph by.
@@ -57,11 +60,14 @@ impl Graph {
     /// Makes an executable graph of this one as it is now (`hipGraphInstantiate`).
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip).
+    /// [`GraphError::NotFreed`] if it allocates memory and does not free all of it; [`GraphError::HasMemory`] if it allocates
+    /// memory and there is an executable graph of it; else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphInstantiate")]
     #[doc(alias = "cudaGraphInstantiate")]
     #[doc(alias = "cuGraphInstantiate")]
     pub fn instantiate(&self) -> Result<GraphExec> {
+        self.frees_all()?;
+        let memory = self.allocates.then(|| self.handle.take_memory()).transpose()?;
         self.device().make_current()?;
         let mut exec: hipGraphExec_t = std::ptr::null_mut();
         {
@@ -91,8 +97,23 @@ impl Graph {
             uses: self.uses(),
             usage: Usage::default(),
             launching: Mutex::new(()),
+            memory,
             _counted: Counted::new(Kind::Graph),
         })
+    }
+}
+
+impl GraphHandle {
+    /// The right to the graph's memory, for one executable graph at a time.
+    fn take_memory(&self) -> Result<Arc<()>> {
+        let mut owner = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
+        if owner.upgrade().is_some() {
+            let operation = "instantiated while it has an executable graph";
+            return Err(GraphError::HasMemory { operation }.into());
+        }
+        let memory = Arc::new(());
+        *owner = Arc::downgrade(&memory);
+        Ok(memory)
     }
 }
 
@@ -151,11 +172,13 @@ impl GraphExec {
 
     /// Replaces kernel, sizes and arguments of a node for later launches (`hipGraphExecKernelNodeSetParams`). The node's order
     /// among the others stays; memory that it did not use before is ordered with work outside of the graph, not with its other
-    /// nodes.
+    /// nodes. Whether the node is enabled, cooperative, and how urgent it is stays.
     ///
     /// # Errors
     /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of,
-    /// [`GraphError::NotAKernel`]; [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit; else
+    /// [`GraphError::NotAKernel`], [`GraphError::Cooperative`] if one launch is cooperative and the other is not,
+    /// [`GraphError::MemoryOfGraph`] for memory that a graph allocates and this node did not use before;
+    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit; else
     /// [`Error::Hip`](crate::Error::Hip). The node then stays as it was.
     ///
     /// # Safety
@@ -167,10 +190,18 @@ impl GraphExec {
         let index = index_in(node, self.id, &self.origins, self.nodes.len())?;
         let mut kernel = Kernel::of(launch, self.device())?;
         let entry = self.nodes.get_mut(index).ok_or(GraphError::OtherGraph)?;
-        if !entry.is_kernel {
-            return Err(GraphError::NotAKernel.into());
+        match entry.kind {
+            NodeKind::Kernel { cooperative } if cooperative == kernel.cooperative() => {}
+            NodeKind::Kernel { .. } => {
+                return Err(GraphError::Cooperative { kernel: kernel.name().to_owned() }.into());
+            }
+            _ => return Err(GraphError::NotAKernel.into()),
         }
-        let (device, handle, node) = (&self.graph.device, self.handle.get(), entry.handle);
+        // Elsewhere it may not be allocated yet, or no more.
+        if !kernel.uses.graph_memory().all(|memory| entry.uses.uses_memory(memory)) {
+            return Err(GraphError::MemoryOfGraph.into());
+        }
+        let (device, handle, node) = (&self.graph.device, self.handle.get(), entry.first());
         device.make_current()?;
         let _one = self.graph.lock();
         kernel.with_params(|params| {
@@ -186,17 +217,87 @@ impl GraphExec {
         Ok(())
     }
 
+    /// Has later launches run a kernel, copy or fill, or leave it out (`hipGraphNodeSetEnabled`). What comes after it goes on to come
+    /// after what was before it; what it would have written stays as it was.
+    ///
+    /// # Errors
+    /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of, [`GraphError::NotSwitchable`] if it
+    /// is something else, else [`Error::Hip`](crate::Error::Hip).
+    #[doc(alias = "hipGraphNodeSetEnabled")]
+    #[doc(alias = "cudaGraphNodeSetEnabled")]
+    #[doc(alias = "cuGraphNodeSetEnabled")]
+    pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
+        let nodes = self.switchable(node)?;
+        let set = |node: &hipGraphNode_t, enabled| {
+            // SAFETY: the node is one of the graph that this was made of, which still exists.
+            unsafe {
+                let table = self.device().table();
+                call!(table, hipGraphNodeSetEnabled(self.handle.get(), *node, u32::from(enabled)))
+            }
+        };
+        let _one = self.graph.lock();
+        let before = self.nodes_enabled(nodes)?;
+        for (index, node) in nodes.iter().enumerate() {
+            if let Err(error) = set(node, enabled) {
+                // Half a fill is none.
+                nodes[..index].iter().try_for_each(|node| set(node, before))?;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether launches run a kernel, copy or fill (`hipGraphNodeGetEnabled`). One of no bytes always counts as enabled.
+    ///
+    /// # Errors
+    /// As [`set_enabled`](Self::set_enabled).
+    #[doc(alias = "hipGraphNodeGetEnabled")]
+    #[doc(alias = "cudaGraphNodeGetEnabled")]
+    #[doc(alias = "cuGraphNodeGetEnabled")]
+    pub fn is_enabled(&self, node: Node) -> Result<bool> {
+        let nodes = self.switchable(node)?;
+        let _one = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
+        self.nodes_enabled(nodes)
+    }
+
+    fn nodes_enabled(&self, nodes: &[hipGraphNode_t]) -> Result<bool> {
+        let Some(node) = nodes.first() else { return Ok(true) };
+        let mut enabled = 0;
+        // SAFETY: the node is one of the graph that this was made of, which still exists; the result is a place to write to.
+        unsafe {
+            let table = self.device().table();
+            call!(table, hipGraphNodeGetEnabled(self.handle.get(), *node, &raw mut enabled))?;
+        }
+        Ok(enabled != 0)
+    }
+
+    /// HIP's nodes of one that may be disabled.
+    fn switchable(&self, node: Node) -> Result<&[hipGraphNode_t]> {
+        let index = index_in(node, self.id, &self.origins, self.nodes.len())?;
+        let entry = self.nodes.get(index).ok_or(GraphError::OtherGraph)?;
+        self.device().make_current()?;
+        match entry.kind {
+            NodeKind::Kernel { .. } | NodeKind::Transfer => Ok(&entry.handles),
+            NodeKind::Nothing => Ok(&[]),
+            NodeKind::Other => Err(GraphError::NotSwitchable.into()),
+        }
+    }
+
     /// Makes later launches those of another graph, whose nodes and edges are like this one's, but for their parameters
     /// (`hipGraphExecUpdate`). That is cheaper than to instantiate it.
     ///
     /// # Errors
-    /// [`GraphError::Update`] says what differs too much, [`Error::OtherDevice`](crate::Error::OtherDevice) if the graph is another
-    /// device's, else [`Error::Hip`](crate::Error::Hip). This stays as it was.
+    /// [`GraphError::Update`] says what differs too much, [`GraphError::HasMemory`] if one of the graphs allocates memory,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the graph is another device's, else [`Error::Hip`](crate::Error::Hip). This stays as it was.
     #[doc(alias = "hipGraphExecUpdate")]
     #[doc(alias = "cudaGraphExecUpdate")]
     #[doc(alias = "cuGraphExecUpdate")]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.device().same(graph.device(), "hipGraphExecUpdate", "graph")?;
+        graph.without_memory("what an executable one becomes")?;
+        if self.memory.is_some() {
+            return Err(GraphError::HasMemory { operation: "replaced by another" }.into());
+        }
         self.device().make_current()?;
         {
             let _one = graph.handle.lock();
@@ -228,6 +329,7 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let (handle, graph) = (self.handle, self.graph.clone());
         let (uses, mut usage) = (std::mem::take(&mut self.uses), std::mem::take(&mut self.usage));
+        let memory = self.memory.take();
         release("executable graph", move || {
             usage.finish();
             let destroyed = graph.device.make_current().and_then(|()| {
@@ -235,7 +337,7 @@ impl Drop for GraphExec {
                 unsafe { call!(graph.device.table(), hipGraphExecDestroy(handle.get())) }
             });
             dropped("executable graph", destroyed);
-            drop(uses);
+            drop((uses, memory));
         });
     }
 }

@@ -13,6 +13,9 @@
 //! A launch and other work on the same buffers, submitted by two threads at the same time, run in either order; what a
 //! buffer holds afterwards is then unspecified, as if the program had a race.
 //!
+//! # Memory of the graph
+//! that only its own nodes use, and that exists only while it runs: see [`GraphBuffer`].
+//!
 //! # Memory of the host
 //! belongs to the graph that copies from or to it: see [`SharedHostBuffer`].
 
@@ -21,32 +24,32 @@ mod dot;
 mod error;
 mod exec;
 mod host;
+mod kernel;
+mod memory;
 mod resources;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hip_sys::{
-    dim3, hipError_t, hipGraph_t, hipGraphNode_t, hipHostFn_t, hipHostNodeParams, hipKernelNodeParams,
-    hipMemcpyKind, hipMemsetParams,
-};
+use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t, hipHostFn_t, hipHostNodeParams};
 
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::launch::{Launch, LaunchConfig};
 use crate::live::{Counted, Kind};
-use crate::memory::{DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Pattern, same_length};
+use crate::memory::Allocation;
 use crate::stream::release;
 
 pub use error::GraphError;
 pub use exec::GraphExec;
 pub use host::{SharedHostBuffer, SharedHostGuard};
+pub use memory::{GraphBuffer, GraphMemory};
 
 pub(crate) use capture::Capture;
 pub(crate) use resources::Access;
@@ -84,6 +87,9 @@ pub struct Graph {
     captured: Vec<hipGraphNode_t>,
     captured_uses: Resources,
     conflicts: HashMap<usize, Users>,
+    /// Whether it has nodes that allocate memory, and how much of that no node frees.
+    allocates: bool,
+    not_freed: usize,
 }
 
 // SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a time.
@@ -102,9 +108,32 @@ pub struct Node {
 
 #[derive(Clone)]
 struct NodeEntry {
-    handle: hipGraphNode_t,
+    /// HIP's nodes, at least one; each waits for the one before.
+    handles: Vec<hipGraphNode_t>,
     uses: Resources,
-    is_kernel: bool,
+    kind: NodeKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NodeKind {
+    Kernel {
+        cooperative: bool,
+    },
+    /// A copy or a fill.
+    Transfer,
+    /// A copy or a fill of no bytes.
+    Nothing,
+    Other,
+}
+
+impl NodeEntry {
+    fn first(&self) -> hipGraphNode_t {
+        self.handles[0]
+    }
+
+    fn last(&self) -> hipGraphNode_t {
+        self.handles[self.handles.len() - 1]
+    }
 }
 
 /// The nodes that use a piece of memory, by their places.
@@ -121,6 +150,8 @@ struct GraphHandle {
     device: Device,
     raw: hipGraph_t,
     lock: Mutex<()>,
+    /// The executable graph that has the memory of this one.
+    executable: Mutex<Weak<()>>,
     _counted: Counted,
 }
 
@@ -132,7 +163,8 @@ unsafe impl Sync for GraphHandle {}
 impl GraphHandle {
     fn new(device: &Device, raw: hipGraph_t) -> Arc<Self> {
         let _counted = Counted::new(Kind::Graph);
-        Arc::new(Self { device: device.clone(), raw, lock: Mutex::new(()), _counted })
+        let (device, lock, executable) = (device.clone(), Mutex::default(), Mutex::default());
+        Arc::new(Self { device, raw, lock, executable, _counted })
     }
 
     /// One call at a time changes or reads the graph.
@@ -193,6 +225,8 @@ impl Graph {
             captured: Vec::new(),
             captured_uses: Resources::default(),
             conflicts: HashMap::new(),
+            allocates: false,
+            not_freed: 0,
         }
     }
 
@@ -224,213 +258,6 @@ impl Graph {
         self.handle.raw
     }
 
-    /// Adds a kernel (`hipGraphAddKernelNode`). The launch's stream says which device it is for, and nothing more.
-    ///
-    /// Here and in all functions that add a node: it comes after those in `dependencies`, after those that were added before and
-    /// use the same memory, unless both only read it, and after everything that was captured.
-    ///
-    /// # Errors
-    /// [`Error::Launch`] names the first thing that does not fit; [`Error::OtherDevice`] if the function is another device's,
-    /// [`GraphError::OtherGraph`] for a dependency on a node of another graph, [`GraphError::Cooperative`], else [`Error::Hip`].
-    ///
-    /// # Safety
-    /// As [`Launch::enqueue`], each time that the graph runs.
-    #[doc(alias = "hipGraphAddKernelNode")]
-    #[doc(alias = "cudaGraphAddKernelNode")]
-    #[doc(alias = "cuGraphAddKernelNode")]
-    pub unsafe fn add_kernel(&mut self, launch: Launch<'_>, dependencies: &[Node]) -> Result<Node> {
-        let mut kernel = Kernel::of(launch, self.device())?;
-        let uses = std::mem::take(&mut kernel.uses);
-        let table = self.device().table();
-        let node = self.add(dependencies, uses, |node, graph, dependencies| {
-            kernel.with_params(|params| {
-                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel, whose values HIP
-                // copies; the caller vouches for what the kernel does with them.
-                unsafe {
-                    call!(
-                        table,
-                        hipGraphAddKernelNode(
-                            node,
-                            graph,
-                            dependencies.as_ptr(),
-                            dependencies.len(),
-                            &raw const *params
-                        )
-                    )
-                }
-            })
-        })?;
-        self.nodes[node.index].is_kernel = true;
-        Ok(node)
-    }
-
-    /// Adds a copy of device memory (`hipGraphAddMemcpyNode1D`).
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if one side is another device's, [`GraphError::OtherGraph`], else
-    /// [`Error::Hip`].
-    #[doc(alias = "hipGraphAddMemcpyNode")]
-    #[doc(alias = "cudaGraphAddMemcpyNode")]
-    pub fn add_copy<'d, 's, T: DeviceCopy>(
-        &mut self,
-        destination: impl Into<DeviceSliceMut<'d, T>>,
-        source: impl Into<DeviceSlice<'s, T>>,
-        dependencies: &[Node],
-    ) -> Result<Node> {
-        let (destination, source) = (destination.into(), source.into());
-        same_length("add_copy", destination.len(), source.len())?;
-        self.device().same(source.device(), "hipGraphAddMemcpyNode1D", "source")?;
-        self.device().same(destination.device(), "hipGraphAddMemcpyNode1D", "destination")?;
-        let mut uses = Resources::default();
-        uses.add_memory(source.allocation(), Access::Read);
-        uses.add_memory(destination.allocation(), Access::Write);
-        let copy = Copy {
-            destination: destination.address(),
-            source: source.address(),
-            bytes: source.size_in_bytes(),
-            kind: hipMemcpyKind::hipMemcpyDeviceToDevice,
-        };
-        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view cannot overlap.
-        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
-    }
-
-    /// Adds a copy of memory of the host to device memory (`hipGraphAddMemcpyNode1D`).
-    ///
-    /// # Errors
-    /// As [`add_copy`](Self::add_copy).
-    pub fn add_upload<'d, T: DeviceCopy>(
-        &mut self,
-        destination: impl Into<DeviceSliceMut<'d, T>>,
-        source: &SharedHostBuffer<T>,
-        dependencies: &[Node],
-    ) -> Result<Node> {
-        let destination = destination.into();
-        same_length("add_upload", destination.len(), source.len())?;
-        self.device().same(destination.device(), "hipGraphAddMemcpyNode1D", "destination")?;
-        let mut uses = Resources::default();
-        uses.add_host(&source.memory(), Access::Read);
-        uses.add_memory(destination.allocation(), Access::Write);
-        let copy = Copy {
-            destination: destination.address(),
-            source: DeviceAddress(source.elements().expose_provenance() as u64),
-            bytes: destination.size_in_bytes(),
-            kind: hipMemcpyKind::hipMemcpyHostToDevice,
-        };
-        // SAFETY: both sides hold that many bytes, and the graph keeps them.
-        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
-    }
-
-    /// Adds a copy of device memory to memory of the host (`hipGraphAddMemcpyNode1D`).
-    ///
-    /// # Errors
-    /// As [`add_copy`](Self::add_copy).
-    pub fn add_download<'s, T: DeviceCopy>(
-        &mut self,
-        destination: &SharedHostBuffer<T>,
-        source: impl Into<DeviceSlice<'s, T>>,
-        dependencies: &[Node],
-    ) -> Result<Node> {
-        let source = source.into();
-        same_length("add_download", destination.len(), source.len())?;
-        self.device().same(source.device(), "hipGraphAddMemcpyNode1D", "source")?;
-        let mut uses = Resources::default();
-        uses.add_memory(source.allocation(), Access::Read);
-        uses.add_host(&destination.memory(), Access::Write);
-        let copy = Copy {
-            destination: DeviceAddress(destination.elements().expose_provenance() as u64),
-            source: source.address(),
-            bytes: source.size_in_bytes(),
-            kind: hipMemcpyKind::hipMemcpyDeviceToHost,
-        };
-        // SAFETY: both sides hold that many bytes, and the graph keeps them.
-        unsafe { self.add_raw_copy(&copy, uses, dependencies) }
-    }
-
-    /// # Safety
-    /// Both sides hold that many bytes as long as `uses` exists.
-    unsafe fn add_raw_copy(&mut self, copy: &Copy, uses: Resources, dependencies: &[Node]) -> Result<Node> {
-        if copy.bytes == 0 {
-            return self.add_empty(dependencies);
-        }
-        let table = self.device().table();
-        self.add(dependencies, uses, |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid; the caller vouches for the memory.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddMemcpyNode1D(
-                        node,
-                        graph,
-                        dependencies.as_ptr(),
-                        dependencies.len(),
-                        copy.destination.pointer(),
-                        copy.source.pointer().cast_const(),
-                        copy.bytes,
-                        copy.kind
-                    )
-                )
-            }
-        })
-    }
-
-    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`).
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a value whose bytes are no repetition of 1, 2 or 4 of them; else as
-    /// [`add_copy`](Self::add_copy).
-    #[doc(alias = "hipGraphAddMemsetNode")]
-    #[doc(alias = "cudaGraphAddMemsetNode")]
-    pub fn add_fill<'d, T: DeviceCopy>(
-        &mut self,
-        destination: impl Into<DeviceSliceMut<'d, T>>,
-        value: T,
-        dependencies: &[Node],
-    ) -> Result<Node> {
-        let destination = destination.into();
-        self.device().same(destination.device(), "hipGraphAddMemsetNode", "buffer")?;
-        let bytes = destination.size_in_bytes();
-        if bytes == 0 {
-            return self.add_empty(dependencies);
-        }
-        let (value, size) = match Pattern::of_value(&value) {
-            Some(Pattern::One(value)) => (u32::from(value), 1),
-            Some(Pattern::Two(value)) => (u32::from(value), 2),
-            Some(Pattern::Four(value)) => (value.cast_unsigned(), 4),
-            None => {
-                return Err(Error::Unsupported {
-                    what: format!("a fill with a value of {} bytes in a graph", size_of::<T>()),
-                    instead: "fill a buffer once and add a copy of it".to_owned(),
-                });
-            }
-        };
-        let mut uses = Resources::default();
-        uses.add_memory(destination.allocation(), Access::Write);
-        let params = hipMemsetParams {
-            dst: destination.address().pointer(),
-            elementSize: size,
-            height: 1,
-            pitch: bytes,
-            value,
-            width: bytes / size as usize,
-        };
-        let table = self.device().table();
-        self.add(dependencies, uses, |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid; the view holds that many bytes, and the graph keeps its memory.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddMemsetNode(
-                        node,
-                        graph,
-                        dependencies.as_ptr(),
-                        dependencies.len(),
-                        &raw const params
-                    )
-                )
-            }
-        })
-    }
-
     /// Adds a call of a function on the host (`hipGraphAddHostNode`). What
     /// [`Stream::host_function`](crate::Stream::host_function) says of functions holds here, too.
     ///
@@ -450,21 +277,26 @@ impl Graph {
         let call: hipHostFn_t = Some(call_host_function);
         let params = hipHostNodeParams { fn_: call, userData: function.data() };
         let table = self.device().table();
-        self.add(dependencies, uses, |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid; the graph keeps the function.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddHostNode(
-                        node,
-                        graph,
-                        dependencies.as_ptr(),
-                        dependencies.len(),
-                        &raw const params
+        self.add(
+            dependencies,
+            uses,
+            NodeKind::Other,
+            [|node, graph, dependencies: &[_]| {
+                // SAFETY: graph and nodes are valid; the graph keeps the function.
+                unsafe {
+                    call!(
+                        table,
+                        hipGraphAddHostNode(
+                            node,
+                            graph,
+                            dependencies.as_ptr(),
+                            dependencies.len(),
+                            &raw const params
+                        )
                     )
-                )
-            }
-        })
+                }
+            }],
+        )
     }
 
     /// Adds a node that does nothing, to join others (`hipGraphAddEmptyNode`).
@@ -475,13 +307,23 @@ impl Graph {
     #[doc(alias = "cudaGraphAddEmptyNode")]
     #[doc(alias = "cuGraphAddEmptyNode")]
     pub fn add_empty(&mut self, dependencies: &[Node]) -> Result<Node> {
+        self.add_nothing(dependencies, Resources::default(), NodeKind::Other)
+    }
+
+    /// Adds a node that does nothing in place of one that would.
+    fn add_nothing(&mut self, dependencies: &[Node], uses: Resources, kind: NodeKind) -> Result<Node> {
         let table = self.device().table();
-        self.add(dependencies, Resources::default(), |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid.
-            unsafe {
-                call!(table, hipGraphAddEmptyNode(node, graph, dependencies.as_ptr(), dependencies.len()))
-            }
-        })
+        self.add(
+            dependencies,
+            uses,
+            kind,
+            [|node, graph, dependencies: &[_]| {
+                // SAFETY: graph and nodes are valid.
+                unsafe {
+                    call!(table, hipGraphAddEmptyNode(node, graph, dependencies.as_ptr(), dependencies.len()))
+                }
+            }],
+        )
     }
 
     /// Adds the recording of an event (`hipGraphAddEventRecordNode`).
@@ -496,15 +338,26 @@ impl Graph {
         let mut uses = Resources::default();
         uses.add_event(event.share(), true);
         let (table, event) = (self.device().table(), event.as_raw());
-        self.add(dependencies, uses, |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid; the graph keeps the event.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddEventRecordNode(node, graph, dependencies.as_ptr(), dependencies.len(), event)
-                )
-            }
-        })
+        self.add(
+            dependencies,
+            uses,
+            NodeKind::Other,
+            [|node, graph, dependencies: &[_]| {
+                // SAFETY: graph and nodes are valid; the graph keeps the event.
+                unsafe {
+                    call!(
+                        table,
+                        hipGraphAddEventRecordNode(
+                            node,
+                            graph,
+                            dependencies.as_ptr(),
+                            dependencies.len(),
+                            event
+                        )
+                    )
+                }
+            }],
+        )
     }
 
     /// Adds a wait for an event as it is recorded when the graph runs (`hipGraphAddEventWaitNode`). The event may be another
@@ -520,37 +373,61 @@ impl Graph {
         let mut uses = Resources::default();
         uses.add_event(event.share(), false);
         let (table, event) = (self.device().table(), event.as_raw());
-        self.add(dependencies, uses, |node, graph, dependencies| {
-            // SAFETY: graph and nodes are valid; the graph keeps the event.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddEventWaitNode(node, graph, dependencies.as_ptr(), dependencies.len(), event)
-                )
-            }
-        })
+        self.add(
+            dependencies,
+            uses,
+            NodeKind::Other,
+            [|node, graph, dependencies: &[_]| {
+                // SAFETY: graph and nodes are valid; the graph keeps the event.
+                unsafe {
+                    call!(
+                        table,
+                        hipGraphAddEventWaitNode(
+                            node,
+                            graph,
+                            dependencies.as_ptr(),
+                            dependencies.len(),
+                            event
+                        )
+                    )
+                }
+            }],
+        )
     }
 
     /// Adds another graph as one node, as it is now (`hipGraphAddChildGraphNode`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the graph is another device's; else as [`add_host_function`](Self::add_host_function).
+    /// [`Error::OtherDevice`] if the graph is another device's, [`GraphError::HasMemory`] if it allocates memory; else as
+    /// [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddChildGraphNode")]
     #[doc(alias = "cudaGraphAddChildGraphNode")]
     #[doc(alias = "cuGraphAddChildGraphNode")]
     pub fn add_child(&mut self, child: &Self, dependencies: &[Node]) -> Result<Node> {
         self.device().same(child.device(), "hipGraphAddChildGraphNode", "graph")?;
+        child.without_memory("added to another")?;
         let (table, raw) = (self.device().table(), child.as_raw());
-        self.add(dependencies, child.uses(), |node, graph, dependencies| {
-            let _child = child.handle.lock();
-            // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it uses.
-            unsafe {
-                call!(
-                    table,
-                    hipGraphAddChildGraphNode(node, graph, dependencies.as_ptr(), dependencies.len(), raw)
-                )
-            }
-        })
+        self.add(
+            dependencies,
+            child.uses(),
+            NodeKind::Other,
+            [|node, graph, dependencies: &[_]| {
+                let _child = child.handle.lock();
+                // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it uses.
+                unsafe {
+                    call!(
+                        table,
+                        hipGraphAddChildGraphNode(
+                            node,
+                            graph,
+                            dependencies.as_ptr(),
+                            dependencies.len(),
+                            raw
+                        )
+                    )
+                }
+            }],
+        )
     }
 
     /// Makes one node wait for another (`hipGraphAddDependencies`).
@@ -561,7 +438,7 @@ impl Graph {
     #[doc(alias = "cudaGraphAddDependencies")]
     #[doc(alias = "cuGraphAddDependencies")]
     pub fn add_dependency(&mut self, before: Node, after: Node) -> Result<()> {
-        let (before, after) = (self.entry(before)?.handle, self.entry(after)?.handle);
+        let (before, after) = (self.entry(before)?.last(), self.entry(after)?.first());
         self.device().make_current()?;
         let _one = self.handle.lock();
         // SAFETY: graph and nodes are valid, and each pointer leads to one.
@@ -577,11 +454,12 @@ impl Graph {
     /// clone as well.
     ///
     /// # Errors
-    /// [`Error::Hip`].
+    /// [`GraphError::HasMemory`] if it allocates memory, else [`Error::Hip`].
     #[doc(alias = "hipGraphClone")]
     #[doc(alias = "cudaGraphClone")]
     #[doc(alias = "cuGraphClone")]
     pub fn try_clone(&self) -> Result<Self> {
+        self.without_memory("cloned")?;
         let table = self.device().table();
         self.device().make_current()?;
         let _one = self.handle.lock();
@@ -595,10 +473,13 @@ impl Graph {
             unsafe { call!(table, hipGraphNodeFindInClone(&raw mut node, original, raw))? };
             Ok(node)
         };
-        clone.captured = self.captured.iter().map(|node| find(*node)).collect::<Result<_>>()?;
-        let entries =
-            self.nodes.iter().map(|entry| Ok(NodeEntry { handle: find(entry.handle)?, ..entry.clone() }));
+        let find_all = |nodes: &[hipGraphNode_t]| nodes.iter().map(|node| find(*node)).collect::<Result<_>>();
+        let entries = self.nodes.iter().map(|entry| {
+            let NodeEntry { handles, uses, kind } = entry;
+            Ok(NodeEntry { handles: find_all(handles)?, uses: uses.clone(), kind: *kind })
+        });
         clone.nodes = entries.collect::<Result<_>>()?;
+        clone.captured = find_all(&self.captured)?;
         clone.captured_uses = self.captured_uses.clone();
         clone.conflicts = self.conflicts.clone();
         clone.origins = self.origins.clone();
@@ -606,13 +487,20 @@ impl Graph {
         Ok(clone)
     }
 
-    /// Adds a node after those that it depends on.
-    fn add(
+    /// Adds a node after those that it depends on. It may be several of HIP's, which `steps` make, each after the one before.
+    fn add<F>(
         &mut self,
         dependencies: &[Node],
         uses: Resources,
-        add: impl FnOnce(*mut hipGraphNode_t, hipGraph_t, &[hipGraphNode_t]) -> Result<()>,
-    ) -> Result<Node> {
+        kind: NodeKind,
+        steps: impl IntoIterator<Item = F>,
+    ) -> Result<Node>
+    where
+        F: FnOnce(*mut hipGraphNode_t, hipGraph_t, &[hipGraphNode_t]) -> Result<()>,
+    {
+        if uses.memory_of_graphs().any(|graph| graph != self.id) {
+            return Err(GraphError::MemoryOfGraph.into());
+        }
         let mut before: Vec<usize> =
             dependencies.iter().map(|node| self.index(*node)).collect::<Result<_>>()?;
         for (memory, writes) in uses.conflicts() {
@@ -626,15 +514,29 @@ impl Graph {
         }
         before.sort_unstable();
         before.dedup();
-        let mut handles = self.captured.clone();
-        handles.extend(before.iter().map(|index| self.nodes[*index].handle));
+        let mut after = self.captured.clone();
+        after.extend(before.iter().map(|index| self.nodes[*index].last()));
         self.device().make_current()?;
-        let mut handle: hipGraphNode_t = std::ptr::null_mut();
-        {
+        let mut handles = Vec::new();
+        let added = {
             let _one = self.handle.lock();
-            add(&raw mut handle, self.handle.raw, &handles)?;
+            steps.into_iter().try_for_each(|add| {
+                let mut handle: hipGraphNode_t = std::ptr::null_mut();
+                let after = handles.last().map_or(&after[..], std::slice::from_ref);
+                add(&raw mut handle, self.handle.raw, after)?;
+                handles.push(handle);
+                Ok(())
+            })
+        };
+        if added.is_err() {
+            // What cannot be taken back is part of the graph, and so is what it uses.
+            handles.retain(|handle| self.destroy(*handle).is_err());
         }
         let index = self.nodes.len();
+        let added = added.map(|()| Node { graph: self.id, index });
+        if handles.is_empty() {
+            return added;
+        }
         for (memory, writes) in uses.conflicts() {
             let users = self.conflicts.entry(memory).or_default();
             if writes {
@@ -643,8 +545,28 @@ impl Graph {
                 users.readers.push(index);
             }
         }
-        self.nodes.push(NodeEntry { handle, uses, is_kernel: false });
-        Ok(Node { graph: self.id, index })
+        self.nodes.push(NodeEntry { handles, uses, kind });
+        added
+    }
+
+    /// A node that was just added is the first to use a piece of memory.
+    fn first_use(&mut self, node: Node, memory: &Arc<Allocation>) {
+        self.nodes[node.index].uses.add_memory(memory, Access::Write);
+        for (memory, _) in self.nodes[node.index].uses.conflicts() {
+            self.conflicts.insert(memory, Users { writer: Some(node.index), readers: Vec::new() });
+        }
+    }
+
+    /// Takes back a node that was just added (`hipGraphDestroyNode`).
+    fn destroy(&self, node: hipGraphNode_t) -> Result<()> {
+        let _one = self.handle.lock();
+        // SAFETY: the node is one of the graph, and nothing has its handle.
+        unsafe { call!(self.device().table(), hipGraphDestroyNode(node)) }
+    }
+
+    /// An error if the graph allocates memory, which has one address and one owner.
+    fn without_memory(&self, operation: &'static str) -> Result<()> {
+        if self.allocates { Err(GraphError::HasMemory { operation }.into()) } else { Ok(()) }
     }
 
     fn index(&self, node: Node) -> Result<usize> {
@@ -692,51 +614,6 @@ fn index_in(node: Node, id: u64, origins: &[(u64, usize)], count: usize) -> Resu
     match known {
         Some(count) if node.index < count => Ok(node.index),
         _ => Err(GraphError::OtherGraph.into()),
-    }
-}
-
-/// What a node copies.
-struct Copy {
-    destination: DeviceAddress,
-    source: DeviceAddress,
-    bytes: usize,
-    kind: hipMemcpyKind,
-}
-
-/// A checked launch as HIP's graphs want it.
-struct Kernel<'a> {
-    function: crate::Function,
-    config: LaunchConfig,
-    arguments: crate::launch::Arguments<'a>,
-    uses: Resources,
-}
-
-impl<'a> Kernel<'a> {
-    fn of(launch: Launch<'a>, device: &Device) -> Result<Self> {
-        let (function, config, arguments) = launch.into_parts()?;
-        device.same(function.device(), "hipGraphAddKernelNode", "function")?;
-        if config.cooperative {
-            return Err(GraphError::Cooperative { kernel: function.name().to_owned() }.into());
-        }
-        let mut uses = Resources::default();
-        for (allocation, written) in arguments.used() {
-            uses.add_memory(allocation, if written { Access::Update } else { Access::Read });
-        }
-        uses.add_module(function.module());
-        Ok(Self { function: function.clone(), config, arguments, uses })
-    }
-
-    fn with_params<R>(&mut self, run: impl FnOnce(&hipKernelNodeParams) -> R) -> R {
-        let mut pointers = self.arguments.pointers(self.function.parameters());
-        let size = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
-        run(&hipKernelNodeParams {
-            blockDim: size(self.config.block.0),
-            extra: std::ptr::null_mut(),
-            func: self.function.as_raw().cast(),
-            gridDim: size(self.config.grid.0),
-            kernelParams: pointers.as_mut_ptr(),
-            sharedMemBytes: self.config.dynamic_lds,
-        })
     }
 }
 

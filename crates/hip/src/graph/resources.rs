@@ -118,9 +118,26 @@ impl Resources {
         self.events.iter().filter(|(_, recorded)| *recorded).for_each(|(event, _)| event.set_recorded());
     }
 
-    /// Adds what something else uses after this.
+    /// Whether it uses this memory.
+    pub(crate) fn uses_memory(&self, allocation: &Arc<Allocation>) -> bool {
+        self.memory.iter().any(|(known, _)| Arc::ptr_eq(known, allocation))
+    }
+
+    /// The memory that graphs allocate.
+    pub(crate) fn graph_memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
+        self.memory.iter().map(|(allocation, _)| allocation).filter(|allocation| allocation.graph().is_some())
+    }
+
+    /// The graphs that allocate some of the memory.
+    pub(crate) fn memory_of_graphs(&self) -> impl Iterator<Item = u64> {
+        self.memory.iter().filter_map(|(allocation, _)| allocation.graph())
+    }
+
+    /// Adds what something else uses after this: what a stream that runs it has to know. Memory that the graph itself allocates
+    /// is not part of that.
     pub(crate) fn merge(&mut self, other: &Self) {
-        other.memory.iter().for_each(|(allocation, access)| self.add_memory(allocation, *access));
+        let outside = other.memory.iter().filter(|(allocation, _)| allocation.graph().is_none());
+        outside.for_each(|(allocation, access)| self.add_memory(allocation, *access));
         other.host.iter().for_each(|(memory, access)| self.add_host(memory, *access));
         other.modules.iter().for_each(|module| self.add_module(module));
         self.functions.extend_from_slice(&other.functions);

@@ -169,8 +169,129 @@ fn nodes_wait_for_those_that_use_the_same_memory() {
     assert_eq!(fake::dependencies(&captured)[2], [0, 1]);
     assert!(matches!(captured.add_empty(&[first]), Err(Error::Graph(GraphError::OtherGraph))));
     graph.add_fill(&mut new(), 0x0102_0304, &[]).unwrap();
-    let mut wide = DeviceBuffer::<u64>::uninit(&device, 2).unwrap();
-    assert!(matches!(graph.add_fill(&mut wide, 1 << 40, &[]), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn a_fill_of_several_nodes_is_one() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut wide = DeviceBuffer::<u64>::zeroed(&stream, 5).unwrap();
+    let mut copy = DeviceBuffer::<u64>::zeroed(&stream, 5).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let first = graph.add_empty(&[]).unwrap();
+    let fill = graph.add_fill(&mut wide, 0x0102_0304_0506_0708, &[]).unwrap();
+    graph.add_copy(&mut copy, &wide, &[]).unwrap();
+    // Two words, then copies of 1, 2 and 1 elements. What comes before is before all of them, what comes after is after all.
+    let expected: [&[usize]; 7] = [&[], &[], &[1], &[2], &[3], &[4], &[5]];
+    assert_eq!(fake::dependencies(&graph), expected);
+    assert_eq!(graph.len(), 3);
+    let after = graph.add_empty(&[first, fill]).unwrap();
+    assert_eq!(fake::dependencies(&graph)[7], [0, 5]);
+    let mut exec = graph.instantiate().unwrap();
+    exec.set_enabled(fill, false).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(copy.to_vec(&stream).unwrap(), [0; 5]);
+    assert!(!exec.is_enabled(fill).unwrap());
+    exec.set_enabled(fill, true).unwrap();
+    exec.launch(&stream).unwrap();
+    assert!(exec.is_enabled(fill).unwrap());
+    assert_eq!(copy.to_vec(&stream).unwrap(), [0x0102_0304_0506_0708; 5]);
+    assert!(matches!(exec.set_enabled(after, false), Err(Error::Graph(GraphError::NotSwitchable))));
+    assert!(matches!(exec.is_enabled(after), Err(Error::Graph(GraphError::NotSwitchable))));
+    let nothing = graph.add_fill(wide.slice_mut(..0).unwrap(), 1, &[]).unwrap();
+    let mut exec = graph.instantiate().unwrap();
+    exec.set_enabled(nothing, false).unwrap();
+    assert!(exec.is_enabled(nothing).unwrap());
+}
+
+#[test]
+fn a_node_that_cannot_be_added_whole_is_not_added() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let mut wide = DeviceBuffer::<u64>::uninit(&device, 5).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    fake::fail_after_nodes(3);
+    let failed = graph.add_fill(&mut wide, 1 << 40, &[]);
+    fake::fail_after_nodes(usize::MAX);
+    assert!(matches!(failed, Err(Error::Hip { .. })), "{failed:?}");
+    assert!(graph.is_empty() && fake::dependencies(&graph).is_empty());
+    graph.add_fill(&mut wide, 1 << 40, &[]).unwrap();
+    assert!(fake::dependencies(&graph)[0].is_empty());
+}
+
+#[test]
+fn memory_of_a_graph_is_there_between_its_allocation_and_its_free() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let input = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+    let mut output = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let mut other = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let (_, mut scratch) = graph.add_allocation::<u32>(2, &[]).unwrap();
+    let address = scratch.as_slice().address();
+    graph.add_copy(&mut scratch, &input, &[]).unwrap();
+    graph.add_copy(&mut output, &scratch, &[]).unwrap();
+    graph.add_copy(&mut other, &scratch, &[]).unwrap();
+    assert!(matches!(graph.instantiate(), Err(Error::Graph(GraphError::NotFreed { count: 1 }))));
+    graph.add_free(scratch, &[]).unwrap();
+    let expected: [&[usize]; 5] = [&[], &[0], &[1], &[1], &[2, 3]];
+    assert_eq!(fake::dependencies(&graph), expected);
+    let mut exec = graph.instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(output.to_vec(&stream).unwrap(), [1, 2]);
+    // It has one owner at a time.
+    let mut plain = Graph::new(&device).unwrap();
+    for result in [
+        graph.instantiate().map(drop),
+        graph.try_clone().map(drop),
+        plain.add_child(&graph, &[]).map(drop),
+        exec.update(&plain),
+        plain.instantiate().unwrap().update(&graph),
+    ] {
+        assert!(matches!(result, Err(Error::Graph(GraphError::HasMemory { .. }))), "{result:?}");
+    }
+    drop(exec);
+    let exec = graph.instantiate().unwrap();
+    drop(graph);
+    exec.launch(&stream).unwrap();
+    assert!(fake::is_allocated(address));
+    drop(exec);
+    assert!(!fake::is_allocated(address));
+}
+
+#[test]
+fn memory_of_a_graph_is_that_of_its_nodes_alone() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut output = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let (_, mut scratch) = graph.add_allocation::<u32>(2, &[]).unwrap();
+    let mut other = Graph::new(&device).unwrap();
+    fake::calls(&stream);
+    for result in [
+        output.copy_from(&stream, &scratch),
+        scratch.as_mut_slice().fill(&stream, 1),
+        scratch.as_slice().to_vec(&stream).map(drop),
+        scratch.as_mut_slice().address_on(&stream).map(drop),
+        device.capture(|stream| output.copy_from(stream, &scratch)).map(drop),
+        other.add_fill(&mut scratch, 1, &[]).map(drop),
+        other.add_free(scratch, &[]).map(drop),
+    ] {
+        assert!(matches!(result, Err(Error::Graph(GraphError::MemoryOfGraph))), "{result:?}");
+    }
+    assert!(fake::calls(&stream).is_empty());
+    assert!(other.is_empty());
+    // Neither is it there when the graph is gone.
+    let (_, scratch) = other.add_allocation::<u32>(2, &[]).unwrap();
+    drop(other);
+    let result = output.copy_from(&stream, &scratch);
+    assert!(matches!(result, Err(Error::Graph(GraphError::MemoryOfGraph))), "{result:?}");
+    let (_, nothing) = graph.add_allocation::<u32>(0, &[]).unwrap();
+    assert!(nothing.is_empty());
+    graph.add_free(nothing, &[]).unwrap();
 }
 
 #[test]

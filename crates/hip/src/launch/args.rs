@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 use super::{Argument, LaunchConfig, LaunchError};
 use crate::device::Device;
 use crate::function::Function;
-use crate::memory::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut};
+use crate::memory::{
+    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, bytes_of,
+};
 use crate::stream::Stream;
 
 /// What a kernel takes in one position, as its code object says.
@@ -217,10 +219,7 @@ impl<'a> Arguments<'a> {
         if let Err(error) = check.value(index, size_of::<T>(), std::any::type_name::<T>()) {
             return self.refuse(error);
         }
-        // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
-        self.store(check.parameters[index].offset, bytes);
+        self.store(check.parameters[index].offset, bytes_of(value));
     }
 
     fn pass_pointer(&mut self, address: DeviceAddress, index: usize, check: &Check<'_>) -> bool {

@@ -9,7 +9,7 @@ use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
 use crate::device::Device;
 use crate::error::Result;
-use crate::graph::Access;
+use crate::graph::{Access, GraphError};
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, WeakStream, release};
 use crate::usage::Usage;
@@ -63,6 +63,27 @@ impl Allocation {
         Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
     }
 
+    /// Memory that a graph allocates and frees each time it runs.
+    pub(crate) fn of_graph(device: &Device, address: DeviceAddress, size: usize, graph: u64) -> Arc<Self> {
+        let block = Allocated { address, size, origin: Origin::Graph(graph), usage: Usage::default() };
+        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
+    }
+
+    /// The graph that allocates it, if one does.
+    #[inline]
+    pub(crate) fn graph(&self) -> Option<u64> {
+        match self.block.origin {
+            Origin::Graph(graph) => Some(graph),
+            _ => None,
+        }
+    }
+
+    /// An error for memory that is only there while a graph runs.
+    #[inline]
+    fn lasting(&self) -> Result<()> {
+        if self.graph().is_some() { Err(GraphError::MemoryOfGraph.into()) } else { Ok(()) }
+    }
+
     /// Blocks until everything registered so far is done.
     pub(crate) fn wait(&self) -> Result<()> {
         self.block.usage.wait()
@@ -92,6 +113,7 @@ impl Allocation {
     /// to have failed, that is the error.
     #[inline]
     pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.lasting()?;
         match stream.capture() {
             None => self.block.usage.read(stream),
             Some(capture) => capture.uses(self, stream, Access::Read),
@@ -101,6 +123,7 @@ impl Allocation {
     /// Work that writes the memory is about to be enqueued: orders it after every use before it.
     #[inline]
     pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.lasting()?;
         match stream.capture() {
             None => self.block.usage.write(stream),
             Some(capture) => capture.uses(self, stream, Access::Write),
@@ -110,6 +133,7 @@ impl Allocation {
     /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
     #[inline]
     pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        self.lasting()?;
         match stream.capture() {
             None => self.block.usage.update(stream),
             Some(capture) => capture.uses(self, stream, Access::Update),

@@ -137,6 +137,8 @@ pub(crate) enum Origin {
     Pool(MemoryPool),
     /// Other code.
     Owner(Owner),
+    /// A node of this graph, which allocates it when it runs.
+    Graph(u64),
 }
 
 /// Memory as it was allocated; by default none.
@@ -399,7 +401,7 @@ impl DeviceMemory {
         let origin = std::mem::take(&mut block.origin);
         let cached = matches!(origin, Origin::Cache);
         match origin {
-            Origin::Nowhere => return,
+            Origin::Nowhere | Origin::Graph(_) => return,
             Origin::Owner(Owner(owner)) => {
                 block.usage.finish();
                 drop(owner);

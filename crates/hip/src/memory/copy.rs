@@ -1,4 +1,4 @@
-//! Copies and fills, all on a stream.
+//! Copies, all on a stream.
 
 use std::ffi::c_void;
 
@@ -161,64 +161,6 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         unsafe { copy(stream, destination, source, bytes, kind) }
     }
 
-    /// Sets every element to `value`.
-    ///
-    /// Elements of 1, 2 and 4 bytes, and values that repeat such a pattern, are set by one `hipMemsetD8Async`,
-    /// `…D16Async` or `…D32Async` and do not block. Other values are copied once and then doubled on the device;
-    /// that blocks until the first copy is done.
-    ///
-    /// # Errors
-    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if it has faulted, else [`Error::Hip`].
-    #[doc(alias = "hipMemsetAsync")]
-    #[doc(alias = "cudaMemsetAsync")]
-    pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
-        // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
-        let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
-        if bytes.is_empty() || self.is_empty() {
-            return stream.device().reaches(self.device(), "fill", "buffer");
-        }
-        match Pattern::of(bytes) {
-            Some(pattern) => self.set(stream, pattern),
-            None => self.fill_by_doubling(stream, value),
-        }
-    }
-
-    /// Sets every byte to zero.
-    pub(crate) fn fill_zero(&mut self, stream: &Stream) -> Result<()> {
-        if self.size_in_bytes() == 0 {
-            return stream.device().reaches(self.device(), "fill", "buffer");
-        }
-        self.set(stream, Pattern::One(0))
-    }
-
-    fn set(&mut self, stream: &Stream, pattern: Pattern) -> Result<()> {
-        stream.device().reaches(self.device(), "hipMemsetAsync", "buffer")?;
-        self.allocation().write_on(stream)?;
-        stream.make_current_or_capture()?;
-        let (table, handle) = (stream.table(), stream.handle());
-        let (start, bytes) = (self.start().pointer(), self.size_in_bytes());
-        // SAFETY: the view holds that many bytes, of which the pattern's size is a divisor.
-        stream.check(unsafe {
-            match pattern {
-                Pattern::One(value) => call!(table, hipMemsetD8Async(start, value, bytes, handle)),
-                Pattern::Two(value) => call!(table, hipMemsetD16Async(start, value, bytes / 2, handle)),
-                Pattern::Four(value) => call!(table, hipMemsetD32Async(start, value, bytes / 4, handle)),
-            }
-        })
-    }
-
-    fn fill_by_doubling(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.slice_mut(..1)?.copy_from_host(stream, &[value])?;
-        let mut done = 1;
-        while done < self.len() {
-            let count = done.min(self.len() - done);
-            let (filled, mut rest) = self.reborrow().split_at_mut(done)?;
-            rest.slice_mut(..count)?.copy_from(stream, filled.as_slice().slice(..count)?)?;
-            done += count;
-        }
-        Ok(())
-    }
-
     /// Enqueues a copy of as many elements as the view has.
     ///
     /// # Safety
@@ -264,52 +206,5 @@ pub(crate) fn same_length(operation: &'static str, destination: usize, source_le
         Ok(())
     } else {
         Err(Error::LengthMismatch { operation, destination, source_len })
-    }
-}
-
-/// A value that one memset can repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pattern {
-    One(u8),
-    Two(u16),
-    Four(i32),
-}
-
-impl Pattern {
-    /// The shortest pattern that a value's bytes are repetitions of.
-    pub(crate) fn of_value<T: DeviceCopy>(value: &T) -> Option<Self> {
-        // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
-        Self::of(unsafe {
-            std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>())
-        })
-    }
-
-    /// The shortest pattern that `bytes` are repetitions of.
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let repeats = |size: usize| {
-            bytes.len().is_multiple_of(size) && bytes.chunks_exact(size).all(|chunk| *chunk == bytes[..size])
-        };
-        match *bytes {
-            [a, ..] if repeats(1) => Some(Self::One(a)),
-            [a, b, ..] if repeats(2) => Some(Self::Two(u16::from_ne_bytes([a, b]))),
-            [a, b, c, d, ..] if repeats(4) => Some(Self::Four(i32::from_ne_bytes([a, b, c, d]))),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shortest_pattern_is_found() {
-        assert_eq!(Pattern::of(&[0; 16]), Some(Pattern::One(0)));
-        assert_eq!(Pattern::of(&[1, 2, 1, 2]), Some(Pattern::Two(u16::from_ne_bytes([1, 2]))));
-        assert_eq!(Pattern::of(&1.0_f32.to_ne_bytes()), Some(Pattern::Four(1.0_f32.to_bits() as i32)));
-        assert_eq!(Pattern::of(&1.5_f64.to_ne_bytes()), None);
-        assert_eq!(Pattern::of(&[1, 2, 3]), None);
-        assert_eq!(Pattern::of(&[7, 7, 7]), Some(Pattern::One(7)));
-        assert_eq!(Pattern::of(&[]), None);
     }
 }

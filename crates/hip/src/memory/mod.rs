@@ -6,6 +6,7 @@ mod allocator;
 mod blocks;
 mod buffer;
 mod copy;
+mod fill;
 mod growable;
 mod host;
 mod interop;
@@ -37,7 +38,8 @@ pub use virtual_memory::{Access, AddressRange, Granularity, PhysicalMemory, Virt
 
 pub(crate) use allocation::Allocation;
 pub(crate) use allocator::DeviceMemory;
-pub(crate) use copy::{Pattern, same_length};
+pub(crate) use copy::same_length;
+pub(crate) use fill::{FillStep, Pattern, bytes_of, fill_steps};
 
 use crate::error::{Error, Result};
 

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph::GraphBuffer;
 use crate::stream::Stream;
 
 /// A shared view of device memory, as `&[T]` is of host memory.
@@ -263,7 +264,7 @@ macro_rules! viewed {
     };
 }
 
-viewed!(DeviceBuffer GrowableBuffer ManagedBuffer MappedBuffer RegisteredBuffer);
+viewed!(DeviceBuffer GraphBuffer GrowableBuffer ManagedBuffer MappedBuffer RegisteredBuffer);
 
 #[cfg(test)]
 mod tests {

@@ -80,11 +80,8 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "graphs",
-        "`hip::Graph` has nodes of kernels, copies, fills, host functions and events; other kinds, and what nodes can be asked, are not wrapped",
+        "`hip::Graph` has nodes of kernels, copies, fills, host functions, events and memory; other kinds, and what else nodes can be asked, are not wrapped",
         &[
-            "hipDeviceGetGraphMemAttribute",
-            "hipDeviceGraphMemTrim",
-            "hipDeviceSetGraphMemAttribute",
             "hipDrvGraph*",
             "hipGraph*",
             "hipStreamBeginCapture*",
