@@ -1,6 +1,6 @@
-//! Parts of a buffer: filled, copied, split into two that are written at once.
+//! Parts of a buffer: ranges and rectangles, filled, copied, split into two that are written at once.
 
-use hip::{Device, DeviceBuffer};
+use hip::{Device, DeviceBuffer, RectLayout, Region};
 
 fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
@@ -16,6 +16,11 @@ fn main() -> hip::Result<()> {
     high.copy_from(&stream, &low)?;
     low.fill(&stream, 9)?;
     assert_eq!(buffer.to_vec(&stream)?, [9, 9, 9, 9, 0, 0, 7, 1]);
+
+    // The same elements as 4 columns and 2 rows, of which the middle is filled.
+    let mut table = buffer.as_mut_rect(RectLayout::dense([4, 2, 1]))?;
+    table.part_mut(Region::rectangle([1, 0], [2, 2]))?.fill(&stream, 3)?;
+    assert_eq!(buffer.to_vec(&stream)?, [9, 3, 3, 9, 0, 3, 3, 1]);
 
     // A range outside of the buffer is an error that names both.
     let error = buffer.slice(5..9).unwrap_err();

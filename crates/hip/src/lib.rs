@@ -34,7 +34,8 @@
 //! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`, `cuMemSetAccess` | | [`AddressRange`], [`PhysicalMemory`]; [`GrowableBuffer`] for one array |
 //! | `cuMemExportToShareableHandle`, `cuMemImportFromShareableHandle` | | [`PhysicalMemory::export`], [`PhysicalMemory::import`] |
 //! | `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle` | | [`DeviceBuffer::ipc_handle`], [`IpcMemory::open`]; [`IpcEvent`] for events |
-//! | `cudaMallocPitch`, `cudaMemcpy2D`, `cudaMemcpy3D` | | [`PitchedBuffer`], [`Region`] |
+//! | `cudaMemcpy2D`, `cudaMemcpy3D`, `cudaMemset2D`, `cudaMemset3D` | | [`DeviceRect`], [`DeviceRectMut`]: rectangles and boxes of any buffer, by [`RectLayout`] and [`Region`] |
+//! | `cudaMallocPitch`, `cudaMalloc3D` | | [`PitchedBuffer`] |
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
 //! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
 //! | `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemPrefetchAsync` | `UnifiedSlice<T>` | [`ManagedBuffer`] |
@@ -127,10 +128,10 @@ pub use lazy::LazyModule;
 pub use live::{Live, live};
 pub use memory::{
     ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress,
-    DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, Granularity, GrowableBuffer, HostBuffer,
-    HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending,
-    PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, Region, RegisteredBuffer,
-    VirtualMemoryError,
+    DeviceBuffer, DeviceCopy, DeviceRect, DeviceRectMut, DeviceSlice, DeviceSliceMut, Granularity,
+    GrowableBuffer, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool,
+    MemoryStats, Pending, PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout,
+    Region, RegisteredBuffer, VirtualMemoryError,
 };
 pub use module::Module;
 pub use quirks::{Effect, QUIRKS, Quirk};

@@ -1,10 +1,11 @@
 //! Copies, all on a stream.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use hip_sys::hipMemcpyKind;
 
-use super::{DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
+use super::{Allocation, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 use crate::call::call;
 use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream};
@@ -21,7 +22,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         same_length("copy_to_host", destination.len(), self.len())?;
         // SAFETY: the destination holds as many elements as the view, and the wait follows before it is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        self.finish_read(stream)
+        finish_read(stream, self.allocation())
     }
 
     /// Copies all elements into a new `Vec` and blocks until that is done.
@@ -35,7 +36,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         }
         // SAFETY: there is room for as many elements as the view has, and the wait follows before it is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        self.finish_read(stream)?;
+        finish_read(stream, self.allocation())?;
         // SAFETY: the copy has written them all, and any bytes are a valid `T`.
         unsafe { destination.set_len(self.len()) };
         Ok(destination)
@@ -57,12 +58,6 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
         Pending::new(stream, destination, self.allocation().sources(stream))
-    }
-
-    /// Waits for a read, and for the news that what it read had not been written.
-    fn finish_read(&self, stream: &Stream) -> Result<()> {
-        stream.synchronize()?;
-        self.allocation().sources(stream).iter().try_for_each(WeakStream::check)
     }
 
     /// Enqueues a copy of all elements to `destination`.
@@ -175,6 +170,12 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         // SAFETY: the caller vouches for the source, the view for the destination.
         unsafe { copy(stream, destination, source.cast(), bytes, hipMemcpyKind::hipMemcpyHostToDevice) }
     }
+}
+
+/// Waits for a read, and for the news that what it read had not been written.
+pub(super) fn finish_read(stream: &Stream, allocation: &Arc<Allocation>) -> Result<()> {
+    stream.synchronize()?;
+    allocation.sources(stream).iter().try_for_each(WeakStream::check)
 }
 
 /// # Safety
