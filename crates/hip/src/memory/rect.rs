@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hip_sys::{hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos};
 
-use super::copy::{Pattern, finish_read, same_length};
+use super::copy::{finish_read, same_length};
+use super::fill::bytes_of;
 use super::{
     Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending,
 };
@@ -454,8 +455,8 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
             return Ok(());
         }
         stream.make_current()?;
-        match Pattern::of_value(&value) {
-            Some(Pattern::One(byte)) => self.set(stream, byte),
+        match *bytes_of(&value) {
+            [byte, ref others @ ..] if others.iter().all(|other| *other == byte) => self.set(stream, byte),
             _ => self.fill_by_doubling(stream, value),
         }
     }
