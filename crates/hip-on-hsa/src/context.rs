@@ -201,10 +201,15 @@ pub(crate) unsafe extern "C" fn hipCtxSetCurrent(context: hipCtx_t) -> hipError_
     })
 }
 
+/// The context of the thread's current device.
+pub(crate) fn current() -> Result<hipCtx_t> {
+    Ok(handle(current_device(active()?)?))
+}
+
 /// `hipCtxGetCurrent`: the context of the thread's current device.
 pub(crate) unsafe extern "C" fn hipCtxGetCurrent(out: *mut hipCtx_t) -> hipError_t {
     // SAFETY: the caller passes null or a valid place.
-    entry(|| unsafe { set(out, handle(current_device(active()?)?)) })
+    entry(|| unsafe { set(out, current()?) })
 }
 
 /// `hipCtxGetDevice`.

@@ -17,6 +17,7 @@ use crate::kernarg::{Explicit, Owned};
 use crate::launch::Launch;
 use crate::runtime::Runtime;
 use crate::stream::Stream;
+use crate::stream_value::MemoryOps;
 
 /// One operation.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub(crate) enum Op {
     Copy(Transfer),
     Fill(Fill),
     Host(HostFunction),
+    /// Waits for values in memory, and writes of them.
+    Memory(Arc<MemoryOps>),
     /// Records an event.
     Record(EventOp),
     /// Waits for an event.
@@ -91,6 +94,7 @@ impl Op {
             Self::Copy(_) => hipGraphNodeType::hipGraphNodeTypeMemcpy,
             Self::Fill(_) => hipGraphNodeType::hipGraphNodeTypeMemset,
             Self::Host(_) => hipGraphNodeType::hipGraphNodeTypeHost,
+            Self::Memory(_) => hipGraphNodeType::hipGraphNodeTypeBatchMemOp,
             Self::Record(_) => hipGraphNodeType::hipGraphNodeTypeEventRecord,
             Self::Wait(_) => hipGraphNodeType::hipGraphNodeTypeWaitEvent,
             Self::Child(_) => hipGraphNodeType::hipGraphNodeTypeGraph,
@@ -110,6 +114,7 @@ impl Op {
             Self::Record(record) => record.event.suits(stream),
             Self::Copy(copy) => copy.check(runtime),
             Self::Fill(fill) => fill.check(runtime),
+            Self::Memory(ops) => ops.check(runtime),
             _ => Ok(()),
         }
     }
@@ -123,6 +128,7 @@ impl Op {
             Self::Copy(copy) => copy.enqueue(runtime, stream),
             Self::Fill(fill) => fill.enqueue(runtime, stream),
             Self::Host(host) => host.enqueue(runtime, stream),
+            Self::Memory(ops) => ops.enqueue(runtime, stream),
             Self::Record(record) => record.event.record(runtime, stream),
             Self::Wait(wait) => wait.event.wait(runtime, stream),
         }

@@ -1,4 +1,4 @@
-//! Waits for values in memory and writes of values, in a stream's order.
+//! Waits for values in memory and writes of values, one or several in a row, in a stream's order.
 //!
 //! The host does both: a thread of the stream reads the memory until it has the value. So they are there for memory that the
 //! host reaches, which is all but the memory of devices behind a small window.
@@ -8,19 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use hip_sys::{hipError_t, hipStream_t};
+use hip_sys::{hipError_t, hipStream_t, hipStreamBatchMemOpParams, hipStreamBatchMemOpType};
 
 use crate::device::Device;
 use crate::error::{Result, entry};
-use crate::graph;
+use crate::graph::Capturing;
+use crate::op::Op;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
+
+type Kind = hipStreamBatchMemOpType;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
 /// Looks before a waiting thread sleeps between them, and how long it does then.
 const SPINS: u32 = 1000;
 const SLEEP: Duration = Duration::from_micros(50);
+/// Operations of a batch, at most.
+const MOST: u32 = 255;
 
 /// A word in memory that the host reaches.
 #[derive(Clone, Copy)]
@@ -33,10 +38,10 @@ struct Word {
 
 impl Word {
     /// Finds out whether the address is that of an aligned word in known memory.
-    fn of(runtime: &Runtime, pointer: *mut c_void, is_long: bool) -> Result<Self> {
+    fn of(runtime: &Runtime, address: usize, is_long: bool) -> Result<Self> {
         let size = if is_long { 8 } else { 4 };
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
-        if size > found.size - offset || !(pointer as usize).is_multiple_of(size) {
+        let (found, offset) = runtime.memory.find(address).ok_or(INVALID_VALUE)?;
+        if size > found.size - offset || !address.is_multiple_of(size) {
             return Err(INVALID_VALUE);
         }
         let device = found.memory_of();
@@ -105,15 +110,92 @@ impl Condition {
     }
 }
 
-fn wait(stream: &Arc<Stream>, runtime: &'static Runtime, word: Word, condition: Condition) -> Result {
-    let width = if word.is_long { u64::MAX } else { u32::MAX.into() };
-    let owner = Arc::downgrade(stream);
-    stream.run_on_host(runtime, true, move |failure| {
+/// What is done with a word.
+#[derive(Clone, Copy)]
+enum Action {
+    Wait(Condition),
+    Write(u64),
+}
+
+/// One operation on a word of memory.
+#[derive(Clone, Copy)]
+struct MemoryOp {
+    address: usize,
+    is_long: bool,
+    action: Action,
+}
+
+impl MemoryOp {
+    /// # Safety
+    /// The parameters have the member that their operation names.
+    unsafe fn of(params: &hipStreamBatchMemOpParams) -> Result<Self> {
+        // SAFETY: every member begins with the operation, and the others are as this function's contract says.
+        unsafe {
+            let (kind, wait, write) = (params.operation, params.waitValue, params.writeValue);
+            let is_long = matches!(kind, Kind::hipStreamMemOpWaitValue64 | Kind::hipStreamMemOpWriteValue64);
+            let (address, value, action): (_, _, fn(u32, u64) -> Result<Action>) = match kind {
+                Kind::hipStreamMemOpWaitValue32 | Kind::hipStreamMemOpWaitValue64 => {
+                    (wait.address, wait.__bindgen_anon_1.value64, |flags, value| {
+                        Ok(Action::Wait(Condition::new(flags, value, u64::MAX)?))
+                    })
+                }
+                Kind::hipStreamMemOpWriteValue32 | Kind::hipStreamMemOpWriteValue64 => {
+                    (write.address, write.__bindgen_anon_1.value64, |flags, value| match flags {
+                        0 => Ok(Action::Write(value)),
+                        _ => Err(INVALID_VALUE),
+                    })
+                }
+                Kind::hipStreamMemOpFlushRemoteWrites | Kind::hipStreamMemOpBarrier => {
+                    return Err(hipError_t::hipErrorNotSupported);
+                }
+                _ => return Err(INVALID_VALUE),
+            };
+            let value = if is_long { value } else { value & u64::from(u32::MAX) };
+            Ok(Self { address: address as usize, is_long, action: action(wait.flags, value)? })
+        }
+    }
+
+    /// The parameters of a batch that has this operation; a mask is not among them.
+    fn params(self) -> hipStreamBatchMemOpParams {
+        let Self { address, is_long, action } = self;
+        let mut params = hipStreamBatchMemOpParams::default();
+        let address = address as *mut c_void;
+        match action {
+            Action::Wait(Condition { kind, value, .. }) => {
+                params.waitValue.address = address;
+                params.waitValue.__bindgen_anon_1.value64 = value;
+                params.waitValue.flags = kind;
+                params.waitValue.operation = match is_long {
+                    true => Kind::hipStreamMemOpWaitValue64,
+                    false => Kind::hipStreamMemOpWaitValue32,
+                };
+            }
+            Action::Write(value) => {
+                params.writeValue.address = address;
+                params.writeValue.__bindgen_anon_1.value64 = value;
+                params.writeValue.operation = match is_long {
+                    true => Kind::hipStreamMemOpWriteValue64,
+                    false => Kind::hipStreamMemOpWriteValue32,
+                };
+            }
+        }
+        params
+    }
+
+    /// Does it, unless `goes_on` says that the stream has failed.
+    ///
+    /// # Safety
+    /// The memory is still there.
+    unsafe fn run(self, word: Word, goes_on: &impl Fn() -> bool) {
+        let condition = match self.action {
+            // SAFETY: as this function's contract.
+            Action::Write(value) => return unsafe { word.store(value) },
+            Action::Wait(condition) => condition,
+        };
+        let width = if self.is_long { u64::MAX } else { u32::MAX.into() };
         let mut looks = 0u32;
-        // A stream that fails meanwhile waits no longer.
-        let goes_on = || owner.upgrade().is_some_and(|stream| stream.failure().is_none());
-        // SAFETY: the memory's free waits for the device, or for the stream, which this is part of.
-        while failure.is_none() && !condition.holds(unsafe { word.load() }, width) {
+        // SAFETY: as this function's contract.
+        while !condition.holds(unsafe { word.load() }, width) {
             looks = looks.saturating_add(1);
             if looks < SPINS {
                 std::hint::spin_loop();
@@ -123,16 +205,89 @@ fn wait(stream: &Arc<Stream>, runtime: &'static Runtime, word: Word, condition: 
                 break;
             }
         }
-    })
+    }
 }
 
-fn write(stream: &Stream, runtime: &'static Runtime, word: Word, value: u64) -> Result {
-    stream.run_on_host(runtime, true, move |failure| {
-        if failure.is_none() {
-            // SAFETY: the memory's free waits for the device, or for the stream, which this is part of.
-            unsafe { word.store(value) };
+/// Operations on words of memory, done one after the other.
+pub(crate) struct MemoryOps {
+    ops: Box<[MemoryOp]>,
+    /// The same as a program passes and gets them.
+    params: Box<[hipStreamBatchMemOpParams]>,
+}
+
+// SAFETY: the addresses in the parameters are only handed back.
+unsafe impl Send for MemoryOps {}
+// SAFETY: as above; nothing is changed.
+unsafe impl Sync for MemoryOps {}
+
+impl MemoryOps {
+    /// What a program's list says.
+    ///
+    /// # Safety
+    /// The list is null or has as many readable entries, each with the member that its operation names.
+    pub(crate) unsafe fn of(
+        list: *const hipStreamBatchMemOpParams,
+        count: u32,
+        flags: u32,
+    ) -> Result<Arc<Self>> {
+        if list.is_null() || count == 0 || count > MOST || flags != 0 {
+            return Err(INVALID_VALUE);
         }
-    })
+        // SAFETY: as this function's contract.
+        let params = unsafe { std::slice::from_raw_parts(list, count as usize) };
+        // SAFETY: as this function's contract.
+        let ops = params.iter().map(|params| unsafe { MemoryOp::of(params) }).collect::<Result<_>>()?;
+        Ok(Arc::new(Self { ops, params: params.into() }))
+    }
+
+    fn one(op: MemoryOp) -> Arc<Self> {
+        Arc::new(Self { ops: Box::new([op]), params: Box::new([op.params()]) })
+    }
+
+    /// The operations as the program passed them.
+    pub(crate) fn params(&self) -> &[hipStreamBatchMemOpParams] {
+        &self.params
+    }
+
+    /// Finds out whether all addresses are those of aligned words in known memory that the host reaches.
+    pub(crate) fn check(&self, runtime: &Runtime) -> Result {
+        self.words(runtime).map(drop)
+    }
+
+    fn words(&self, runtime: &Runtime) -> Result<Vec<(MemoryOp, Word)>> {
+        self.ops.iter().map(|&op| Ok((op, Word::of(runtime, op.address, op.is_long)?))).collect()
+    }
+
+    /// Enqueues the operations behind everything submitted to the stream.
+    pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
+        let words = self.words(runtime)?;
+        let owner = Arc::downgrade(stream);
+        stream.run_on_host(runtime, true, move |failure| {
+            // A stream that fails meanwhile waits no longer.
+            let goes_on = || owner.upgrade().is_some_and(|stream| stream.failure().is_none());
+            if failure.is_some() {
+                return;
+            }
+            for (index, (op, word)) in words.into_iter().enumerate() {
+                if index != 0 && !goes_on() {
+                    return;
+                }
+                // SAFETY: the memory's free waits for the device, or for the stream, which this is part of.
+                unsafe { op.run(word, &goes_on) };
+            }
+        })
+    }
+}
+
+fn start(stream: hipStream_t, ops: impl FnOnce() -> Result<Arc<MemoryOps>>) -> Result {
+    let runtime = active()?;
+    let stream = resolve(runtime, stream)?;
+    let ops = ops()?;
+    ops.check(runtime)?;
+    match Capturing::of(&stream)? {
+        Some(capture) => capture.add(Op::Memory(ops)),
+        None => ops.enqueue(runtime, &stream),
+    }
 }
 
 fn start_wait(
@@ -141,21 +296,31 @@ fn start_wait(
     is_long: bool,
     (kind, value, mask): (u32, u64, u64),
 ) -> Result {
-    let runtime = active()?;
-    let stream = resolve(runtime, stream)?;
-    graph::permit_stream_wait(&stream)?;
-    let condition = Condition::new(kind, value, mask)?;
-    wait(&stream, runtime, Word::of(runtime, pointer, is_long)?, condition)
+    start(stream, || {
+        let action = Action::Wait(Condition::new(kind, value, mask)?);
+        Ok(MemoryOps::one(MemoryOp { address: pointer as usize, is_long, action }))
+    })
 }
 
 fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: u64, flags: u32) -> Result {
-    let runtime = active()?;
-    let stream = resolve(runtime, stream)?;
-    graph::permit_stream_wait(&stream)?;
-    if flags != 0 {
-        return Err(INVALID_VALUE);
-    }
-    write(&stream, runtime, Word::of(runtime, pointer, is_long)?, value)
+    start(stream, || match flags {
+        0 => {
+            Ok(MemoryOps::one(MemoryOp { address: pointer as usize, is_long, action: Action::Write(value) }))
+        }
+        _ => Err(INVALID_VALUE),
+    })
+}
+
+/// `hipStreamBatchMemOp`: at most 255 operations, done one after the other. Flushes and barriers are `hipErrorNotSupported`, as
+/// the headers say.
+pub(crate) unsafe extern "C" fn hipStreamBatchMemOp(
+    stream: hipStream_t,
+    count: u32,
+    list: *mut hipStreamBatchMemOpParams,
+    flags: u32,
+) -> hipError_t {
+    // SAFETY: the caller's list has as many entries.
+    entry(|| start(stream, || unsafe { MemoryOps::of(list, count, flags) }))
 }
 
 /// `hipStreamWaitValue32`: what follows on the stream waits until the word is, masked, as the flags say of the value.

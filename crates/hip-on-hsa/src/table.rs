@@ -56,12 +56,12 @@ functions! {
         hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams hipDrvGraphMemcpyNodeGetParams
         hipDrvGraphMemcpyNodeSetParams hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode
         hipGraphAddEventRecordNode hipGraphAddEventWaitNode hipGraphAddHostNode hipGraphAddKernelNode
-        hipGraphAddMemAllocNode hipGraphAddMemFreeNode hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D
+        hipGraphAddBatchMemOpNode hipGraphAddMemAllocNode hipGraphAddMemFreeNode hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D
         hipGraphAddMemcpyNodeFromSymbol hipGraphAddMemcpyNodeToSymbol
-        hipGraphAddMemsetNode hipGraphAddNode hipGraphChildGraphNodeGetGraph hipGraphClone hipGraphCreate
+        hipGraphAddMemsetNode hipGraphAddNode hipGraphBatchMemOpNodeGetParams hipGraphBatchMemOpNodeSetParams hipGraphChildGraphNodeGetGraph hipGraphClone hipGraphCreate
         hipGraphDebugDotPrint hipGraphDestroy hipGraphDestroyNode hipGraphEventRecordNodeGetEvent
         hipGraphEventRecordNodeSetEvent hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent
-        hipGraphExecChildGraphNodeSetParams hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent
+        hipGraphExecBatchMemOpNodeSetParams hipGraphExecChildGraphNodeSetParams hipGraphExecDestroy hipGraphExecEventRecordNodeSetEvent
         hipGraphExecEventWaitNodeSetEvent hipGraphExecGetFlags hipGraphExecHostNodeSetParams
         hipGraphExecKernelNodeSetParams hipGraphExecMemcpyNodeSetParams hipGraphExecMemcpyNodeSetParams1D
         hipGraphExecMemcpyNodeSetParamsFromSymbol hipGraphExecMemcpyNodeSetParamsToSymbol
@@ -130,7 +130,7 @@ functions! {
         hipStreamCreateWithFlags hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags
         hipStreamGetPriority hipStreamQuery hipStreamSynchronize;
     stream_value:
-        hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64;
+        hipStreamBatchMemOp hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64;
     stub:
         hipGetFuncBySymbol hipGetSymbolAddress hipGetSymbolSize hipKernelNameRefByPtr hipMemcpyFromSymbol
         hipMemcpyFromSymbolAsync hipMemcpyToSymbol hipMemcpyToSymbolAsync;

@@ -239,6 +239,30 @@ fn a_kernel_and_a_host_function_of_one_level_can_wait_for_each_other() {
 }
 
 #[test]
+fn kernels_of_one_level_can_wait_for_each_other() {
+    let _turn = turn();
+    let kernels = Kernels::load();
+    let stream = Stream::new(NON_BLOCKING);
+    // In a ring: each waits for the next.
+    const COUNT: usize = 4;
+    let words = Words::new(2 * COUNT);
+    let mut graph = null_mut();
+    assert_eq!(hip!(hipGraphCreate(&mut graph, 0)), OK);
+    for index in 0..COUNT {
+        let next = (index + 1) % COUNT;
+        meet(graph, &kernels, [words.at(index), words.at(next), words.at(COUNT + index)]);
+    }
+    let exec = instantiate(graph);
+    for _ in 0..3 {
+        words.get().iter().for_each(|word| word.store(0, Ordering::Release));
+        run(exec, &stream);
+        let seen: Vec<u32> = words.get().iter().map(|word| word.load(Ordering::Acquire)).collect();
+        assert_eq!(seen, [1; 2 * COUNT]);
+    }
+    end(graph, exec);
+}
+
+#[test]
 fn memory_of_a_graph_is_there_for_its_kernels() {
     let _turn = turn();
     let kernels = Kernels::load();
@@ -378,5 +402,36 @@ fn a_fault_in_a_graph_fails_the_stream_and_names_the_kernel() {
     saxpy(&kernels, 1.0, x.pointer, y.pointer, 4, other.0);
     assert_eq!(other.wait(), OK);
     assert_eq!(y.read::<f32>(4), [2.0; 4], "one of the graph's, one of the other stream's");
+    end(graph, exec);
+}
+
+#[test]
+fn a_fault_of_a_kernel_beside_others_is_reported_once() {
+    let _turn = turn();
+    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
+    if device.starts_with("amdgpu") {
+        eprintln!("skipped: not a virtual device");
+        return;
+    }
+    let kernels = Kernels::load();
+    let (stream, side) = (Stream::new(NON_BLOCKING), Stream::new(NON_BLOCKING));
+    let (x, y) = (Memory::of(&[1f32; 4]), Memory::of(&[0f32; 4]));
+    let (fork, join) = (Event::new(), Event::new());
+    let mut wild = 0x1000u64;
+    let graph = capture(&stream, || {
+        fork.record(&stream);
+        assert_eq!(hip!(hipStreamWaitEvent(side.0, fork.0, 0)), OK);
+        assert_eq!(launch(kernels.get("poke"), [1; 3], [1; 3], 0, side.0, arguments![wild]), OK);
+        assert_eq!(launch(kernels.get("empty"), [1; 3], [1; 3], 0, stream.0, &mut []), OK);
+        join.record(&side);
+        assert_eq!(hip!(hipStreamWaitEvent(stream.0, join.0, 0)), OK);
+        saxpy(&kernels, 1.0, x.pointer, y.pointer, 4, stream.0);
+    });
+    let exec = instantiate(graph);
+    assert_eq!(hip!(hipGraphLaunch(exec, stream.0)), OK);
+    assert_eq!(stream.wait(), E::hipErrorIllegalAddress);
+    assert!(stream.report().contains("poke"), "{}", stream.report());
+    assert_eq!(hip!(hipDeviceSynchronize()), OK);
+    assert_eq!(y.read::<f32>(4), [0.0; 4]);
     end(graph, exec);
 }

@@ -54,6 +54,7 @@ fn label(op: &Op, flags: Flags) -> String {
             }
             text
         }
+        Op::Memory(ops) => format!("{} memory operations", ops.params().len()),
         Op::Record(event) | Op::Wait(event) => {
             let mut text =
                 if matches!(op, Op::Record(_)) { "record event" } else { "wait for event" }.to_owned();

@@ -8,7 +8,7 @@
 //! | `vmem`, `ipc` | virtual memory management; memory shared among processes |
 //! | `copy` | copies and fills |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
-//! | `queue`, `packet` | AQL queues and their packet processors |
+//! | `queue`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
 //! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
@@ -16,6 +16,7 @@
 //! panics becomes `HSA_STATUS_ERROR`.
 
 mod agent;
+mod beside;
 mod copy;
 mod event;
 mod handler;

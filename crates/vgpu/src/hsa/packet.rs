@@ -1,13 +1,16 @@
 //! The packet processor of a queue.
 //!
-//! Packets are processed one after the other, each to its end, so the barrier bit holds for every packet whether it is
-//! set or not. A packet is copied before its slot is given back: producers never wait for a kernel to end.
+//! Packets are processed one after the other, each to its end. Only kernels run beside each other: a kernel that is followed by one
+//! without the barrier bit runs on a thread of its own. A packet is copied before its slot is given back: producers never wait
+//! for a kernel to end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
+use super::beside::Beside;
 use super::queue::{Failure, PACKET, Queue};
 use super::signal::{Condition, Signal, wait_any};
 use super::{S, now};
@@ -26,8 +29,36 @@ pub(super) fn is_written(header: u16) -> bool {
     packet_type(header) != hsa_packet_type_t::HSA_PACKET_TYPE_INVALID
 }
 
+/// Whether a packet waits until all before it have completed.
+fn is_ordered(header: u16) -> bool {
+    header >> hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0 & 1 != 0
+}
+
+/// How long a packet that was reserved but not written yet is waited for, to see whether it lets the one before it go on.
+const RESERVED: Duration = Duration::from_millis(20);
+
+/// Whether the packet behind this one is a kernel that may run beside it.
+fn is_joined(queue: &Queue, id: u64) -> bool {
+    if !queue.has_reserved(id + 1) {
+        return false;
+    }
+    let next = queue.header(id + 1);
+    let end = Instant::now() + RESERVED;
+    loop {
+        let header = next.load(Ordering::Acquire);
+        if is_written(header) {
+            return packet_type(header) == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH
+                && !is_ordered(header);
+        }
+        if queue.is_stopped() || Instant::now() > end {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
+
 /// A copied packet.
-struct Packet([u8; PACKET as usize]);
+pub(super) struct Packet([u8; PACKET as usize]);
 
 impl Packet {
     fn u16(&self, offset: usize) -> u16 {
@@ -66,6 +97,7 @@ const COMPLETION: usize = 56;
 
 /// Processes packets until the queue stops or fails.
 pub(super) fn serve(queue: &Arc<Queue>) {
+    let mut beside = Beside::default();
     let mut id = 0u64;
     while queue.wait_for_packet(id) {
         let header = queue.header(id).load(Ordering::Acquire);
@@ -78,29 +110,61 @@ pub(super) fn serve(queue: &Arc<Queue>) {
                 PACKET as usize,
             );
         }
-        queue.release(id);
-        let start = now();
-        let result =
-            process(queue, id, header, &packet).and_then(|times| Ok((times, packet.signal(COMPLETION)?)));
-        match result {
-            Ok((Processed::Stopped, _)) => return,
-            Ok((Processed::Done, completion)) => {
-                if let Some(completion) = completion {
-                    completion.complete(start, now());
-                }
-            }
-            Ok((Processed::Ran { start, end }, completion)) => {
-                if let Some(completion) = completion {
-                    completion.complete(start, end);
-                }
-            }
-            Err(failure) => {
-                queue.fail(failure);
+        if is_ordered(header) {
+            beside.finish();
+            if queue.is_stopped() {
                 return;
             }
         }
+        let is_kernel = packet_type(header) == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH;
+        let is_joined = is_kernel && is_joined(queue, id);
+        queue.release(id);
+        let packet = match is_joined {
+            true => beside.start(queue, id, packet),
+            false => Some(packet),
+        };
+        if let Some(packet) = packet
+            && !run(queue, id, header, &packet, queue.current_packet(0))
+        {
+            return;
+        }
         id += 1;
     }
+}
+
+/// Processes a packet and completes its signal; false if the queue has ended.
+fn run(queue: &Queue, id: u64, header: u16, packet: &Packet, place: u64) -> bool {
+    let start = now();
+    let result =
+        process(queue, id, header, packet, place).and_then(|times| Ok((times, packet.signal(COMPLETION)?)));
+    match result {
+        Ok((Processed::Stopped, _)) => return false,
+        Ok((Processed::Done, completion)) => {
+            if let Some(completion) = completion {
+                completion.complete(start, now());
+            }
+        }
+        Ok((Processed::Ran { start, end }, completion)) => {
+            if let Some(completion) = completion {
+                completion.complete(start, end);
+            }
+        }
+        Err(failure) => {
+            queue.fail(failure);
+            return false;
+        }
+    }
+    true
+}
+
+/// Runs a kernel on a thread of its own; the failure is for the caller to report.
+pub(super) fn run_beside(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<(), Failure> {
+    if let Processed::Ran { start, end } = dispatch(queue, id, packet, place)?
+        && let Some(completion) = packet.signal(COMPLETION)?
+    {
+        completion.complete(start, end);
+    }
+    Ok(())
 }
 
 enum Processed {
@@ -112,10 +176,11 @@ enum Processed {
     Stopped,
 }
 
-fn process(queue: &Queue, id: u64, header: u16, packet: &Packet) -> Result<Processed, Failure> {
+/// `place` is where kernels can read their packet.
+fn process(queue: &Queue, id: u64, header: u16, packet: &Packet, place: u64) -> Result<Processed, Failure> {
     use hsa_packet_type_t as T;
     match packet_type(header) {
-        T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet),
+        T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet, place),
         T::HSA_PACKET_TYPE_BARRIER_AND => {
             let signals = packet.dependencies()?;
             Ok(wait(queue, || signals.iter().all(|signal| signal.load() == 0)))
@@ -162,7 +227,7 @@ fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
     Processed::Done
 }
 
-fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failure> {
+fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Processed, Failure> {
     let dimensions = packet.u16(2) & 3;
     if dimensions == 0 {
         return Err(malformed(id, "a kernel dispatch of 0 dimensions"));
@@ -180,16 +245,16 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet) -> Result<Processed, Failur
         kernarg: packet.u64(40),
         private_segment_size: packet.u32(24),
         group_segment_size: packet.u32(28),
-        packet: queue.current_packet(),
+        packet: place,
         queue: queue.address,
         id,
         timeout: None,
         counters: queue.counts(),
         checks: None,
     };
-    // SAFETY: the place is in the queue's block, aligned, and written by this thread only, while no kernel of the queue runs.
+    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
     unsafe {
-        std::ptr::copy_nonoverlapping(packet.0.as_ptr(), queue.current_packet() as *mut u8, PACKET as usize);
+        std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
     match queue.device.dispatch(&dispatch) {
         Ok(stats) => {

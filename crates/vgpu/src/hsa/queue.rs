@@ -18,9 +18,11 @@ use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHAR
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
-/// The queue's structure, then the packet that is being processed, for kernels that read it.
+/// Kernels that run beside another one of the same queue, at most.
+pub(super) const BESIDE: usize = 15;
+/// The queue's structure, then the packets that are being processed, for kernels that read them.
 const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
-const BLOCK: u64 = CURRENT_PACKET + PACKET;
+const BLOCK: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
 /// How long a queue that has just been used looks often for packets that no doorbell announced.
 const ATTENTIVE: Duration = Duration::from_millis(100);
 const OFTEN: Duration = Duration::from_millis(1);
@@ -198,9 +200,17 @@ impl Queue {
         unsafe { AtomicU16::from_ptr(self.slot(id) as *mut u16) }
     }
 
-    /// Where the packet that is being processed can be read by kernels.
-    pub(super) fn current_packet(&self) -> u64 {
-        self.address + CURRENT_PACKET
+    /// Where packets that are being processed can be read by kernels: one place for each thread that does.
+    pub(super) fn current_packet(&self, thread: usize) -> u64 {
+        self.address + CURRENT_PACKET + thread as u64 * PACKET
+    }
+
+    /// Whether a producer has asked for the slot of a packet, and it is not that of an earlier one.
+    pub(super) fn has_reserved(&self, id: u64) -> bool {
+        // SAFETY: the block is freed when the queue is dropped.
+        let write = unsafe { index(self.address, Index::Write) };
+        let read = self.read_index().load(Ordering::Acquire);
+        write.load(Ordering::Acquire) > id && id - read < self.size
     }
 
     /// Gives a packet's slot back to the producers.
@@ -231,10 +241,25 @@ impl Queue {
 
     /// Ends the queue: no further packet is processed, and whoever created the queue is told why.
     pub(super) fn fail(&self, failure: Failure) {
+        if let Some(status) = self.end(failure) {
+            self.tell(status);
+        }
+    }
+
+    /// Ends the queue: no further packet is processed. Returns what its creator is to be [told](Self::tell), if this was the
+    /// first failure.
+    pub(super) fn end(&self, failure: Failure) -> Option<S> {
         tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
         let status = failure.status;
-        *lock(&self.failure) = Some(failure);
+        let mut known = lock(&self.failure);
         self.stop.store(true, Ordering::Release);
+        let is_first = known.is_none();
+        known.get_or_insert(failure);
+        is_first.then_some(status)
+    }
+
+    /// Tells whoever created the queue that it has failed.
+    pub(super) fn tell(&self, status: S) {
         if let Some(callback) = self.callback {
             // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
             // held here: callbacks call HSA functions.

@@ -1,0 +1,107 @@
+//! Kernels of one queue that run beside each other.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use super::event::lock;
+use super::packet::{Packet, run_beside};
+use super::queue::{BESIDE, Queue};
+
+/// A kernel, and what else its thread has to know.
+struct Job {
+    queue: Arc<Queue>,
+    id: u64,
+    packet: Packet,
+}
+
+/// Which threads are busy.
+#[derive(Default)]
+struct Busy {
+    threads: Mutex<[bool; BESIDE]>,
+    changed: Condvar,
+}
+
+/// The threads for kernels of one queue that others may run beside. They are started when needed, and end with the queue.
+#[derive(Default)]
+pub(super) struct Beside {
+    threads: Vec<Sender<Job>>,
+    busy: Arc<Busy>,
+}
+
+impl Beside {
+    /// Starts a kernel, when a thread is free; gives it back if no thread can be had.
+    pub(super) fn start(&mut self, queue: &Arc<Queue>, id: u64, packet: Packet) -> Option<Packet> {
+        let mut busy = lock(&self.busy.threads);
+        let index = loop {
+            match busy.iter().position(|busy| !busy) {
+                Some(index) => break index,
+                None => busy = self.busy.changed.wait(busy).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        // Free threads are taken in order, so that this is the next one if it has not been started.
+        if index == self.threads.len() {
+            let (sender, jobs) = channel();
+            let busy = Arc::clone(&self.busy);
+            let thread = std::thread::Builder::new()
+                .name(format!("vgpu-beside-{index}"))
+                .spawn(move || work(&jobs, index, &busy));
+            if thread.is_err() {
+                return Some(packet);
+            }
+            self.threads.push(sender);
+        }
+        busy[index] = true;
+        drop(busy);
+        let job = Job { queue: Arc::clone(queue), id, packet };
+        match self.threads[index].send(job) {
+            Ok(()) => None,
+            Err(unsent) => {
+                lock(&self.busy.threads)[index] = false;
+                Some(unsent.0.packet)
+            }
+        }
+    }
+
+    /// Waits until no kernel runs on any of the threads.
+    pub(super) fn finish(&self) {
+        if self.threads.is_empty() {
+            return;
+        }
+        let mut busy = lock(&self.busy.threads);
+        while busy.contains(&true) {
+            busy = self.busy.changed.wait(busy).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Says that a thread is free again, whatever became of its kernel.
+struct Done<'a> {
+    busy: &'a Busy,
+    index: usize,
+}
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        lock(&self.busy.threads)[self.index] = false;
+        self.busy.changed.notify_all();
+    }
+}
+
+fn work(jobs: &Receiver<Job>, index: usize, busy: &Busy) {
+    for Job { queue, id, packet } in jobs {
+        let done = Done { busy, index };
+        let place = queue.current_packet(1 + index);
+        let failed = run_beside(&queue, id, &packet, place).err().and_then(|failure| queue.end(failure));
+        // The queue has ended by now if it has to, so that nothing else begins; whoever is told may destroy it.
+        drop(done);
+        if let Some(status) = failed {
+            queue.tell(status);
+        }
+    }
+}
