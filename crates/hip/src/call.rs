@@ -66,7 +66,8 @@ pub(crate) fn is_ready(queried: Result<()>) -> Result<bool> {
 
 static DROP_FAILURES: AtomicU64 = AtomicU64::new(0);
 
-/// How many times in this process releasing something in `Drop` has failed.
+/// How many times in this process releasing something has failed, in `Drop` for the most part. What cannot be released because the
+/// device may still use it is kept for good, and counts, too.
 ///
 /// Such a failure is also a `tracing` event of level `ERROR`; it is never returned by a later, unrelated call.
 pub fn drop_failures() -> u64 {
@@ -79,6 +80,13 @@ pub(crate) fn dropped(what: &'static str, result: Result<()>) {
         DROP_FAILURES.fetch_add(1, Ordering::Relaxed);
         tracing::error!(%error, "releasing a {what} failed");
     }
+}
+
+/// Traces and counts that something is kept for good: its streams could not be waited for, and the device may still use it.
+#[cold]
+pub(crate) fn leaked(what: &'static str, error: &Error) {
+    DROP_FAILURES.fetch_add(1, Ordering::Relaxed);
+    tracing::error!(%error, "a {what} is kept, since the device may still use it");
 }
 
 #[cfg(test)]

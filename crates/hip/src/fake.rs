@@ -32,7 +32,22 @@ pub(crate) const CACHED_MEMORY: usize = 80 << 20;
 
 thread_local! {
     static CURRENT: Cell<c_int> = const { Cell::new(0) };
+    /// How many of this thread's next calls fail that would tell whether work is done.
+    static FAILING_WAITS: Cell<usize> = const { Cell::new(0) };
 }
+
+/// Has this thread's next so many waits and queries fail, without saying anything about the work.
+pub(crate) fn fail_waits(count: usize) {
+    FAILING_WAITS.set(count);
+}
+
+/// Whether this wait or query fails.
+fn wait_fails() -> bool {
+    FAILING_WAITS.replace(FAILING_WAITS.get().saturating_sub(1)) > 0
+}
+
+/// What a wait fails with while another thread captures.
+const WAIT_FAILED: hipError_t = hipError_t::hipErrorStreamCaptureUnsupported;
 
 #[derive(Default)]
 struct State {
@@ -260,6 +275,9 @@ unsafe extern "C" fn stream_destroy(_stream: hipStream_t) -> hipError_t {
 }
 
 unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
+    if wait_fails() {
+        return WAIT_FAILED;
+    }
     let mut state = state();
     while state.is_busy(stream.addr()) {
         state = PROGRESS.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -269,11 +287,14 @@ unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
 
 /// Whatever is not held is done.
 unsafe extern "C" fn device_synchronize() -> hipError_t {
-    OK
+    if wait_fails() { WAIT_FAILED } else { OK }
 }
 
 /// Not recorded: it changes nothing.
 unsafe extern "C" fn stream_query(stream: hipStream_t) -> hipError_t {
+    if wait_fails() {
+        return WAIT_FAILED;
+    }
     let state = state();
     match stream.addr() {
         handle if state.faults.contains_key(&handle) => hipError_t::hipErrorLaunchFailure,
@@ -362,6 +383,9 @@ unsafe extern "C" fn event_record(event: hipEvent_t, stream: hipStream_t) -> hip
 }
 
 unsafe extern "C" fn event_synchronize(event: hipEvent_t) -> hipError_t {
+    if wait_fails() {
+        return WAIT_FAILED;
+    }
     let mut state = state();
     let Some(stream) = state.events.get(&event.addr()).copied() else { return OK };
     while state.held.contains(&stream) && !state.faults.contains_key(&stream) {

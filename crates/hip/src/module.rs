@@ -269,14 +269,15 @@ impl Drop for ModuleInner {
         let (image, mut usage) = (std::mem::take(&mut self.image), std::mem::take(&mut self.usage));
         let owned = self.owned.take();
         release("module", move || {
-            usage.finish();
-            let Some(counted) = owned else { return };
-            let unloaded = device.make_current().and_then(|()| {
-                // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
-                unsafe { call!(device.table(), hipModuleUnload(handle.get())) }
+            usage.finish("module", (image, owned), |(image, owned)| {
+                let Some(counted) = owned else { return };
+                let unloaded = device.make_current().and_then(|()| {
+                    // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
+                    unsafe { call!(device.table(), hipModuleUnload(handle.get())) }
+                });
+                dropped("module", unloaded);
+                drop((image, counted));
             });
-            dropped("module", unloaded);
-            drop((image, counted));
         });
     }
 }

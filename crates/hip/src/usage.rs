@@ -11,6 +11,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::call::leaked;
 use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream, in_host_function};
 
@@ -148,14 +149,7 @@ impl Usage {
     /// Blocks until everything registered so far is done. An error means that some of it may still run.
     pub(crate) fn wait(&self) -> Result<()> {
         let users: Vec<WeakStream> = self.lock().users.iter().map(|user| user.stream.clone()).collect();
-        for stream in users.iter().filter_map(WeakStream::upgrade) {
-            match stream.synchronize() {
-                // A stream that has failed runs nothing any more.
-                Ok(()) | Err(Error::Fault(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        PriorUses(users).wait()
     }
 
     /// Blocks until the writes registered so far are done. A failed one is the error.
@@ -177,7 +171,7 @@ impl Usage {
         for (stream, wrote) in users {
             let waited = match stream.upgrade() {
                 Some(stream) => stream.synchronize(),
-                None => stream.last_fault().map_or(Ok(()), Err),
+                None => stream.last_fault()?.map_or(Ok(()), Err),
             };
             match waited {
                 // A stream that has failed runs nothing any more, and what it has only read is as it was.
@@ -188,9 +182,15 @@ impl Usage {
         Ok(())
     }
 
-    /// Blocks until no stream uses the thing.
-    pub(crate) fn finish(&mut self) {
-        self.retire().wait();
+    /// Releases what streams may use, when none does any more. What could not be waited for is kept for good.
+    pub(crate) fn finish<T>(&mut self, what: &'static str, things: T, release: impl FnOnce(T)) {
+        match self.retire().wait() {
+            Ok(()) => release(things),
+            Err(error) => {
+                leaked(what, &error);
+                std::mem::forget(things);
+            }
+        }
     }
 
     /// The thing's owner is gone: what may still use it.
@@ -219,8 +219,12 @@ impl Usage {
         // In a host function nothing can be waited for.
         if self.inherited.load(Ordering::Acquire) && !in_host_function() {
             let prior = PriorUses(self.lock().users.iter().map(|user| user.stream.clone()).collect());
-            prior.wait();
-            self.inherited.store(false, Ordering::Release);
+            match prior.wait() {
+                Ok(()) => self.inherited.store(false, Ordering::Release),
+                Err(error) => {
+                    tracing::error!(%error, "work of a former owner of memory cannot be waited for")
+                }
+            }
         }
     }
 
@@ -246,14 +250,20 @@ impl Usage {
 }
 
 impl PriorUses {
-    /// Blocks until the streams are done. A stream that has failed runs nothing any more, so its error, which belongs to
-    /// whoever waits for that stream, does not matter here.
-    pub(crate) fn wait(&self) {
-        for user in self.0.iter().filter_map(WeakStream::upgrade) {
-            if let Err(error) = user.synchronize() {
-                tracing::debug!(%error, "a stream had failed before what it used was released");
+    /// Blocks until the streams are done. How their work ended does not matter here: that belongs to whoever waits for the stream. An
+    /// error means that some of it may still run.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let mut waited = Ok(());
+        for user in &self.0 {
+            match user.finish() {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a stream had failed before what it used was released")
+                }
+                Err(error) => waited = waited.and(Err(error)),
             }
         }
+        waited
     }
 
     /// The streams.
@@ -284,7 +294,7 @@ impl State {
         for user in self.users.iter().filter(|user| which(user) && !user.stream.is(stream)) {
             let failure = match user.stream.upgrade() {
                 Some(other) => stream.wait_for(&other)?,
-                None => user.stream.last_fault(),
+                None => user.stream.last_fault()?,
             };
             match failure {
                 Some(error) if reads && user.wrote => return Err(error),

@@ -331,13 +331,14 @@ impl Drop for GraphExec {
         let (uses, mut usage) = (std::mem::take(&mut self.uses), std::mem::take(&mut self.usage));
         let memory = self.memory.take();
         release("executable graph", move || {
-            usage.finish();
-            let destroyed = graph.device.make_current().and_then(|()| {
-                // SAFETY: the executable graph is destroyed once, and no stream runs it any more.
-                unsafe { call!(graph.device.table(), hipGraphExecDestroy(handle.get())) }
+            usage.finish("executable graph", (graph, uses, memory), |(graph, uses, memory)| {
+                let destroyed = graph.device.make_current().and_then(|()| {
+                    // SAFETY: the executable graph is destroyed once, and no stream runs it any more.
+                    unsafe { call!(graph.device.table(), hipGraphExecDestroy(handle.get())) }
+                });
+                dropped("executable graph", destroyed);
+                drop((uses, memory));
             });
-            dropped("executable graph", destroyed);
-            drop((uses, memory));
         });
     }
 }

@@ -136,10 +136,7 @@ impl<T: DeviceCopy> fmt::Debug for SharedHostBuffer<T> {
 impl<T: DeviceCopy> Drop for Shared<T> {
     fn drop(&mut self) {
         let (buffer, mut usage) = (self.buffer.get_mut().take(), std::mem::take(&mut self.usage));
-        release("shared host buffer", move || {
-            usage.finish();
-            drop(buffer);
-        });
+        release("shared host buffer", move || usage.finish("shared host buffer", buffer, drop));
     }
 }
 

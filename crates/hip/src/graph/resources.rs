@@ -66,10 +66,7 @@ impl Drop for HostFunction {
     fn drop(&mut self) {
         let function = std::mem::replace(&mut self.function, Box::new(|| ()));
         let mut usage = std::mem::take(&mut self.usage);
-        release("host function", move || {
-            usage.finish();
-            drop(function);
-        });
+        release("host function", move || usage.finish("host function", function, drop));
     }
 }
 

@@ -11,7 +11,7 @@ use super::blocks::{Blocks, Request, Segment, Tag, Taken, Uses};
 use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
 use crate::backend::Backend;
-use crate::call::{call, dropped};
+use crate::call::{call, dropped, leaked};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
 use crate::quirks::Quirk;
@@ -387,13 +387,20 @@ impl DeviceMemory {
             state.update();
             segments
         };
-        let mut bytes = 0;
+        let (mut bytes, mut failure) = (0, Ok(()));
         for Segment { address, size, uses } in segments {
-            uses.wait();
-            free(device, DeviceAddress(address))?;
-            bytes += size as usize;
+            match uses.wait() {
+                Ok(()) => {
+                    failure = failure.and(free(device, DeviceAddress(address)));
+                    bytes += size as usize;
+                }
+                Err(error) => {
+                    leaked("segment of the cache", &error);
+                    failure = failure.and(Err(error));
+                }
+            }
         }
-        Ok(bytes)
+        failure.map(|()| bytes)
     }
 
     /// Takes back what [`allocate`](Self::allocate) gave, whose owner is gone.
@@ -402,22 +409,29 @@ impl DeviceMemory {
         let cached = matches!(origin, Origin::Cache);
         match origin {
             Origin::Nowhere | Origin::Graph(_) => return,
-            Origin::Owner(Owner(owner)) => {
-                block.usage.finish();
-                drop(owner);
-                return;
-            }
+            Origin::Owner(Owner(owner)) => return block.usage.finish("device buffer", owner, drop),
             Origin::Cache => self.keep(device, &mut block),
             Origin::Device => {
-                block.usage.finish();
+                if let Err(error) = block.usage.retire().wait() {
+                    // It stays allocated, and counts as such.
+                    return leaked("device buffer", &error);
+                }
                 dropped("device buffer", free(device, block.address));
             }
-            Origin::Stream => {
-                dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
-            }
-            Origin::Pool(pool) => {
-                dropped("device buffer", free_in_order(device, block.address, block.usage.retire()));
-                drop(pool);
+            origin @ (Origin::Stream | Origin::Pool(_)) => {
+                match free_in_order(device, block.address, block.usage.retire()) {
+                    Ok(freed) => {
+                        dropped("device buffer", freed);
+                        // The pool lives as long as its memory.
+                        if let Origin::Pool(pool) = origin {
+                            drop(pool);
+                        }
+                    }
+                    Err(error) => {
+                        std::mem::forget(origin);
+                        return leaked("device buffer", &error);
+                    }
+                }
             }
         }
         let mut state = self.lock();
@@ -478,8 +492,9 @@ fn free(device: &Device, address: DeviceAddress) -> Result<()> {
     unsafe { call!(device.table(), hipFree(address.pointer())) }
 }
 
-/// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that.
-fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<()> {
+/// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that. An error of its own means that
+/// it may still be used, and was not freed.
+fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<Result<()>> {
     let streams: Vec<Stream> = uses.streams().iter().filter_map(WeakStream::upgrade).collect();
     let on_first = || {
         let (first, others) = streams.split_first()?;
@@ -491,13 +506,13 @@ fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Re
         Some(freed)
     };
     match on_first() {
-        Some(Ok(())) => Ok(()),
+        Some(Ok(())) => Ok(Ok(())),
         failed => {
             if let Some(Err(error)) = failed {
                 tracing::debug!(%error, "a stream had failed before memory was freed on it");
             }
-            uses.wait();
-            free(device, address)
+            uses.wait()?;
+            Ok(free(device, address))
         }
     }
 }

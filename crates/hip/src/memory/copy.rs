@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hip_sys::hipMemcpyKind;
 
 use super::{Allocation, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
-use crate::call::call;
+use crate::call::{call, leaked};
 use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream};
 
@@ -35,11 +35,10 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
             return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
         }
         // SAFETY: there is room for as many elements as the view has, and the wait follows before it is released.
-        unsafe { self.read_into(stream, destination.as_mut_ptr())? };
-        finish_read(stream, self.allocation())?;
-        // SAFETY: the copy has written them all, and any bytes are a valid `T`.
-        unsafe { destination.set_len(self.len()) };
-        Ok(destination)
+        unsafe {
+            self.read_into(stream, destination.as_mut_ptr())?;
+            finish_read_into(stream, self.allocation(), destination, self.len())
+        }
     }
 
     /// Enqueues a copy of all elements to `destination`, which travels with the copy: the result gives it back when
@@ -88,7 +87,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         same_length("copy_from_host", self.len(), source.len())?;
         // SAFETY: the source holds as many elements as the view, and the wait follows before it is released.
         unsafe { self.write_from(stream, source.as_ptr())? };
-        stream.synchronize()
+        stream.finish_borrowed()
     }
 
     /// Enqueues a copy of `source` to all elements. The buffer travels with the copy: the result gives it back when
@@ -172,10 +171,34 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     }
 }
 
-/// Waits for a read, and for the news that what it read had not been written.
+/// Waits for a read into borrowed memory, and for the news that what it read had not been written.
 pub(super) fn finish_read(stream: &Stream, allocation: &Arc<Allocation>) -> Result<()> {
-    stream.synchronize()?;
+    stream.finish_borrowed()?;
     allocation.sources(stream).iter().try_for_each(WeakStream::check)
+}
+
+/// As [`finish_read`], into a new `Vec`, which then has `len` elements. If the device may still write them, nobody gets the memory.
+///
+/// # Safety
+/// There is room for that many elements, of which the copy writes all.
+pub(super) unsafe fn finish_read_into<T: DeviceCopy>(
+    stream: &Stream,
+    allocation: &Arc<Allocation>,
+    mut destination: Vec<T>,
+    len: usize,
+) -> Result<Vec<T>> {
+    match stream.finish() {
+        Ok(over) => over?,
+        Err(error) => {
+            leaked("destination of a copy", &error);
+            std::mem::forget(destination);
+            return Err(error);
+        }
+    }
+    allocation.sources(stream).iter().try_for_each(WeakStream::check)?;
+    // SAFETY: as this function's contract, and any bytes are a valid `T`.
+    unsafe { destination.set_len(len) };
+    Ok(destination)
 }
 
 /// # Safety

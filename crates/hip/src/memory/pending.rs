@@ -93,16 +93,11 @@ impl<B: Send + 'static> Pending<B> {
 impl Guard {
     /// Blocks until the work is over, and says how it ended. An error of its own means that it may still run.
     fn finish(&self) -> Result<Result<()>> {
-        let waited = match &self.done {
-            Some(event) => self.stream.check(event.synchronize()),
-            None => self.stream.synchronize(),
-        };
-        let Err(error) = waited else { return Ok(Ok(())) };
-        // What failed may have been the wait alone: nothing may run any more when the buffer is released.
-        match self.stream.synchronize() {
-            Ok(()) => Ok(Err(error)),
-            Err(fault @ Error::Fault(_)) => Ok(Err(fault)),
-            Err(error) => Err(error),
+        let Some(event) = &self.done else { return self.stream.finish() };
+        match self.stream.check(event.synchronize()) {
+            Ok(()) => Ok(Ok(())),
+            // What failed may have been the wait alone: nothing may run any more when the buffer is released.
+            Err(error) => self.stream.finish().map(|over| over.and(Err(error))),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hip_sys::{hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos};
 
-use super::copy::{finish_read, same_length};
+use super::copy::{finish_read, finish_read_into, same_length};
 use super::fill::bytes_of;
 use super::{
     Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending,
@@ -275,11 +275,10 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
             return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
         }
         // SAFETY: there is room for as many elements, and the wait follows before that is released.
-        unsafe { self.read_into(stream, destination.as_mut_ptr(), RectLayout::dense(self.size()))? };
-        finish_read(stream, self.allocation)?;
-        // SAFETY: the copy has written them all, and any bytes are a valid `T`.
-        unsafe { destination.set_len(self.len()) };
-        Ok(destination)
+        unsafe {
+            self.read_into(stream, destination.as_mut_ptr(), RectLayout::dense(self.size()))?;
+            finish_read_into(stream, self.allocation, destination, self.len())
+        }
     }
 
     /// Enqueues a copy of all elements to dense host memory, which travels with the copy (`hipMemcpy3DAsync`).
@@ -396,7 +395,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         layout.inside(source.len())?;
         // SAFETY: the layout lies in the source, and the wait follows before that is released.
         unsafe { self.write_from(stream, source.as_ptr(), layout)? };
-        stream.synchronize()
+        stream.finish_borrowed()
     }
 
     /// Enqueues a copy of dense host memory to all elements, which travels with the copy (`hipMemcpy3DAsync`).

@@ -26,7 +26,7 @@ struct Wait<'a>(Option<&'a Stream>);
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.0 {
-            dropped("scope of copies", stream.synchronize());
+            dropped("scope of copies", stream.finish_borrowed());
         }
     }
 }
@@ -60,12 +60,14 @@ impl Stream {
         &self,
         enqueue: impl for<'scope> FnOnce(&'scope CopyScope<'scope, 'env>) -> Result<R>,
     ) -> Result<R> {
+        // Where it cannot be waited, nothing may be enqueued, by another thread either.
+        self.make_current()?;
         let scope =
             CopyScope { stream: self, sources: Mutex::default(), scope: PhantomData, env: PhantomData };
         let mut wait = Wait(Some(self));
         let result = enqueue(&scope);
         wait.0 = None;
-        let waited = self.synchronize();
+        let waited = self.finish_borrowed();
         let result = result?;
         waited?;
         let sources = scope.sources.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,11 @@
 //! How a stream fails, and what its library tells about it and its kernels.
 
+use std::time::Duration;
+
 use hip_sys::{hipError_t, hipStream_t};
 
 use super::Stream;
+use crate::call::{call, is_ready};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result, is_fault};
 
@@ -70,6 +73,37 @@ impl Queue {
             Error::Fault(report) => self.explain(report.operation, report.code),
             other => other,
         })
+    }
+
+    /// Blocks until nothing of the stream runs any more, by whatever call tells; what waiting for the stream has said is the result.
+    /// An error of its own means that something may still run. The device is current.
+    pub(crate) fn finish(&self) -> Result<Result<()>> {
+        // SAFETY: the handle is valid.
+        match self.check(unsafe { call!(self.device.table(), hipStreamSynchronize(self.handle)) }) {
+            // A stream that has failed runs nothing any more.
+            over @ (Ok(()) | Err(Error::Fault(_))) => Ok(over),
+            Err(error) => self.finish_otherwise(error),
+        }
+    }
+
+    /// After a wait that failed, which may say nothing about the work.
+    #[cold]
+    fn finish_otherwise(&self, error: Error) -> Result<Result<()>> {
+        loop {
+            // SAFETY: the handle is valid.
+            let queried = unsafe { call!(self.device.table(), hipStreamQuery(self.handle)) };
+            match self.check(is_ready(queried)) {
+                Ok(true) => return Ok(Err(error)),
+                Ok(false) => std::thread::sleep(Duration::from_millis(1)),
+                Err(fault @ Error::Fault(_)) => return Ok(Err(fault)),
+                Err(_) => break,
+            }
+        }
+        // SAFETY: the call takes no arguments.
+        match unsafe { call!(self.device.table(), hipDeviceSynchronize()) } {
+            Ok(()) => Ok(Err(error)),
+            Err(_) => Err(error),
+        }
     }
 
     #[cold]

@@ -5,13 +5,16 @@ mod host_function;
 mod interop;
 mod options;
 mod thread_stream;
+#[cfg(test)]
+mod unfinished;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use hip_sys::{hipEvent_t, hipStream_t};
+use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 
-use crate::call::{call, dropped, is_ready};
+use crate::call::{call, dropped, is_ready, leaked};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, Result};
 use crate::event::Event;
@@ -67,11 +70,13 @@ unsafe impl Send for TailEvent {}
 #[derive(Debug, Default)]
 struct Closed(Mutex<Option<Ended>>, Condvar);
 
-/// All work of the stream is done.
+/// All work of the stream is done, unless that could not be found out.
 #[derive(Debug, Default)]
 struct Ended {
     /// The fault that ended it early.
     fault: Option<FaultReport>,
+    /// What waiting for it has failed with. Its work may still run, so that it was not destroyed.
+    unfinished: Option<hipError_t>,
 }
 
 /// A stream that does not keep itself alive.
@@ -97,13 +102,14 @@ impl WeakStream {
 
     /// Whether the stream has been destroyed and all its work was done.
     pub(crate) fn is_gone(&self) -> bool {
-        self.stream.strong_count() == 0
-            && self.closed.lock().as_ref().is_some_and(|ended| ended.fault.is_none())
+        let is_good = |ended: &Ended| ended.fault.is_none() && ended.unfinished.is_none();
+        self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_good)
     }
 
     /// Whether the stream has been destroyed, with whatever result: nothing of it runs any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.stream.strong_count() == 0 && self.closed.lock().is_some()
+        let is_over = |ended: &Ended| ended.unfinished.is_none();
+        self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_over)
     }
 
     /// Whether nothing of the stream runs any more, without waiting for it. Where that cannot be told, it does.
@@ -119,11 +125,22 @@ impl WeakStream {
         self.id
     }
 
-    /// The fault of a stream that has been destroyed.
-    pub(crate) fn last_fault(&self) -> Option<Error> {
+    /// The fault of a stream that has been destroyed; an error if its work may still run.
+    pub(crate) fn last_fault(&self) -> Result<Option<Error>> {
         let closed = self.closed.lock();
-        let fault = closed.as_ref()?.fault.clone()?;
-        Some(Error::Fault(Box::new(fault)))
+        let Some(Ended { fault, unfinished }) = &*closed else { return Ok(None) };
+        match unfinished {
+            Some(code) => Err(Error::Hip { operation: "hipStreamSynchronize", code: *code }),
+            None => Ok(fault.clone().map(|fault| Error::Fault(Box::new(fault)))),
+        }
+    }
+
+    /// As [`Stream::finish`], of a stream that may be gone.
+    pub(crate) fn finish(&self) -> Result<Result<()>> {
+        match self.upgrade() {
+            Some(stream) => stream.finish(),
+            None => Ok(self.last_fault()?.map_or(Ok(()), Err)),
+        }
     }
 
     /// The fault of the stream, if one is known by now.
@@ -134,7 +151,7 @@ impl WeakStream {
                 Err(error) if is_fault(&error) => Err(error),
                 _ => Ok(()),
             },
-            None => self.last_fault().map_or(Ok(()), Err),
+            None => self.last_fault()?.map_or(Ok(()), Err),
         }
     }
 
@@ -224,6 +241,35 @@ impl Stream {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
         self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })
+    }
+
+    /// Blocks until nothing that was enqueued so far runs any more, and says how it ended. An error of its own means that something may
+    /// still run.
+    pub(crate) fn finish(&self) -> Result<Result<()>> {
+        self.make_current()?;
+        self.0.queue.finish()
+    }
+
+    /// Blocks until nothing that was enqueued so far uses memory that its caller has borrowed.
+    ///
+    /// Such memory cannot be kept from its owner. So this does not return before the work is over: it tries again, for what makes a
+    /// wait fail may pass (another thread's capture), and in the end aborts the process.
+    pub(crate) fn finish_borrowed(&self) -> Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let begun = Instant::now();
+        loop {
+            match self.finish() {
+                Ok(over) => return over,
+                // Refused before HIP sees it, as the copies were.
+                Err(error @ (Error::HostFunction | Error::Graph(_))) => return Err(error),
+                Err(error) if begun.elapsed() > PATIENCE => {
+                    tracing::error!(%error, "a copy of borrowed memory cannot be waited for");
+                    eprintln!("hip: a copy of borrowed memory cannot be waited for: {error}");
+                    std::process::abort();
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
     }
 
     /// Whether all work enqueued so far is done, without waiting (`hipStreamQuery`).
@@ -412,31 +458,28 @@ struct Ending {
 impl Ending {
     /// Waits for the work, releases the handles, and tells how it ended.
     fn run(self) {
-        let fault = self.destroy();
-        *self.closed.lock() = Some(Ended { fault });
+        *self.closed.lock() = Some(self.destroy());
         self.closed.1.notify_all();
     }
 
-    /// The result is the fault that ended the work early.
-    fn destroy(&self) -> Option<FaultReport> {
+    fn destroy(&self) -> Ended {
         let Queue { device, handle } = &self.queue;
         let table = device.table();
-        let current = device.make_current();
-        if current.is_err() {
-            dropped("stream", current);
-            return None;
-        }
-        let mut fault = None;
         // Buffers rely on it that a stream that is gone has no more work.
-        // SAFETY: the handle is valid until it is destroyed below.
-        match self.queue.check(unsafe { call!(table, hipStreamSynchronize(*handle)) }) {
-            Ok(()) => {}
+        let mut ended = Ended::default();
+        match device.make_current().and_then(|()| self.queue.finish()) {
+            Ok(Ok(())) => {}
             // It was or would have been reported to whoever waited; here it means that nothing runs any more.
-            Err(Error::Fault(report)) => {
+            Ok(Err(Error::Fault(report))) => {
                 tracing::warn!(%report, "a stream was dropped that had faulted");
-                fault = Some(*report);
+                ended.fault = Some(*report);
             }
-            failed => dropped("stream", failed),
+            Ok(failed) => dropped("stream", failed),
+            Err(error) => {
+                leaked("stream", &error);
+                ended.unfinished = Some(error.code().unwrap_or(hipError_t::hipErrorUnknown));
+                return ended;
+            }
         }
         if let Some(event) = &self.tail {
             // SAFETY: the event was made by this stream and is destroyed once.
@@ -446,7 +489,7 @@ impl Ending {
             // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
             dropped("stream", unsafe { call!(table, hipStreamDestroy(*handle)) });
         }
-        fault
+        ended
     }
 }
 
