@@ -24,8 +24,8 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 /// Looks before a waiting thread sleeps between them, and how long it does then.
 const SPINS: u32 = 1000;
 const SLEEP: Duration = Duration::from_micros(50);
-/// Operations of a batch, at most.
-const MOST: u32 = 255;
+/// Operations of a batch, at most. (The headers say "less than 256", AMD's library takes as many.)
+const MOST: u32 = 256;
 
 /// A word in memory that the host reaches.
 #[derive(Clone, Copy)]
@@ -145,9 +145,7 @@ impl MemoryOp {
                         _ => Err(INVALID_VALUE),
                     })
                 }
-                Kind::hipStreamMemOpFlushRemoteWrites | Kind::hipStreamMemOpBarrier => {
-                    return Err(hipError_t::hipErrorNotSupported);
-                }
+                // Flushes and barriers are not supported by AMD, the headers say.
                 _ => return Err(INVALID_VALUE),
             };
             let value = if is_long { value } else { value & u64::from(u32::MAX) };
@@ -311,8 +309,8 @@ fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: 
     })
 }
 
-/// `hipStreamBatchMemOp`: at most 255 operations, done one after the other. Flushes and barriers are `hipErrorNotSupported`, as
-/// the headers say.
+/// `hipStreamBatchMemOp`: at most 256 operations, done one after the other. Flushes and barriers are `hipErrorInvalidValue`, as in
+/// AMD's library.
 pub(crate) unsafe extern "C" fn hipStreamBatchMemOp(
     stream: hipStream_t,
     count: u32,

@@ -8,29 +8,79 @@ use hsa_sys::{Table, hsa_agent_t};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Visible(Vec<List>);
 
+/// Whose rules a list follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// AMD's HSA runtime: blanks, case and the way in which a number is written do not matter; a beginning of a UUID that
+    /// several GPUs have names none; a GPU that is named twice ends the list.
+    Hsa,
+    /// AMD's HIP: names are as the runtime prints them; a beginning of a UUID names the first GPU that has it; a GPU that is named
+    /// twice counts once.
+    Hip,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct List {
     names: Vec<Name>,
-    /// A name that is given twice ends the list; otherwise it counts once.
-    ends_at_repetition: bool,
+    reader: Reader,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     Ordinal(usize),
-    /// What follows `GPU-`.
+    /// The beginning of a UUID, in upper case where that does not matter.
     Uuid(String),
     /// Names nothing; what follows it in a list does not count.
     Nothing,
 }
 
+/// A number as C's `strtol` reads it: decimal, hexadecimal behind `0x`, octal behind `0`.
+fn number(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let found = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hex) => usize::from_str_radix(hex, 16),
+        None if digits.len() > 1 && digits.starts_with('0') => usize::from_str_radix(digits, 8),
+        None => digits.parse(),
+    };
+    found.ok().filter(|_| !digits.contains(['+', '-']))
+}
+
+impl Name {
+    fn of(text: &str, reader: Reader) -> Self {
+        match reader {
+            Reader::Hsa => {
+                let text = text.trim().to_ascii_uppercase();
+                match number(&text) {
+                    Some(index) => Self::Ordinal(index),
+                    None if text.starts_with("GPU-") && (5..=20).contains(&text.len()) => Self::Uuid(text),
+                    None => Self::Nothing,
+                }
+            }
+            Reader::Hip if text.starts_with("GPU-") => Self::Uuid(text.to_owned()),
+            Reader::Hip => match text.parse::<usize>() {
+                Ok(index) if index.to_string() == text => Self::Ordinal(index),
+                _ => Self::Nothing,
+            },
+        }
+    }
+}
+
 impl List {
-    fn of(text: &str, ends_at_repetition: bool) -> Self {
-        let names = text.split(',').map(str::trim).map(|name| match name.strip_prefix("GPU-") {
-            Some(id) => Name::Uuid(id.to_ascii_lowercase()),
-            None => name.parse().map_or(Name::Nothing, Name::Ordinal),
+    fn of(text: &str, reader: Reader) -> Self {
+        Self { names: text.split(',').map(|name| Name::of(name, reader)).collect(), reader }
+    }
+
+    /// The place of a GPU by the beginning of its UUID.
+    fn by_uuid<T>(&self, begin: &str, all: &[T], uuid: &impl Fn(&T) -> String) -> Option<usize> {
+        let mut found = all.iter().enumerate().filter(|(_, one)| {
+            let whole = format!("GPU-{}", uuid(one));
+            match self.reader {
+                Reader::Hsa => whole.to_ascii_uppercase().starts_with(begin),
+                Reader::Hip => whole.starts_with(begin),
+            }
         });
-        Self { names: names.collect(), ends_at_repetition }
+        let first = found.next()?.0;
+        (self.reader == Reader::Hip || found.next().is_none()).then_some(first)
     }
 
     fn select<T: Clone>(&self, all: &[T], uuid: &impl Fn(&T) -> String) -> Vec<T> {
@@ -38,12 +88,12 @@ impl List {
         for name in &self.names {
             let index = match name {
                 Name::Ordinal(index) => Some(*index).filter(|&index| index < all.len()),
-                Name::Uuid(id) => all.iter().position(|one| uuid(one).eq_ignore_ascii_case(id)),
+                Name::Uuid(begin) => self.by_uuid(begin, all, uuid),
                 Name::Nothing => None,
             };
             match index {
                 Some(index) if !chosen.contains(&index) => chosen.push(index),
-                Some(_) if !self.ends_at_repetition => {}
+                Some(_) if self.reader == Reader::Hip => {}
                 _ => break,
             }
         }
@@ -61,25 +111,24 @@ impl Visible {
     /// a library, which reads it itself; then `HIP_VISIBLE_DEVICES`, or `CUDA_VISIBLE_DEVICES` where that is missing or
     /// empty.
     ///
-    /// A list has ordinals and UUIDs (`GPU-…`) with commas between them. What names no GPU ends it.
+    /// A list has ordinals and UUIDs (`GPU-…`, or a beginning of one) with commas between them. What names no GPU ends it. The
+    /// first variable is read as AMD's HSA runtime reads it, the others as AMD's HIP does, which takes blanks for a part of the
+    /// name.
     pub fn from_env(hsa: &Table) -> Self {
         let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let rocr = variable("ROCR_VISIBLE_DEVICES").filter(|_| hsa.implementation().is_some());
         let hip = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].into_iter().filter_map(variable);
-        Self::of(
-            rocr.as_deref(),
-            hip.map(|list| list.trim().to_owned()).find(|list| !list.is_empty()).as_deref(),
-        )
+        Self::of(rocr.as_deref(), hip.into_iter().find(|list| !list.is_empty()).as_deref())
     }
 
     fn of(rocr: Option<&str>, hip: Option<&str>) -> Self {
-        let rocr = rocr.map(|list| List::of(list, true));
-        Self(rocr.into_iter().chain(hip.map(|list| List::of(list, false))).collect())
+        let rocr = rocr.map(|list| List::of(list, Reader::Hsa));
+        Self(rocr.into_iter().chain(hip.map(|list| List::of(list, Reader::Hip))).collect())
     }
 
     /// Of these GPUs, the ones that a list names.
     pub fn and_of_these(mut self, list: &str) -> Self {
-        self.0.push(List::of(list, false));
+        self.0.push(List::of(list, Reader::Hip));
         self
     }
 
@@ -111,8 +160,26 @@ mod tests {
     #[test]
     fn lists_select_and_order_by_ordinal_and_by_uuid() {
         assert_eq!(seen(None, Some("2,0"), 3), [2, 0]);
-        assert_eq!(seen(None, Some("GPU-00000000000000a1, 0"), 3), [1, 0]);
-        assert_eq!(seen(None, Some("GPU-00000000000000A2"), 3), [2]);
+        assert_eq!(seen(None, Some("GPU-00000000000000a1,0"), 3), [1, 0]);
+        assert_eq!(seen(Some("GPU-00000000000000A2, gpu-00000000000000a0"), None, 3), [2, 0]);
+    }
+
+    #[test]
+    fn each_layer_reads_its_list_in_its_own_way() {
+        // Blanks, case, and how a number is written.
+        assert_eq!(seen(Some(" 1 ,0x2,00"), None, 3), [1, 2, 0]);
+        assert_eq!(seen(None, Some("1, 0"), 3), [1]);
+        assert!(seen(None, Some("01"), 3).is_empty());
+        assert!(seen(None, Some("+1"), 3).is_empty());
+        assert!(seen(None, Some("GPU-00000000000000A2"), 3).is_empty());
+        // Beginnings of UUIDs: all have this one, and only the last one of 17 has that.
+        assert_eq!(seen(None, Some("GPU-00000"), 3), [0]);
+        assert!(seen(Some("GPU-00000"), None, 3).is_empty());
+        assert_eq!(seen(Some("GPU-00000000000000b"), None, 17), [16]);
+        assert_eq!(seen(None, Some("GPU-00000000000000b"), 17), [16]);
+        for wrong in ["GPU-", "0x", "--1", "+-1", "09"] {
+            assert!(seen(Some(wrong), None, 1).is_empty(), "{wrong}");
+        }
     }
 
     #[test]
@@ -121,6 +188,7 @@ mod tests {
         assert!(seen(None, Some("-1"), 3).is_empty());
         assert_eq!(seen(None, Some("1,x,2"), 3), [1]);
         assert_eq!(seen(None, Some("0,GPU-1"), 3), [0]);
+        assert_eq!(seen(Some("0,GPU-1"), None, 3), [0]);
         assert!(seen(Some(""), None, 3).is_empty());
     }
 
