@@ -33,7 +33,13 @@ fn kind(src_device: bool, dst_device: bool) -> hipMemcpyKind {
 }
 
 /// A box that starts at a position within pitched memory; `rows` of it are one rectangle.
-fn box_at(base: usize, pitch: usize, rows: usize, position: [usize; 3], extent: hipExtent) -> Result<Rows> {
+pub(crate) fn box_at(
+    base: usize,
+    pitch: usize,
+    rows: usize,
+    position: [usize; 3],
+    extent: hipExtent,
+) -> Result<Rows> {
     let place = || {
         let slice = pitch.checked_mul(rows)?;
         let [x, y, z] = position;

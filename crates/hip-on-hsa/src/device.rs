@@ -393,6 +393,8 @@ fn gfx_version(processor: &str) -> [u32; 3] {
 
 thread_local! {
     static CURRENT: Cell<Option<&'static Device>> = const { Cell::new(None) };
+    /// Whether the program has chosen it.
+    static CHOSEN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The thread's current device: the one it set, else the first.
@@ -411,6 +413,7 @@ pub(crate) fn current_device(runtime: &'static Runtime) -> Result<&'static Devic
 
 /// Makes a device the thread's current one.
 pub(crate) fn set_current(device: &'static Device) {
+    CHOSEN.set(true);
     CURRENT.set(Some(device));
 }
 
@@ -494,6 +497,28 @@ pub(crate) unsafe extern "C" fn hipGetDeviceCount(count: *mut i32) -> hipError_t
 pub(crate) unsafe extern "C" fn hipSetDevice(ordinal: i32) -> hipError_t {
     entry(|| {
         set_current(device(ordinal)?);
+        Ok(())
+    })
+}
+
+/// `hipSetValidDevices`: the first of the list is current for a thread that has not chosen one. An empty list changes nothing.
+pub(crate) unsafe extern "C" fn hipSetValidDevices(list: *mut i32, count: i32) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if count == 0 {
+            return Ok(());
+        }
+        runtime.refresh()?;
+        let count = usize::try_from(count).map_err(|_| hipError_t::hipErrorInvalidValue)?;
+        if list.is_null() || count > runtime.device_count() {
+            return Err(hipError_t::hipErrorInvalidValue);
+        }
+        // SAFETY: the caller's list has as many entries.
+        let list = unsafe { std::slice::from_raw_parts(list, count) };
+        let devices = list.iter().map(|&ordinal| runtime.device(ordinal)).collect::<Result<Vec<_>>>()?;
+        if !CHOSEN.get() {
+            CURRENT.set(Some(devices[0]));
+        }
         Ok(())
     })
 }

@@ -40,8 +40,8 @@ pub(crate) enum Explicit {
 /// What hidden arguments say about a launch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Geometry {
-    /// Work-items of the grid.
-    pub(crate) grid: [u32; 3],
+    /// Workgroups of the grid, all of which are whole.
+    pub(crate) blocks: [u32; 3],
     /// Work-items of a workgroup.
     pub(crate) block: [u32; 3],
     /// LDS that the launch adds, bytes.
@@ -270,13 +270,17 @@ impl Drop for KernargBlock {
     }
 }
 
-/// Hidden arguments that this runtime always passes as 0: offsets and enqueueing by kernels, which HIP does not have.
+/// Hidden arguments that this runtime always passes as 0: offsets, incomplete workgroups and enqueueing by kernels, which HIP
+/// does not have.
 fn is_zero(kind: HiddenArg) -> bool {
     matches!(
         kind,
         HiddenArg::GlobalOffsetX
             | HiddenArg::GlobalOffsetY
             | HiddenArg::GlobalOffsetZ
+            | HiddenArg::RemainderX
+            | HiddenArg::RemainderY
+            | HiddenArg::RemainderZ
             | HiddenArg::DefaultQueue
             | HiddenArg::CompletionAction
             | HiddenArg::None
@@ -285,18 +289,13 @@ fn is_zero(kind: HiddenArg) -> bool {
 
 impl Geometry {
     fn value(&self, kind: HiddenArg) -> u64 {
-        let count = |axis: usize| u64::from(self.grid[axis] / self.block[axis].max(1));
-        let rest = |axis: usize| u64::from(self.grid[axis] % self.block[axis].max(1));
         match kind {
-            HiddenArg::BlockCountX => count(0),
-            HiddenArg::BlockCountY => count(1),
-            HiddenArg::BlockCountZ => count(2),
+            HiddenArg::BlockCountX => self.blocks[0].into(),
+            HiddenArg::BlockCountY => self.blocks[1].into(),
+            HiddenArg::BlockCountZ => self.blocks[2].into(),
             HiddenArg::GroupSizeX => self.block[0].into(),
             HiddenArg::GroupSizeY => self.block[1].into(),
             HiddenArg::GroupSizeZ => self.block[2].into(),
-            HiddenArg::RemainderX => rest(0),
-            HiddenArg::RemainderY => rest(1),
-            HiddenArg::RemainderZ => rest(2),
             // HIP's grids always have three dimensions.
             HiddenArg::GridDims => 3,
             HiddenArg::DynamicLdsSize => self.dynamic_lds.into(),

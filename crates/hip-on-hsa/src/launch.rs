@@ -203,7 +203,7 @@ impl Launch {
     /// What hidden arguments say on every queue.
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry {
-            grid: self.dispatch.grid,
+            blocks: self.blocks,
             block: self.dispatch.block,
             dynamic_lds: self.dynamic_lds,
             ..Geometry::default()

@@ -214,6 +214,17 @@ impl Module {
     }
 
     /// The handle of a kernel; the same name gives the same one.
+    /// The names of all kernels, as programs use them.
+    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.code.object.kernels().iter().map(|kernel| kernel.name.as_str())
+    }
+
+    /// Whether a handle of a function is one that this module has given.
+    pub(crate) fn has_function(&self, handle: usize) -> bool {
+        let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        functions.values().any(|&known| known == handle)
+    }
+
     pub(crate) fn function(&self, runtime: &Runtime, name: &str) -> Result<hipFunction_t> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&function) = functions.get(name) {
@@ -382,7 +393,7 @@ pub(crate) unsafe extern "C" fn hipModuleUnload(handle: hipModule_t) -> hipError
 
 /// # Safety
 /// `name` is null or NUL-terminated.
-unsafe fn text<'a>(name: *const c_char) -> Result<&'a str> {
+pub(crate) unsafe fn text<'a>(name: *const c_char) -> Result<&'a str> {
     if name.is_null() {
         return Err(INVALID_VALUE);
     }

@@ -504,7 +504,11 @@ impl Engine {
         if self.ring.is_null() {
             self.ring = self.runtime.allocate_kernarg(&[self.agent], SEGMENTS * SEGMENT_BYTES)?.cast();
         }
-        let mut offset = self.cursor.next_multiple_of(align);
+        let mut offset = match align {
+            // A division where it is not a constant.
+            64 => self.cursor.next_multiple_of(64),
+            align => self.cursor.next_multiple_of(align),
+        };
         if offset + size > SEGMENT_BYTES {
             self.segment_fences[self.segment] = self.fence()?;
             let next = (self.segment + 1) % SEGMENTS;

@@ -16,6 +16,7 @@ use crate::progress::{Progress, Report};
 use crate::queue::Engine;
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
+use crate::stream_attribute::Attributes;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
@@ -43,6 +44,9 @@ pub(crate) enum Role {
 
 /// A stream of a device.
 pub(crate) struct Stream {
+    /// Which one of all that the process has had.
+    pub(crate) id: u64,
+    pub(crate) attributes: Mutex<Attributes>,
     pub(crate) device: &'static Device,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
@@ -81,7 +85,10 @@ struct Predecessor {
 
 impl Stream {
     pub(crate) fn new(device: &'static Device, flags: u32, priority: i32, role: Role) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let stream = Arc::new_cyclic(|this| Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            attributes: Mutex::default(),
             device,
             flags,
             priority,

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    context, copy, copy_param, device, error, event, fill, graph, ipc, ipc_event, launch, limits, lookup,
-    managed, mem_pool, memory, module, occupancy, output, peer, per_thread, pointer, props, stream,
-    stream_value, stub, stub_launch, virtual_memory,
+    context, copy, copy_batch, copy_param, device, error, event, fill, graph, ipc, ipc_event, launch,
+    library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer, per_thread, pointer,
+    props, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
 };
 
 macro_rules! functions {
@@ -33,13 +33,15 @@ functions! {
     copy:
         hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
         hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;
+    copy_batch:
+        hipMemcpy3DBatchAsync hipMemcpyBatchAsync;
     copy_param:
         hipDrvMemcpy2DUnaligned hipDrvMemcpy3D hipDrvMemcpy3DAsync hipMemcpy3D hipMemcpy3DAsync hipMemcpy3DPeer
         hipMemcpy3DPeerAsync hipMemcpyParam2D hipMemcpyParam2DAsync;
     device:
         hipDeviceComputeCapability hipDeviceGet hipDeviceGetByPCIBusId hipDeviceGetName hipDeviceGetPCIBusId
         hipDeviceGetUuid hipDeviceTotalMem hipDriverGetVersion hipGetDevice hipGetDeviceCount hipInit hipMemGetInfo
-        hipRuntimeGetVersion hipSetDevice;
+        hipRuntimeGetVersion hipSetDevice hipSetValidDevices;
     error:
         hipDrvGetErrorName hipDrvGetErrorString hipExtGetLastError hipGetErrorName hipGetErrorString hipGetLastError
         hipPeekAtLastError;
@@ -85,6 +87,9 @@ functions! {
         hipIpcGetEventHandle hipIpcOpenEventHandle;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
+    library:
+        hipKernelGetLibrary hipKernelGetName hipLibraryEnumerateKernels hipLibraryGetKernel hipLibraryGetKernelCount
+        hipLibraryLoadData hipLibraryLoadFromFile hipLibraryUnload;
     limits:
         hipDeviceGetLimit hipDeviceSetLimit;
     managed:
@@ -129,6 +134,8 @@ functions! {
         hipDeviceGetStreamPriorityRange hipDeviceSynchronize hipGetStreamDeviceId hipLaunchHostFunc hipStreamAddCallback hipStreamCreate
         hipStreamCreateWithFlags hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags
         hipStreamGetPriority hipStreamQuery hipStreamSynchronize;
+    stream_attribute:
+        hipStreamCopyAttributes hipStreamGetAttribute hipStreamGetId hipStreamSetAttribute;
     stream_value:
         hipStreamBatchMemOp hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64;
     stub:

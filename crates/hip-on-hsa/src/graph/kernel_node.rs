@@ -214,7 +214,7 @@ pub(crate) struct Attributes {
 
 /// How the program would like a range of memory to be cached.
 #[derive(Clone, Copy, Default)]
-struct Window(hip_sys::hipAccessPolicyWindow);
+pub(crate) struct Window(pub(crate) hip_sys::hipAccessPolicyWindow);
 
 // SAFETY: the pointer in it is only handed back.
 unsafe impl Send for Window {}

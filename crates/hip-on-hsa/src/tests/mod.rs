@@ -1,5 +1,6 @@
 //! The table over a fake HSA: what the runtime writes into packets, and how it takes errors.
 
+mod batches;
 mod captures;
 mod contexts;
 mod fake;
@@ -8,6 +9,7 @@ mod graph_lanes;
 mod graph_nodes;
 mod graphs;
 mod launches;
+mod libraries;
 mod managed;
 mod mem_pools;
 mod memory;

@@ -1,0 +1,165 @@
+//! Libraries: modules under another name, with kernels that know which library they are of.
+//!
+//! A library is loaded on the device that is current when it is.
+
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{
+    hipError_t, hipFunction_t, hipJitOption, hipKernel_t, hipLibrary_t, hipLibraryOption, hipModule_t,
+};
+
+use crate::error::{Result, entry, succeed};
+use crate::module::{Module, function, hipModuleLoad, hipModuleLoadData, hipModuleUnload, text};
+use crate::runtime::{Runtime, active};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
+
+/// The handles of the modules that are libraries.
+static LIBRARIES: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+fn libraries() -> MutexGuard<'static, Vec<usize>> {
+    LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The module that a library is.
+fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
+    if !libraries().contains(&(handle as usize)) {
+        return Err(INVALID_HANDLE);
+    }
+    runtime.modules.get(handle as usize).ok_or(INVALID_HANDLE)
+}
+
+/// Loads a module and notes that it is a library.
+///
+/// # Safety
+/// `out` is null or valid for writing.
+unsafe fn load(out: *mut hipLibrary_t, load: impl FnOnce(*mut hipModule_t) -> hipError_t) -> Result {
+    // SAFETY: as this function's contract.
+    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let mut module = std::ptr::null_mut();
+    succeed(load(&mut module))?;
+    libraries().push(module as usize);
+    *out = module.cast();
+    Ok(())
+}
+
+/// `hipLibraryLoadData`: the options are for compilers of intermediate code, and for when code is loaded, and change nothing here.
+pub(crate) unsafe extern "C" fn hipLibraryLoadData(
+    out: *mut hipLibrary_t,
+    code: *const c_void,
+    _jit_options: *mut hipJitOption,
+    _jit_values: *mut *mut c_void,
+    _jit_count: u32,
+    _options: *mut hipLibraryOption,
+    _values: *mut *mut c_void,
+    _count: u32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place, and a complete image.
+    entry(|| unsafe { load(out, |module| hipModuleLoadData(module, code)) })
+}
+
+/// `hipLibraryLoadFromFile`: as [`hipLibraryLoadData`].
+pub(crate) unsafe extern "C" fn hipLibraryLoadFromFile(
+    out: *mut hipLibrary_t,
+    name: *const c_char,
+    _jit_options: *mut hipJitOption,
+    _jit_values: *mut *mut c_void,
+    _jit_count: u32,
+    _options: *mut hipLibraryOption,
+    _values: *mut *mut c_void,
+    _count: u32,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place, and a path.
+    entry(|| unsafe { load(out, |module| hipModuleLoad(module, name)) })
+}
+
+/// `hipLibraryUnload`: as `hipModuleUnload`.
+pub(crate) unsafe extern "C" fn hipLibraryUnload(handle: hipLibrary_t) -> hipError_t {
+    entry(|| {
+        let mut all = libraries();
+        let index = all.iter().position(|&known| known == handle as usize).ok_or(INVALID_HANDLE)?;
+        all.swap_remove(index);
+        drop(all);
+        // SAFETY: the handle is a module's.
+        succeed(unsafe { hipModuleUnload(handle.cast()) })
+    })
+}
+
+/// `hipLibraryGetKernel`: can be used wherever a function can.
+pub(crate) unsafe extern "C" fn hipLibraryGetKernel(
+    out: *mut hipKernel_t,
+    handle: hipLibrary_t,
+    name: *const c_char,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        let (out, name) = unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, text(name)?) };
+        *out = library(runtime, handle)?.function(runtime, name)?.cast();
+        Ok(())
+    })
+}
+
+/// `hipLibraryGetKernelCount`.
+pub(crate) unsafe extern "C" fn hipLibraryGetKernelCount(
+    count: *mut u32,
+    handle: hipLibrary_t,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let count = unsafe { count.as_mut() }.ok_or(INVALID_VALUE)?;
+        *count = library(active()?, handle)?.kernel_names().count() as u32;
+        Ok(())
+    })
+}
+
+/// `hipLibraryEnumerateKernels`: as many as the list has room for, in the order of the code object.
+pub(crate) unsafe extern "C" fn hipLibraryEnumerateKernels(
+    list: *mut hipKernel_t,
+    room: u32,
+    handle: hipLibrary_t,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if list.is_null() || room == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let module = library(runtime, handle)?;
+        for (index, name) in module.kernel_names().take(room as usize).enumerate() {
+            let kernel: hipFunction_t = module.function(runtime, name)?;
+            // SAFETY: the caller's list has as many places as it says.
+            unsafe { list.add(index).write(kernel.cast()) };
+        }
+        Ok(())
+    })
+}
+
+/// `hipKernelGetLibrary`.
+pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
+    out: *mut hipLibrary_t,
+    kernel: hipKernel_t,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let all = libraries().clone();
+        let has = |&handle: &usize| {
+            runtime.modules.get(handle).is_some_and(|module| module.has_function(kernel as usize))
+        };
+        *out = all.into_iter().find(has).ok_or(INVALID_HANDLE)? as hipLibrary_t;
+        Ok(())
+    })
+}
+
+/// `hipKernelGetName`: valid as long as the library.
+pub(crate) unsafe extern "C" fn hipKernelGetName(out: *mut *const c_char, kernel: hipKernel_t) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        *out = function(active()?, kernel.cast())?.name.as_ptr();
+        Ok(())
+    })
+}
