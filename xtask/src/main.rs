@@ -8,6 +8,7 @@ mod debian;
 mod demo;
 mod doctor;
 mod dropin;
+mod miri;
 mod progress;
 mod rocm;
 mod run;
@@ -105,6 +106,10 @@ struct TestArguments {
     /// fetched into the target folder; may be repeated
     #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm"])]
     rocblas_kernels: Vec<String>,
+    /// Run only the tests that need no foreign code, under Miri, which looks for undefined behaviour; rustup's nightly toolchain
+    /// has it
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels"])]
+    miri: bool,
 }
 
 #[derive(Debug, Args)]
@@ -155,8 +160,9 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu, rocm, rocblas_kernels }) => test::test(test::Options {
+        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri }) => test::test(test::Options {
             gpu,
+            miri,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: sysroot::releases(&rocblas_kernels)?,
         }),

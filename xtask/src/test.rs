@@ -14,7 +14,7 @@ use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{build_kernels, conflicts, run, setup, toolchain};
+use crate::{build_kernels, conflicts, miri, run, setup, toolchain};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) rocm: Vec<&'static Release>,
     /// Decode rocBLAS's kernels of these releases, and nothing else.
     pub(crate) rocblas_kernels: Vec<&'static Release>,
+    /// Run what can under Miri, and nothing else.
+    pub(crate) miri: bool,
 }
 
 /// What became of a step.
@@ -91,6 +93,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if !options.rocblas_kernels.is_empty() {
         return options.rocblas_kernels.iter().flat_map(|release| kernel_steps(release, shared)).collect();
     }
+    if options.miri {
+        return miri_steps();
+    }
     let gpu = options.gpu;
     let mut steps = vec![
         Step::new("toolchain", || {
@@ -130,7 +135,15 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
+    steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps
+}
+
+/// Looks for Miri, and runs the tests that need no foreign code.
+fn miri_steps<'a>() -> Vec<Step<'a>> {
+    let installed = Step::new("Miri", || miri::check().map(|()| Outcome::Passed));
+    let groups = miri::GROUPS.map(|group| Step::new(group.name, move || execute(miri::command(group))));
+    std::iter::once(installed).chain(groups).collect()
 }
 
 /// Fetches a release's libraries, and runs the tests that load them.

@@ -255,6 +255,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn without_a_library_nothing_happens_and_the_reason_is_known() {
         drop((Range::begin(None, "nobody"), StartedRange::begin(None, "nobody")));
         mark("maybe somebody");

@@ -455,6 +455,12 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig {
+            cases: if cfg!(miri) { 4 } else { 256 },
+            failure_persistence: None,
+            ..Default::default()
+        })]
+
         #[test]
         fn any_text_is_parsed_or_refused(text in ".*") {
             let _ = text.parse::<DeviceUri>();

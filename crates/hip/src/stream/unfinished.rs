@@ -70,6 +70,7 @@ fn borrowed_memory_is_kept_until_the_copy_is_over() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri cannot start processes")]
 fn a_copy_of_borrowed_memory_that_cannot_be_waited_for_ends_the_process() {
     let mut other = std::process::Command::new(std::env::current_exe().unwrap());
     let test = "stream::unfinished::ends_the_process";

@@ -126,6 +126,7 @@ fn devices_do_what_they_were_allowed() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri knows few kinds of files")]
 fn only_what_was_made_for_it_is_exported() {
     let _turn = turn();
     let device = fake::device(0);

@@ -1,0 +1,98 @@
+//! `cargo xtask test --miri`: the tests that need no foreign code, under Miri.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::run;
+
+/// The toolchain that Miri comes with.
+const TOOLCHAIN: &str = "nightly";
+
+/// What installs it.
+const INSTALL: &str = "rustup toolchain install nightly --component miri --component rust-src";
+
+/// Some tests of some packages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group {
+    /// As the step is called.
+    pub(crate) name: &'static str,
+    packages: &'static [&'static str],
+    /// Which of their targets.
+    targets: &'static [&'static str],
+}
+
+/// What runs under Miri, from the bottom up.
+pub(crate) const GROUPS: [Group; 3] = [
+    Group {
+        name: "Miri: tables of functions",
+        packages: &[
+            "ferrocm-sys-load",
+            "ferrocm-hsa-sys",
+            "ferrocm-hip-sys",
+            "ferrocm-rocblas-sys",
+            "ferrocm-rccl-sys",
+        ],
+        targets: &["--lib", "--tests"],
+    },
+    Group { name: "Miri: code objects", packages: &["ferrocm-code-object"], targets: &["--lib"] },
+    // Unit tests run over a table of Rust functions.
+    Group { name: "Miri: hip", packages: &["ferrocm-hip"], targets: &["--lib"] },
+];
+
+/// An error that says what to do, unless Miri is installed.
+pub(crate) fn check() -> Result<()> {
+    if run::find_program("rustup").is_none() {
+        bail!("Miri comes with rustup's nightly toolchain, and there is no rustup here (https://rustup.rs)");
+    }
+    match run::capture(rustup().args(["cargo", "miri", "--version"])) {
+        Ok(version) => {
+            println!("{}", version.trim());
+            Ok(())
+        }
+        Err(error) => bail!("Miri is not installed; `{INSTALL}` does it\n{error}"),
+    }
+}
+
+/// The command that runs a group's tests.
+pub(crate) fn command(group: Group) -> Command {
+    let mut command = rustup();
+    command.args(["cargo", "miri", "test"]);
+    group.packages.iter().for_each(|package| {
+        command.args(["--package", package]);
+    });
+    command.args(group.targets);
+    // Tables and devices live as long as the process. Tests make files and wait for real time. Device addresses are numbers.
+    command.env("MIRIFLAGS", "-Zmiri-ignore-leaks -Zmiri-disable-isolation -Zmiri-permissive-provenance");
+    command
+}
+
+/// Runs a program of the toolchain, whichever the environment says otherwise.
+fn rustup() -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", TOOLCHAIN]);
+    for variable in ["CARGO", "RUSTC", "RUSTC_WRAPPER", "RUSTDOC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_its_packages_and_targets() {
+        let text = run::describe(&command(GROUPS[2]));
+        assert_eq!(text, "rustup run nightly cargo miri test --package ferrocm-hip --lib");
+    }
+
+    #[test]
+    fn the_packages_are_there() {
+        let crates = crate::tools::workspace().join("crates");
+        for package in GROUPS.iter().flat_map(|group| group.packages) {
+            let folder = package.strip_prefix("ferrocm-").unwrap_or(package);
+            assert!(crates.join(folder).join("Cargo.toml").is_file(), "{package}");
+        }
+    }
+}
