@@ -7,6 +7,7 @@
 
 mod bench;
 mod coverage;
+mod dots;
 mod filetests;
 mod hardware;
 mod matrix;

@@ -58,14 +58,6 @@ pub(in crate::exec) fn f32_to_f16_toward_zero(bits: u32) -> u16 {
     (sign | value) as u16
 }
 
-/// f32 to bf16, to nearest even. NaNs become quiet.
-#[inline(always)]
-pub(in crate::exec) fn f32_to_bf16(bits: u32) -> u16 {
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-    let nan = bits >> 16 | 0x40;
-    (if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded }) as u16
-}
-
 /// An 8-bit format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::exec) enum Eight {
@@ -219,15 +211,5 @@ mod tests {
         let tiny = (0.75 * 2f32.powi(-9)).to_bits();
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(0)), 0);
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(u32::MAX)), 1);
-    }
-
-    #[test]
-    fn bf16_rounds_to_nearest_even() {
-        for (from, to) in
-            [(0x3f80_8000, 0x3f80), (0x3f81_8000, 0x3f82), (0x3f80_8001, 0x3f81), (0x7f7f_ffff, 0x7f80)]
-        {
-            assert_eq!(f32_to_bf16(from), to);
-        }
-        assert_eq!(f32_to_bf16(0x7f80_0001), 0x7fc0);
     }
 }

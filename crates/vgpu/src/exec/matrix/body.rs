@@ -7,6 +7,7 @@ use super::layout::{self, Plan};
 use super::multiply::{self, Integers, Product};
 use super::operand::{self, Addend, Reading, Tuple};
 use super::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
+use crate::exec::float::dot;
 use crate::exec::level::{SimdBody, simd_handler};
 use crate::exec::simd::{D, G, LANES, Simd};
 use crate::exec::{Code, Flow, Handler, Level, Src, TEMPS, Wave};
@@ -161,7 +162,12 @@ impl SimdBody for Single {
                 let index = tuple(wave, code.src[3]);
                 operand::choose_rows::<S>(plan, row.a, index, index_set(row, &mods), rows);
             }
-            if S::REGISTERS >= 32 {
+            if let Some(rules) = dot_rules(row, wave.mode) {
+                match row.family {
+                    Family::Gfx12 => multiply::dots::<S, 4>(&product, rules),
+                    _ => multiply::dots::<S, 2>(&product, rules),
+                }
+            } else if S::REGISTERS >= 32 {
                 multiply::<S, 8>(row, &product, rows, pairwise, mods.clamp);
             } else {
                 multiply::<S, 4>(row, &product, rows, pairwise, mods.clamp);
@@ -172,6 +178,23 @@ impl SimdBody for Single {
         }
         Flow::Next
     }
+}
+
+/// How a dense instruction of RDNA on 16-bit floats adds, as dot products of two (gfx11) or four (gfx12).
+#[inline(always)]
+fn dot_rules(row: &Instruction, mode: u32) -> Option<dot::Rules> {
+    let factors = match row.a {
+        Format::F16 => dot::Factors::F16,
+        Format::Bf16 => dot::Factors::Bf16,
+        _ => return None,
+    };
+    let rounded = match row.sum {
+        Sum::F16 => dot::Rounded::F16(mode >> 23 & 1 != 0),
+        Sum::Bf16 => dot::Rounded::Bf16,
+        _ => dot::Rounded::F32,
+    };
+    let rules = dot::Rules { factors, rounded, fourth: row.family == Family::Gfx12 };
+    (row.family != Family::Mfma && !row.sparse).then_some(rules)
 }
 
 /// Which of the sets of indices in the register a sparse instruction uses.

@@ -20,13 +20,15 @@
 //!   gfx90a and gfx942 found for f32 and f64. xf32 operands are cut to ten digits after the point.
 //! * f16 and bf16 on gfx90a: subnormal operands count as zero, products of each four (two for the old bf16 instructions) are
 //!   added pairwise, then to the accumulator; every sum is rounded, subnormal sums become zero. So do measurements of gfx90a.
-//! * f16, bf16 and 8-bit floats elsewhere: the same chain of f32 fused multiply-adds; products are exact. The result differs
-//!   from the exact sum by at most `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round differently, within about that.
-//!   16-bit results are rounded once, at the end, to nearest even.
+//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after the other in the order
+//!   of K, each with the rules and NaNs of `float::dot`; 16-bit results are rounded after each.
+//! * f16 and bf16 of gfx942, in sparse instructions, and 8-bit floats: the same chain of f32 fused multiply-adds; products are
+//!   exact. The result differs from the exact sum by at most `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round
+//!   differently, within about that. 16-bit results are rounded once, at the end, to nearest even.
 //! * Integers: exact. Sums wrap, or saturate with `clamp`.
 //!
-//! MODE is ignored: rounding is to nearest even, subnormals are kept but for the case above. NaN results are the default quiet
-//! NaN. EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and
+//! MODE is ignored but for FP16_OVFL: rounding is to nearest even, subnormals are kept but for the cases above. NaN results are
+//! the default quiet NaN elsewhere. EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and
 //! is executed as if it were.
 //!
 //! What an instruction does not define is defined here: fields that choose a block that is not there wrap around; lanes of

@@ -1,5 +1,6 @@
 //! The arithmetic of matrix instructions: rows of D from rows of panels, sixteen columns at a time.
 
+use crate::exec::float::dot;
 use crate::exec::simd::{D, F, G, LANES, Simd, U};
 
 /// Sixteen numbers of a type.
@@ -436,6 +437,31 @@ fn pair<S: Simd, const FLUSH: bool>(a: [F<S>; 2], b: [F<S>; 2]) -> F<S> {
     } else {
         // Products of normal size are exact, so the fused sum is the rounded sum.
         a[1].fma(b[1], a[0] * b[0])
+    }
+}
+
+/// Dot products of each `N` neighbours in K, as RDNA computes those. NaNs stay what they are.
+///
+/// # Safety
+/// See [`chain`]; there is one block, and `N` divides the depth.
+#[inline(always)]
+pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: dot::Rules) {
+    for column in (0..p.width).step_by(LANES) {
+        for i in 0..p.n {
+            // SAFETY: see `chain`.
+            unsafe {
+                let [place] = p.places::<1>(i, column);
+                let mut sum = p.begin::<S>(place).bits().array();
+                for first in (0..p.depth).step_by(N) {
+                    let row = |k: usize| (first + k) * p.width;
+                    let a = std::array::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
+                    let b: [_; N] =
+                        std::array::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
+                    sum = rules.sum(a, b, sum);
+                }
+                S::store(p.to.add(place).cast(), U::<S>::from_array(sum).0);
+            }
+        }
     }
 }
 

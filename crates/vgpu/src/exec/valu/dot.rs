@@ -1,13 +1,15 @@
 //! Dot products of the parts of registers.
 
+use super::engine::Cx;
 use super::engine::{Op, ops};
 use super::operand::{B16, Brains, Halves, SignedWords, W16, Words, X16};
 use super::result::Ret;
 use super::select::choose;
 use crate::exec::Handler;
-use crate::exec::float::convert;
+use crate::exec::float::dot::{Factors, Rounded, Rules};
 use crate::exec::lower::Context;
 use crate::exec::simd::{F, Simd, U};
+use crate::machine::Generation;
 
 /// The sum of the products of `N` parts of `BITS` bits.
 #[inline(always)]
@@ -35,28 +37,53 @@ fn unsigned_sum<S: Simd, const BITS: u32>(clamp: bool, a: U<S>, b: U<S>, c: U<S>
     })
 }
 
-/// A value rounded to bf16, as f32.
-#[inline(always)]
-fn brain<S: Simd>(a: F<S>) -> F<S> {
-    a.bits().map(|bits| u32::from(convert::f32_to_bf16(bits)) << 16).as_f32()
-}
-
 /// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
 #[inline(always)]
 pub(super) fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     Ret::settle(a.fma(b, c), (a, b, c))
 }
 
+/// f16 as f32 without subnormal numbers.
+#[inline(always)]
+fn normal<S: Simd>(half: F<S>) -> F<S> {
+    let bits = half.bits();
+    (bits & 0x7fff_ffff).less(U::splat(0x3880_0000)).select(bits & 0x8000_0000, bits).as_f32()
+}
+
+/// The sum of products that RDNA 3 and 4 compute.
+#[inline(always)]
+fn on_grid<S: Simd>(
+    cx: &Cx,
+    factors: Factors,
+    rounded: Rounded,
+    a: (F<S>, F<S>),
+    b: (F<S>, F<S>),
+    c: F<S>,
+) -> F<S> {
+    let rules = Rules { factors, rounded, fourth: cx.is_gfx12() };
+    let [a, b] = [a, b].map(|pair| [pair.0.bits().array(), pair.1.bits().array()]);
+    U::from_array(rules.sum(a, b, c.bits().array())).as_f32()
+}
+
 ops! {
     F32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    F32Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    F16F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
-        let first = fma(a.0, b.0, c.0.half_to_f32()).to_half().half_to_f32();
-        X16(fma(a.1, b.1, first).to_half())
+    // gfx90a takes subnormal f16 for zero, whatever MODE says.
+    NormalF32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
+        fma(normal(a.1), normal(b.1), fma(normal(a.0), normal(b.0), c))
+    }
+    GridF32F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: F) -> F<S> {
+        on_grid(cx, Factors::F16, Rounded::F32, (a.0, a.1), (b.0, b.1), c)
+    }
+    GridF32Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: F) -> F<S> {
+        on_grid(cx, Factors::Bf16, Rounded::F32, (a.0, a.1), (b.0, b.1), c)
+    }
+    GridF16F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
+        let rounded = Rounded::F16(cx.saturates_halves());
+        X16(on_grid(cx, Factors::F16, rounded, (a.0, a.1), (b.0, b.1), c.0.half_to_f32()).to_half())
     }}
-    Bf16Bf16 [LONG, MODS] (_cx; a: Brains, b: Brains, c: B16) -> W16<S> {{
-        let first = brain(fma(a.0, b.0, (c.0 << 16).as_f32()));
-        W16(brain(fma(a.1, b.1, first)).bits() >> 16)
+    GridBf16Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: B16) -> W16<S> {{
+        let c = (c.0 << 16).as_f32();
+        W16(on_grid(cx, Factors::Bf16, Rounded::Bf16, (a.0, a.1), (b.0, b.1), c).bits() >> 16)
     }}
     I32I16 [LONG, MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
         if cx.clamp {
@@ -88,10 +115,14 @@ ops! {
 pub(super) fn handler(op: crate::isa::Op, context: &Context) -> Option<Handler> {
     use crate::isa::Op::*;
     Some(match op {
-        VDot2F32F16 | VDot2accF32F16 => choose::<F32F16>(context, true),
-        VDot2F32Bf16 | VDot2accF32Bf16 => choose::<F32Bf16>(context, true),
-        VDot2F16F16 => choose::<F16F16>(context, true),
-        VDot2Bf16Bf16 => choose::<Bf16Bf16>(context, true),
+        VDot2F32F16 | VDot2accF32F16 => match context.generation {
+            Generation::Gfx9 => choose::<NormalF32F16>(context, true),
+            Generation::Gfx940 | Generation::Gfx10 => choose::<F32F16>(context, true),
+            Generation::Gfx11 | Generation::Gfx12 => choose::<GridF32F16>(context, true),
+        },
+        VDot2F32Bf16 | VDot2accF32Bf16 => choose::<GridF32Bf16>(context, true),
+        VDot2F16F16 => choose::<GridF16F16>(context, true),
+        VDot2Bf16Bf16 => choose::<GridBf16Bf16>(context, true),
         VDot2I32I16 | VDot2cI32I16 => choose::<I32I16>(context, true),
         VDot2U32U16 => choose::<U32U16>(context, true),
         VDot4I32I8 | VDot4cI32I8 => choose::<I32I8>(context, true),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use model::Place;
 use vgpu::exec::lower::{Context, no_inst};
-use vgpu::exec::matrix::table::{Format, INSTRUCTIONS, Instruction, Sum};
+use vgpu::exec::matrix::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
 use vgpu::exec::matrix::{Rules, lower_with};
 use vgpu::exec::{Flow, Level, Wave};
 use vgpu::isa::{Inst, Modifiers, Op, Operand, scalar};
@@ -94,6 +94,26 @@ fn encode_sum(sum: Sum, value: i64) -> u64 {
         Sum::F16 => encode(Format::F16, value),
         Sum::Bf16 => encode(Format::Bf16, value),
         Sum::I32 => u64::from(value as i32 as u32),
+    }
+}
+
+/// An element of A or B as f32.
+fn number(format: Format, bits: u64) -> f32 {
+    match format {
+        Format::F32 => f32::from_bits(bits as u32),
+        Format::Xf32 => f32::from_bits(bits as u32 & 0xffff_e000),
+        Format::F16 => half::f16::from_bits(bits as u16).to_f32(),
+        Format::Bf16 => f32::from_bits((bits as u32) << 16),
+        _ => eight_bits(format, bits as u8) as f32,
+    }
+}
+
+/// An element of C or D as f32.
+fn sum_number(sum: Sum, bits: u64) -> f32 {
+    match sum {
+        Sum::F16 => number(Format::F16, bits),
+        Sum::Bf16 => number(Format::Bf16, bits),
+        _ => f32::from_bits(bits as u32),
     }
 }
 
@@ -332,6 +352,13 @@ fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: us
         // Zeros of either sign.
         if expected == 0 && found == 1 << (sum_bits(row.sum) - 1) && row.sum != Sum::I32 {
             found = 0;
+        }
+        // gfx1100 is not exact where signs differ, and cuts bf16 after each of eight dot products; `special` has the bits.
+        if row.op.is_wmma() && row.family == Family::Gfx11 && row.a.bits() == 16 {
+            let most = if row.sum == Sum::Bf16 { 8.0 } else { 0.01 };
+            if (sum_number(row.sum, found) - *value as f32).abs() < most {
+                found = expected;
+            }
         }
         assert_eq!(
             found, expected,

@@ -1,7 +1,6 @@
 //! Every instruction at every level and wave size.
 
 use super::*;
-use vgpu::exec::matrix::table::Family;
 
 /// Calls a test for each instruction and wave size.
 fn each(mut test: impl FnMut(&'static Instruction, usize, &mut Random)) {

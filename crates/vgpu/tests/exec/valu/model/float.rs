@@ -2,7 +2,9 @@
 
 use super::exact::{BF16, Exact, F16, F32, F64, Format};
 use super::{In, Model, Out};
+use crate::dots::Dot;
 use vgpu::isa::Op;
+use vgpu::machine::Generation;
 
 use Out::{Bits, Flag, Near};
 
@@ -310,16 +312,26 @@ fn halves(i: &In, k: usize, f: Format) -> [u64; 2] {
     [i.s[k] & 0xffff, i.s[k] >> 16].map(|bits| f.convert(bits, F32, 0))
 }
 
+/// RDNA 3 and 4 add all at once; before, there were two fused multiply-adds, on gfx90a without subnormal f16.
 fn dot2(i: &In, f: Format) -> Out {
-    let (a, b) = (halves(i, 0, f), halves(i, 1, f));
-    let first = F32.fma(a[0], b[0], i.s[2], 0, 0);
-    Bits(F32.fma(a[1], b[1], first, 0, 0))
+    if i.generation >= Generation::Gfx11 {
+        return grid_dot2(i, f, false);
+    }
+    let normal = |k: usize, half: u64| {
+        let bits = i.s[k] >> (16 * half) & 0xffff;
+        let gone = i.generation == Generation::Gfx9 && f.is_subnormal(bits);
+        f.convert(if gone { bits & f.sign() } else { bits }, F32, 0)
+    };
+    let first = F32.fma(normal(0, 0), normal(1, 0), i.s[2], 0, 0);
+    Bits(F32.fma(normal(0, 1), normal(1, 1), first, 0, 0))
 }
 
-fn dot2_small(i: &In, f: Format) -> Out {
-    let (a, b) = (halves(i, 0, f), halves(i, 1, f));
-    let sum = |x, y, c| F32.convert(F32.fma(x, y, f.convert(c, F32, 0), 0, 0), f, 0);
-    Bits(sum(a[1], b[1], sum(a[0], b[0], i.s[2])))
+fn grid_dot2(i: &In, f: Format, short: bool) -> Out {
+    let saturate = short && f == F16 && i.mode >> 23 & 1 != 0;
+    let dot = Dot { bf16: f == BF16, short, fourth: i.generation == Generation::Gfx12, saturate };
+    let [a, b] = [0, 1].map(|k| halves(i, k, f).map(|bits| f32::from_bits(bits as u32)));
+    let c = if short { f.convert(i.s[2], F32, 0) } else { i.s[2] };
+    Bits(dot.of(&a, &b, f32::from_bits(c as u32)))
 }
 
 /// An 8-bit float of a generation as f32.
@@ -537,8 +549,8 @@ pub(super) fn model(op: Op) -> Option<Model> {
         "pack_b32" => |i: &In| Bits(i.s[0] | i.s[1] << 16),
         "dot2_f32" | "dot2acc_f32" => |i: &In| dot2(i, F16),
         "dot2_f32_bf16" | "dot2acc_f32_bf16" => |i: &In| dot2(i, BF16),
-        "dot2_f16" => |i: &In| dot2_small(i, F16),
-        "dot2_bf16_bf16" => |i: &In| dot2_small(i, BF16),
+        "dot2_f16" => |i: &In| grid_dot2(i, F16, true),
+        "dot2_bf16_bf16" => |i: &In| grid_dot2(i, BF16, true),
         "dot4_f32_fp8_bf8" => |i: &In| dot4(i, [false, true]),
         "dot4_f32_bf8_fp8" => |i: &In| dot4(i, [true, false]),
         "dot4_f32_fp8_fp8" => |i: &In| dot4(i, [false; 2]),

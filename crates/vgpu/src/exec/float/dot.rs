@@ -1,0 +1,261 @@
+//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them: products and the number that they are added to are cut to
+//! multiples of one power of two, the *grid*, and summed as integers. AMD's instruction set documents say nothing of it; AMD's
+//! emulator rocjitsu (`gfx11_dot2.h`, `gfx12_dot.h`) has it from measurements of gfx1100 and gfx1201.
+//!
+//! Factors are f32 that hold numbers of a 16-bit format, and so is the sum where it has 16 bits: it is exact in f32.
+
+/// The format of the factors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Factors {
+    F16,
+    Bf16,
+}
+
+/// What a sum is rounded to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rounded {
+    F32,
+    /// Overflows become the largest number if set.
+    F16(bool),
+    /// The f32 that the sum is rounded to first, without its lower half.
+    Bf16,
+}
+
+/// What is special about a dot product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub factors: Factors,
+    pub rounded: Rounded,
+    /// RDNA 4, else RDNA 3.
+    pub fourth: bool,
+}
+
+/// A NaN among the factors, and what has no value.
+const FACTOR_NAN: u32 = 0xffc0_0a3d;
+const INVALID: u32 = 0xffc0_0000;
+/// The exponent of zero: below all others.
+const NOTHING: i32 = -1024;
+
+/// `digits * 2^exponent`.
+#[derive(Clone, Copy)]
+struct Term {
+    digits: u32,
+    exponent: i32,
+    negative: bool,
+}
+
+impl Term {
+    /// The exponent of the highest digit.
+    #[inline(always)]
+    fn leading(self) -> i32 {
+        let highest = self.exponent + 31 - self.digits.leading_zeros() as i32;
+        if self.digits == 0 { NOTHING } else { highest }
+    }
+
+    /// As a multiple of 2^grid, without what is below one, and whether there was something below.
+    #[inline(always)]
+    fn cut(self, grid: i32) -> (i32, bool) {
+        let shift = self.exponent - grid;
+        let (left, right) = (shift.clamp(0, 31) as u32, (-shift).clamp(0, 31) as u32);
+        // Digits that are shifted out on the left do not exist: no number is that much above the grid.
+        let cut = (self.digits << left) >> right;
+        let lost = self.digits & ((1 << right) - 1) != 0;
+        (cut as i32, lost)
+    }
+
+    /// The multiple of 2^grid that is not above it. An addend of which nothing is left is nothing.
+    #[inline(always)]
+    fn floor(self, grid: i32, addend: bool) -> i32 {
+        let (cut, lost) = self.cut(grid);
+        if self.negative { -cut - i32::from(lost && (!addend || cut != 0)) } else { cut }
+    }
+}
+
+impl Rules {
+    /// Digits of a factor after the point.
+    #[inline(always)]
+    fn fraction(self) -> i32 {
+        if self.factors == Factors::F16 { 10 } else { 7 }
+    }
+
+    /// The digits of a finite factor, and the exponent of the first one, or of the smallest normal number.
+    #[inline(always)]
+    fn factor(self, bits: u32) -> (u32, i32) {
+        let field = (bits >> 23 & 255) as i32;
+        let least = if self.factors == Factors::F16 { -14 } else { -126 };
+        let exponent = (field.max(1) - 127).max(least);
+        let implicit = if field == 0 { 0 } else { 1 << 23 };
+        let below = exponent - (field.max(1) - 127) + 23 - self.fraction();
+        let digits = (bits & 0x7f_ffff | implicit) >> below.clamp(0, 31);
+        // RDNA 3 has no subnormal bf16.
+        let gone = self.factors == Factors::Bf16 && !self.fourth && field == 0;
+        (if gone { 0 } else { digits }, exponent)
+    }
+
+    /// A product, and the grid that it asks for.
+    #[inline(always)]
+    fn product(self, a: u32, b: u32) -> (Term, i32) {
+        let ((x, ex), (y, ey)) = (self.factor(a), self.factor(b));
+        let negative = (a ^ b) >> 31 != 0;
+        let product = Term { digits: x * y, exponent: ex + ey - 2 * self.fraction(), negative };
+        (product, if product.digits == 0 { NOTHING } else { ex + ey - 24 })
+    }
+
+    /// What is added to the products. RDNA 3 takes subnormal f32 for zero.
+    #[inline(always)]
+    fn addend(self, bits: u32) -> Term {
+        let field = (bits >> 23 & 255) as i32;
+        let digits = if field == 0 { bits & 0x7f_ffff } else { bits & 0x7f_ffff | 1 << 23 };
+        let digits = if field == 0 && !self.fourth { 0 } else { digits };
+        Term { digits, exponent: field.max(1) - 150, negative: bits >> 31 != 0 }
+    }
+
+    /// The sum of finite numbers. RDNA 4 adds products in pairs first.
+    #[inline(always)]
+    fn finite<const N: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
+        let c = self.addend(c);
+        let half = matches!(self.rounded, Rounded::F16(_));
+        let mut products = [(c, NOTHING); N];
+        let mut grid = NOTHING;
+        let mut leading = NOTHING;
+        for i in 0..N {
+            products[i] = self.product(a[i], b[i]);
+            grid = grid.max(products[i].1);
+            leading = leading.max(products[i].0.leading());
+        }
+        if self.fourth {
+            let least = if half { -14 } else { -126 };
+            let grid = grid.max(c.leading().max(least) - 26);
+            let mut total = c.floor(grid, grid > least);
+            for pair in products.chunks_exact(2) {
+                let own = pair[0].1.max(pair[1].1);
+                let sum = pair[0].0.floor(own, false) + pair[1].0.floor(own, false);
+                let sum = Term { digits: sum.unsigned_abs(), exponent: own, negative: sum < 0 };
+                total += sum.floor(grid, false);
+            }
+            return self.round(total, grid, false);
+        }
+        let own = if half { c.leading().max(-14) } else { c.leading() };
+        let grid = grid.max(own.max(leading) - 26);
+        let mut total = 0;
+        let mut digits = 0;
+        for term in products.iter().map(|product| product.0).chain([c]) {
+            let (cut, _) = term.cut(grid);
+            // What has the other sign than the addend counts one more than it is, whatever it is.
+            total += if term.negative == c.negative { cut } else { !cut };
+            digits |= term.digits;
+        }
+        self.round(if digits == 0 { 0 } else { total }, grid, c.negative)
+    }
+
+    /// `total * 2^grid`, negated if `flip`, rounded to nearest even; zero is positive.
+    #[inline(always)]
+    fn round(self, total: i32, grid: i32, flip: bool) -> u32 {
+        let sign = u32::from((total < 0) != flip) << 31;
+        let size = total.unsigned_abs();
+        let rounded = match self.rounded {
+            Rounded::F16(saturate) => half(size, grid, saturate),
+            _ if self.fourth => {
+                // Exact in f64.
+                let unit = f64::from_bits(((grid + 1023) as u64) << 52);
+                ((f64::from(size) * unit) as f32).to_bits()
+            }
+            // Rounded as if exponents had no end, and then zero if it is subnormal.
+            _ => {
+                let bits = (size as i32 as f32).to_bits();
+                let field = (bits >> 23) as i32 + grid;
+                let normal = (field as u32) << 23 | bits & 0x7f_ffff;
+                match size {
+                    0 => 0,
+                    _ if field <= 0 => 0,
+                    _ if field >= 255 => 0x7f80_0000,
+                    _ => normal,
+                }
+            }
+        };
+        // A bf16 that is cut to zero keeps its sign.
+        let kept = if self.rounded == Rounded::Bf16 { 0xffff_0000 } else { u32::MAX };
+        if rounded == 0 { 0 } else { rounded & kept | sign }
+    }
+
+    /// The result where there are NaNs or infinities.
+    #[cold]
+    #[inline(never)]
+    fn special<const N: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
+        const INFINITY: u32 = 0x7f80_0000;
+        let size = |bits: u32| bits & 0x7fff_ffff;
+        let narrow = |bits: u32| match self.rounded {
+            Rounded::F32 => bits,
+            // The payload of a NaN that a factor brings is that of the format.
+            Rounded::F16(_) if bits == FACTOR_NAN => 0xffc7_a000,
+            Rounded::Bf16 if bits == FACTOR_NAN => 0xfffd_0000,
+            Rounded::F16(_) => bits & 0xffff_e000,
+            Rounded::Bf16 => bits & 0xffff_0000,
+        };
+        let factors = || a.into_iter().zip(b);
+        if factors().any(|(x, y)| size(x) > INFINITY || size(y) > INFINITY) {
+            return narrow(FACTOR_NAN);
+        }
+        let zero = |x: u32| size(x) != INFINITY && self.factor(x).0 == 0;
+        let infinite = |x: u32, y: u32| size(x) == INFINITY || size(y) == INFINITY;
+        let infinities = |sign: u32| factors().any(|(x, y)| infinite(x, y) && (x ^ y) >> 31 == sign);
+        let (mut positive, mut negative) = (infinities(0), infinities(1));
+        if positive && negative || factors().any(|(x, y)| infinite(x, y) && (zero(x) || zero(y))) {
+            return narrow(INVALID);
+        }
+        if size(c) > INFINITY {
+            return narrow(c | 1 << 22);
+        }
+        positive |= c == INFINITY;
+        negative |= c == INFINITY | 1 << 31;
+        match (positive, negative) {
+            (true, true) => narrow(INVALID),
+            (true, false) => INFINITY,
+            (false, true) => INFINITY | 1 << 31,
+            (false, false) => self.finite(a, b, c),
+        }
+    }
+
+    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products, RDNA 4 two or four.
+    #[inline(always)]
+    pub(crate) fn sum<const N: usize, const LANES: usize>(
+        self,
+        a: [[u32; LANES]; N],
+        b: [[u32; LANES]; N],
+        c: [u32; LANES],
+    ) -> [u32; LANES] {
+        let mut sums = [0; LANES];
+        let mut largest = 0;
+        for lane in 0..LANES {
+            let (x, y) = (a.map(|a| a[lane]), b.map(|b| b[lane]));
+            for bits in x.into_iter().chain(y).chain([c[lane]]) {
+                largest = largest.max(bits & 0x7f80_0000);
+            }
+            sums[lane] = self.finite(x, y, c[lane]);
+        }
+        if largest == 0x7f80_0000 {
+            for lane in 0..LANES {
+                sums[lane] = self.special(a.map(|a| a[lane]), b.map(|b| b[lane]), c[lane]);
+            }
+        }
+        sums
+    }
+}
+
+/// `size * 2^grid` rounded to f16, as f32.
+#[inline(always)]
+fn half(size: u32, grid: i32, saturate: bool) -> u32 {
+    let top = 31 - (size | 1).leading_zeros() as i32;
+    let subnormal = top + grid < -14;
+    let shift = if subnormal { -24 - grid } else { top - 10 };
+    let right = shift.clamp(0, 31) as u32;
+    let (kept, tail) = (size >> right, size & ((1 << right) - 1));
+    let middle = (1u32 << right) >> 1;
+    let up = right != 0 && (tail > middle || tail == middle && kept & 1 != 0);
+    // What is shifted by more is below half of the smallest number.
+    let digits = if shift > 31 { 0 } else { (kept + u32::from(up)) << (-shift).clamp(0, 31) };
+    let unit = f32::from_bits(((grid + shift + 127).clamp(1, 254) as u32) << 23);
+    let value = (digits as i32 as f32 * unit).to_bits();
+    let largest = if saturate { 0x477f_e000 } else { 0x7f80_0000 };
+    if value > 0x477f_e000 { largest } else { value }
+}
