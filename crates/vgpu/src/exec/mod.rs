@@ -39,7 +39,7 @@ pub use level::Level;
 pub(crate) use level::{Body, handler, scalar_handler};
 pub use lower::no_inst;
 pub(crate) use lower::{resolved, text};
-pub(crate) use memory::{View, buffer_flags, element_bytes};
+pub(crate) use memory::{TILE_ELEMENTS, TILE_LANES, View, buffer_flags, element_bytes, transposed};
 pub(crate) use program::{FORM_MODES, Place, location};
 pub use program::{Fetched, Form, Program, Unit, enter, run};
 pub use salu::Hardware;

@@ -92,29 +92,49 @@ pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     Flow::Next
 }
 
-/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements, of which lane `l`
-/// names a part of row `l % 16`, the first sixteen lanes the first part. Each lane receives as much of column `l % 16`.
-/// All lanes take part, whatever EXEC says.
+/// Lanes whose addresses a transposing load takes, in waves of 64, too.
+pub(crate) const TILE_LANES: usize = 32;
+/// Elements that each of them reads.
+pub(crate) const TILE_ELEMENTS: usize = 8;
+
+/// What a lane of a transposing load receives as its element `i`: the lane that reads it, and which of its elements that is.
+/// Elements have one byte or two; waves have 32 or 64 lanes. Devices move squares of 8 by 8 elements: of 16-bit elements each
+/// eight lanes exchange theirs, of 8-bit elements two times four lanes, eight lanes apart. A wave of 64 has the second half of
+/// what lanes 0 to 31 of a wave of 32 receive in lanes 32 to 63.
+pub(crate) fn transposed(element_bytes: usize, lane: usize, i: usize) -> (usize, usize) {
+    let i = i + lane / TILE_LANES * (TILE_ELEMENTS / 2);
+    let lane = lane % TILE_LANES;
+    let from = match element_bytes {
+        1 => lane & 16 | (i & 4) << 1 | (lane & 8) >> 1 | i & 3,
+        _ => lane & !7 | i,
+    };
+    (from, lane & 7)
+}
+
+/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements, of which the first
+/// 32 lanes read eight each, and all lanes receive what [`transposed`] says. Nothing happens if EXEC is zero; else all lanes
+/// take part.
 ///
 /// # Safety
 /// As for handlers.
 #[inline(always)]
 pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
-    // Elements per lane.
-    let count = 16 * 16 / L;
-    let bytes = count * ELEMENT;
+    if wave.exec::<L>() == 0 {
+        return Flow::Next;
+    }
+    let bytes = TILE_ELEMENTS * ELEMENT;
     // SAFETY: operands were lowered for this wave's file.
     let addresses = unsafe { addresses::<L>(wave, code) };
-    let mut matrix = [[0u16; 16]; 16];
-    for (lane, &address) in addresses.iter().enumerate() {
+    let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
+    for (lane, (&address, row)) in addresses.iter().zip(&mut tile).enumerate() {
         if !wave.access.permits(AccessKind::Read, address, bytes as u64) {
             let fault = wave.access.refused(AccessKind::Read, address, bytes as u64, Some(lane));
             return fail(wave, fault);
         }
-        for i in 0..count {
-            let from = address as *const u8;
+        let from = address as *const u8;
+        for (i, value) in row.iter_mut().enumerate() {
             // SAFETY: the bytes lie in a live allocation.
-            matrix[lane % 16][lane / 16 * count + i] = unsafe {
+            *value = unsafe {
                 match ELEMENT {
                     1 => u16::from(from.add(i).read()),
                     _ => from.cast::<u16>().add(i).read_unaligned(),
@@ -122,14 +142,17 @@ pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut 
             };
         }
     }
+    // Elements per lane.
+    let count = TILE_LANES * TILE_ELEMENTS / L;
     for lane in 0..L {
-        let mut column = 0u128;
+        let mut received = 0u128;
         for i in 0..count {
-            column |= u128::from(matrix[lane / 16 * count + i][lane % 16]) << (8 * ELEMENT * i);
+            let (from, element) = transposed(ELEMENT, lane, i);
+            received |= u128::from(tile[from][element]) << (8 * ELEMENT * i);
         }
-        for i in 0..bytes / 4 {
+        for i in 0..count * ELEMENT / 4 {
             // SAFETY: the destination is in the wave's file.
-            unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((column >> (32 * i)) as u32) };
+            unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((received >> (32 * i)) as u32) };
         }
     }
     Flow::Next

@@ -28,6 +28,7 @@ mod table;
 mod to_lds;
 mod typed;
 
+pub(crate) use self::block::{TILE_ELEMENTS, TILE_LANES, transposed};
 pub(crate) use self::buffer::View;
 pub(super) use self::lds::direct_source;
 pub(crate) use self::typed::element_bytes;

@@ -1,7 +1,7 @@
 //! What loads, stores and atomic instructions do with bits that nobody wrote, and what their addresses may not depend on.
 
 use super::values::{Load, Values, lanes, vector};
-use crate::exec::Wave;
+use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed};
 use crate::isa::{Format, Operand, Register, scalar};
 use crate::machine::fault::{AccessKind, Origin, Space, Use};
 use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
@@ -126,33 +126,33 @@ impl Values {
         self.data(index, access, lane, data, step.resolved.op.name().ends_with("_hi_x"))
     }
 
-    /// A matrix of 16 by 16 elements, of which the lanes name rows and receive columns.
+    /// A matrix of 16 by 16 elements that is transposed on the way.
     fn transposed(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, element: usize) {
         let Some(first) = access.loaded.map(usize::from) else { return };
-        let bytes = access.bytes as usize;
-        let count = bytes / element;
-        let mut matrix = [[0u16; 16]; 16];
+        let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
         let mut from = 0;
         for (lane, address) in access.lanes() {
-            let bits = self.read(index, access.space, lane, address, bytes);
+            let bits = self.read(index, access.space, lane, address, access.bytes as usize);
             if bits.iter().any(|bits| *bits != 0) {
                 from = self.note(step, access, lane, address);
             }
-            for (i, bits) in bits.chunks(element).enumerate() {
-                let bits = bits.iter().rev().fold(0, |all, byte| all << 8 | u16::from(*byte));
-                matrix[lane % 16][lane / 16 * count + i] = bits;
+            for (value, bits) in tile[lane].iter_mut().zip(bits.chunks(element)) {
+                *value = bits.iter().rev().fold(0, |all, byte| all << 8 | u16::from(*byte));
             }
         }
         let state = &mut self.waves[index];
+        let count = TILE_LANES * TILE_ELEMENTS / state.lanes;
+        let registers = count * element / 4;
         for lane in 0..state.lanes {
-            let column = (0..count).fold(0u128, |column, i| {
-                column | u128::from(matrix[lane / 16 * count + i][lane % 16]) << (8 * element * i)
+            let received = (0..count).fold(0u128, |received, i| {
+                let (reader, place) = transposed(element, lane, i);
+                received | u128::from(tile[reader][place]) << (8 * element * i)
             });
-            for i in 0..bytes / 4 {
-                state.set_vector(first + i, lane, (column >> (32 * i)) as u32, from);
+            for i in 0..registers {
+                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, from);
             }
         }
-        (0..bytes / 4).for_each(|i| state.settle(first + i));
+        (0..registers).for_each(|i| state.settle(first + i));
     }
 
     /// Remembers a load of unknown bits and returns its number.

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use crate::exec::{View, Wave, buffer_flags, element_bytes};
+use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
 use crate::isa::{Format, Inst, Op, Operand, Special, scalar};
 use crate::machine::fault::{AccessKind, Space};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
@@ -207,7 +207,7 @@ impl Accesses {
             Shape::Counter => (AccessKind::Atomic, 4),
             // The format says.
             Shape::Typed(kind) => (kind, 0),
-            Shape::Tile(element) => (AccessKind::Read, 256 / u32::from(wave.lanes) * u32::from(element)),
+            Shape::Tile(element) => (AccessKind::Read, TILE_ELEMENTS as u32 * u32::from(element)),
             Shape::Direct => (AccessKind::Read, 0),
         };
         let exec = wave.active();
@@ -216,8 +216,8 @@ impl Accesses {
         unsafe {
             match inst.format {
                 Format::Smem => finder.scalar(),
-                _ if matches!(shape, Shape::Tile(_)) => finder.tile(shape),
                 _ if exec == 0 => {}
+                _ if matches!(shape, Shape::Tile(_)) => finder.tile(shape),
                 _ if shape == Shape::Direct => finder.direct(),
                 _ if matches!(shape, Shape::Block(_)) => finder.block(),
                 Format::Ds => finder.lds(shape),
@@ -410,13 +410,13 @@ impl Finder<'_> {
         }));
     }
 
-    /// Parts of the rows of a matrix, by all lanes, whatever EXEC says.
+    /// Parts of a matrix, by the first lanes, whichever EXEC enables.
     ///
     /// # Safety
     /// See [`Accesses::find`].
     unsafe fn tile(&mut self, shape: Shape) {
         // SAFETY: the caller's promise.
-        unsafe { self.global(u64::MAX >> (64 - self.wave.lanes)) };
+        unsafe { self.global(u64::MAX >> (64 - TILE_LANES)) };
         if let (Some(access), Shape::Tile(element)) = (self.found.last_mut(), shape) {
             access.moved = Moved::Transposed(element);
         }
