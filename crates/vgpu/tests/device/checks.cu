@@ -137,6 +137,69 @@ extern "C" __global__ void locked(int *out, int lock_it) {
     out[threadIdx.x] = guarded;
 }
 
+// Three waves read what a fourth writes when it knows that two or all of them have.
+extern "C" __global__ void read_by_many(int *out, int all) {
+    __shared__ int word, count;
+    int wave = threadIdx.x / warpSize;
+    bool first = threadIdx.x % warpSize == 0;
+    if (threadIdx.x == 0)
+        word = 0, count = 0;
+    __syncthreads();
+    if (wave < 3) {
+        out[threadIdx.x] = *(volatile int *)&word; // HERE one of many
+        if (first && (all || wave > 0))
+            atomicAdd(&count, 1);
+    } else if (wave == 3 && first) {
+        while (atomicAdd(&count, 0) < (all ? 3 : 2))
+            __builtin_amdgcn_s_sleep(1);
+        *(volatile int *)&word = 1; // HERE after many
+    }
+}
+
+// Waves meet at a resource of global wave sync.
+#if defined(__gfx90a__) || defined(__gfx1030__)
+extern "C" __global__ void met_by_wave_sync(int *out, int rounds) {
+    __shared__ int words[256];
+    int sum = 0;
+    for (int round = 0; round < rounds; round++) {
+        words[threadIdx.x] = threadIdx.x + round;
+        __builtin_amdgcn_ds_gws_barrier(blockDim.x / warpSize - 1, 5);
+        sum += words[(threadIdx.x + 64) & 255];
+        __builtin_amdgcn_ds_gws_barrier(blockDim.x / warpSize - 1, 5);
+    }
+    out[threadIdx.x] = sum;
+}
+#endif
+
+#ifdef __gfx1201__
+// A wave comes late to the second half of a barrier, when another one has written after it and ended.
+extern "C" __global__ void late_at_barrier(int *out, int late) {
+    __shared__ int word;
+    if (threadIdx.x == 0)
+        word = 0;
+    __syncthreads();
+    __builtin_amdgcn_s_barrier_signal(-1);
+    if (threadIdx.x / 32 == 1)
+        for (int i = 0; i < late; i++)
+            __builtin_amdgcn_s_sleep(1);
+    __builtin_amdgcn_s_barrier_wait(-1);
+    if (threadIdx.x == 0)
+        *(volatile int *)&word = 1; // HERE past the barrier
+    else if (threadIdx.x / 32 == 1)
+        out[threadIdx.x] = *(volatile int *)&word; // HERE late
+}
+
+// A signal to another barrier than the workgroup's orders nothing, and is no arrival at that.
+extern "C" __global__ void other_barrier(int *out, int) {
+    __shared__ int words[256];
+    if (threadIdx.x < 32)
+        asm volatile("s_barrier_signal -2");
+    words[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = words[(threadIdx.x + 64) & 255];
+}
+#endif
+
 // A tree of sums, as textbooks have it.
 extern "C" __global__ void reduce(const int *p, int *out) {
     __shared__ int words[256];

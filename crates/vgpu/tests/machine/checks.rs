@@ -210,5 +210,14 @@ fn data_races_in_lds() {
         race("locked", 0, (read, write), ("guarded", "guarded"));
         let numbers = Arg::Pointer(gpu.upload(&[1i32; 256]));
         is_right(gpu, "reduce", RACES, &[numbers, out]);
+        right("read_by_many", 1);
+        race("read_by_many", 0, (write, read), ("after many", "one of many"));
+        if ["gfx90a", "gfx1030"].contains(&gpu.device.target().name) {
+            right("met_by_wave_sync", 3);
+        }
+        if gpu.device.target().name == "gfx1201" {
+            race("late_at_barrier", 20, (read, write), ("late", "past the barrier"));
+            right("other_barrier", 0);
+        }
     });
 }

@@ -193,6 +193,13 @@ impl GroupObserver for CheckedGroup {
         }
     }
 
+    fn after(&mut self, step: &Step<'_>, _: &Wave) -> Verdict {
+        if let Some(races) = &mut self.races {
+            races.done(step);
+        }
+        Ok(())
+    }
+
     fn released(&mut self, wave: u32) {
         if let Some(races) = &mut self.races {
             races.released(wave);

@@ -1,14 +1,15 @@
 //! Data races in LDS: accesses of two waves to the same byte, at least one of them a write, that nothing orders.
 //!
-//! What orders accesses: the barriers of the workgroup, and atomic instructions on the same address, as locks and counters use
-//! them. Accesses of one wave are in order, whatever their lanes, but lanes of one instruction race if they write different
-//! values to the same byte. Atomic accesses do not race with each other. A write of what a byte holds already does not race.
+//! What orders accesses: the barrier of the workgroup, global wave sync, and atomic instructions on the same address, as locks
+//! and counters use them. Accesses of one wave are in order, whatever their lanes, but lanes of one instruction race if they
+//! write different values to the same byte. Atomic accesses do not race with each other. A write of what a byte holds already
+//! does not race.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::exec::Wave;
-use crate::isa::Op;
+use crate::isa::{Op, Operand, scalar};
 use crate::machine::fault::{AccessKind, Elsewhere, FaultKind, Space, WaveFault};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{LaneAccess, Step, Verdict};
@@ -33,12 +34,53 @@ struct Mark {
 }
 
 /// A byte of LDS.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Byte {
     /// The last write, plain or atomic.
     write: Option<Mark>,
-    /// The last plain reads of two waves.
-    reads: [Option<Mark>; 2],
+    /// Each wave's last plain read since the last plain write.
+    reads: Vec<Mark>,
+}
+
+/// A barrier, at which the same waves meet round after round.
+#[derive(Default)]
+struct Rounds {
+    /// What the arrivals of a round know together, by its number.
+    known: HashMap<u64, Clock>,
+    /// How often each wave has arrived and gone on.
+    arrived: Vec<u64>,
+    passed: Vec<u64>,
+    /// Waves that ended, after so many arrivals, and what they knew: they count as arrived in all later rounds.
+    ended: Vec<(u64, Clock)>,
+}
+
+impl Rounds {
+    fn new(waves: usize) -> Rounds {
+        Rounds { arrived: vec![0; waves], passed: vec![0; waves], ..Rounds::default() }
+    }
+
+    /// A wave arrives that knows what `clock` says.
+    fn arrive(&mut self, wave: usize, clock: &[u32]) {
+        self.arrived[wave] += 1;
+        let known = self.known.entry(self.arrived[wave]).or_insert_with(|| vec![0; clock.len()]);
+        join(known, clock);
+        // No wave waits for older ones any more.
+        let oldest = self.passed.iter().copied().min().unwrap_or(0);
+        self.known.retain(|round, _| *round > oldest);
+    }
+
+    /// A wave goes on after its next round, and then knows more.
+    fn pass(&mut self, wave: usize, clock: &mut Clock) {
+        self.passed[wave] += 1;
+        let round = self.passed[wave];
+        let before = self.ended.iter().filter(|(arrivals, _)| *arrivals < round).map(|(_, known)| known);
+        self.known.get(&round).into_iter().chain(before).for_each(|known| join(clock, known));
+    }
+
+    fn end(&mut self, wave: usize, clock: &[u32]) {
+        self.ended.push((self.arrived[wave], clock.to_vec()));
+        self.passed[wave] = u64::MAX;
+    }
 }
 
 /// A workgroup.
@@ -46,13 +88,11 @@ pub(super) struct Races {
     bytes: Vec<Byte>,
     /// What each wave knows of the others.
     clocks: Vec<Clock>,
-    /// What a barrier's arrivals know together, by the number of the arrival.
-    barriers: HashMap<u64, Clock>,
-    /// How often each wave has arrived and gone on.
-    arrived: Vec<u64>,
-    passed: Vec<u64>,
-    /// What waves knew that ended, which count as arrived.
-    ended: Clock,
+    /// The workgroup's barrier.
+    barrier: Rounds,
+    /// The resources of global wave sync that were used, and at which of them each wave is.
+    resources: HashMap<u32, Rounds>,
+    waits: Vec<Option<u32>>,
     /// What is known to whoever accesses an atomic variable next.
     variables: HashMap<(Space, u64), Arc<Clock>>,
 }
@@ -87,35 +127,43 @@ impl Races {
         Races {
             bytes: vec![Byte::default(); launch.lds as usize],
             clocks: (0..waves).map(clock).collect(),
-            barriers: HashMap::new(),
-            arrived: vec![0; waves],
-            passed: vec![0; waves],
-            ended: vec![0; waves],
+            barrier: Rounds::new(waves),
+            resources: HashMap::new(),
+            waits: vec![None; waves],
             variables: HashMap::new(),
         }
     }
 
-    /// A wave goes on after a barrier.
+    /// A wave goes on after the workgroup's barrier.
     pub(super) fn released(&mut self, wave: u32) {
-        let wave = wave as usize;
-        if let Some(passed) = self.passed.get_mut(wave) {
-            *passed += 1;
-            if let Some(known) = self.barriers.get(passed) {
-                join(&mut self.clocks[wave], known);
-            }
-            join(&mut self.clocks[wave], &self.ended);
+        if let Some(clock) = self.clocks.get_mut(wave as usize) {
+            self.barrier.pass(wave as usize, clock);
         }
     }
 
     fn arrives(&mut self, wave: usize) {
-        self.arrived[wave] += 1;
-        let waves = self.clocks.len();
-        let known = self.barriers.entry(self.arrived[wave]).or_insert_with(|| vec![0; waves]);
-        join(known, &self.clocks[wave]);
+        self.barrier.arrive(wave, &self.clocks[wave]);
         self.clocks[wave][wave] += 1;
-        // No wave waits for older ones any more.
-        let oldest = self.passed.iter().copied().min().unwrap_or(0);
-        self.barriers.retain(|number, _| *number > oldest);
+    }
+
+    /// A wave waits at a resource of global wave sync; it comes to the instruction again until all are there.
+    fn waits_at(&mut self, wave: usize, resource: u32) {
+        if self.waits[wave].replace(resource).is_none() {
+            let waves = self.clocks.len();
+            let rounds = self.resources.entry(resource).or_insert_with(|| Rounds::new(waves));
+            rounds.arrive(wave, &self.clocks[wave]);
+            self.clocks[wave][wave] += 1;
+        }
+    }
+
+    /// A wave has executed an instruction.
+    pub(super) fn done(&mut self, step: &Step<'_>) {
+        let wave = step.wave as usize;
+        if let Some(resource) = self.waits.get_mut(wave).and_then(Option::take)
+            && let Some(rounds) = self.resources.get_mut(&resource)
+        {
+            rounds.pass(wave, &mut self.clocks[wave]);
+        }
     }
 
     /// A wave comes to an instruction.
@@ -125,8 +173,18 @@ impl Races {
             return Ok(());
         }
         match step.resolved.op {
-            Op::SBarrier | Op::SBarrierSignal | Op::SBarrierSignalIsfirst => self.arrives(index),
-            Op::SEndpgm => join(&mut self.ended, &self.clocks[index]),
+            Op::SBarrier => self.arrives(index),
+            // Signals to other barriers arrive nowhere.
+            Op::SBarrierSignal | Op::SBarrierSignalIsfirst if step.inst.src[0] == Operand::Int(-1) => {
+                self.arrives(index);
+            }
+            Op::DsGwsBarrier => {
+                let m0 = wave.sgpr[usize::from(scalar::M0)];
+                self.waits_at(index, (m0 >> 16).wrapping_add(step.inst.mem.offset as u32) & 0x3f);
+            }
+            Op::SEndpgm | Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => {
+                self.barrier.end(index, &self.clocks[index]);
+            }
             _ => {}
         }
         let mut atomic = false;
@@ -185,14 +243,14 @@ impl Races {
 
     fn look(&mut self, mut now: Now) -> Verdict {
         let mark = now.mark;
-        let Some(byte) = self.bytes.get(now.at as usize).copied() else {
+        let Some(byte) = self.bytes.get(now.at as usize) else {
             // The instruction itself will fault.
             return Ok(());
         };
         // That a byte is zero when the workgroup begins is nothing that a program may count on.
         now.silent &= byte.write.is_some();
-        if let Some(write) = &byte.write
-            && !self.is_before(write, mark.wave)
+        if let Some(write) = byte.write
+            && !self.is_before(&write, mark.wave)
         {
             match (write.kind, mark.kind) {
                 (AccessKind::Atomic, AccessKind::Atomic) => {}
@@ -206,31 +264,30 @@ impl Races {
                     }
                 }
                 _ if now.silent => {}
-                _ => return race(now, write),
+                _ => return race(now, &write),
             }
         }
-        if mark.kind == AccessKind::Write && !now.silent {
-            let unordered = byte.reads.iter().flatten().find(|read| !self.is_before(read, mark.wave));
-            if let Some(read) = unordered {
-                return race(now, read);
-            }
-        }
-        let byte = &mut self.bytes[now.at as usize];
         if now.silent {
             // Whoever wrote the value first still counts.
-        } else if mark.kind == AccessKind::Read {
-            let [first, second] = &mut byte.reads;
-            match first {
-                Some(read) if read.wave != mark.wave => {
-                    *second = *first;
-                    *first = Some(mark);
+            return Ok(());
+        }
+        let reads = &self.bytes[now.at as usize].reads;
+        if mark.kind == AccessKind::Write
+            && let Some(read) = reads.iter().find(|read| !self.is_before(read, mark.wave))
+        {
+            return race(now, read);
+        }
+        let byte = &mut self.bytes[now.at as usize];
+        match mark.kind {
+            AccessKind::Read => match byte.reads.iter_mut().find(|read| read.wave == mark.wave) {
+                Some(read) => *read = mark,
+                None => byte.reads.push(mark),
+            },
+            kind => {
+                byte.write = Some(mark);
+                if kind == AccessKind::Write {
+                    byte.reads.clear();
                 }
-                _ => *first = Some(mark),
-            }
-        } else {
-            byte.write = Some(mark);
-            if mark.kind == AccessKind::Write {
-                byte.reads = [None; 2];
             }
         }
         Ok(())
