@@ -216,11 +216,9 @@ impl Gpu {
             workgroup,
             kernarg: address,
             group_segment_size: metadata.group_segment_size + dynamic_lds,
-            private_segment_size: metadata.private_segment_size.max(if metadata.uses_dynamic_stack {
-                4096
-            } else {
-                0
-            }),
+            // Nobody knows how deep the calls go that make a stack dynamic.
+            private_segment_size: metadata.private_segment_size
+                + if metadata.uses_dynamic_stack { 16 << 10 } else { 0 },
             ..Dispatch::default()
         }
     }

@@ -30,9 +30,11 @@ fn seeds() -> Range<u64> {
     range.unwrap_or_else(|| panic!("FERROCM_DIFFERENTIAL_SEEDS is `{text}`, not a range such as `0..100`"))
 }
 
-/// The programs of a kind, written to a folder of their own.
-fn write(kind: Kind, seeds: Range<u64>) -> (PathBuf, Vec<Program>) {
-    let name = format!("differential-{kind:?}-{}-{}", seeds.start, seeds.end).to_lowercase();
+/// The programs of a kind, written to a folder that no other test uses.
+fn write(kind: Kind, seeds: Range<u64>, how: &How) -> (PathBuf, Vec<Program>) {
+    let checked = if how.checks.is_some() { "-checked" } else { "" };
+    let name = format!("differential-{kind:?}-{}-{}{}{checked}", seeds.start, seeds.end, how.flags.concat());
+    let name = name.to_lowercase();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     let mut all = Vec::new();
@@ -125,14 +127,35 @@ fn difference(expected: &Left, found: &Left) -> Option<String> {
     ))
 }
 
-fn compare(kind: Kind) {
-    compare_with(kind, seeds(), None);
+/// How programs are compiled and run.
+#[derive(Clone, Copy)]
+struct How {
+    targets: &'static [&'static str],
+    /// What the compiler is told besides.
+    flags: &'static [&'static str],
+    checks: Option<Checks>,
 }
 
-fn compare_with(kind: Kind, seeds: Range<u64>, checks: Option<Checks>) {
-    let (folder, programs) = write(kind, seeds);
-    let builder = kernel_build::Builder::new(&folder)
-        .targets(TARGETS)
+/// As programs usually are.
+const USUAL: How = How { targets: TARGETS, flags: &[], checks: None };
+
+fn compare(kind: Kind) {
+    compare_as(kind, seeds(), USUAL);
+}
+
+/// The first program of every kind.
+fn compare_first(how: How) {
+    let first = seeds().start;
+    for kind in Kind::ALL {
+        compare_as(kind, first..first + 1, how);
+    }
+}
+
+fn compare_as(kind: Kind, seeds: Range<u64>, how: How) {
+    let (folder, programs) = write(kind, seeds, &how);
+    let builder = how.flags.iter().fold(kernel_build::Builder::new(&folder), |all, flag| all.flag(*flag));
+    let builder = builder
+        .targets(how.targets)
         .jobs(2)
         .flag("-ffp-contract=off")
         .flag("-fwrapv")
@@ -156,7 +179,7 @@ fn compare_with(kind: Kind, seeds: Range<u64>, checks: Option<Checks>) {
     };
     let mut wrong = String::new();
     let expected: Vec<_> = programs.iter().map(|program| host.run(program)).collect();
-    for target in TARGETS {
+    for target in how.targets {
         for module in &build.modules {
             let object = module.objects.iter().find(|object| object.target.processor == *target);
             let gpu = Gpu::load(target, &object.expect("code for the target").bytes);
@@ -164,8 +187,8 @@ fn compare_with(kind: Kind, seeds: Range<u64>, checks: Option<Checks>) {
                 if !module.kernels.contains(&program.name) {
                     continue;
                 }
-                if let Some(difference) = difference(expected, &on_device(&gpu, program, checks)) {
-                    let _ = writeln!(wrong, "{} on {target}: {difference}", program.name);
+                if let Some(difference) = difference(expected, &on_device(&gpu, program, how.checks)) {
+                    let _ = writeln!(wrong, "{} on {target} {:?}: {difference}", program.name, how.flags);
                 }
             }
         }
@@ -206,10 +229,27 @@ fn calls_return_what_they_return_on_the_cpu() {
 /// None of the programs has a race or uses what nobody wrote. Memory of the device counts as written here.
 #[test]
 fn checks_raise_no_alarm() {
-    let first = seeds().start;
-    for kind in Kind::ALL {
-        compare_with(kind, first..first + 1, Some(Checks::ALL));
-    }
+    compare_first(How { checks: Some(Checks::ALL), ..USUAL });
+}
+
+#[test]
+fn code_that_is_not_optimised_does_the_same() {
+    compare_first(How { flags: &["-O0"], ..USUAL });
+}
+
+#[test]
+fn code_that_is_little_optimised_does_the_same() {
+    compare_first(How { flags: &["-O1"], ..USUAL });
+}
+
+/// CDNA has no others, the other targets usually have waves of 32.
+#[test]
+fn waves_of_64_do_the_same() {
+    compare_first(How {
+        targets: &["gfx1030", "gfx1100", "gfx1201"],
+        flags: &["-mwavefrontsize64"],
+        ..USUAL
+    });
 }
 
 #[test]
