@@ -7,9 +7,6 @@ use super::simd::{Avx2, Avx512};
 use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
 
-/// The environment variable that chooses a level.
-const VARIABLE: &str = "FERROCM_VGPU_VECTORS";
-
 /// Which vector extensions handlers are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
@@ -22,33 +19,36 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels: the name in [`VARIABLE`], and the name for people.
+    /// The environment variable that chooses a level.
+    pub(crate) const VARIABLE: &str = "FERROCM_VGPU_VECTORS";
+
+    /// All levels: the name in [`Level::VARIABLE`], and the name for people.
     const NAMES: [(Level, &str, &str); 3] = [
         (Level::Baseline, "baseline", "baseline"),
         (Level::Avx2, "avx2", "AVX2"),
         (Level::Avx512, "avx512", "AVX-512"),
     ];
 
-    /// The level that [`VARIABLE`] names, else the best one of this CPU.
+    /// The level that [`Level::VARIABLE`] names, else the best one of this CPU. No device starts where the variable names none.
     pub fn detect() -> Level {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
-            let best = *Level::available().last().unwrap_or(&Level::Baseline);
-            let Ok(asked) = std::env::var(VARIABLE) else { return best };
-            Level::named(&asked).unwrap_or_else(|| {
-                tracing::warn!(
-                    "{VARIABLE}={asked} names no vector extensions that this CPU has; using {}",
-                    best.name()
-                );
-                best
-            })
+            let asked = std::env::var(Level::VARIABLE).ok().and_then(|name| Level::named(&name));
+            asked.or_else(|| Level::available().last().copied()).unwrap_or(Level::Baseline)
         })
     }
 
-    /// The level with a name in [`VARIABLE`], if the CPU has it.
-    fn named(name: &str) -> Option<Level> {
+    /// The level with a name in [`Level::VARIABLE`], if the CPU has it.
+    pub(crate) fn named(name: &str) -> Option<Level> {
         let named = Level::NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name.trim()));
         named.map(|(level, ..)| *level).filter(|level| Level::available().contains(level))
+    }
+
+    /// The names in [`Level::VARIABLE`] of the CPU's levels.
+    pub(crate) fn names() -> String {
+        let has = |level: &Level| Level::available().contains(level);
+        let names: Vec<_> = Level::NAMES.iter().filter(|row| has(&row.0)).map(|row| row.1).collect();
+        names.join(", ")
     }
 
     /// What it is called.

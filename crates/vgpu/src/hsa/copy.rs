@@ -33,6 +33,12 @@ fn guarded<T>(access: impl FnOnce() -> T) -> T {
     })
 }
 
+/// Whether all of the range is memory of the machine, in one allocation or in mappings that follow each other.
+fn is_known(address: u64, size: u64) -> bool {
+    let memory = machine().memory();
+    memory.find(address, size).is_some() || memory.spans(address, size)
+}
+
 /// Whether the host may access the range: it lies in one allocation or in mappings that follow each other, or outside all of them
 /// and is the program's own.
 fn check(address: u64, size: u64) -> Result<(), S> {
@@ -40,10 +46,10 @@ fn check(address: u64, size: u64) -> Result<(), S> {
     if address == 0 || address.checked_add(size).is_none() {
         return Err(invalid);
     }
-    let memory = machine().memory();
-    if memory.find(address, size).is_some() || memory.spans(address, size) {
+    if is_known(address, size) {
         return Ok(());
     }
+    let memory = machine().memory();
     if vmem::is_reserved(address, size) {
         return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
     }
@@ -119,13 +125,15 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
             return Ok(());
         }
         let size = (count as u64).checked_mul(4).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        if !machine().memory().contains(address, size) {
+        if address.checked_add(size).is_none() || !guarded(|| is_known(address, size)) {
             return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
         for offset in (0..size).step_by(CHUNK as usize) {
             let length = CHUNK.min(size - offset);
             guarded(|| {
-                check(address + offset, length)?;
+                if !is_known(address + offset, length) {
+                    return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
+                }
                 let start = (address + offset) as *mut u32;
                 for index in 0..(length / 4) as usize {
                     // SAFETY: the range was just found in live memory, which stays while this thread is a reader, and is

@@ -15,6 +15,7 @@ use super::agent::Agent;
 use super::event::lock;
 use super::pool::{Pool, status_of};
 use super::{S, call, machine, write};
+use crate::machine::keeps_its_size;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 /// Begins every handle.
@@ -97,7 +98,7 @@ unsafe extern "C" fn attach(
         let path = format!("/proc/{}/fd/{}", shared.process, shared.descriptor);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
         let found = file.metadata().map_err(|_| INVALID)?;
-        if found.ino() != shared.inode || found.len() != shared.size {
+        if found.ino() != shared.inode || found.len() != shared.size || !keeps_its_size(&file) {
             return Err(INVALID);
         }
         let kind = pool.kind().ok_or(INVALID)?;

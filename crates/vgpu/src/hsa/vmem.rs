@@ -16,7 +16,7 @@ use super::agent::Agent;
 use super::event::lock;
 use super::pool::{PAGE, Pool, status_of};
 use super::{S, call, machine, write};
-use crate::machine::{MemoryKind, map_fixed, memory_file};
+use crate::machine::{MemoryKind, keeps_its_size, map_fixed, memory_file};
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const INVALID_ALLOCATION: S = S::HSA_STATUS_ERROR_INVALID_ALLOCATION;
@@ -377,7 +377,7 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
         let name = name.to_string_lossy();
         let name = name.strip_prefix("/memfd:").and_then(|name| name.strip_suffix(" (deleted)"));
         let pool = name.and_then(Pool::from_name).ok_or(INVALID)?;
-        if size == 0 || !size.is_multiple_of(PAGE as u64) {
+        if size == 0 || !size.is_multiple_of(PAGE as u64) || !keeps_its_size(&file) {
             return Err(INVALID);
         }
         let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);

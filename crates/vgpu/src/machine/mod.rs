@@ -36,6 +36,7 @@ use code_object::TargetId;
 pub use code_object::occupancy::{Limit, Occupancy, Resources};
 
 use crate::config::{ConfigError, CounterFormat, DeviceConfig};
+use crate::exec::Level;
 
 #[doc(hidden)]
 pub use access::Access;
@@ -52,7 +53,7 @@ pub use interrupt::on_interrupt;
 pub use memory::Reader;
 pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
 pub use profile::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
-pub(crate) use shared::{map_fixed, memory_file};
+pub(crate) use shared::{keeps_its_size, map_fixed, memory_file};
 pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 
@@ -131,6 +132,7 @@ impl Machine {
         let variable = |name: &'static str| (name, std::env::var_os(name));
         let timeout = read(variable(TIMEOUT), "a time, such as 30, 30s or 500ms", parse_timeout);
         let threads = read(variable(THREADS), "a number from 1 to 1024", parse_threads);
+        let vectors = read(variable(Level::VARIABLE), &expected_vectors(), Level::named);
         let shared = Shared {
             memory: Arc::new(Memory::new()),
             codes: Codes::default(),
@@ -148,7 +150,8 @@ impl Machine {
         let settings = profile::Settings::read(|name| std::env::var(name).ok());
         let environment = settings.and_then(|settings| settings.apply(instruments));
         let environment = environment.and_then(|()| shared.checker.read_environment());
-        let environment = environment.and(timeout.map(|_| ())).and(threads.map(|count| {
+        let environment = environment.and(timeout.map(|_| ())).and(vectors.map(|_| ()));
+        let environment = environment.and(threads.map(|count| {
             count.into_iter().for_each(|count| shared.pool.set_threads(count));
         }));
         let shared = Shared { environment, ..shared };
@@ -163,7 +166,7 @@ impl Machine {
     ///
     /// # Errors
     /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`,
-    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`.
+    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`, `FERROCM_VGPU_VECTORS`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
         self.shared.environment.clone()?;
         let target = config.validated()?;
@@ -231,9 +234,10 @@ impl Machine {
     }
 
     /// Which of the host's vector extensions execute kernels: `AVX-512`, `AVX2` or `baseline`. That is the best that the CPU
-    /// has, unless the environment variable `FERROCM_VGPU_VECTORS` names another: `avx512`, `avx2`, `baseline`.
+    /// has, unless the environment variable `FERROCM_VGPU_VECTORS` names another: `avx512`, `avx2`, `baseline`. No device
+    /// starts while it names any that the CPU does not have.
     pub fn vectors(&self) -> &'static str {
-        crate::exec::Level::detect().name()
+        Level::detect().name()
     }
 
     /// Runs dispatches that begin from now on with these checks, unless they [say](Dispatch::checks) otherwise. Reads of device
@@ -290,6 +294,11 @@ fn read<T>(
             parsed => Ok(parsed),
         },
     }
+}
+
+/// What may stand in [`Level::VARIABLE`] on this CPU.
+fn expected_vectors() -> String {
+    format!("vector extensions that this CPU has: {}", Level::names())
 }
 
 fn parse_threads(text: &str) -> Option<usize> {

@@ -11,11 +11,12 @@ fn last_error(size: u64) -> MemoryError {
     MemoryError::Host { size, errno }
 }
 
-/// A file of `size` zero bytes that is memory and is gone when nobody has it open or mapped.
+/// A file of `size` zero bytes that is memory and is gone when nobody has it open or mapped. Its size stays, whoever else has it
+/// open: a mapping beyond the end of a file that shrank would crash whoever touches it.
 pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
     // SAFETY: the name is a text; the file descriptor that is returned belongs to nobody else.
     let file = unsafe {
-        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if descriptor < 0 {
             return Err(last_error(size));
         }
@@ -26,7 +27,21 @@ pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
         errno: error.raw_os_error().unwrap_or(libc::ENOMEM),
     };
     file.set_len(size).map_err(failed)?;
+    // SAFETY: an operation on an open file, without pointers.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SIZE_SEALS) } != 0 {
+        return Err(last_error(size));
+    }
     Ok(file)
+}
+
+/// Nobody changes the size of a file any more, nor these seals.
+const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// Whether nobody can make a file of another process smaller.
+pub(crate) fn keeps_its_size(file: &File) -> bool {
+    // SAFETY: an operation on an open file, without pointers.
+    let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
+    seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
 }
 
 /// Replaces what is mapped at `address` by pages of a file from an offset, or else by empty ones.
@@ -62,4 +77,19 @@ pub(crate) unsafe fn map_fixed(
         }
     };
     if mapped == libc::MAP_FAILED { Err(last_error(size)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_their_size() {
+        let file = memory_file(c"vgpu-test", 4096).unwrap();
+        assert!(keeps_its_size(&file));
+        for size in [0, 4095, 8192] {
+            assert!(file.set_len(size).is_err(), "{size} bytes");
+        }
+        assert_eq!(file.metadata().unwrap().len(), 4096);
+    }
 }

@@ -161,6 +161,13 @@ fn variables_say_what_is_wrong_with_them() {
         assert!(error.contains(THREADS) && error.contains(&format!("`{value}`")), "{error}");
         assert!(error.contains("from 1 to 1024"), "{error}");
     }
+    let vectors = |name: &str| read((Level::VARIABLE, Some(name.into())), &expected_vectors(), Level::named);
+    assert_eq!([vectors(""), vectors(" Baseline ")], [Ok(None), Ok(Some(Level::Baseline))]);
+    for value in ["sse9", "avx512f", "1"] {
+        let error = vectors(value).unwrap_err().to_string();
+        assert!(error.contains(Level::VARIABLE) && error.contains(&format!("`{value}`")), "{error}");
+        assert!(error.contains("must be vector extensions that this CPU has: baseline"), "{error}");
+    }
     let error = read((TIMEOUT, Some("0".into())), "a time", parse_timeout).unwrap_err().to_string();
     assert!(error.contains(TIMEOUT) && error.contains("must be a time"), "{error}");
 }

@@ -47,6 +47,18 @@ fn copies_cross_mappings_that_follow_each_other_and_nothing_else() {
     ok!(hsa_memory_copy(back.as_mut_ptr().cast(), start, 2 * SIZE));
     assert!(back == bytes[..2 * SIZE]);
     assert_ne!(upload(start, 2 * SIZE + 1), S::HSA_STATUS_SUCCESS, "beyond what is mapped");
+    let middle = start.wrapping_byte_add(SIZE - 8);
+    ok!(hsa_amd_memory_fill(middle, 0x0102_0304, 4));
+    ok!(hsa_memory_copy(back.as_mut_ptr().cast(), start, 2 * SIZE));
+    assert_eq!(back[SIZE - 8..SIZE + 8], [4, 3, 2, 1].repeat(4));
+    assert!(back[..SIZE - 8] == bytes[..SIZE - 8] && back[SIZE + 8..] == bytes[SIZE + 8..2 * SIZE]);
+    let words = (SIZE + 8) / 4;
+    assert_eq!(hsa!(hsa_amd_memory_fill(middle, 0, words + 1)), INVALID_ALLOCATION, "beyond what is mapped");
+    assert_eq!(
+        hsa!(hsa_amd_memory_fill(back.as_mut_ptr().cast(), 0, 1)),
+        INVALID_ALLOCATION,
+        "the program's own"
+    );
     assert_eq!(hsa!(hsa_amd_vmem_unmap(start, 2 * SIZE)), INVALID_ALLOCATION, "one at a time");
     ok!(hsa_amd_vmem_unmap(start, SIZE));
     assert_eq!(upload(start, 1), INVALID_ALLOCATION);

@@ -246,11 +246,15 @@ fn something_to_trace() {
 
 /// Runs [`something_to_trace`] in a process of its own.
 fn traced(trace: &str, counters: &str) -> Output {
+    with_variables(&[("FERROCM_VGPU_TRACE", trace), ("FERROCM_VGPU_COUNTERS", counters)])
+}
+
+/// Runs that test in a process of its own.
+fn with_variables(variables: &[(&str, &str)]) -> Output {
     let program = std::env::current_exe().expect("this program");
     Command::new(program)
         .args(["--exact", "profile::something_to_trace", "--nocapture"])
-        .env("FERROCM_VGPU_TRACE", trace)
-        .env("FERROCM_VGPU_COUNTERS", counters)
+        .envs(variables.iter().copied())
         .output()
         .expect("this program starts")
 }
@@ -331,11 +335,14 @@ fn no_device_starts_with_settings_that_cannot_be_read() {
         eprintln!("skipped: no toolchain");
         return;
     }
-    for (trace, counters, expected) in
-        [("warp=1", "", "FERROCM_VGPU_TRACE"), ("", "xml", "FERROCM_VGPU_COUNTERS")]
-    {
-        let output = traced(trace, counters);
+    for (variable, value) in [
+        ("FERROCM_VGPU_TRACE", "warp=1"),
+        ("FERROCM_VGPU_COUNTERS", "xml"),
+        ("FERROCM_VGPU_VECTORS", "sse9"),
+        ("FERROCM_VGPU_THREADS", "none"),
+    ] {
+        let output = with_variables(&[(variable, value)]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(expected), "{said}");
+        assert!(!output.status.success() && said.contains(variable), "{said}");
     }
 }
