@@ -214,6 +214,33 @@ unsafe fn edges(
     Ok(edges)
 }
 
+/// Changes edges, all of which are there before, or none.
+///
+/// # Safety
+/// As [`edges`].
+unsafe fn change_edges(
+    handle: hipGraph_t,
+    (from, to, count): (*const hipGraphNode_t, *const hipGraphNode_t, usize),
+    are_there: bool,
+    change: impl Fn(&mut Vec<NodeId>, NodeId),
+) -> Result {
+    let runtime = active()?;
+    let graph = graph(runtime, handle)?;
+    // SAFETY: as this function's contract.
+    let edges = unsafe { edges(runtime, &graph, from, to, count) }?;
+    let mut nodes = graph.nodes();
+    let is_there = |(from, to): &(NodeId, NodeId)| nodes.get(to).map(|node| node.after.contains(from));
+    if edges.iter().any(|edge| is_there(edge) != Some(are_there)) {
+        return Err(INVALID_VALUE);
+    }
+    for (from, to) in edges {
+        if let Some(node) = nodes.get_mut(&to) {
+            change(&mut node.after, from);
+        }
+    }
+    Ok(())
+}
+
 /// `hipGraphAddDependencies`: all edges are new, or none is added. A circle is refused when the graph is instantiated.
 pub(crate) unsafe extern "C" fn hipGraphAddDependencies(
     handle: hipGraph_t,
@@ -221,24 +248,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddDependencies(
     to: *const hipGraphNode_t,
     count: usize,
 ) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let graph = graph(runtime, handle)?;
-        // SAFETY: the caller's lists have as many handles.
-        let edges = unsafe { edges(runtime, &graph, from, to, count) }?;
-        let mut nodes = graph.nodes();
-        let known =
-            |(from, to): &(NodeId, NodeId)| nodes.get(to).is_none_or(|node| node.after.contains(from));
-        if edges.iter().any(known) {
-            return Err(INVALID_VALUE);
-        }
-        for (from, to) in edges {
-            if let Some(node) = nodes.get_mut(&to) {
-                node.after.push(from);
-            }
-        }
-        Ok(())
-    })
+    // SAFETY: the caller's lists have as many handles.
+    entry(|| unsafe { change_edges(handle, (from, to, count), false, |after, from| after.push(from)) })
 }
 
 /// `hipGraphRemoveDependencies`: all edges are there, or none is removed.
@@ -248,24 +259,9 @@ pub(crate) unsafe extern "C" fn hipGraphRemoveDependencies(
     to: *const hipGraphNode_t,
     count: usize,
 ) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let graph = graph(runtime, handle)?;
-        // SAFETY: the caller's lists have as many handles.
-        let edges = unsafe { edges(runtime, &graph, from, to, count) }?;
-        let mut nodes = graph.nodes();
-        let known =
-            |(from, to): &(NodeId, NodeId)| nodes.get(to).is_some_and(|node| node.after.contains(from));
-        if !edges.iter().all(known) {
-            return Err(INVALID_VALUE);
-        }
-        for (from, to) in edges {
-            if let Some(node) = nodes.get_mut(&to) {
-                node.after.retain(|&id| id != from);
-            }
-        }
-        Ok(())
-    })
+    let remove = |after: &mut Vec<NodeId>, from| after.retain(|&id| id != from);
+    // SAFETY: the caller's lists have as many handles.
+    entry(|| unsafe { change_edges(handle, (from, to, count), true, remove) })
 }
 
 /// `hipGraphDestroyNode`: with its edges. Memory nodes stay as long as their graph.

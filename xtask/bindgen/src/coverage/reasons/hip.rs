@@ -118,7 +118,6 @@ pub(super) static TOPICS: &[Topic] = &[
         "`hip::DeviceBuffer::copy_from` copies between devices; links are described by `hip::PeerLink`",
         &["hipExtGetLinkTypeAndHopCount", "hipMemcpy3DPeer*", "hipMemcpyPeer*"],
     ),
-    topic("IPC", "sharing memory and events with other processes is not wrapped yet", &["hipIpc*"]),
     topic(
         "external resources",
         "not planned: memory and semaphores of Vulkan, Direct3D and other drivers",
@@ -237,13 +236,10 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "virtual memory",
-        "`hip::GrowableBuffer` maps memory for its own device; sharing such memory, and mapping it in several places, are not wrapped",
+        "what `hip` maps and shares knows its own properties and handles",
         &[
-            "hipMemExportToShareableHandle",
-            "hipMemGetAccess",
             "hipMemGetAllocationPropertiesFromHandle",
             "hipMemGetHandleForAddressRange",
-            "hipMemImportFromShareableHandle",
             "hipMemRetainAllocationHandle",
         ],
     ),
@@ -252,7 +248,6 @@ pub(super) static TOPICS: &[Topic] = &[
         "a `hip::DeviceBuffer` knows its device, address and size itself",
         &[
             "hipDrvPointerGetAttributes",
-            "hipMemGetAddressRange",
             "hipMemPtrGetInfo",
             "hipPointerGetAttribute*",
             "hipPointerSetAttribute",
