@@ -50,7 +50,8 @@ enum Task {
     ///
     /// The device tests run on virtual GPUs of all five targets; docs/testing.md lists the steps.
     Test(TestArguments),
-    /// Builds libamdhip64.so.7: HIP for C++ programs, over AMD's HSA runtime or virtual GPUs
+    /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, and libhsa-runtime64.so.1,
+    /// virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
@@ -114,7 +115,7 @@ struct TestArguments {
 
 #[derive(Debug, Args)]
 struct DropinArguments {
-    /// Folder for the library [default: dropin in the target folder]
+    /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
     /// Build with the profile of the tests, which has debug information and takes less time, instead of release

@@ -14,7 +14,7 @@ use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{build_kernels, conflicts, miri, run, setup, toolchain};
+use crate::{build_kernels, conflicts, dropin, miri, run, setup, toolchain};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -23,6 +23,13 @@ const VIRTUAL_DEVICES: [&str; 5] =
 const DEVICE_TESTS: &str = "binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
+/// The virtual devices that the device tests of `hip` run on with AMD's HIP between: one for each size of waves.
+const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+/// Says which virtual devices the drop-in HSA library has.
+const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
+/// The releases whose HIP loads the code objects that the device tests compile: of version 6.
+const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
+
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
@@ -146,8 +153,8 @@ fn miri_steps<'a>() -> Vec<Step<'a>> {
     std::iter::once(installed).chain(groups).collect()
 }
 
-/// Fetches a release's libraries, and runs the tests that load them.
-fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>; 2] {
+/// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the virtual GPU.
+fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
     let folder = tools::target_folder().join("rocm");
     let fetch = {
         let folder = folder.clone();
@@ -160,16 +167,41 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>
             Ok(Outcome::Passed)
         }
     };
-    let test = move || {
-        let mut command = nextest_command(shared)?;
-        command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
-        sysroot::make(release, &folder)?.apply(&mut command)?;
-        execute(command)
+    let test = {
+        let folder = folder.clone();
+        move || {
+            let mut command = nextest_command(shared)?;
+            command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
+            sysroot::make(release, &folder)?.apply(&mut command, None)?;
+            execute(command)
+        }
     };
-    [
+    let mut steps = vec![
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
-    ]
+    ];
+    if DEVICE_TEST_RELEASES.contains(&release.name) {
+        steps.extend(VIRTUAL_DEVICES_OF_AMD.map(|device| {
+            let folder = folder.clone();
+            Step::new(format!("device tests of hip on ROCm {} over {device}", release.name), move || {
+                let hsa = tools::target_folder().join("dropin-tests/hsa");
+                dropin::hsa_for_tests(&hsa)?;
+                let mut command = nextest_command(shared)?;
+                command.args([
+                    "run",
+                    "--package",
+                    "ferrocm-hip",
+                    "--filterset",
+                    DEVICE_TESTS,
+                    "--no-fail-fast",
+                ]);
+                command.env("FERROCM_DEVICE", "amdgpu").env(HSA_DEVICE_VARIABLE, device);
+                sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
+                execute(command)
+            })
+        }));
+    }
+    steps
 }
 
 /// Fetches a release's rocBLAS, and runs the test that decodes its kernels.

@@ -25,7 +25,6 @@
 )]
 mod exports;
 mod host_code;
-mod log;
 mod output;
 mod start;
 

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use hip_on_hsa::Visible;
 use hip_sys::Table;
 
-use crate::{log, output};
+use crate::output;
 
 const DEVICE_VARIABLE: &str = "FERROCM_DEVICE";
 
@@ -23,7 +23,7 @@ const DEVICE_VARIABLE: &str = "FERROCM_DEVICE";
 pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        log::start();
+        drop_in_log::start("libamdhip64");
         output::through_c();
         let value = std::env::var_os(DEVICE_VARIABLE).unwrap_or_default();
         let started = match value.to_str() {
@@ -104,6 +104,10 @@ impl<'a> Choice<'a> {
 fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
     let hsa = hsa_sys::Table::load().map_err(|error| error.to_string())?;
     match hip_on_hsa::has_gpu(hsa) {
+        // The drop-in HSA library is found where AMD's would be; the virtual GPU of this process says more of its faults.
+        Ok(true) if vgpu::hsa::is_behind(hsa) => {
+            Err("the HSA runtime that is there is a virtual GPU's".to_owned())
+        }
         Ok(true) => Ok(hsa),
         Ok(false) => Err("AMD's HSA runtime sees no GPU".to_owned()),
         Err(error) => Err(error.to_string()),

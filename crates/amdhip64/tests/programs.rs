@@ -3,7 +3,8 @@
 
 mod support;
 
-use support::Program;
+use program_test::Program;
+use support::{DROP_IN, PLACE, compile, source};
 
 const GFX1100: &[&str] = &["gfx1100"];
 /// Two wave sizes in one fat binary.
@@ -11,30 +12,30 @@ const BOTH: &[&str] = &["gfx1100", "gfx90a"];
 
 #[test]
 fn launches_compute_and_their_errors_are_told() {
-    let program = Program::compile("saxpy", BOTH, &[]);
+    let program = compile("saxpy", BOTH, &[]);
     program.succeeds("vgpu:gfx1100");
     program.succeeds("vgpu:gfx90a");
 }
 
 #[test]
 fn variables_are_found_by_their_host_side() {
-    Program::compile("symbols", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("symbols", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn streams_events_and_callbacks_keep_order() {
-    Program::compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn the_default_stream_can_be_each_threads_own() {
     let options = ["-fgpu-default-stream=per-thread"];
-    Program::compile("streams", GFX1100, &options).succeeds("vgpu:gfx1100");
+    compile("streams", GFX1100, &options).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn what_devices_and_host_print_is_in_order() {
-    let printed = Program::compile("printing", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    let printed = compile("printing", GFX1100, &[]).succeeds("vgpu:gfx1100");
     let device = |number: u32| format!("device {number} of four: {:5.2}\n", f64::from(number) / 4.0);
     let expected = format!("host before\n{}host between\n{}host after\n{}", device(1), device(2), device(3));
     assert_eq!(printed.output, expected);
@@ -43,25 +44,30 @@ fn what_devices_and_host_print_is_in_order() {
 
 #[test]
 fn grids_synchronise_and_functions_tell_what_they_use() {
-    let program = Program::compile("cooperative", BOTH, &[]);
+    let program = compile("cooperative", BOTH, &[]);
     program.succeeds("vgpu:gfx1100");
     program.succeeds("vgpu:gfx90a");
 }
 
 #[test]
 fn all_kinds_of_memory_are_there() {
-    Program::compile("memory", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("memory", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn devices_have_code_and_variables_of_their_own() {
-    let program = Program::compile("devices", BOTH, &[]);
+    let program = compile("devices", BOTH, &[]);
     program.arguments(["2"]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
 }
 
 #[test]
+fn a_stream_decides_where_a_kernel_runs() {
+    compile("foreign_stream", GFX1100, &[]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
+#[test]
 fn the_environment_chooses_and_orders_devices() {
-    let program = Program::compile("devices", GFX1100, &[]);
+    let program = compile("devices", GFX1100, &[]);
     let device = "vgpu:gfx1100?count=3&memory=64MiB";
     let seen = |variables: &[(&str, &str)], count: &str| {
         let program =
@@ -77,36 +83,41 @@ fn the_environment_chooses_and_orders_devices() {
 
 #[test]
 fn threads_use_everything_at_the_same_time() {
-    Program::compile("threads", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("threads", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn every_way_to_launch_launches() {
-    Program::compile("launches", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("launches", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn libraries_with_device_code_come_and_go() {
-    let plugin = Program::plugin("plugin", GFX1100);
-    let program = Program::compile("plugins", GFX1100, &[]);
+    let plugin = Program::plugin(&source("plugin.hip"), PLACE, GFX1100, DROP_IN.library());
+    let program = compile("plugins", GFX1100, &[]);
     program.arguments([plugin.path()]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn graphs_take_launches_and_host_sides() {
-    Program::compile("graphs", GFX1100, &[]).succeeds("vgpu:gfx1100");
+    compile("graphs", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
 #[test]
 fn properties_have_the_layout_of_the_function_that_is_called() {
-    let program = Program::compile("properties", GFX1100, &[]);
+    let program = compile("properties", GFX1100, &[]);
     program.succeeds("vgpu:gfx1100");
     program.succeeds("vgpu:gfx90a");
 }
 
 #[test]
+fn handles_and_addresses_of_nothing_are_errors() {
+    compile("misuse", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
 fn a_fault_is_a_code_and_a_report() {
-    let program = Program::compile("fault", GFX1100, &[]);
+    let program = compile("fault", GFX1100, &[]);
     let told = program.succeeds("vgpu:gfx1100").error;
     for part in ["libamdhip64: error: a stream has failed", "hipErrorIllegalAddress", "strays", "0x1000"] {
         assert!(told.contains(part), "`{part}` is not in:\n{told}");
@@ -117,7 +128,7 @@ fn a_fault_is_a_code_and_a_report() {
 
 #[test]
 fn a_bad_device_uri_is_told_and_calls_fail() {
-    let run = Program::compile("fault", GFX1100, &[]).run("vgpu:gfx1100?cores=4");
+    let run = compile("fault", GFX1100, &[]).run("vgpu:gfx1100?cores=4");
     assert_eq!(run.code, Some(1));
     for part in ["FERROCM_DEVICE=`vgpu:gfx1100?cores=4`", "`cores`", "hipErrorNotInitialized"] {
         assert!(run.error.contains(part), "`{part}` is not in:\n{}", run.error);
@@ -126,7 +137,7 @@ fn a_bad_device_uri_is_told_and_calls_fail() {
 
 #[test]
 fn code_for_another_device_is_told() {
-    let run = Program::compile("fault", GFX1100, &[]).run("vgpu:gfx1030");
+    let run = compile("fault", GFX1100, &[]).run("vgpu:gfx1030");
     assert_eq!(run.code, Some(1));
     assert!(run.error.contains("hipErrorNoBinaryForGpu"), "{}", run.error);
 }

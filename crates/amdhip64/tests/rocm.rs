@@ -4,8 +4,9 @@ mod support;
 
 use std::path::PathBuf;
 
-use support::elf::{Shared, script};
-use support::{Program, SONAME, library, version_script};
+use program_test::Program;
+use program_test::elf::{Shared, script};
+use support::{DROP_IN, PLACE, source};
 use sysroot_test::Sysroot;
 
 /// Functions of the compiler's library that the original happens to export.
@@ -19,7 +20,7 @@ fn originals() -> Option<PathBuf> {
 }
 
 fn original() -> Option<PathBuf> {
-    Some(originals()?.join(SONAME))
+    Some(originals()?.join(DROP_IN.soname))
 }
 
 #[test]
@@ -29,17 +30,25 @@ fn the_list_of_symbols_is_that_of_the_original() {
     for name in COMPILERS_OWN {
         assert!(original.functions.remove(name).is_some(), "{name}");
     }
-    let (functions, versions) = script(&version_script());
+    let (functions, versions) = script(&DROP_IN.version_script());
     assert_eq!(original.functions, functions);
     assert_eq!(original.versions, versions);
-    assert_eq!(original.soname, SONAME);
+    assert_eq!(original.soname, DROP_IN.soname);
 }
 
 #[test]
 fn a_program_linked_with_the_original_runs_on_the_drop_in() {
     let Some(original) = original() else { return };
     for name in ["saxpy", "launches"] {
-        let run = Program::link(name, &["gfx1100"], &[], &original, library()).succeeds("vgpu:gfx1100");
+        let run = Program::link(
+            &source(&format!("{name}.hip")),
+            PLACE,
+            &["gfx1100"],
+            &[],
+            &original,
+            DROP_IN.library(),
+        );
+        let run = run.succeeds("vgpu:gfx1100");
         // The loader would complain here of versions that are missing.
         assert_eq!(run.error, "");
     }
@@ -49,7 +58,10 @@ fn a_program_linked_with_the_original_runs_on_the_drop_in() {
 #[test]
 fn amds_rocblas_computes_on_the_drop_in() {
     let Some(folder) = originals() else { return };
-    let program = Program::link_c("rocblas", &[&folder.join("librocblas.so.5"), &library()]);
+    let library = DROP_IN.library();
+    let libraries = [folder.join("librocblas.so.5"), library.clone()];
+    let program =
+        Program::link_c(&source("rocblas.c"), PLACE, &libraries.each_ref().map(|path| &**path), library);
     for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
         let run = program.with_loader_of(&folder).succeeds(&format!("vgpu:{target}"));
         assert_eq!(run.error, "", "{target}");

@@ -3,13 +3,13 @@
 mod support;
 
 use hip_sys::{SYMBOLS, VERSIONS};
-use support::elf::{Shared, script};
-use support::{SONAME, library, version_script};
+use program_test::elf::{Shared, script};
+use support::DROP_IN;
 
 #[test]
 fn the_library_exports_what_is_listed_in_its_versions() {
-    let shared = Shared::read(&library());
-    let (functions, versions) = script(&version_script());
+    let shared = Shared::read(&DROP_IN.library());
+    let (functions, versions) = script(&DROP_IN.version_script());
     let missing: Vec<_> =
         functions.iter().filter(|(name, _)| !shared.functions.contains_key(*name)).collect();
     let more: Vec<_> = shared.functions.iter().filter(|(name, _)| !functions.contains_key(*name)).collect();
@@ -18,12 +18,12 @@ fn the_library_exports_what_is_listed_in_its_versions() {
         assert_eq!(shared.functions[name], *version, "{name}");
     }
     assert_eq!(shared.versions, versions);
-    assert_eq!(shared.soname, SONAME);
+    assert_eq!(shared.soname, DROP_IN.soname);
 }
 
 #[test]
 fn the_library_needs_nothing_but_the_c_library() {
-    let mut needed = Shared::read(&library()).needed;
+    let mut needed = Shared::read(&DROP_IN.library()).needed;
     needed.retain(|name| {
         ![
             "libc.so.",
@@ -43,7 +43,7 @@ fn the_library_needs_nothing_but_the_c_library() {
 
 #[test]
 fn every_function_of_the_newest_version_is_listed() {
-    let (functions, _) = script(&version_script());
+    let (functions, _) = script(&DROP_IN.version_script());
     let newest = 1 << (VERSIONS.len() - 1);
     for symbol in SYMBOLS.iter().filter(|symbol| symbol.versions & newest != 0) {
         let name = symbol.name.to_str().unwrap();

@@ -256,7 +256,10 @@ impl Function {
     pub fn suggest_block(&self, dynamic_lds: u32, limit: Option<u32>) -> Result<SuggestedBlock> {
         self.device().make_current()?;
         let (mut grid, mut block) = (0, 0);
-        // HIP's 0 is no limit; a limit of 0 is taken for the least there is.
+        // AMD's library knows of the kernel's own limit only what it is told. HIP's 0 is no limit; a limit of 0 is taken for
+        // the least there is.
+        let own = Some(self.kernel.limits.kernel_threads).filter(|own| *own != 0);
+        let limit = limit.into_iter().chain(own).min();
         let limit = limit.map_or(0, |limit| i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
         // SAFETY: the function is loaded, and both results are places to write to.
         unsafe {

@@ -60,7 +60,8 @@ impl Module {
     #[doc(alias = "cudaMemcpyFromSymbol")]
     pub fn global<T: DeviceCopy>(&self, name: &str) -> Result<Global<T>> {
         let missing = || Error::GlobalNotFound { module: self.name().to_owned(), global: name.to_owned() };
-        let c_name = CString::new(name).map_err(|_| missing())?;
+        // AMD's library finds something of no name.
+        let c_name = CString::new(name).ok().filter(|name| !name.is_empty()).ok_or_else(missing)?;
         let (mut pointer, mut bytes): (hipDeviceptr_t, usize) = (std::ptr::null_mut(), 0);
         let device = self.device();
         device.make_current()?;

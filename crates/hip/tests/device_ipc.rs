@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use hip::{Allocator, Device, DeviceBuffer, Error, Event, EventOptions, IpcError, IpcEvent, IpcMemory};
 
@@ -33,7 +33,7 @@ struct Other {
 
 impl Other {
     fn start(test: &str, data: &[u8]) -> Self {
-        let mut process = Command::new(std::env::current_exe().unwrap())
+        let mut process = common::this_program()
             .args(["--exact", test, "--include-ignored", "--nocapture"])
             .env(DATA, to_text(data))
             .stdin(Stdio::piped())

@@ -3,7 +3,7 @@
 mod common;
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use hip::{Access, AddressRange, Device, DeviceBuffer, Error, PhysicalMemory, VirtualMemoryError};
 
@@ -138,7 +138,7 @@ fn another_process_maps_memory_that_was_exported() {
     let values = numbers(buffer.len());
     buffer.copy_from_host(&stream, &values).unwrap();
     // The other process inherits the descriptor as its standard input.
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = common::this_program()
         .args(["--exact", "maps_what_was_exported", "--include-ignored", "--nocapture"])
         .stdin(Stdio::from(descriptor))
         .output()

@@ -6,13 +6,18 @@ use quote::quote;
 use syn::{FnArg, Pat};
 
 use crate::bindings::origin;
+use crate::library::DropIn;
 use crate::merge::Merged;
 
-/// Writes an exported function for each one that the newest version of the library exports.
-pub(crate) fn generate(merged: &Merged) -> Result<String> {
+/// Writes an exported function for each one that the versions that the drop-in stands for export.
+pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<String> {
     let newest = merged.library.versions.len() - 1;
+    let versions = if drop_in.every_version { 0..=newest } else { newest..=newest };
     let mut functions = TokenStream::new();
-    for function in merged.functions.values().filter(|function| function.exported.contains(newest)) {
+    for function in merged.functions.values() {
+        if !versions.clone().any(|version| function.exported.contains(version)) {
+            continue;
+        }
         let signature = &function.item.sig;
         let (name, inputs, output) = (&signature.ident, &signature.inputs, &signature.output);
         let arguments = inputs.iter().filter_map(|input| match input {
@@ -22,10 +27,18 @@ pub(crate) fn generate(merged: &Merged) -> Result<String> {
             },
             FnArg::Receiver(_) => None,
         });
+        let call = quote! { unsafe { (crate::table().#name)(#(#arguments),*) } };
+        let body = match drop_in.observed {
+            true => {
+                let text = name.to_string();
+                quote! { crate::observe(#text, #call) }
+            }
+            false => call,
+        };
         functions.extend(quote! {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn #name(#inputs) #output {
-                unsafe { (crate::table().#name)(#(#arguments),*) }
+                #body
             }
         });
     }

@@ -22,6 +22,17 @@ pub(crate) struct FlagGroup {
     pub(crate) constants: &'static [&'static str],
 }
 
+/// A crate that exports the library's functions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DropIn {
+    /// Its folder.
+    pub(crate) crate_folder: &'static str,
+    /// Whether one file takes the place of every version, because all have one `SONAME`; else only of the newest.
+    pub(crate) every_version: bool,
+    /// Whether the crate's `observe` is shown the name of each function that is called, and what it returns.
+    pub(crate) observed: bool,
+}
+
 /// One library: its headers, and what its function table needs to know.
 #[derive(Debug)]
 pub(crate) struct Library {
@@ -35,8 +46,8 @@ pub(crate) struct Library {
     pub(crate) module: &'static str,
     /// Folder of the generated files inside the crate.
     pub(crate) folder: &'static str,
-    /// Folder of the crate that is a drop-in for the library, if there is one.
-    pub(crate) drop_in: Option<&'static str>,
+    /// The crate that is a drop-in for the library, if there is one.
+    pub(crate) drop_in: Option<DropIn>,
     /// Versions, oldest first; at most eight.
     pub(crate) versions: &'static [Version],
     /// The Debian package of its headers.
@@ -92,7 +103,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hsa-sys",
         module: "hsa_sys",
         folder: "src",
-        drop_in: None,
+        drop_in: Some(DropIn { crate_folder: "crates/hsa-runtime64", every_version: true, observed: true }),
         versions: &[
             version("5.2.3", "5.2"),
             version("6.1.2", "5.7"),
@@ -141,7 +152,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys",
         folder: "src",
-        drop_in: Some("crates/amdhip64"),
+        drop_in: Some(DropIn { crate_folder: "crates/amdhip64", every_version: false, observed: false }),
         versions: HIP_VERSIONS,
         // The last lines repeat what hip_ext.h declares for C++ only, in C.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\

@@ -83,7 +83,8 @@ fn generate(library: &'static Library, headers: &Path, aliases: &Aliases, output
     output.write(&format!("{folder}/bindings.rs"), &bindings::generate(&merged, aliases)?)?;
     output.write(&format!("{folder}/table.rs"), &table::generate(&merged, aliases)?)?;
     if let Some(drop_in) = library.drop_in {
-        output.write(&format!("{drop_in}/src/exports.rs"), &exports::generate(&merged)?)?;
+        let file = format!("{}/src/exports.rs", drop_in.crate_folder);
+        output.write(&file, &exports::generate(&merged, drop_in)?)?;
     }
     let legacy = format!("{folder}/legacy.rs");
     match legacy::generate(&merged) {

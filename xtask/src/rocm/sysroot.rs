@@ -148,6 +148,7 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
 const CONFIGURATION: &str = "cargo.toml";
+const DROP_IN_CONFIGURATION: &str = "cargo-vgpu.toml";
 
 /// Why there is no sysroot.
 #[derive(Debug, thiserror::Error)]
@@ -199,11 +200,15 @@ impl Sysroot {
     }
 
     /// A configuration for cargo that runs programs in the sysroot: by its own loader, which is told to look nowhere
-    /// else, and with what the tests have to know.
-    fn configuration(&self) -> String {
+    /// else, but before that in the folder of a library that takes another's place; and with what the tests have to know.
+    fn configuration(&self, drop_in: Option<&Path>) -> String {
         let libraries = self.folder.join(LIBRARIES);
         let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
-        let (loader, libraries) = (text(&libraries.join(LOADER)), text(&libraries));
+        let loader = text(&libraries.join(LOADER));
+        let libraries = match drop_in {
+            Some(folder) => text(Path::new(&format!("{}:{}", folder.display(), libraries.display()))),
+            None => text(&libraries),
+        };
         format!(
             "\
 # Made by `cargo xtask test --rocm {release}`.
@@ -221,10 +226,10 @@ AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
         )
     }
 
-    /// Makes a cargo or nextest command run test programs in the sysroot.
-    pub(crate) fn apply(&self, command: &mut Command) -> Result<(), Error> {
-        let path = self.folder.join(CONFIGURATION);
-        fs::write(&path, self.configuration())
+    /// Makes a cargo or nextest command run test programs in the sysroot, with the libraries of a folder before its own.
+    pub(crate) fn apply(&self, command: &mut Command, drop_in: Option<&Path>) -> Result<(), Error> {
+        let path = self.folder.join(if drop_in.is_some() { DROP_IN_CONFIGURATION } else { CONFIGURATION });
+        fs::write(&path, self.configuration(drop_in))
             .map_err(|source| Error::Write { path: path.clone(), source })?;
         command.arg("--config").arg(path);
         // What names or changes the libraries of the machine has no say here.
@@ -452,7 +457,7 @@ mod tests {
         let sysroot = complete(release("6.4"), &root).expect("complete");
         let mut command = Command::new("cargo");
         command.env("FERROCM_HIP_LIBRARY", "/x/libamdhip64.so");
-        sysroot.apply(&mut command).expect("applies");
+        sysroot.apply(&mut command, None).expect("applies");
         let file = root.join("6.4/cargo.toml");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["--config".as_ref(), file.as_os_str()]);
         let removed = command.get_envs().find(|(variable, _)| *variable == "FERROCM_HIP_LIBRARY");
@@ -464,6 +469,8 @@ mod tests {
         );
         assert!(text.contains(&runner), "{runner} in {text}");
         assert!(text.contains("FERROCM_ROCM_RELEASE = { value = \"6.4\", force = true }\n"), "{text}");
+        let text = sysroot.configuration(Some(Path::new("/drop/in")));
+        assert!(text.contains(&format!("\"--library-path\", \"/drop/in:{libraries}\"]\n")), "{text}");
     }
 
     #[test]

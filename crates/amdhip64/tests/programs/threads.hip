@@ -31,7 +31,7 @@ static void* work(void* argument) {
     // The last error is the thread's own.
     if (seed % 2) {
         fill<<<0, 64, 0, stream>>>(data, seed, n);
-        EXPECT_CODE(hipGetLastError(), hipErrorInvalidConfiguration);
+        EXPECT_CODE(hipGetLastError(), too_large());
     }
     pthread_barrier_wait(&together);
     OK(hipGetLastError());

@@ -1,7 +1,10 @@
 //! What the device tests share: the device under test, and the test kernels compiled for it.
 #![allow(dead_code, reason = "no test uses all of it")]
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,6 +48,18 @@ pub(crate) fn device() -> Device {
     check_leaks();
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A command that starts this test program again, by the same loader where the command line names one, as runners do.
+pub(crate) fn this_program() -> Command {
+    let program = std::env::args_os().next().unwrap();
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
+    let mut before: Vec<OsString> = words.take_while(|word| *word != program).collect();
+    before.push(program);
+    let mut command = Command::new(&before[0]);
+    command.args(&before[1..]);
+    command
 }
 
 /// Whether the device reports every access outside of its allocations.

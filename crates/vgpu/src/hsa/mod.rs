@@ -74,6 +74,18 @@ pub fn table() -> &'static Table {
     })
 }
 
+/// Whether a virtual GPU is behind a table of HSA functions, such as that of the drop-in library, as its build version says.
+/// HSA must have been initialised.
+pub fn is_behind(hsa: &Table) -> bool {
+    let mut version: *const std::ffi::c_char = std::ptr::null();
+    let attribute = hsa_sys::hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
+    // SAFETY: the attribute is a pointer to a string, for which there is room.
+    let status = unsafe { (hsa.hsa_system_get_info)(attribute, (&raw mut version).cast()) };
+    // SAFETY: the string that the runtime gives is static.
+    status == S::HSA_STATUS_SUCCESS
+        && unsafe { read_text(version) }.is_ok_and(|text| text.starts_with(system::BUILD))
+}
+
 /// Runs an entry point that may be called at any time.
 fn call_always(body: impl FnOnce() -> Status) -> S {
     match catch_unwind(AssertUnwindSafe(body)) {

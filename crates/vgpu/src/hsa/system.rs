@@ -16,6 +16,9 @@ const AMD_VERSION: (u16, u16) = (1, 7);
 const LOADER: u16 = hsa_extension_t::HSA_EXTENSION_AMD_LOADER.0 as u16;
 const LOADER_VERSION: (u16, u16) = (1, 3);
 
+/// How the build version begins.
+pub(super) const BUILD: &str = "ferrocm virtual GPU";
+
 pub(super) fn is_initialised() -> bool {
     USERS.load(Ordering::Acquire) != 0
 }
@@ -59,12 +62,7 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
                     write(value.cast(), mask)
                 }
                 I::HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
-                    const VERSION: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
-                        concat!("ferrocm virtual GPU ", env!("CARGO_PKG_VERSION"), "\0").as_bytes(),
-                    ) {
-                        Ok(version) => version,
-                        Err(_) => c"ferrocm virtual GPU",
-                    };
+                    static VERSION: &str = concat!("ferrocm virtual GPU ", env!("CARGO_PKG_VERSION"), "\0");
                     write(value.cast(), VERSION.as_ptr())
                 }
                 I::HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED

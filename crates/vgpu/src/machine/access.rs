@@ -1,5 +1,6 @@
 //! What a wave can reach besides its registers: checked global memory, LDS and scratch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{AccessKind, FaultKind, Space, WaveFault};
@@ -34,6 +35,8 @@ pub struct Access {
     verified: [Verified; WAYS],
     epoch: u64,
     memory: Arc<Memory>,
+    /// The code object that runs, which may not change its own constants.
+    code: Range<u64>,
     /// The workgroup's LDS and its size in bytes.
     pub lds: *mut u8,
     /// See `lds`.
@@ -53,11 +56,20 @@ impl Access {
             verified: [NOTHING; WAYS],
             epoch: 0,
             memory,
+            code: 0..0,
             lds: std::ptr::null_mut(),
             lds_size: 0,
             scratch: std::ptr::null_mut(),
             scratch_size: 0,
             sync: std::ptr::null(),
+        }
+    }
+
+    /// Says where the code object lies whose kernel the wave runs from now on.
+    pub(crate) fn set_code(&mut self, code: Range<u64>) {
+        if self.code != code {
+            self.code = code;
+            self.verified = [NOTHING; WAYS];
         }
     }
 
@@ -76,8 +88,9 @@ impl Access {
     pub(crate) fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
         let end = address.wrapping_add(size);
         for range in &self.verified {
-            if address >= range.start && end <= range.end && end >= address {
-                return range.writable || access == AccessKind::Read;
+            let allows = range.writable || access == AccessKind::Read;
+            if address >= range.start && end <= range.end && end >= address && allows {
+                return true;
             }
         }
         self.look_up(access, address, size)
@@ -88,8 +101,9 @@ impl Access {
     pub(crate) fn range(&mut self, access: AccessKind, address: u64, size: u64) -> Option<(u64, u64)> {
         let end = address.wrapping_add(size);
         for range in &self.verified {
-            if address >= range.start && end <= range.end && end >= address {
-                return (range.writable || access == AccessKind::Read).then_some((range.start, range.end));
+            let allows = range.writable || access == AccessKind::Read;
+            if address >= range.start && end <= range.end && end >= address && allows {
+                return Some((range.start, range.end));
             }
         }
         let found = self.look_up(access, address, size);
@@ -100,9 +114,14 @@ impl Access {
     #[inline(never)]
     fn look_up(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
         let Some((start, end, writable)) = self.memory.find(address, size) else { return false };
+        let mut found = Verified { start, end, writable };
+        if !writable && access != AccessKind::Read && !self.code.contains(&address) {
+            let Some((start, end)) = self.memory.find_variable(address, size) else { return false };
+            found = Verified { start, end, writable: true };
+        }
         self.verified.rotate_right(1);
-        self.verified[0] = Verified { start, end, writable };
-        writable || access == AccessKind::Read
+        self.verified[0] = found;
+        found.writable || access == AccessKind::Read
     }
 
     /// The fault for an access to global memory that [`Access::permits`] refused.

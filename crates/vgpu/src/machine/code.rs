@@ -1,5 +1,6 @@
 //! Code objects in memory: segments mapped, relocations applied, kernels ready to dispatch.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
@@ -204,8 +205,24 @@ impl LoadedCode {
             unsafe { self.memory.register_as(address, segment.mem_size, kind, None) }
                 .map_err(|_| LoadError::SegmentOverlap(segment.vaddr))?;
             self.registered.push(address);
+            if kind == MemoryKind::Constant {
+                self.memory.set_variables(address, self.variables(segment.vaddr..segment.end()));
+            }
         }
         Ok(())
+    }
+
+    /// Where in memory the exported variables are that lie in a segment.
+    fn variables(&self, segment: Range<u64>) -> Vec<Range<u64>> {
+        let symbols = self.object.symbols().iter().filter(|symbol| {
+            symbol.kind == SymbolKind::Object
+                && !symbol.undefined
+                && !symbol.absolute
+                && segment.contains(&symbol.value)
+                && symbol.size <= segment.end - symbol.value
+        });
+        let start = |symbol: &code_object::Symbol| self.base + symbol.value;
+        symbols.map(|symbol| start(symbol)..start(symbol) + symbol.size).collect()
     }
 
     /// The lowered instructions, as far as they were reached.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use code_object::KernelDescriptor;
+use code_object::occupancy::Occupancy;
 
 use super::check::Checks;
 use super::count::Executed;
@@ -104,7 +105,7 @@ pub enum DispatchError {
         /// The sizes.
         sizes: [u32; 3],
     },
-    /// More work-items in a workgroup than the device or the kernel allows.
+    /// More work-items in a workgroup than the device allows, or than it has registers for.
     #[error("kernel {kernel}: workgroup {sizes:?} is larger than the {limit} work-items {of} allows")]
     WorkgroupTooLarge {
         /// The kernel's name.
@@ -113,7 +114,7 @@ pub enum DispatchError {
         sizes: [u32; 3],
         /// The most that is allowed.
         limit: u32,
-        /// Who limits: the device or the kernel.
+        /// What limits: the device or the kernel's registers.
         of: &'static str,
     },
     /// The kernel was compiled for one workgroup size only.
@@ -209,9 +210,17 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::TooManyWorkgroups { kernel, groups });
     }
     if let Some(metadata) = metadata {
-        let limit = metadata.max_flat_workgroup_size;
-        if limit != 0 && items > limit {
-            return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the kernel" });
+        // What a kernel was compiled for is for runtimes to keep to, and AMD's does not where it starts its own kernels. The
+        // device needs no more than registers for all waves.
+        if metadata.max_flat_workgroup_size != 0 && items > metadata.max_flat_workgroup_size {
+            let occupancy = Occupancy::new(&target.unit, target.resources(&descriptor, items, 0));
+            let simds = target.unit.simds * occupancy.compute_units_per_unit();
+            let waves = occupancy.by_vgprs.min(occupancy.by_sgprs) * simds;
+            let limit = waves * descriptor.wavefront_size();
+            if items > limit {
+                let of = "the number of the kernel's registers";
+                return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of });
+            }
         }
         if let Some(required) = metadata.required_workgroup_size
             && required != sizes

@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
@@ -151,6 +152,9 @@ struct Entry {
     mapping: Option<Mapping>,
     /// Whether it counts against its device; memory of another process counts there.
     charged: bool,
+    /// Within constants, the variables among them, by address: what `__constant__` declares. Copies that a runtime makes by
+    /// kernels of its own may write them.
+    variables: Box<[Range<u64>]>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -179,7 +183,8 @@ impl State {
     }
 
     fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>, charged: bool) {
-        self.live.insert(allocation.start, Entry { allocation, mapping, charged });
+        let variables = Box::default();
+        self.live.insert(allocation.start, Entry { allocation, mapping, charged, variables });
     }
 
     fn next_serial(&mut self) -> u64 {
@@ -533,6 +538,23 @@ impl Memory {
         let state = self.read();
         let found = &state.at(address)?.allocation;
         found.covers(address, size).then(|| (found.start, found.end(), found.kind.writable()))
+    }
+
+    /// The range `[start, end)` of the variable among constants that holds the access.
+    pub(crate) fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)> {
+        let state = self.read();
+        let variables = &state.at(address)?.variables;
+        let found = variables.get(variables.partition_point(|range| range.end <= address))?;
+        let end = address.checked_add(size)?;
+        (found.start <= address && end <= found.end).then_some((found.start, found.end))
+    }
+
+    /// Says which variables there are within constants that are registered at an address.
+    pub(crate) fn set_variables(&self, address: u64, mut variables: Vec<Range<u64>>) {
+        variables.sort_by_key(|range| range.start);
+        if let Some(entry) = self.write().live.get_mut(&address) {
+            entry.variables = variables.into();
+        }
     }
 
     /// Says why an access that [`Memory::find`] refused is wrong.

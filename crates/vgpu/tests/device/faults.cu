@@ -85,3 +85,10 @@ extern "C" __global__ void early_exit(int *out) {
 }
 
 extern "C" __global__ __launch_bounds__(128) void bounded(int *out) { out[threadIdx.x] = threadIdx.x; }
+
+// Takes so many registers that a compute unit has none for the largest workgroup.
+extern "C" __global__ __launch_bounds__(128) void greedy(int *out)
+{
+    asm volatile("v_mov_b32 v255, 0" ::: "v255");
+    out[threadIdx.x] = threadIdx.x;
+}

@@ -22,6 +22,9 @@ fn the_table_says_what_it_has() {
     let table = vgpu::hsa::table();
     assert!(table.has("hsa_init") && table.has("hsa_queue_create") && !table.has("hsa_ext_image_create"));
     assert_eq!(table.implementation(), Some("virtual GPU"));
+    ok!(hsa_init());
+    assert!(vgpu::hsa::is_behind(table) && !vgpu::hsa::is_behind(Table::unsupported()));
+    ok!(hsa_shut_down());
     assert!(!table.has("hsa_amd_ipc_signal_create"));
     let signal = hsa_signal_t { handle: 0 };
     assert_eq!(hsa!(hsa_amd_ipc_signal_create(signal, null_mut())), S::HSA_STATUS_ERROR_NOT_SUPPORTED);

@@ -14,7 +14,9 @@ pub type Symbols = BTreeMap<String, String>;
 /// What a shared library says of itself.
 #[derive(Debug, Default)]
 pub struct Shared {
+    /// Its name.
     pub soname: String,
+    /// The names of the libraries that it needs.
     pub needed: Vec<String>,
     /// Its functions and their versions; empty where a symbol has none.
     pub functions: Symbols,
@@ -23,6 +25,7 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Reads a file.
     pub fn read(path: &Path) -> Self {
         let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let bytes = bytes.as_slice();

@@ -1,4 +1,7 @@
-//! What the library has to say besides codes: errors, fault reports among them, on standard error.
+//! What a drop-in library has to say besides codes: errors, fault reports among them, on standard error.
+//!
+//! `FERROCM_LOG` says what is written: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`.
+#![warn(missing_docs)]
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -10,8 +13,9 @@ use tracing::{Event, Metadata, Subscriber};
 
 const VARIABLE: &str = "FERROCM_LOG";
 
-/// Has messages of the level that the variable names, and of more serious ones, written.
-pub(crate) fn start() {
+/// Has messages of the level that the variable names, and of more serious ones, written as lines that begin with the
+/// library's name. The first call of a process, or rather of one copy of this crate in it, holds.
+pub fn start(library: &'static str) {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     let value = value.to_string_lossy();
     let level = match value.is_empty() {
@@ -19,11 +23,11 @@ pub(crate) fn start() {
         false => value.parse().ok(),
     };
     let level = level.unwrap_or_else(|| {
-        eprintln!("libamdhip64: {VARIABLE}=`{value}` is no level: off, error, warn, info, debug or trace");
+        eprintln!("{library}: {VARIABLE}=`{value}` is no level: off, error, warn, info, debug or trace");
         LevelFilter::ERROR
     });
     // The subscriber is this library's own, which nothing else can have set.
-    let _ = tracing::subscriber::set_global_default(Log { level, write: to_standard_error });
+    let _ = tracing::subscriber::set_global_default(Log { library, level, write: to_standard_error });
 }
 
 fn to_standard_error(line: &str) {
@@ -33,6 +37,7 @@ fn to_standard_error(line: &str) {
 
 /// Hands each message on as a line.
 struct Log<W> {
+    library: &'static str,
     level: LevelFilter,
     write: W,
 }
@@ -49,7 +54,7 @@ impl<W: Fn(&str) + 'static> Subscriber for Log<W> {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text::default();
         event.record(&mut text);
-        (self.write)(&text.line(event.metadata()));
+        (self.write)(&text.line(self.library, event.metadata()));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -71,9 +76,9 @@ struct Text {
 }
 
 impl Text {
-    fn line(&self, metadata: &Metadata<'_>) -> String {
+    fn line(&self, library: &str, metadata: &Metadata<'_>) -> String {
         let level = metadata.level().as_str().to_ascii_lowercase();
-        let mut line = format!("libamdhip64: {level}: {}", self.message);
+        let mut line = format!("{library}: {level}: {}", self.message);
         if !self.fields.is_empty() {
             line.push_str(" (");
             line.push_str(&self.fields);
@@ -118,19 +123,21 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = lines.clone();
         let write = move |line: &str| kept.lock().unwrap().push(line.to_owned());
-        tracing::subscriber::with_default(Log { level: LevelFilter::TRACE, write }, || {
+        tracing::subscriber::with_default(Log { library: "liba", level: LevelFilter::TRACE, write }, || {
             tracing::error!(code = 700, report = "first\nsecond\n", "a stream has failed");
             tracing::warn!("left out");
         });
         let lines = lines.lock().unwrap();
-        assert_eq!(lines[0], "libamdhip64: error: a stream has failed (code: 700)\nfirst\nsecond");
-        assert_eq!(lines[1], "libamdhip64: warn: left out");
+        assert_eq!(lines[0], "liba: error: a stream has failed (code: 700)\nfirst\nsecond");
+        assert_eq!(lines[1], "liba: warn: left out");
     }
 
     #[test]
     fn a_level_lets_more_serious_messages_through() {
-        let log =
-            |level: &str| Log { level: level.parse().unwrap(), write: to_standard_error }.max_level_hint();
+        let log = |level: &str| {
+            let level = level.parse().unwrap();
+            Log { library: "liba", level, write: to_standard_error }.max_level_hint()
+        };
         assert_eq!(log("off"), Some(LevelFilter::OFF));
         assert_eq!(log("info"), Some(LevelFilter::INFO));
         assert!("loud".parse::<LevelFilter>().is_err());

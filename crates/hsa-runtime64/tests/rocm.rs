@@ -1,0 +1,175 @@
+//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; `cargo xtask test --rocm 6.4,7.2` runs these. The programs are those
+//! that run on `hip-on-hsa` too.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use program_test::elf::Shared;
+use program_test::{Place, Program};
+use support::{DROP_IN, PLACE, VERSION};
+use sysroot_test::Sysroot;
+
+/// Two wave sizes in one fat binary.
+const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+
+/// A release's HIP, and the folder of its libraries.
+struct Hip {
+    folder: PathBuf,
+    library: PathBuf,
+}
+
+impl Hip {
+    /// The release's, if its HIP is one of these.
+    fn of(releases: &[(&str, &str)]) -> Option<Hip> {
+        let sysroot = Sysroot::find()?;
+        let soname = sysroot.pick("HIP that loads code objects of version 6", releases)?;
+        let folder = libraries(&sysroot);
+        Some(Hip { library: folder.join(soname), folder })
+    }
+
+    fn program(&self, name: &str, options: &[&str]) -> Program {
+        let source = source(&format!("{name}.hip"));
+        Program::link(&source, PLACE, &TARGETS, options, &self.library, DROP_IN.library())
+            .with_loader_of(&self.folder)
+    }
+
+    fn runs(&self, name: &str, options: &[&str]) {
+        let program = self.program(name, options);
+        for target in TARGETS {
+            let run = program.succeeds(&format!("vgpu:{target}"));
+            assert_eq!(run.error, "", "{name} on {target}");
+        }
+    }
+}
+
+const SINCE_6: &[(&str, &str)] = &[("6.4", "libamdhip64.so.6"), ("7.2", "libamdhip64.so.7")];
+const SINCE_7: &[(&str, &str)] = &[("7.2", "libamdhip64.so.7")];
+
+fn libraries(sysroot: &Sysroot) -> PathBuf {
+    sysroot.folder.join("usr/lib/x86_64-linux-gnu")
+}
+
+fn source(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../amdhip64/tests/programs").join(file)
+}
+
+#[test]
+fn every_function_of_amds_library_is_there_in_its_version() {
+    let Some(sysroot) = Sysroot::find() else { return };
+    let original = Shared::read(&libraries(&sysroot).join(DROP_IN.soname));
+    let drop_in = Shared::read(&DROP_IN.library());
+    assert_eq!(original.soname, drop_in.soname);
+    let hsa: Vec<_> = original.functions.iter().filter(|(name, _)| name.starts_with("hsa_")).collect();
+    assert!(hsa.len() > 200, "{hsa:?}");
+    for (name, version) in hsa {
+        assert_eq!(version, VERSION, "{name}");
+        assert_eq!(drop_in.functions.get(name), Some(version), "{name}");
+    }
+}
+
+#[test]
+fn launches_compute_and_their_errors_are_told() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("saxpy", &[]);
+}
+
+#[test]
+fn variables_are_found_by_their_host_side() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("symbols", &[]);
+}
+
+#[test]
+fn streams_events_and_callbacks_keep_order() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("streams", &[]);
+    hip.runs("streams", &["-fgpu-default-stream=per-thread"]);
+}
+
+#[test]
+fn what_devices_and_host_print_is_in_order() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    let device = |number: u32| format!("device {number} of four: {:5.2}\n", f64::from(number) / 4.0);
+    let expected = format!("host before\n{}host between\n{}host after\n{}", device(1), device(2), device(3));
+    let program = hip.program("printing", &[]);
+    for target in TARGETS {
+        let printed = program.succeeds(&format!("vgpu:{target}"));
+        assert_eq!(printed.output, expected, "{target}");
+        assert_eq!(printed.error, "", "{target}");
+    }
+}
+
+#[test]
+fn all_kinds_of_memory_are_there() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("memory", &[]);
+}
+
+#[test]
+fn threads_use_everything_at_the_same_time() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("threads", &[]);
+}
+
+#[test]
+fn graphs_take_launches_and_host_sides() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("graphs", &[]);
+}
+
+#[test]
+fn properties_have_the_layout_of_the_function_that_is_called() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    hip.runs("properties", &[]);
+}
+
+#[test]
+fn grids_synchronise_and_functions_tell_what_they_use() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.runs("cooperative", &[]);
+}
+
+#[test]
+fn every_way_to_launch_launches() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.runs("launches", &[]);
+}
+
+#[test]
+fn devices_have_code_and_variables_of_their_own() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    let program = hip.program("devices", &[]);
+    program.arguments(["2"]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+    let three = program.arguments(["2"]).variable("HIP_VISIBLE_DEVICES", "2,0");
+    three.succeeds("vgpu:gfx1100?count=3&memory=64MiB");
+}
+
+#[test]
+fn libraries_with_device_code_come_and_go() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    let plugin = Program::plugin(&source("plugin.hip"), PLACE, &TARGETS, hip.library.clone());
+    hip.program("plugins", &[]).arguments([plugin.path()]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn a_bad_device_is_told_and_there_is_none() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    let run = hip.program("devices", &[]).arguments(["0"]).run("vgpu:gfx1100?cores=4");
+    for part in ["libhsa-runtime64: error", "`cores`"] {
+        assert!(run.error.contains(part), "`{part}` is not in:\n{}", run.error);
+    }
+}
+
+/// rocBLAS brings kernels for these targets in its fat binary.
+#[test]
+fn amds_rocblas_computes_on_amds_hip() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    let place: Place = PLACE;
+    let rocblas = hip.folder.join("librocblas.so.5");
+    let program = Program::link_c(&source("rocblas.c"), place, &[&rocblas, &hip.library], DROP_IN.library());
+    for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
+        let run = program.with_loader_of(&hip.folder).succeeds(&format!("vgpu:{target}"));
+        assert_eq!(run.error, "", "{target}");
+    }
+}
