@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::lower::{self, Context};
 use super::simd::opaque;
 use super::wave::Row;
-use super::{Code, Flow, Level, Watch, Wave};
+use super::{Code, Flow, Level, Watch, Wave, valu};
 use crate::isa::{Inst, Op, Operand, Registers};
 use crate::machine::{FaultKind, Generation, WaveFault};
 
@@ -284,12 +284,18 @@ impl Program {
         }
         if !form.watched {
             find_runs(&mut unit.codes);
+            find_wide_additions(&mut unit.codes, &context);
         }
         unit
     }
 }
 
 impl Unit {
+    /// The index of one of its codes.
+    fn index_of(&self, code: &Code) -> usize {
+        (std::ptr::from_ref(code) as usize - self.codes.as_ptr() as usize) / size_of::<Code>()
+    }
+
     fn note(&mut self, inst: Inst, pc: u64) {
         if self.form.watched {
             self.registers.push(inst.registers(self.form.lanes));
@@ -304,6 +310,16 @@ fn find_runs(codes: &mut [Code]) {
     for at in (1..codes.len()).rev() {
         if std::ptr::fn_addr_eq(codes[at - 1].run, codes[at].run) && codes[at - 1].plain == codes[at].plain {
             codes[at - 1].more = codes[at].more.saturating_add(1);
+        }
+    }
+}
+
+/// Has the two halves of 64-bit additions executed in one call. The second one stays, for whoever jumps there.
+fn find_wide_additions(codes: &mut [Code], context: &Context) {
+    for at in 1..codes.len() {
+        if let Some(run) = valu::wide_add::handler(&codes[at - 1], &codes[at], context) {
+            codes[at - 1].run = run;
+            codes[at - 1].more = 1;
         }
     }
 }
@@ -390,26 +406,29 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
         }
+        // SAFETY: in range, as has just been seen.
+        let mut code = unsafe { codes.as_ptr().add(next) };
         // Whether the code before belongs to the same instruction.
         let mut inside = false;
         loop {
-            // SAFETY: `next` began in range; every path through a unit ends in an instruction that does not return
-            // `Next`, and jumps were resolved to indices in range.
-            let code = unsafe { codes.get_unchecked(next) };
+            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not return `Next`, and
+            // jumps were resolved to indices in range.
+            let this = unsafe { &*code };
             if W::ON
                 && !inside
-                && let Err(fault) = watch.before(wave, unit, code)
+                && let Err(fault) = watch.before(wave, unit, this)
             {
-                return stop(wave, next, fault);
+                return stop(wave, unit.index_of(this), fault);
             }
             // SAFETY: the code was lowered for this CPU and the wave's size.
-            let flow = unsafe { (code.run)(wave, code) };
+            let flow = unsafe { (this.run)(wave, this) };
             if W::ON {
+                let next = unit.index_of(this);
                 inside = matches!(flow, Flow::Next | Flow::Run)
-                    && codes.get(next + 1).is_some_and(|after| after.inst == code.inst);
+                    && codes.get(next + 1).is_some_and(|after| after.inst == this.inst);
                 if !inside
                     && !matches!(flow, Flow::Fault | Flow::Retry)
-                    && let Err(fault) = watch.after(wave, unit, code)
+                    && let Err(fault) = watch.after(wave, unit, this)
                 {
                     return stop(wave, next, fault);
                 }
@@ -417,13 +436,16 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
             // Nearly all go on behind the instruction. That is a branch that is foreseen, so that the next handler is found without
             // waiting for this one's result; with the others in one `match`, it would be a table of jumps.
             if flow == Flow::Next {
-                next += 1;
+                // SAFETY: as above.
+                code = unsafe { code.add(1) };
                 continue;
             }
             if opaque(flow as usize) == Flow::Run as usize {
-                next += 1 + usize::from(code.more);
+                // SAFETY: as above; so many follow.
+                code = unsafe { code.add(1 + usize::from(this.more)) };
                 continue;
             }
+            next = unit.index_of(this);
             match flow {
                 Flow::Next | Flow::Run => {}
                 Flow::Jump => {
@@ -434,7 +456,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                             return Flow::Yield;
                         }
                     }
-                    next = to;
+                    // SAFETY: as above.
+                    code = unsafe { codes.as_ptr().add(to) };
                 }
                 Flow::Leave => {
                     wave.next = next as u32;

@@ -9,8 +9,8 @@ use super::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict}
 use crate::exec::Wave;
 use crate::isa::Class;
 
-/// Instructions that waves executed. Each counts once when a wave executed it, whatever EXEC says; waits and hints, which
-/// have nothing to do here, count not at all.
+/// Instructions that waves executed. Each counts once when a wave executed it, whatever EXEC says, and both that a VOPD pair holds;
+/// waits and hints, which have nothing to do here, count not at all.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Executed {
     /// Instructions, each once per wave.
@@ -75,7 +75,9 @@ struct CountedGroup {
 
 impl GroupObserver for CountedGroup {
     fn before(&mut self, step: &Step<'_>, _: &Wave) -> Verdict {
-        self.instructions += u64::from(step.inst.op.class() != Class::Hint);
+        if step.inst.op.class() != Class::Hint {
+            self.instructions += 1 + u64::from(step.inst.dual.is_some());
+        }
         Ok(())
     }
 

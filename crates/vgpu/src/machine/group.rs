@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use super::fault::{Elsewhere, Fault, FaultKind, Site, WaveFault};
+use super::initial::Position;
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
@@ -91,7 +92,8 @@ impl Group {
         let dwords = launch.vgpr_dwords();
         let registers = self.registers.reserve(launch.waves() * dwords * 4)?.cast::<u32>();
         let lds = self.lds.reserve(launch.lds as usize)?;
-        let scratch = self.scratch.reserve(launch.waves() * launch.wave_scratch())?;
+        let wave_scratch = launch.wave_scratch();
+        let scratch = self.scratch.reserve(launch.waves() * wave_scratch)?;
         if launch.lds != 0 {
             // SAFETY: the buffer holds at least `launch.lds` bytes.
             unsafe { lds.write_bytes(0, launch.lds as usize) };
@@ -105,6 +107,16 @@ impl Group {
         let barrier = &raw mut *self.barrier;
         self.observers.begin(launch, self.id, self.size);
         let watched = !self.observers.is_empty();
+        let (unit, next) = launch.entry(watched);
+        let mut position = Position {
+            group: self.id,
+            size: self.size,
+            waves: waves as u32,
+            index: 0,
+            item: [0; 3],
+            scratch,
+            wave_scratch,
+        };
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
             // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
             wave.vgpr = unsafe { registers.add(index * dwords) };
@@ -112,16 +124,16 @@ impl Group {
             wave.access.lds = lds;
             wave.access.lds_size = launch.lds;
             // SAFETY: as for the registers.
-            wave.access.scratch = unsafe { scratch.add(index * launch.wave_scratch()) };
+            wave.access.scratch = unsafe { scratch.add(index * wave_scratch) };
             wave.access.scratch_size = launch.scratch;
             wave.access.sync = &raw const launch.sync;
             wave.access.set_code(launch.code.base()..launch.code.end());
             wave.barrier = barrier;
             wave.passed = 0;
             wave.fault = None;
-            launch.start(wave, self.id, self.size, index, scratch);
+            position.index = index;
+            position.item = launch.start(wave, &position);
             wave.watched = watched;
-            let (unit, next) = launch.entry(watched);
             // Counting references would have all threads write to one cache line.
             if !wave.unit.as_ref().is_some_and(|current| Arc::ptr_eq(current, unit)) {
                 wave.unit = Some(Arc::clone(unit));

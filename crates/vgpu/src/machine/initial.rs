@@ -72,8 +72,10 @@ pub(super) struct Position {
     /// The workgroup's id, and its size in work-items.
     pub(super) group: [u32; 3],
     pub(super) size: [u32; 3],
-    /// The wave's number in the workgroup.
+    /// How many waves the workgroup has, the wave's number among them, and the id of its first work-item.
+    pub(super) waves: u32,
     pub(super) index: usize,
+    pub(super) item: [u32; 3],
     /// Where the scratch memory of the workgroup's waves begins, and how much of it each wave has.
     pub(super) scratch: *mut u8,
     pub(super) wave_scratch: usize,
@@ -173,12 +175,12 @@ impl Initial {
         self.vgprs
     }
 
-    /// Sets the registers that a wave begins with.
+    /// Sets the registers that a wave begins with. Returns the id of the work-item after its last one.
     ///
     /// # Safety
     /// The wave's file must have all vector registers of the generation.
-    pub(super) unsafe fn start(&self, wave: &mut Wave, position: &Position) {
-        let &Position { group: id, size, index, scratch, wave_scratch } = position;
+    pub(super) unsafe fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
+        let &Position { group: id, size, waves, index, mut item, scratch, wave_scratch } = position;
         wave.sgpr = self.sgpr;
         for (slot, id) in self.group_id.iter().zip(id) {
             if let Some(slot) = *slot {
@@ -194,7 +196,6 @@ impl Initial {
         let items = size.iter().product::<u32>() as usize;
         let first = index * self.lanes;
         if let Some(slot) = self.group_info {
-            let waves = items.div_ceil(self.lanes) as u32;
             let number = index as u32;
             // Up to gfx10.1 waves go by the ordered append term; later ones have a field of their own as well.
             let field = if self.generation.is_cdna() { 0 } else { number << 20 };
@@ -227,12 +228,12 @@ impl Initial {
         }
         // SAFETY: as above; a wave's file has at least three registers.
         let ids = unsafe { std::slice::from_raw_parts_mut(wave.vgpr, 3 * self.lanes) };
-        let mut item = work_item(size, first as u32);
         let mut lane = 0;
         // Runs of work-items that differ in x only.
         while lane < active {
             let [x, y, z] = item;
-            let run = lane..(lane + (size[0] - x) as usize).min(active);
+            let row = (size[0] - x) as usize;
+            let run = lane..(lane + row).min(active);
             let y_wanted = if self.id_dimensions >= 1 { y } else { 0 };
             let z_wanted = if self.id_dimensions >= 2 { z } else { 0 };
             let beside = if self.generation != Generation::Gfx10 {
@@ -245,11 +246,18 @@ impl Initial {
             for (id, x) in ids[run.clone()].iter_mut().zip(x..) {
                 *id = x | beside;
             }
+            item = if run.len() < row {
+                [x + run.len() as u32, y, z]
+            } else if y + 1 == size[1] {
+                [0, 0, z + 1]
+            } else {
+                [0, y + 1, z]
+            };
             lane = run.end;
-            item = if y + 1 == size[1] { [0, 0, z + 1] } else { [0, y + 1, z] };
         }
         wave.mode = self.mode;
         wave.scc = false;
+        item
     }
 }
 
@@ -308,15 +316,19 @@ mod tests {
         ) -> [u32; scalar::COUNT] {
             let target = Target::by_name(target).unwrap();
             let initial = Initial::new(target, d, dispatch, 256, &self.memory);
+            let (size, lanes) = ([40, 3, 1], d.wavefront_size());
             let position = Position {
                 group: [5, 6, 7],
-                size: [40, 3, 1],
+                size,
+                waves: 120u32.div_ceil(lanes),
                 index,
+                item: work_item(size, index as u32 * lanes),
                 scratch: 0x7000_0000_1000 as *mut u8,
                 wave_scratch: 0x4000,
             };
             // SAFETY: the file has all registers.
-            unsafe { initial.start(&mut self.wave, &position) };
+            let next = unsafe { initial.start(&mut self.wave, &position) };
+            assert_eq!(next, work_item(size, ((index as u32 + 1) * lanes).min(120)));
             self.wave.sgpr
         }
     }
@@ -388,7 +400,9 @@ mod tests {
         let position = Position {
             group: [1, 0x12345, 9],
             size: [32, 1, 1],
+            waves: 1,
             index: 0,
+            item: [0; 3],
             scratch: std::ptr::null_mut(),
             wave_scratch: 0,
         };

@@ -173,36 +173,27 @@ impl Launch {
         self.code.program()
     }
 
-    /// Sets the registers that wave `index` of a workgroup begins with. Its scratch memory is `index` times
-    /// [`Launch::wave_scratch`] after `scratch`.
-    pub(super) fn start(
-        &self,
-        wave: &mut Wave,
-        group: [u32; 3],
-        size: [u32; 3],
-        index: usize,
-        scratch: *mut u8,
-    ) {
-        let position = Position { group, size, index, scratch, wave_scratch: self.wave_scratch() };
+    /// Sets the registers that a wave begins with. Returns the id of the work-item after its last one.
+    pub(super) fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
+        let &Position { waves, index, scratch, wave_scratch, .. } = position;
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers.
-        unsafe { self.initial.start(wave, &position) };
+        let next = unsafe { self.initial.start(wave, position) };
         wave.hardware = Hardware {
             vgprs: self.resources.vgprs,
             sgprs: self.resources.sgprs,
             lds: self.lds,
             index: index as u32,
-            waves: (size.iter().product::<u32>()).div_ceil(self.lanes as u32),
+            waves,
             scratch: match self.generation {
                 // Kernels compute it themselves.
                 Generation::Gfx9 | Generation::Gfx940 | Generation::Gfx10 => 0,
-                Generation::Gfx11 | Generation::Gfx12 => {
-                    scratch.wrapping_add(index * self.wave_scratch()) as u64
-                }
+                Generation::Gfx11 | Generation::Gfx12 => scratch.wrapping_add(index * wave_scratch) as u64,
             },
             ..Hardware::default()
         };
         wave.round = 0;
         wave.begin_moving();
+        next
     }
 
     /// The vector registers that a wave of the launch uses.

@@ -60,58 +60,83 @@ impl<S: Simd> Chunk<S> {
 
 /// A move of whole registers.
 pub(super) trait Whole: Move {
-    /// Moves the data of sixteen lanes, which are at `memory` and their offsets. `at` is the first of them in the first
-    /// register, `lanes` how far it is to the next one.
+    /// Moves the data of sixteen lanes, once for each of `N` places: their memory is at a place's pointer and their offsets, and
+    /// the first of them is in the first register at its index in `file`. `lanes` is how far it is to the next register.
     ///
     /// # Safety
     /// The registers must be in the wave's file, enabled lanes' memory must be good for the access.
-    unsafe fn chunk<S: Simd>(chunk: &Chunk<S>, memory: *mut u8, at: *mut u32, lanes: usize);
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    );
 
     /// The register of a code's data, or of its second data.
     fn register(code: &Code, second: bool, lanes: usize) -> u32;
 }
 
-impl<const N: usize> Whole for Load<Dwords<N>> {
+impl<const DWORDS: usize> Whole for Load<Dwords<DWORDS>> {
     #[inline(always)]
-    unsafe fn chunk<S: Simd>(chunk: &Chunk<S>, memory: *mut u8, at: *mut u32, lanes: usize) {
-        let origin = memory.wrapping_add(chunk.first as usize);
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    ) {
+        let first = chunk.first as usize;
         // SAFETY: the caller's promise.
         unsafe {
             match chunk.pattern {
                 Pattern::Same => {
-                    // Loaded once, so that all lanes see the same value.
-                    let mut value = [0; N];
-                    Dwords::<N>::load::<1>(origin, value.as_mut_ptr());
-                    for (i, value) in value.into_iter().enumerate() {
-                        S::store(at.add(i * lanes), S::splat(value));
+                    for (memory, at) in places {
+                        // Loaded once, so that all lanes see the same value.
+                        let mut value = [0; DWORDS];
+                        Dwords::<DWORDS>::load::<1>(memory.wrapping_add(first), value.as_mut_ptr());
+                        for (i, value) in value.into_iter().enumerate() {
+                            S::store(at.add(i * lanes), S::splat(value));
+                        }
                     }
                 }
-                Pattern::Consecutive if N == 1 => S::store(at, S::load(origin.cast())),
-                Pattern::Consecutive if N == 2 => {
-                    let (low, high) = wide::<S>(origin).split();
-                    S::store(at, low.0);
-                    S::store(at.add(lanes), high.0);
-                }
-                Pattern::Consecutive if N == 4 => {
-                    let (even, odd) = wide::<S>(origin).split();
-                    let (even_rest, odd_rest) = wide::<S>(origin.add(8 * LANES)).split();
-                    let (first, third) = even.before(even_rest).split();
-                    let (second, fourth) = odd.before(odd_rest).split();
-                    for (i, value) in [first, second, third, fourth].into_iter().enumerate() {
-                        S::store(at.add(i * lanes), value.0);
+                Pattern::Consecutive if DWORDS == 1 => {
+                    for (memory, at) in places {
+                        S::store(at, S::load(memory.wrapping_add(first).cast()));
                     }
                 }
-                _ if N == 1 && chunk.enabled == u16::MAX => S::store(at, S::gather(memory, chunk.offsets.0)),
+                Pattern::Consecutive if DWORDS == 2 => {
+                    for (memory, at) in places {
+                        let (low, high) = wide::<S>(memory.wrapping_add(first)).split();
+                        S::store(at, low.0);
+                        S::store(at.add(lanes), high.0);
+                    }
+                }
+                Pattern::Consecutive if DWORDS == 4 => {
+                    for (memory, at) in places {
+                        let origin = memory.wrapping_add(first);
+                        let (even, odd) = wide::<S>(origin).split();
+                        let (even_rest, odd_rest) = wide::<S>(origin.add(8 * LANES)).split();
+                        let (first, third) = even.before(even_rest).split();
+                        let (second, fourth) = odd.before(odd_rest).split();
+                        for (i, value) in [first, second, third, fourth].into_iter().enumerate() {
+                            S::store(at.add(i * lanes), value.0);
+                        }
+                    }
+                }
+                _ if DWORDS == 1 && chunk.enabled == u16::MAX => {
+                    for (memory, at) in places {
+                        S::store(at, S::gather(memory, chunk.offsets.0));
+                    }
+                }
                 _ => {
                     let offsets = chunk.offsets.array();
-                    for lane in Bits(chunk.enabled.into()) {
-                        let mut value = [0; N];
-                        Dwords::<N>::load::<1>(
-                            memory.wrapping_add(offsets[lane % LANES] as usize),
-                            value.as_mut_ptr(),
-                        );
-                        for (i, value) in value.into_iter().enumerate() {
-                            at.add(i * lanes + lane).write(value);
+                    for (memory, at) in places {
+                        for lane in Bits(chunk.enabled.into()) {
+                            let mut value = [0; DWORDS];
+                            Dwords::<DWORDS>::load::<1>(
+                                memory.wrapping_add(offsets[lane % LANES] as usize),
+                                value.as_mut_ptr(),
+                            );
+                            for (i, value) in value.into_iter().enumerate() {
+                                at.add(i * lanes + lane).write(value);
+                            }
                         }
                     }
                 }
@@ -121,38 +146,44 @@ impl<const N: usize> Whole for Load<Dwords<N>> {
 
     #[inline(always)]
     fn register(code: &Code, second: bool, lanes: usize) -> u32 {
-        code.dst + if second { (N * lanes) as u32 } else { 0 }
+        code.dst + if second { (DWORDS * lanes) as u32 } else { 0 }
     }
 }
 
-impl<const N: usize> Whole for Store<Dwords<N>> {
+impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
     #[inline(always)]
-    unsafe fn chunk<S: Simd>(chunk: &Chunk<S>, memory: *mut u8, at: *mut u32, lanes: usize) {
-        let origin = memory.wrapping_add(chunk.first as usize);
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
-            match chunk.pattern {
-                Pattern::Consecutive if N == 1 => S::store(origin.cast(), S::load(at)),
-                Pattern::Consecutive if N == 2 => {
-                    store_wide(origin, load::<S>(at, 0).join(load::<S>(at, lanes)))
-                }
-                Pattern::Consecutive if N == 4 => {
-                    let (even, even_rest) = load::<S>(at, 0).join(load::<S>(at, 2 * lanes)).halves();
-                    let (odd, odd_rest) = load::<S>(at, lanes).join(load::<S>(at, 3 * lanes)).halves();
-                    store_wide(origin, even.join(odd));
-                    store_wide(origin.add(8 * LANES), even_rest.join(odd_rest));
-                }
-                _ => {
-                    let offsets = chunk.offsets.array();
-                    for lane in Bits(chunk.enabled.into()) {
-                        let mut value = [0; N];
-                        for (i, dword) in value.iter_mut().enumerate() {
-                            *dword = at.add(i * lanes + lane).read();
+            for (memory, at) in places {
+                let origin = memory.wrapping_add(chunk.first as usize);
+                match chunk.pattern {
+                    Pattern::Consecutive if DWORDS == 1 => S::store(origin.cast(), S::load(at)),
+                    Pattern::Consecutive if DWORDS == 2 => {
+                        store_wide(origin, load::<S>(at, 0).join(load::<S>(at, lanes)))
+                    }
+                    Pattern::Consecutive if DWORDS == 4 => {
+                        let (even, even_rest) = load::<S>(at, 0).join(load::<S>(at, 2 * lanes)).halves();
+                        let (odd, odd_rest) = load::<S>(at, lanes).join(load::<S>(at, 3 * lanes)).halves();
+                        store_wide(origin, even.join(odd));
+                        store_wide(origin.add(8 * LANES), even_rest.join(odd_rest));
+                    }
+                    _ => {
+                        let offsets = chunk.offsets.array();
+                        for lane in Bits(chunk.enabled.into()) {
+                            let mut value = [0; DWORDS];
+                            for (i, dword) in value.iter_mut().enumerate() {
+                                *dword = at.add(i * lanes + lane).read();
+                            }
+                            Dwords::<DWORDS>::store::<1>(
+                                memory.wrapping_add(offsets[lane % LANES] as usize),
+                                value.as_ptr(),
+                            );
                         }
-                        Dwords::<N>::store::<1>(
-                            memory.wrapping_add(offsets[lane % LANES] as usize),
-                            value.as_ptr(),
-                        );
                     }
                 }
             }
@@ -200,34 +231,52 @@ unsafe fn general<B: Body>(wave: &mut Wave, code: &Code) -> Flow {
     unsafe { scalar_handler::<B>(usize::from(wave.lanes))(wave, code) }
 }
 
-/// Whether enabled lanes' offsets are `least..=least + span`.
+/// Whether no enabled lane of a register is one that `other` tells.
 ///
 /// # Safety
-/// `row` must be a register of the wave's file.
+/// `row` must be a register of a wave of so many lanes, 32 or 64.
 #[inline(always)]
-unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, least: u32, span: u32) -> bool {
-    let mut outside = 0;
-    for first in (0..lanes).step_by(LANES) {
-        // SAFETY: the caller's promise.
-        let offsets = U::<S>(unsafe { S::load(row.add(first)) });
-        outside |= U::splat(span).less(offsets - least).bits() & (exec >> first) as u16;
+unsafe fn none<S: Simd>(row: *const u32, exec: u64, lanes: usize, other: impl Fn(U<S>) -> Mask<S>) -> bool {
+    let mut found = 0;
+    for first in [0, 2 * LANES] {
+        if first < lanes {
+            // SAFETY: the caller's promise.
+            let chunks = unsafe { [load::<S>(row, first), load::<S>(row, first + LANES)] };
+            let [low, high] = chunks.map(|chunk| u64::from(other(chunk).bits()));
+            found |= (low | high << LANES) << first;
+        }
     }
-    outside == 0
+    found & exec == 0
 }
 
-/// Moves the data of all lanes.
+/// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l]` from a place's pointer on, and
+/// its first register is at the place's other one. Does nothing and says so unless all of `row` are `least..=least + span`.
 ///
 /// # Safety
-/// Registers must be in the wave's file, enabled lanes' memory must be good for the access.
+/// Registers must be in the file of a wave of so many lanes; memory at such offsets must be good for the access.
 #[inline(always)]
-unsafe fn each<M: Whole, S: Simd>(row: *const u32, exec: u64, lanes: usize, memory: *mut u8, at: *mut u32) {
-    for first in (0..lanes).step_by(LANES) {
-        let enabled = (exec >> first) as u16;
-        if enabled != 0 {
-            // SAFETY: the caller's promise.
-            unsafe {
+unsafe fn each<M: Whole, S: Simd, const N: usize>(
+    row: *const u32,
+    exec: u64,
+    lanes: usize,
+    [least, span]: [u32; 2],
+    places: [(*mut u8, *mut u32); N],
+) -> bool {
+    // SAFETY: the caller's promise. Each chunk's addresses are read before its data are written, to which all have been checked.
+    unsafe {
+        if !none::<S>(row, exec, lanes, |offsets| U::splat(span).less(offsets - least)) {
+            return false;
+        }
+        let mut first = 0;
+        loop {
+            let enabled = (exec >> first) as u16;
+            if enabled != 0 {
                 let chunk = Chunk::<S>::new(row.add(first), enabled, M::BYTES as u32);
-                M::chunk(&chunk, memory, at.add(first), lanes);
+                M::chunk(&chunk, places.map(|(memory, at)| (memory, at.add(first))), lanes);
+            }
+            first += LANES;
+            if first >= lanes {
+                return true;
             }
         }
     }
@@ -253,7 +302,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
             } else {
                 let high = row.add(lanes);
                 let value = high.add(lane).read();
-                if !within::<S>(high, exec, lanes, value, 0) {
+                if !none::<S>(high, exec, lanes, |high| !high.equal(U::splat(value))) {
                     return general::<Global<M>>(wave, code);
                 }
                 u64::from(value) << 32
@@ -267,25 +316,22 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
             let least = u32::try_from(start.saturating_sub(base)).unwrap_or(u32::MAX);
             let most =
                 (end - size).checked_sub(base).map_or(0, |most| u32::try_from(most).unwrap_or(u32::MAX));
-            if most < least || !within::<S>(row, exec, lanes, least, most - least) {
+            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            if most < least
+                || !each::<M, S, 1>(row, exec, lanes, [least, most - least], [(base as *mut u8, at)])
+            {
                 return general::<Global<M>>(wave, code);
             }
-            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
-            each::<M, S>(row, exec, lanes, base as *mut u8, at);
         }
         Flow::Next
     }
 }
 
-/// Whether `offset` more than what enabled lanes hold lies in LDS, with all of the data.
-///
-/// # Safety
-/// `row` must be a register of the wave's file.
+/// The offsets that lanes may have for data that lie `offset` after them to be in LDS.
 #[inline(always)]
-unsafe fn in_lds<S: Simd>(wave: &Wave, row: *const u32, exec: u64, offset: u64, bytes: usize) -> bool {
-    let limit = u64::from(wave.access.lds_size).checked_sub(offset + bytes as u64);
-    // SAFETY: the caller's promise.
-    limit.is_some_and(|limit| unsafe { within::<S>(row, exec, usize::from(wave.lanes), 0, limit as u32) })
+fn in_lds(wave: &Wave, offset: usize, bytes: usize) -> Option<[u32; 2]> {
+    let limit = (wave.access.lds_size as usize).checked_sub(offset + bytes)?;
+    Some([0, limit as u32])
 }
 
 /// DS instructions with one access per lane.
@@ -296,16 +342,18 @@ impl<M: Whole> SimdBody for LdsChunks<M> {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
-        let offset = offset(code) as u64;
+        let offset = offset(code) as usize;
+        let bounds = in_lds(wave, offset, M::BYTES);
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
-            if !in_lds::<S>(wave, row, exec, offset, M::BYTES) {
+            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            let moved = bounds.is_some_and(|bounds| {
+                each::<M, S, 1>(row, exec, lanes, bounds, [(wave.access.lds.wrapping_add(offset), at)])
+            });
+            if !moved {
                 return general::<Lds<M>>(wave, code);
             }
-            let memory = wave.access.lds.wrapping_add(offset as usize);
-            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
-            each::<M, S>(row, exec, lanes, memory, at);
         }
         Flow::Next
     }
@@ -322,23 +370,17 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
         let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
         let offsets = offset(code) as usize;
         let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
-        // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes. All of a chunk's lanes
-        // have given their addresses before its first data are written.
+        let bounds = in_lds(wave, offsets[0].max(offsets[1]), M::BYTES);
+        // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
-            let furthest = offsets[0].max(offsets[1]) as u64;
-            if !in_lds::<S>(wave, row, exec, furthest, M::BYTES) {
-                return general::<LdsPair<M>>(wave, code);
-            }
             let one = wave.vgpr.add(M::register(code, false, lanes) as usize);
             let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
-            for first in (0..lanes).step_by(LANES) {
-                let enabled = (exec >> first) as u16;
-                if enabled != 0 {
-                    let chunk = Chunk::<S>::new(row.add(first), enabled, M::BYTES as u32);
-                    M::chunk(&chunk, wave.access.lds.wrapping_add(offsets[0]), one.add(first), lanes);
-                    M::chunk(&chunk, wave.access.lds.wrapping_add(offsets[1]), two.add(first), lanes);
-                }
+            let lds = wave.access.lds;
+            let places = [(lds.wrapping_add(offsets[0]), one), (lds.wrapping_add(offsets[1]), two)];
+            let moved = bounds.is_some_and(|bounds| each::<M, S, 2>(row, exec, lanes, bounds, places));
+            if !moved {
+                return general::<LdsPair<M>>(wave, code);
             }
         }
         Flow::Next

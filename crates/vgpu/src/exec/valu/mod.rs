@@ -9,6 +9,7 @@
 //! | `function`, `minmax` | what several types of operations share |
 //! | `cross` | operations across lanes |
 //! | `parts` | DPP and SDWA |
+//! | `wide_add` | 64-bit additions of two instructions |
 
 mod compare;
 mod convert;
@@ -28,6 +29,7 @@ mod select;
 mod settle;
 mod single;
 mod uniform;
+pub(super) mod wide_add;
 
 use super::lower::{Context, inline_float, operands};
 use super::program::Pool;

@@ -8,6 +8,7 @@ mod levels;
 mod model;
 mod modes;
 mod uniform;
+mod wide_add;
 
 use crate::bench::Bench;
 use vgpu::exec::lower::{Context, try_lower};
