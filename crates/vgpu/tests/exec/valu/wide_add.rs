@@ -67,7 +67,7 @@ fn halves_of_64_bit_additions_are_executed_as_if_one_by_one() {
     let mut random = Random(7);
     let mut together = 0;
     for case in 0..4000 {
-        let (lanes, levels) = (if case % 2 == 0 { 32 } else { 64 }, Level::available());
+        let (lanes, levels) = (if usize::is_multiple_of(case, 2) { 32 } else { 64 }, Level::available());
         let level = levels[case / 2 % levels.len()];
         let exec = match random.next() % 4 {
             0 => u64::from(random.next()) << 32 | u64::from(random.next()),
