@@ -66,8 +66,8 @@ fn model(
 fn halves_of_64_bit_additions_are_executed_as_if_one_by_one() {
     let mut random = Random(7);
     let mut together = 0;
-    for case in 0..4000 {
-        let (lanes, levels) = (if usize::is_multiple_of(case, 2) { 32 } else { 64 }, Level::available());
+    for case in 0..4000usize {
+        let (lanes, levels) = (if case.is_multiple_of(2) { 32 } else { 64 }, Level::available());
         let level = levels[case / 2 % levels.len()];
         let exec = match random.next() % 4 {
             0 => u64::from(random.next()) << 32 | u64::from(random.next()),
@@ -82,7 +82,7 @@ fn halves_of_64_bit_additions_are_executed_as_if_one_by_one() {
         let sources = [[source(false), source(false)], [source(true), source(true)]];
         let mut register = || Operand::Vgpr((random.next() as usize % VECTORS) as u8);
         let destinations = [register(), register()];
-        let mut carries = || Operand::Sgpr(if random.next() % 4 == 0 { 10 } else { scalar::VCC });
+        let mut carries = || Operand::Sgpr(if random.next().is_multiple_of(4) { 10 } else { scalar::VCC });
         let masks = [carries(), carries(), carries()];
         let [[a, b], [c, d]] = sources;
         let low = Inst { sdst: masks[0], ..inst(Op::VAddCoU32, Format::Vop3, destinations[0], &[a, b]) };
