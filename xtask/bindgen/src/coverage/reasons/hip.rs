@@ -198,7 +198,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "2D, 3D",
-        "`hip::PitchedBuffer` copies regions with `hipMemcpy3DAsync`, whatever their dimensions, and pads its rows itself; fills of rectangles are not wrapped",
+        "`hip::DeviceRect` and `hip::DeviceRectMut` are copied by `hipMemcpy3DAsync`, whatever their dimensions; `hip::PitchedBuffer` pads its rows itself",
         &[
             "hipDrvMemcpy2DUnaligned",
             "hipDrvMemcpy3D*",
