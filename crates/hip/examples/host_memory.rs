@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut y = ManagedBuffer::from_slice(&device, &vec![1.0_f32; n])?;
     let launch = saxpy.launch(&stream).elements(n, 256).arg(n as u32).arg(3.0_f32);
     // SAFETY: `saxpy` reads x[0..n], and reads and writes y[0..n].
-    unsafe { launch.arg(x.as_slice()).arg(y.as_mut_slice()).enqueue()? };
+    unsafe { launch.arg(&x).arg(&mut y).enqueue()? };
     assert!(y.host()?.iter().all(|value| *value == 7.0));
     println!("{} elements of managed memory, all {}", y.len(), y.host()?[0]);
     Ok(())

@@ -10,7 +10,7 @@ use hip_sys::{hipFuncAttribute, hipFunction_attribute, hipFunction_t};
 use crate::call::call;
 use crate::device::{Device, Properties};
 use crate::error::Result;
-use crate::launch::{Check, Launch, LaunchConfig, LaunchError, Limits, Parameter};
+use crate::launch::{Check, Launch, LaunchConfig, LaunchError, Layout, Limits, Parameter};
 use crate::memory::Allocation;
 use crate::module::Module;
 use crate::stream::Stream;
@@ -31,6 +31,7 @@ pub(crate) struct Kernel {
     handle: hipFunction_t,
     name: String,
     parameters: Vec<Parameter>,
+    layout: Layout,
     attributes: FunctionAttributes,
     limits: Limits,
     /// The limit of dynamic LDS that the program has set, bytes.
@@ -55,10 +56,12 @@ impl Kernel {
             device_lds: properties.lds_per_block,
             device_wave: properties.wave_size,
         };
+        let parameters: Vec<_> = kernel.explicit_args().map(Parameter::of).collect();
         Self {
             handle,
             name: kernel.name.clone(),
-            parameters: kernel.explicit_args().map(Parameter::of).collect(),
+            layout: Layout::of(&parameters),
+            parameters,
             attributes: FunctionAttributes::of(kernel),
             limits,
             max_dynamic_lds: AtomicU32::new(u32::MAX),
@@ -149,6 +152,11 @@ impl Function {
     /// What it takes, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.kernel.parameters
+    }
+
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.kernel.layout
     }
 
     /// What it needs: registers, LDS, scratch, wave size, block limits.
@@ -279,6 +287,7 @@ impl Function {
     }
 
     /// Starts a launch on `stream`; [`Launch`] completes it.
+    #[inline]
     pub fn launch<'a>(&'a self, stream: &'a Stream) -> Launch<'a> {
         Launch::new(self, stream)
     }
@@ -297,6 +306,21 @@ impl Function {
     /// for holds, for all memory that the kernel reaches. The sizes are within the limits of kernel and device.
     #[inline]
     pub unsafe fn launch_unchecked(
+        &self,
+        stream: &Stream,
+        config: &LaunchConfig,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: the caller vouches for it.
+        unsafe { self.submit(stream, config, arguments) }
+    }
+
+    /// What every launch ends with.
+    ///
+    /// # Safety
+    /// As for [`launch_unchecked`](Self::launch_unchecked).
+    #[inline(always)]
+    unsafe fn submit(
         &self,
         stream: &Stream,
         config: &LaunchConfig,
@@ -340,7 +364,7 @@ impl Function {
             if written { allocation.update_on(stream)? } else { allocation.read_on(stream)? }
         }
         // SAFETY: the caller vouches for it.
-        unsafe { self.launch_unchecked(stream, config, arguments) }
+        unsafe { self.submit(stream, config, arguments) }
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this function.
@@ -349,25 +373,39 @@ impl Function {
     }
 
     /// Whether the stream belongs to the kernel's device.
+    #[inline]
     pub(crate) fn check_stream(&self, stream: &Stream) -> Result<(), LaunchError> {
-        if stream.device() == self.device() {
-            return Ok(());
-        }
-        let (kernel, expected) = (self.kernel.name.clone(), self.device().to_string());
-        Err(LaunchError::OtherStream { kernel, expected, got: stream.device().to_string() })
+        if stream.device() == self.device() { Ok(()) } else { Err(self.other_stream(stream)) }
     }
 
+    #[cold]
+    fn other_stream(&self, stream: &Stream) -> LaunchError {
+        let (kernel, expected) = (self.kernel.name.clone(), self.device().to_string());
+        LaunchError::OtherStream { kernel, expected, got: stream.device().to_string() }
+    }
+
+    #[inline]
     pub(crate) fn check(&self) -> Check<'_> {
-        Check { kernel: &self.kernel.name, device: self.device(), parameters: &self.kernel.parameters }
+        let Kernel { name, parameters, layout, .. } = &*self.kernel;
+        Check { kernel: name, device: self.device(), parameters, layout }
     }
 
     /// Whether the sizes are within the limits of kernel and device.
+    #[inline]
     pub(crate) fn check_config(&self, config: &LaunchConfig) -> Result<()> {
-        let kernel = &*self.kernel;
-        kernel.limits.check(&kernel.name, config)?;
-        let limit = kernel.max_dynamic_lds.load(Ordering::Relaxed);
+        let limit = self.kernel.max_dynamic_lds.load(Ordering::Relaxed);
+        if self.kernel.limits.fit(config) && config.dynamic_lds <= limit && !config.cooperative {
+            return Ok(());
+        }
+        self.explain_config(config, limit)
+    }
+
+    #[cold]
+    fn explain_config(&self, config: &LaunchConfig, limit: u32) -> Result<()> {
+        let Kernel { name, limits, .. } = &*self.kernel;
+        limits.check(name, config)?;
         if config.dynamic_lds > limit {
-            let (kernel, dynamic) = (kernel.name.clone(), config.dynamic_lds);
+            let (kernel, dynamic) = (name.clone(), config.dynamic_lds);
             return Err(LaunchError::DynamicLdsTooLarge { kernel, dynamic, limit }.into());
         }
         if config.cooperative { self.check_cooperative(config) } else { Ok(()) }

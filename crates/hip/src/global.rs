@@ -108,14 +108,21 @@ impl Module {
     }
 
     /// A kernel of the module is about to be enqueued, which may use its variables.
+    #[inline]
     pub(crate) fn globals_used_on(&self, stream: &Stream) -> Result<()> {
-        let Some(globals) = self.globals().get() else { return Ok(()) };
-        let allocation = globals.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        match allocation {
-            // A failure of an earlier kernel is not this one's.
-            Some(allocation) => allocation.write_on(stream),
+        match self.globals().get() {
             None => Ok(()),
+            Some(globals) => write_on(globals, stream),
         }
+    }
+}
+
+fn write_on(globals: &Mutex<Weak<Allocation>>, stream: &Stream) -> Result<()> {
+    let allocation = globals.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+    match allocation {
+        // A failure of an earlier kernel is not this one's.
+        Some(allocation) => allocation.write_on(stream),
+        None => Ok(()),
     }
 }
 

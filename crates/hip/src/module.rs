@@ -238,7 +238,7 @@ impl Module {
 impl Module {
     /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it, and orders it
     /// with other work on the module's variables.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn used_on(&self, stream: &Stream) -> Result<()> {
         match stream.capture() {
             None => self.0.usage.note(stream),

@@ -8,6 +8,7 @@ use hip_sys::Version;
 
 use crate::backend::Backend;
 use crate::device::Device;
+use crate::error::{Error, Result};
 
 /// What a fault does to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,6 +151,19 @@ fn known(version: Version, processor: &str) -> impl Iterator<Item = &'static Qui
     QUIRKS.iter().filter(move |quirk| quirk.concerns(version, processor))
 }
 
+/// An error if allocation in a stream's order is known to corrupt memory or to hang; what else is known of it is traced.
+pub(crate) fn allow_in_order(quirks: &[&'static Quirk], device: &Device) -> Result<()> {
+    let functions = ["hipMallocAsync", "hipFreeAsync"];
+    let concerned = |quirk: &Quirk| functions.iter().any(|function| quirk.functions.contains(function));
+    for quirk in quirks.iter().copied().filter(|quirk| concerned(quirk)) {
+        if quirk.is_grave() {
+            return Err(Error::KnownFault { operation: "hipMallocAsync", quirk });
+        }
+        tracing::warn!(%quirk, %device, "allocation in a stream's order has a known fault");
+    }
+    Ok(())
+}
+
 impl Device {
     /// Known faults of the library behind this device, of its version and for its processor. None for virtual GPUs and
     /// other implementations than AMD's, and where the version is not known.
@@ -164,6 +178,17 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_with_a_grave_fault_is_not_asked_for_memory_in_order() {
+        let device = crate::fake::device(0);
+        let allowed = |major, minor| {
+            let quirks: Vec<_> = known(Version::new(major, minor, 1), "gfx1100").collect();
+            allow_in_order(&quirks, &device)
+        };
+        assert!(matches!(allowed(7, 2), Err(Error::KnownFault { quirk, .. }) if quirk.is_grave()));
+        allowed(6, 4).unwrap();
+    }
 
     #[test]
     fn versions_and_processors_decide() {

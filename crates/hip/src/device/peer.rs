@@ -131,9 +131,13 @@ impl Device {
 
     /// Whether streams of this device may use memory of `other`: it is the same device, or
     /// [`enable_peer_access`](Self::enable_peer_access) was called for it.
+    #[inline]
     pub fn has_access_to(&self, other: &Self) -> bool {
-        self == other
-            || (std::ptr::eq(self.table(), other.table()) && self.peers_mut().contains(&other.inner.ordinal))
+        self == other || self.has_peer(other)
+    }
+
+    fn has_peer(&self, other: &Self) -> bool {
+        std::ptr::eq(self.table(), other.table()) && self.peers_mut().contains(&other.inner.ordinal)
     }
 
     /// An error unless streams of this device may use memory of `other`.

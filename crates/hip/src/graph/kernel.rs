@@ -38,7 +38,7 @@ impl<'a> Kernel<'a> {
     }
 
     pub(super) fn with_params<R>(&mut self, run: impl FnOnce(&hipKernelNodeParams) -> R) -> R {
-        let mut pointers = self.arguments.pointers(self.function.parameters());
+        let pointers = self.arguments.pointers(self.function.layout());
         let size = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
         run(&hipKernelNodeParams {
             blockDim: size(self.config.block.0),

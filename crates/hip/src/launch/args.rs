@@ -1,15 +1,15 @@
 //! Kernel arguments: what may be passed, and its check against the kernel's parameters.
 
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use super::room::{Room, Storage, Used};
 use super::{Argument, LaunchConfig, LaunchError};
 use crate::device::Device;
 use crate::function::Function;
-use crate::memory::{
-    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, bytes_of,
-};
+use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, bytes_of};
 use crate::stream::Stream;
 
 /// What a kernel takes in one position, as its code object says.
@@ -56,6 +56,11 @@ impl Parameter {
         }
     }
 
+    /// Whether the compiler recorded that the kernel writes through the pointer.
+    fn written(&self) -> bool {
+        matches!(self.access.as_deref(), Some("write_only" | "read_write"))
+    }
+
     /// In words, for errors.
     fn describe(&self) -> String {
         match &self.kind {
@@ -63,6 +68,48 @@ impl Parameter {
             ParameterKind::Value => format!("a value of {} bytes", self.size),
             ParameterKind::Other(kind) => format!("a parameter of kind `{kind}`"),
         }
+    }
+}
+
+/// What a launch compares an argument with, of one parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    offset: u32,
+    size: u32,
+    kind: SlotKind,
+    /// The code object says that the kernel writes through the pointer.
+    written: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlotKind {
+    Value,
+    Pointer,
+    Other,
+}
+
+/// The parameters of a kernel, as its launches want them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    slots: Box<[Slot]>,
+    /// How many words they take.
+    words: usize,
+}
+
+impl Layout {
+    pub(crate) fn of(parameters: &[Parameter]) -> Self {
+        let slot = |parameter: &Parameter| Slot {
+            offset: parameter.offset,
+            size: parameter.size,
+            kind: match parameter.kind {
+                ParameterKind::Value => SlotKind::Value,
+                ParameterKind::Pointer if parameter.size == 8 => SlotKind::Pointer,
+                _ => SlotKind::Other,
+            },
+            written: parameter.written(),
+        };
+        let end = parameters.iter().map(|p| p.offset as usize + p.size as usize).max().unwrap_or(0);
+        Self { slots: parameters.iter().map(slot).collect(), words: end.div_ceil(8) }
     }
 }
 
@@ -87,17 +134,27 @@ pub(crate) fn signature(parameters: &[Parameter]) -> String {
 /// |---|---|
 /// | `&DeviceBuffer<T>`, `DeviceSlice<T>` | `const T*` |
 /// | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` | `T*` |
-/// | any [`DeviceCopy`] value | the same type by value |
+/// | the same of [`MappedBuffer`](crate::MappedBuffer), [`ManagedBuffer`](crate::ManagedBuffer) and every other buffer that is viewed as a whole | as above |
+/// | an `Option` of any of these | the pointer, or a null pointer |
+/// | any [`DeviceCopy`] value: numbers, [`half::f16`], [`half::bf16`], arrays, structs that derive it | the same type by value |
+/// | `bool` | `bool` |
 /// | [`DeviceAddress`] | a pointer that nothing is known of |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a kernel",
+    label = "neither device memory nor plain data",
+    note = "buffers and views are passed as `&buffer` or `&mut buffer`, values as themselves (`value`, not `&value`)",
+    note = "a struct of plain data is passed by value if it is `#[repr(C)]` and derives `hip::DeviceCopy`"
+)]
 pub trait KernelArg<'a>: sealed::Pass<'a> {}
 
+#[diagnostic::do_not_recommend]
 impl<'a, A: sealed::Pass<'a>> KernelArg<'a> for A {}
 
 pub(crate) mod sealed {
     use super::Arguments;
 
     pub trait Pass<'a> {
-        /// Checks the argument against the parameter at `index` and stores it.
+        /// Checks the argument against the parameter at `index`, which is one, and stores it.
         fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &super::Check<'_>);
     }
 }
@@ -108,35 +165,32 @@ pub struct Check<'c> {
     pub(crate) kernel: &'c str,
     pub(crate) device: &'c Device,
     pub(crate) parameters: &'c [Parameter],
+    pub(crate) layout: &'c Layout,
 }
 
 /// The arguments of one launch, laid out as the kernel reads them, and the first thing wrong with them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arguments<'a> {
-    /// The argument segment's explicit part. Words, so that every value is aligned as in the segment.
-    words: SmallVec<[u64; 32]>,
-    /// The memory that is used, by argument, and whether it may be written.
-    // A `Vec`, whose drop the borrow checker knows not to look at what it holds: borrows end with their last use.
-    used: Vec<(usize, &'a Arc<Allocation>, bool)>,
+    room: Room,
     count: usize,
     error: Option<Box<LaunchError>>,
+    /// What the room refers to.
+    used: PhantomData<&'a Arc<Allocation>>,
 }
 
 impl<'a> Arguments<'a> {
-    pub(crate) fn new(parameters: &[Parameter]) -> Self {
-        let end = parameters.iter().map(|p| p.offset as usize + p.size as usize).max().unwrap_or(0);
-        let mut words = SmallVec::new();
-        words.resize(end.div_ceil(8), 0);
-        let pointers = parameters.iter().filter(|p| p.kind == ParameterKind::Pointer).count();
-        Self { words, used: Vec::with_capacity(pointers), ..Self::default() }
+    #[inline]
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { room: Room::new(layout.words), count: 0, error: None, used: PhantomData }
     }
 
     /// Adds the next argument.
+    #[inline]
     pub(crate) fn push(&mut self, argument: impl KernelArg<'a>, check: &Check<'_>) {
         let index = self.count;
         self.count += 1;
         // Arguments beyond the last parameter are counted, which is the error that `finish` reports.
-        if self.error.is_none() && index < check.parameters.len() {
+        if self.error.is_none() && index < check.layout.slots.len() {
             argument.pass(self, index, check);
         }
     }
@@ -152,20 +206,19 @@ impl<'a> Arguments<'a> {
             return Err(count_error(check, index + 1));
         }
         // Passing stores only after the check, so a refused argument leaves the old one in its place.
-        let before = self.used.iter().position(|(position, ..)| *position == index);
-        let count = self.used.len();
+        let before = self.room.get().used.iter().position(|used| used.index as usize == index);
         argument.pass(self, index, check);
         if let Some(error) = self.error.take() {
             return Err(error);
         }
         if let Some(before) = before {
-            debug_assert!(before < count);
-            self.used.swap_remove(before);
+            self.room.get_mut().used.swap_remove(before);
         }
         Ok(())
     }
 
     /// The first thing that was wrong, or that there are too few or too many.
+    #[inline]
     pub(crate) fn finish(&mut self, check: &Check<'_>) -> Result<(), Box<LaunchError>> {
         check.count(self.count)?;
         match self.error.take() {
@@ -174,23 +227,30 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// The memory that is used, and whether it may be written.
     #[inline]
     pub(crate) fn used(&self) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
-        self.used.iter().map(|(_, allocation, written)| (*allocation, *written))
+        // SAFETY: `pass_memory` has borrowed each for `'a`.
+        self.room.get().used.iter().map(|used| (unsafe { used.allocation.as_ref() }, used.written))
     }
 
-    /// A pointer to each argument, as HIP wants them; valid until the arguments move or change.
+    /// A pointer to each argument, as HIP wants them; valid until the arguments change.
     #[inline]
-    pub(crate) fn pointers(&mut self, parameters: &[Parameter]) -> SmallVec<[*mut std::ffi::c_void; 32]> {
-        let base = self.words.as_mut_ptr().cast::<u8>();
+    pub(crate) fn pointers(&mut self, layout: &Layout) -> &mut [*mut c_void] {
+        let Storage { words, pointers, .. } = self.room.get_mut();
+        let base = words.as_mut_ptr().cast::<u8>();
+        pointers.clear();
         // `wrapping_add` stays inside: the words reach to the end of the last parameter.
-        parameters.iter().map(|p| base.wrapping_add(p.offset as usize).cast()).collect()
+        pointers
+            .extend(layout.slots.iter().map(|slot| base.wrapping_add(slot.offset as usize).cast::<c_void>()));
+        pointers
     }
 
     /// Enqueues the kernel with these arguments.
     ///
     /// # Safety
-    /// Arguments and sizes were checked for this function, and [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
+    /// Arguments and sizes were checked for this function, [`pointers`](Self::pointers) was called since they changed, and
+    /// [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,
@@ -198,39 +258,55 @@ impl<'a> Arguments<'a> {
         stream: &Stream,
         config: &LaunchConfig,
     ) -> crate::Result<()> {
-        let mut pointers = self.pointers(function.parameters());
+        let Storage { pointers, used, .. } = self.room.get_mut();
+        // SAFETY: `pass_memory` has borrowed each for `'a`.
+        let used = used.iter().map(|used| (unsafe { used.allocation.as_ref() }, used.written));
         // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
-        unsafe { function.enqueue(stream, config, self.used(), &mut pointers) }
+        unsafe { function.enqueue(stream, config, used, pointers) }
     }
 
+    #[inline]
     fn store(&mut self, offset: u32, bytes: &[u8]) {
-        let segment: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
+        let segment: &mut [u8] = bytemuck::cast_slice_mut(&mut self.room.get_mut().words);
         let start = offset as usize;
         if let Some(place) = segment.get_mut(start..start + bytes.len()) {
             place.copy_from_slice(bytes);
         }
     }
 
+    #[cold]
     fn refuse(&mut self, error: LaunchError) {
         self.error = Some(Box::new(error));
     }
 
-    fn pass_value<T: DeviceCopy>(&mut self, value: &T, index: usize, check: &Check<'_>) {
-        if let Err(error) = check.value(index, size_of::<T>(), std::any::type_name::<T>()) {
-            return self.refuse(error);
+    /// A value of `T`, whose bytes these are.
+    #[inline]
+    fn pass_value<T>(&mut self, bytes: &[u8], index: usize, check: &Check<'_>) {
+        let slot = &check.layout.slots[index];
+        if slot.kind != SlotKind::Value || slot.size as usize != size_of::<T>() {
+            return self.refuse_value(index, size_of::<T>(), std::any::type_name::<T>(), check);
         }
-        self.store(check.parameters[index].offset, bytes_of(value));
+        self.store(slot.offset, bytes);
     }
 
-    fn pass_pointer(&mut self, address: DeviceAddress, index: usize, check: &Check<'_>) -> bool {
-        if let Err(error) = check.pointer(index) {
+    #[cold]
+    fn refuse_value(&mut self, index: usize, size: usize, type_name: &'static str, check: &Check<'_>) {
+        if let Err(error) = check.value(index, size, type_name) {
             self.refuse(error);
-            return false;
         }
-        self.store(check.parameters[index].offset, &address.0.to_ne_bytes());
-        true
     }
 
+    #[inline]
+    fn pass_pointer(&mut self, address: DeviceAddress, index: usize, check: &Check<'_>) {
+        let slot = &check.layout.slots[index];
+        if slot.kind == SlotKind::Pointer {
+            self.store(slot.offset, &address.0.to_ne_bytes());
+        } else if let Err(error) = check.pointer(index) {
+            self.refuse(error);
+        }
+    }
+
+    #[inline]
     fn pass_memory(
         &mut self,
         allocation: &'a Arc<Allocation>,
@@ -239,20 +315,31 @@ impl<'a> Arguments<'a> {
         index: usize,
         check: &Check<'_>,
     ) {
-        let checked = check.memory(allocation, index);
-        if let Err(error) = checked.and_then(|()| if written { Ok(()) } else { check.shared(index) }) {
-            return self.refuse(error);
+        let slot = &check.layout.slots[index];
+        let fits = slot.kind == SlotKind::Pointer && (written || !slot.written);
+        if !fits || !check.device.has_access_to(allocation.device()) {
+            return self.refuse_memory(allocation, written, index, check);
         }
-        if self.pass_pointer(address, index, check) {
-            self.used.push((index, allocation, written));
+        self.store(slot.offset, &address.0.to_ne_bytes());
+        let (allocation, index) = (NonNull::from(allocation), index as u32);
+        self.room.get_mut().used.push(Used { allocation, index, written });
+    }
+
+    #[cold]
+    fn refuse_memory(&mut self, allocation: &Allocation, written: bool, index: usize, check: &Check<'_>) {
+        let checked = check.memory(allocation, index);
+        let checked = checked.and_then(|()| if written { Ok(()) } else { check.shared(index) });
+        if let Err(error) = checked.and_then(|()| check.pointer(index)) {
+            self.refuse(error);
         }
     }
 }
 
 impl Check<'_> {
     /// Whether the kernel takes so many arguments.
+    #[inline]
     pub(crate) fn count(&self, got: usize) -> Result<(), Box<LaunchError>> {
-        if got == self.parameters.len() { Ok(()) } else { Err(count_error(self, got)) }
+        if got == self.layout.slots.len() { Ok(()) } else { Err(count_error(self, got)) }
     }
 
     /// Whether the kernel takes a value of this size at `index`.
@@ -302,11 +389,12 @@ impl Check<'_> {
 
     /// Whether the kernel only reads through the pointer at `index`, as far as the code object tells.
     pub(crate) fn shared(&self, index: usize) -> Result<(), LaunchError> {
-        match self.parameters[index].access.as_deref() {
-            Some(access @ ("write_only" | "read_write")) => Err(LaunchError::WrittenThroughShared {
+        let parameter = &self.parameters[index];
+        match &parameter.access {
+            Some(access) if parameter.written() => Err(LaunchError::WrittenThroughShared {
                 kernel: self.kernel.to_owned(),
                 argument: self.argument(index),
-                access: access.to_owned(),
+                access: access.clone(),
             }),
             _ => Ok(()),
         }
@@ -339,64 +427,55 @@ fn count_error(check: &Check<'_>, got: usize) -> Box<LaunchError> {
     })
 }
 
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for T {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_value(&self, index, check);
-    }
+/// What is passed, and how.
+macro_rules! pass {
+    ($([$($generics:tt)*] $argument:ident: $type:ty => |$arguments:ident, $index:ident, $check:ident| $pass:expr;)*) => {
+        $(
+            impl<'a $($generics)*> sealed::Pass<'a> for $type {
+                #[inline]
+                fn pass(self, $arguments: &mut Arguments<'a>, $index: usize, $check: &Check<'_>) {
+                    let $argument = self;
+                    $pass;
+                }
+            }
+        )*
+    };
 }
 
-impl<'a> sealed::Pass<'a> for DeviceAddress {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_pointer(self, index, check);
-    }
+pass! {
+    [, T: DeviceCopy] value: T => |arguments, index, check| arguments.pass_value::<T>(bytes_of(&value), index, check);
+    [] value: bool => |arguments, index, check| arguments.pass_value::<bool>(&[u8::from(value)], index, check);
+    [] address: DeviceAddress => |arguments, index, check| arguments.pass_pointer(address, index, check);
+    [, T: DeviceCopy] view: DeviceSlice<'a, T> => |arguments, index, check| {
+        arguments.pass_memory(view.allocation(), view.start(), false, index, check)
+    };
+    [, T: DeviceCopy] view: &DeviceSlice<'a, T> => |arguments, index, check| (*view).pass(arguments, index, check);
+    [, T: DeviceCopy] view: DeviceSliceMut<'a, T> => |arguments, index, check| {
+        arguments.pass_memory(view.allocation(), view.start(), true, index, check)
+    };
+    [, T: DeviceCopy] view: &'a mut DeviceSliceMut<'_, T> => |arguments, index, check| {
+        view.reborrow().pass(arguments, index, check)
+    };
+    [, T: DeviceCopy] view: &'a DeviceSliceMut<'_, T> => |arguments, index, check| {
+        view.as_slice().pass(arguments, index, check)
+    };
+    [, M: Memory<'a>] memory: Option<M> => |arguments, index, check| match memory {
+        Some(memory) => memory.pass(arguments, index, check),
+        None => arguments.pass_pointer(DeviceAddress::NULL, index, check),
+    };
 }
 
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSlice<'a, T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.allocation(), self.start(), false, index, check);
-    }
-}
+/// Device memory, which may also be absent.
+pub(crate) trait Memory<'a>: sealed::Pass<'a> {}
 
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for &DeviceSlice<'a, T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        (*self).pass(arguments, index, check);
-    }
-}
-
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for DeviceSliceMut<'a, T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        arguments.pass_memory(self.allocation(), self.start(), true, index, check);
-    }
-}
-
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for &'a mut DeviceSliceMut<'_, T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        self.reborrow().pass(arguments, index, check);
-    }
-}
-
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for &'a DeviceSliceMut<'_, T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        self.as_slice().pass(arguments, index, check);
-    }
-}
-
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for &'a DeviceBuffer<T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        self.as_slice().pass(arguments, index, check);
-    }
-}
-
-impl<'a, T: DeviceCopy> sealed::Pass<'a> for &'a mut DeviceBuffer<T> {
-    fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-        self.as_mut_slice().pass(arguments, index, check);
-    }
-}
+impl<'a, T: DeviceCopy> Memory<'a> for DeviceSlice<'a, T> {}
+impl<'a, T: DeviceCopy> Memory<'a> for DeviceSliceMut<'a, T> {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake;
+    use crate::memory::DeviceBuffer;
 
     fn parameter(name: &str, offset: u32, size: u32, kind: ParameterKind, access: Option<&str>) -> Parameter {
         let name = (!name.is_empty()).then(|| name.to_owned());
@@ -416,6 +495,7 @@ mod tests {
     struct Fixture {
         device: Device,
         parameters: Vec<Parameter>,
+        layout: Layout,
         x: DeviceBuffer<f32>,
         y: DeviceBuffer<f32>,
     }
@@ -424,28 +504,29 @@ mod tests {
         fn new() -> Self {
             let device = fake::device(0);
             let buffer = || DeviceBuffer::uninit(&device, 4).unwrap();
-            Self { parameters: parameters(), x: buffer(), y: buffer(), device: device.clone() }
+            let (parameters, layout) = (parameters(), Layout::of(&parameters()));
+            Self { parameters, layout, x: buffer(), y: buffer(), device: device.clone() }
         }
 
         fn check(&self) -> Check<'_> {
-            Check { kernel: "k", device: &self.device, parameters: &self.parameters }
+            Check { kernel: "k", device: &self.device, parameters: &self.parameters, layout: &self.layout }
         }
     }
 
     #[test]
     fn arguments_that_fit_are_laid_out_as_the_kernel_reads_them() {
-        let Fixture { device, parameters, x, mut y } = Fixture::new();
+        let Fixture { device, parameters, layout, x, mut y } = Fixture::new();
         let (x_address, y_address) = (x.address(), y.address());
-        let check = Check { kernel: "k", device: &device, parameters: &parameters };
-        let mut arguments = Arguments::new(&parameters);
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let mut arguments = Arguments::new(&layout);
         arguments.push(7_u32, &check);
         arguments.push(2.5_f64, &check);
         arguments.push(&x, &check);
         arguments.push(&mut y, &check);
         arguments.finish(&check).unwrap();
-        assert_eq!(arguments.words[..], [7, 2.5_f64.to_bits(), x_address.0, y_address.0]);
+        assert_eq!(arguments.room.get().words[..], [7, 2.5_f64.to_bits(), x_address.0, y_address.0]);
         assert_eq!(arguments.used().map(|(_, written)| written).collect::<Vec<_>>(), [false, true]);
-        let pointers = arguments.pointers(&parameters);
+        let pointers = arguments.pointers(&layout);
         // SAFETY: the pointers lead to the words, which are still there.
         let (n, x) = unsafe { (*pointers[0].cast::<u32>(), *pointers[2].cast::<u64>()) };
         assert_eq!((n, x), (7, x_address.0));
@@ -455,7 +536,7 @@ mod tests {
     fn what_does_not_fit_names_kernel_argument_and_both_sides() {
         let fixture = Fixture::new();
         let error = |first: fn(&mut Arguments<'_>, &Check<'_>)| {
-            let mut arguments = Arguments::new(&fixture.parameters);
+            let mut arguments = Arguments::new(&fixture.layout);
             first(&mut arguments, &fixture.check());
             arguments.finish(&fixture.check()).unwrap_err().to_string()
         };
@@ -494,9 +575,9 @@ mod tests {
 
     #[test]
     fn a_pointer_that_the_kernel_writes_through_needs_an_exclusive_borrow() {
-        let Fixture { device, parameters, x, y } = Fixture::new();
-        let check = Check { kernel: "k", device: &device, parameters: &parameters };
-        let mut arguments = Arguments::new(&parameters);
+        let Fixture { device, parameters, layout, x, y } = Fixture::new();
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let mut arguments = Arguments::new(&layout);
         arguments.push(1_u32, &check);
         arguments.push(1_f64, &check);
         arguments.push(&x, &check);
@@ -512,7 +593,7 @@ mod tests {
     fn memory_of_another_device_is_refused() {
         let fixture = Fixture::new();
         let elsewhere = DeviceBuffer::<f32>::uninit(&fake::device(1), 4).unwrap();
-        let mut arguments = Arguments::new(&fixture.parameters);
+        let mut arguments = Arguments::new(&fixture.layout);
         arguments.push(1_u32, &fixture.check());
         arguments.push(1_f64, &fixture.check());
         arguments.push(&elsewhere, &fixture.check());
@@ -522,12 +603,51 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_absent_is_a_null_pointer() {
+        let Fixture { device, parameters, layout, x, mut y } = Fixture::new();
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let address = x.address();
+        let mut arguments = Arguments::new(&layout);
+        arguments.push(1_u32, &check);
+        arguments.push(1_f64, &check);
+        arguments.push(Some(&x), &check);
+        arguments.push(None::<&mut DeviceBuffer<f32>>, &check);
+        arguments.finish(&check).unwrap();
+        assert_eq!(arguments.room.get().words[2..], [address.0, 0]);
+        assert_eq!(arguments.used().count(), 1);
+        arguments.replace(3, Some(&mut y), &check).unwrap();
+        arguments.replace(2, None::<DeviceSlice<'_, f32>>, &check).unwrap();
+        assert_eq!(arguments.used().map(|(_, written)| written).collect::<Vec<_>>(), [true]);
+        let error = arguments.replace(0, None::<&DeviceBuffer<f32>>, &check).unwrap_err().to_string();
+        assert!(error.contains("expected a value of 4 bytes, got a pointer"), "{error}");
+    }
+
+    #[test]
+    fn every_kind_of_plain_data_is_passed_by_value() {
+        let device = fake::device(0);
+        let value = |offset, size| parameter("", offset, size, ParameterKind::Value, None);
+        let parameters = [value(0, 1), value(2, 2), value(4, 4), value(8, 12), value(24, 16)];
+        let layout = Layout::of(&parameters);
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let mut arguments = Arguments::new(&layout);
+        arguments.push(true, &check);
+        arguments.push(half::f16::from_f32(1.0), &check);
+        arguments.push([half::bf16::from_f32(1.0), half::bf16::from_f32(-2.0)], &check);
+        arguments.push([1.0_f32, 2.0, 3.0], &check);
+        arguments.push(u128::MAX, &check);
+        arguments.finish(&check).unwrap();
+        let words = &arguments.room.get().words;
+        assert_eq!(words[0], 1 | 0x3c00 << 16 | 0x3f80 << 32 | 0xc000 << 48);
+        assert_eq!(words[1..3], [0x4000_0000_3f80_0000, 0x4040_0000]);
+        assert_eq!(words[3..], [u64::MAX; 2]);
+    }
+
+    #[test]
     fn a_parameter_that_cannot_be_passed_is_refused() {
-        let fixture = Fixture {
-            parameters: vec![parameter("image", 0, 8, ParameterKind::Other("Image".into()), None)],
-            ..Fixture::new()
-        };
-        let mut arguments = Arguments::new(&fixture.parameters);
+        let parameters = vec![parameter("image", 0, 8, ParameterKind::Other("Image".into()), None)];
+        let layout = Layout::of(&parameters);
+        let fixture = Fixture { parameters, layout, ..Fixture::new() };
+        let mut arguments = Arguments::new(&fixture.layout);
         arguments.push(1_u64, &fixture.check());
         let error = arguments.finish(&fixture.check()).unwrap_err().to_string();
         assert_eq!(error, "kernel `k`, argument 0 (`image`): parameters of kind `Image` cannot be passed");
@@ -535,10 +655,10 @@ mod tests {
 
     #[test]
     fn a_replaced_argument_takes_the_old_ones_place() {
-        let Fixture { device, parameters, x, mut y } = Fixture::new();
+        let Fixture { device, parameters, layout, x, mut y } = Fixture::new();
         let other = DeviceBuffer::<f32>::uninit(&device, 4).unwrap();
-        let check = Check { kernel: "k", device: &device, parameters: &parameters };
-        let mut arguments = Arguments::new(&parameters);
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let mut arguments = Arguments::new(&layout);
         arguments.push(1_u32, &check);
         arguments.push(1_f64, &check);
         arguments.push(&x, &check);
@@ -546,13 +666,13 @@ mod tests {
         arguments.finish(&check).unwrap();
         arguments.replace(0, 9_u32, &check).unwrap();
         arguments.replace(2, &other, &check).unwrap();
-        assert_eq!((arguments.words[0], arguments.words[2]), (9, other.address().0));
+        assert_eq!((arguments.room.get().words[0], arguments.room.get().words[2]), (9, other.address().0));
         assert_eq!(arguments.used().count(), 2);
         arguments.replace(2, DeviceAddress::NULL, &check).unwrap();
-        assert_eq!((arguments.words[2], arguments.used().count()), (0, 1));
+        assert_eq!((arguments.room.get().words[2], arguments.used().count()), (0, 1));
         assert!(arguments.replace(0, 1_u8, &check).is_err());
         assert!(arguments.replace(4, 1_u8, &check).is_err());
-        assert_eq!(arguments.words[0], 9);
+        assert_eq!(arguments.room.get().words[0], 9);
         arguments.finish(&check).unwrap();
     }
 }

@@ -46,6 +46,7 @@ pub struct LaunchConfig {
 
 impl LaunchConfig {
     /// A grid of blocks, with no dynamic LDS, which may run one after the other.
+    #[inline]
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self { grid: grid.into(), block: block.into(), dynamic_lds: 0, cooperative: false }
     }
@@ -54,6 +55,7 @@ impl LaunchConfig {
     ///
     /// More than 2³² − 1 blocks are as many as that, which no launch accepts; no elements are no blocks, which
     /// no launch accepts either.
+    #[inline]
     pub fn for_elements(elements: usize, block: u32) -> Self {
         let blocks = elements.div_ceil((block as usize).max(1));
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
@@ -75,6 +77,30 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// Whether a size is within the limits, quickly; [`check`](Self::check) says what is wrong.
+    #[inline]
+    pub(crate) fn fit(&self, config: &LaunchConfig) -> bool {
+        let (grid, block) = (config.grid.0, config.block.0);
+        // A limit of 0 means that the device does not say.
+        let within = |n: u32, max: u32| max == 0 || n <= max;
+        let mut fits = true;
+        for axis in 0..3 {
+            let work_items = u64::from(grid[axis]) * u64::from(block[axis]);
+            fits &= work_items.wrapping_sub(1) < u64::from(u32::MAX);
+            fits &= within(block[axis], self.device_block[axis]) & within(grid[axis], self.device_grid[axis]);
+        }
+        // The first product of two axes has 64 bits; a block that is not too long in the third has no more.
+        let area = u64::from(block[0]) * u64::from(block[1]);
+        let threads = area.saturating_mul(u64::from(block[2]));
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        fits &= within(threads, self.kernel_threads) & within(threads, self.device_threads);
+        fits &= u64::from(self.kernel_lds) + u64::from(config.dynamic_lds) <= u64::from(self.device_lds);
+        fits & self.required_block.is_none_or(|required| required == block)
+            & (self.kernel_wave >= self.device_wave)
+    }
+
+    /// An error for the first thing that does not fit.
+    #[cold]
     pub(crate) fn check(&self, kernel: &str, config: &LaunchConfig) -> Result<(), LaunchError> {
         let name = || kernel.to_owned();
         let (grid, block) = (config.grid.0, config.block.0);
@@ -146,6 +172,7 @@ mod tests {
     };
 
     fn error(limits: &Limits, config: LaunchConfig) -> String {
+        assert!(!limits.fit(&config));
         limits.check("k", &config).unwrap_err().to_string()
     }
 
@@ -156,6 +183,7 @@ mod tests {
         {
             let config = LaunchConfig { dynamic_lds, ..LaunchConfig::new(grid, block) };
             assert_eq!(LIMITS.check("k", &config), Ok(()));
+            assert!(LIMITS.fit(&config));
         }
     }
 
@@ -193,6 +221,35 @@ mod tests {
         assert!(
             error(&wave64, LaunchConfig::new(1, 1)).contains("waves of 32, and the device has waves of 64")
         );
+    }
+
+    #[test]
+    fn the_quick_answer_is_that_of_the_error() {
+        let sizes = [0, 1, 31, 64, 256, 257, 1024, 1025, 65536, 65537, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+        let unlimited = Limits {
+            kernel_threads: 0,
+            kernel_lds: 0,
+            device_threads: 0,
+            device_block: [0; 3],
+            device_grid: [0; 3],
+            ..LIMITS
+        };
+        let fixed = Limits { required_block: Some([64, 1, 1]), ..LIMITS };
+        for limits in [LIMITS, unlimited, fixed, Limits { device_wave: 64, ..LIMITS }] {
+            for (a, b) in sizes.iter().flat_map(|a| sizes.iter().map(move |b| (*a, *b))) {
+                for (grid, block) in [([a, 1, 1], [b, 1, 1]), ([1, a, 2], [1, b, 3]), ([b, 1, a], [a, b, 1])]
+                {
+                    for dynamic_lds in [0, 65536 - 1024, 65536 - 1023, u32::MAX] {
+                        let config = LaunchConfig { dynamic_lds, ..LaunchConfig::new(grid, block) };
+                        assert_eq!(
+                            limits.fit(&config),
+                            limits.check("k", &config).is_ok(),
+                            "{limits:?} {config:?}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod args;
 mod config;
 mod error;
 mod prepared;
+mod room;
 #[doc(hidden)]
 pub mod typed;
 
@@ -29,7 +30,8 @@ pub use config::{Dim3, LaunchConfig};
 pub use error::{Argument, LaunchError};
 pub use prepared::PreparedLaunch;
 
-pub(crate) use args::{Arguments, Check, signature};
+pub(crate) use args::sealed::Pass;
+pub(crate) use args::{Arguments, Check, Layout, Memory, signature};
 pub(crate) use config::Limits;
 
 use crate::error::Result;
@@ -68,29 +70,34 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
+    #[inline]
     pub(crate) fn new(function: &'a Function, stream: &'a Stream) -> Self {
-        let arguments = Arguments::new(function.parameters());
+        let arguments = Arguments::new(function.layout());
         Self { function, stream, grid: None, block: None, dynamic_lds: 0, cooperative: false, arguments }
     }
 
     /// How many blocks (workgroups) there are.
+    #[inline]
     pub fn grid(mut self, blocks: impl Into<Dim3>) -> Self {
         self.grid = Some(blocks.into());
         self
     }
 
     /// How many work-items a block has.
+    #[inline]
     pub fn block(mut self, work_items: impl Into<Dim3>) -> Self {
         self.block = Some(work_items.into());
         self
     }
 
     /// As many blocks of `block` work-items as it takes for one work-item per element.
+    #[inline]
     pub fn elements(self, elements: usize, block: u32) -> Self {
         self.config(LaunchConfig::for_elements(elements, block))
     }
 
     /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
+    #[inline]
     pub fn dynamic_lds(mut self, bytes: u32) -> Self {
         self.dynamic_lds = bytes;
         self
@@ -109,6 +116,7 @@ impl<'a> Launch<'a> {
     }
 
     /// Everything but the arguments at once.
+    #[inline]
     pub fn config(mut self, config: LaunchConfig) -> Self {
         self.grid = Some(config.grid);
         self.block = Some(config.block);
@@ -118,6 +126,7 @@ impl<'a> Launch<'a> {
     }
 
     /// The kernel's next argument: see [`KernelArg`] for what may be passed.
+    #[inline]
     pub fn arg(mut self, argument: impl KernelArg<'a>) -> Self {
         self.arguments.push(argument, &self.function.check());
         self
@@ -154,8 +163,10 @@ impl<'a> Launch<'a> {
     #[doc(alias = "hipLaunchKernel")]
     #[doc(alias = "cuLaunchKernel")]
     #[doc(alias = "cudaLaunchKernel")]
+    #[inline]
     pub unsafe fn enqueue(mut self) -> Result<()> {
         let config = self.finish()?;
+        self.arguments.pointers(self.function.layout());
         // SAFETY: the arguments are checked, and the caller vouches for what the kernel does with them.
         unsafe { self.arguments.enqueue(self.function, self.stream, &config) }
     }
@@ -167,11 +178,12 @@ impl<'a> Launch<'a> {
     }
 
     /// Everything that can be checked.
+    #[inline]
     fn finish(&mut self) -> Result<LaunchConfig> {
         let function = self.function;
         function.check_stream(self.stream)?;
         self.arguments.finish(&function.check())?;
-        let missing = |what| LaunchError::MissingSize { kernel: function.name().to_owned(), what };
+        let missing = |what| missing_size(function.name(), what);
         let config = LaunchConfig {
             grid: self.grid.ok_or_else(|| missing("grid"))?,
             block: self.block.ok_or_else(|| missing("block"))?,
@@ -181,4 +193,9 @@ impl<'a> Launch<'a> {
         function.check_config(&config)?;
         Ok(config)
     }
+}
+
+#[cold]
+fn missing_size(kernel: &str, what: &'static str) -> LaunchError {
+    LaunchError::MissingSize { kernel: kernel.to_owned(), what }
 }

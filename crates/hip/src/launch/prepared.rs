@@ -21,8 +21,9 @@ impl<'a> PreparedLaunch<'a> {
         function: &'a Function,
         stream: &'a Stream,
         config: LaunchConfig,
-        arguments: Arguments<'a>,
+        mut arguments: Arguments<'a>,
     ) -> Self {
+        arguments.pointers(function.layout());
         Self { function, stream, config, arguments }
     }
 
@@ -37,7 +38,9 @@ impl<'a> PreparedLaunch<'a> {
     /// [`Error::Launch`](crate::Error::Launch) if the kernel has no such parameter or the argument does not fit it; the old
     /// argument then stays.
     pub fn set(&mut self, index: usize, argument: impl KernelArg<'a>) -> Result<()> {
-        Ok(self.arguments.replace(index, argument, &self.function.check())?)
+        let replaced = self.arguments.replace(index, argument, &self.function.check());
+        self.arguments.pointers(self.function.layout());
+        Ok(replaced?)
     }
 
     /// Enqueues the kernel (`hipModuleLaunchKernel`); does not wait for it.

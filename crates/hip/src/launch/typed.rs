@@ -231,6 +231,12 @@ impl<T: DeviceCopy> Value for T {
     }
 }
 
+impl Value for bool {
+    fn expected(name: &'static str) -> Expected {
+        Expected { name, kind: Kind::Value { size: 1, type_name: "bool" } }
+    }
+}
+
 impl Value for DeviceAddress {
     fn expected(name: &'static str) -> Expected {
         Expected { name, kind: Kind::Pointer }
@@ -351,7 +357,7 @@ fn compare(check: &Check<'_>, expected: &[Expected]) -> Result<(), Box<LaunchErr
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::{Parameter, ParameterKind};
+    use super::super::args::{Layout, Parameter, ParameterKind};
     use super::*;
     use crate::fake;
 
@@ -367,7 +373,8 @@ mod tests {
             parameter(None, 8, ParameterKind::Pointer, Some("read_only")),
             parameter(Some("y"), 8, ParameterKind::Pointer, Some("read_write")),
         ];
-        let check = Check { kernel: "k", device: &device, parameters: &parameters };
+        let layout = Layout::of(&parameters);
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
         let compare = |expected: [Expected; 3]| compare(&check, &expected).map_err(|error| error.to_string());
         let (n, x, y) = (Expected::value::<u32>("n"), Expected::shared("x"), Expected::exclusive("y"));
         compare([n, x, y]).unwrap();

@@ -89,6 +89,7 @@ impl Allocation {
         self.block.usage.wait()
     }
 
+    #[inline]
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
@@ -99,6 +100,7 @@ impl Allocation {
     }
 
     /// Where the memory lies, for work whose use of it is registered.
+    #[inline]
     pub(crate) fn address(&self) -> DeviceAddress {
         self.block.address
     }
@@ -161,6 +163,7 @@ impl Allocation {
     }
 
     /// There are no exclusive views.
+    #[inline]
     pub(crate) fn settle(&self) {
         self.block.usage.settle();
     }

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::call::{call, dropped, leaked};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
-use crate::quirks::Quirk;
+use crate::quirks;
 use crate::stream::{Stream, WeakStream};
 use crate::usage::{PriorUses, Usage};
 
@@ -529,17 +529,8 @@ impl Device {
     /// [`Error::Unsupported`] if the device cannot allocate in a stream's order, and [`Error::KnownFault`] if its library is
     /// known to corrupt memory or to hang then: [`Device::quirks`].
     pub fn set_allocator(&self, allocator: Allocator) -> Result<()> {
-        let concerned = |quirk: &&&Quirk| {
-            let asynchronous = ["hipMallocAsync", "hipFreeAsync"];
-            asynchronous.iter().any(|function| quirk.functions.contains(function))
-        };
         if allocator == Allocator::StreamOrdered {
-            for quirk in self.quirks().iter().filter(concerned) {
-                if quirk.is_grave() {
-                    return Err(Error::KnownFault { operation: "hipMallocAsync", quirk });
-                }
-                tracing::warn!(%quirk, device = %self, "allocation in a stream's order has a known fault");
-            }
+            quirks::allow_in_order(&self.quirks(), self)?;
         }
         self.set_allocator_despite_quirks(allocator)
     }

@@ -71,6 +71,7 @@ pub(crate) fn fill_steps(start: DeviceAddress, value: &[u8], total: usize) -> Sm
 }
 
 /// The bytes of a value.
+#[inline]
 pub(crate) fn bytes_of<T: DeviceCopy>(value: &T) -> &[u8] {
     // SAFETY: a `DeviceCopy` value has no padding, so its bytes are all initialised.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) }

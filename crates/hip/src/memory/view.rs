@@ -12,6 +12,7 @@ use super::{
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::GraphBuffer;
+use crate::launch::{Arguments, Check, Memory, Pass};
 use crate::stream::Stream;
 
 /// A shared view of device memory, as `&[T]` is of host memory.
@@ -260,6 +261,23 @@ macro_rules! viewed {
                     buffer.as_mut_slice()
                 }
             }
+
+            impl<'a, T: DeviceCopy> Pass<'a> for &'a $buffer<T> {
+                #[inline]
+                fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
+                    self.as_slice().pass(arguments, index, check);
+                }
+            }
+
+            impl<'a, T: DeviceCopy> Pass<'a> for &'a mut $buffer<T> {
+                #[inline]
+                fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
+                    self.as_mut_slice().pass(arguments, index, check);
+                }
+            }
+
+            impl<'a, T: DeviceCopy> Memory<'a> for &'a $buffer<T> {}
+            impl<'a, T: DeviceCopy> Memory<'a> for &'a mut $buffer<T> {}
         )*
     };
 }
