@@ -63,7 +63,9 @@ impl DropIn {
         let script = self.version_script();
         let drop_in =
             drop_in::DropIn { archive: &archive, script: &script, soname: self.soname, strip: false };
-        drop_in.link(&self.place.scratch("drop-in")).unwrap_or_else(|error| panic!("{error}"))
+        // Crates share the scratch folder, and a program has all of this one on its way: each library is in one of its own.
+        let folder = self.place.scratch(&format!("drop-in-{}", self.archive));
+        drop_in.link(&folder).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
