@@ -187,14 +187,9 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
                 let hsa = tools::target_folder().join("dropin-tests/hsa");
                 dropin::hsa_for_tests(&hsa)?;
                 let mut command = nextest_command(shared)?;
-                command.args([
-                    "run",
-                    "--package",
-                    "ferrocm-hip",
-                    "--filterset",
-                    DEVICE_TESTS,
-                    "--no-fail-fast",
-                ]);
+                // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+                let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
+                command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
                 command.env("FERROCM_DEVICE", "amdgpu").env(HSA_DEVICE_VARIABLE, device);
                 sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
                 execute(command)
