@@ -213,9 +213,12 @@ impl Compiler {
         let pointers = |list: &[CString]| list.iter().map(|item| item.as_ptr()).collect::<Vec<_>>();
         let count = |list: &[CString]| c_int::try_from(list.len()).unwrap_or(c_int::MAX);
 
-        let (source, name) = (text(&program.source)?, text(&program.name)?);
+        // AMD's library refuses texts of nothing (HIPRTC_ERROR_INVALID_INPUT); an empty line means the same.
+        let lines = |source: &str| text(if source.is_empty() { "\n" } else { source });
+
+        let (source, name) = (lines(&program.source)?, text(&program.name)?);
         let names = program.headers.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>>>()?;
-        let headers = program.headers.iter().map(|(_, header)| text(header)).collect::<Result<Vec<_>>>()?;
+        let headers = program.headers.iter().map(|(_, header)| lines(header)).collect::<Result<Vec<_>>>()?;
         let expressions = texts(&program.expressions)?;
         let mut options = texts(&program.options)?;
         options.push(text(&format!("--gpu-architecture={target}"))?);
