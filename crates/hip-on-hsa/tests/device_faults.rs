@@ -6,12 +6,9 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, report, turn};
-
-fn is_virtual() -> bool {
-    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
-    device.is_empty() || device == "auto" || device.starts_with("vgpu")
-}
+use support::{
+    E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, is_virtual, launch, report, turn,
+};
 
 #[test]
 fn a_wild_write_is_an_illegal_address_and_names_the_kernel() {

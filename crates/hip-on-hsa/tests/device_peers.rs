@@ -3,7 +3,7 @@
 mod support;
 
 use hip_sys::hipMemcpyKind as Kind;
-use support::{E, Memory, OK, Stream, hip, turn};
+use support::{E, Memory, OK, Stream, hip, is_virtual, turn};
 
 fn count() -> i32 {
     let mut count = 0;
@@ -35,11 +35,6 @@ fn second() -> i32 {
     let after = count();
     assert!(after >= before && after >= 2);
     after - 1
-}
-
-fn is_virtual() -> bool {
-    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
-    device.is_empty() || device == "auto" || device.starts_with("vgpu")
 }
 
 #[test]

@@ -4,14 +4,9 @@ mod support;
 
 use hip_sys::hipLimit_t;
 use support::{
-    E, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, launch, launch_cooperative, properties,
-    turn,
+    E, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch, launch_cooperative,
+    properties, turn,
 };
-
-fn is_virtual() -> bool {
-    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
-    device.is_empty() || device == "auto" || device.starts_with("vgpu")
-}
 
 fn wait() {
     assert_eq!(hip!(hipStreamSynchronize(NULL)), OK);

@@ -10,7 +10,7 @@ use hip_sys::{
     hipMemAllocationHandleType as HandleType, hipMemAllocationProp, hipMemAllocationType,
     hipMemGenericAllocationHandle_t as Handle, hipMemLocation, hipMemLocationType, hipMemcpyKind as Kind,
 };
-use support::{E, Kernels, NULL, OK, arguments, hip, launch, report, turn};
+use support::{E, Kernels, NULL, OK, arguments, hip, is_virtual, launch, report, turn};
 
 fn location() -> hipMemLocation {
     hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: 0 }
@@ -264,8 +264,7 @@ fn properties_total() -> usize {
 #[test]
 fn kernels_fault_where_nothing_is_mapped_and_where_they_may_only_read() {
     let _turn = turn();
-    let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
-    if !(device.is_empty() || device == "auto" || device.starts_with("vgpu")) {
+    if !is_virtual() {
         eprintln!("skipped: not a virtual device");
         return;
     }

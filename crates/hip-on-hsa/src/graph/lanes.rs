@@ -3,6 +3,7 @@
 //! They belong to one executable graph as long as that is launched on one stream, and fail together with that stream. Afterwards
 //! a device keeps them for others.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::plan::LaneDevice;
@@ -64,11 +65,15 @@ impl Lanes {
     }
 
     /// The streams of a launch on `leader`, on these devices.
-    pub(super) fn get(&mut self, leader: &Arc<Stream>, devices: &[LaneDevice]) -> Result<Vec<Arc<Stream>>> {
+    pub(super) fn get<'a>(
+        &mut self,
+        leader: &'a Arc<Stream>,
+        devices: &[LaneDevice],
+    ) -> Result<Cow<'a, [Arc<Stream>]>> {
         let is_own =
             |index: usize| index == 0 && devices[0].is_none_or(|device| std::ptr::eq(device, leader.device));
         if devices.len() == 1 && is_own(0) {
-            return Ok(vec![leader.clone()]);
+            return Ok(Cow::Borrowed(std::slice::from_ref(leader)));
         }
         if !std::ptr::eq(self.leader.as_ptr(), Arc::as_ptr(leader)) {
             // Launches on another stream are not to fail with this one.
@@ -102,7 +107,7 @@ impl Lanes {
             }
             found.push(lane);
         }
-        Ok(found)
+        Ok(Cow::Owned(found))
     }
 
     fn give_back(&mut self) {

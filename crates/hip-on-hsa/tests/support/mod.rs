@@ -48,6 +48,13 @@ pub fn table() -> &'static Table {
     })
 }
 
+/// Whether `FERROCM_DEVICE` asks for virtual devices.
+pub fn is_virtual() -> bool {
+    // Refuses what is neither.
+    table();
+    !std::env::var("FERROCM_DEVICE").is_ok_and(|device| device.starts_with("amdgpu"))
+}
+
 fn attach(config: &str) -> &'static hsa_sys::Table {
     let config = if config.is_empty() { "gfx1100" } else { config };
     let config: vgpu::DeviceConfig = config.parse().unwrap_or_else(|error| panic!("{error}"));

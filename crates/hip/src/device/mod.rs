@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::TargetId;
-use hip_sys::{hipDeviceAttribute_t, hipError_t};
+use hip_sys::{hipDeviceAttribute_t, hipError_t, hipMemLocation, hipMemLocationType};
 
 pub use limits::Limit;
 pub use peer::{PeerLink, PeerMatrix};
@@ -288,6 +288,11 @@ impl Device {
     /// The function table behind this device, for calls that this crate does not wrap.
     pub fn table(&self) -> &'static hip_sys::Table {
         self.inner.table
+    }
+
+    /// The device as the place of memory.
+    pub(crate) fn memory_location(&self) -> hipMemLocation {
+        hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: self.ordinal() as i32 }
     }
 
     pub(crate) fn memory(&self) -> &DeviceMemory {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hip_sys::{
     hipGraphMemAttributeType, hipMemAllocNodeParams, hipMemAllocationHandleType, hipMemAllocationType,
-    hipMemLocation, hipMemLocationType, hipMemPoolProps,
+    hipMemPoolProps,
 };
 
 use super::resources::{Access, Resources};
@@ -118,10 +118,7 @@ impl Graph {
             self.add_nothing(dependencies, Resources::default(), NodeKind::Other)?
         } else {
             let table = self.device().table();
-            let location = hipMemLocation {
-                type_: hipMemLocationType::hipMemLocationTypeDevice,
-                id: self.device().ordinal() as i32,
-            };
+            let location = self.device().memory_location();
             let mut params = hipMemAllocNodeParams {
                 poolProps: hipMemPoolProps {
                     allocType: hipMemAllocationType::hipMemAllocationTypePinned,

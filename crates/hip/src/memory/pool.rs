@@ -4,8 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use hip_sys::{
-    hipMemAllocationHandleType, hipMemAllocationType, hipMemLocation, hipMemLocationType, hipMemPool_t,
-    hipMemPoolAttr, hipMemPoolProps,
+    hipMemAllocationHandleType, hipMemAllocationType, hipMemPool_t, hipMemPoolAttr, hipMemPoolProps,
 };
 
 use super::{Allocation, DeviceBuffer, DeviceCopy, size_in_bytes};
@@ -96,10 +95,7 @@ impl MemoryPool {
         let properties = hipMemPoolProps {
             allocType: hipMemAllocationType::hipMemAllocationTypePinned,
             handleTypes: hipMemAllocationHandleType::hipMemHandleTypeNone,
-            location: hipMemLocation {
-                type_: hipMemLocationType::hipMemLocationTypeDevice,
-                id: device.ordinal() as i32,
-            },
+            location: device.memory_location(),
             win32SecurityAttributes: std::ptr::null_mut(),
             maxSize: bytes,
             reserved: [0; 56],

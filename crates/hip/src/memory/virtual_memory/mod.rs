@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hip_sys::{hipMemAccessDesc, hipMemAccessFlags};
 
 pub use error::VirtualMemoryError;
-use physical::location;
 pub use physical::{Granularity, PhysicalMemory};
 
 use super::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy};
@@ -248,7 +247,7 @@ impl AddressRange {
         if offset >= self.size() {
             return Err(Error::OutOfRange { start: offset, end: offset, len: self.size() });
         }
-        let (mut flags, location) = (0, location(device));
+        let (mut flags, location) = (0, device.memory_location());
         self.device().make_current()?;
         // SAFETY: the result is a place to write to, and the location is valid during the call.
         unsafe {
@@ -293,7 +292,7 @@ impl Reserved {
     }
 
     fn set_access(&self, offset: usize, size: usize, device: &Device, access: Access) -> Result<()> {
-        let wanted = hipMemAccessDesc { location: location(device), flags: access.flags() };
+        let wanted = hipMemAccessDesc { location: device.memory_location(), flags: access.flags() };
         self.device.make_current()?;
         let place = self.base.offset(offset).pointer();
         // SAFETY: the addresses are reserved, and the description is valid during the call. HIP refuses what is not mapped.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hip_sys::{
     hipMemAllocationGranularity_flags, hipMemAllocationHandleType, hipMemAllocationProp,
-    hipMemAllocationType, hipMemGenericAllocationHandle_t, hipMemLocation, hipMemLocationType,
+    hipMemAllocationType, hipMemGenericAllocationHandle_t,
 };
 
 use super::VirtualMemoryError;
@@ -253,14 +253,10 @@ impl Device {
     }
 }
 
-pub(super) fn location(device: &Device) -> hipMemLocation {
-    hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: device.ordinal() as i32 }
-}
-
 fn properties(device: &Device) -> hipMemAllocationProp {
     hipMemAllocationProp {
         type_: hipMemAllocationType::hipMemAllocationTypePinned,
-        location: location(device),
+        location: device.memory_location(),
         ..hipMemAllocationProp::default()
     }
 }
