@@ -331,11 +331,11 @@ fn a_device_allocates_from_the_pool_it_was_given() {
     assert_eq!(current, own);
     let memory = hip.allocate(SIZE, NULL);
     assert_eq!(hip.bytes(own, A::hipMemPoolAttrUsedMemCurrent), SIZE as u64);
+    let live = fake::live().0;
     hip.free_async(memory, NULL);
     assert_eq!(hip!(hip, hipMemPoolDestroy(own)), OK);
     assert_eq!(hip!(hip, hipDeviceGetMemPool(&mut current, 0)), OK);
     assert_eq!(current, default, "destroying the current pool goes back to the default");
-    let live = fake::live().0;
     assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), OK);
     assert!(fake::live().0 < live);
 }

@@ -6,12 +6,14 @@ use super::Wave;
 
 /// Loops end a wave's time slice after this many jumps backward. Loops of which each round has few of them are at the same one
 /// whenever a slice ends.
-pub(super) const SLICE: u32 = 2520;
+const SLICE: u32 = 2520;
 /// The same for a wave that has been standing still.
 const SHORT: u32 = 12;
+/// The same for a wave of which it is not known yet: that it waits from its beginning shows before it has spent much time on it.
+pub(super) const FIRST: u32 = 120;
 
 /// What a wave's registers were when its last time slice ended.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stillness {
     scalars: u64,
     /// Not known if the scalar ones had changed.
@@ -43,21 +45,30 @@ impl Wave {
         let unit = self.unit.as_ref().map_or(0, |unit| Arc::as_ptr(unit) as u64);
         let place = unit ^ u64::from(self.next) << 1 ^ u64::from(self.scc) ^ self.round << 40;
         let scalars = digest(&self.sgpr, place);
-        let before = std::mem::replace(&mut self.stillness, Stillness { scalars, vectors: None });
-        let mut still = before.scalars == scalars;
-        if still {
-            let digest = digest(vectors[1], digest(vectors[0], 0));
-            still = before.vectors == Some(digest);
-            self.stillness.vectors = Some(digest);
+        let before = std::mem::replace(&mut self.stillness, Some(Stillness { scalars, vectors: None }));
+        let (mut still, mut moves) = (false, false);
+        match before {
+            None => {}
+            Some(before) if before.scalars != scalars => moves = true,
+            Some(before) => {
+                let vectors = digest(vectors[1], digest(vectors[0], 0));
+                self.stillness = Some(Stillness { scalars, vectors: Some(vectors) });
+                still = before.vectors == Some(vectors);
+                moves = !still && before.vectors.is_some();
+            }
         }
-        self.slice = if still { SHORT } else { SLICE };
+        self.slice = match (still, moves) {
+            (true, _) => SHORT,
+            (false, false) => FIRST,
+            (false, true) => SLICE,
+        };
         still
     }
 
     /// Forgets what it was, for another wave to begin.
     pub(crate) fn begin_moving(&mut self) {
-        self.stillness = Stillness::default();
-        self.slice = SLICE;
+        self.stillness = None;
+        self.slice = FIRST;
     }
 }
 
@@ -70,22 +81,25 @@ mod tests {
     fn a_wave_stands_still_when_nothing_has_changed_twice() {
         let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
         let mut vectors = vec![7u32; 96];
-        assert_eq!(wave.slice, SLICE);
-        let step = |wave: &mut Wave, vectors: &[u32]| wave.stands_still([vectors, &[]]);
-        // The scalar registers are new, then the vector registers are.
-        assert!(!step(&mut wave, &vectors) && !step(&mut wave, &vectors) && step(&mut wave, &vectors));
-        assert_eq!(wave.slice, SHORT);
+        assert_eq!(wave.slice, FIRST);
+        let step = |wave: &mut Wave, vectors: &[u32]| (wave.stands_still([vectors, &[]]), wave.slice);
+        // Nothing is known, then nothing of the vector registers.
+        for _ in 0..2 {
+            assert_eq!(step(&mut wave, &vectors), (false, FIRST));
+        }
+        assert_eq!(step(&mut wave, &vectors), (true, SHORT));
         for index in [0, 33, 95] {
             vectors[index] += 1;
-            assert!(!step(&mut wave, &vectors), "vector register word {index}");
-            assert_eq!(wave.slice, SLICE);
-            assert!(step(&mut wave, &vectors));
+            assert_eq!(step(&mut wave, &vectors), (false, SLICE), "vector register word {index}");
+            assert_eq!(step(&mut wave, &vectors), (true, SHORT));
         }
         wave.sgpr[5] = 1;
-        assert!(!step(&mut wave, &vectors) && !step(&mut wave, &vectors) && step(&mut wave, &vectors));
+        assert_eq!(step(&mut wave, &vectors), (false, SLICE));
+        assert_eq!(step(&mut wave, &vectors), (false, FIRST));
+        assert_eq!(step(&mut wave, &vectors), (true, SHORT));
         wave.next = 3;
-        assert!(!step(&mut wave, &vectors));
+        assert_eq!(step(&mut wave, &vectors), (false, SLICE));
         wave.begin_moving();
-        assert_eq!(wave.slice, SLICE);
+        assert_eq!(wave.slice, FIRST);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Barrier;
 use super::program::{Pool, Unit};
 use super::salu::Hardware;
-use super::stillness::{SLICE, Stillness};
+use super::stillness::{FIRST, Stillness};
 use crate::isa::{Modifiers, scalar};
 use crate::machine::{Access, FaultKind, WaveFault};
 
@@ -146,7 +146,7 @@ pub struct Wave {
     /// After how many jumps backward its next time slice ends.
     pub slice: u32,
     /// Whether it waits for others.
-    pub stillness: Stillness,
+    pub stillness: Option<Stillness>,
     /// Memory, LDS and scratch memory.
     pub access: Access,
     /// Registers that only `s_getreg` and `s_setreg` access.
@@ -175,8 +175,8 @@ impl Wave {
             barrier: std::ptr::null_mut(),
             passed: 0,
             round: 0,
-            slice: SLICE,
-            stillness: Stillness::default(),
+            slice: FIRST,
+            stillness: None,
             access,
             hardware: Hardware::default(),
             fault: None,

@@ -222,46 +222,80 @@ impl Shared {
         }
     }
 
+    /// Helps with one job after the other.
     fn help(&self, memory: &Arc<Memory>) {
         let mut worker = Worker::new(memory);
+        loop {
+            let helping = self.wait_for_job();
+            worker.work(&helping.0, &mut |_, _| {});
+        }
+    }
+
+    fn wait_for_job(&self) -> Helping {
         let mut state = self.lock();
         loop {
-            let open = state.jobs.iter().find(|job| job.wants_help());
-            match open.map(Arc::clone) {
-                Some(job) => {
-                    let helping = Helping::new(&job);
-                    drop(state);
-                    worker.work(&job, &mut |_, _| {});
-                    drop(helping);
-                    state = self.lock();
-                }
-                None => {
-                    state.sleeping += 1;
-                    state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-                    state.sleeping -= 1;
-                }
+            if let Some(job) = state.jobs.iter().find(|job| job.wants_help()) {
+                return Helping::new(Arc::clone(job));
             }
+            state.sleeping += 1;
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping -= 1;
         }
     }
 }
 
 /// Counts a helper of a job for as long as it lives, so that the job is never left waiting for one.
-struct Helping<'a>(&'a Job);
+///
+/// It may be the last one to have the job, and with that the code: it must not be dropped while the pool is locked. Unloading code
+/// waits for all workgroups that run, and those may wait for the pool, to call helpers.
+struct Helping(Arc<Job>);
 
-impl<'a> Helping<'a> {
-    fn new(job: &'a Job) -> Self {
+impl Helping {
+    fn new(job: Arc<Job>) -> Self {
         job.outcome().helpers += 1;
         Helping(job)
     }
 }
 
-impl Drop for Helping<'_> {
+impl Drop for Helping {
     fn drop(&mut self) {
         let mut outcome = self.0.outcome();
         outcome.helpers -= 1;
         if outcome.helpers == 0 {
             self.0.left.notify_all();
         }
+    }
+}
+
+/// Workgroups of a thread that others get a turn before. Turns go from the first to the last and back, so that a row of
+/// workgroups of which each waits for its neighbour ends in few rounds, whichever end it begins at.
+#[derive(Default)]
+struct Parked {
+    /// Those that had their turn of this round are at the end that the round began at.
+    groups: VecDeque<Group>,
+    backward: bool,
+    /// Turns left of this round.
+    left: usize,
+}
+
+impl Parked {
+    fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whose turn it is.
+    fn next(&mut self) -> Option<Group> {
+        if self.left == 0 {
+            self.backward = !self.backward;
+            self.left = self.groups.len();
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.backward { self.groups.pop_back() } else { self.groups.pop_front() }
+    }
+
+    /// Its next turn is in the next round.
+    fn put(&mut self, group: Group) {
+        if self.backward { self.groups.push_front(group) } else { self.groups.push_back(group) }
     }
 }
 
@@ -285,7 +319,7 @@ impl Worker {
         let began = Instant::now();
         let mut done = 0u64;
         let mut chunk = 0..0;
-        let mut parked: VecDeque<Group> = VecDeque::new();
+        let mut parked = Parked::default();
         let mut claimed = job.claim((u64::from(job.launch.resident) / job.threads as u64).max(1));
         // When a workgroup began or ended last, and how many turns since then were for nothing.
         let mut changed = began;
@@ -315,7 +349,7 @@ impl Worker {
                     break;
                 }
                 group
-            } else if let Some(group) = parked.pop_front() {
+            } else if let Some(group) = parked.next() {
                 group
             } else {
                 break;
@@ -337,7 +371,7 @@ impl Worker {
                         let limit = job.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
                         job.fail(group.timed_out(&job.launch, limit));
                     }
-                    parked.push_back(group);
+                    parked.put(group);
                     if in_vain == 0 {
                         changed = Instant::now();
                     }
@@ -360,9 +394,9 @@ impl Worker {
         }
         self.reader.leave();
         // Of a dispatch that was stopped.
-        parked.iter_mut().for_each(Group::unwatch);
+        parked.groups.iter_mut().for_each(Group::unwatch);
         job.unclaimed.fetch_add(claimed, Ordering::Relaxed);
-        self.spare.extend(parked);
+        self.spare.extend(parked.groups);
         // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.
         self.spare.truncate(2);
     }

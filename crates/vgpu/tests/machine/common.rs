@@ -1,6 +1,7 @@
 //! Compiles the device sources of these tests and launches their kernels straight on the machine.
 
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use code_object::{ArgKind, HiddenArg};
 use vgpu::DeviceConfig;
@@ -11,6 +12,9 @@ use vgpu::machine::{
 
 /// The targets that every test runs on.
 pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
+
+/// No dispatch of a test takes as long: the report of one that hangs says where it does, which a test that is killed cannot.
+const HANGS_AFTER: Duration = Duration::from_secs(120);
 
 /// Compiled sources, or why there are none.
 type Built = OnceLock<Result<kernel_build::Build, String>>;
@@ -131,6 +135,11 @@ impl Gpu {
         address
     }
 
+    /// Has another one free this one's buffers.
+    pub(crate) fn leave_buffers_to(&self, other: &Gpu) {
+        other.buffers.lock().unwrap().append(&mut self.buffers.lock().unwrap());
+    }
+
     /// A buffer with these elements.
     pub(crate) fn upload<T: Copy>(&self, data: &[T]) -> u64 {
         let address = self.alloc(size_of_val(data));
@@ -219,6 +228,7 @@ impl Gpu {
             // Nobody knows how deep the calls go that make a stack dynamic.
             private_segment_size: metadata.private_segment_size
                 + if metadata.uses_dynamic_stack { 16 << 10 } else { 0 },
+            timeout: Some(HANGS_AFTER),
             ..Dispatch::default()
         }
     }

@@ -173,6 +173,30 @@ fn any_number_of_threads_makes_progress() {
 }
 
 #[test]
+fn code_is_unloaded_while_kernels_of_others_run() {
+    let machine = Machine::global();
+    let before = machine.threads();
+    machine.set_threads(64);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                let Ok(keeper) = Gpu::open("execution", "gfx1100") else { return };
+                for _ in 0..200 {
+                    let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
+                    let groups = 16;
+                    let (flags, out) = (keeper.upload(&vec![0u32; groups]), keeper.alloc(4 * groups));
+                    let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
+                    gpu.run("relay", groups as u32, 32, &args);
+                    // The code goes at once; threads that helped may be the last to have it.
+                    gpu.leave_buffers_to(&keeper);
+                }
+            });
+        }
+    });
+    machine.set_threads(before);
+}
+
+#[test]
 fn workgroups_meet_by_global_wave_sync() {
     on_all_wave_sizes("execution", |gpu| {
         // As many as the device holds: a compute unit has places for waves, and 16 barriers.

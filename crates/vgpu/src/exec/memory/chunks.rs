@@ -60,8 +60,8 @@ impl<S: Simd> Chunk<S> {
 
 /// A move of whole registers.
 pub(super) trait Whole: Move {
-    /// Moves the data of sixteen lanes, once for each of `N` places: their memory is at a place's pointer and their offsets, and
-    /// the first of them is in the first register at its index in `file`. `lanes` is how far it is to the next register.
+    /// Moves the data of sixteen lanes, once for each of `N` places: a place is the memory that their offsets count from, and the
+    /// first of them in the first register. `lanes` is how far it is to the next register.
     ///
     /// # Safety
     /// The registers must be in the wave's file, enabled lanes' memory must be good for the access.

@@ -242,7 +242,7 @@ trait Way {
 /// # Safety
 /// The code must have been lowered for this wave.
 #[inline(always)]
-unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
+pub(super) unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
     // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
     // SAFETY: the caller's promise.
     let low = unsafe { wave.vgpr.add(code.dst as usize) };

@@ -1,10 +1,9 @@
 //! 64-bit additions: `v_add_co_u32` and the `v_add_co_ci_u32` behind it that takes its carries, in one call. Most addresses are
 //! computed so, and what loads from them waits for the carries.
 
-use super::engine::{Cx, Lanes, Op};
+use super::engine::{Cx, Lanes, Op, target};
 use super::integer::{AddCoCiU32, AddCoU32};
 use super::operand::Args;
-use super::result::Target;
 use super::select;
 use crate::exec::level::{SimdBody, simd_handler};
 use crate::exec::lower::Context;
@@ -43,12 +42,7 @@ impl SimdBody for WideAdd {
             let cx = Cx::new(wave.mode, code, 0, false);
             let codes = [code, high];
             let mut rows = codes.map(|code| <(U<S>, U<S>)>::rows::<false>(wave, code));
-            let mut targets = codes.map(|code| Target {
-                low: wave.vgpr.add(code.dst as usize),
-                lanes,
-                bits: u16::MAX,
-                full: true,
-            });
+            let mut targets = codes.map(|code| target(wave, code, true));
             let mut carries = [0; 2];
             for first in [0, 2 * LANES] {
                 if first >= lanes {

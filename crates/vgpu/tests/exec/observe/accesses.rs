@@ -146,10 +146,16 @@ fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> 
         Format::Scratch => scalars(inst.src[2], &[16])?,
         _ => scalars(inst.src[2], &[low, high])?,
     }
-    // What is stored must be data.
-    let number =
-        |operand| if let Operand::Vgpr(register) = operand { Some(i32::from(register)) } else { None };
-    if let (Some(address), Some(data)) = (number(inst.src[0]), number(inst.src[1]).or(number(inst.src[3])))
+    // What is stored must be data: an address may have any bits, FILL's among them.
+    let number = |operand| match operand {
+        Operand::Vgpr(register) | Operand::Sgpr(register) => Some(i32::from(register)),
+        _ => None,
+    };
+    let (address, data) = match inst.format {
+        Format::Smem => (number(inst.src[2]), number(inst.src[0]).or(number(inst.src[1]))),
+        _ => (number(inst.src[0]), number(inst.src[1]).or(number(inst.src[3]))),
+    };
+    if let (Some(address), Some(data)) = (address, data)
         && (address - data).abs() < 4
     {
         return None;
