@@ -45,7 +45,7 @@ impl Wave {
         let unit = self.unit.as_ref().map_or(0, |unit| Arc::as_ptr(unit) as u64);
         let place = unit ^ u64::from(self.next) << 1 ^ u64::from(self.scc) ^ self.round << 40;
         let scalars = digest(&self.sgpr, place);
-        let before = std::mem::replace(&mut self.stillness, Some(Stillness { scalars, vectors: None }));
+        let before = self.stillness.replace(Stillness { scalars, vectors: None });
         let (mut still, mut moves) = (false, false);
         match before {
             None => {}

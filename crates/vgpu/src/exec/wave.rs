@@ -145,7 +145,7 @@ pub struct Wave {
     pub round: u64,
     /// After how many jumps backward its next time slice ends.
     pub slice: u32,
-    /// Whether it waits for others.
+    /// What it was at the end of its last time slice, to know whether it waits for others; none in its first.
     pub stillness: Option<Stillness>,
     /// Memory, LDS and scratch memory.
     pub access: Access,
