@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Subcommand;
 
-use crate::{run, tools};
+use crate::rocm::sysroot;
+use crate::{dropin, run, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -19,6 +20,19 @@ pub(crate) enum Benchmark {
     #[command(disable_help_flag = true)]
     Hip {
         /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Raw calls of hip-on-hsa over the virtual GPU against the same of AMD's HIP library, which is fetched, over the same virtual
+    /// GPU
+    HipOnHsa {
+        /// AMD's release
+        #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+        rocm: String,
+        /// The virtual GPU
+        #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100")]
+        device: String,
+        /// Options of `cargo xtask bench hip`, such as --repeat, --batch and --case
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
@@ -37,7 +51,7 @@ impl Benchmark {
     fn package(&self) -> (&'static str, &'static str) {
         match self {
             Benchmark::Sys => ("sys-call", "sys-call"),
-            Benchmark::Hip { .. } => ("hip-bench", "hip"),
+            Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
         }
     }
@@ -45,7 +59,11 @@ impl Benchmark {
 
 /// Builds and runs a benchmark, which prints its figures.
 pub(crate) fn bench(what: &Benchmark) -> Result<()> {
-    run::run(&mut command(what))?;
+    let mut command = command(what);
+    if let Benchmark::HipOnHsa { rocm, device, .. } = what {
+        on_amd_hip(&mut command, rocm, device)?;
+    }
+    run::run(command.args(options(what)))?;
     Ok(())
 }
 
@@ -54,22 +72,51 @@ fn command(what: &Benchmark) -> Command {
     let mut command = tools::cargo();
     command.args(["run", "--quiet", "--release", "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml")).args(["--package", what.package().0]);
-    if let Benchmark::Vgpu { options } | Benchmark::Hip { options } = what {
-        command.arg("--").args(options);
-    }
     command
+}
+
+/// What the benchmark itself is told.
+fn options(what: &Benchmark) -> Vec<OsString> {
+    let (before, given) = match what {
+        Benchmark::Sys => return Vec::new(),
+        Benchmark::Hip { options } | Benchmark::Vgpu { options } => (vec!["--"], options),
+        Benchmark::HipOnHsa { device, options, .. } => {
+            (vec!["--", "--device", device, "--against", "amdgpu:0"], options)
+        }
+    };
+    before.into_iter().map(OsString::from).chain(given.iter().cloned()).collect()
+}
+
+/// Has a command run where AMD's HIP library of a release is, and finds the virtual GPU where it looks for AMD's HSA library.
+fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> {
+    let &[release] = &sysroot::releases(&[release.to_owned()])?[..] else {
+        bail!("`{release}` is more than one release: name one with --rocm");
+    };
+    let hsa = tools::target_folder().join("dropin/hsa");
+    dropin::hsa(&hsa, false)?;
+    sysroot::make(release, &sysroot::folder())?.apply(command, Some(&hsa))?;
+    command.env(dropin::HSA_DEVICE_VARIABLE, device);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn hip_on_hsa() -> Benchmark {
+        let options = ["--repeat", "3"].map(OsString::from).to_vec();
+        Benchmark::HipOnHsa { rocm: "7.2".to_owned(), device: "vgpu:gfx90a".to_owned(), options }
+    }
+
     #[test]
     fn every_benchmark_is_a_package_of_this_workspace() {
         let options = Vec::new;
-        for what in
-            [Benchmark::Sys, Benchmark::Hip { options: options() }, Benchmark::Vgpu { options: options() }]
-        {
+        for what in [
+            Benchmark::Sys,
+            Benchmark::Hip { options: options() },
+            Benchmark::Vgpu { options: options() },
+            hip_on_hsa(),
+        ] {
             let (package, folder) = what.package();
             let manifest = tools::workspace().join("benches").join(folder).join("Cargo.toml");
             let text = std::fs::read_to_string(&manifest).expect("its manifest");
@@ -80,8 +127,9 @@ mod tests {
 
     #[test]
     fn options_reach_the_benchmark() {
-        let options = ["--threads", "1", "--help"].map(OsString::from).to_vec();
-        let text = run::describe(&command(&Benchmark::Vgpu { options }));
-        assert!(text.ends_with("-- --threads 1 --help"), "{text}");
+        let given = ["--threads", "1", "--help"].map(OsString::from).to_vec();
+        assert_eq!(options(&Benchmark::Vgpu { options: given }), ["--", "--threads", "1", "--help"]);
+        let given = ["--", "--device", "vgpu:gfx90a", "--against", "amdgpu:0", "--repeat", "3"];
+        assert_eq!(options(&hip_on_hsa()), given);
     }
 }

@@ -59,10 +59,13 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds the virtual GPU's HSA with the tests' profile into a folder.
-pub(crate) fn hsa_for_tests(folder: &Path) -> Result<()> {
-    run::run(&mut build(&[HSA], true))?;
-    HSA.link(folder, true)?;
+/// Name of the environment variable with the virtual GPUs of the HSA library.
+pub(crate) const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
+
+/// Builds the virtual GPU's HSA into a folder.
+pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<()> {
+    run::run(&mut build(&[HSA], dev))?;
+    HSA.link(folder, dev)?;
     Ok(())
 }
 

@@ -25,8 +25,6 @@ const DEVICE_TESTS: &str = "binary(/^device/)";
 const LIBRARY_TESTS: &str = "rocm*";
 /// The virtual devices that the device tests of `hip` run on with AMD's HIP between: one for each size of waves.
 const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
-/// Says which virtual devices the drop-in HSA library has.
-const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
 /// The releases whose HIP loads the code objects that the device tests compile: of version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 
@@ -155,7 +153,7 @@ fn miri_steps<'a>() -> Vec<Step<'a>> {
 
 /// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the virtual GPU.
 fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
-    let folder = tools::target_folder().join("rocm");
+    let folder = sysroot::folder();
     let fetch = {
         let folder = folder.clone();
         move || {
@@ -185,12 +183,12 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
             let folder = folder.clone();
             Step::new(format!("device tests of hip on ROCm {} over {device}", release.name), move || {
                 let hsa = tools::target_folder().join("dropin-tests/hsa");
-                dropin::hsa_for_tests(&hsa)?;
+                dropin::hsa(&hsa, true)?;
                 let mut command = nextest_command(shared)?;
                 // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
                 let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
                 command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
-                command.env("FERROCM_DEVICE", "amdgpu").env(HSA_DEVICE_VARIABLE, device);
+                command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
                 sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
                 execute(command)
             })

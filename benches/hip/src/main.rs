@@ -1,6 +1,7 @@
-//! What the safe API costs over raw calls of the same library: launches, copies, allocations, events, graphs.
+//! What the safe API costs over raw calls of the same library, or one library over another: launches, copies, allocations,
+//! events, graphs.
 //!
-//! `cargo xtask bench hip` runs it; docs/benchmarks.md says what the figures mean.
+//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/benchmarks.md says what the figures mean.
 
 mod cases;
 mod measure;
@@ -8,13 +9,22 @@ mod raw;
 
 use clap::Parser;
 
-/// Measures the safe API against raw calls.
+/// The compiled kernels.
+#[allow(unreachable_pub, dead_code, reason = "generated for libraries, which publish it")]
+mod modules {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+/// Measures the safe API against raw calls, or raw calls on two devices against each other.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench hip")]
 struct Arguments {
     /// The device; FERROCM_DEVICE, else `auto`, unless given
     #[arg(long, value_name = "URI")]
     device: Option<String>,
+    /// Raw calls on this device are what raw calls on the other are compared with, not the safe API with raw calls
+    #[arg(long, value_name = "URI")]
+    against: Option<String>,
     /// How often each case is measured
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
@@ -32,12 +42,20 @@ fn main() -> anyhow::Result<()> {
         Some(uri) => hip::Device::open(uri)?,
         None => hip::Device::open_default()?,
     };
+    let against = arguments.against.as_deref().map(hip::Device::open).transpose()?;
     println!("device  {device}");
+    if let Some(against) = &against {
+        println!("against {against}");
+    }
     println!(
         "times   of one operation, host side; medians of {} batches of {}, both sides in turn",
         arguments.repeat, arguments.batch
     );
     println!();
     let plan = measure::Plan { repeats: arguments.repeat.into(), batch: arguments.batch.into() };
-    cases::run(&device, &plan, arguments.case.as_deref())
+    let selection = cases::Selection { plan: &plan, only: arguments.case.as_deref() };
+    match &against {
+        Some(against) => cases::libraries(selection, &device, against),
+        None => cases::safe_api(selection, &device),
+    }
 }

@@ -57,9 +57,9 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Heads the table.
-pub(crate) fn print_head() {
-    println!("{:<34} {:>11} {:>11} {:>10}", "operation", "raw calls", "hip", "ratio");
+/// Heads the table with what the two sides are called.
+pub(crate) fn print_head(raw: &str, ours: &str) {
+    println!("{:<34} {raw:>11} {ours:>11} {:>10}", "operation", "ratio");
     println!("{}", "-".repeat(69));
 }
 

@@ -51,6 +51,7 @@ pub(crate) mod traced;
 
 pub(crate) use call;
 
+#[inline]
 pub(crate) fn check(operation: &'static str, code: hipError_t) -> Result<()> {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(Error::Hip { operation, code }) }
 }

@@ -19,6 +19,7 @@ use crate::debian::tested::{self, Tested};
 use crate::debian::{self, io_error};
 use crate::progress;
 use crate::table::bytes;
+use crate::tools;
 
 /// Tells tests which release's libraries they run on.
 pub(crate) const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
@@ -184,6 +185,11 @@ pub(crate) fn releases(given: &[String]) -> Result<Vec<&'static Release>, Error>
     Ok(RELEASES.iter().filter(|release| all || given.iter().any(|name| name == release.name)).collect())
 }
 
+/// Where all sysroots are.
+pub(crate) fn folder() -> PathBuf {
+    tools::target_folder().join("rocm")
+}
+
 /// A complete sysroot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sysroot {
@@ -211,7 +217,7 @@ impl Sysroot {
         };
         format!(
             "\
-# Made by `cargo xtask test --rocm {release}`.
+# Made by `cargo xtask` for ROCm {release}.
 [target.x86_64-unknown-linux-gnu]
 runner = [{loader}, \"--inhibit-cache\", \"--library-path\", {libraries}]
 
