@@ -136,7 +136,8 @@ impl Graph {
         }
     }
 
-    /// Says how urgent a kernel is (`hipGraphKernelNodeSetAttribute`), in executable graphs that are made later.
+    /// Says how urgent a kernel is (`hipGraphKernelNodeSetAttribute`), in executable graphs that are made later. AMD's library (7.2)
+    /// keeps one attribute of a node, and refuses a priority for a cooperative kernel.
     ///
     /// # Errors
     /// As [`kernel_priority`](Self::kernel_priority).

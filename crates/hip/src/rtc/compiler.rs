@@ -248,11 +248,9 @@ impl Compiler {
         let log = handle.log()?;
         let diagnostics = Diagnostic::read_all(&log);
         if let Err(error) = compiled {
-            if log.trim().is_empty() {
-                return Err(error);
-            }
+            let Error::Rtc { code, .. } = error else { return Err(error) };
             let (name, target) = (program.name.clone(), target.to_string());
-            return Err(Error::Compile(Box::new(CompileError { name, target, diagnostics, log })));
+            return Err(Error::Compile(Box::new(CompileError { name, target, code, diagnostics, log })));
         }
         let mut lowered = BTreeMap::new();
         for (expression, c_expression) in program.expressions.iter().zip(&expressions) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hip_sys::rtc::hiprtcResult;
+
 use super::Diagnostic;
 
 /// The compiler refused a program.
@@ -12,6 +14,8 @@ pub struct CompileError {
     pub name: String,
     /// The target.
     pub target: String,
+    /// What `hiprtcCompileProgram` returned.
+    pub code: hiprtcResult,
     /// The messages, one by one, each with its place in the source.
     pub diagnostics: Vec<Diagnostic>,
     /// Everything that the compiler printed.
@@ -20,7 +24,12 @@ pub struct CompileError {
 
 impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` does not compile for {}:\n{}", self.name, self.target, self.log.trim_end())
+        write!(f, "`{}` does not compile for {}:\n", self.name, self.target)?;
+        match self.log.trim_end() {
+            // AMD's library says no more of a target that it does not know.
+            "" => write!(f, "the compiler says {:?} and nothing else", self.code),
+            log => f.write_str(log),
+        }
     }
 }
 

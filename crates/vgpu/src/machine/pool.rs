@@ -272,7 +272,7 @@ impl Drop for Helping {
 #[derive(Default)]
 struct Parked {
     /// Those that had their turn of this round are at the end that the round began at.
-    groups: VecDeque<Group>,
+    groups: VecDeque<Box<Group>>,
     backward: bool,
     /// Turns left of this round.
     left: usize,
@@ -284,7 +284,7 @@ impl Parked {
     }
 
     /// Whose turn it is.
-    fn next(&mut self) -> Option<Group> {
+    fn next(&mut self) -> Option<Box<Group>> {
         if self.left == 0 {
             self.backward = !self.backward;
             self.left = self.groups.len();
@@ -294,7 +294,7 @@ impl Parked {
     }
 
     /// Its next turn is in the next round.
-    fn put(&mut self, group: Group) {
+    fn put(&mut self, group: Box<Group>) {
         if self.backward { self.groups.push_front(group) } else { self.groups.push_back(group) }
     }
 }
@@ -303,7 +303,8 @@ impl Parked {
 struct Worker {
     memory: Arc<Memory>,
     reader: Arc<Reader>,
-    spare: Vec<Group>,
+    #[expect(clippy::vec_box, reason = "they are large, and change hands for each workgroup")]
+    spare: Vec<Box<Group>>,
 }
 
 // SAFETY: the pointers in a worker's groups are to buffers that the groups own, and only one thread has the worker.
@@ -342,7 +343,7 @@ impl Worker {
                 }
             }
             let mut group = if room && let Some(number) = chunk.next() {
-                let mut group = self.spare.pop().unwrap_or_else(|| Group::new(&self.memory));
+                let mut group = self.spare.pop().unwrap_or_else(|| Box::new(Group::new(&self.memory)));
                 if let Err(error) = group.begin(&job.launch, number) {
                     job.stop.store(true, Ordering::Relaxed);
                     job.outcome().error.get_or_insert(error);
@@ -394,7 +395,7 @@ impl Worker {
         }
         self.reader.leave();
         // Of a dispatch that was stopped.
-        parked.groups.iter_mut().for_each(Group::unwatch);
+        parked.groups.iter_mut().for_each(|group| group.unwatch());
         job.unclaimed.fetch_add(claimed, Ordering::Relaxed);
         self.spare.extend(parked.groups);
         // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.

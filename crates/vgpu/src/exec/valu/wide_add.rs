@@ -40,27 +40,27 @@ impl SimdBody for WideAdd {
         unsafe {
             let high = &*std::ptr::from_ref(code).add(1);
             let cx = Cx::new(wave.mode, code, 0, false);
-            let codes = [code, high];
-            let mut rows = codes.map(|code| <(U<S>, U<S>)>::rows::<false>(wave, code));
-            let mut targets = codes.map(|code| target(wave, code, true));
+            // One by one: arrays of these would be in memory.
+            let mut low_rows = <(U<S>, U<S>)>::rows::<false>(wave, code);
+            let mut high_rows = <(U<S>, U<S>)>::rows::<false>(wave, high);
+            let (mut low, mut rest) = (target(wave, code, true), target(wave, high, true));
             let mut carries = [0; 2];
             for first in [0, 2 * LANES] {
                 if first >= lanes {
                     break;
                 }
                 for k in 0..2 {
-                    let (sum, carry) = AddCoU32::apply(&cx, <(U<S>, U<S>)>::fetch::<false>(&rows[0], k));
-                    targets[0].write(0, sum);
+                    let (sum, carry) = AddCoU32::apply(&cx, <(U<S>, U<S>)>::fetch::<false>(&low_rows, k));
+                    low.write(0, sum);
                     carries[0] |= u64::from(carry.bits()) << (first + k * LANES);
-                    let (a, b) = <(U<S>, U<S>)>::fetch::<false>(&rows[1], k);
+                    let (a, b) = <(U<S>, U<S>)>::fetch::<false>(&high_rows, k);
                     let (sum, carry) = AddCoCiU32::apply(&cx, (a, b, carry));
-                    targets[1].write(0, sum);
+                    rest.write(0, sum);
                     carries[1] |= u64::from(carry.bits()) << (first + k * LANES);
-                    targets = targets.map(|target| target.second());
+                    (low, rest) = (low.second(), rest.second());
                 }
-                for rows in &mut rows {
-                    <(U<S>, U<S>)>::advance(rows, 2);
-                }
+                <(U<S>, U<S>)>::advance(&mut low_rows, 2);
+                <(U<S>, U<S>)>::advance(&mut high_rows, 2);
             }
             wave.set_lane_mask(code.sdst, carries[0]);
             wave.set_lane_mask(high.sdst, carries[1]);
