@@ -24,7 +24,7 @@ pub struct CompileError {
 
 impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` does not compile for {}:\n", self.name, self.target)?;
+        writeln!(f, "`{}` does not compile for {}:", self.name, self.target)?;
         match self.log.trim_end() {
             // AMD's library says no more of a target that it does not know.
             "" => write!(f, "the compiler says {:?} and nothing else", self.code),
