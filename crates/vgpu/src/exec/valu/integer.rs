@@ -1,7 +1,7 @@
 //! Integer operations of 32 and 64 bits.
 
 use super::engine::{Cx, MaskTo, Op, ops};
-use super::operand::{B, Four, I16, W16};
+use super::operand::{B, Four, I16, W16, Wide};
 use super::select::table;
 use crate::exec::simd::{D, Mask, Simd, U};
 
@@ -38,6 +38,17 @@ fn add_signed<S: Simd>(cx: &Cx, a: U<S>, b: U<S>) -> U<S> {
 #[inline(always)]
 fn sub_signed<S: Simd>(cx: &Cx, a: U<S>, b: U<S>) -> U<S> {
     if cx.clamp { a.map2(b, |a, b| (a as i32).saturating_sub(b as i32) as u32) } else { a - b }
+}
+
+/// 64 bits by the last six bits of a count, in 32-bit lanes.
+#[inline(always)]
+fn shift_left<S: Simd>(count: U<S>, Wide(low, high): Wide<S>) -> Wide<S> {
+    let by = count & 31;
+    let up = low << by;
+    // By 32 - `by`, which may be 32.
+    let across = low >> 1 >> (by ^ 31);
+    let far = (count & 32).equal(U::splat(32));
+    Wide(far.select(U::splat(0), up), far.select(up, high << by | across))
 }
 
 /// The median of three.
@@ -169,7 +180,7 @@ ops! {
     LshlrevB32 (_cx; a: U, b: U) -> U<S> { b << (a & 31) }
     LshrrevB32 (_cx; a: U, b: U) -> U<S> { b >> (a & 31) }
     AshrrevI32 (_cx; a: U, b: U) -> U<S> { b.sar(a & 31) }
-    LshlrevB64 (_cx; a: U, b: D) -> D<S> { b << (a & 63).extend() }
+    LshlrevB64 (_cx; a: U, b: Wide) -> Wide<S> { shift_left(a, b) }
     LshrrevB64 (_cx; a: U, b: D) -> D<S> { b >> (a & 63).extend() }
     AshrrevI64 (_cx; a: U, b: D) -> D<S> { b.sar((a & 63).extend()) }
     LshlAddU64 (_cx; a: D, b: U, c: D) -> D<S> { (a << (b & 7).extend()) + c }

@@ -438,6 +438,18 @@ impl<S: Simd> Arg<S> for D<S> {
     }
 }
 
+/// The low and the high half of 64 bits, which stay in registers of their own.
+#[derive(Clone, Copy)]
+pub(super) struct Wide<S: Simd>(pub U<S>, pub U<S>);
+
+impl<S: Simd> Arg<S> for Wide<S> {
+    #[inline(always)]
+    unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Wide(row.low::<S>(k), row.high(k)) }
+    }
+}
+
 /// Four consecutive registers.
 #[derive(Clone, Copy)]
 pub(super) struct Four<S: Simd>(pub [U<S>; 4]);

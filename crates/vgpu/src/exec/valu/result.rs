@@ -1,7 +1,7 @@
 //! Types of results: output modifiers, and how they are written.
 
 use super::engine::Cx;
-use super::operand::{Args, H, W16, X16, flush_double, flush_half};
+use super::operand::{Args, H, W16, Wide, X16, flush_double, flush_half};
 use super::settle::{Raw, modify_double};
 use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U};
 
@@ -326,16 +326,29 @@ impl<S: Simd> Half<S> for X16<S> {
     }
 }
 
-impl<S: Simd> Ret<S> for D<S> {
+impl<S: Simd> Ret<S> for Wide<S> {
     #[inline(always)]
     unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
-        let (low, high) = self.split();
         // SAFETY: the caller's promise.
         unsafe {
-            target.write(0, low);
-            target.write(target.lanes, high);
+            target.write(0, self.0);
+            target.write(target.lanes, self.1);
         }
         0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        Wide(U::from_array(raw[0]), U::from_array(raw[1]))
+    }
+}
+
+impl<S: Simd> Ret<S> for D<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        let (low, high) = self.split();
+        // SAFETY: the caller's promise.
+        unsafe { Wide(low, high).store(target, cx) }
     }
 
     #[inline(always)]
