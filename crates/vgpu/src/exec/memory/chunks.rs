@@ -337,10 +337,9 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
 fn fetch_ahead(address: u64, bytes: u64) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..bytes.div_ceil(64).min(4) {
-        // Not into the first cache, which is small enough for what is in use.
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, which never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>((address + 64 * line) as *const i8) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>((address + 64 * line) as *const i8) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (address, bytes);
