@@ -90,7 +90,7 @@ impl<'a> Raw<'a> {
         let kernel = Kernel::load(self, c"saxpy")?;
         let (x, y) = (Memory::new(self.table, 4 * N)?, Memory::new(self.table, 4 * N)?);
         Ok(self.operation("launch, four arguments", 1, move || {
-            let (mut n, mut a, mut x, mut y) = (N as u32, 2.0_f32, x.pointer, y.pointer);
+            let (mut n, mut a, mut x, mut y) = (N as u32, 2.0_f32, x.pointer(), y.pointer());
             let mut arguments: [*mut c_void; 4] =
                 [(&raw mut n).cast(), (&raw mut a).cast(), (&raw mut x).cast(), (&raw mut y).cast()];
             // SAFETY: there is a pointer for each argument, and both arrays have N elements.
@@ -112,7 +112,7 @@ impl<'a> Raw<'a> {
         Ok(self.operation(format!("copy to device, {label}, blocking"), part, move || {
             // SAFETY: both sides have that many bytes, and the wait follows.
             unsafe {
-                self.copy(to.pointer, from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
+                self.copy(to.pointer(), from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
             }
             self.wait()
         }))
@@ -123,7 +123,12 @@ impl<'a> Raw<'a> {
         Ok(self.operation(format!("copy to host, {label}, blocking"), part, move || {
             // SAFETY: both sides have that many bytes, and the wait follows.
             unsafe {
-                self.copy(to.as_mut_ptr().cast(), from.pointer, size, hipMemcpyKind::hipMemcpyDeviceToHost)?;
+                self.copy(
+                    to.as_mut_ptr().cast(),
+                    from.pointer(),
+                    size,
+                    hipMemcpyKind::hipMemcpyDeviceToHost,
+                )?;
             }
             self.wait()
         }))
@@ -135,7 +140,7 @@ impl<'a> Raw<'a> {
         Ok(self.operation(format!("copy to device, {label}, pinned, owned"), part, move || {
             // SAFETY: both sides have that many bytes; the event marks when the memory is free again.
             unsafe {
-                self.copy(to.pointer, from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
+                self.copy(to.pointer(), from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
             }
             let event = RawEvent::new(self.table, hip_sys::hipEventDisableTiming)?;
             event.record(self.handle)?;
@@ -287,6 +292,11 @@ impl Memory {
         // SAFETY: the result is a place to write to.
         check(unsafe { (table.hipMalloc)(&raw mut pointer, bytes) })?;
         Ok(Self { table, pointer })
+    }
+
+    /// A method, so that closures keep the memory and not a copy of its address.
+    fn pointer(&self) -> *mut c_void {
+        self.pointer
     }
 }
 
