@@ -209,7 +209,8 @@ fn kernel_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>;
     };
     let test = move || {
         let mut command = nextest_command(shared)?;
-        command.args(["run", "--package", "ferrocm-vgpu", "--test", KERNEL_TEST, "--no-capture"]);
+        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+        command.args(["run", "--workspace", "--test", KERNEL_TEST, "--no-capture"]);
         command.env(kernels::FOLDER_VARIABLE, kernels::make(release, &folder)?);
         execute(command)
     };

@@ -163,14 +163,13 @@ impl PhysicalMemory {
     #[doc(alias = "hipMemImportFromShareableHandle")]
     #[doc(alias = "cuMemImportFromShareableHandle")]
     pub unsafe fn import(device: &Device, descriptor: impl AsFd) -> Result<Self> {
-        let descriptor = descriptor.as_fd();
-        // DMA buffers tell their size by their end.
-        let end = descriptor.try_clone_to_owned().and_then(|copy| {
-            let end = std::fs::File::from(copy).seek(SeekFrom::End(0))?;
-            usize::try_from(end).map_err(std::io::Error::other)
-        });
         let no_memory = |reason| Error::from(VirtualMemoryError::NoMemory { reason });
-        let size = end.map_err(|error| no_memory(error.to_string()))?;
+        // AMD's library takes descriptor 0 for none at all; a copy has another number.
+        let copy = descriptor.as_fd().try_clone_to_owned().map_err(|error| no_memory(error.to_string()))?;
+        let mut file = std::fs::File::from(copy);
+        // DMA buffers tell their size by their end.
+        let end = file.seek(SeekFrom::End(0)).map_err(|error| no_memory(error.to_string()))?;
+        let size = usize::try_from(end).map_err(|error| no_memory(error.to_string()))?;
         if size == 0 {
             return Err(no_memory("it has no size".to_owned()));
         }
@@ -178,7 +177,7 @@ impl PhysicalMemory {
         device.make_current()?;
         // SAFETY: the result is a place to write to; the number of an open descriptor is what the type says.
         unsafe {
-            let number = std::ptr::without_provenance_mut(descriptor.as_raw_fd() as usize);
+            let number = std::ptr::without_provenance_mut(file.as_raw_fd() as usize);
             call!(device.table(), hipMemImportFromShareableHandle(&raw mut handle, number, DESCRIPTOR))?;
         }
         Ok(Self::of(device, handle, size, true))
