@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::rocm::sysroot;
+use crate::rocm::{kernels, sysroot};
 
 /// Drives this workspace: sets up the device toolchain, builds kernels, runs the demo and the tests.
 #[derive(Debug, Parser)]
@@ -103,7 +103,7 @@ struct TestArguments {
     /// which are fetched into the target folder; may be repeated
     #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with = "gpu")]
     rocm: Vec<String>,
-    /// Run only the test that decodes all kernels in Debian's rocBLAS of this ROCm release (5.7, 6.4 or 7.2), which are
+    /// Run only the test that decodes all kernels in Debian's rocBLAS of this ROCm release (5.7, 6.4, 7.2, or all), which are
     /// fetched into the target folder; may be repeated
     #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm"])]
     rocblas_kernels: Vec<String>,
@@ -165,7 +165,7 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             gpu,
             miri,
             rocm: sysroot::releases(&rocm)?,
-            rocblas_kernels: sysroot::releases(&rocblas_kernels)?,
+            rocblas_kernels: kernels::releases(&rocblas_kernels)?,
         }),
         Task::Dropin(DropinArguments { out, dev }) => dropin::dropin(&dropin::Options { out, dev }),
         Task::Bench(what) => bench::bench(&what),

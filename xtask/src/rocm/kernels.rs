@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Release;
 use super::headers::choose;
-use super::sysroot::tested_packages;
+use super::sysroot::{self, tested_packages};
 use crate::debian::apt::PrivateApt;
 use crate::debian::sources::without_credentials;
 use crate::debian::store::Store;
@@ -38,6 +38,13 @@ pub(crate) enum Error {
 
 fn packages(release: &Release) -> Vec<Tested> {
     tested_packages(release).iter().filter(|(name, ..)| name.starts_with("librocblas")).copied().collect()
+}
+
+/// The releases that a command line names; `all` is all of which there is a rocBLAS.
+pub(crate) fn releases(given: &[String]) -> Result<Vec<&'static Release>, sysroot::Error> {
+    let is_named = |release: &Release| given.iter().any(|name| name == release.name);
+    let wanted = |release: &&Release| is_named(release) || !packages(release).is_empty();
+    Ok(sysroot::releases(given)?.into_iter().filter(wanted).collect())
 }
 
 /// The text of the file that says what a folder holds, and thereby that it is complete.
@@ -112,5 +119,16 @@ mod tests {
             named,
             ["", "librocblas0 5.5.1+dfsg-7\n", "librocblas4 6.4.4-4\n", "librocblas5 7.2.4-1~exp1\n"]
         );
+    }
+
+    #[test]
+    fn all_are_those_with_a_rocblas() {
+        let names = |given: &str| -> Vec<_> {
+            let found = releases(&[given.to_owned()]).unwrap();
+            found.into_iter().map(|release| release.name).collect()
+        };
+        assert_eq!(names("all"), ["5.7", "6.4", "7.2"]);
+        assert_eq!(names("5.2"), ["5.2"], "which is an error later");
+        assert!(releases(&["5.9".to_owned()]).is_err());
     }
 }
