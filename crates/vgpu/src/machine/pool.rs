@@ -271,7 +271,7 @@ impl Drop for Helping {
 /// workgroups of which each waits for its neighbour ends in few rounds, whichever end it begins at.
 #[derive(Default)]
 struct Parked {
-    /// Those that had their turn of this round are at the end that the round began at.
+    /// A round takes from one end; those that had their turn are at the other.
     groups: VecDeque<Box<Group>>,
     backward: bool,
     /// Turns left of this round.
