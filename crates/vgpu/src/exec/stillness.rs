@@ -46,23 +46,20 @@ impl Wave {
         let place = unit ^ u64::from(self.next) << 1 ^ u64::from(self.scc) ^ self.round << 40;
         let scalars = digest(&self.sgpr, place);
         let before = self.stillness.replace(Stillness { scalars, vectors: None });
-        let (mut still, mut moves) = (false, false);
-        match before {
-            None => {}
-            Some(before) if before.scalars != scalars => moves = true,
+        self.slice = match before {
+            None => FIRST,
+            Some(before) if before.scalars != scalars => SLICE,
             Some(before) => {
                 let vectors = digest(vectors[1], digest(vectors[0], 0));
                 self.stillness = Some(Stillness { scalars, vectors: Some(vectors) });
-                still = before.vectors == Some(vectors);
-                moves = !still && before.vectors.is_some();
+                match before.vectors {
+                    None => FIRST,
+                    Some(before) if before != vectors => SLICE,
+                    Some(_) => SHORT,
+                }
             }
-        }
-        self.slice = match (still, moves) {
-            (true, _) => SHORT,
-            (false, false) => FIRST,
-            (false, true) => SLICE,
         };
-        still
+        self.slice == SHORT
     }
 
     /// Forgets what it was, for another wave to begin.

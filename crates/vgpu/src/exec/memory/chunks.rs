@@ -232,26 +232,29 @@ unsafe fn general<B: Body>(wave: &mut Wave, code: &Code) -> Flow {
     unsafe { scalar_handler::<B>(usize::from(wave.lanes))(wave, code) }
 }
 
-/// Whether no enabled lane of a register is one that `other` tells.
+/// Whether all enabled lanes of a register are `least..=least + span`.
 ///
 /// # Safety
 /// `row` must be a register of a wave of so many lanes, 32 or 64.
 #[inline(always)]
-unsafe fn none<S: Simd>(row: *const u32, exec: u64, lanes: usize, other: impl Fn(U<S>) -> Mask<S>) -> bool {
-    let mut found = 0;
+unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span]: [u32; 2]) -> bool {
+    let mut outside = 0;
     for first in [0, 2 * LANES] {
         if first < lanes {
             // SAFETY: the caller's promise.
-            let chunks = unsafe { [load::<S>(row, first), load::<S>(row, first + LANES)] };
-            let [low, high] = chunks.map(|chunk| u64::from(other(chunk).bits()));
-            found |= (low | high << LANES) << first;
+            let (low, high) = unsafe { (load::<S>(row, first), load::<S>(row, first + LANES)) };
+            // Without closures, which the compiler would not inline into code for the level.
+            let low = U::splat(span).less(low - least).bits();
+            let high = U::splat(span).less(high - least).bits();
+            outside |= (u64::from(low) | u64::from(high) << LANES) << first;
         }
     }
-    found & exec == 0
+    outside & exec == 0
 }
 
 /// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l]` from a place's pointer on, and
-/// its first register is at the place's other one. Does nothing and says so unless all of `row` are `least..=least + span`.
+/// its first register is at the place's other one. Does nothing and says so unless all of `row` are in the range, which is as for
+/// [`within`].
 ///
 /// # Safety
 /// Registers must be in the file of a wave of so many lanes; memory at such offsets must be good for the access.
@@ -260,12 +263,12 @@ unsafe fn each<M: Whole, S: Simd, const N: usize>(
     row: *const u32,
     exec: u64,
     lanes: usize,
-    [least, span]: [u32; 2],
+    range: [u32; 2],
     places: [(*mut u8, *mut u32); N],
 ) -> bool {
     // SAFETY: the caller's promise. Each chunk's addresses are read before its data are written, to which all have been checked.
     unsafe {
-        if !none::<S>(row, exec, lanes, |offsets| U::splat(span).less(offsets - least)) {
+        if !within::<S>(row, exec, lanes, range) {
             return false;
         }
         let mut first = 0;
@@ -303,7 +306,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
             } else {
                 let high = row.add(lanes);
                 let value = high.add(lane).read();
-                if !none::<S>(high, exec, lanes, |high| !high.equal(U::splat(value))) {
+                if !within::<S>(high, exec, lanes, [value, 0]) {
                     return general::<Global<M>>(wave, code);
                 }
                 u64::from(value) << 32
@@ -361,15 +364,15 @@ impl<M: Whole> SimdBody for LdsChunks<M> {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
         let offset = offset(code) as usize;
-        let bounds = in_lds(wave, offset, M::BYTES);
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
             let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
-            let moved = bounds.is_some_and(|bounds| {
-                each::<M, S, 1>(row, exec, lanes, bounds, [(wave.access.lds.wrapping_add(offset), at)])
-            });
-            if !moved {
+            let places = [(wave.access.lds.wrapping_add(offset), at)];
+            let Some(range) = in_lds(wave, offset, M::BYTES) else {
+                return general::<Lds<M>>(wave, code);
+            };
+            if !each::<M, S, 1>(row, exec, lanes, range, places) {
                 return general::<Lds<M>>(wave, code);
             }
         }
@@ -388,7 +391,6 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
         let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
         let offsets = offset(code) as usize;
         let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
-        let bounds = in_lds(wave, offsets[0].max(offsets[1]), M::BYTES);
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
@@ -396,8 +398,10 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
             let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
             let lds = wave.access.lds;
             let places = [(lds.wrapping_add(offsets[0]), one), (lds.wrapping_add(offsets[1]), two)];
-            let moved = bounds.is_some_and(|bounds| each::<M, S, 2>(row, exec, lanes, bounds, places));
-            if !moved {
+            let Some(range) = in_lds(wave, offsets[0].max(offsets[1]), M::BYTES) else {
+                return general::<LdsPair<M>>(wave, code);
+            };
+            if !each::<M, S, 2>(row, exec, lanes, range, places) {
                 return general::<LdsPair<M>>(wave, code);
             }
         }
