@@ -63,7 +63,7 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     if let Benchmark::HipOnHsa { rocm, device, .. } = what {
         on_amd_hip(&mut command, rocm, device)?;
     }
-    run::run(command.args(options(what)))?;
+    run::run(&mut told(command, what))?;
     Ok(())
 }
 
@@ -75,16 +75,18 @@ fn command(what: &Benchmark) -> Command {
     command
 }
 
-/// What the benchmark itself is told.
-fn options(what: &Benchmark) -> Vec<OsString> {
-    let (before, given) = match what {
-        Benchmark::Sys => return Vec::new(),
-        Benchmark::Hip { options } | Benchmark::Vgpu { options } => (vec!["--"], options),
-        Benchmark::HipOnHsa { device, options, .. } => {
-            (vec!["--", "--device", device, "--against", "amdgpu:0"], options)
+/// The command with what the benchmark itself is told, after which cargo takes no options.
+fn told(mut command: Command, what: &Benchmark) -> Command {
+    match what {
+        Benchmark::Sys => {}
+        Benchmark::Hip { options } | Benchmark::Vgpu { options } => {
+            command.arg("--").args(options);
         }
-    };
-    before.into_iter().map(OsString::from).chain(given.iter().cloned()).collect()
+        Benchmark::HipOnHsa { device, options, .. } => {
+            command.args(["--", "--device", device, "--against", "amdgpu:0"]).args(options);
+        }
+    }
+    command
 }
 
 /// Has a command run where AMD's HIP library of a release is, and finds the virtual GPU where it looks for AMD's HSA library.
@@ -92,8 +94,7 @@ fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> 
     let &[release] = &sysroot::releases(&[release.to_owned()])?[..] else {
         bail!("`{release}` is more than one release: name one with --rocm");
     };
-    let hsa = tools::target_folder().join("dropin/hsa");
-    dropin::hsa(&hsa, false)?;
+    let hsa = dropin::hsa(&dropin::folder(), false)?;
     sysroot::make(release, &sysroot::folder())?.apply(command, Some(&hsa))?;
     command.env(dropin::HSA_DEVICE_VARIABLE, device);
     Ok(())
@@ -127,9 +128,11 @@ mod tests {
 
     #[test]
     fn options_reach_the_benchmark() {
-        let given = ["--threads", "1", "--help"].map(OsString::from).to_vec();
-        assert_eq!(options(&Benchmark::Vgpu { options: given }), ["--", "--threads", "1", "--help"]);
-        let given = ["--", "--device", "vgpu:gfx90a", "--against", "amdgpu:0", "--repeat", "3"];
-        assert_eq!(options(&hip_on_hsa()), given);
+        let text = |what: &Benchmark| run::describe(&told(command(what), what));
+        let options = ["--threads", "1", "--help"].map(OsString::from).to_vec();
+        let vgpu = text(&Benchmark::Vgpu { options });
+        assert!(vgpu.ends_with("-- --threads 1 --help"), "{vgpu}");
+        let hip = text(&hip_on_hsa());
+        assert!(hip.ends_with("-- --device vgpu:gfx90a --against amdgpu:0 --repeat 3"), "{hip}");
     }
 }

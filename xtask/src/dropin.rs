@@ -50,7 +50,7 @@ pub(crate) struct Options {
 /// Builds and links the libraries, and says how to use them.
 pub(crate) fn dropin(options: &Options) -> Result<()> {
     run::run(&mut build(&[HIP, HSA], options.dev))?;
-    let folder = options.out.clone().unwrap_or_else(|| tools::target_folder().join("dropin"));
+    let folder = options.out.clone().unwrap_or_else(folder);
     for library in [HIP, HSA] {
         println!("{}", library.link(&folder.join(library.folder), options.dev)?.display());
     }
@@ -62,11 +62,17 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
 /// Name of the environment variable with the virtual GPUs of the HSA library.
 pub(crate) const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
 
-/// Builds the virtual GPU's HSA into a folder.
-pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<()> {
+/// Where the libraries go unless told otherwise.
+pub(crate) fn folder() -> PathBuf {
+    tools::target_folder().join("dropin")
+}
+
+/// Builds the virtual GPU's HSA below a folder; returns its own.
+pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<PathBuf> {
     run::run(&mut build(&[HSA], dev))?;
-    HSA.link(folder, dev)?;
-    Ok(())
+    let folder = folder.join(HSA.folder);
+    HSA.link(&folder, dev)?;
+    Ok(folder)
 }
 
 impl Library {

@@ -1,7 +1,7 @@
 //! What is compared: raw calls with the safe API, or with raw calls of another library.
 
 use anyhow::Result;
-use hip::{Device, DeviceBuffer, Event, HostBuffer, LaunchConfig, Module, Stream};
+use hip::{Device, DeviceBuffer, Event, HostBuffer, LaunchConfig, Module};
 
 use crate::measure::{Plan, compare, print_head};
 use crate::modules;
@@ -52,8 +52,6 @@ pub(crate) fn libraries(selection: Selection<'_>, device: &Device, against: &Dev
 /// What every case of the safe API has at hand.
 struct Bench<'a> {
     selection: Selection<'a>,
-    device: &'a Device,
-    stream: &'a Stream,
     raw: Raw<'a>,
 }
 
@@ -70,7 +68,7 @@ impl Bench<'_> {
             &name,
             &mut raw,
             &mut |count| Ok((0..count).try_for_each(|_| once())?),
-            &mut || Ok(self.stream.synchronize()?),
+            &mut || Ok(self.raw.stream.synchronize()?),
         )
     }
 }
@@ -79,7 +77,7 @@ impl Bench<'_> {
 pub(crate) fn safe_api(selection: Selection<'_>, device: &Device) -> Result<()> {
     let stream = device.stream()?;
     device.make_current()?;
-    let bench = Bench { selection, device, stream: &stream, raw: Raw::new(device, &stream) };
+    let bench = Bench { selection, raw: Raw::new(device, &stream) };
     print_head("raw calls", "hip");
     launches(&bench)?;
     copies(&bench)?;
@@ -89,8 +87,8 @@ pub(crate) fn safe_api(selection: Selection<'_>, device: &Device) -> Result<()> 
 }
 
 fn launches(bench: &Bench<'_>) -> Result<()> {
-    let module = Module::load_embedded(bench.device, &modules::CALLS)?;
-    let (raw, stream) = (bench.raw, bench.stream);
+    let module = Module::load_embedded(bench.raw.device, &modules::CALLS)?;
+    let (raw, stream) = (bench.raw, bench.raw.stream);
     let nothing = module.function("nothing")?;
     let config = LaunchConfig::for_elements(64, 64);
     bench.case(", unchecked", raw.launch_nothing()?, || {
@@ -120,13 +118,13 @@ fn launches(bench: &Bench<'_>) -> Result<()> {
 }
 
 fn copies(bench: &Bench<'_>) -> Result<()> {
-    let (raw, stream) = (bench.raw, bench.stream);
+    let (raw, stream) = (bench.raw, bench.raw.stream);
     for (size, label, part) in COPIES {
         let mut buffer = DeviceBuffer::<u8>::zeroed(stream, size)?;
         let mut host = vec![1_u8; size];
         bench.case("", raw.copy_to_device(size, label, part)?, || buffer.copy_from_host(stream, &host))?;
         bench.case("", raw.copy_to_host(size, label, part)?, || buffer.copy_to_host(stream, &mut host))?;
-        let mut pinned = Some(HostBuffer::<u8>::zeroed(bench.device, size)?);
+        let mut pinned = Some(HostBuffer::<u8>::zeroed(bench.raw.device, size)?);
         bench.case("", raw.copy_pinned(size, label, part)?, || {
             if let Some(host) = pinned.take() {
                 pinned = Some(buffer.upload(stream, host)?.wait()?);
@@ -140,30 +138,27 @@ fn copies(bench: &Bench<'_>) -> Result<()> {
 fn allocations(bench: &Bench<'_>) -> Result<()> {
     for (size, label) in ALLOCATIONS {
         bench.case("", bench.raw.allocate(size, label), || {
-            DeviceBuffer::<u8>::uninit(bench.device, size).map(drop)
+            DeviceBuffer::<u8>::uninit(bench.raw.device, size).map(drop)
         })?;
     }
     Ok(())
 }
 
 fn events(bench: &Bench<'_>) -> Result<()> {
-    let event = Event::new(bench.device)?;
-    bench.case("", bench.raw.record()?, || event.record(bench.stream))?;
+    let event = Event::new(bench.raw.device)?;
+    bench.case("", bench.raw.record()?, || event.record(bench.raw.stream))?;
     bench.case("", bench.raw.record_and_wait()?, || {
-        event.record(bench.stream)?;
+        event.record(bench.raw.stream)?;
         event.synchronize()
     })
 }
 
 fn graphs(bench: &Bench<'_>) -> Result<()> {
-    let (device, stream) = (bench.device, bench.stream);
+    let (device, stream) = (bench.raw.device, bench.raw.stream);
     let exec = Kernels::new(device, stream)?.graph(device)?;
     bench.case("", bench.raw.launch_graph()?, || exec.launch(stream))?;
     let mut kernels = Kernels::new(device, stream)?;
-    let one_by_one = Operation {
-        name: format!("{NODES} kernels one by one, and in a graph"),
-        size: NODES,
-        run: Box::new(|count| Ok((0..count).try_for_each(|_| kernels.enqueue(stream))?)),
-    };
+    let name = format!("{NODES} kernels one by one, and in a graph");
+    let one_by_one = Operation::new(name, NODES, || Ok(kernels.enqueue(stream)?));
     bench.case("", one_by_one, || exec.launch(stream))
 }

@@ -30,7 +30,18 @@ pub(crate) struct Operation<'a> {
     pub(crate) run: Box<dyn FnMut(usize) -> Result<()> + 'a>,
 }
 
-/// Sizes of copies, and which fraction of a batch they make.
+impl<'a> Operation<'a> {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        size: usize,
+        mut once: impl FnMut() -> Result<()> + 'a,
+    ) -> Self {
+        let run = Box::new(move |count| (0..count).try_for_each(|_| once()));
+        Self { name: name.into(), size, run }
+    }
+}
+
+/// Sizes of copies, and [`Operation::size`].
 pub(crate) const COPIES: [(usize, &str, usize); 2] = [(4 << 10, "4 KiB", 1), (1 << 20, "1 MiB", 10)];
 /// Sizes of allocations.
 pub(crate) const ALLOCATIONS: [(usize, &str); 2] = [(4 << 10, "4 KiB"), (16 << 20, "16 MiB")];
@@ -42,8 +53,8 @@ pub(crate) const NODES: usize = 20;
 /// A HIP library on a device, and a stream of that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'a> {
-    device: &'a Device,
-    stream: &'a Stream,
+    pub(crate) device: &'a Device,
+    pub(crate) stream: &'a Stream,
     table: &'static Table,
     handle: hipStream_t,
 }
@@ -68,19 +79,9 @@ impl<'a> Raw<'a> {
         Ok(all)
     }
 
-    fn operation(
-        self,
-        name: impl Into<String>,
-        size: usize,
-        mut once: impl FnMut() -> Result<()> + 'a,
-    ) -> Operation<'a> {
-        let run = Box::new(move |count| (0..count).try_for_each(|_| once()));
-        Operation { name: name.into(), size, run }
-    }
-
     pub(crate) fn launch_nothing(self) -> Result<Operation<'a>> {
         let kernel = Kernel::load(self, c"nothing")?;
-        Ok(self.operation("launch, no arguments", 1, move || {
+        Ok(Operation::new("launch, no arguments", 1, move || {
             // SAFETY: the kernel takes no arguments.
             unsafe { kernel.launch(64, null_mut()) }
         }))
@@ -89,7 +90,7 @@ impl<'a> Raw<'a> {
     pub(crate) fn launch_saxpy(self) -> Result<Operation<'a>> {
         let kernel = Kernel::load(self, c"saxpy")?;
         let (x, y) = (Memory::new(self.table, 4 * N)?, Memory::new(self.table, 4 * N)?);
-        Ok(self.operation("launch, four arguments", 1, move || {
+        Ok(Operation::new("launch, four arguments", 1, move || {
             let (mut n, mut a, mut x, mut y) = (N as u32, 2.0_f32, x.pointer(), y.pointer());
             let mut arguments: [*mut c_void; 4] =
                 [(&raw mut n).cast(), (&raw mut a).cast(), (&raw mut x).cast(), (&raw mut y).cast()];
@@ -100,7 +101,7 @@ impl<'a> Raw<'a> {
 
     pub(crate) fn launch_and_wait(self) -> Result<Operation<'a>> {
         let kernel = Kernel::load(self, c"nothing")?;
-        Ok(self.operation("launch, no arguments, and wait", 10, move || {
+        Ok(Operation::new("launch, no arguments, and wait", 10, move || {
             // SAFETY: the kernel takes no arguments.
             unsafe { kernel.launch(64, null_mut())? };
             self.wait()
@@ -109,7 +110,7 @@ impl<'a> Raw<'a> {
 
     pub(crate) fn copy_to_device(self, size: usize, label: &str, part: usize) -> Result<Operation<'a>> {
         let (to, from) = (Memory::new(self.table, size)?, vec![1_u8; size]);
-        Ok(self.operation(format!("copy to device, {label}, blocking"), part, move || {
+        Ok(Operation::new(format!("copy to device, {label}, blocking"), part, move || {
             // SAFETY: both sides have that many bytes, and the wait follows.
             unsafe {
                 self.copy(to.pointer(), from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
@@ -120,7 +121,7 @@ impl<'a> Raw<'a> {
 
     pub(crate) fn copy_to_host(self, size: usize, label: &str, part: usize) -> Result<Operation<'a>> {
         let (from, mut to) = (Memory::new(self.table, size)?, vec![1_u8; size]);
-        Ok(self.operation(format!("copy to host, {label}, blocking"), part, move || {
+        Ok(Operation::new(format!("copy to host, {label}, blocking"), part, move || {
             // SAFETY: both sides have that many bytes, and the wait follows.
             unsafe {
                 self.copy(
@@ -137,7 +138,7 @@ impl<'a> Raw<'a> {
     pub(crate) fn copy_pinned(self, size: usize, label: &str, part: usize) -> Result<Operation<'a>> {
         let to = Memory::new(self.table, size)?;
         let from = HostBuffer::<u8>::zeroed(self.device, size)?;
-        Ok(self.operation(format!("copy to device, {label}, pinned, owned"), part, move || {
+        Ok(Operation::new(format!("copy to device, {label}, pinned, owned"), part, move || {
             // SAFETY: both sides have that many bytes; the event marks when the memory is free again.
             unsafe {
                 self.copy(to.pointer(), from.as_ptr().cast(), size, hipMemcpyKind::hipMemcpyHostToDevice)?;
@@ -149,19 +150,19 @@ impl<'a> Raw<'a> {
     }
 
     pub(crate) fn allocate(self, size: usize, label: &str) -> Operation<'a> {
-        self.operation(format!("allocate and free, {label}"), 1, move || {
+        Operation::new(format!("allocate and free, {label}"), 1, move || {
             Memory::new(self.table, size).map(drop)
         })
     }
 
     pub(crate) fn record(self) -> Result<Operation<'a>> {
         let event = RawEvent::new(self.table, hip_sys::hipEventDefault)?;
-        Ok(self.operation("record an event", 1, move || event.record(self.handle)))
+        Ok(Operation::new("record an event", 1, move || event.record(self.handle)))
     }
 
     pub(crate) fn record_and_wait(self) -> Result<Operation<'a>> {
         let event = RawEvent::new(self.table, hip_sys::hipEventDefault)?;
-        Ok(self.operation("record an event and wait for it", 1, move || {
+        Ok(Operation::new("record an event and wait for it", 1, move || {
             event.record(self.handle)?;
             event.wait()
         }))
@@ -169,7 +170,7 @@ impl<'a> Raw<'a> {
 
     pub(crate) fn launch_graph(self) -> Result<Operation<'a>> {
         let graph = Kernels::new(self.device, self.stream)?.graph(self.device)?;
-        Ok(self.operation(format!("launch a graph of {NODES} kernels"), NODES, move || {
+        Ok(Operation::new(format!("launch a graph of {NODES} kernels"), NODES, move || {
             // SAFETY: both handles are valid, and what the graph uses lives on.
             check(unsafe { (self.table.hipGraphLaunch)(graph.as_raw(), self.handle) })
         }))
