@@ -117,6 +117,7 @@ impl Module {
     }
 }
 
+#[inline(never)]
 fn write_on(globals: &Mutex<Weak<Allocation>>, stream: &Stream) -> Result<()> {
     let allocation = globals.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
     match allocation {

@@ -238,13 +238,21 @@ impl Module {
 impl Module {
     /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it, and orders it
     /// with other work on the module's variables.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn used_on(&self, stream: &Stream) -> Result<()> {
+        if !self.0.usage.is_only(stream) {
+            self.keep_for(stream);
+        }
+        self.globals_used_on(stream)
+    }
+
+    /// Where other streams run the code, or the stream has not yet: as it never has if it is captured.
+    #[inline(never)]
+    fn keep_for(&self, stream: &Stream) {
         match stream.capture() {
             None => self.0.usage.note(stream),
             Some(capture) => capture.keeps(self),
         }
-        self.globals_used_on(stream)
     }
 
     /// What is known of the uses of the module's variables.

@@ -60,9 +60,11 @@ impl Usage {
     /// what is to be read was not written.
     #[inline]
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
-        if self.is_only(stream) {
-            return Ok(());
-        }
+        if self.is_only(stream) { Ok(()) } else { self.read_among(stream) }
+    }
+
+    #[inline(never)]
+    fn read_among(&self, stream: &Stream) -> Result<()> {
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
         let writes = state.writes;
@@ -89,9 +91,11 @@ impl Usage {
 
     #[inline]
     fn change(&self, stream: &Stream, reads: bool) -> Result<()> {
-        if self.only.load(Ordering::Acquire) == only(stream, true) {
-            return Ok(());
-        }
+        if self.wrote_last(stream) { Ok(()) } else { self.change_among(stream, reads) }
+    }
+
+    #[inline(never)]
+    fn change_among(&self, stream: &Stream, reads: bool) -> Result<()> {
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
         state.wait(stream, |_| true, reads)?;
@@ -121,9 +125,13 @@ impl Usage {
     /// Remembers a use on `stream` that needs no order.
     #[inline]
     pub(crate) fn note(&self, stream: &Stream) {
-        if self.is_only(stream) {
-            return;
+        if !self.is_only(stream) {
+            self.note_among(stream);
         }
+    }
+
+    #[inline(never)]
+    fn note_among(&self, stream: &Stream) {
         let mut state = self.lock();
         state.user(stream);
         self.set_only(&state, stream, false);
@@ -228,10 +236,16 @@ impl Usage {
         }
     }
 
-    /// Whether no other stream uses it.
+    /// Whether the stream uses it, and no other does: a read by it needs no more, now or later.
     #[inline]
-    fn is_only(&self, stream: &Stream) -> bool {
+    pub(crate) fn is_only(&self, stream: &Stream) -> bool {
         self.only.load(Ordering::Acquire) | 1 == only(stream, true)
+    }
+
+    /// Whether, besides, it has written: a write by it needs no more, now or later.
+    #[inline]
+    pub(crate) fn wrote_last(&self, stream: &Stream) -> bool {
+        self.only.load(Ordering::Acquire) == only(stream, true)
     }
 
     /// Opens the fast path if `stream` is alone, and closes it otherwise.

@@ -115,30 +115,31 @@ impl Allocation {
     /// to have failed, that is the error.
     #[inline]
     pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        self.lasting()?;
-        match stream.capture() {
-            None => self.block.usage.read(stream),
-            Some(capture) => capture.uses(self, stream, Access::Read),
-        }
+        if self.block.usage.is_only(stream) { Ok(()) } else { self.order(stream, Access::Read) }
     }
 
     /// Work that writes the memory is about to be enqueued: orders it after every use before it.
     #[inline]
     pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        self.lasting()?;
-        match stream.capture() {
-            None => self.block.usage.write(stream),
-            Some(capture) => capture.uses(self, stream, Access::Write),
-        }
+        if self.block.usage.wrote_last(stream) { Ok(()) } else { self.order(stream, Access::Write) }
     }
 
     /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
     #[inline]
     pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        if self.block.usage.wrote_last(stream) { Ok(()) } else { self.order(stream, Access::Update) }
+    }
+
+    /// Where other streams use the memory, or the stream has not used it yet: as it never has if it is captured, whose uses the
+    /// capture knows, or if the memory is a graph's.
+    #[inline(never)]
+    fn order(self: &Arc<Self>, stream: &Stream, access: Access) -> Result<()> {
         self.lasting()?;
-        match stream.capture() {
-            None => self.block.usage.update(stream),
-            Some(capture) => capture.uses(self, stream, Access::Update),
+        match (stream.capture(), access) {
+            (Some(capture), access) => capture.uses(self, stream, access),
+            (None, Access::Read) => self.block.usage.read(stream),
+            (None, Access::Write) => self.block.usage.write(stream),
+            (None, Access::Update) => self.block.usage.update(stream),
         }
     }
 

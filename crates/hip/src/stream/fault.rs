@@ -66,13 +66,19 @@ impl Stream {
 
 impl Queue {
     /// Turns an error into [`Error::Fault`] where it is one, with the stream's report.
+    #[inline]
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match error {
+        result.map_err(|error| self.explain_error(error))
+    }
+
+    #[cold]
+    fn explain_error(&self, error: Error) -> Error {
+        match error {
             Error::Hip { operation, code } => self.explain(operation, code),
             // It may come from an event, which knows nothing of its stream.
             Error::Fault(report) => self.explain(report.operation, report.code),
             other => other,
-        })
+        }
     }
 
     /// Blocks until nothing of the stream runs any more, by whatever call tells; what waiting for the stream has said is the result.
