@@ -166,6 +166,8 @@ struct Account {
 #[derive(Default)]
 struct State {
     live: BTreeMap<u64, Entry>,
+    /// What is being freed: nobody finds it any more, but some may still use it.
+    leaving: Vec<Allocation>,
     freed: VecDeque<Entry>,
     freed_bytes: u64,
     accounts: Vec<Account>,
@@ -180,6 +182,11 @@ impl State {
     fn overlaps(&self, address: u64, size: u64) -> bool {
         let end = address.saturating_add(size);
         self.live.range(..end).next_back().is_some_and(|(_, entry)| entry.allocation.end() > address)
+    }
+
+    /// What is being freed or was freed, the last first.
+    fn gone(&self) -> impl Iterator<Item = &Allocation> {
+        self.leaving.iter().rev().chain(self.freed.iter().rev().map(|entry| &entry.allocation))
     }
 
     fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>, charged: bool) {
@@ -458,17 +465,20 @@ impl Memory {
         removed.iter().for_each(|entry| self.instruments.freed(&entry.allocation));
     }
 
+    /// Takes an allocation away from all who look for it. It counts as freed from then on; [`Memory::quarantine`] comes next.
     fn remove(&self, address: u64, mapped: bool) -> Result<Entry, MemoryError> {
         let mut state = self.write();
         match state.live.get(&address) {
             Some(entry) if entry.mapping.is_some() == mapped => {}
             Some(_) => return Err(MemoryError::NotAllocated(address)),
-            None if state.freed.iter().any(|entry| entry.allocation.start == address) => {
+            None if state.gone().any(|gone| gone.start == address) => {
                 return Err(MemoryError::FreedTwice(address));
             }
             None => return Err(MemoryError::NotAllocated(address)),
         }
-        state.live.remove(&address).ok_or(MemoryError::NotAllocated(address))
+        let entry = state.live.remove(&address).ok_or(MemoryError::NotAllocated(address))?;
+        state.leaving.push(entry.allocation.clone());
+        Ok(entry)
     }
 
     /// Gives the pages back but keeps the addresses for a while, so that late accesses are recognised.
@@ -478,6 +488,7 @@ impl Memory {
             mapping.seal();
         }
         let mut state = self.write();
+        state.leaving.retain(|leaving| leaving.serial != entry.allocation.serial);
         state.freed_bytes += length(&entry);
         state.freed.push_back(entry);
         while state.freed.len() > QUARANTINE_ENTRIES || state.freed_bytes > QUARANTINE_BYTES {
@@ -567,10 +578,8 @@ impl Memory {
         }
         let below = state.at(address).map(|entry| &entry.allocation);
         let inside_live = below.is_some_and(|found| found.covers(address, 1));
-        if !inside_live
-            && let Some(entry) = state.freed.iter().rev().find(|entry| entry.allocation.covers(address, 1))
-        {
-            return FaultKind::UseAfterFree { access, address, size, freed: entry.allocation.clone() };
+        if !inside_live && let Some(freed) = state.gone().find(|gone| gone.covers(address, 1)) {
+            return FaultKind::UseAfterFree { access, address, size, freed: freed.clone() };
         }
         let above = state.live.range(address..).next().map(|(_, entry)| &entry.allocation);
         let nearest = match (below, above) {

@@ -126,6 +126,10 @@ fn freeing_waits_for_waves_that_may_still_look() {
     while memory.lookup(address).is_some() {
         std::thread::yield_now();
     }
+    // What is being freed counts as freed already: who asks now must not take the addresses for the program's own.
+    let kind = memory.explain(AccessKind::Read, address, 4);
+    assert!(matches!(kind, FaultKind::UseAfterFree { .. }), "{kind:?}");
+    assert_eq!(memory.free(address), Err(MemoryError::FreedTwice(address)));
     access.begin_slice(&reader);
     assert!(!access.permits(AccessKind::Read, address, 4));
     freeing.join().unwrap();
