@@ -1,12 +1,15 @@
 //! The thread that calls back: handlers of signals, and functions to be called soon.
 
+use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once};
+use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
 use super::event::{POLL, lock};
-use super::signal::{Condition, Signal, notify_any, wait_any_slowly};
+use super::signal::{Condition, Signal, notify_any, wait_any, wait_any_slowly};
 use super::{S, call};
 
 enum Task {
@@ -28,12 +31,26 @@ struct Entry {
 
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 static THREAD: Once = Once::new();
+/// A callback runs. Set before its entry is taken out, so that whoever finds nothing due sees it.
+static RUNNING: AtomicBool = AtomicBool::new(false);
+/// How long the end of the process waits for callbacks at most.
+const LAST_CALLS: Duration = Duration::from_secs(1);
+
+thread_local! {
+    /// Whether this is the thread that calls back.
+    static CALLS: Cell<bool> = const { Cell::new(false) };
+}
 
 fn add(entry: Entry) -> Result<(), S> {
     lock(&ENTRIES).push(entry);
     let mut started = true;
     THREAD.call_once(|| {
         started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
+        // SAFETY: the function may be called at any time. What a program's library registered before it made its first handler,
+        // the destructors of its statics among them, runs after it.
+        if unsafe { libc::atexit(finish) } != 0 {
+            tracing::debug!("callbacks that are due when the process ends may run late");
+        }
     });
     notify_any();
     if started { Ok(()) } else { Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES) }
@@ -44,21 +61,41 @@ pub(super) fn forget(gone: Signal) {
     lock(&ENTRIES).retain(|entry| !matches!(&entry.task, Task::Handler { signal, .. } if *signal == gone));
 }
 
+/// The index of the first entry that is due, and the value of its signal.
+fn find_due(entries: &[Entry]) -> Option<(usize, i64)> {
+    entries.iter().enumerate().find_map(|(index, entry)| match &entry.task {
+        Task::Handler { signal, condition, .. } => {
+            let value = signal.load();
+            condition.holds(value).then_some((index, value))
+        }
+        Task::Function(_) => Some((index, 0)),
+    })
+}
+
 /// Takes out the first entry that is due.
 fn take_due() -> Option<(Entry, i64)> {
     let mut entries = lock(&ENTRIES);
-    let due = |entry: &Entry| match &entry.task {
-        Task::Handler { signal, condition, .. } => {
-            let value = signal.load();
-            condition.holds(value).then_some(value)
-        }
-        Task::Function(_) => Some(0),
-    };
-    let (index, value) = entries.iter().enumerate().find_map(|(index, entry)| Some((index, due(entry)?)))?;
+    let (index, value) = find_due(&entries)?;
+    RUNNING.store(true, Ordering::SeqCst);
     Some((entries.remove(index), value))
 }
 
+/// Lets callbacks that are due run before the process ends and destructors take away what they use.
+extern "C" fn finish() {
+    if CALLS.try_with(Cell::get).unwrap_or(true) {
+        return;
+    }
+    // Nobody calls back in a child that was forked, and there the lock may be held for ever.
+    let is_idle = || {
+        ENTRIES
+            .try_lock()
+            .is_ok_and(|entries| find_due(&entries).is_none() && !RUNNING.load(Ordering::SeqCst))
+    };
+    wait_any(Some(Instant::now() + LAST_CALLS), is_idle);
+}
+
 fn serve() {
+    CALLS.set(true);
     loop {
         let mut due = None;
         let poll = if lock(&ENTRIES).is_empty() { POLL * 1000 } else { POLL };
@@ -84,6 +121,7 @@ fn serve() {
             // SAFETY: whoever gave the function said it can be called so, from another thread.
             Task::Function(function) => unsafe { function(argument) },
         }
+        RUNNING.store(false, Ordering::SeqCst);
     }
 }
 

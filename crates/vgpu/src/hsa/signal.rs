@@ -234,8 +234,7 @@ impl Signal {
     }
 
     fn changed(self) {
-        self.waiting().notify();
-        ANY.notify();
+        interrupted(self.bucket() as u32);
     }
 
     /// Waits until the value meets the condition or the time is over; returns the value seen last.
@@ -260,10 +259,11 @@ impl Signal {
     }
 }
 
-/// A kernel has changed a signal of a bucket.
+/// A signal of a bucket has changed, by a kernel or by the host.
 fn interrupted(event: u32) {
-    WAITING[event as usize % BUCKETS].notify();
+    // Handlers first: what programs do once a wait has returned tends to end what handlers use.
     ANY.notify();
+    WAITING[event as usize % BUCKETS].notify();
 }
 
 /// Wakes those who wait for any of several things, though no signal changed.

@@ -307,6 +307,30 @@ fn handlers_are_called_until_they_have_enough() {
 }
 
 #[test]
+fn callbacks_that_are_due_run_before_the_process_ends() {
+    const CHILD: &str = "FERROCM_TEST_ENDS_WITH_A_CALLBACK_DUE";
+    unsafe extern "C" fn handler(_: i64, _: *mut c_void) -> bool {
+        std::thread::sleep(Duration::from_millis(100));
+        eprintln!("called back");
+        false
+    }
+    if std::env::var_os(CHILD).is_some() {
+        ok!(hsa_init());
+        let signal = signal(1);
+        ok!(hsa_amd_signal_async_handler(signal, LT, 1, Some(handler), null_mut()));
+        hsa!(hsa_signal_store_relaxed(signal, 0));
+        std::process::exit(0);
+    }
+    let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "table::callbacks_that_are_due_run_before_the_process_ends", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .expect("this program starts");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains("called back"), "{:?}: {said}", ended.status);
+}
+
+#[test]
 fn copies_wait_for_what_they_depend_on() {
     let agent = gpu("gfx1100");
     let (from, to) = (allocate(pool(host(), FINE), 4096), allocate(pool(agent, COARSE), 4096));
