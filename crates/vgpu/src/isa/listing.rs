@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use code_object::CodeObject;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolFlags, SymbolKind, elf};
 
 use super::{Isa, decode, decode_wave64};
 
@@ -40,6 +40,8 @@ struct Symbol<'a> {
     address: u64,
     name: &'a str,
     data: bool,
+    /// Of no type, as labels of assembly are: branches name them in place of a distance.
+    label: bool,
 }
 
 /// Lists all executable sections of the code object in `bytes`: what `llvm-objdump -d` prints after its first lines, which
@@ -66,11 +68,12 @@ pub fn listing(bytes: &[u8], text: &mut String) -> Result<Listed, ListingError> 
             .filter(|symbol| !matches!(symbol.kind(), SymbolKind::Section | SymbolKind::File))
             .filter_map(|symbol| {
                 let data = symbol.kind() == SymbolKind::Data;
-                Some(Symbol { address: symbol.address(), name: symbol.name().ok()?, data })
+                let label = matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info & 15 == elf::STT_NOTYPE);
+                Some(Symbol { address: symbol.address(), name: symbol.name().ok()?, data, label })
             })
             .collect();
         if symbols.iter().all(|symbol| symbol.address != start) {
-            symbols.push(Symbol { address: start, name: section.name()?, data: false });
+            symbols.push(Symbol { address: start, name: section.name()?, data: false, label: false });
         }
         symbols.sort_by_key(|symbol| (symbol.address, symbol.name));
         let _ = writeln!(text, "\nDisassembly of section {}:", section.name()?);
@@ -127,8 +130,14 @@ impl List<'_> {
                     let line = if self.wave64 { line.wave64() } else { line };
                     let from = text.len();
                     let _ = write!(text, "\t{line}");
-                    pad(text, from, 60);
                     target = inst.branch_target(address);
+                    if let Some(label) = target.and_then(|target| self.label_at(target)) {
+                        // The distance is the last operand.
+                        text.truncate(text.rfind(' ').map_or(text.len(), |space| space + 1));
+                        text.push_str(label);
+                        target = None;
+                    }
+                    pad(text, from, 60);
                     usize::from(inst.size)
                 }
                 Err(_) => {
@@ -145,7 +154,7 @@ impl List<'_> {
                 rest[..size].iter().for_each(|byte| _ = write!(text, " {byte:02X}"));
             }
             if let Some(target) = target {
-                self.label(target, text);
+                self.place(target, text);
             }
             text.push('\n');
             at += size;
@@ -170,8 +179,15 @@ impl List<'_> {
         rest.len()
     }
 
+    /// The label of assembly at an address.
+    fn label_at(&self, address: u64) -> Option<&str> {
+        let first = self.symbols.partition_point(|symbol| symbol.address < address);
+        let mut here = self.symbols[first..].iter().take_while(|symbol| symbol.address == address);
+        Some(here.find(|symbol| symbol.label)?.name)
+    }
+
     /// Where a branch goes, by the last symbol before it.
-    fn label(&self, target: u64, text: &mut String) {
+    fn place(&self, target: u64, text: &mut String) {
         let before = self.symbols.partition_point(|symbol| symbol.address <= target);
         let Some(symbol) = before.checked_sub(1).and_then(|index| self.symbols.get(index)) else { return };
         match target - symbol.address {

@@ -231,3 +231,8 @@ extern "C" __global__ void first_at_barrier(int *first, int *state) {
 // Waits for arrivals that never come.
 extern "C" __global__ void unsignalled_barrier() { __builtin_amdgcn_s_barrier_wait(-1); }
 #endif
+
+// Labels of assembly are symbols of the code object, which branches are listed with.
+extern "C" __global__ void labels() {
+    asm volatile("s_branch over_%=\nbefore_%=:\ns_nop 0\nover_%=:\ns_cbranch_scc0 after_%=\nafter_%=:" ::);
+}
