@@ -27,6 +27,12 @@ impl Generation {
     pub const fn is_cdna(self) -> bool {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)
     }
+
+    /// Whether ECC guards registers (`sramecc+` in the target id), which are then always written whole: loads to one half clear the
+    /// other.
+    pub const fn has_register_ecc(self) -> bool {
+        self.is_cdna()
+    }
 }
 
 /// What a target is.

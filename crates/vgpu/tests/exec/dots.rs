@@ -1,11 +1,19 @@
 //! Dot products of RDNA 3 and RDNA 4, as measurements of gfx1100 and gfx1201 describe them, in f64: that holds every product of
-//! 16-bit floats, and every multiple of a grid that occurs.
+//! short floats, and every multiple of a grid that occurs.
+
+/// What factors are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Factors {
+    F16,
+    Bf16,
+    /// Of 8 bits; whether A and B are bf8, else they are fp8.
+    Bytes([bool; 2]),
+}
 
 /// What is special about a dot product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dot {
-    /// Factors are bf16, else f16.
-    pub(crate) bf16: bool,
+    pub(crate) factors: Factors,
     /// Results have the bits of the factors, else they are f32.
     pub(crate) short: bool,
     /// RDNA 4.
@@ -25,38 +33,42 @@ fn exponent(x: f64) -> i32 {
 
 impl Dot {
     fn has_short_halves(self) -> bool {
-        self.short && !self.bf16
+        self.short && self.factors == Factors::F16
     }
 
     /// NaNs and infinities, of which the f32 has these bits.
     fn special(self, bits: u32) -> u64 {
-        u64::from(match (self.short, self.bf16) {
-            (false, _) => bits,
-            (true, true) => bits >> 16,
-            (true, false) => bits >> 16 & 0x8000 | 0x7c00 | bits >> 13 & 0x3ff,
+        u64::from(match (self.short, self.factors) {
+            (true, Factors::F16) => bits >> 16 & 0x8000 | 0x7c00 | bits >> 13 & 0x3ff,
+            (true, Factors::Bf16) => bits >> 16,
+            _ => bits,
         })
     }
 
     /// The bits of the sum of `c` and the products. Factors are exact in f32.
     pub(crate) fn of(self, a: &[f32], b: &[f32], c: f32) -> u64 {
-        let least = if self.bf16 { -126 } else { -14 };
+        let (least, group, invalid) = match self.factors {
+            Factors::F16 => ([-14; 2], 2, 0xffc0_0000),
+            Factors::Bf16 => ([-126; 2], 2, 0xffc0_0000),
+            Factors::Bytes(wide) => (wide.map(|wide| if wide { -14 } else { -6 }), 4, 0xffc0_0a3d),
+        };
         let tiny = |x: f64| x.abs() < power(-126) && !self.fourth;
         let factor = |x: &f32| {
             let x = f64::from(*x);
-            if self.bf16 && tiny(x) { 0.0f64.copysign(x) } else { x }
+            if self.factors == Factors::Bf16 && tiny(x) { 0.0f64.copysign(x) } else { x }
         };
         let factors: Vec<(f64, f64)> = a.iter().map(factor).zip(b.iter().map(factor)).collect();
         if factors.iter().any(|(x, y)| x.is_nan() || y.is_nan()) {
-            return match (self.short, self.bf16) {
-                (false, _) => 0xffc0_0a3d,
-                (true, true) => 0xfffd,
-                (true, false) => 0xfe3d,
+            return match (self.short, self.factors) {
+                (true, Factors::F16) => 0xfe3d,
+                (true, Factors::Bf16) => 0xfffd,
+                _ => 0xffc0_0a3d,
             };
         }
         let products: Vec<f64> = factors.iter().map(|(x, y)| x * y).collect();
         let has = |infinity: f64| products.contains(&infinity);
         if products.iter().any(|p| p.is_nan()) || has(f64::INFINITY) && has(f64::NEG_INFINITY) {
-            return self.special(0xffc0_0000);
+            return self.special(invalid);
         }
         if c.is_nan() {
             return self.special(c.to_bits() | 1 << 22);
@@ -66,7 +78,7 @@ impl Dot {
         if let Some(sum) = infinite {
             let positive = sum == f64::INFINITY;
             return self.special(match sum.is_nan() {
-                true => 0xffc0_0000,
+                true => invalid,
                 false if positive => 0x7f80_0000,
                 false => 0xff80_0000,
             });
@@ -74,27 +86,28 @@ impl Dot {
         let c = f64::from(c);
         let c = if tiny(c) { 0.0f64.copysign(c) } else { c };
         let grids: Vec<i32> = (factors.iter().zip(&products))
-            .map(
-                |((x, y), p)| {
-                    if *p == 0.0 { -1000 } else { exponent(*x).max(least) + exponent(*y).max(least) - 24 }
-                },
-            )
+            .map(|((x, y), p)| {
+                let [a, b] = [exponent(*x).max(least[0]), exponent(*y).max(least[1])];
+                if *p == 0.0 { -1000 } else { a + b - 24 }
+            })
             .collect();
         let own = grids.iter().copied().fold(-1000, i32::max);
-        if self.fourth { self.pairs(&products, &grids, own, c) } else { self.frame(&products, own, c) }
+        if self.fourth { self.groups(&products, &grids, group, c) } else { self.frame(&products, own, c) }
     }
 
-    /// RDNA 4: two products are added on a grid of their own. All that is cut is cut downward.
-    fn pairs(self, products: &[f64], grids: &[i32], own: i32, c: f64) -> u64 {
+    /// RDNA 4: products are added in groups, each on a grid of its own. All that is cut is cut downward.
+    fn groups(self, products: &[f64], grids: &[i32], group: usize, c: f64) -> u64 {
         let least = if self.has_short_halves() { -14 } else { -126 };
-        let grid = own.max(exponent(c).max(least) - 26);
+        let all = grids.iter().copied().fold(-1000, i32::max);
+        let grid = all.max(exponent(c).max(least) - 26);
         let floor = |x: f64, grid: i32| (x / power(grid)).floor();
         let vanishes = grid > least && c.abs() < power(grid);
         let mut total = if vanishes { 0.0 } else { floor(c, grid) };
-        for (p, g) in products.chunks(2).zip(grids.chunks(2)) {
-            let own = g[0].max(g[1]);
+        for (products, grids) in products.chunks(group).zip(grids.chunks(group)) {
+            let own = grids.iter().copied().fold(-1000, i32::max);
             if own > -1000 {
-                total += floor((floor(p[0], own) + floor(p[1], own)) * power(own), grid);
+                let sum: f64 = products.iter().map(|p| floor(*p, own)).sum();
+                total += floor(sum * power(own), grid);
             }
         }
         self.round(total * power(grid))
@@ -148,9 +161,22 @@ impl Dot {
 /// Sums of small integers, as a gfx1151 gave them, whose arithmetic is that of gfx1100; nearest even would give 57, 55.
 #[test]
 fn the_model_is_what_was_measured() {
-    let dot = Dot { bf16: false, short: false, fourth: false, saturate: false };
+    let dot = Dot { factors: Factors::F16, short: false, fourth: false, saturate: false };
     assert_eq!(dot.of(&[3.0, 8.0], &[8.0, 4.0], 1.0), u64::from(57f32.to_bits()));
     assert_ne!(dot.of(&[3.0, 8.0], &[8.0, 4.0], -1.0), u64::from(55f32.to_bits()));
     let fourth = Dot { fourth: true, ..dot };
     assert_eq!(fourth.of(&[3.0, 8.0], &[8.0, 4.0], -1.0), u64::from(55f32.to_bits()));
+}
+
+/// Where the grid of four products cuts an addend that a fused multiply-add would round, and what has no value.
+#[test]
+fn dot_products_of_bytes_are_cut_downward() {
+    let dot = Dot { factors: Factors::Bytes([false; 2]), short: false, fourth: true, saturate: false };
+    let (one, zero) = ([1.0, 0.0, 0.0, 0.0], [0.0; 4]);
+    assert_eq!(dot.of(&one, &one, f32::from_bits(0xb3a0_0000)), 0x3f7f_fffe);
+    assert_eq!(dot.of(&[f32::NAN; 4], &one, 0.0), 0xffc0_0a3d);
+    let wide = Dot { factors: Factors::Bytes([true; 2]), ..dot };
+    assert_eq!(wide.of(&[f32::INFINITY; 4], &zero, 0.0), 0xffc0_0a3d);
+    assert_eq!(wide.of(&[f32::INFINITY; 4], &[1.0, -1.0, 0.0, 0.0], f32::NAN), 0xffc0_0a3d);
+    assert_eq!(wide.of(&[f32::INFINITY; 4], &[1.0; 4], f32::NEG_INFINITY), 0xffc0_0a3d);
 }

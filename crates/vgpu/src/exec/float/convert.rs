@@ -119,7 +119,8 @@ pub(in crate::exec) fn f32_to_eight(format: Eight, bits: u32, saturate: bool, no
     let exponent = field.max(1) - 127;
     // How far the digits move right to have their unit in the last place of the result.
     let lost = 23 - format.digits() as i32 + (format.least() - exponent).max(0);
-    let lost = lost.min(40) as u32;
+    // Beyond this, digits and noise are all below the last place together: no carry reaches it.
+    let lost = lost.min(45) as u32;
     let (kept, rest) = (digits >> lost, digits & ((1 << lost) - 1));
     let half = 1 << (lost - 1);
     let up = match noise {
@@ -211,5 +212,11 @@ mod tests {
         let tiny = (0.75 * 2f32.powi(-9)).to_bits();
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(0)), 0);
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(u32::MAX)), 1);
+        // Numbers too small for any noise.
+        for format in [Eight::Fp8, Eight::Bf8, Eight::Fp8Fnuz, Eight::Bf8Fnuz] {
+            for bits in [1, 0x7f_ffff, 0x0d80_0000, 0x2c00_0000] {
+                assert_eq!(f32_to_eight(format, bits, false, Some(u32::MAX)), 0, "{format:?} {bits:#x}");
+            }
+        }
     }
 }

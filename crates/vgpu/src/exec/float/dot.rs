@@ -1,14 +1,41 @@
-//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them: products and the number that they are added to are cut to
-//! multiples of one power of two, the *grid*, and summed as integers. AMD's instruction set documents say nothing of it; AMD's
-//! emulator rocjitsu (`gfx11_dot2.h`, `gfx12_dot.h`) has it from measurements of gfx1100 and gfx1201.
+//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them, and those of 8-bit floats of RDNA 4: products and the
+//! number that they are added to are cut to multiples of one power of two, the *grid*, and summed as integers. AMD's instruction
+//! set documents say nothing of it; AMD's emulator rocjitsu (`gfx11_dot2.h`, `gfx12_dot.h`) has it from measurements of gfx1100
+//! and gfx1201.
 //!
-//! Factors are f32 that hold numbers of a 16-bit format, and so is the sum where it has 16 bits: it is exact in f32.
+//! Factors are f32 that hold numbers of a shorter format, and so is the sum where it has 16 bits: it is exact in f32.
 
-/// The format of the factors.
+/// The format of the factors on one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Factors {
     F16,
     Bf16,
+    /// e4m3 and e5m2 of the Open Compute Project.
+    Fp8,
+    Bf8,
+}
+
+impl Factors {
+    /// Digits after the point.
+    #[inline(always)]
+    fn fraction(self) -> i32 {
+        match self {
+            Factors::F16 => 10,
+            Factors::Bf16 => 7,
+            Factors::Fp8 => 3,
+            Factors::Bf8 => 2,
+        }
+    }
+
+    /// The exponent of the smallest normal number.
+    #[inline(always)]
+    fn least(self) -> i32 {
+        match self {
+            Factors::F16 | Factors::Bf8 => -14,
+            Factors::Bf16 => -126,
+            Factors::Fp8 => -6,
+        }
+    }
 }
 
 /// What a sum is rounded to.
@@ -24,7 +51,8 @@ pub(crate) enum Rounded {
 /// What is special about a dot product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    pub factors: Factors,
+    /// Of A and of B.
+    pub factors: [Factors; 2],
     pub rounded: Rounded,
     /// RDNA 4, else RDNA 3.
     pub fourth: bool,
@@ -72,32 +100,27 @@ impl Term {
 }
 
 impl Rules {
-    /// Digits of a factor after the point.
+    /// The digits of a finite factor of a side, and the exponent of the first one, or of the smallest normal number.
     #[inline(always)]
-    fn fraction(self) -> i32 {
-        if self.factors == Factors::F16 { 10 } else { 7 }
-    }
-
-    /// The digits of a finite factor, and the exponent of the first one, or of the smallest normal number.
-    #[inline(always)]
-    fn factor(self, bits: u32) -> (u32, i32) {
+    fn factor(self, side: usize, bits: u32) -> (u32, i32) {
+        let format = self.factors[side];
         let field = (bits >> 23 & 255) as i32;
-        let least = if self.factors == Factors::F16 { -14 } else { -126 };
-        let exponent = (field.max(1) - 127).max(least);
+        let exponent = (field.max(1) - 127).max(format.least());
         let implicit = if field == 0 { 0 } else { 1 << 23 };
-        let below = exponent - (field.max(1) - 127) + 23 - self.fraction();
+        let below = exponent - (field.max(1) - 127) + 23 - format.fraction();
         let digits = (bits & 0x7f_ffff | implicit) >> below.clamp(0, 31);
         // RDNA 3 has no subnormal bf16.
-        let gone = self.factors == Factors::Bf16 && !self.fourth && field == 0;
+        let gone = format == Factors::Bf16 && !self.fourth && field == 0;
         (if gone { 0 } else { digits }, exponent)
     }
 
     /// A product, and the grid that it asks for.
     #[inline(always)]
     fn product(self, a: u32, b: u32) -> (Term, i32) {
-        let ((x, ex), (y, ey)) = (self.factor(a), self.factor(b));
+        let ((x, ex), (y, ey)) = (self.factor(0, a), self.factor(1, b));
         let negative = (a ^ b) >> 31 != 0;
-        let product = Term { digits: x * y, exponent: ex + ey - 2 * self.fraction(), negative };
+        let below = self.factors[0].fraction() + self.factors[1].fraction();
+        let product = Term { digits: x * y, exponent: ex + ey - below, negative };
         (product, if product.digits == 0 { NOTHING } else { ex + ey - 24 })
     }
 
@@ -110,9 +133,9 @@ impl Rules {
         Term { digits, exponent: field.max(1) - 150, negative: bits >> 31 != 0 }
     }
 
-    /// The sum of finite numbers. RDNA 4 adds products in pairs first.
+    /// The sum of finite numbers. RDNA 4 adds each `GROUP` products first.
     #[inline(always)]
-    fn finite<const N: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
+    fn finite<const N: usize, const GROUP: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
         let c = self.addend(c);
         let half = matches!(self.rounded, Rounded::F16(_));
         let mut products = [(c, NOTHING); N];
@@ -127,9 +150,9 @@ impl Rules {
             let least = if half { -14 } else { -126 };
             let grid = grid.max(c.leading().max(least) - 26);
             let mut total = c.floor(grid, grid > least);
-            for pair in products.chunks_exact(2) {
-                let own = pair[0].1.max(pair[1].1);
-                let sum = pair[0].0.floor(own, false) + pair[1].0.floor(own, false);
+            for group in products.chunks_exact(GROUP) {
+                let own = group.iter().fold(NOTHING, |own, product| own.max(product.1));
+                let sum: i32 = group.iter().map(|product| product.0.floor(own, false)).sum();
                 let sum = Term { digits: sum.unsigned_abs(), exponent: own, negative: sum < 0 };
                 total += sum.floor(grid, false);
             }
@@ -181,7 +204,7 @@ impl Rules {
     /// The result where there are NaNs or infinities.
     #[cold]
     #[inline(never)]
-    fn special<const N: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
+    fn special<const N: usize, const GROUP: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
         const INFINITY: u32 = 0x7f80_0000;
         let size = |bits: u32| bits & 0x7fff_ffff;
         let narrow = |bits: u32| match self.rounded {
@@ -192,16 +215,19 @@ impl Rules {
             Rounded::F16(_) => bits & 0xffff_e000,
             Rounded::Bf16 => bits & 0xffff_0000,
         };
+        // Of 8-bit floats, what has no value is what a NaN gives.
+        let bytes = matches!(self.factors[0], Factors::Fp8 | Factors::Bf8);
+        let invalid = narrow(if bytes { FACTOR_NAN } else { INVALID });
         let factors = || a.into_iter().zip(b);
         if factors().any(|(x, y)| size(x) > INFINITY || size(y) > INFINITY) {
             return narrow(FACTOR_NAN);
         }
-        let zero = |x: u32| size(x) != INFINITY && self.factor(x).0 == 0;
+        let zero = |side: usize, x: u32| size(x) != INFINITY && self.factor(side, x).0 == 0;
         let infinite = |x: u32, y: u32| size(x) == INFINITY || size(y) == INFINITY;
         let infinities = |sign: u32| factors().any(|(x, y)| infinite(x, y) && (x ^ y) >> 31 == sign);
         let (mut positive, mut negative) = (infinities(0), infinities(1));
-        if positive && negative || factors().any(|(x, y)| infinite(x, y) && (zero(x) || zero(y))) {
-            return narrow(INVALID);
+        if positive && negative || factors().any(|(x, y)| infinite(x, y) && (zero(0, x) || zero(1, y))) {
+            return invalid;
         }
         if size(c) > INFINITY {
             return narrow(c | 1 << 22);
@@ -209,16 +235,17 @@ impl Rules {
         positive |= c == INFINITY;
         negative |= c == INFINITY | 1 << 31;
         match (positive, negative) {
-            (true, true) => narrow(INVALID),
+            (true, true) => invalid,
             (true, false) => INFINITY,
             (false, true) => INFINITY | 1 << 31,
-            (false, false) => self.finite(a, b, c),
+            (false, false) => self.finite::<N, GROUP>(a, b, c),
         }
     }
 
-    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products, RDNA 4 two or four.
+    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products, RDNA 4 two or four; it adds 16-bit
+    /// floats in a `GROUP` of two first, 8-bit floats all at once.
     #[inline(always)]
-    pub(crate) fn sum<const N: usize, const LANES: usize>(
+    pub(crate) fn sum<const N: usize, const GROUP: usize, const LANES: usize>(
         self,
         a: [[u32; LANES]; N],
         b: [[u32; LANES]; N],
@@ -231,11 +258,11 @@ impl Rules {
             for bits in x.into_iter().chain(y).chain([c[lane]]) {
                 largest = largest.max(bits & 0x7f80_0000);
             }
-            sums[lane] = self.finite(x, y, c[lane]);
+            sums[lane] = self.finite::<N, GROUP>(x, y, c[lane]);
         }
         if largest == 0x7f80_0000 {
             for lane in 0..LANES {
-                sums[lane] = self.special(a.map(|a| a[lane]), b.map(|b| b[lane]), c[lane]);
+                sums[lane] = self.special::<N, GROUP>(a.map(|a| a[lane]), b.map(|b| b[lane]), c[lane]);
             }
         }
         sums

@@ -9,22 +9,29 @@ pub struct Env {
     pub flush_in: bool,
     /// Subnormal results become zero.
     pub flush_out: bool,
+    /// Signalling NaNs become quiet.
+    pub quiet: bool,
 }
 
 impl Env {
     /// To nearest even with subnormal numbers.
-    pub const IEEE: Env = Env { round: 0, flush_in: false, flush_out: false };
+    pub const IEEE: Env = Env { round: 0, flush_in: false, flush_out: false, quiet: true };
 
     /// What MODE says about f32.
     #[inline(always)]
     pub fn single(mode: u32) -> Env {
-        Env { round: (mode & 3) as u8, flush_in: mode & 0x10 == 0, flush_out: mode & 0x20 == 0 }
+        Env { round: (mode & 3) as u8, flush_in: mode & 0x10 == 0, flush_out: mode & 0x20 == 0, ..Env::IEEE }
     }
 
     /// What MODE says about f64 and f16.
     #[inline(always)]
     pub fn double(mode: u32) -> Env {
-        Env { round: (mode >> 2 & 3) as u8, flush_in: mode & 0x40 == 0, flush_out: mode & 0x80 == 0 }
+        Env {
+            round: (mode >> 2 & 3) as u8,
+            flush_in: mode & 0x40 == 0,
+            flush_out: mode & 0x80 == 0,
+            ..Env::IEEE
+        }
     }
 
     /// The same without subnormal numbers.
@@ -81,9 +88,10 @@ impl Format {
         bits & !self.sign() > self.infinity()
     }
 
-    /// The first NaN among the sources, made quiet.
-    fn first_nan(self, sources: &[u64]) -> Option<u64> {
-        sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | self.quiet_bit())
+    /// The first NaN among the sources.
+    fn first_nan(self, sources: &[u64], env: Env) -> Option<u64> {
+        let quiet = if env.quiet { self.quiet_bit() } else { 0 };
+        sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | quiet)
     }
 
     fn parts(self, bits: u64, flush: bool) -> (bool, Parts) {
@@ -115,7 +123,8 @@ impl Format {
         }
         let top = 127 - digits.leading_zeros() as i32;
         let last = self.digits as i32 - 1;
-        let mut unit = (exponent + top - last).max(self.least - last);
+        // Whether a number is too small is seen before it loses the digits that subnormal numbers do not have.
+        let mut unit = (exponent + top - last).max(if env.flush_out { i32::MIN } else { self.least - last });
         let shift = unit - exponent;
         let (mut kept, up) = if shift <= 0 {
             // No more than `self.digits` digits remain, so there is room.
@@ -139,8 +148,11 @@ impl Format {
             kept >>= 1;
             unit += 1;
         }
+        if unit + last < self.least {
+            return self.signed(negative, 0);
+        }
         if kept >> last == 0 {
-            return self.signed(negative, if env.flush_out { 0 } else { kept });
+            return self.signed(negative, kept);
         }
         let field = (unit + last - self.least + 1) as u64;
         if field < self.infinity() >> last {
@@ -162,39 +174,45 @@ impl Format {
 
     /// `(a * b + c) * 2^power`, rounded once.
     pub fn fma_scaled(self, a: u64, b: u64, c: u64, power: i32, env: Env) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
-            return nan;
+        self.fma_to(self, [a, b, c], power, env)
+    }
+
+    /// `(a * b + c) * 2^power` in a format, rounded once.
+    pub fn fma_to(self, to: Format, [a, b, c]: [u64; 3], power: i32, env: Env) -> u64 {
+        let moved = |nan| if to == self { nan } else { self.convert(nan, to, env) };
+        if let Some(nan) = self.first_nan(&[a, b], env) {
+            return moved(nan);
         }
-        let nan_c = self.first_nan(&[c]);
+        let nan_c = self.first_nan(&[c], env);
         let (sign_a, a) = self.parts(a, env.flush_in);
         let (sign_b, b) = self.parts(b, env.flush_in);
         let zero = |parts| matches!(parts, Parts::Finite { digits: 0, .. });
         let infinite = |parts| matches!(parts, Parts::Infinite);
         // A product that is not defined comes before a NaN that would be added.
         if zero(a) && infinite(b) || infinite(a) && zero(b) {
-            return self.default_nan();
+            return to.default_nan();
         }
         if let Some(nan) = nan_c {
-            return nan;
+            return moved(nan);
         }
         let (sign_c, c) = self.parts(c, env.flush_in);
         let sign = sign_a != sign_b;
         let (Parts::Finite { digits: da, exponent: ea }, Parts::Finite { digits: db, exponent: eb }) = (a, b)
         else {
             let undefined = infinite(c) && sign_c != sign;
-            return if undefined { self.default_nan() } else { self.signed(sign, self.infinity()) };
+            return if undefined { to.default_nan() } else { to.signed(sign, to.infinity()) };
         };
         let Parts::Finite { digits: dc, exponent: ec } = c else {
-            return self.signed(sign_c, self.infinity());
+            return to.signed(sign_c, to.infinity());
         };
         let product = u128::from(da) * u128::from(db);
         let opposite_zero = env.round == 2;
         match (product == 0, dc == 0) {
             (true, true) => {
-                return self.signed(if sign == sign_c { sign } else { opposite_zero }, 0);
+                return to.signed(if sign == sign_c { sign } else { opposite_zero }, 0);
             }
-            (true, false) => return self.round(sign_c, u128::from(dc), ec + power, env),
-            (false, true) => return self.round(sign, product, ea + eb + power, env),
+            (true, false) => return to.round(sign_c, u128::from(dc), ec + power, env),
+            (false, true) => return to.round(sign, product, ea + eb + power, env),
             (false, false) => {}
         }
         // Both with their highest digit at bit 124: sums have room above, differences digits below.
@@ -213,19 +231,19 @@ impl Format {
         let (product, addend) = (align(product, distance_p), align(addend, distance_c));
         let exponent = exponent + power;
         if sign == sign_c {
-            self.round(sign, product + addend, exponent, env)
+            to.round(sign, product + addend, exponent, env)
         } else if product == addend {
-            self.signed(opposite_zero, 0)
+            to.signed(opposite_zero, 0)
         } else if product > addend {
-            self.round(sign, product - addend, exponent, env)
+            to.round(sign, product - addend, exponent, env)
         } else {
-            self.round(sign_c, addend - product, exponent, env)
+            to.round(sign_c, addend - product, exponent, env)
         }
     }
 
     /// `a + b`
     pub fn add(self, a: u64, b: u64, env: Env) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
+        if let Some(nan) = self.first_nan(&[a, b], env) {
             return nan;
         }
         self.fma(a, self.one(), b, env)
@@ -233,7 +251,7 @@ impl Format {
 
     /// `a * b`
     pub fn mul(self, a: u64, b: u64, env: Env) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
+        if let Some(nan) = self.first_nan(&[a, b], env) {
             return nan;
         }
         self.fma(a, b, (a ^ b) & self.sign(), env)
@@ -241,6 +259,28 @@ impl Format {
 
     const fn one(self) -> u64 {
         ((-self.least + 1) as u64) << (self.digits - 1)
+    }
+
+    /// What is left of a number after taking the greatest integer that is not greater, at most the number before 1.
+    pub fn fract(self, a: u64, env: Env) -> u64 {
+        let (negative, parts) = self.parts(a, env.flush_in);
+        let Parts::Finite { digits, exponent } = parts else {
+            return self.first_nan(&[a], env).unwrap_or(self.default_nan());
+        };
+        // Below 2^-60 only the sign matters to negative numbers, and positive ones are their own fraction.
+        let point = if negative { (-exponent).min(120) } else { -exponent };
+        if point <= 0 || digits == 0 {
+            return 0;
+        }
+        let part = if point < 64 { digits & ((1 << point) - 1) } else { digits };
+        let part = match (negative, part) {
+            (false, _) => u128::from(part),
+            (true, 0) => 0,
+            (true, _) if point < -exponent => (1 << point) - 1,
+            (true, _) => (1 << point) - u128::from(part),
+        };
+        let rest = self.round(false, part, -point, env);
+        if rest == self.one() { rest - 1 } else { rest }
     }
 
     /// A number of this format in another one.
@@ -268,7 +308,7 @@ impl Format {
 
     /// `a * 2^power`
     pub fn scale(self, a: u64, power: i32, env: Env) -> u64 {
-        if let Some(nan) = self.first_nan(&[a]) {
+        if let Some(nan) = self.first_nan(&[a], env) {
             return nan;
         }
         let (negative, parts) = self.parts(a, env.flush_in);
@@ -371,10 +411,40 @@ mod tests {
     }
 
     #[test]
+    fn fractions_are_below_one() {
+        let fract = |value: f32, round| {
+            f32::from_bits(F32.fract(value.to_bits().into(), Env { round, ..Env::IEEE }) as u32)
+        };
+        for round in 0..4 {
+            assert_eq!(fract(2.75, round), 0.75);
+            assert_eq!(fract(-2.75, round), 0.25);
+            assert_eq!(fract(-1e-40, round), 1.0f32.next_down());
+            assert_eq!(fract(1e-40, round), 1e-40);
+            for whole in [0.0, -0.0, 3.0, -3.0, -1e30] {
+                assert_eq!(fract(whole, round).to_bits(), 0);
+            }
+        }
+        assert_eq!(F64.fract((-1e-300f64).to_bits(), Env::IEEE), 1.0f64.next_down().to_bits());
+        assert_eq!(F64.fract(1, Env::IEEE), 1);
+    }
+
+    #[test]
     fn flushing_takes_subnormals_for_zero() {
         let env = Env::IEEE.flushing();
         assert_eq!(F32.add(0x8000_0001, 0x8000_0001, env) as u32, 0x8000_0000);
         assert_eq!(F32.mul(0x0080_0000, 0x3f00_0000, env) as u32, 0);
         assert_eq!(F16.add(0x0001, 0x3c00, env) as u32, 0x3c00);
+    }
+
+    #[test]
+    fn what_is_too_small_with_all_digits_is_flushed() {
+        for round in 0..4 {
+            let kept = Env { round, ..Env::IEEE };
+            let least = if round < 2 { 0x80_0000 } else { 0x7f_ffff };
+            assert_eq!(F32.mul(0x80_0000, 0x3f7f_ffff, kept), least);
+            assert_eq!(F32.mul(0x80_0000, 0x3f7f_ffff, kept.flushing()), 0);
+            assert_eq!(F16.mul(0x3bff, 0x400, kept.flushing()), 0);
+            assert_eq!(F16.mul(0x3bfe, 0x401, kept.flushing()), if round < 2 { 0x400 } else { 0 });
+        }
     }
 }

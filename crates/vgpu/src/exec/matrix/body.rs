@@ -120,7 +120,9 @@ impl SimdBody for Single {
                 addr_of_mut!((*panels).rows).cast::<u32>(),
             );
             let width = plan.width;
-            let how = [Reading::new(&mods, 0, pairwise), Reading::new(&mods, 1, pairwise)];
+            // Of MODE, f32 operands of MFMA obey what it says of subnormal sources.
+            let flush = pairwise || row.a == Format::F32 && wave.mode & 0x10 == 0;
+            let how = [Reading::new(&mods, 0, flush), Reading::new(&mods, 1, flush)];
 
             operand::gather::<S>(row.a, a, plan.a_count, &plan.a, width, &how[0], panel_a);
             operand::gather::<S>(row.b, b, plan.b_count, &plan.b, width, &how[1], panel_b);
@@ -173,11 +175,17 @@ impl SimdBody for Single {
                 multiply::<S, 4>(row, &product, rows, pairwise, mods.clamp);
             }
             if !direct {
-                operand::scatter::<S>(row.sum, packed, plan, sum, d, half);
+                operand::scatter::<S>(row.sum, packed, plan, sum, d, half, saturates(wave.mode));
             }
         }
         Flow::Next
     }
+}
+
+/// Whether f16 results that overflow become the largest number: MODE's FP16_OVFL.
+#[inline(always)]
+fn saturates(mode: u32) -> bool {
+    mode >> 23 & 1 != 0
 }
 
 /// How a dense instruction of RDNA on 16-bit floats adds, as dot products of two (gfx11) or four (gfx12).
@@ -189,11 +197,11 @@ fn dot_rules(row: &Instruction, mode: u32) -> Option<dot::Rules> {
         _ => return None,
     };
     let rounded = match row.sum {
-        Sum::F16 => dot::Rounded::F16(mode >> 23 & 1 != 0),
+        Sum::F16 => dot::Rounded::F16(saturates(mode)),
         Sum::Bf16 => dot::Rounded::Bf16,
         _ => dot::Rounded::F32,
     };
-    let rules = dot::Rules { factors, rounded, fourth: row.family == Family::Gfx12 };
+    let rules = dot::Rules { factors: [factors; 2], rounded, fourth: row.family == Family::Gfx12 };
     (row.family != Family::Mfma && !row.sparse).then_some(rules)
 }
 

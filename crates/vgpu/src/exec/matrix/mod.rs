@@ -27,9 +27,10 @@
 //!   differently, within about that. 16-bit results are rounded once, at the end, to nearest even.
 //! * Integers: exact. Sums wrap, or saturate with `clamp`.
 //!
-//! MODE is ignored but for FP16_OVFL: rounding is to nearest even, subnormals are kept but for the cases above. NaN results are
-//! the default quiet NaN elsewhere. EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and
-//! is executed as if it were.
+//! MODE is ignored but for FP16_OVFL, and for its rule about subnormal f32 sources, which A and B of MFMA obey; C and D do not.
+//! Rounding is to nearest even, subnormals are kept but for the cases above. NaN results are the default quiet NaN elsewhere.
+//! EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and is
+//! executed as if it were.
 //!
 //! What an instruction does not define is defined here: fields that choose a block that is not there wrap around; lanes of
 //! gfx11's A and B above the first sixteen, which must repeat those, are not read.

@@ -457,7 +457,7 @@ pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: 
                     let a = std::array::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
                     let b: [_; N] =
                         std::array::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
-                    sum = rules.sum(a, b, sum);
+                    sum = rules.sum::<N, 2, LANES>(a, b, sum);
                 }
                 S::store(p.to.add(place).cast(), U::<S>::from_array(sum).0);
             }

@@ -95,6 +95,7 @@ pub(super) unsafe fn gather<S: Simd>(
                 let to = panel.add(usize::from(place));
                 let bits: U<S> = tuple.read(register, how.order[chunk]);
                 match format {
+                    Format::F32 if how.flush => put(to, 0, bits.as_f32().flush().bits()),
                     Format::F32 | Format::F64 => put(to, 0, bits),
                     Format::Xf32 => put(to, 0, bits & 0xffff_e000),
                     Format::F16 => {
@@ -225,7 +226,7 @@ pub(super) unsafe fn gather_sum<S: Simd>(
     }
 }
 
-/// Writes D from a panel, where NaNs are the default ones.
+/// Writes D from a panel, where NaNs are the default ones. Numbers too large for f16 become the largest one if `saturate`.
 ///
 /// # Safety
 /// See [`gather_sum`].
@@ -237,6 +238,7 @@ pub(super) unsafe fn scatter<S: Simd>(
     from: *const f32,
     tuple: Tuple,
     half: u32,
+    saturate: bool,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -248,10 +250,10 @@ pub(super) unsafe fn scatter<S: Simd>(
                 let value = match sum {
                     Sum::F32 | Sum::F64 | Sum::I32 => value,
                     Sum::F16 | Sum::Bf16 => {
-                        let low = narrow(sum, value);
+                        let low = narrow(sum, value, saturate);
                         if packed {
                             let high = U(S::load(from.add(plan.width).cast()));
-                            low | narrow::<S>(sum, high) << 16
+                            low | narrow::<S>(sum, high, saturate) << 16
                         } else {
                             let old: U<S> = tuple.read(register, chunk);
                             old & (0xffff_0000 >> (16 * half)) | low << (16 * half)
@@ -264,10 +266,21 @@ pub(super) unsafe fn scatter<S: Simd>(
     }
 }
 
-/// f32 to 16 bits, to nearest even.
+/// The largest f16 and infinity, as f32.
+const LARGEST: u32 = 0x477f_e000;
+const INFINITY: u32 = 0x7f80_0000;
+
+/// f32 to 16 bits, to nearest even; finite numbers to finite f16 if `saturate`.
 #[inline(always)]
-fn narrow<S: Simd>(sum: Sum, value: U<S>) -> U<S> {
+fn narrow<S: Simd>(sum: Sum, value: U<S>, saturate: bool) -> U<S> {
     if sum == Sum::F16 {
+        let value = if saturate {
+            let size = value & 0x7fff_ffff;
+            let large = U::splat(LARGEST).less(size) & size.less(U::splat(INFINITY));
+            large.select(value & 0x8000_0000 | U::splat(LARGEST), value)
+        } else {
+            value
+        };
         value.as_f32().to_half()
     } else {
         // The default NaN stays one: its low half is zero.

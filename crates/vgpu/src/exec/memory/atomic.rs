@@ -46,11 +46,7 @@ pub(super) enum Rmw {
     /// Subtracts data where there is enough, else adds the second operand.
     Wrap,
     AddFloat,
-    /// As `AddFloat`; subnormal numbers are zero: all, those that are added, the sum.
-    AddFloatFlush,
-    AddFloatFlushSources,
-    AddFloatFlushSum,
-    /// What compares less; memory where nothing does.
+    /// The lesser number, as `MinNumber`, but a signalling NaN wins, made quiet.
     MinFloat,
     MaxFloat,
     /// The lesser number; NaN only where neither is a number. -0 is less than +0.
@@ -61,17 +57,6 @@ pub(super) enum Rmw {
 }
 
 impl Rmw {
-    /// Sums of 32-bit floats in LDS obey MODE as to subnormal numbers, and nothing else does.
-    #[inline(always)]
-    fn in_lds(self, mode: u32) -> Rmw {
-        match (self, mode >> 4 & 3) {
-            (Rmw::AddFloat, 0) => Rmw::AddFloatFlush,
-            (Rmw::AddFloat, 1) => Rmw::AddFloatFlushSum,
-            (Rmw::AddFloat, 2) => Rmw::AddFloatFlushSources,
-            _ => self,
-        }
-    }
-
     const ALL: &[Rmw] = &[
         Rmw::Swap,
         Rmw::CmpSwap,
@@ -95,9 +80,6 @@ impl Rmw {
         Rmw::MaskOr,
         Rmw::Wrap,
         Rmw::AddFloat,
-        Rmw::AddFloatFlush,
-        Rmw::AddFloatFlushSources,
-        Rmw::AddFloatFlushSum,
         Rmw::MinFloat,
         Rmw::MaxFloat,
         Rmw::MinNumber,
@@ -112,15 +94,63 @@ impl Rmw {
     }
 }
 
+/// Which subnormal floats are zero.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Flush {
+    /// Those that come in: an operation on them, or a comparison of them, takes them for zero.
+    sources: bool,
+    /// Sums.
+    sums: bool,
+}
+
+/// Where a read-modify-write's [`Flush`] comes from.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Subnormals {
+    /// In LDS, from MODE.
+    pub lds: bool,
+    /// In other memory, the sources' from MODE.
+    pub memory: bool,
+    /// In other memory, always both.
+    pub never_in_memory: bool,
+}
+
+impl Subnormals {
+    const SHIFT: u32 = 43;
+
+    /// As bits of [`Code::imm`](crate::exec::Code::imm).
+    pub(super) fn bits(self) -> i64 {
+        (i64::from(self.lds) | i64::from(self.memory) << 1 | i64::from(self.never_in_memory) << 2)
+            << Self::SHIFT
+    }
+
+    #[inline(always)]
+    pub(super) fn from_bits(imm: i64) -> Self {
+        let bit = |i| imm >> (Self::SHIFT + i) & 1 != 0;
+        Subnormals { lds: bit(0), memory: bit(1), never_in_memory: bit(2) }
+    }
+
+    /// `mode` has the allowed subnormal numbers, sources first, in its lowest bits.
+    #[inline(always)]
+    fn flush(self, mode: u32, in_memory: bool) -> Flush {
+        let (sources, sums) = (mode & 1 == 0, mode & 2 == 0);
+        match in_memory {
+            false => Flush { sources: self.lds && sources, sums: self.lds && sums },
+            true => {
+                Flush { sources: self.memory && sources || self.never_in_memory, sums: self.never_in_memory }
+            }
+        }
+    }
+}
+
 /// A word of memory.
 pub(super) trait Word: Copy + Eq {
     const BYTES: usize;
     /// Reads lane `lane` of the register (pair) that begins at `at`.
     unsafe fn get<const L: usize>(at: *const u32) -> Self;
     unsafe fn put<const L: usize>(at: *mut u32, value: Self);
-    fn apply(op: Rmw, old: Self, data: Self, second: Self) -> Self;
+    fn apply(op: Rmw, old: Self, data: Self, second: Self, flush: Flush) -> Self;
     /// Atomically replaces the word by what `op` makes of it and returns what it was.
-    unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self) -> Self;
+    unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self, flush: Flush) -> Self;
 }
 
 macro_rules! word {
@@ -141,29 +171,51 @@ macro_rules! word {
             }
 
             #[inline(always)]
-            fn apply(op: Rmw, old: Self, data: Self, second: Self) -> Self {
+            fn apply(op: Rmw, old: Self, data: Self, second: Self, flush: Flush) -> Self {
                 let float = <$float>::from_bits;
+                let zero = |a: $float| if a.is_subnormal() { (0.0 as $float).copysign(a) } else { a };
+                // As an operation or a comparison sees it.
+                let source = |bits: Self| if flush.sources { zero(float(bits)) } else { float(bits) };
                 let quiet =
                     |nan: $float| <$float>::from_bits(nan.to_bits() | 1 << (<$float>::MANTISSA_DIGITS - 2));
-                // The first NaN, made quiet, or the default NaN, which differs from the host's.
+                // The first NaN, made quiet, or the default NaN, which is negative.
                 let add = |a: $float, b: $float| {
                     let sum = a + b;
                     match (a.is_nan(), b.is_nan()) {
                         (true, _) => quiet(a),
                         (_, true) => quiet(b),
-                        _ if sum.is_nan() => quiet(<$float>::INFINITY),
+                        _ if sum.is_nan() => quiet(<$float>::NEG_INFINITY),
                         _ => sum,
                     }
                 };
-                let flush = |a: $float| if a.is_subnormal() { (0.0 as $float).copysign(a) } else { a };
-                let number =
-                    |old: $float, data: $float, takes: bool, low: bool| match (old.is_nan(), data.is_nan()) {
-                        (true, true) => quiet(data),
-                        (true, false) => data,
-                        (false, true) => old,
-                        _ if takes || old == 0.0 && data == 0.0 && data.is_sign_negative() == low => data,
-                        _ => old,
-                    };
+                let signalling = |a: $float| a.is_nan() && quiet(a).to_bits() != a.to_bits();
+                // Whether data are taken, not what was there. Neither is NaN.
+                let takes = |low: bool| {
+                    let (a, b) = (source(old), source(data));
+                    if a == 0.0 && b == 0.0 {
+                        a.is_sign_negative() != b.is_sign_negative() && b.is_sign_negative() == low
+                    } else {
+                        a != b && (b < a) == low
+                    }
+                };
+                let number = |low: bool| match (float(old).is_nan(), float(data).is_nan()) {
+                    (true, true) => quiet(float(data)).to_bits(),
+                    (false, true) => source(old).to_bits(),
+                    (false, false) if !takes(low) => source(old).to_bits(),
+                    _ => source(data).to_bits(),
+                };
+                let select = |low: bool| match (float(old), float(data)) {
+                    (a, _) if signalling(a) => quiet(a).to_bits(),
+                    (_, b) if signalling(b) => quiet(b).to_bits(),
+                    (_, b) if b.is_nan() => old,
+                    (a, _) if a.is_nan() || takes(low) => data,
+                    _ => old,
+                };
+                // A comparison that takes subnormal numbers for zero leaves none.
+                let if_equal = |compared: Self, new: Self| {
+                    let equal = source(old) == source(compared);
+                    source(if equal { new } else { old }).to_bits()
+                };
                 match op {
                     Rmw::Swap => data,
                     Rmw::CmpSwap => {
@@ -180,20 +232,8 @@ macro_rules! word {
                             old
                         }
                     }
-                    Rmw::CmpSwapFloat => {
-                        if float(old) == float(second) {
-                            data
-                        } else {
-                            old
-                        }
-                    }
-                    Rmw::CmpSwapFloatSwapped => {
-                        if float(old) == float(data) {
-                            second
-                        } else {
-                            old
-                        }
-                    }
+                    Rmw::CmpSwapFloat => if_equal(second, data),
+                    Rmw::CmpSwapFloatSwapped => if_equal(data, second),
                     Rmw::Add => old.wrapping_add(data),
                     Rmw::Sub => old.wrapping_sub(data),
                     Rmw::Rsub => data.wrapping_sub(old),
@@ -228,35 +268,19 @@ macro_rules! word {
                             old.wrapping_add(second)
                         }
                     }
-                    Rmw::AddFloat => add(float(old), float(data)).to_bits(),
-                    Rmw::AddFloatFlush => flush(add(flush(float(old)), flush(float(data)))).to_bits(),
-                    Rmw::AddFloatFlushSources => add(flush(float(old)), flush(float(data))).to_bits(),
-                    Rmw::AddFloatFlushSum => flush(add(float(old), float(data))).to_bits(),
-                    Rmw::MinFloat => {
-                        if float(data) < float(old) {
-                            data
-                        } else {
-                            old
-                        }
+                    Rmw::AddFloat => {
+                        let sum = add(source(old), source(data));
+                        if flush.sums { zero(sum).to_bits() } else { sum.to_bits() }
                     }
-                    Rmw::MaxFloat => {
-                        if float(data) > float(old) {
-                            data
-                        } else {
-                            old
-                        }
-                    }
-                    Rmw::MinNumber => {
-                        number(float(old), float(data), float(data) < float(old), true).to_bits()
-                    }
-                    Rmw::MaxNumber => {
-                        number(float(old), float(data), float(data) > float(old), false).to_bits()
-                    }
-                    Rmw::AddHalves | Rmw::AddBrainHalves => $packed(op, old, data),
+                    Rmw::MinFloat => select(true),
+                    Rmw::MaxFloat => select(false),
+                    Rmw::MinNumber => number(true),
+                    Rmw::MaxNumber => number(false),
+                    Rmw::AddHalves | Rmw::AddBrainHalves => $packed(op, old, data, flush),
                 }
             }
 
-            unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self) -> Self {
+            unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self, flush: Flush) -> Self {
                 // SAFETY: the caller found the word to be aligned and in a live allocation, whose other users also use atomic
                 // or machine accesses.
                 let word = unsafe { <$atomic>::from_ptr(memory.cast()) };
@@ -273,7 +297,7 @@ macro_rules! word {
                         loop {
                             match word.compare_exchange_weak(
                                 old,
-                                Self::apply(op, old, data, second),
+                                Self::apply(op, old, data, second, flush),
                                 order,
                                 order,
                             ) {
@@ -289,22 +313,25 @@ macro_rules! word {
 }
 
 /// Adds two halves of 32 bits, each a 16-bit float. NaN rules are those of all additions.
-fn packed(op: Rmw, old: u32, data: u32) -> u32 {
+fn packed(op: Rmw, old: u32, data: u32, flush: Flush) -> u32 {
+    let (infinity, quiet) = if op == Rmw::AddHalves { (0x7c00, 0x200) } else { (0x7f80, 0x40) };
+    let kept = |flushes: bool, bits: u16| if flushes && bits & infinity == 0 { bits & 0x8000 } else { bits };
     let add = |old: u16, data: u16| -> u16 {
-        let (infinity, quiet) = if op == Rmw::AddHalves { (0x7c00, 0x200) } else { (0x7f80, 0x40) };
+        let (old, data) = (kept(flush.sources, old), kept(flush.sources, data));
         let is_nan = |bits: u16| bits & 0x7fff > infinity;
         match (is_nan(old), is_nan(data)) {
             (true, _) => return old | quiet,
             (_, true) => return data | quiet,
-            _ if old & data & 0x7fff == infinity && old != data => return infinity | quiet,
+            _ if old & data & 0x7fff == infinity && old != data => return 0x8000 | infinity | quiet,
             _ => {}
         }
-        if op == Rmw::AddHalves {
+        let sum = if op == Rmw::AddHalves {
             f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(data).to_f64()).to_bits()
         } else {
             // Rounding twice does no harm: where the sum does not fit f64, the smaller operand is too small to matter.
             bf16::from_f64(bf16::from_bits(old).to_f64() + bf16::from_bits(data).to_f64()).to_bits()
-        }
+        };
+        kept(flush.sums, sum)
     };
     u32::from(add(old as u16, data as u16)) | u32::from(add((old >> 16) as u16, (data >> 16) as u16)) << 16
 }
@@ -328,7 +355,7 @@ word!(
         at.write(value as u32);
         at.add(lanes).write((value >> 32) as u32);
     },
-    |_, old, _| old
+    |_, old, _, _| old
 );
 
 /// A read-modify-write of words of type `W`; which one is said by [`Registers::rmw`].
@@ -352,13 +379,16 @@ impl<W: Word> Move for Atomic<W> {
         unsafe {
             let data = W::get::<L>(wave.vgpr.add(registers.data as usize + lane));
             let second = W::get::<L>(wave.vgpr.add(registers.data2 as usize + lane));
+            let rmw = registers.rmw;
+            // MODE has f32 first, then f64 and f16.
+            let is_f32 = W::BYTES == 4 && !matches!(rmw, Rmw::AddHalves | Rmw::AddBrainHalves);
+            let flush = registers.subnormals.flush(wave.mode >> if is_f32 { 4 } else { 6 }, shared);
             let old = if shared {
-                W::shared(memory, registers.rmw, data, second)
+                W::shared(memory, rmw, data, second, flush)
             } else {
                 let word = memory.cast::<W>();
                 let old = word.read_unaligned();
-                let rmw = if W::BYTES == 4 { registers.rmw.in_lds(wave.mode) } else { registers.rmw };
-                word.write_unaligned(W::apply(rmw, old, data, second));
+                word.write_unaligned(W::apply(rmw, old, data, second, flush));
                 old
             };
             if registers.returns {

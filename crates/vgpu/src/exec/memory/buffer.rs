@@ -13,13 +13,17 @@ pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
 pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
 /// gfx10 and later: the descriptor says how bounds are checked.
 pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
-/// gfx11 and later: swizzling has two bits, and bounds are those of all that an instruction accesses.
+/// gfx11 and later: swizzling has two bits.
 pub(super) const WIDE_SWIZZLE: i64 = 8 << EXTRA_SHIFT;
+/// gfx9: where lanes are added, the stride has more bits in place of the format, which the instruction does not need.
+pub(super) const LONG_STRIDE: i64 = 1024 << EXTRA_SHIFT;
+/// gfx12: the stride has a scale.
+pub(super) const SCALED_STRIDE: i64 = 2048 << EXTRA_SHIFT;
 
 /// The parts of a descriptor that matter here, and the rest of what an instruction's lanes share.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
-    /// The descriptor's base and the scalar offset.
+    /// The descriptor's base and the scalar offset, which is never swizzled.
     pub(crate) base: u64,
     stride: u64,
     /// Bytes of an element of a swizzled buffer; 0 if it is linear.
@@ -45,18 +49,28 @@ impl View {
     pub(crate) fn through(wave: &Wave, slot: u8, scalar_offset: u32, flags: i64) -> View {
         // NULL is a descriptor of zeros.
         let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
-        let element = match (flags & WIDE_SWIZZLE != 0, word(1) >> 30) {
-            (true, 0) => 0,
-            (true, size) => 2 << size,
-            (false, bits) => u64::from(bits >> 1) * 4,
+        let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
+        let generation = (flags & OOB_SELECT != 0, flags & WIDE_SWIZZLE != 0);
+        // What swizzles has an index of its own, but for gfx10; an index register takes the place of the lane's number, but for gfx10
+        // and swizzled buffers of gfx9.
+        let element = match (generation, word(1) >> 30) {
+            ((false, _), bits) if add_lane => u64::from(bits >> 1) * 4,
+            ((true, false), bits) => u64::from(bits >> 1) * 4,
+            ((_, true), size @ 1..) if idxen || add_lane => 2 << size,
+            _ => 0,
         };
-        let add_lane = word(3) >> 23 & 1 != 0;
-        // Where lanes are added, gfx9 has more bits of the stride in place of the format.
-        let high = if flags & OOB_SELECT == 0 && add_lane { word(3) >> 15 & 15 } else { 0 };
+        let add_lane = add_lane
+            && match generation {
+                (false, _) => !idxen || element != 0,
+                (true, false) => true,
+                (true, true) => !idxen,
+            };
+        let scale = if flags & SCALED_STRIDE != 0 { [1, 4, 8, 32][(word(3) >> 18 & 3) as usize] } else { 1 };
+        let high = if flags & LONG_STRIDE != 0 && add_lane { word(3) >> 15 & 15 } else { 0 };
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
         View {
             base: base.wrapping_add(u64::from(scalar_offset)),
-            stride: u64::from(word(1) >> 16 & 0x3fff | high << 14),
+            stride: u64::from(word(1) >> 16 & 0x3fff | high << 14) * scale,
             element,
             index_stride: 8 << (word(3) >> 21 & 3),
             records: u64::from(word(2)),
@@ -74,6 +88,12 @@ impl View {
         u64::from(register) + if self.add_lane { lane as u64 } else { 0 }
     }
 
+    /// The offset in an element: the sum of a lane's and the instruction's, which has 32 bits.
+    #[inline(always)]
+    pub(crate) fn within(&self, row: u32, immediate: u32) -> u64 {
+        u64::from(row.wrapping_add(immediate))
+    }
+
     /// Where the byte `within` bytes after the start of an element is, from the base on.
     #[inline(always)]
     pub(crate) fn place(&self, index: u64, within: u64) -> u64 {
@@ -88,37 +108,27 @@ impl View {
             .wrapping_add(byte)
     }
 
-    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds.
+    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide accesses are checked one
+    /// by one.
     #[inline(always)]
     pub(crate) fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
-        let in_element = index < self.records && within + bytes <= self.stride;
-        let linear =
-            || index.wrapping_mul(self.stride).wrapping_add(within).saturating_add(bytes) <= self.records;
+        // Where bytes are counted, those of the index are not, and the scalar offset is.
+        let in_bytes = || within + bytes + u64::from(self.scalar_offset) <= self.records;
         if self.flags & OOB_SELECT == 0 {
-            let structured = (self.flags & IDXEN != 0 || self.add_lane) && self.stride != 0;
-            return if structured {
-                index < self.records
-            } else {
-                within + bytes <= self.records.saturating_sub(u64::from(self.scalar_offset))
+            return match self.flags & IDXEN != 0 {
+                true if self.stride != 0 => index < self.records,
+                false if self.add_lane => true,
+                _ => in_bytes(),
             };
         }
+        let in_element = || index < self.records && within + bytes <= self.stride;
         match self.oob_select {
-            0 => in_element,
+            0 => in_element(),
             1 => index < self.records,
             2 => self.records != 0,
-            _ if self.element == 0 => linear(),
-            _ if self.flags & WIDE_SWIZZLE == 0 => {
-                self.place(index, within).saturating_add(bytes) <= self.records
-            }
-            _ if self.stride != 0 => in_element,
-            _ => linear(),
+            _ if self.element != 0 && self.stride != 0 => in_element(),
+            _ => in_bytes(),
         }
-    }
-
-    /// Whether each dword is checked by itself: one instruction may be partly in bounds.
-    #[inline(always)]
-    pub(crate) fn by_dword(&self) -> bool {
-        self.flags & WIDE_SWIZZLE == 0
     }
 
     /// Whether elements are interleaved.
@@ -203,8 +213,7 @@ unsafe fn swizzled<M: Move, const L: usize>(
         return unsafe { scratch::<M, L>(wave, registers, row, i64::from(immediate) + start, mask) };
     }
     for lane in Bits(mask) {
-        let (index, within) =
-            (view.index(index[lane], lane), u64::from(row[lane]) + u64::from(immediate as u32));
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate as u32));
         // SAFETY: the caller's promise.
         let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
         if flow != Flow::Next {
@@ -223,26 +232,26 @@ unsafe fn plain<M: Move, const L: usize>(
     row: &[u32; L],
     mask: u64,
 ) -> Flow {
-    let immediate = u64::from(view.flags as i32 as u32);
+    let immediate = view.flags as u32;
     let bytes = M::BYTES as u64;
     let mut offsets = [0u64; L];
     let mut inside = 0u64;
     let mut fits = true;
     for lane in 0..L {
         let index = view.index(index[lane], lane);
-        let within = u64::from(row[lane]) + immediate;
+        let within = view.within(row[lane], immediate);
         offsets[lane] = index.wrapping_mul(view.stride).wrapping_add(within);
         fits &= offsets[lane] <= u64::from(u32::MAX);
         inside |= u64::from(view.inside(index, within, bytes)) << lane;
     }
     inside &= mask;
-    // Stores of which each dword is checked keep the order of lanes.
-    let in_order = M::ACCESS == AccessKind::Write && M::DWORDS > 1 && view.by_dword();
+    // Stores that are partly in bounds keep the order of lanes.
+    let in_order = M::ACCESS == AccessKind::Write && M::DWORDS > 1;
     if in_order && inside != mask {
         inside = 0;
     }
     for lane in Bits(mask & !inside) {
-        let (index, within) = (view.index(index[lane], lane), u64::from(row[lane]) + immediate);
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate));
         // SAFETY: the caller's promise.
         let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
         if flow != Flow::Next {
@@ -283,13 +292,11 @@ unsafe fn by_parts<M: Move, const L: usize>(
 ) -> Flow {
     let parts = M::DWORDS.max(1);
     let size = M::BYTES / parts;
-    let by_dword = view.by_dword();
-    let all = !by_dword && view.inside(index, within, M::BYTES as u64);
     let mut local = [0u32; 4];
     let mut places = [None; 4];
     for (part, place) in places.iter_mut().enumerate().take(parts) {
         let within = within + (part * size) as u64;
-        if !(all || by_dword && view.inside(index, within, size as u64)) {
+        if !view.inside(index, within, size as u64) {
             continue;
         }
         let address = view.base.wrapping_add(view.place(index, within));

@@ -1,6 +1,6 @@
 //! Looking at the addresses of a wave's lanes all at once.
 
-use super::atomic::Rmw;
+use super::atomic::{Rmw, Subnormals};
 use crate::exec::{Code, Src, Wave, all};
 
 /// The lanes of a mask in rising order.
@@ -51,6 +51,8 @@ pub(super) struct Registers {
     pub data2: u32,
     /// What a read-modify-write does.
     pub rmw: Rmw,
+    /// Which subnormal floats it takes for zero.
+    pub subnormals: Subnormals,
     /// Whether a read-modify-write returns the value before it.
     pub returns: bool,
 }
@@ -61,6 +63,7 @@ pub(super) const RMW_SHIFT: u32 = 32;
 pub(super) const RETURNS: i64 = 1 << 40;
 /// See [`RMW_SHIFT`]: the second operand follows the first, one register after it, or two.
 pub(super) const PAIR_SHIFT: u32 = 41;
+// `Subnormals` are from bit 43 on.
 /// See [`RMW_SHIFT`]: free for single handlers.
 pub(super) const EXTRA_SHIFT: u32 = 48;
 
@@ -78,7 +81,8 @@ impl Registers {
         let pair = (code.imm >> PAIR_SHIFT) as u32 & 3;
         let data2 = if pair != 0 { data + pair * L as u32 } else { vector(code.src[3]) };
         let rmw = Rmw::from_number((code.imm >> RMW_SHIFT) as u8);
-        Registers { dst: code.dst, data, data2, rmw, returns: code.imm & RETURNS != 0 }
+        let subnormals = Subnormals::from_bits(code.imm);
+        Registers { dst: code.dst, data, data2, rmw, subnormals, returns: code.imm & RETURNS != 0 }
     }
 }
 

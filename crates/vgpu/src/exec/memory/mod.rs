@@ -33,7 +33,7 @@ pub(crate) use self::buffer::View;
 pub(super) use self::lds::direct_source;
 pub(crate) use self::typed::element_bytes;
 
-use self::atomic::Rmw;
+use self::atomic::{Rmw, Subnormals};
 use self::lanes::{EXTRA_SHIFT, PAIR_SHIFT, RETURNS, RMW_SHIFT};
 use self::moves::splat;
 use super::level::{Body, scalar_handler};
@@ -62,7 +62,7 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
     }
     let imm = i64::from(memory.offset as u32) | extra(inst, generation);
     let (run, imm) = if let Some(run) = table::typed(inst.op, lanes) {
-        (run, imm | typed::flags(inst)?)
+        (run, imm | typed::flags(inst, generation)?)
     } else if let Some((run, rmw)) = table::atomic(inst.op, lanes) {
         let second = inst.src[3] == Operand::None || is_buffer(inst.op);
         let pair = if !second {
@@ -73,25 +73,43 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
             1
         };
         let returns = if inst.dst == Operand::None { 0 } else { RETURNS };
-        let rmw = variant(rmw, inst.op, generation);
-        (run, imm | i64::from(rmw as u8) << RMW_SHIFT | pair << PAIR_SHIFT | returns)
+        let subnormals = subnormals(rmw, inst, generation).bits();
+        let rmw = variant(rmw, generation);
+        (run, imm | i64::from(rmw as u8) << RMW_SHIFT | pair << PAIR_SHIFT | returns | subnormals)
     } else if memory.lds || inst.op.name().contains("_load_lds_") {
         (table::to_lds(inst.op, lanes)?, imm)
     } else {
-        (table::plain(inst.op, lanes, level)?, imm)
+        (table::plain(inst.op, lanes, level, generation.has_register_ecc())?, imm)
     };
     let status = memory.tfe && inst.dst != Operand::None;
     Some(Lowered { run, imm, status: status.then(|| inst.op.signature().dst.dwords()) })
 }
 
 /// What a read-modify-write is on a generation that differs from the others.
-fn variant(rmw: Rmw, op: Op, generation: Generation) -> Rmw {
+fn variant(rmw: Rmw, generation: Generation) -> Rmw {
     match (rmw, generation) {
         (Rmw::MinFloat, Generation::Gfx12) => Rmw::MinNumber,
         (Rmw::MaxFloat, Generation::Gfx12) => Rmw::MaxNumber,
-        // The memory of gfx90a has no subnormal numbers of 32 bits.
-        (Rmw::AddFloat, Generation::Gfx9) if op.name().ends_with("_atomic_add_f32") => Rmw::AddFloatFlush,
         _ => rmw,
+    }
+}
+
+/// Which subnormal numbers a read-modify-write takes for zero.
+fn subnormals(rmw: Rmw, inst: &Inst, generation: Generation) -> Subnormals {
+    let (gfx12, wide) = (generation == Generation::Gfx12, inst.op.name().ends_with("64"));
+    // What FLAT finds in LDS is not flushed since gfx12.
+    let lds = !gfx12 || inst.format == Format::Ds;
+    match rmw {
+        // The memory of gfx90a has no subnormal numbers of 32 bits.
+        Rmw::AddFloat if !wide => {
+            Subnormals { lds, memory: false, never_in_memory: generation == Generation::Gfx9 }
+        }
+        Rmw::MinFloat | Rmw::MaxFloat => Subnormals { lds, memory: !gfx12 && !wide, never_in_memory: false },
+        Rmw::CmpSwapFloat | Rmw::CmpSwapFloatSwapped => {
+            Subnormals { lds, memory: !gfx12, never_in_memory: false }
+        }
+        Rmw::AddHalves | Rmw::AddBrainHalves => Subnormals { lds: lds && gfx12, ..Subnormals::default() },
+        _ => Subnormals::default(),
     }
 }
 
@@ -139,6 +157,8 @@ pub(crate) fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
         | set(inst.mem.idxen, buffer::IDXEN)
         | set(generation >= Generation::Gfx10, buffer::OOB_SELECT)
         | set(generation >= Generation::Gfx11, buffer::WIDE_SWIZZLE)
+        | set(generation.is_cdna() && !inst.op.name().contains("_format_"), buffer::LONG_STRIDE)
+        | set(generation >= Generation::Gfx12, buffer::SCALED_STRIDE)
 }
 
 /// Bits of [`Code::imm`] above the read-modify-write fields.

@@ -66,9 +66,9 @@ impl<const N: usize> Data for Dwords<N> {
     }
 }
 
-/// Part of a register: which memory type, and how it meets the rest of the register.
+/// A whole register for less than that in memory.
 macro_rules! narrow {
-    ($($(#[$doc:meta])* $name:ident: $type:ty, |$old:ident, $value:ident| $merge:expr, |$dword:ident| $part:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident| $extended:expr;)*) => {$(
         $(#[$doc])*
         pub(super) struct $name;
 
@@ -80,19 +80,15 @@ macro_rules! narrow {
             unsafe fn load<const L: usize>(from: *const u8, at: *mut u32) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let $old = at.read();
                     let $value = from.cast::<$type>().read_unaligned();
-                    at.write($merge);
+                    at.write($extended);
                 }
             }
 
             #[inline(always)]
             unsafe fn store<const L: usize>(to: *mut u8, at: *const u32) {
                 // SAFETY: the caller's promise.
-                unsafe {
-                    let $dword = at.read();
-                    to.cast::<$type>().write_unaligned($part);
-                }
+                unsafe { to.cast::<$type>().write_unaligned(at.read() as $type) }
             }
         }
     )*};
@@ -100,25 +96,57 @@ macro_rules! narrow {
 
 narrow! {
     /// A byte, zero-extended.
-    U8: u8, |_old, value| u32::from(value), |dword| dword as u8;
+    U8: u8, |value| u32::from(value);
     /// A byte, sign-extended.
-    I8: i8, |_old, value| i32::from(value) as u32, |dword| dword as i8;
+    I8: i8, |value| i32::from(value) as u32;
     /// A word, zero-extended.
-    U16: u16, |_old, value| u32::from(value), |dword| dword as u16;
+    U16: u16, |value| u32::from(value);
     /// A word, sign-extended.
-    I16: i16, |_old, value| i32::from(value) as u32, |dword| dword as i16;
-    /// A byte, zero-extended into the low half; the high half stays.
-    U8Low: u8, |old, value| old & 0xffff_0000 | u32::from(value), |dword| dword as u8;
-    /// A byte, zero-extended into the high half; the low half stays. Stores bits 16..24.
-    U8High: u8, |old, value| old & 0xffff | u32::from(value) << 16, |dword| (dword >> 16) as u8;
-    /// A byte, sign-extended into the low half; the high half stays.
-    I8Low: i8, |old, value| old & 0xffff_0000 | u32::from(i16::from(value) as u16), |dword| dword as i8;
-    /// A byte, sign-extended into the high half; the low half stays.
-    I8High: i8, |old, value| old & 0xffff | u32::from(i16::from(value) as u16) << 16, |dword| (dword >> 16) as i8;
-    /// A word into the low half; the high half stays.
-    U16Low: u16, |old, value| old & 0xffff_0000 | u32::from(value), |dword| dword as u16;
-    /// A word into the high half; the low half stays. Stores the high half.
-    U16High: u16, |old, value| old & 0xffff | u32::from(value) << 16, |dword| (dword >> 16) as u16;
+    I16: i16, |value| i32::from(value) as u32;
+}
+
+/// Half a register, loaded as `$bits`. The other half stays, or, where registers have ECC, becomes zero.
+macro_rules! half {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident| $bits:expr, $shift:literal;)*) => {$(
+        $(#[$doc])*
+        pub(super) struct $name<const CLEARS: bool>;
+
+        impl<const CLEARS: bool> Data for $name<CLEARS> {
+            const BYTES: usize = size_of::<$type>();
+            const DWORDS: usize = 0;
+
+            #[inline(always)]
+            unsafe fn load<const L: usize>(from: *const u8, at: *mut u32) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let other = if CLEARS { 0 } else { at.read() & !(0xffff << $shift) };
+                    let $value = from.cast::<$type>().read_unaligned();
+                    at.write(other | u32::from($bits) << $shift);
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn store<const L: usize>(to: *mut u8, at: *const u32) {
+                // SAFETY: the caller's promise.
+                unsafe { to.cast::<$type>().write_unaligned((at.read() >> $shift) as $type) }
+            }
+        }
+    )*};
+}
+
+half! {
+    /// A byte, zero-extended into the low half.
+    U8Low: u8, |value| value, 0;
+    /// A byte, zero-extended into the high half. Stores bits 16..24.
+    U8High: u8, |value| value, 16;
+    /// A byte, sign-extended into the low half.
+    I8Low: i8, |value| i16::from(value) as u16, 0;
+    /// A byte, sign-extended into the high half.
+    I8High: i8, |value| i16::from(value) as u16, 16;
+    /// A word into the low half.
+    U16Low: u16, |value| value, 0;
+    /// A word into the high half. Stores the high half.
+    U16High: u16, |value| value, 16;
 }
 
 /// What one memory instruction does once addresses are known to be good.
@@ -144,7 +172,7 @@ pub(super) trait Move {
         shared: bool,
     );
 
-    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for memory that only this thread uses.
+    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for LDS, which only this thread uses.
     ///
     /// # Safety
     /// As for [`Move::one`], for every enabled lane and everything between the lowest and the highest.

@@ -1,6 +1,6 @@
 //! SMEM instructions of gfx9 that write: stores and read-modify-writes from scalar registers.
 
-use super::atomic::{Rmw, Word};
+use super::atomic::{Flush, Rmw, Word};
 use super::lanes::{RETURNS, RMW_SHIFT};
 use super::scalar::locate;
 use super::spaces::fail;
@@ -56,7 +56,7 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
                 fault.lane = None;
                 return fail(wave, fault);
             }
-            W::put::<1>(old.as_mut_ptr(), W::shared(address as *mut u8, rmw, data, second));
+            W::put::<1>(old.as_mut_ptr(), W::shared(address as *mut u8, rmw, data, second, Flush::default()));
         }
         if code.imm & RETURNS != 0 {
             for (i, value) in old.into_iter().take(dwords).enumerate() {

@@ -346,7 +346,7 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
                     bytes.add(i).write(place(i).read());
                 }
             }
-            M::one::<L>(wave, registers, bytes, lane, false);
+            M::one::<L>(wave, registers, bytes, lane, true);
             if M::ACCESS != AccessKind::Read {
                 for i in 0..M::BYTES {
                     place(i).write(bytes.add(i).read());

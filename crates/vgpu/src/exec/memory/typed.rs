@@ -7,6 +7,7 @@ use super::buffer_flags;
 use super::lanes::{Bits, EXTRA_SHIFT};
 use super::spaces::fail;
 use super::to_lds;
+use crate::exec::float::convert::f32_to_f16_toward_zero;
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::{BufferFormat, Format, Inst, Isa, NumberFormat};
 use crate::machine::{AccessKind, Generation};
@@ -23,9 +24,11 @@ const IN_INSTRUCTION: i64 = 64 << EXTRA_SHIFT;
 pub(super) const TO_LDS: i64 = 128 << EXTRA_SHIFT;
 /// How many channels, less one.
 const CHANNELS_SHIFT: u32 = EXTRA_SHIFT + 8;
+/// Stores repeat the first channel in those that the instruction does not have.
+const REPEATS: i64 = 4096 << EXTRA_SHIFT;
 
 /// What [`load`] and [`store`] expect in [`Code::imm`] besides the offset; none if the instruction has no format.
-pub(super) fn flags(inst: &Inst) -> Option<i64> {
+pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
     let (name, channels) = inst.op.name().split_once("_format_")?;
     let mut flags = (channels.len() as i64 - 1) << CHANNELS_SHIFT;
     if name.contains("_d16") {
@@ -37,26 +40,19 @@ pub(super) fn flags(inst: &Inst) -> Option<i64> {
     if inst.mem.lds {
         flags |= TO_LDS;
     }
+    if generation >= Generation::Gfx12 {
+        flags |= REPEATS;
+    }
     if inst.format == Format::Mtbuf {
         flags |= IN_INSTRUCTION | i64::from(inst.mem.format) << FORMAT_SHIFT;
     }
     Some(flags)
 }
 
-/// Bytes of an element of a buffer.
-pub(crate) struct ElementBytes {
-    /// All of them.
-    pub(crate) in_memory: u32,
-    /// Those that a store writes.
-    pub(crate) stored: u32,
-}
-
 /// The bytes of the elements that an instruction with a format accesses through a descriptor; none where it accesses nothing.
-pub(crate) fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<ElementBytes> {
-    let shape = Shape::new(view, flags(inst)? | buffer_flags(inst, generation));
-    let format = shape.format?;
-    let in_memory = format.bytes() as u32;
-    Some(ElementBytes { in_memory, stored: shape.stored_bytes(&format) as u32 })
+pub(crate) fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<usize> {
+    let shape = Shape::new(view, flags(inst, generation)? | buffer_flags(inst, generation));
+    shape.format.map(|format| format.bytes())
 }
 
 /// The instruction set whose format codes are meant.
@@ -70,45 +66,39 @@ fn isa(flags: i64) -> Isa {
 
 /// What a typed access does besides finding addresses.
 struct Shape {
-    /// None for codes without meaning: such buffers are as if out of bounds.
+    /// None for codes without meaning, and where the descriptor's own is the one of no format, which binds no buffer even if the
+    /// instruction has another: such buffers are as if out of bounds.
     format: Option<BufferFormat>,
     /// Which channel of memory, or which constant, each result is: 0, 1, or 4 and up for a channel.
     selection: [u32; 4],
     channels: usize,
     d16: bool,
     high: bool,
+    repeats: bool,
 }
 
 impl Shape {
     fn new(view: &View, flags: i64) -> Shape {
         let in_instruction = flags & IN_INSTRUCTION != 0;
         let word = view.format_word;
-        let code = match (in_instruction, isa(flags)) {
-            (true, _) => (flags >> FORMAT_SHIFT & 0x7f) as u8,
-            // The descriptor has the number format first, the instruction the data format.
-            (false, Isa::Gfx90a) => (word >> 15 & 15 | (word >> 12 & 7) << 4) as u8,
-            (false, Isa::Gfx1030) => (word >> 12 & 0x7f) as u8,
-            (false, _) => (word >> 12 & 0x3f) as u8,
+        // The descriptor has the number format first, the instruction the data format, which says whether there is a format.
+        let (own, is_bound) = match isa(flags) {
+            Isa::Gfx90a => (word >> 15 & 15 | (word >> 12 & 7) << 4, word >> 15 & 15 != 0),
+            Isa::Gfx1030 => (word >> 12 & 0x7f, word >> 12 & 0x7f != 0),
+            _ => (word >> 12 & 0x3f, word >> 12 & 0x3f != 0),
         };
+        let code = if in_instruction { (flags >> FORMAT_SHIFT & 0x7f) as u8 } else { own as u8 };
         let selection = match in_instruction {
             true => [4, 5, 6, 7],
             false => std::array::from_fn(|i| word >> (3 * i) & 7),
         };
         Shape {
-            format: BufferFormat::by_code(isa(flags), code),
+            format: BufferFormat::by_code(isa(flags), code).filter(|_| is_bound),
             selection,
             channels: (flags >> CHANNELS_SHIFT & 3) as usize + 1,
             d16: flags & D16 != 0,
             high: flags & HIGH != 0,
-        }
-    }
-
-    /// Bytes that a store writes: those of its channels where they are whole bytes, else all.
-    fn stored_bytes(&self, format: &BufferFormat) -> usize {
-        let bits = format.bits();
-        match bits.iter().any(|bits| bits % 8 != 0) {
-            true => format.bytes(),
-            false => bits.iter().take(self.channels).map(|&bits| usize::from(bits) / 8).sum(),
+            repeats: flags & REPEATS != 0,
         }
     }
 
@@ -129,7 +119,6 @@ impl Shape {
     fn load(&self, element: Option<u128>) -> [u32; 4] {
         let mut memory = [0; 4];
         if let (Some(format), Some(element)) = (self.format, element) {
-            memory = [0, 0, 0, self.one()];
             let mut at = 0;
             for (value, &bits) in memory.iter_mut().zip(format.bits()) {
                 let raw = (element >> at) as u32 & (u32::MAX >> (32 - bits));
@@ -146,6 +135,19 @@ impl Shape {
             1 => self.one(),
             channel => memory[(channel & 3) as usize],
         })
+    }
+
+    /// The element that a store makes of the channels that the instruction has. The selection of loads holds the other way round.
+    fn store(&self, format: &BufferFormat, channels: &[u32]) -> u128 {
+        let (mut element, mut bits) = (0u128, 0u32);
+        for (place, &width) in (4..).zip(format.bits()) {
+            let source = self.selection.iter().position(|&selection| selection == place);
+            let missing = if self.repeats { channels[0] } else { 0 };
+            let value = source.map_or(0, |source| channels.get(source).copied().unwrap_or(missing));
+            element |= u128::from(to_memory(format.number, width, value, self.d16)) << bits;
+            bits += u32::from(width);
+        }
+        element
     }
 }
 
@@ -176,11 +178,12 @@ fn from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     }
 }
 
-/// A channel in half a register. Integers lose their upper bits.
+/// A channel in half a register. Integers lose their upper bits, f32 their lower ones.
 fn half_from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     match format {
         NumberFormat::Uint | NumberFormat::Sint => from_memory(format, bits, raw) & 0xffff,
         NumberFormat::Float if bits == 16 => raw,
+        NumberFormat::Float if bits == 32 => u32::from(f32_to_f16_toward_zero(raw)),
         _ => u32::from(f16::from_f64(number(format, bits, raw)).to_bits()),
     }
 }
@@ -258,7 +261,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     // SAFETY: operands were lowered for this wave's file.
     let (index, row) = unsafe { address_registers::<L>(wave, code) };
     for lane in Bits(wave.exec::<L>()) {
-        let (index, within) = (view.index(index[lane], lane), within(code, row[lane]));
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], code.imm as u32));
         let bytes = shape.format.map_or(0, |format| format.bytes());
         let inside = bytes != 0 && view.inside(index, within, bytes as u64);
         let mut element = 0u128;
@@ -283,19 +286,21 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
                 continue;
             }
             let at = wave.vgpr.add(code.dst as usize + lane);
+            // Registers with ECC are written whole.
+            let other = |at: *mut u32, mask| if isa(code.imm) == Isa::Gfx90a { 0 } else { at.read() & mask };
             match (shape.d16, shape.high) {
                 (false, _) => {
                     for (i, value) in result.iter().take(shape.channels).enumerate() {
                         at.add(i * L).write(*value);
                     }
                 }
-                (true, true) => at.write(at.read() & 0xffff | result[0] << 16),
+                (true, true) => at.write(other(at, 0xffff) | result[0] << 16),
                 (true, false) => {
                     for i in (0..shape.channels).step_by(2) {
                         let at = at.add(i / 2 * L);
                         let high = match i + 1 < shape.channels {
                             true => result[i + 1] << 16,
-                            false => at.read() & 0xffff_0000,
+                            false => other(at, 0xffff_0000),
                         };
                         at.write(result[i] | high);
                     }
@@ -306,13 +311,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// Bytes from the start of an element.
-fn within(code: &Code, offset: u32) -> u64 {
-    u64::from(offset) + u64::from(code.imm as u32)
-}
-
-/// `buffer_store_format_x` and its kind. Channels that the instruction does not have stay as they are where they are whole
-/// bytes, else they become zero.
+/// `buffer_store_format_x` and its kind. Elements are written whole.
 ///
 /// # Safety
 /// As for handlers.
@@ -324,16 +323,16 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
     let Some(format) = shape.format else { return Flow::Next };
     // SAFETY: operands were lowered for this wave's file.
     let (index, row) = unsafe { address_registers::<L>(wave, code) };
-    let bytes = shape.stored_bytes(&format);
+    let bytes = format.bytes();
     for lane in Bits(wave.exec::<L>()) {
-        let (index, within) = (view.index(index[lane], lane), within(code, row[lane]));
-        if !view.inside(index, within, format.bytes() as u64) {
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], code.imm as u32));
+        if !view.inside(index, within, bytes as u64) {
             continue;
         }
-        let (mut element, mut bits) = (0u128, 0u32);
-        for (channel, &width) in format.bits().iter().enumerate().take(shape.channels) {
+        let mut channels = [0; 4];
+        for (channel, value) in channels.iter_mut().enumerate().take(shape.channels) {
             // SAFETY: the data are in the wave's file.
-            let value = unsafe {
+            *value = unsafe {
                 let at = wave.vgpr.add(data as usize + lane);
                 match (shape.d16, shape.high) {
                     (false, _) => at.add(channel * L).read(),
@@ -341,9 +340,8 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
                     (true, false) => at.add(channel / 2 * L).read() >> (channel % 2 * 16) & 0xffff,
                 }
             };
-            element |= u128::from(to_memory(format.number, width, value, shape.d16)) << bits;
-            bits += u32::from(width);
         }
+        let element = shape.store(&format, &channels[..shape.channels]);
         for (_, size, address) in places(&view, index, within, bytes) {
             if !wave.access.permits(AccessKind::Write, address, size as u64) {
                 let fault = wave.access.refused(AccessKind::Write, address, size as u64, Some(lane));

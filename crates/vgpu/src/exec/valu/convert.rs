@@ -50,6 +50,37 @@ fn in_mode<S: Simd>(cx: &Cx, a: F<S>) -> F<S> {
     }
 }
 
+/// `a * b + c` as f32, so that rounding it to f16 is rounding the exact result.
+#[inline(always)]
+fn fma_for_half<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
+    let sum = a.fma(b, c);
+    // Numbers of f16 and midpoints between them end in zeros. What ends otherwise is on the exact result's side of them.
+    if !(sum.bits() & 0xfff).equal(U::splat(0)).any() {
+        return sum;
+    }
+    a.bits().map3(b.bits(), c.bits(), fma_to_odd).as_f32()
+}
+
+/// `a * b + c` as f32: the exact result, or the one of its neighbours whose last digit is odd.
+fn fma_to_odd(a: u32, b: u32, c: u32) -> u32 {
+    let [a, b, c] = [a, b, c].map(|bits| f64::from(f32::from_bits(bits)));
+    // The product is exact.
+    let product = a * b;
+    let sum = product + c;
+    let part = sum - product;
+    let lost = (product - (sum - part)) + (c - part);
+    let near = sum as f32;
+    let lost = (sum - f64::from(near)) + lost;
+    let bits = near.to_bits();
+    if bits & 1 != 0 || lost == 0.0 || lost.is_nan() {
+        bits
+    } else if (lost < 0.0) == near.is_sign_negative() {
+        bits + 1
+    } else {
+        bits - 1
+    }
+}
+
 /// A number's bits in the 32-bit integers, signed.
 fn signed(bits: u64) -> i128 {
     i128::from(bits as u32 as i32)
@@ -76,12 +107,14 @@ ops! {
     F64I32 [MODS] (_cx; a: U) -> G<S> { a.to_f64_signed() }
     F64U32 [MODS] (_cx; a: U) -> G<S> { a.to_f64() }
     F32F64 [MODS] (_cx; a: G) -> F<S> { a.to_f32() }
-        => rounded([a, _, _], _, env) { F64.convert(a, F32, env) }
+        => rounded([a, _, _], single, double) {
+            F64.convert(a, F32, Env { round: double.round, flush_in: false, ..single })
+        }
     I32F64 [MODS] (_cx; a: G) -> U<S> { a.to_i32() }
     U32F64 [MODS] (_cx; a: G) -> U<S> { a.to_u32() }
     F32F16 [MODS] (_cx; a: H) -> F<S> { a.0 }
     F16F32 [MODS] (_cx; a: F) -> H<S> { H(a) }
-        => rounded([a, _, _], _, env) { F32.convert(a, F16, env) }
+        => rounded([a, _, _], _, env) { F32.convert(a, F16, Env { flush_in: false, ..env }) }
     F16U16 [MODS] (_cx; a: W16) -> H<S> { H(a.0.to_f32_signed()) }
         => rounded([a, _, _], _, env) { F16.integer(signed(a), env) }
     F16I16 [MODS] (_cx; a: I16) -> H<S> { H(a.0.to_f32_signed()) }
@@ -101,10 +134,12 @@ ops! {
     PkU16F32 [MODS] (_cx; a: F, b: F) -> U<S> { saturated(a, 0, 0xffff) | saturated(b, 0, 0xffff) << 16 }
     PkU8F32 [MODS] (cx; a: F, b: U, c: U) -> U<S> { insert_byte(saturated(in_mode(cx, a), 0, 255), b, c) }
     PkaccumU8F32 [MODS] (cx; a: F, b: U) -> Byte<S> { Byte(saturated(in_mode(cx, a), 0, 255), b) }
-    FmaMixF32 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> F<S> { a.0.fma(b.0, c.0) }
+    FmaMixF32 [MODS, NAN, LOUD] (_cx; a: Mixed, b: Mixed, c: Mixed) -> F<S> { a.0.fma(b.0, c.0) }
         => rounded([a, b, c], env, _) { F32.fma(a, b, c, env) }
-    FmaMixF16 [MODS, NAN] (_cx; a: Mixed, b: Mixed, c: Mixed) -> H<S> { H(a.0.fma(b.0, c.0)) }
-        => rounded([a, b, c], single, double) { F32.convert(F32.fma(a, b, c, single), F16, double) }
+    FmaMixF16 [MODS, NAN, LOUD] (_cx; a: Mixed, b: Mixed, c: Mixed) -> H<S> { H(fma_for_half(a.0, b.0, c.0)) }
+        => rounded([a, b, c], single, double) {
+            F32.fma_to(F16, [a, b, c], 0, Env { flush_in: single.flush_in, ..double })
+        }
 }
 
 /// An integer source whose bits the rounding needs.

@@ -2,13 +2,14 @@
 
 use super::engine::Cx;
 use super::engine::{Op, ops};
-use super::operand::{B16, Brains, Halves, SignedWords, W16, Words, X16};
-use super::result::Ret;
+use super::operand::{B, B16, Brains, Halves, SignedWords, W16, Words, X16};
+use super::result::{Ret, Target};
 use super::select::choose;
+use super::settle::Raw;
 use crate::exec::Handler;
 use crate::exec::float::dot::{Factors, Rounded, Rules};
 use crate::exec::lower::Context;
-use crate::exec::simd::{F, Simd, U};
+use crate::exec::simd::{F, LANES, Simd, U};
 use crate::machine::Generation;
 
 /// The sum of the products of `N` parts of `BITS` bits.
@@ -39,8 +40,8 @@ fn unsigned_sum<S: Simd, const BITS: u32>(clamp: bool, a: U<S>, b: U<S>, c: U<S>
 
 /// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
 #[inline(always)]
-pub(super) fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
-    Ret::settle(a.fma(b, c), (a, b, c))
+fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
+    Ret::settle(a.fma(b, c), (a, b, c), true)
 }
 
 /// f16 as f32 without subnormal numbers.
@@ -50,7 +51,7 @@ fn normal<S: Simd>(half: F<S>) -> F<S> {
     (bits & 0x7fff_ffff).less(U::splat(0x3880_0000)).select(bits & 0x8000_0000, bits).as_f32()
 }
 
-/// The sum of products that RDNA 3 and 4 compute.
+/// The sum of products that RDNA 3 and 4 compute; all are f32.
 #[inline(always)]
 fn on_grid<S: Simd>(
     cx: &Cx,
@@ -58,33 +59,58 @@ fn on_grid<S: Simd>(
     rounded: Rounded,
     a: (F<S>, F<S>),
     b: (F<S>, F<S>),
-    c: F<S>,
-) -> F<S> {
-    let rules = Rules { factors, rounded, fourth: cx.is_gfx12() };
+    c: U<S>,
+) -> U<S> {
+    let rules = Rules { factors: [factors; 2], rounded, fourth: cx.is_gfx12() };
     let [a, b] = [a, b].map(|pair| [pair.0.bits().array(), pair.1.bits().array()]);
-    U::from_array(rules.sum(a, b, c.bits().array())).as_f32()
+    U::from_array(rules.sum::<2, 2, LANES>(a, b, c.array()))
+}
+
+/// An f32 of which MODE takes no subnormal numbers.
+impl<S: Simd> Ret<S> for B<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.as_f32().store(target, cx) }
+    }
+
+    #[inline(always)]
+    fn modify(self, cx: &Cx) -> Self {
+        B(Ret::modify(self.0.as_f32(), cx).bits())
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: Raw) -> Self {
+        B(<U<S> as Ret<S>>::from_raw(raw))
+    }
 }
 
 ops! {
     F32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    // gfx90a takes subnormal f16 for zero, whatever MODE says.
-    NormalF32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
+    // CDNA has no subnormal f32 here, whatever MODE says. Sums could only be subnormal if the addend were: products of f16 are
+    // multiples of 2^-48.
+    FlushedF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
+        fma(a.1, b.1, fma(a.0, b.0, c))
+    }
+    // gfx90a takes subnormal f16 for zero, too.
+    NormalF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
         fma(normal(a.1), normal(b.1), fma(normal(a.0), normal(b.0), c))
     }
-    GridF32F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: F) -> F<S> {
-        on_grid(cx, Factors::F16, Rounded::F32, (a.0, a.1), (b.0, b.1), c)
+    // What RDNA 3 and 4 do with subnormal numbers is not for MODE to say.
+    GridF32F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: B) -> B<S> {
+        B(on_grid(cx, Factors::F16, Rounded::F32, (a.0, a.1), (b.0, b.1), c.0))
     }
-    GridF32Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: F) -> F<S> {
-        on_grid(cx, Factors::Bf16, Rounded::F32, (a.0, a.1), (b.0, b.1), c)
+    GridF32Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: B) -> B<S> {
+        B(on_grid(cx, Factors::Bf16, Rounded::F32, (a.0, a.1), (b.0, b.1), c.0))
     }
-    GridF16F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: X16) -> X16<S> {{
+    GridF16F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: B16) -> X16<S> {{
         let rounded = Rounded::F16(cx.saturates_halves());
-        X16(on_grid(cx, Factors::F16, rounded, (a.0, a.1), (b.0, b.1), c.0.half_to_f32()).to_half())
+        let c = c.0.half_to_f32().bits();
+        X16(on_grid(cx, Factors::F16, rounded, (a.0, a.1), (b.0, b.1), c).as_f32().to_half())
     }}
-    GridBf16Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: B16) -> W16<S> {{
-        let c = (c.0 << 16).as_f32();
-        W16(on_grid(cx, Factors::Bf16, Rounded::Bf16, (a.0, a.1), (b.0, b.1), c).bits() >> 16)
-    }}
+    GridBf16Bf16 [LONG, MODS] (cx; a: Brains, b: Brains, c: B16) -> W16<S> {
+        W16(on_grid(cx, Factors::Bf16, Rounded::Bf16, (a.0, a.1), (b.0, b.1), c.0 << 16) >> 16)
+    }
     I32I16 [LONG, MODS] (cx; a: SignedWords, b: SignedWords, c: U) -> U<S> {{
         if cx.clamp {
             let (low, high) = (a.0 * b.0, a.1 * b.1);
@@ -117,7 +143,8 @@ pub(super) fn handler(op: crate::isa::Op, context: &Context) -> Option<Handler> 
     Some(match op {
         VDot2F32F16 | VDot2accF32F16 => match context.generation {
             Generation::Gfx9 => choose::<NormalF32F16>(context, true),
-            Generation::Gfx940 | Generation::Gfx10 => choose::<F32F16>(context, true),
+            Generation::Gfx940 => choose::<FlushedF32F16>(context, true),
+            Generation::Gfx10 => choose::<F32F16>(context, true),
             Generation::Gfx11 | Generation::Gfx12 => choose::<GridF32F16>(context, true),
         },
         VDot2F32Bf16 | VDot2accF32Bf16 => choose::<GridF32Bf16>(context, true),

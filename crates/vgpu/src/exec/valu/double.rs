@@ -1,8 +1,10 @@
 //! Operations on f64.
 
 use super::convert::Int;
-use super::engine::{MaskTo, Op, ops};
+use super::engine::{Cx, MaskTo, Op, ops};
 use super::minmax::{max_double, maximum_double, min_double, minimum_double};
+use super::operand::B64;
+use super::result::Ret;
 use super::select::table;
 use crate::exec::float::soft::{Env, F64};
 use crate::exec::simd::{D, G, LANES, Mask, Simd, U};
@@ -55,7 +57,7 @@ fn ldexp(bits: u64, n: u32) -> u64 {
 }
 
 /// See the f32 version.
-fn division_scale(a: u64, denominator: u64, numerator: u64) -> (u64, bool) {
+fn division_scale(a: u64, denominator: u64, numerator: u64, quiet: bool) -> (u64, bool) {
     let exponent = |bits: u64| (bits >> 52 & 0x7ff) as i32;
     let (en, ed) = (exponent(numerator), exponent(denominator));
     let is_denominator = a == denominator;
@@ -77,12 +79,14 @@ fn division_scale(a: u64, denominator: u64, numerator: u64) -> (u64, bool) {
     if denominator & !SIGN == 0 || numerator & !SIGN == 0 {
         return (SIGN | EXPONENT | QUIET, back);
     }
-    (if power == 0 { quieted(a) } else { F64.scale(a, power, Env::IEEE) }, back)
+    let scaled = if power == 0 && !is_nan(a) { a } else { F64.scale(a, power, Env { quiet, ..Env::IEEE }) };
+    (scaled, back)
 }
 
 /// See the f32 version.
-fn division_fixup(a: u64, denominator: u64, numerator: u64) -> u64 {
+fn division_fixup(a: u64, denominator: u64, numerator: u64, round: u32, flush_out: bool) -> u64 {
     let sign = (denominator ^ numerator) & SIGN;
+    let away = round == if sign == 0 { 1 } else { 2 };
     let (d, n) = (f64::from_bits(denominator), f64::from_bits(numerator));
     let exponent = |bits: u64| (bits >> 52 & 0x7ff) as i32;
     if n.is_nan() {
@@ -93,20 +97,32 @@ fn division_fixup(a: u64, denominator: u64, numerator: u64) -> u64 {
         SIGN | EXPONENT | QUIET
     } else if d == 0.0 || n.is_infinite() {
         sign | EXPONENT
-    } else if d.is_infinite() || n == 0.0 || exponent(numerator) - exponent(denominator) < -1075 {
+    } else if d.is_infinite() || n == 0.0 {
         sign
+    } else if exponent(numerator) - exponent(denominator) < -1075 {
+        sign | u64::from(away && !flush_out)
+    } else if a & !SIGN < EXPONENT {
+        sign | a & !SIGN
     } else {
         // Steps that overflowed leave no number, or infinity.
-        sign | if is_nan(a) { EXPONENT } else { a & !SIGN }
+        sign | if round == 0 || away { EXPONENT } else { EXPONENT - 1 }
     }
 }
 
-fn division_sum(a: f64, b: f64, c: f64, scale: bool) -> u64 {
-    if !scale {
-        return a.mul_add(b, c).to_bits();
-    }
-    let power = if c.to_bits() >> 52 & 0x7ff > 1023 { 128 } else { -128 };
-    F64.fma_scaled(a.to_bits(), b.to_bits(), c.to_bits(), power, Env::IEEE)
+/// See the f32 version.
+#[cold]
+#[inline(never)]
+fn exact_sums(flags: u16, sources: &[[u64; LANES]; 3], mode: u32) -> [u64; LANES] {
+    let env = Env { flush_in: false, ..Env::double(mode) };
+    std::array::from_fn(|i| {
+        let [a, b, c] = sources.map(|source| source[i]);
+        let power = match (flags >> i & 1, c >> 52 & 0x7ff) {
+            (0, _) => 0,
+            (_, ..=1023) => -128,
+            _ => 128,
+        };
+        F64.fma_scaled(a, b, c, power, env)
+    })
 }
 
 /// The bits of 2/π after the point, the first 1201 of them.
@@ -151,12 +167,12 @@ fn map3<S: Simd>(a: G<S>, b: G<S>, c: G<S>, f: impl Fn(u64, u64, u64) -> u64) ->
 }
 
 #[inline(always)]
-fn scale_all<S: Simd>(a: G<S>, b: G<S>, c: G<S>) -> (G<S>, Mask<S>) {
+fn scale_all<S: Simd>(cx: &Cx, a: G<S>, b: G<S>, c: G<S>) -> (G<S>, Mask<S>) {
     let (a, b, c) = (a.bits().array(), b.bits().array(), c.bits().array());
     let mut values = [0; LANES];
     let mut flags = 0;
     for i in 0..LANES {
-        let (value, flag) = division_scale(a[i], b[i], c[i]);
+        let (value, flag) = division_scale(a[i], b[i], c[i], cx.quiets());
         values[i] = value;
         flags |= u16::from(flag) << i;
     }
@@ -164,39 +180,38 @@ fn scale_all<S: Simd>(a: G<S>, b: G<S>, c: G<S>) -> (G<S>, Mask<S>) {
 }
 
 #[inline(always)]
-fn sum_all<S: Simd>(a: G<S>, b: G<S>, c: G<S>, m: Mask<S>) -> G<S> {
-    let sum = a.fma(b, c);
-    let bits = m.bits();
-    if bits == 0 {
-        return sum;
+fn division_sum<S: Simd>(cx: &Cx, a: D<S>, b: D<S>, c: D<S>, scale: Mask<S>) -> G<S> {
+    let flags = scale.bits();
+    if flags == 0 && cx.round_double() == 0 {
+        let sum = a.as_f64().fma(b.as_f64(), c.as_f64());
+        if !(cx.flushes_results() && sum.is_least()) {
+            return sum;
+        }
     }
-    let (a, b, c) = (a.bits().array(), b.bits().array(), c.bits().array());
-    D::from_array(std::array::from_fn(|i| {
-        let [x, y, z] = [a[i], b[i], c[i]].map(f64::from_bits);
-        division_sum(x, y, z, bits >> i & 1 != 0)
-    }))
-    .as_f64()
+    let mode = cx.mode_of_results();
+    D::from_array(exact_sums(flags, &[a.array(), b.array(), c.array()], mode)).as_f64()
 }
 
 ops! {
-    Add [MODS, NAN] (_cx; a: G, b: G) -> G<S> { a + b }
+    Add [MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a + b }
         => rounded([a, b, _], _, env) { F64.add(a, b, env) }
-    Mul [MODS, NAN] (_cx; a: G, b: G) -> G<S> { a * b }
+    Mul [MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a * b }
         => rounded([a, b, _], _, env) { F64.mul(a, b, env) }
-    Fma [MODS, NAN] (_cx; a: G, b: G, c: G) -> G<S> { a.fma(b, c) }
+    Fma [MODS, NAN, LOUD] (_cx; a: G, b: G, c: G) -> G<S> { a.fma(b, c) }
         => rounded([a, b, c], _, env) { F64.fma(a, b, c, env) }
-    Min [MODS] (cx; a: G, b: G) -> G<S> { min_double(cx, a, b) }
-    Max [MODS] (cx; a: G, b: G) -> G<S> { max_double(cx, a, b) }
-    Minimum [MODS] (cx; a: G, b: G) -> G<S> { minimum_double(cx, a, b) }
-    Maximum [MODS] (cx; a: G, b: G) -> G<S> { maximum_double(cx, a, b) }
+    Min [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { min_double(cx, a, b) }
+    Max [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { max_double(cx, a, b) }
+    Minimum [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { minimum_double(cx, a, b) }
+    Maximum [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { maximum_double(cx, a, b) }
     Floor [MODS, NAN] (_cx; a: G) -> G<S> { a.floor() }
     Ceil [MODS, NAN] (_cx; a: G) -> G<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: G) -> G<S> { a.trunc() }
     Rndne [MODS, NAN] (_cx; a: G) -> G<S> { a.rint() }
     Fract [MODS, NAN] (_cx; a: G) -> G<S> { a.map(fract) }
-    Rcp [MODS, NAN] (_cx; a: G) -> G<S> { G::splat(1.0) / a }
-    Rsq [MODS, NAN] (_cx; a: G) -> G<S> { G::splat(1.0) / a.sqrt() }
-    Sqrt [MODS, NAN] (_cx; a: G) -> G<S> { a.sqrt() }
+        => rounded([a, _, _], _, env) { F64.fract(a, env) }
+    Rcp [MODS, NAN, LOUD] (_cx; a: G) -> G<S> { G::splat(1.0) / a }
+    Rsq [MODS, NAN, LOUD] (_cx; a: G) -> G<S> { G::splat(1.0) / a.sqrt() }
+    Sqrt [MODS, NAN, LOUD] (_cx; a: G) -> G<S> { a.sqrt() }
     Ldexp [MODS, NAN] (_cx; a: G, b: Int) -> G<S> {{
         let n = b.0.array();
         let a = a.bits().array();
@@ -212,9 +227,12 @@ ops! {
         let (a, b) = (a.bits().array(), b.array());
         D::from_array(std::array::from_fn(|i| trig_preop(a[i], b[i]))).as_f64()
     }}
-    DivScale [MODS, MASK = MaskTo::Second] (_cx; a: G, b: G, c: G) -> (G<S>, Mask<S>) { scale_all(a, b, c) }
-    DivFmas [MODS, NAN] (_cx; a: G, b: G, c: G, m: Mask) -> G<S> { sum_all(a, b, c, m) }
-    DivFixup [MODS] (_cx; a: G, b: G, c: G) -> G<S> { map3(a, b, c, division_fixup) }
+    DivScale [MODS, MASK = MaskTo::Second] (cx; a: G, b: G, c: G) -> (G<S>, Mask<S>) { scale_all(cx, a, b, c) }
+    DivFmas [MODS, NAN] (cx; a: B64, b: B64, c: B64, m: Mask) -> G<S> { division_sum(cx, a.0, b.0, c.0, m) }
+    DivFixup [MODS, KEEPS] (cx; a: B64, b: G, c: G) -> G<S> {{
+        let (round, flush_out) = (cx.round_double(), cx.flush & 8 != 0);
+        map3(a.0.as_f64(), b, c, |a, d, n| division_fixup(a, d, n, round, flush_out))
+    }}
 }
 
 table! {

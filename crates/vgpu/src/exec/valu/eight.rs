@@ -2,14 +2,15 @@
 //! Compute Project.
 
 use super::engine::{Cx, Op, ops};
-use super::operand::W16;
+use super::operand::{B, W16};
 use super::result::{Ret, Target};
 use super::select::choose;
 use crate::exec::Handler;
 use crate::exec::float::convert::{Eight, f32_to_eight};
+use crate::exec::float::dot::{Factors, Rounded, Rules};
 use crate::exec::lower::Context;
 use crate::exec::matrix::{Format, widen};
-use crate::exec::simd::{F, Simd, U};
+use crate::exec::simd::{F, LANES, Simd, U};
 
 fn format(cx: &Cx, wide: bool) -> Format {
     match (cx.is_cdna(), wide) {
@@ -83,16 +84,15 @@ impl<S: Simd> Ret<S> for Byte<S> {
     }
 }
 
-/// `c` plus the products of the bytes of `a` and `b`, from the lowest on; each sum is rounded.
+/// `c` plus the products of the bytes of `a` and `b`, which only gfx12 has.
 #[inline(always)]
-fn dot<S: Simd>(a: U<S>, b: U<S>, c: F<S>, formats: [Format; 2]) -> F<S> {
-    let mut sum = c;
-    for i in 0..4 {
-        let [x, y] = [(a, formats[0]), (b, formats[1])]
-            .map(|(bytes, format)| widen(format, bytes >> (8 * i) & 0xff).as_f32());
-        sum = super::dot::fma(x, y, sum);
-    }
-    sum
+fn dot<S: Simd>(a: U<S>, b: U<S>, c: B<S>, factors: [Factors; 2]) -> B<S> {
+    let rules = Rules { factors, rounded: Rounded::F32, fourth: true };
+    let bytes = |word: U<S>, factors: Factors| {
+        let format = if factors == Factors::Bf8 { Format::Bf8 } else { Format::Fp8 };
+        [0, 8, 16, 24].map(|shift| widen(format, word >> shift & 0xff).array())
+    };
+    B(U::from_array(rules.sum::<4, 4, LANES>(bytes(a, factors[0]), bytes(b, factors[1]), c.0.array())))
 }
 
 ops! {
@@ -104,10 +104,10 @@ ops! {
     PkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, true)) }
     SrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, false) }
     SrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, true) }
-    DotFp8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8, Format::Bf8]) }
-    DotBf8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8, Format::Fp8]) }
-    DotFp8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Fp8; 2]) }
-    DotBf8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: F) -> F<S> { dot(a, b, c, [Format::Bf8; 2]) }
+    DotFp8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8, Factors::Bf8]) }
+    DotBf8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Bf8, Factors::Fp8]) }
+    DotFp8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8; 2]) }
+    DotBf8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Bf8; 2]) }
 }
 
 /// The handler of an operation on 8-bit floats.

@@ -16,7 +16,7 @@ use crate::machine::Generation;
 /// What an operation may want to know besides its sources.
 #[derive(Clone, Copy)]
 pub(super) struct Cx {
-    /// The MODE register.
+    /// The MODE register, with what gfx12 no longer has as if it were in there.
     pub mode: u32,
     /// The number of the first of the sixteen lanes.
     pub lane: u32,
@@ -47,8 +47,11 @@ pub(super) fn generation_bits(generation: Generation) -> i64 {
 impl Cx {
     #[inline(always)]
     pub(super) fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
+        let generation = (code.imm >> GENERATION) as u8;
+        // gfx12 has neither IEEE nor DX10_CLAMP, and does as if the one were off and the other on.
+        let fixed = generation == Generation::Gfx12 as u8;
         Cx {
-            mode,
+            mode: if fixed { mode & !0x300 | 0x100 } else { mode },
             lane: 0,
             clamp: mods && code.mods.clamp,
             omod: if mods { code.mods.omod } else { 0 },
@@ -56,7 +59,7 @@ impl Cx {
             half: code.imm as u8,
             neg: if mods { code.mods.neg } else { 0 },
             op_sel: code.mods.op_sel,
-            generation: (code.imm >> GENERATION) as u8,
+            generation,
         }
     }
 
@@ -84,10 +87,46 @@ impl Cx {
         self.mode >> 23 & 1 != 0
     }
 
-    /// Whether signalling NaNs are made quiet by minimum and maximum.
+    /// Whether signalling NaNs are made quiet by minimum and maximum: MODE's IEEE.
     #[inline(always)]
     pub(super) fn ieee(&self) -> bool {
         self.mode & 0x200 != 0
+    }
+
+    /// Whether signalling NaNs are made quiet where that depends on MODE.
+    #[inline(always)]
+    pub(super) fn quiets(&self) -> bool {
+        self.is_gfx12() || self.ieee()
+    }
+
+    /// Whether saturation makes zero of NaN: MODE's DX10_CLAMP.
+    #[inline(always)]
+    pub(super) fn clears_nans(&self) -> bool {
+        self.mode & 0x100 != 0
+    }
+
+    /// Whether subnormal results become zero, in any format: by MODE, by the operation, or since gfx12 by the output multiplier.
+    #[inline(always)]
+    pub(super) fn flushes_results(&self) -> bool {
+        self.flush & 10 != 0 || self.omod != 0 && self.is_gfx12()
+    }
+
+    /// MODE with what the output multiplier changes about subnormal results.
+    #[inline(always)]
+    pub(super) fn mode_of_results(&self) -> u32 {
+        if self.omod != 0 && self.is_gfx12() { self.mode & !0xa0 } else { self.mode }
+    }
+
+    /// MODE's rounding mode of f32.
+    #[inline(always)]
+    pub(super) fn round_single(&self) -> u32 {
+        self.mode & 3
+    }
+
+    /// MODE's rounding mode of f64 and f16.
+    #[inline(always)]
+    pub(super) fn round_double(&self) -> u32 {
+        self.mode >> 2 & 3
     }
 }
 
@@ -115,10 +154,16 @@ pub(super) trait Op: 'static {
     const MODS: bool = false;
     /// Whether NaN results are the first NaN source, made quiet, or the default NaN.
     const NAN: bool = false;
+    /// Whether a signalling NaN stays one before gfx12, unless MODE asks for IEEE.
+    const LOUD: bool = false;
     /// Whether it rounds in the mode that MODE says; it has [`Op::rounded`] then.
     const ROUNDS: bool = false;
     /// Subnormal numbers that always count as zero, as in [`Cx`].
     const FLUSH: u8 = 0;
+    /// Whether results stay as they are: subnormal ones are not flushed, infinite ones do not saturate.
+    const KEEPS: bool = false;
+    /// Whether the transcendental unit does it: what the output multiplier makes too large is infinite in every rounding mode.
+    const TRANS: bool = false;
     /// Where the lane mask goes.
     const MASK: MaskTo = MaskTo::Nowhere;
     /// Whether it takes many of the host's instructions, so that a loop's own hardly count and are not worth more code.
@@ -139,12 +184,25 @@ pub(super) trait Op: 'static {
 pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
     let (args, mut result) = computed::<O, S>(cx, args);
     if O::NAN && Ret::has_nan([result; 2]) {
-        result = result.settle(args);
+        result = result.settle(args, !O::LOUD || cx.quiets());
     }
     finished::<O, S, MODS>(cx, args, result)
 }
 
-/// The same for two chunks, the first of which begins at `lane`; nothing if there are NaNs to settle.
+/// The sources of a chunk with signalling NaNs as they are.
+///
+/// # Safety
+/// See [`Args::fetch_loud`].
+#[inline(always)]
+unsafe fn loud<O: Op, S: Simd, const MODS: bool>(
+    cx: &Cx,
+    rows: &<O::Args<S> as Args<S>>::Rows,
+) -> O::Args<S> {
+    // SAFETY: the caller's promise.
+    unsafe { O::Args::<S>::fetch_loud::<MODS>(rows) }.flush(cx.flush)
+}
+
+/// [`evaluate`] for two chunks, the first of which begins at `lane`; nothing if there are NaNs to settle.
 #[inline(always)]
 fn evaluate_both<O: Op, S: Simd, const MODS: bool>(
     cx: &mut Cx,
@@ -166,8 +224,14 @@ fn evaluate_both<O: Op, S: Simd, const MODS: bool>(
 fn computed<O: Op, S: Simd>(cx: &Cx, args: O::Args<S>) -> (O::Args<S>, O::Ret<S>) {
     let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
     let mut result = O::apply(cx, args);
-    if S::ROUNDS && O::ROUNDS && cx.mode & 15 != 0 {
-        result = O::Ret::<S>::from_raw(rounded(&args.raw(), O::rounded, cx.mode));
+    let rounds = S::ROUNDS && cx.mode & 15 != 0;
+    if O::ROUNDS && (rounds || cx.flushes_results() && result.is_least()) {
+        result = O::Ret::<S>::from_raw(rounded(
+            &args.raw(),
+            O::rounded,
+            cx.mode_of_results(),
+            !O::LOUD || cx.quiets(),
+        ));
     }
     (args, result)
 }
@@ -175,14 +239,14 @@ fn computed<O: Op, S: Simd>(cx: &Cx, args: O::Args<S>) -> (O::Args<S>, O::Ret<S>
 /// What happens to a result in the end.
 #[inline(always)]
 fn finished<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>, mut result: O::Ret<S>) -> O::Ret<S> {
-    if cx.flush != 0 {
+    if cx.flush != 0 && !O::KEEPS {
         result = result.flush(cx.flush);
     }
-    if O::Ret::<S>::SATURATES && cx.saturates_halves() {
+    if O::Ret::<S>::SATURATES && !O::KEEPS && cx.saturates_halves() {
         result = result.saturate(|| args.raw());
     }
     if MODS && (cx.clamp || cx.omod != 0) {
-        result = result.modify(cx);
+        result = if O::TRANS { result.modify(&Cx { mode: cx.mode & !15, ..*cx }) } else { result.modify(cx) };
     }
     result
 }
@@ -224,11 +288,11 @@ trait Way {
     /// As for `rows`, and both must be chunks of the wave.
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32>;
 
-    /// Computes a chunk and writes the enabled lanes of it.
+    /// Computes a chunk and writes the enabled lanes of it. If `LOUD`, signalling NaNs that fetching makes quiet are to stay.
     ///
     /// # Safety
     /// As for `both`.
-    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16;
+    unsafe fn one<S: Simd, const LOUD: bool>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16;
 
     /// The handler for rounding modes that the level does not have.
     ///
@@ -260,7 +324,7 @@ unsafe fn execute<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
     // SAFETY: the caller's promise.
     unsafe {
         if S::OUTLINE || Y::LONG {
-            by_chunks::<Y, S>(wave, code)
+            by_chunks::<Y, S, false>(wave, code)
         } else if !(wave.is_full() && wave.mode as u8 == USUAL) {
             S::call::<ByChunks<Y>>(wave, code)
         } else if !code.plain {
@@ -346,7 +410,18 @@ impl<Y: Way> SimdBody for ByChunks<Y> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe { by_chunks::<Y, S>(wave, code) }
+        unsafe { by_chunks::<Y, S, false>(wave, code) }
+    }
+}
+
+/// The same where signalling NaNs are to stay that fetching makes quiet.
+struct LoudChunks<Y>(PhantomData<Y>);
+
+impl<Y: Way> SimdBody for LoudChunks<Y> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { by_chunks::<Y, S, true>(wave, code) }
     }
 }
 
@@ -355,7 +430,7 @@ impl<Y: Way> SimdBody for ByChunks<Y> {
 /// # Safety
 /// As for [`execute`].
 #[inline(always)]
-unsafe fn by_chunks<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+unsafe fn by_chunks<Y: Way, S: Simd, const LOUD: bool>(wave: &mut Wave, code: &Code) -> Flow {
     let lanes = usize::from(wave.lanes);
     let mut mask = 0u64;
     // SAFETY: the caller's promise.
@@ -364,6 +439,9 @@ unsafe fn by_chunks<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
             return Y::exactly(wave, code);
         }
         let mut cx = Cx::new(wave.mode, code, Y::Op::FLUSH, Y::MODS);
+        if const { !LOUD && Y::Op::LOUD && <Y::Op as Op>::Args::<S>::QUIETS } && !cx.quiets() {
+            return S::call::<LoudChunks<Y>>(wave, code);
+        }
         let mut rows = Y::rows::<S, false>(wave, code);
         let mut target = target(wave, code, false);
         let exec = wave.active();
@@ -379,7 +457,7 @@ unsafe fn by_chunks<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
             target.bits = (exec >> first) as u16;
             if target.bits != 0 {
                 cx.lane = first as u32;
-                mask |= u64::from(Y::one::<S>(&cx, &rows, &target)) << first;
+                mask |= u64::from(Y::one::<S, LOUD>(&cx, &rows, &target)) << first;
             }
             first += LANES;
             if first >= lanes {
@@ -454,9 +532,15 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     }
 
     #[inline(always)]
-    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+    unsafe fn one<S: Simd, const LOUD: bool>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
         // SAFETY: the caller's promise.
-        unsafe { evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(rows, 0)).store(target, cx) }
+        unsafe {
+            let result = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(rows, 0));
+            if LOUD && Ret::has_nan([result; 2]) {
+                return result.settle(loud::<O, S, MODS>(cx, rows), false).store_loud(target, cx);
+            }
+            result.store(target, cx)
+        }
     }
 
     #[cold]
@@ -522,6 +606,25 @@ unsafe fn two_chunks<O: Op, S: Simd, const MODS: bool>(
     evaluate_both::<O, S, MODS>(cx, lane, args)
 }
 
+/// A chunk of results for one half.
+///
+/// # Safety
+/// See [`Args::fetch`].
+#[inline(always)]
+unsafe fn one_half<O: HalfOp, S: Simd, const LOUD: bool>(
+    cx: &Cx,
+    rows: &<O::Args<S> as Args<S>>::Rows,
+) -> U<S> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let result = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(rows, 0));
+        if LOUD && Ret::has_nan([result; 2]) {
+            return O::half_loud::<S>(result.settle(loud::<O, S, true>(cx, rows), false));
+        }
+        O::half::<S>(result)
+    }
+}
+
 impl<O: HalfOp> SimdBody for Packed<O> {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
@@ -560,12 +663,11 @@ impl<O: HalfOp> Way for Packed<O> {
     }
 
     #[inline(always)]
-    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+    unsafe fn one<S: Simd, const LOUD: bool>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
         // SAFETY: the caller's promise.
         unsafe {
-            let low = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[0], 0));
-            let high = evaluate::<O, S, true>(cx, O::Args::<S>::fetch::<true>(&rows[1], 0));
-            target.write(0, O::half::<S>(low) | O::half::<S>(high) << 16);
+            let low = one_half::<O, S, LOUD>(cx, &rows[0]);
+            target.write(0, low | one_half::<O, S, LOUD>(cx, &rows[1]) << 16);
         }
         0
     }
@@ -626,7 +728,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
     }
 
     #[inline(always)]
-    unsafe fn one<S: Simd>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
+    unsafe fn one<S: Simd, const LOUD: bool>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16 {
         // SAFETY: the caller's promise.
         unsafe {
             let low = evaluate::<O, S, MODS>(cx, O::Args::<S>::fetch::<MODS>(&rows[0], 0));
@@ -648,6 +750,9 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
 pub(super) trait HalfOp: Op {
     /// The result's bits.
     fn half<S: Simd>(result: Self::Ret<S>) -> U<S>;
+
+    /// The same with signalling NaNs as they are.
+    fn half_loud<S: Simd>(result: Self::Ret<S>) -> U<S>;
 }
 
 /// An operation whose result is f32.
@@ -663,6 +768,11 @@ macro_rules! packable {
             #[inline(always)]
             fn half<S: Simd>(result: Self::Ret<S>) -> U<S> {
                 crate::exec::valu::result::Half::half(result)
+            }
+
+            #[inline(always)]
+            fn half_loud<S: Simd>(result: Self::Ret<S>) -> U<S> {
+                crate::exec::valu::result::Half::half_loud(result)
             }
         }
     )*};

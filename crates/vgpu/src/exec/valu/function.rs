@@ -137,6 +137,8 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     // Infinities have no sine; beyond 2^24 every f32 is a whole number of turns.
     let infinite = x.abs().equal(F::splat(f32::INFINITY));
     let result = infinite.select_f32(U::splat(0xffc0_0000).as_f32(), result);
+    // The sine of -0 is -0; that of other whole numbers of turns is +0.
+    let result = if quarter == 0.0 { x.equal(F::splat(0.0)).select_f32(x, result) } else { result };
     x.is_nan().select_f32(x, result)
 }
 

@@ -6,7 +6,7 @@ use super::function;
 use super::operand::{B16, H, I16, W16, X16};
 use super::result::Ret;
 use super::select::{choose_body, table};
-use super::single::division_fixup;
+use super::single::{Quotients, division_fixup};
 use crate::exec::Handler;
 use crate::exec::float::convert;
 use crate::exec::float::soft::{Env, F16};
@@ -33,6 +33,14 @@ fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
 #[inline(always)]
 fn round<S: Simd>(a: F<S>) -> F<S> {
     a.to_half().half_to_f32()
+}
+
+/// 2^x as f32, so that rounding it to f16 is rounding the exact result.
+#[inline(always)]
+fn exp2<S: Simd>(a: F<S>) -> F<S> {
+    // Of all f16, only 0x11c5 has a power so near a midpoint of f16 that f32 takes it for that; it is greater.
+    let near = a.bits().equal(U::splat(0x3a38_a000));
+    near.select(U::splat(0x3f80_1001), function::exp2(a).bits()).as_f32()
 }
 
 /// The bits of an f16 that is given as f32.
@@ -113,64 +121,70 @@ fn middle<S: Simd>(a: U<S>, b: U<S>, c: U<S>) -> U<S> {
 }
 
 ops! {
-    Add [MODS, NAN] (_cx; a: H, b: H) -> H<S> { H(a.0 + b.0) }
+    Add [MODS, NAN, LOUD] (_cx; a: H, b: H) -> H<S> { H(a.0 + b.0) }
         => rounded([a, b, _], _, env) { F16.add(h(a), h(b), env) }
-    Sub [MODS, NAN] (_cx; a: H, b: H) -> H<S> { H(a.0 - b.0) }
+    Sub [MODS, NAN, LOUD] (_cx; a: H, b: H) -> H<S> { H(a.0 - b.0) }
         => rounded([a, b, _], _, env) { F16.add(h(a), negated(h(b)), env) }
-    Subrev [MODS, NAN] (_cx; a: H, b: H) -> H<S> { H(b.0 - a.0) }
+    Subrev [MODS, NAN, LOUD] (_cx; a: H, b: H) -> H<S> { H(b.0 - a.0) }
         => rounded([a, b, _], _, env) { F16.add(h(b), negated(h(a)), env) }
-    Mul [MODS, NAN] (_cx; a: H, b: H) -> H<S> { H(a.0 * b.0) }
+    Mul [MODS, NAN, LOUD] (_cx; a: H, b: H) -> H<S> { H(a.0 * b.0) }
         => rounded([a, b, _], _, env) { F16.mul(h(a), h(b), env) }
-    Fma [LONG, MODS, NAN] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
+    Fma [LONG, MODS, NAN, LOUD] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
         => rounded([a, b, c], _, env) { F16.fma(h(a), h(b), h(c), env) }
-    Mad [MODS, NAN] (cx; a: H, b: H, c: H) -> H<S> { H(Ret::flush(H(round(a.0 * b.0)), cx.flush).0 + c.0) }
+    Mad [MODS, NAN, LOUD] (cx; a: H, b: H, c: H) -> H<S> { H(round(Ret::flush(H(a.0 * b.0), cx.flush).0) + c.0) }
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
-    Min [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
-    Max [MODS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }
-    Minimum [LONG, MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, false)) }
-    Maximum [LONG, MODS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, true)) }
-    Minimum3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Min [MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
+    Max [MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }
+    Minimum [LONG, MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, false)) }
+    Maximum [LONG, MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(ordered(cx, a.0, b.0, true)) }
+    Minimum3 [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, false))
     }
-    Maximum3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Maximum3 [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, true))
     }
-    MaximumMinimum [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    MaximumMinimum [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, true), c.0, false))
     }
-    MinimumMaximum [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    MinimumMaximum [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(ordered(cx, ordered(cx, a.0, b.0, false), c.0, true))
     }
-    Min3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Min3 [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, false))
     }
-    Max3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Max3 [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, true))
     }
-    Maxmin [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Maxmin [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, true), c.0, false))
     }
-    Minmax [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
+    Minmax [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> {
         X16(extreme(cx, extreme(cx, a.0, b.0, false), c.0, true))
     }
-    Med3 [LONG, MODS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx, a.0, b.0, c.0)) }
+    Med3 [LONG, MODS, KEEPS] (cx; a: X16, b: X16, c: X16) -> X16<S> { X16(median(cx, a.0, b.0, c.0)) }
     Floor [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.floor()) }
     Ceil [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.ceil()) }
     Trunc [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.trunc()) }
     Rndne [MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.rint()) }
     Fract [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::below_one(round(a.0 - a.0.floor()), 0.999_511_7)) }
-    Rcp [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(F::splat(1.0) / a.0) }
-    Rsq [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::reciprocal_root(a.0)) }
-    Sqrt [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }
-    Exp [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::exp2(a.0)) }
-    Log [LONG, MODS, NAN] (_cx; a: H) -> H<S> { H(function::log2(a.0)) }
-    Sin [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
-    Cos [LONG, MODS, NAN] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
+        => rounded([a, _, _], _, env) { F16.fract(h(a), env) }
+    Rcp [LONG, MODS, NAN, LOUD, TRANS] (_cx; a: H) -> H<S> { H(F::splat(1.0) / a.0) }
+    Rsq [LONG, MODS, NAN, LOUD, TRANS] (_cx; a: H) -> H<S> { H(function::reciprocal_root(a.0)) }
+    Sqrt [LONG, MODS, NAN, LOUD, TRANS] (_cx; a: H) -> H<S> { H(a.0.sqrt()) }
+    Exp [LONG, MODS, NAN, LOUD, TRANS] (_cx; a: H) -> H<S> { H(exp2(a.0)) }
+    Log [LONG, MODS, NAN, LOUD, TRANS] (_cx; a: H) -> H<S> { H(function::log2(a.0)) }
+    Sin [LONG, MODS, NAN, LOUD, TRANS] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.0)) }
+    Cos [LONG, MODS, NAN, LOUD, TRANS] (cx; a: H) -> H<S> { H(function::sine(cx, a.0, 0.25)) }
     Ldexp [LONG, MODS, NAN] (_cx; a: H, b: I16) -> H<S> { H(function::ldexp(a.0, b.0)) }
         => rounded([a, b, _], _, env) { F16.scale(h(a), b as i32, env) }
     FrexpExp [LONG, MODS] (_cx; a: H) -> W16<S> { W16(a.0.bits().map(super::single::frexp_exponent)) }
     FrexpMant [LONG, MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }
-    DivFixup [LONG, MODS] (_cx; a: H, b: H, c: H) -> H<S> { H(division_fixup(a.0, b.0, c.0, 1000)) }
+    DivFixup [LONG, MODS, KEEPS] (cx; a: B16, b: H, c: H) -> H<S> {{
+        let round = if cx.saturates_halves() { 3 } else { cx.round_double() };
+        // No exponents of f16 are that far apart.
+        let format = Quotients { far: 1000, least: 0, most: 65504.0, round };
+        H(division_fixup(a.0.half_to_f32(), b.0, c.0, &format))
+    }}
     PackB32F16 [MODS] (_cx; a: X16, b: X16) -> U<S> { a.0 | b.0 << 16 }
     MovB16 [MODS] (_cx; a: B16) -> W16<S> { W16(a.0) }
     CndmaskB16 [MODS] (_cx; a: B16, b: B16, m: Mask) -> W16<S> { W16(m.select(b.0, a.0)) }

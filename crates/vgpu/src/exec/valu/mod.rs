@@ -55,7 +55,7 @@ pub(super) fn lower(
         return dual(inst, number, context, pool, codes);
     }
     let signature = inst.op.signature();
-    let mut code = operands(inst, number, context, codes)?;
+    let mut code = resolve(inst, number, context, codes)?;
     if inst.op.is_compare_exec() && context.generation.is_cdna() {
         // Since gfx10, EXEC is the only destination.
         code.sdst = scalar::EXEC;
@@ -82,7 +82,6 @@ pub(super) fn lower(
         codes.extend((!whole).then_some(after));
         return Some(());
     }
-    special_constants(inst, &mut code, context.generation);
     // Nothing but registers holds a source of more than 64 bits.
     if (0..4).any(|i| {
         signature.src[i].dwords() > 2
@@ -140,8 +139,8 @@ fn dual(inst: &Inst, number: u32, context: &Context, pool: &mut Pool, codes: &mu
     let (op, dst, [a, b, c]) = inst.dual?;
     let first = Inst { dual: None, format: Format::Vop2, ..*inst };
     let second = Inst { op, dst, src: [a, b, c, Operand::None], sdst: Operand::None, ..first };
-    let mut one = operands(&first, number, context, codes)?;
-    let mut two = operands(&second, number, context, codes)?;
+    let mut one = resolve(&first, number, context, codes)?;
+    let mut two = resolve(&second, number, context, codes)?;
     let mut copied = false;
     for i in 0..two.src.len() {
         if two.src[i] == Src::Vector(one.dst) {
@@ -177,17 +176,41 @@ impl Body for Copy {
     }
 }
 
-/// Floating-point constants that the type of the source does not tell: those of `v_fma_mix` have the format that the source is
-/// read in; from gfx11 on, those of `v_pk_fmac_f16` are in both halves, while constants of VOP3P stay in the lower one.
+/// The code of an instruction with all operands resolved.
+fn resolve(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Code> {
+    let mut code = operands(inst, number, context, codes)?;
+    special_constants(inst, &mut code, context.generation);
+    Some(code)
+}
+
+/// Inline constants that the type of the source does not tell. Those of `v_fma_mix` have the format that the source is read in.
+/// From gfx11 on, `v_pk_fmac_f16` and dot products have one of 16 bits in both halves, while constants of other VOP3P, and of
+/// `v_dot2_f32_f16`, stay in the lower half.
 fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
     let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
-    let both = inst.op == Op::VPkFmacF16 && generation >= Generation::Gfx11;
+    let dot = matches!(
+        inst.op,
+        Op::VDot2F16F16 | Op::VDot2Bf16Bf16 | Op::VDot2F32Bf16 | Op::VDot2accF32F16 | Op::VDot2accF32Bf16
+    );
+    let both = (dot || inst.op == Op::VPkFmacF16) && generation >= Generation::Gfx11;
+    let signature = inst.op.signature();
     for (i, operand) in inst.src.iter().enumerate() {
-        if let Operand::Float(number) = operand
-            && (both || mix && inst.mods.op_sel_hi >> i & 1 != 0)
-            && let Some(bits) = inline_float(*number, HALF)
-        {
-            code.src[i] = Src::Const(if both { bits << 16 | bits } else { bits });
+        let ty = signature.src[i];
+        let twice = both && ty.count == 2;
+        let bits = match *operand {
+            Operand::Float(number) if twice => inline_float(number, ty),
+            Operand::Float(number) if mix && inst.mods.op_sel_hi >> i & 1 != 0 => inline_float(number, HALF),
+            // gfx11 takes the upper half of 32 bits there, of integers as of floats.
+            Operand::Int(value)
+                if twice && inst.op == Op::VDot2F32Bf16 && generation == Generation::Gfx11 =>
+            {
+                Some(u64::from(value as u32 >> 16))
+            }
+            Operand::Int(value) if twice && dot => Some(u64::from(value as u16)),
+            _ => None,
+        };
+        if let Some(bits) = bits {
+            code.src[i] = Src::Const(if twice { bits << 16 | bits } else { bits });
         }
     }
 }
@@ -218,8 +241,9 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
             | Op::VDot2F16F16
             | Op::VDot2Bf16Bf16
     ) {
-        // In these encodings each half feeds its own result.
+        // In these encodings each half feeds its own result, and signs are those of both.
         mods.op_sel_hi = 7;
+        mods.neg_hi = mods.neg;
     }
     let signs = mods.neg | mods.neg_hi | mods.abs != 0;
     let pairs_modified = signs || mods.omod != 0 || mods.clamp;

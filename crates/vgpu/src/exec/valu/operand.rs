@@ -19,6 +19,8 @@ pub(super) struct Source {
     /// A lane mask from the first lane that is yet to come.
     mask: u64,
     shift: u32,
+    /// The shift of the upper of two halves.
+    high_shift: u32,
     and: u32,
     xor: u32,
     /// A source that may be f32 is f16.
@@ -49,6 +51,7 @@ impl Source {
             scalar: !PLAIN && row.base == Row::SCALAR,
             mask: 0,
             shift: 0,
+            high_shift: 0,
             and: u32::MAX,
             xor: 0,
             is_half: false,
@@ -125,6 +128,19 @@ pub(super) trait Arg<S: Simd>: Copy {
     /// See [`Source::low`].
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self;
 
+    /// Whether [`Arg::fetch`] makes signalling NaNs quiet, as f16 become f32.
+    const QUIETS: bool = false;
+
+    /// Reads the chunk with signalling NaNs as they are.
+    ///
+    /// # Safety
+    /// See [`Source::low`].
+    #[inline(always)]
+    unsafe fn fetch_loud<const MODS: bool>(row: &Source) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::fetch::<MODS>(row, 0) }
+    }
+
     /// Subnormal numbers become zero, if `flush` says so.
     #[inline(always)]
     fn flush(self, _flush: u8) -> Self {
@@ -158,7 +174,7 @@ impl<S: Simd> Arg<S> for U<S> {
     }
 }
 
-/// A 32-bit operand whose bits take sign modifiers, though it is only moved.
+/// A 32-bit operand whose bits take sign modifiers, and whose subnormal numbers stay.
 #[derive(Clone, Copy)]
 pub(super) struct B<S: Simd>(pub U<S>);
 
@@ -172,6 +188,16 @@ impl<S: Simd> Arg<S> for B<S> {
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         // SAFETY: the caller's promise.
         B(unsafe { F::<S>::fetch::<MODS>(row, k) }.bits())
+    }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        self.0.as_f32().raw()
+    }
+
+    #[inline(always)]
+    fn single(self) -> F<S> {
+        self.0.as_f32()
     }
 }
 
@@ -210,6 +236,22 @@ impl<S: Simd> Arg<S> for F<S> {
 #[derive(Clone, Copy)]
 pub(super) struct H<S: Simd>(pub F<S>);
 
+/// The low halves as f16 to f32, signalling NaNs as they are.
+#[inline(always)]
+fn widened<S: Simd>(half: U<S>) -> F<S> {
+    let (wide, zero) = (half.half_to_f32(), U::splat(0));
+    let loud = wide.is_nan() & (half & 0x200).equal(zero);
+    loud.select(wide.bits() & !0x40_0000, wide.bits()).as_f32()
+}
+
+/// f32 to f16, signalling NaNs as they are if any of their payload is left.
+#[inline(always)]
+pub(super) fn narrowed<S: Simd>(value: F<S>) -> U<S> {
+    let (half, bits, zero) = (value.to_half(), value.bits(), U::splat(0));
+    let loud = value.is_nan() & (bits & 0x40_0000).equal(zero) & !(bits & 0x3f_e000).equal(zero);
+    loud.select(half & !0x200, half)
+}
+
 /// f16 numbers below the smallest normal one become zero.
 #[inline(always)]
 pub(super) fn flush_half<S: Simd>(a: F<S>) -> F<S> {
@@ -235,6 +277,18 @@ impl<S: Simd> Arg<S> for H<S> {
         }
         let value = (bits >> row.shift).half_to_f32().bits();
         H((value & row.and ^ U::splat(row.xor)).as_f32())
+    }
+
+    const QUIETS: bool = true;
+
+    #[inline(always)]
+    unsafe fn fetch_loud<const MODS: bool>(row: &Source) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low::<S>(0) };
+        if !MODS {
+            return H(widened(bits));
+        }
+        H((widened(bits >> row.shift).bits() & row.and ^ U::splat(row.xor)).as_f32())
     }
 
     #[inline(always)]
@@ -318,7 +372,7 @@ impl<S: Simd> Arg<S> for X16<S> {
     }
 }
 
-/// A 16-bit operand whose bits take sign modifiers, though it is only moved or looked at.
+/// The same of 16 bits.
 #[derive(Clone, Copy)]
 pub(super) struct B16<S: Simd>(pub U<S>);
 
@@ -350,11 +404,21 @@ impl<S: Simd> Arg<S> for B64<S> {
         // SAFETY: the caller's promise.
         B64(unsafe { G::<S>::fetch::<MODS>(row, k) }.bits())
     }
+
+    #[inline(always)]
+    fn raw(self) -> Raw {
+        self.0.as_f64().raw()
+    }
+
+    #[inline(always)]
+    fn double(self) -> G<S> {
+        self.0.as_f64()
+    }
 }
 
-/// A source that is f32, or a half of its register as f16 (`v_fma_mix`).
+/// A source that is f32, or a half of its register as f16 (`v_fma_mix`), and whether it is f16.
 #[derive(Clone, Copy)]
-pub(super) struct Mixed<S: Simd>(pub F<S>);
+pub(super) struct Mixed<S: Simd>(pub F<S>, bool);
 
 impl<S: Simd> Arg<S> for Mixed<S> {
     #[inline(always)]
@@ -370,12 +434,27 @@ impl<S: Simd> Arg<S> for Mixed<S> {
         // SAFETY: the caller's promise.
         let bits = unsafe { row.low::<S>(k) };
         let value = if row.is_half { (bits >> row.shift).half_to_f32().bits() } else { bits };
-        Mixed((value & row.and ^ U::splat(row.xor)).as_f32())
+        Mixed((value & row.and ^ U::splat(row.xor)).as_f32(), row.is_half)
+    }
+
+    const QUIETS: bool = true;
+
+    #[inline(always)]
+    unsafe fn fetch_loud<const MODS: bool>(row: &Source) -> Self {
+        // SAFETY: the caller's promise.
+        let bits = unsafe { row.low::<S>(0) };
+        let value = if row.is_half { widened(bits >> row.shift).bits() } else { bits };
+        Mixed((value & row.and ^ U::splat(row.xor)).as_f32(), row.is_half)
     }
 
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
-        Mixed(Arg::flush(self.0, flush))
+        // What MODE says about f32 holds for both formats.
+        match self {
+            _ if flush & 1 == 0 => self,
+            Mixed(value, true) => Mixed(flush_half(value), true),
+            Mixed(value, false) => Mixed(F::flush(value), false),
+        }
     }
 
     #[inline(always)]
@@ -400,8 +479,9 @@ macro_rules! pairs {
             #[inline(always)]
             fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
                 row.shift = u32::from(mods.op_sel >> i & 1) * 16;
-                row.and = u32::from(mods.op_sel_hi >> i & 1) * 16;
+                row.high_shift = u32::from(mods.op_sel_hi >> i & 1) * 16;
                 if $signed {
+                    row.and = if mods.abs >> i & 1 != 0 { 0x7fff_7fff } else { u32::MAX };
                     // The signs of the low and of the high half.
                     row.xor = u32::from(mods.neg >> i & 1) << 15 | u32::from(mods.neg_hi >> i & 1) << 31;
                 }
@@ -411,8 +491,9 @@ macro_rules! pairs {
             unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
                 // SAFETY: the caller's promise.
                 let both = unsafe { row.low::<S>(k) };
+                let both = if $signed { both & row.and } else { both };
                 let low = { let $bits = both >> row.shift ^ U::splat(row.xor & 0xffff); $convert };
-                let high = { let $bits = both >> row.and ^ U::splat(row.xor >> 16); $convert };
+                let high = { let $bits = both >> row.high_shift ^ U::splat(row.xor >> 16); $convert };
                 $name(low, high)
             }
         }
@@ -513,7 +594,18 @@ impl<S: Simd> Arg<S> for Mask<S> {
             _ => 0,
         };
         let low = std::ptr::null();
-        Source { at: low, high: 0, stride: 0, scalar: false, mask, shift: 0, and: 0, xor: 0, is_half: false }
+        Source {
+            at: low,
+            high: 0,
+            stride: 0,
+            scalar: false,
+            mask,
+            shift: 0,
+            high_shift: 0,
+            and: 0,
+            xor: 0,
+            is_half: false,
+        }
     }
 
     #[inline(always)]
@@ -522,17 +614,19 @@ impl<S: Simd> Arg<S> for Mask<S> {
     }
 }
 
-/// `a` made quiet where it is a NaN, else `other`.
+/// `a` where it is a NaN, made quiet if so wanted, else `other`.
 #[inline(always)]
-fn quiet_or<S: Simd>(a: F<S>, other: F<S>) -> F<S> {
-    a.is_nan().select_f32((a.bits() | U::splat(here(0x40_0000))).as_f32(), other)
+pub(super) fn nan_or<S: Simd>(a: F<S>, other: F<S>, quiet: bool) -> F<S> {
+    let bit = if quiet { 0x40_0000 } else { 0 };
+    a.is_nan().select_f32((a.bits() | U::splat(here(bit))).as_f32(), other)
 }
 
-/// See [`quiet_or`].
+/// See [`nan_or`].
 #[inline(always)]
-fn wide_quiet_or<S: Simd>(a: G<S>, other: G<S>) -> G<S> {
+fn wide_nan_or<S: Simd>(a: G<S>, other: G<S>, quiet: bool) -> G<S> {
+    let bit = if quiet { 0x8_0000 } else { 0 };
     let (low, high) = a.bits().split();
-    a.is_nan().select_f64(low.join(high | U::splat(here(0x8_0000))).as_f64(), other)
+    a.is_nan().select_f64(low.join(high | U::splat(here(bit))).as_f64(), other)
 }
 
 /// Where the product of zero and infinity would be: that is the default NaN even if another source is a NaN.
@@ -565,16 +659,21 @@ pub(super) trait Args<S: Simd>: Copy {
     /// # Safety
     /// See [`Arg::fetch`].
     unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self;
+    /// See [`Arg::QUIETS`].
+    const QUIETS: bool;
+    /// # Safety
+    /// See [`Arg::fetch_loud`].
+    unsafe fn fetch_loud<const MODS: bool>(rows: &Self::Rows) -> Self;
     /// Takes the second register of the sources in `high`.
     fn choose(rows: &mut Self::Rows, high: u8);
     /// See [`Arg::flush`].
     fn flush(self, flush: u8) -> Self;
     /// See [`Arg::raw`].
     fn raw(self) -> [Raw; 3];
-    /// The first NaN among f32 sources, made quiet, or the default NaN.
-    fn nan(self) -> F<S>;
-    /// The first NaN among f64 sources, made quiet, or the default NaN.
-    fn wide_nan(self) -> G<S>;
+    /// The first NaN among f32 sources, made quiet if so wanted, or the default NaN.
+    fn nan(self, quiet: bool) -> F<S>;
+    /// The same of f64 sources.
+    fn wide_nan(self, quiet: bool) -> G<S>;
 }
 
 macro_rules! tuples {
@@ -597,6 +696,14 @@ macro_rules! tuples {
             unsafe fn fetch<const MODS: bool>(rows: &Self::Rows, k: usize) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { ($($type::fetch::<MODS>(&rows[$index], k),)*) }
+            }
+
+            const QUIETS: bool = $($type::QUIETS)||*;
+
+            #[inline(always)]
+            unsafe fn fetch_loud<const MODS: bool>(rows: &Self::Rows) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { ($($type::fetch_loud::<MODS>(&rows[$index]),)*) }
             }
 
             #[inline(always)]
@@ -628,20 +735,20 @@ macro_rules! tuples {
             }
 
             #[inline(always)]
-            fn nan(self) -> F<S> {
+            fn nan(self, quiet: bool) -> F<S> {
                 let default = U::splat(here(F32.default_nan() as u32)).as_f32();
                 let nan = default;
-                $(let nan = quiet_or(self.$back.single(), nan);)*
+                $(let nan = nan_or(self.$back.single(), nan, quiet);)*
                 let one = F::splat(1.0);
                 let [_a, _b, ..] = [$(self.$index.single(),)* one];
                 if $count == 1 { nan } else { undefined(_a, _b).select_f32(default, nan) }
             }
 
             #[inline(always)]
-            fn wide_nan(self) -> G<S> {
+            fn wide_nan(self, quiet: bool) -> G<S> {
                 let default = D::splat(F64.default_nan()).as_f64();
                 let nan = default;
-                $(let nan = wide_quiet_or(self.$back.double(), nan);)*
+                $(let nan = wide_nan_or(self.$back.double(), nan, quiet);)*
                 let one = G::splat(1.0);
                 let [_a, _b, ..] = [$(self.$index.double(),)* one];
                 if $count == 1 { nan } else { wide_undefined(_a, _b).select_f64(default, nan) }

@@ -1,7 +1,7 @@
 //! Types of results: output modifiers, and how they are written.
 
 use super::engine::Cx;
-use super::operand::{Args, H, W16, Wide, X16, flush_double, flush_half};
+use super::operand::{Args, H, W16, Wide, X16, flush_double, narrowed};
 use super::settle::{Raw, modify_double};
 use crate::exec::simd::{D, F, G, LANES, Mask, Simd, U};
 
@@ -51,6 +51,16 @@ pub(super) trait Ret<S: Simd>: Copy {
     /// The registers must be in the file.
     unsafe fn store(self, target: &Target, cx: &Cx) -> u16;
 
+    /// The same with signalling NaNs as they are.
+    ///
+    /// # Safety
+    /// See [`Ret::store`].
+    #[inline(always)]
+    unsafe fn store_loud(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { self.store(target, cx) }
+    }
+
     /// Output modifiers.
     #[inline(always)]
     fn modify(self, _cx: &Cx) -> Self {
@@ -61,6 +71,12 @@ pub(super) trait Ret<S: Simd>: Copy {
     #[inline(always)]
     fn flush(self, _flush: u8) -> Self {
         self
+    }
+
+    /// Whether a lane is the least normal number, which rounding may have made of a number that is flushed.
+    #[inline(always)]
+    fn is_least(self) -> bool {
+        false
     }
 
     /// Whether [`Ret::saturate`] does anything.
@@ -78,9 +94,9 @@ pub(super) trait Ret<S: Simd>: Copy {
         false
     }
 
-    /// Gives lanes that are NaN the value that the sources determine.
+    /// Gives lanes that are NaN the value that the sources determine; `quiet` if signalling ones become quiet.
     #[inline(always)]
-    fn settle(self, _sources: impl Args<S>) -> Self {
+    fn settle(self, _sources: impl Args<S>, _quiet: bool) -> Self {
         self
     }
 
@@ -102,28 +118,45 @@ impl<S: Simd> Ret<S> for U<S> {
     }
 }
 
-/// The lower of zero and one that brackets `value`; NaN becomes zero if MODE says so.
+/// The lower of zero and one that brackets `value`; NaN becomes zero where [`Cx::clears_nans`] says so.
 #[inline(always)]
 fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
     let positive = F::splat(0.0).less(value);
     let clamped = positive.select_f32(value, F::splat(0.0));
     let clamped = F::splat(1.0).less(clamped).select_f32(F::splat(1.0), clamped);
-    if cx.mode & 0x100 != 0 { clamped } else { value.is_nan().select_f32(value, clamped) }
+    if cx.clears_nans() { clamped } else { value.is_nan().select_f32(value, clamped) }
 }
 
-/// What the output multiplier stands for, with results of a format whose subnormal numbers the bit of MODE keeps: up to gfx11,
-/// nothing where such results or the rules of IEEE are on.
+/// What the output multiplier stands for, with results of a format whose bit in [`Cx::flush`] is given: up to gfx11, nothing where
+/// subnormal results are kept or the rules of IEEE are on.
 #[inline(always)]
-fn multiplier(cx: &Cx, subnormals: u32) -> f32 {
-    if !cx.is_gfx12() && (cx.ieee() || cx.mode & subnormals != 0) {
+fn multiplier(cx: &Cx, flushes: u8) -> f32 {
+    if !cx.is_gfx12() && (cx.ieee() || cx.flush & flushes == 0) {
         return 1.0;
     }
     [1.0, 2.0, 4.0, 0.5][usize::from(cx.omod & 3)]
 }
 
-/// Bits of MODE that keep subnormal results.
-const SINGLE: u32 = 0x20;
-const DOUBLE: u32 = 0x80;
+/// Bits of [`Cx::flush`].
+const SINGLE: u8 = 2;
+const DOUBLE: u8 = 8;
+
+/// Where a rounding mode goes away from zero whatever the digits: up for positive numbers, down for negative ones.
+#[inline(always)]
+pub(super) fn away<S: Simd>(round: u32, sign: U<S>) -> Mask<S> {
+    match round {
+        1 => sign.equal(U::splat(0)),
+        2 => !sign.equal(U::splat(0)),
+        _ => Mask::from_bits(0),
+    }
+}
+
+/// What numbers too large become, without their sign: infinite, or `most` where the rounding mode goes toward zero.
+#[inline(always)]
+pub(super) fn overflow<S: Simd>(round: u32, sign: U<S>, most: f32) -> U<S> {
+    let infinity = F::splat(f32::INFINITY).bits();
+    if round == 0 { infinity } else { away(round, sign).select(infinity, F::splat(most).bits()) }
+}
 
 /// `value` times the output multiplier: zeros and subnormal numbers become +0, results below `least` zeros of their sign. What
 /// exceeds `most` becomes infinite or `most` as `round` says.
@@ -133,15 +166,9 @@ fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32
     let sign = value.bits() & 0x8000_0000;
     let infinity = F::splat(f32::INFINITY);
     let over = F::splat(most).less(scaled.abs()) & value.abs().less(infinity);
-    let stays = match round {
-        0 => crate::exec::simd::Mask::from_bits(0),
-        1 => !sign.equal(U::splat(0)),
-        2 => sign.equal(U::splat(0)),
-        _ => crate::exec::simd::Mask::from_bits(u16::MAX),
-    };
-    let limit = stays.select(F::splat(most).bits(), infinity.bits()) | sign;
-    let bits = over.select(limit, scaled.bits());
-    let bits = scaled.abs().less(F::splat(least)).select(sign, bits);
+    let bits = over.select(overflow(round, sign, most) | sign, scaled.bits());
+    // What would be less than `least` is zero, whatever rounding it would make of it.
+    let bits = value.abs().less(F::splat(least / factor)).select(sign, bits);
     let bits = value.abs().less(F::splat(least)).select(U::splat(0), bits);
     value.is_nan().select(value.bits(), bits).as_f32()
 }
@@ -160,7 +187,7 @@ impl<S: Simd> Ret<S> for F<S> {
         let value = if factor == 1.0 {
             self
         } else {
-            multiply(self, factor, f32::MIN_POSITIVE, f32::MAX, cx.mode & 3)
+            multiply(self, factor, f32::MIN_POSITIVE, f32::MAX, cx.round_single())
         };
         if cx.clamp { clamp_single(value, cx) } else { value }
     }
@@ -171,19 +198,32 @@ impl<S: Simd> Ret<S> for F<S> {
     }
 
     #[inline(always)]
+    fn is_least(self) -> bool {
+        self.abs().equal(F::splat(f32::MIN_POSITIVE)).any()
+    }
+
+    #[inline(always)]
     fn has_nan([a, b]: [Self; 2]) -> bool {
         a.unordered(b).any()
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl Args<S>) -> Self {
-        self.is_nan().select_f32(sources.nan(), self)
+    fn settle(self, sources: impl Args<S>, quiet: bool) -> Self {
+        self.is_nan().select_f32(sources.nan(quiet), self)
     }
 
     #[inline(always)]
     fn from_raw(raw: Raw) -> Self {
         <U<S> as Ret<S>>::from_raw(raw).as_f32()
     }
+}
+
+/// A value rounded to f16, or zero of its sign if with all digits it is too small for a normal number.
+#[inline(always)]
+fn normal_half<S: Simd>(value: F<S>) -> F<S> {
+    // Half a unit of the last place of the numbers below the least normal one; halfway is rounded up.
+    let tiny = value.abs().less(F::splat(6.103_515_6e-5 - 1.490_116_1e-8));
+    tiny.select(value.bits() & 0x8000_0000, value.to_half().half_to_f32().bits()).as_f32()
 }
 
 /// Writes a 16-bit result, that is in the low half of `value`.
@@ -213,22 +253,28 @@ impl<S: Simd> Ret<S> for H<S> {
     }
 
     #[inline(always)]
+    unsafe fn store_loud(self, target: &Target, cx: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe { store_half(narrowed(self.0), target, cx) };
+        0
+    }
+
+    #[inline(always)]
     fn modify(self, cx: &Cx) -> Self {
-        // The result is rounded before it is multiplied.
-        let value = self.0.to_half().half_to_f32();
         let factor = multiplier(cx, DOUBLE);
         let value = if factor == 1.0 {
-            value
+            self.0.to_half().half_to_f32()
         } else {
-            let round = if cx.saturates_halves() { 3 } else { cx.mode >> 2 & 3 };
-            multiply(value, factor, 6.103_515_6e-5, 65504.0, round)
+            // The result is rounded before it is multiplied.
+            let round = if cx.saturates_halves() { 3 } else { cx.round_double() };
+            multiply(normal_half(self.0), factor, 6.103_515_6e-5, 65504.0, round)
         };
         H(if cx.clamp { clamp_single(value, cx) } else { value })
     }
 
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
-        if flush & 8 != 0 { H(flush_half(self.0.to_half().half_to_f32())) } else { self }
+        if flush & 8 != 0 { H(normal_half(self.0)) } else { self }
     }
 
     #[inline(always)]
@@ -237,8 +283,8 @@ impl<S: Simd> Ret<S> for H<S> {
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl Args<S>) -> Self {
-        H(self.0.settle(sources))
+    fn settle(self, sources: impl Args<S>, quiet: bool) -> Self {
+        H(self.0.settle(sources, quiet))
     }
 
     const SATURATES: bool = true;
@@ -303,12 +349,23 @@ impl<S: Simd> Ret<S> for X16<S> {
 pub(super) trait Half<S: Simd>: Ret<S> {
     /// The bits, with zeros above.
     fn half(self) -> U<S>;
+
+    /// The same with signalling NaNs as they are.
+    #[inline(always)]
+    fn half_loud(self) -> U<S> {
+        self.half()
+    }
 }
 
 impl<S: Simd> Half<S> for H<S> {
     #[inline(always)]
     fn half(self) -> U<S> {
         self.0.to_half()
+    }
+
+    #[inline(always)]
+    fn half_loud(self) -> U<S> {
+        narrowed(self.0)
     }
 }
 
@@ -372,9 +429,9 @@ impl<S: Simd> Ret<S> for G<S> {
         let raw = modify_double(
             [low.array(), high.array()],
             multiplier(cx, DOUBLE),
-            (cx.mode >> 2 & 3) as u8,
+            cx.round_double() as u8,
             cx.clamp,
-            cx.mode & 0x100 != 0,
+            cx.clears_nans(),
         );
         <G<S> as Ret<S>>::from_raw(raw)
     }
@@ -385,13 +442,20 @@ impl<S: Simd> Ret<S> for G<S> {
     }
 
     #[inline(always)]
+    fn is_least(self) -> bool {
+        let (low, high) = self.bits().split();
+        let zero = U::splat(0);
+        (low.equal(zero) & (high & 0x7fff_ffff).equal(U::splat(0x0010_0000))).any()
+    }
+
+    #[inline(always)]
     fn has_nan([a, b]: [Self; 2]) -> bool {
         a.unordered(b).any()
     }
 
     #[inline(always)]
-    fn settle(self, sources: impl Args<S>) -> Self {
-        self.is_nan().select_f64(sources.wide_nan(), self)
+    fn settle(self, sources: impl Args<S>, quiet: bool) -> Self {
+        self.is_nan().select_f64(sources.wide_nan(quiet), self)
     }
 
     #[inline(always)]

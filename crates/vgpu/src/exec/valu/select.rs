@@ -19,9 +19,10 @@ pub(super) fn choose_body<B: SimdBody>(context: &Context) -> Handler {
     simd_handler::<B, B>(context.level)
 }
 
-/// Defines the function that finds an operation's handler, or none if the operation is another file's.
+/// Defines the function that finds an operation's handler, or none if the operation is another file's. Where a generation has an
+/// operation of its own, it comes first.
 macro_rules! table {
-    ($($($op:ident)|+ => $type:ty,)*) => {
+    ($($($op:ident)|+ $(, $generation:path)? => $type:ty,)*) => {
         /// The handler of an operation of this file.
         pub(super) fn handler(
             op: crate::isa::Op,
@@ -29,7 +30,7 @@ macro_rules! table {
             modified: bool,
         ) -> Option<crate::exec::Handler> {
             match op {
-                $($(crate::isa::Op::$op)|+ => Some(super::select::choose::<$type>(context, modified)),)*
+                $($(crate::isa::Op::$op)|+ $(if context.generation == $generation)? => Some(super::select::choose::<$type>(context, modified)),)*
                 _ => None,
             }
         }

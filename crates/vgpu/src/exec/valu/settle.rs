@@ -1,4 +1,4 @@
-//! What few instructions need: other rounding modes than to nearest even, output modifiers of f64.
+//! What few instructions need: exact results, output modifiers of f64.
 
 use crate::exec::float::soft::{Env, F64};
 use crate::exec::simd::LANES;
@@ -11,11 +11,16 @@ pub(super) fn joined(raw: &Raw, lane: usize) -> u64 {
     u64::from(raw[0][lane]) | u64::from(raw[1][lane]) << 32
 }
 
-/// The results in a rounding mode that the host's instructions do not have.
+/// The results where the host's instructions do not give them: in other rounding modes, and at the edge of what is flushed.
 #[cold]
 #[inline(never)]
-pub(super) fn rounded(sources: &[Raw; 3], operation: fn([u64; 3], Env, Env) -> u64, mode: u32) -> Raw {
-    let (single, double) = (Env::single(mode), Env::double(mode));
+pub(super) fn rounded(
+    sources: &[Raw; 3],
+    operation: fn([u64; 3], Env, Env) -> u64,
+    mode: u32,
+    quiet: bool,
+) -> Raw {
+    let (single, double) = (Env { quiet, ..Env::single(mode) }, Env { quiet, ..Env::double(mode) });
     let mut result = [[0; LANES]; 2];
     for lane in 0..LANES {
         let [a, b, c] = sources;
@@ -39,7 +44,7 @@ pub(super) fn modify_double(mut value: Raw, factor: f32, round: u8, clamp: bool,
             } else {
                 -1
             };
-            let env = Env { round, flush_in: true, flush_out: true };
+            let env = Env { round, ..Env::IEEE.flushing() };
             let scaled = f64::from_bits(F64.scale(x.to_bits(), power, env));
             x = if x.abs() < f64::MIN_POSITIVE { 0.0 } else { scaled };
         }

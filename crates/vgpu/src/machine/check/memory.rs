@@ -254,6 +254,7 @@ impl Values {
         name: &str,
         from: u32,
     ) {
+        let clears = self.generation.has_register_ecc();
         let state = &mut self.waves[index];
         for (i, part) in unknown.chunks(4).enumerate() {
             let mut bits = part.iter().rev().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
@@ -265,7 +266,7 @@ impl Values {
                 state.set_scalar(first + i, bits, from);
                 continue;
             }
-            let old = state.vector(first + i, lane);
+            let old = if clears { 0 } else { state.vector(first + i, lane) };
             let bits = if access.moved == Moved::Converted && name.contains("d16") && bits != 0 {
                 u32::MAX
             } else if name.contains("d16_hi") {

@@ -531,12 +531,12 @@ impl Finder<'_> {
         let view = View::through(self.wave, slot, scalar_offset, buffer_flags(self.inst, self.generation));
         // An element with a format is in bounds entirely, or not.
         let mut element = None;
-        if let Shape::Typed(kind) = shape_of(self.inst) {
+        if let Shape::Typed(_) = shape_of(self.inst) {
             let Some(bytes) = element_bytes(self.inst, self.generation, &view) else { return };
-            element = Some(u64::from(bytes.in_memory));
-            self.bytes = if kind == AccessKind::Write { bytes.stored } else { bytes.in_memory };
+            element = Some(bytes as u64);
+            self.bytes = bytes as u32;
         }
-        let immediate = u64::from(self.inst.mem.offset as u32);
+        let immediate = self.inst.mem.offset as u32;
         let (idxen, offen) = (self.inst.mem.idxen, self.inst.mem.offen);
         // SAFETY: the caller's promise.
         let (index, row) = unsafe {
@@ -551,7 +551,7 @@ impl Finder<'_> {
             && element.is_none()
             && let Some(start) = view.scratch_start(self.wave)
         {
-            let start = (immediate as u32).wrapping_add(start as u32);
+            let start = immediate.wrapping_add(start as u32);
             return self.push(Space::Scratch, self.exec, row.map(|row| u64::from(row.wrapping_add(start))));
         }
         // Wide accesses may be in bounds by dwords, and be spread by dwords.
@@ -561,7 +561,7 @@ impl Finder<'_> {
         let mut address = [0; 64];
         let mut parts = vec![(0u64, [0; 64]); if dwords { all.div_ceil(4) as usize } else { 1 }];
         for lane in lanes(self.exec) {
-            let (index, within) = (view.index(index[lane], lane), u64::from(row[lane]) + immediate);
+            let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate));
             let at = |within| view.base.wrapping_add(view.place(index, within));
             let inside = view.inside(index, within, element.unwrap_or(all));
             if inside && !(dwords && view.is_swizzled()) {
@@ -569,13 +569,12 @@ impl Finder<'_> {
                 address[lane] = at(within);
                 continue;
             }
-            let by_dword = element.is_none() && view.by_dword();
-            if !(inside || dwords && by_dword) {
+            if !(inside || dwords && element.is_none()) {
                 continue;
             }
             for (i, (mask, address)) in parts.iter_mut().enumerate() {
                 let within = within + 4 * i as u64;
-                if inside && !by_dword || view.inside(index, within, 4) {
+                if inside && element.is_some() || view.inside(index, within, 4) {
                     *mask |= 1 << lane;
                     address[lane] = at(within);
                 }

@@ -1,7 +1,7 @@
 //! Rounding, special values and modifiers: bits against a scalar model of the order of operations.
 
 use super::*;
-use crate::dots::Dot;
+use crate::dots::{Dot, Factors};
 use vgpu::isa::Special;
 use vgpu::machine::{PRIVATE_APERTURE, SHARED_APERTURE};
 
@@ -74,10 +74,24 @@ fn compare(
     shape: impl Fn(u32) -> u32,
     model: impl Fn(&[f32], &[f32], f32) -> u64,
 ) {
+    compare_in(F32_SUBNORMALS, row, lanes, rules, mods, shape, model);
+}
+
+/// The same in a mode of arithmetic.
+fn compare_in(
+    mode: u32,
+    row: &Instruction,
+    lanes: usize,
+    rules: Rules,
+    mods: Modifiers,
+    shape: impl Fn(u32) -> u32,
+    model: impl Fn(&[f32], &[f32], f32) -> u64,
+) {
     let half = usize::from(mods.op_sel >> 2 & 1);
     for &level in Level::available() {
         let mut random = Random(row.op as u64);
         let mut bench = Bench::new(lanes, 9);
+        bench.wave.mode = bench.wave.mode & !F32_SUBNORMALS | mode;
         for register in (A..B + 16).chain(C..C + 32) {
             for lane in 0..lanes {
                 bench.set_word(register, lane, shape(random.next()));
@@ -100,7 +114,9 @@ fn compare(
             let value = if flips >> u8::from(!is_a) & 1 != 0 { -value } else { value };
             let flush = rules.pairwise && row.op.is_mfma() && format.bits() == 16;
             let tiny = if format == Format::F16 { 6.103_515_6e-5 } else { f32::MIN_POSITIVE };
-            if flush && value.abs() < tiny { 0.0 } else { value }
+            let value = if flush && value.abs() < tiny { 0.0 } else { value };
+            let single = format == Format::F32 && mode & F32_SUBNORMALS == 0;
+            if single { flushed(value) } else { value }
         };
         let mut expected = Vec::new();
         for at in 0..row.blocks * row.n * row.n {
@@ -131,9 +147,10 @@ fn chain(a: &[f32], b: &[f32], c: f32) -> f32 {
 
 /// What an instruction makes of one element where it does not add pairwise.
 fn element(row: &Instruction) -> impl Fn(&[f32], &[f32], f32) -> u64 {
-    let (sum, bf16) = (row.sum, row.a == Format::Bf16);
+    let sum = row.sum;
+    let factors = if row.a == Format::Bf16 { Factors::Bf16 } else { Factors::F16 };
     let fourth = row.family == Family::Gfx12;
-    let dot = Dot { bf16, short: sum_bits(sum) == 16, fourth, saturate: false };
+    let dot = Dot { factors, short: sum_bits(sum) == 16, fourth, saturate: false };
     let dots = row.op.is_wmma() && row.a.bits() == 16;
     move |a, b, c| {
         if !dots {
@@ -190,6 +207,50 @@ fn gfx90a_adds_products_of_sixteen_bits_pairwise() {
                 compare(row, 64, GFX90A, Modifiers::default(), shape, model);
             } else {
                 compare(row, 64, GFX90A, Modifiers::default(), shape, element(row));
+            }
+        }
+    }
+}
+
+#[test]
+fn f32_operands_of_mfma_have_subnormal_numbers_if_mode_has() {
+    for row in floats().filter(|row| row.op.is_mfma()) {
+        for rules in [GFX90A, LATER] {
+            if rules.pairwise && row.a.bits() == 16 {
+                continue;
+            }
+            for shape in [any as fn(u32) -> u32, tiny, |bits| bits & 0x80ff_ffff] {
+                compare_in(0, row, 64, rules, Modifiers::default(), shape, element(row));
+            }
+        }
+    }
+}
+
+#[test]
+fn f16_sums_saturate_if_mode_says_so() {
+    for row in INSTRUCTIONS.iter().filter(|row| row.sum == Sum::F16) {
+        for &lanes in wave_sizes(row) {
+            for (saturate, level) in
+                [false, true].into_iter().flat_map(|s| Level::available().iter().map(move |l| (s, *l)))
+            {
+                let mut matrices = Matrices::random(row, [true; 2], &mut Random(21));
+                matrices.a.fill(1);
+                matrices.b.fill(281);
+                // With 16 products: 70000, and what is infinite already.
+                for (at, c) in matrices.c.iter_mut().enumerate() {
+                    *c = if at % 3 == 0 { 1 << 20 } else { 65504 };
+                }
+                let mut bench = Bench::new(lanes, 22);
+                bench.wave.mode |= if saturate { FP16_OVFL } else { 0 };
+                matrices.load(row, &mut bench, 0);
+                matrices.load_sum(row, &mut bench, false, 0);
+                bench.run(&inst(row, Modifiers::default(), false), LATER, level);
+                for at in 0..row.n * row.n {
+                    let place = model::output(row, lanes, 0, 0, at / row.n, at % row.n);
+                    let found = bench.get(out(row, false), place, 16);
+                    let expected = if saturate && at % 3 != 0 { 0x7bff } else { 0x7c00 };
+                    assert_eq!(found, expected, "{:?} {level:?} {saturate} {place:?}: {found:#x}", row.op);
+                }
             }
         }
     }

@@ -75,7 +75,7 @@ fn add32(old: u64, data: u64) -> u64 {
     match (is_nan32(old), is_nan32(data)) {
         (true, _) => old | 0x40_0000,
         (_, true) => data | 0x40_0000,
-        _ if a.is_infinite() && b == -a => 0x7fc0_0000,
+        _ if a.is_infinite() && b == -a => 0xffc0_0000,
         _ => u64::from((a + b).to_bits()),
     }
 }
@@ -85,15 +85,16 @@ fn add64(old: u64, data: u64) -> u64 {
     match (is_nan64(old), is_nan64(data)) {
         (true, _) => old | 1 << 51,
         (_, true) => data | 1 << 51,
-        _ if a.is_infinite() && b == -a => 0x7ff8_0000_0000_0000,
+        _ if a.is_infinite() && b == -a => 0xfff8_0000_0000_0000,
         _ => (a + b).to_bits(),
     }
 }
 
-/// gfx90a's memory: subnormal numbers are zero.
-fn add_flush(old: u64, data: u64) -> u64 {
-    let flush = |bits: u64| if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };
-    flush(add32(flush(old), flush(data)))
+/// A float without its subnormal numbers, if they are flushed.
+fn flushed(bits: u64, width: u32, flushes: bool) -> u64 {
+    let (exponent, sign) =
+        if width == 32 { (0x7f80_0000, 1 << 31) } else { (0x7ff0_0000_0000_0000, 1 << 63) };
+    if flushes && bits & exponent == 0 { bits & sign } else { bits }
 }
 
 /// The key that orders floats as the comparison of gfx12's minimum and maximum does.
@@ -115,14 +116,24 @@ fn number(old: u64, data: u64, width: u32, low: bool) -> u64 {
     }
 }
 
-/// Minimum and maximum before gfx12: data where the comparison holds.
-fn compared(old: u64, data: u64, width: u32, low: bool) -> u64 {
-    let (a, b) = if width == 32 {
-        (f64::from(f32::from_bits(old as u32)), f64::from(f32::from_bits(data as u32)))
-    } else {
-        (f64::from_bits(old), f64::from_bits(data))
+/// Minimum and maximum before gfx12, as AMD's documents of CDNA 4 and RDNA 3 select: the first signalling NaN, made quiet, else what
+/// is less (greater) in an order that has quiet NaNs after (before) all numbers and -0 before +0.
+/// Where subnormal numbers are flushed, they are compared as zeros, and selected as they are.
+fn selected(old: u64, data: u64, width: u32, low: bool, flushes: bool) -> u64 {
+    let nan: fn(u64) -> bool = if width == 32 { is_nan32 } else { is_nan64 };
+    let quiet = if width == 32 { 1 << 22 } else { 1 << 51 };
+    for value in [old, data] {
+        if nan(value) && value & quiet == 0 {
+            return value | quiet;
+        }
+    }
+    let key = |bits: u64| match (nan(bits), low) {
+        (true, true) => i64::MAX,
+        (true, false) => i64::MIN,
+        _ => order(flushed(bits, width, flushes), width),
     };
-    if low && b < a || !low && b > a { data } else { old }
+    let takes = if low { key(data) < key(old) } else { key(data) > key(old) };
+    if takes { data } else { old }
 }
 
 /// Whether both are the same float.
@@ -134,9 +145,12 @@ fn same(a: u64, b: u64, width: u32) -> bool {
     }
 }
 
-fn halves(old: u64, data: u64, add: fn(u32, u32) -> u32) -> u64 {
-    let part =
-        |shift: u32| u64::from(add((old >> shift) as u32 & 0xffff, (data >> shift) as u32 & 0xffff)) << shift;
+fn halves(old: u64, data: u64, add: fn(u32, u32) -> u32, exponent: u32, seen: Seen) -> u64 {
+    let flush = |bits: u32, on: bool| if on && bits & exponent == 0 { bits & 0x8000 } else { bits };
+    let part = |shift: u32| {
+        let half = |bits: u64| flush((bits >> shift) as u32 & 0xffff, seen.sources);
+        u64::from(flush(add(half(old), half(data)), seen.results)) << shift
+    };
     part(0) | part(16)
 }
 
@@ -145,7 +159,7 @@ fn add_f16(a: u32, b: u32) -> u32 {
     match (a & 0x7fff > 0x7c00, b & 0x7fff > 0x7c00) {
         (true, _) => a | 0x200,
         (_, true) => b | 0x200,
-        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0x7e00,
+        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0xfe00,
         // The sum of two halves is exact in f64.
         _ => u32::from(half::f16::from_f64(value(a).to_f64() + value(b).to_f64()).to_bits()),
     }
@@ -156,7 +170,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     match (a & 0x7fff > 0x7f80, b & 0x7fff > 0x7f80) {
         (true, _) => a | 0x40,
         (_, true) => b | 0x40,
-        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0x7fc0,
+        _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0xffc0,
         _ => {
             // To odd in f64, then to nearest even: right for any operands.
             let (x, y) = (f64::from(value(a)), f64::from(value(b)));
@@ -172,22 +186,52 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     }
 }
 
-/// One operation: its names, its width, whether the memory is gfx90a's or gfx12's, and what it does.
+/// Which subnormal numbers MODE says are zero, and where the operation happens.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    place: Place,
+    sources: bool,
+    results: bool,
+}
+
+impl Seen {
+    fn in_lds(self) -> bool {
+        matches!(self.place, Place::Lds | Place::FlatShared)
+    }
+
+    fn nothing_flushed(self) -> Seen {
+        Seen { sources: false, results: false, ..self }
+    }
+
+    /// What AMD documents of a generation's minimum, maximum and comparison: by MODE in LDS, and in memory up to gfx11 (`in_memory`);
+    /// FLAT is not flushed in LDS on gfx12.
+    fn compared(self, generation: Generation, in_memory: bool) -> Seen {
+        let by_mode = match generation {
+            Generation::Gfx12 => self.place == Place::Lds,
+            _ => self.in_lds() || in_memory,
+        };
+        if by_mode { self } else { self.nothing_flushed() }
+    }
+}
+
+/// Arithmetic on the old value, the data and the second operand.
+type Floats = Box<dyn Fn(u64, u64, u64, Seen) -> u64>;
+
+/// One operation: its names, its width, the generation, and what it does.
 struct Case {
     flat: String,
     lds: Option<(String, String)>,
     width: u32,
     generation: Generation,
-    model: Box<dyn Fn(u64, u64, u64, bool) -> u64>,
+    model: Floats,
 }
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut case =
-        |flat: String, lds: &str, width: u32, generation, model: Box<dyn Fn(u64, u64, u64, bool) -> u64>| {
-            let lds = lds.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
-            cases.push(Case { flat, lds, width, generation, model });
-        };
+    let mut case = |flat: String, lds: &str, width: u32, generation, model: Floats| {
+        let lds = lds.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+        cases.push(Case { flat, lds, width, generation, model });
+    };
     for &(flat, lds, narrow, wide) in INTEGERS {
         for (width, model) in [(32, narrow), (64, wide)] {
             let flat = if flat.is_empty() { String::new() } else { format!("{flat}{width}") };
@@ -198,46 +242,53 @@ fn cases() -> Vec<Case> {
     for &(flat, lds, model) in WORDS {
         case(flat.to_owned(), lds, 32, Generation::Gfx12, Box::new(move |o, d, s, _| model(o, d, s)));
     }
-    for generation in [Generation::Gfx9, Generation::Gfx940, Generation::Gfx11, Generation::Gfx12] {
-        let flush = generation == Generation::Gfx9;
-        let add = move |o, d, _, lds: bool| if flush && !lds { add_flush(o, d) } else { add32(o, d) };
+    for generation in Generation::ALL {
+        let gfx12 = generation == Generation::Gfx12;
+        // gfx90a's memory has no subnormal numbers of 32 bits; sums in LDS are as MODE says, but for FLAT on gfx12.
+        let add = move |o, d, _, seen: Seen| {
+            let Seen { sources, results, .. } = match seen.place {
+                place if generation == Generation::Gfx9 && !seen.in_lds() => {
+                    Seen { place, sources: true, results: true }
+                }
+                Place::Lds => seen,
+                Place::FlatShared if !gfx12 => seen,
+                _ => seen.nothing_flushed(),
+            };
+            flushed(add32(flushed(o, 32, sources), flushed(d, 32, sources)), 32, results)
+        };
         case("add_f32".into(), "add f32", 32, generation, Box::new(add));
         case("add_f64".into(), "add f64", 64, generation, Box::new(|o, d, _, _| add64(o, d)));
-        case("pk_add_f16".into(), "pk_add f16", 32, generation, Box::new(|o, d, _, _| halves(o, d, add_f16)));
-        case(
-            "pk_add_bf16".into(),
-            "pk_add bf16",
-            32,
-            generation,
-            Box::new(|o, d, _, _| halves(o, d, add_bf16)),
-        );
+        let by_mode = move |seen: Seen| {
+            if gfx12 && seen.place == Place::Lds { seen } else { seen.nothing_flushed() }
+        };
+        let model = move |o, d, _, seen| halves(o, d, add_f16, 0x7c00, by_mode(seen));
+        case("pk_add_f16".into(), "pk_add f16", 32, generation, Box::new(model));
+        let model = move |o, d, _, seen| halves(o, d, add_bf16, 0x7f80, by_mode(seen));
+        case("pk_add_bf16".into(), "pk_add bf16", 32, generation, Box::new(model));
         for width in [32, 64] {
             for (name, low) in [("min", true), ("max", false)] {
-                let model = move |o, d, _, _| {
-                    if generation == Generation::Gfx12 {
-                        number(o, d, width, low)
+                let model = move |o, d, _, seen: Seen| {
+                    let flushes = seen.compared(generation, width == 32).sources;
+                    if gfx12 {
+                        number(flushed(o, width, flushes), flushed(d, width, flushes), width, low)
                     } else {
-                        compared(o, d, width, low)
+                        selected(o, d, width, low, flushes)
                     }
                 };
-                case(
-                    format!("{name}_f{width}"),
-                    &format!("{name} f{width}"),
-                    width,
-                    generation,
-                    Box::new(model),
-                );
+                let names = (format!("{name}_f{width}"), format!("{name} f{width}"));
+                case(names.0, &names.1, width, generation, Box::new(model));
+                let names = (format!("{name}_num_f{width}"), format!("{name}_num f{width}"));
+                case(names.0, &names.1, width, generation, Box::new(model));
             }
-            let model = move |o, d, c, _| if same(o, c, width) { d } else { o };
-            case(
-                format!("cmpswap_f{width}"),
-                &format!("cmpstore f{width}"),
-                width,
-                generation,
-                Box::new(model),
-            );
-            let model = move |o, c, d, _| if same(o, c, width) { d } else { o };
-            case(String::new(), &format!("cmpst f{width}"), width, generation, Box::new(model));
+            // A comparison that flushes leaves no subnormal number.
+            let swap = move |old, compared, new, seen: Seen| {
+                let flushes = seen.compared(generation, true).sources;
+                let equal = same(flushed(old, width, flushes), flushed(compared, width, flushes), width);
+                flushed(if equal { new } else { old }, width, flushes)
+            };
+            let names = (format!("cmpswap_f{width}"), format!("cmpstore f{width}"));
+            case(names.0, &names.1, width, generation, Box::new(move |o, d, c, seen| swap(o, c, d, seen)));
+            case(String::new(), &format!("cmpst f{width}"), width, generation, Box::new(swap));
         }
     }
     cases
@@ -289,6 +340,10 @@ fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, r
     let mask = if round == 3 { u64::from(random.next()) << 32 | u64::from(random.next()) } else { u64::MAX };
     let mask = mask & (u64::MAX >> (64 - lanes));
     bench.exec(mask);
+    // MODE allows subnormal numbers of 32 bits and of the others, sources and results.
+    bench.wave.mode = [0xf0, 0, 0x10, 0x20, 0x40, 0x80, 0x50, 0xa0][random.next() as usize % 8];
+    let allowed = bench.wave.mode >> if name.ends_with("f32") { 4 } else { 6 };
+    let seen = Seen { place, sources: allowed & 1 == 0, results: allowed & 2 == 0 };
     let [address, scalar] = aim(&mut bench, place, base, &offsets);
     let private = place.is_private();
     let word = |bench: &Bench, lane: usize, index: usize| -> u64 {
@@ -335,14 +390,13 @@ fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, r
     let source3 = if matches!(place, Place::Lds | Place::Buffer) { source3 } else { Operand::None };
     let mut inst = inst(operation, dst, [address, Operand::Vgpr(8), scalar, source3], 0);
     inst.mem.offen = true;
-    let text = format!("{name} {place:?} {:?} round {round}", case.generation);
+    let text = format!("{name} {:?} round {round} {seen:?}", case.generation);
     let flow = bench.run_on(case.generation, &inst, Level::Baseline);
     assert_eq!(flow, Flow::Next, "{text} {:?}", bench.wave.fault);
     let pair = |bench: &Bench, register: usize, lane: usize| {
         let high = if dwords == 2 { bench.get(register + 1, lane) } else { 0 };
         u64::from(bench.get(register, lane)) | u64::from(high) << 32
     };
-    let in_lds = matches!(place, Place::Lds);
     for lane in 0..lanes {
         if mask >> lane & 1 == 0 || !returns {
             assert_eq!(pair(&bench, 20, lane), if dwords == 2 { 78 << 32 | 77 } else { 77 }, "{text}");
@@ -354,7 +408,7 @@ fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, r
         if returns {
             assert_eq!(pair(&bench, 20, lane), *value, "{text} lane {lane}");
         }
-        *value = (case.model)(*value, pair(&bench, 8, lane), pair(&bench, second, lane), in_lds);
+        *value = (case.model)(*value, pair(&bench, 8, lane), pair(&bench, second, lane), seen);
     }
     for (lane, words) in memory.iter().enumerate() {
         for (index, value) in words.iter().enumerate() {

@@ -23,11 +23,17 @@ impl Typed {
         unsafe { &mut *(self.base as *mut [u8; 64]) }
     }
 
-    /// `word` is the descriptor's last; a code is the instruction's.
+    /// A format of the descriptor, for instructions that have their own.
+    fn some_format(&self) -> u32 {
+        if self.generation.is_cdna() { 1 << 15 } else { 1 << 12 }
+    }
+
+    /// `word` is the descriptor's last; a code is the instruction's. A word of zero gets some format then.
     fn run(&mut self, name: &str, word: u32, code: Option<u8>) {
+        let own = if code.is_some() && word == 0 { self.some_format() } else { 0 };
         let sgpr = &mut self.bench.wave.sgpr;
         (sgpr[4], sgpr[5]) = (self.base as u32, (self.base >> 32) as u32);
-        (sgpr[6], sgpr[7]) = (64, word | 3 << 28);
+        (sgpr[6], sgpr[7]) = (64, word | own | 3 << 28);
         let load = name.contains("load");
         let (dst, data) =
             if load { (Operand::Vgpr(8), Operand::None) } else { (Operand::None, Operand::Vgpr(8)) };
@@ -66,13 +72,13 @@ fn bits(value: f32) -> u32 {
 const IDENTITY: u32 = 4 | 5 << 3 | 6 << 6 | 7 << 9;
 
 /// What each format makes of the bytes 80 ff 7f 81: its code on gfx10, data and number format on gfx9, the results of a load of
-/// four channels. Channels are counted from the lowest bits; the missing ones are 0, 0, 0 and 1.
+/// four channels. Channels are counted from the lowest bits; the missing ones are 0.
 fn expected() -> Vec<(u8, [u8; 2], [u32; 4])> {
     let signed = |value: i32| value as u32;
     vec![
         // 8, 8_8, 8_8_8_8: unsigned and signed fractions, floats of integers, integers.
-        (1, [1, 0], [bits(128.0 / 255.0), 0, 0, ONE]),
-        (15, [3, 1], [bits(-1.0), bits(-1.0 / 127.0), 0, ONE]),
+        (1, [1, 0], [bits(128.0 / 255.0), 0, 0, 0]),
+        (15, [3, 1], [bits(-1.0), bits(-1.0 / 127.0), 0, 0]),
         (56, [10, 0], [bits(128.0 / 255.0), ONE, bits(127.0 / 255.0), bits(129.0 / 255.0)]),
         (57, [10, 1], [bits(-1.0), bits(-1.0 / 127.0), ONE, bits(-1.0)]),
         (58, [10, 2], [bits(128.0), bits(255.0), bits(127.0), bits(129.0)]),
@@ -80,19 +86,19 @@ fn expected() -> Vec<(u8, [u8; 2], [u32; 4])> {
         (60, [10, 4], [128, 255, 127, 129]),
         (61, [10, 5], [signed(-128), signed(-1), 127, signed(-127)]),
         // 16_16.
-        (23, [5, 0], [bits(65408.0 / 65535.0), bits(33151.0 / 65535.0), 0, ONE]),
-        (24, [5, 1], [bits(-128.0 / 32767.0), bits(-32385.0 / 32767.0), 0, ONE]),
-        (27, [5, 4], [0xff80, 0x817f, 0, 1]),
-        (28, [5, 5], [signed(-128), signed(-32385), 0, 1]),
+        (23, [5, 0], [bits(65408.0 / 65535.0), bits(33151.0 / 65535.0), 0, 0]),
+        (24, [5, 1], [bits(-128.0 / 32767.0), bits(-32385.0 / 32767.0), 0, 0]),
+        (27, [5, 4], [0xff80, 0x817f, 0, 0]),
+        (28, [5, 5], [signed(-128), signed(-32385), 0, 0]),
         // 32.
-        (20, [4, 4], [0x817f_ff80, 0, 0, 1]),
-        (22, [4, 7], [0x817f_ff80, 0, 0, ONE]),
+        (20, [4, 4], [0x817f_ff80, 0, 0, 0]),
+        (22, [4, 7], [0x817f_ff80, 0, 0, 0]),
         // Names count from the highest bits: 2_10_10_10, 10_10_10_2, 10_11_11, 11_11_10.
         (54, [9, 4], [0x380, 0x3ff, 0x17, 2]),
         (55, [9, 5], [signed(-128), signed(-1), 0x17, signed(-2)]),
         (48, [8, 4], [0, 0x3e0, 0x3ff, 0x205]),
-        (34, [6, 4], [0x780, 0x7ff, 0x205, 1]),
-        (41, [7, 4], [0x380, 0x7ff, 0x40b, 1]),
+        (34, [6, 4], [0x780, 0x7ff, 0x205, 0]),
+        (41, [7, 4], [0x380, 0x7ff, 0x40b, 0]),
         (0, [0, 0], [0; 4]),
     ]
 }
@@ -113,6 +119,29 @@ fn loads_convert_channels_of_every_kind() {
             assert_eq!(found, values, "{generation:?} {code} of the descriptor");
             let found = typed.load("tbuffer_load_format_x", &bytes, 0, Some(code));
             assert_eq!(found, [values[0], 0x5555_aaaa, 0x5555_aaaa, 0x5555_aaaa]);
+        }
+    }
+}
+
+#[test]
+fn descriptors_of_no_format_bind_no_buffer() {
+    // 8_8_8_8 uint; of gfx9's descriptors the data format counts, not the number format.
+    for (generation, code, format) in [
+        (Generation::Gfx9, 10 | 4 << 4, 15 << 15),
+        (Generation::Gfx940, 10 | 4 << 4, 15 << 15),
+        (Generation::Gfx10, 60, 0x7f << 12),
+        (Generation::Gfx11, 46, 0x3f << 12),
+        (Generation::Gfx12, 46, 0x3f << 12),
+    ] {
+        let mut typed = Typed::new(generation);
+        let rest = (0xf_ffff & !format | IDENTITY) & !(1 << 19);
+        let found = typed.load("tbuffer_load_format_xyzw", &[1, 2, 3, 4], rest, Some(code));
+        assert_eq!(found, [0; 4], "{generation:?}");
+        let stored = typed.store("tbuffer_store_format_xyzw", &[1, 2, 3, 4], rest, Some(code));
+        assert_eq!(stored, [0xee; 16], "{generation:?}");
+        for bit in (0..32).map(|bit| 1 << bit).filter(|bit| format & bit != 0) {
+            let found = typed.load("tbuffer_load_format_xyzw", &[1, 2, 3, 4], rest | bit, Some(code));
+            assert_eq!(found, [1, 2, 3, 4], "{generation:?} {bit:#x}");
         }
     }
 }
@@ -174,15 +203,43 @@ fn halves_hold_channels_of_d16() {
     assert_eq!(found[..3], [51 | 255 << 16, 0x5555_0000, 0x5555_aaaa]);
     let found = typed.load("tbuffer_load_d16_format_x", &1.000_976_6f32.to_le_bytes(), 0, Some(22));
     assert_eq!(found[0], 0x5555_3c01);
+    // f32 are cut, other numbers rounded.
+    let almost = 0x3f80_1fffu32.to_le_bytes();
+    let found = typed.load("tbuffer_load_d16_format_x", &almost, 0, Some(22));
+    assert_eq!(found[0], 0x5555_3c00);
     let found = typed.load("buffer_load_d16_hi_format_x", &bytes, 46 << 12 | IDENTITY, None);
     assert_eq!(found[0], 51 << 16 | 0xaaaa);
     let stored = typed.store("tbuffer_store_d16_format_xyzw", &[0x3c00_3800, 0xbc00_0000], 0, Some(42));
     assert_eq!(stored[..5], [128, 255, 0, 0, 0xee]);
     // -129 and 291 do not fit.
     let stored = typed.store("tbuffer_store_d16_format_xy", &[0xff7f_0123], 0, Some(47));
-    assert_eq!(stored[..5], [0x7f, 0x80, 0xee, 0xee, 0xee]);
+    assert_eq!(stored[..5], [0x7f, 0x80, 0, 0, 0xee]);
     let stored = typed.store("buffer_store_d16_hi_format_x", &[0x4200_0000], 22 << 12 | IDENTITY, None);
     assert_eq!(stored[..5], [0, 0, 0x40, 0x40, 0xee]);
+}
+
+#[test]
+fn registers_with_ecc_are_loaded_whole() {
+    let mut typed = Typed::new(Generation::Gfx940);
+    // 8_8_8_8 uint.
+    let found = typed.load("tbuffer_load_d16_format_xyz", &[51, 255, 7, 128], 0, Some(10 | 4 << 4));
+    assert_eq!(found, [51 | 255 << 16, 7, 0x5555_aaaa, 0x5555_aaaa]);
+    let word = 10 << 15 | 4 << 12 | IDENTITY;
+    let found = typed.load("buffer_load_d16_hi_format_x", &[51, 255, 7, 128], word, None);
+    assert_eq!(found[0], 51 << 16);
+}
+
+#[test]
+fn stores_put_channels_where_loads_find_them() {
+    let mut typed = Typed::new(Generation::Gfx11);
+    // 8_8_8_8 uint; loads read 0, 1, the third and the first byte.
+    let word = 46 << 12 | 1 << 3 | 6 << 6 | 4 << 9;
+    assert_eq!(typed.store("buffer_store_format_xyzw", &[1, 2, 3, 4], word, None)[..5], [4, 0, 3, 0, 0xee]);
+    assert_eq!(typed.load("buffer_load_format_xyzw", &[4, 9, 3, 9], word, None), [0, 1, 3, 4]);
+    // 8 unorm as a buffer of alpha.
+    let word = 1 << 12 | 4 << 9;
+    let stored = typed.store("buffer_store_format_xyzw", &[0, 0, 0, bits(1.0)], word, None);
+    assert_eq!(stored[..2], [255, 0xee]);
 }
 
 #[test]
@@ -200,13 +257,15 @@ fn stores_round_and_clamp() {
     check(xyzw, 59, &[-2.5, 300.0, -300.0, -1.0].map(bits), &[0xfe, 127, 0x80, 0xff]);
     check(xyzw, 60, &[7, 255, 256, u32::MAX], &[7, 255, 255, 255]);
     check(xyzw, 61, &[7, 200, -200i32 as u32, u32::MAX], &[7, 127, 0x80, 0xff]);
-    // Channels that the instruction does not have are not written, unless they share bytes.
-    check("tbuffer_store_format_x", 60, &[7], &[7]);
+    // Elements are written whole: with zeros, or with the first channel from gfx12 on.
+    check("tbuffer_store_format_x", 60, &[7], &[7, 0, 0, 0]);
     check("tbuffer_store_format_xy", 27, &[0x1234, 0x5678], &[0x34, 0x12, 0x78, 0x56]);
     check("tbuffer_store_format_x", 54, &[0x155], &[0x55, 1, 0, 0]);
     check("tbuffer_store_format_xyzw", 54, &[0x155, 0x2aa, 0x3ff, 5], &0xfffa_a955u32.to_le_bytes());
     check("tbuffer_store_format_xy", 29, &[1.5, -65520.0].map(bits), &[0, 0x3e, 0, 0xfc]);
     check("tbuffer_store_format_xyz", 74, &[1, 2, 0x7fa0_0000], &[1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0xa0, 0x7f]);
+    let mut typed = Typed::new(Generation::Gfx12);
+    assert_eq!(typed.store("tbuffer_store_format_xy", &[12, 34], 0, Some(46))[..5], [12, 34, 12, 12, 0xee]);
 }
 
 #[test]

@@ -331,3 +331,54 @@ fn two_over_pi_is_found_in_segments() {
         assert_eq!(sum, std::f64::consts::FRAC_2_PI);
     }
 }
+
+/// What gfx1201 gives for all f16, as AMD's emulator rocjitsu has it: a hash (FNV-1a, 16 bits at a time) for each output
+/// multiplier, where FP16_OVFL is off and on; subnormal sources are kept. Then the hashes without output multiplier where subnormal
+/// results are flushed.
+#[test]
+fn powers_and_logarithms_of_all_f16_are_those_of_a_device() {
+    let devices = [
+        (
+            Op::VExpF16,
+            [
+                [
+                    0x7a49_d817_5530_c589u64,
+                    0x0b72_f56e_5a6d_7814,
+                    0xe4ea_4ced_067c_3750,
+                    0xcfcd_3f09_5731_76b0,
+                ],
+                [0x36d6_4dcb_7d64_d589, 0xe391_1d20_7367_6194, 0xeb9c_191e_40f9_2250, 0xb315_2a70_f19f_46b0],
+            ],
+            [0xa9b6_8cfe_7b83_72d8, 0xbdc5_546b_38d1_82d8],
+        ),
+        (
+            Op::VLogF16,
+            [
+                [0xab56_1022_e31b_a143, 0xaaf4_1f23_8807_1943, 0x6eb7_cb2e_b667_6143, 0x04a7_a440_7b6b_6943],
+                [0xab21_f15c_2191_eb2b, 0x5f44_fd3d_7afc_cb2b, 0xa835_61af_3a08_4b2b, 0xf19c_f0fb_96af_3b2b],
+            ],
+            [0xab56_1022_e31b_a143, 0xab21_f15c_2191_eb2b],
+        ),
+    ];
+    for (op, kept, flushed) in devices {
+        for (overflow, (kept, flushed)) in kept.into_iter().zip(flushed).enumerate() {
+            let all = kept.into_iter().enumerate().map(|(omod, hash)| (omod as u8, 0xc0, hash));
+            for (omod, denorm, expected) in all.chain([(0, 0x40, flushed)]) {
+                let mut case = Case::new(op, Format::Vop3).mods(Modifiers { omod, ..Modifiers::default() });
+                case.generation = Generation::Gfx12;
+                for &level in Level::available() {
+                    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+                    for first in (0..1 << 16).step_by(64) {
+                        let mode = denorm | (overflow as u32) << 23;
+                        let bench = case.run(level, 64, u64::MAX, mode, |_, lane| first + lane as u32);
+                        for lane in 0..64 {
+                            hash =
+                                (hash ^ u64::from(bench.get(0, lane) & 0xffff)).wrapping_mul(0x100_0000_01b3);
+                        }
+                    }
+                    assert_eq!(hash, expected, "{op:?} {level:?} {overflow} {omod} {denorm:#x}");
+                }
+            }
+        }
+    }
+}

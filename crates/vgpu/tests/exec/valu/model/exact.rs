@@ -14,6 +14,12 @@ pub(super) const BF16: Format = Format { fraction: 7, exponent: 8 };
 pub(super) const F32: Format = Format { fraction: 23, exponent: 8 };
 pub(super) const F64: Format = Format { fraction: 52, exponent: 11 };
 
+/// Added to a rounding mode: results that are not normal are zero.
+pub(super) const FLUSH: u32 = 8;
+
+/// Added to a rounding mode: signalling NaNs stay what they are.
+pub(super) const LOUD: u32 = 16;
+
 /// A non-negative integer, lowest word first, without zeros at the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Natural(Vec<u32>);
@@ -242,12 +248,21 @@ impl Format {
         }
     }
 
-    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero.
+    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero. With [`FLUSH`], what is below the least normal number after
+    /// rounding as if there were no least exponent is zero.
     pub(super) fn round(self, exact: &Exact, mode: u32) -> u64 {
         let sign = if exact.negative { self.sign() } else { 0 };
         if exact.is_zero() {
             return sign;
         }
+        if mode & FLUSH != 0 {
+            let (digits, unit) = self.significand(exact, mode & 3);
+            let top = unit + digits.bits() - 1;
+            if top < 1 - self.bias() {
+                return sign;
+            }
+        }
+        let mode = mode & 3;
         let least = 1 - self.bias() - self.fraction as i32;
         let unit = (exact.exponent + exact.digits.bits() - 1 - self.fraction as i32).max(least);
         let (kept, _) = exact.kept(unit, mode);
@@ -262,9 +277,21 @@ impl Format {
         sign | if infinite { self.infinity() } else { self.infinity() - 1 }
     }
 
+    /// A number's digits rounded to as many as the format has, and what the last of them stands for as a power of two.
+    fn significand(self, exact: &Exact, mode: u32) -> (Natural, i32) {
+        let unit = exact.exponent + exact.digits.bits() - 1 - self.fraction as i32;
+        (exact.kept(unit, mode).0, unit)
+    }
+
     /// The first NaN among the sources, made quiet.
     pub(super) fn first_nan(self, sources: &[u64]) -> Option<u64> {
-        sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | self.quiet())
+        self.nan_of(sources, 0)
+    }
+
+    /// The first NaN among the sources, made quiet unless the mode has [`LOUD`].
+    pub(super) fn nan_of(self, sources: &[u64], mode: u32) -> Option<u64> {
+        let quiet = if mode & LOUD == 0 { self.quiet() } else { 0 };
+        sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | quiet)
     }
 
     /// With the other sign; NaNs stay as they are, for which of them wins is told by their bits.
@@ -274,20 +301,20 @@ impl Format {
 
     /// `a + b`
     pub(super) fn add(self, a: u64, b: u64, mode: u32) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
+        if let Some(nan) = self.nan_of(&[a, b], mode) {
             return nan;
         }
         match (self.class(a), self.class(b)) {
             (Class::Infinite(x), Class::Infinite(y)) if x != y => self.default_nan(),
             (Class::Infinite(_), _) => a,
             (_, Class::Infinite(_)) => b,
-            _ => self.round(&self.value(a).plus(&self.value(b), mode == 2), mode),
+            _ => self.round(&self.value(a).plus(&self.value(b), mode & 3 == 2), mode),
         }
     }
 
     /// `a * b`
     pub(super) fn mul(self, a: u64, b: u64, mode: u32) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
+        if let Some(nan) = self.nan_of(&[a, b], mode) {
             return nan;
         }
         let sign = (a ^ b) & self.sign();
@@ -300,29 +327,36 @@ impl Format {
 
     /// `(a * b + c) * 2^power`, rounded once.
     pub(super) fn fma(self, a: u64, b: u64, c: u64, power: i32, mode: u32) -> u64 {
-        if let Some(nan) = self.first_nan(&[a, b]) {
-            return nan;
+        self.fma_to(self, [a, b, c], power, mode)
+    }
+
+    /// The same in another format.
+    pub(super) fn fma_to(self, to: Format, [a, b, c]: [u64; 3], power: i32, mode: u32) -> u64 {
+        let moved = |nan| if to == self { nan } else { self.convert(nan, to, mode) };
+        if let Some(nan) = self.nan_of(&[a, b], mode) {
+            return moved(nan);
         }
         let product_infinite = self.is_infinite(a) || self.is_infinite(b);
         if product_infinite && (self.is_zero(a) || self.is_zero(b)) {
-            return self.default_nan();
+            return to.default_nan();
         }
-        if let Some(nan) = self.first_nan(&[c]) {
-            return nan;
+        if let Some(nan) = self.nan_of(&[c], mode) {
+            return moved(nan);
         }
         let sign = (a ^ b) & self.sign();
         match (product_infinite, self.is_infinite(c)) {
-            (true, true) if sign != c & self.sign() => self.default_nan(),
-            (true, _) => sign | self.infinity(),
-            (false, true) => c,
+            (true, true) if sign != c & self.sign() => to.default_nan(),
+            (true, _) if sign != 0 => to.sign() | to.infinity(),
+            (true, _) => to.infinity(),
+            (false, true) => self.convert(c, to, mode),
             _ => {
-                let sum = self.value(a).times(&self.value(b)).plus(&self.value(c), mode == 2);
-                self.round(&sum.scaled(power), mode)
+                let sum = self.value(a).times(&self.value(b)).plus(&self.value(c), mode & 3 == 2);
+                to.round(&sum.scaled(power), mode)
             }
         }
     }
 
-    /// The same number in another format.
+    /// The same number in another format. With [`LOUD`], a signalling NaN stays one if any of its payload does.
     pub(super) fn convert(self, bits: u64, to: Format, mode: u32) -> u64 {
         let sign = if bits & self.sign() != 0 { to.sign() } else { 0 };
         match self.class(bits) {
@@ -335,7 +369,8 @@ impl Format {
                 } else {
                     payload >> (self.fraction - to.fraction)
                 };
-                sign | to.infinity() | to.quiet() | payload
+                let quiet = if mode & LOUD == 0 || payload == 0 { to.quiet() } else { 0 };
+                sign | to.infinity() | quiet | payload
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Floating-point operations. `i.format` is the format that an operation is named after.
 
 use super::exact::{BF16, Exact, F16, F32, F64, Format};
-use super::{In, Model, Out};
-use crate::dots::Dot;
+use super::{In, Model, Out, flushes};
+use crate::dots::{Dot, Factors};
 use vgpu::isa::Op;
 use vgpu::machine::Generation;
 
@@ -80,14 +80,15 @@ fn fract(i: &In) -> Out {
         return Bits(f.default_nan());
     }
     let Bits(floor) = whole(i, 2) else { return Bits(0) };
-    let rest = f.add(a, floor ^ f.sign(), 0);
+    let exact = f.value(a).plus(&f.value(floor ^ f.sign()), false);
+    let rest = f.round(&exact, i.round());
     let one = f.round(&Exact::integer(1), 0);
-    Bits(if rest == one { one - 1 } else { rest })
+    Bits(if rest == one { one - 1 } else { rest & !f.sign() })
 }
 
 /// A function of f64, with the special values that the caller names.
 fn near(i: &In, special: impl Fn(f64) -> Option<u64>, function: impl Fn(f64) -> f64) -> Out {
-    if let Some(nan) = i.format.first_nan(&[i.s[0]]) {
+    if let Some(nan) = i.nan_of(&[i.s[0]]) {
         return Bits(nan);
     }
     let x = i.format.to_f64(i.s[0]);
@@ -228,17 +229,39 @@ fn normalized(bits: u64, f: Format, least: f64, most: f64) -> u64 {
 }
 
 fn cube(i: &In, part: usize) -> Out {
-    let [x, y, z] = [0, 1, 2].map(|k| f32::from_bits(i.u(k)));
-    let faces = if z.abs() >= x.abs() && z.abs() >= y.abs() {
-        if z < 0.0 { [5.0, -x, -y, 2.0 * z] } else { [4.0, x, -y, 2.0 * z] }
-    } else if y.abs() >= x.abs() {
-        if y < 0.0 { [3.0, x, -z, 2.0 * y] } else { [2.0, x, z, 2.0 * y] }
-    } else if x < 0.0 {
-        [1.0, z, -y, 2.0 * x]
+    let s = [i.s[0], i.s[1], i.s[2]];
+    // How far each coordinate goes; subnormal ones not at all.
+    let size = s.map(|bits| F32.to_f64(flushed(F32, bits)).abs());
+    let axis = if size[2] >= size[0] && size[2] >= size[1] {
+        2
+    } else if size[1] >= size[0] {
+        1
     } else {
-        [0.0, -z, -y, 2.0 * x]
+        0
     };
-    Bits(u64::from(faces[part].to_bits()))
+    let major = s[axis];
+    let negative = size[axis] > 0.0 && major & F32.sign() != 0;
+    let minus = |bits: u64, yes: bool| bits ^ if yes { F32.sign() } else { 0 };
+    let result = match (part, axis) {
+        (0, _) => F32.round(&Exact::integer(2 * axis as i128 + i128::from(negative)), 0),
+        (1, 0) => minus(s[2], !negative),
+        (1, 1) => s[0],
+        (1, _) => minus(s[0], negative),
+        (2, 1) => minus(s[2], negative),
+        (2, _) => minus(s[1], true),
+        _ if size[axis] == 0.0 => {
+            if i.round() == 2 {
+                major & F32.sign()
+            } else {
+                0
+            }
+        }
+        _ if F32.is_nan(major) || F32.is_infinite(major) => major,
+        _ => F32.round(&F32.value(major).scaled(1), i.round()),
+    };
+    // A NaN is moved; only IEEE's rules make it quiet.
+    let quiets = i.is_gfx12() || i.ieee();
+    Bits(result | if F32.is_nan(result) && quiets { F32.quiet() } else { 0 })
 }
 
 fn division_scale(i: &In) -> Out {
@@ -265,7 +288,7 @@ fn division_scale(i: &In) -> Out {
         return Flag(f.default_nan(), back);
     }
     if f.is_nan(a) || f.is_infinite(a) {
-        return Flag(f.first_nan(&[a]).unwrap_or(a), back);
+        return Flag(i.nan_of(&[a]).unwrap_or(a), back);
     }
     Flag(f.round(&f.value(a).scaled(power), 0), back)
 }
@@ -276,19 +299,22 @@ fn division_fixup(i: &In) -> Out {
     let sign = (d ^ n) & f.sign();
     let exponent = |bits: u64| ((bits & f.infinity()) >> f.fraction) as i32;
     let bias = (f.infinity() >> f.fraction) as i32 / 2;
+    let negative = sign != 0;
+    let away = i.round() == if negative { 2 } else { 1 };
+    let saturates = f == F16 && i.mode >> 23 & 1 != 0;
+    let infinite = !saturates && (i.round() == 0 || away);
     Bits(if let Some(nan) = f.first_nan(&[n, d]) {
         nan
     } else if f.is_zero(d) && f.is_zero(n) || f.is_infinite(d) && f.is_infinite(n) {
         f.default_nan()
     } else if f.is_zero(d) || f.is_infinite(n) {
         sign | f.infinity()
-    } else if f.is_infinite(d)
-        || f.is_zero(n)
-        || f != F16 && exponent(n) - exponent(d) < -(bias + f.fraction as i32)
-    {
+    } else if f.is_infinite(d) || f.is_zero(n) {
         sign
-    } else if f.is_nan(p) {
-        sign | f.infinity()
+    } else if f != F16 && exponent(n) - exponent(d) < -(bias + f.fraction as i32) {
+        sign | u64::from(away && !flushes(f, i.mode)[1])
+    } else if f.is_nan(p) || f.is_infinite(p) {
+        sign | if infinite { f.infinity() } else { f.infinity() - 1 }
     } else {
         sign | p & !f.sign()
     })
@@ -304,7 +330,7 @@ fn division_sum(i: &In) -> Out {
         (true, true) => step,
         (true, false) => -step,
     };
-    Bits(f.fma(i.s[0], i.s[1], i.s[2], power, 0))
+    Bits(f.fma(i.s[0], i.s[1], i.s[2], power, i.rounding()))
 }
 
 /// Halves of a packed source as f32.
@@ -328,7 +354,8 @@ fn dot2(i: &In, f: Format) -> Out {
 
 fn grid_dot2(i: &In, f: Format, short: bool) -> Out {
     let saturate = short && f == F16 && i.mode >> 23 & 1 != 0;
-    let dot = Dot { bf16: f == BF16, short, fourth: i.generation == Generation::Gfx12, saturate };
+    let factors = if f == BF16 { Factors::Bf16 } else { Factors::F16 };
+    let dot = Dot { factors, short, fourth: i.generation == Generation::Gfx12, saturate };
     let [a, b] = [0, 1].map(|k| halves(i, k, f).map(|bits| f32::from_bits(bits as u32)));
     let c = if short { f.convert(i.s[2], F32, 0) } else { i.s[2] };
     Bits(dot.of(&a, &b, f32::from_bits(c as u32)))
@@ -391,10 +418,11 @@ fn to_eight(i: &In, bits: u64, wide: bool) -> u64 {
 }
 
 fn dot4(i: &In, wide: [bool; 2]) -> Out {
-    Bits((0..4).fold(i.s[2], |sum, k| {
-        let [x, y] = [0, 1].map(|n| eight(i, i.s[n] >> (8 * k) & 0xff, wide[n]));
-        F32.fma(x, y, sum, 0, 0)
-    }))
+    let dot = Dot { factors: Factors::Bytes(wide), short: false, fourth: true, saturate: false };
+    let [a, b] = [0, 1].map(|n: usize| {
+        [0, 8, 16, 24].map(|shift| f32::from_bits(eight(i, i.s[n] >> shift & 0xff, wide[n]) as u32))
+    });
+    Bits(dot.of(&a, &b, f32::from_bits(i.u(2))))
 }
 
 fn byte(bits: u64, mode: u32) -> u64 {
@@ -411,16 +439,16 @@ fn any_zero(i: &In) -> bool {
     i.format.is_zero(i.s[0]) || i.format.is_zero(i.s[1])
 }
 
-fn flushed(f: Format, bits: u64) -> u64 {
+pub(super) fn flushed(f: Format, bits: u64) -> u64 {
     if f.is_subnormal(bits) { bits & f.sign() } else { bits }
 }
 
 /// Multiplies, rounds, adds, rounds.
 fn twice(i: &In, zero_wins: bool) -> Out {
     let f = i.format;
-    let product = if zero_wins && any_zero(i) { 0 } else { f.mul(i.s[0], i.s[1], i.round()) };
+    let product = if zero_wins && any_zero(i) { 0 } else { f.mul(i.s[0], i.s[1], i.rounding()) };
     let product = if f == F32 || i.mode & 0x80 == 0 { flushed(f, product) } else { product };
-    Bits(f.add(product, i.s[2], i.round()))
+    Bits(f.add(product, i.s[2], i.rounding()))
 }
 
 /// The model of a floating-point operation.
@@ -428,24 +456,26 @@ pub(super) fn model(op: Op) -> Option<Model> {
     let name = op.name().trim_start_matches("v_").trim_start_matches("s_").trim_start_matches("s_");
     let base = ["_f16", "_f32", "_f64"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
     Some(match base {
-        "add" => |i: &In| Bits(i.format.add(i.s[0], i.s[1], i.round())),
-        "sub" => |i: &In| Bits(i.format.add(i.s[0], i.format.negated(i.s[1]), i.round())),
+        "add" => |i: &In| Bits(i.format.add(i.s[0], i.s[1], i.rounding())),
+        "sub" => |i: &In| Bits(i.format.add(i.s[0], i.format.negated(i.s[1]), i.rounding())),
         "subrev" => |i: &In| {
-            let nan = i.format.first_nan(&i.s[..2]);
-            Bits(nan.unwrap_or_else(|| i.format.add(i.s[1], i.format.negated(i.s[0]), i.round())))
+            let nan = i.nan_of(&i.s[..2]);
+            Bits(nan.unwrap_or_else(|| i.format.add(i.s[1], i.format.negated(i.s[0]), i.rounding())))
         },
-        "mul" => |i: &In| Bits(i.format.mul(i.s[0], i.s[1], i.round())),
+        "mul" => |i: &In| Bits(i.format.mul(i.s[0], i.s[1], i.rounding())),
         "fma" | "fmac" | "fmamk" | "fmaak" | "fma_legacy" => {
-            |i: &In| Bits(i.format.fma(i.s[0], i.s[1], i.s[2], 0, i.round()))
+            |i: &In| Bits(i.format.fma(i.s[0], i.s[1], i.s[2], 0, i.rounding()))
         }
         "mad" | "mac" | "madmk" | "madak" => |i: &In| twice(i, false),
         "mad_legacy" => |i: &In| twice(i, i.format == F32),
-        "mul_dx9_zero" => |i: &In| Bits(if any_zero(i) { 0 } else { F32.mul(i.s[0], i.s[1], i.round()) }),
+        "mul_dx9_zero" => |i: &In| Bits(if any_zero(i) { 0 } else { F32.mul(i.s[0], i.s[1], i.rounding()) }),
         "fma_dx9_zero" | "fmac_dx9_zero" => |i: &In| {
-            Bits(if any_zero(i) {
-                F32.first_nan(&[i.s[2]]).unwrap_or(i.s[2])
+            Bits(if any_zero(i) && i.generation >= Generation::Gfx11 {
+                F32.add(0, i.s[2], i.rounding())
+            } else if any_zero(i) {
+                i.nan_of(&[i.s[2]]).unwrap_or(i.s[2])
             } else {
-                F32.fma(i.s[0], i.s[1], i.s[2], 0, i.round())
+                F32.fma(i.s[0], i.s[1], i.s[2], 0, i.rounding())
             })
         },
         "min" | "min_num" => |i: &In| Bits(extreme(i, i.s[0], i.s[1], false)),
@@ -479,7 +509,7 @@ pub(super) fn model(op: Op) -> Option<Model> {
                 return Bits(f.first_nan(&[a]).unwrap_or(a));
             }
             let power = if f == F16 { i.h(1) as i32 } else { i.u(1) as i32 };
-            Bits(f.round(&f.value(a).scaled(power.clamp(-5000, 5000)), i.round()))
+            Bits(f.round(&f.value(a).scaled(power.clamp(-5000, 5000)), i.rounding()))
         },
         "frexp_mant" => |i: &In| Bits(frexp(i).0),
         "frexp_exp_i16" => |i: &In| Bits(frexp(i).1 as u64 & 0xffff),
@@ -511,9 +541,11 @@ pub(super) fn model(op: Op) -> Option<Model> {
             Bits(F32.round(&Exact::integer(nibble).scaled(-4), 0))
         },
         "cvt_f16" | "cvt_f32" | "cvt_f64" => match op {
-            Op::VCvtF16F32 | Op::SCvtF16F32 => |i: &In| Bits(F32.convert(i.s[0], F16, i.mode >> 2 & 3)),
+            Op::VCvtF16F32 | Op::SCvtF16F32 => {
+                |i: &In| Bits(F32.convert(i.s[0], F16, i.results(i.mode >> 2)))
+            }
             Op::VCvtF32F16 | Op::SCvtF32F16 => |i: &In| Bits(F16.convert(i.s[0], F32, 0)),
-            Op::VCvtF32F64 => |i: &In| Bits(F64.convert(i.s[0], F32, i.mode >> 2 & 3)),
+            Op::VCvtF32F64 => |i: &In| Bits(F64.convert(i.s[0], F32, i.results(i.mode >> 2))),
             Op::VCvtF64F32 => |i: &In| Bits(F32.convert(i.s[0], F64, 0)),
             _ => return None,
         },

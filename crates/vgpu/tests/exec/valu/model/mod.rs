@@ -12,7 +12,7 @@ mod scalar;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use self::exact::{BF16, F16, F32, F64, Format as Float};
+use self::exact::{BF16, F16, F32, F64, FLUSH, Format as Float, LOUD};
 use super::{Case, doubles, halves, numbers};
 use crate::coverage;
 use vgpu::exec::Level;
@@ -36,6 +36,8 @@ struct In {
     format: Float,
     clamp: bool,
     neg: u8,
+    /// Subnormal results are zero.
+    flush_out: bool,
 }
 
 impl In {
@@ -59,7 +61,7 @@ impl In {
     }
 
     fn ieee(&self) -> bool {
-        self.mode & 0x200 != 0
+        !self.is_gfx12() && self.mode & 0x200 != 0
     }
 
     fn is_cdna(&self) -> bool {
@@ -73,6 +75,22 @@ impl In {
     /// MODE's rounding mode of the operation's format.
     fn round(&self) -> u32 {
         if self.format == F32 { self.mode & 3 } else { self.mode >> 2 & 3 }
+    }
+
+    /// A rounding mode, with what becomes of subnormal results.
+    fn results(&self, round: u32) -> u32 {
+        let loud = is_loud(self.op) && loud(self.generation, self.mode);
+        round & 3 | if self.flush_out { FLUSH } else { 0 } | if loud { LOUD } else { 0 }
+    }
+
+    /// The first NaN among sources.
+    fn nan_of(&self, sources: &[u64]) -> Option<u64> {
+        self.format.nan_of(sources, self.rounding())
+    }
+
+    /// The same of the operation's format.
+    fn rounding(&self) -> u32 {
+        self.results(self.round())
     }
 }
 
@@ -204,12 +222,77 @@ fn flushes(format: Float, mode: u32) -> [bool; 2] {
     [bits & 1 == 0, bits & 2 == 0]
 }
 
+/// Dot products of RDNA 3 and 4 treat subnormal numbers in their own way, which is in their models.
+fn is_on_grid(op: Op, generation: Generation) -> bool {
+    (op.name().starts_with("v_dot2") || op.name().starts_with("v_dot4_f32"))
+        && generation >= Generation::Gfx11
+}
+
 /// Operations on f32 that have no subnormal numbers.
-fn always_flushes(op: Op) -> bool {
+fn always_flushes(op: Op, generation: Generation) -> bool {
     let name = op.name();
+    if matches!(op, Op::VDot2F32F16 | Op::VDot2accF32F16) {
+        return generation.is_cdna();
+    }
     let bases =
         ["v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_mad_", "v_mac_", "v_madmk_", "v_madak_"];
-    name.ends_with("_f32") && bases.iter().any(|base| name.starts_with(base))
+    let zero_wins = generation >= Generation::Gfx11
+        && (name.starts_with("v_fma_dx9_zero") || name.starts_with("v_fmac_dx9_zero"));
+    zero_wins || name.ends_with("_f32") && bases.iter().any(|base| name.starts_with(base))
+}
+
+/// Whether subnormal results are zero: because of MODE, of the operation, or since gfx12 of the output multiplier.
+fn flushes_results(op: Op, setting: &Setting) -> bool {
+    let by_mode = float_of(op.signature().dst).is_some_and(|format| flushes(format, setting.mode)[1]);
+    let multiplied = setting.mods.omod != 0 && setting.generation == Generation::Gfx12;
+    by_mode || multiplied || always_flushes(op, setting.generation)
+}
+
+/// Where signalling NaNs stay what they are: before gfx12, without IEEE's rules.
+fn loud(generation: Generation, mode: u32) -> bool {
+    generation < Generation::Gfx12 && mode & 0x200 == 0
+}
+
+/// The operations that this is about.
+fn is_loud(op: Op) -> bool {
+    let name = op.name().trim_start_matches("v_");
+    let Some(base) = ["_f16", "_f32", "_f64"].iter().find_map(|end| name.strip_suffix(end)) else {
+        return false;
+    };
+    let base =
+        ["_legacy", "_iflag", "_dx9_zero"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
+    let all =
+        "add sub subrev mul fma fmac fmamk fmaak mad mac madmk madak rcp rsq sqrt exp log sin cos div_scale";
+    all.split(' ').any(|one| one == base)
+}
+
+/// Operations whose output multiplier does not ask whether MODE keeps subnormal results.
+fn always_multiplies(op: Op, generation: Generation) -> bool {
+    always_flushes(op, generation) || is_cube(op) || op == Op::VCosF32
+}
+
+fn is_cube(op: Op) -> bool {
+    op.name().starts_with("v_cube")
+}
+
+fn is_fixup(op: Op) -> bool {
+    op.name().starts_with("v_div_fixup")
+}
+
+/// Operations of the transcendental unit.
+fn is_transcendental(op: Op) -> bool {
+    let bases = ["v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"];
+    !op.name().ends_with("_f64") && bases.iter().any(|base| op.name().starts_with(base))
+}
+
+/// Whether a source is taken with its subnormal numbers whatever MODE says.
+fn keeps_source(op: Op, k: usize) -> bool {
+    is_cube(op) || op.name().starts_with("v_div_fmas") || is_fixup(op) && k == 0
+}
+
+/// Whether a result stays as the operation gives it, neither flushed nor saturated.
+fn keeps_result(op: Op) -> bool {
+    is_extreme(op) || is_cube(op) || is_fixup(op)
 }
 
 /// The operations that MODE's rounding mode matters to.
@@ -236,6 +319,13 @@ fn rounds(op: Op) -> bool {
         "cvt_pk_u8_f32",
         "cvt_pkaccum",
         "ldexp_",
+        "div_fixup_",
+        "div_fmas_",
+        "fract_",
+        "cubema_",
+        "rcp_f32",
+        "rcp_f16",
+        "exp_f",
     ];
     bases.iter().any(|base| name.starts_with(base))
 }
@@ -264,6 +354,11 @@ fn has_modified_pairs(op: Op) -> bool {
     matches!(op, Op::VDot2F32F16 | Op::VDot2F32Bf16)
 }
 
+/// Dot products whose sign modifiers are those of both halves.
+fn has_paired_signs(op: Op) -> bool {
+    matches!(op, Op::VDot2F16F16 | Op::VDot2Bf16Bf16 | Op::VDot2accF32F16 | Op::VDot2accF32Bf16)
+}
+
 fn mask_of(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -285,10 +380,11 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
     // Where abs would be, this encoding has something else.
     let packs = op.name().starts_with("v_dot");
     let pairs = has_modified_pairs(op);
+    let paired = has_paired_signs(op);
+    let signs = if paired { 7 } else { signs };
     let mut modes = vec![0x1f0, 0x100, 0x1d0, 0x130];
-    if generation != Generation::Gfx12 {
-        modes.extend([0x3f0, 0x0f0]);
-    }
+    // gfx12 has neither of these bits, whatever is written to them.
+    modes.extend(if generation == Generation::Gfx12 { [0x2f0, 0x0f0] } else { [0x3f0, 0x0f0] });
     if rounds(op) {
         modes.extend([0x1f5, 0x1fa, 0x1ff, 0x10f]);
     }
@@ -304,13 +400,13 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
                 && signature.dst.count == 1
                 && signature.dst.elem != Elem::Bf16;
             let mods = Modifiers {
-                neg: if packs && !iu {
+                neg: if packs && !iu && !paired {
                     neg & 4 | if pairs { [0, 1, 2, 3][usize::from(variant)] } else { 0 }
                 } else {
                     neg
                 },
                 neg_hi: if pairs { [0, 2, 3, 1][usize::from(variant)] } else { 0 },
-                abs: if packs { 0 } else { [0, 2, 5, 3][usize::from(variant)] & signs },
+                abs: if packs && !paired { 0 } else { [0, 2, 5, 3][usize::from(variant)] & signs },
                 op_sel: if pairs {
                     [0, 1, 3, 2][usize::from(variant)]
                 } else {
@@ -360,7 +456,14 @@ fn contents(op: Op, seed: u64) -> Box<dyn Fn(usize, usize) -> u32> {
     let signature = op.signature();
     let has = |elem: &[Elem]| signature.src.iter().any(|ty| elem.contains(&ty.elem));
     let name = op.name();
-    if name.contains("_f32_fp8") || name.contains("_f32_bf8") || name.contains("_i32_i16") {
+    if name.starts_with("v_dot4_f32") {
+        // Addends about as large as the products.
+        let numbers = numbers(seed);
+        Box::new(move |register, lane| {
+            let random = numbers(register, lane);
+            if register == 8 && lane % 4 != 0 { (random & 0x8fff_ffff) + 0x3800_0000 } else { random }
+        })
+    } else if name.contains("_f32_fp8") || name.contains("_f32_bf8") || name.contains("_i32_i16") {
         Box::new(numbers(seed))
     } else if has(&[Elem::F64]) {
         Box::new(doubles(seed))
@@ -374,30 +477,34 @@ fn contents(op: Op, seed: u64) -> Box<dyn Fn(usize, usize) -> u32> {
 }
 
 /// Output modifiers of a result in its format.
-fn modified(setting: &Setting, format: Float, bits: u64) -> u64 {
+fn modified(op: Op, setting: &Setting, format: Float, bits: u64) -> u64 {
     let (mode, mods) = (setting.mode, &setting.mods);
     let gfx12 = setting.generation == Generation::Gfx12;
-    let allowed = gfx12 || mode & 0x200 == 0 && flushes(format, mode)[1];
+    let flushes = flushes(format, mode)[1] || always_multiplies(op, setting.generation);
+    let allowed = gfx12 || mode & 0x200 == 0 && flushes;
     let mut bits = bits;
     if mods.omod != 0 && allowed && !format.is_nan(bits) && !format.is_infinite(bits) {
         let power = [0, 1, 2, -1][usize::from(mods.omod)];
         bits = if bits & format.infinity() == 0 {
             0
         } else {
-            let round = if format == F32 { mode & 3 } else { mode >> 2 & 3 };
-            let scaled = format.round(&format.value(bits).scaled(power), round);
-            let scaled = if format.is_infinite(scaled) && format == F16 && mode >> 23 & 1 != 0 {
+            let round = match format {
+                _ if is_transcendental(op) => 0,
+                F32 => mode & 3,
+                _ => mode >> 2 & 3,
+            };
+            let scaled = format.round(&format.value(bits).scaled(power), round | FLUSH);
+            if format.is_infinite(scaled) && format == F16 && mode >> 23 & 1 != 0 {
                 scaled - 1
             } else {
                 scaled
-            };
-            if scaled & format.infinity() == 0 { scaled & format.sign() } else { scaled }
+            }
         };
     }
     if mods.clamp {
         let one = format.infinity() >> 1 & format.infinity();
         if format.is_nan(bits) {
-            bits = if mode & 0x100 != 0 { 0 } else { bits };
+            bits = if gfx12 || mode & 0x100 != 0 { 0 } else { bits };
         } else if bits & format.sign() != 0 {
             bits = 0;
         } else if bits > one {
@@ -437,15 +544,15 @@ fn expect(op: Op, setting: &Setting, model: Model, i: &In, finite: bool) -> Expe
     let Some(format) = float_of(dst).filter(|_| dst.count == 1) else {
         return Expected { bits: bits & mask_of(width), flag, tolerance };
     };
-    let out = flushes(format, i.mode)[1] || always_flushes(op);
-    let kept = ["v_dot2_f16", "v_dot2_bf16"].iter().any(|prefix| op.name().starts_with(prefix));
+    let out = flushes(format, i.mode)[1] || always_flushes(op, i.generation);
+    let kept = is_on_grid(op, i.generation) || keeps_result(op);
     let bits = if out && !kept && format.is_subnormal(bits) { bits & format.sign() } else { bits };
-    let saturates = format == F16 && i.mode >> 23 & 1 != 0 && finite && !kept && !is_extreme(op);
+    let saturates = format == F16 && i.mode >> 23 & 1 != 0 && finite && !kept;
     let bits = if saturates && format.is_infinite(bits) { bits - 1 } else { bits };
     let bits = if untouched.iter().any(|prefix| op.name().starts_with(prefix)) {
         bits
     } else {
-        modified(setting, format, bits)
+        modified(op, setting, format, bits)
     };
     Expected { bits, flag, tolerance }
 }
@@ -490,6 +597,11 @@ fn check(op: Op, model: Model, setting: &Setting) -> Option<String> {
                     let mods = &setting.mods;
                     value = half(mods.op_sel, mods.neg) | half(mods.op_sel_hi, mods.neg_hi) << 16;
                 }
+                if ty.count == 2 && has_paired_signs(op) {
+                    let signs = 0x8000_8000;
+                    value &= if setting.mods.abs >> k & 1 != 0 { !signs } else { u64::MAX };
+                    value ^= if setting.mods.neg >> k & 1 != 0 { signs } else { 0 };
+                }
                 if let Some(float) = float_of(ty).filter(|_| ty.count == 1) {
                     if setting.mods.abs >> k & 1 != 0 {
                         value &= !float.sign();
@@ -498,12 +610,12 @@ fn check(op: Op, model: Model, setting: &Setting) -> Option<String> {
                         value ^= float.sign();
                     }
                     let class = op.name().contains("_class_");
-                    let flush = flushes(float, setting.mode)[0] && float != BF16 || always_flushes(op);
-                    let kept = ["v_dot2_f16", "v_dot2_bf16", "v_mov", "v_pack"]
-                        .iter()
-                        .any(|prefix| op.name().starts_with(prefix));
-                    let kept = kept && !op.name().starts_with("v_pack");
-                    if flush && !class && (!kept || float == F16) && float.is_subnormal(value) {
+                    let flush = flushes(float, setting.mode)[0] && float != BF16
+                        || always_flushes(op, setting.generation);
+                    let kept = op.name().starts_with("v_mov")
+                        || is_on_grid(op, setting.generation)
+                        || keeps_source(op, k);
+                    if flush && !class && !kept && float.is_subnormal(value) {
                         value &= float.sign();
                     }
                     finite &= !float.is_infinite(value);
@@ -522,6 +634,7 @@ fn check(op: Op, model: Model, setting: &Setting) -> Option<String> {
                 format,
                 clamp: setting.mods.clamp,
                 neg: setting.mods.neg,
+                flush_out: flushes_results(op, setting),
             };
             expect(op, setting, model, &i, finite)
         })
@@ -653,6 +766,7 @@ fn noise_decides_between_the_two_nearest_bytes() {
                     format: F32,
                     clamp: false,
                     neg: 0,
+                    flush_out: false,
                 };
                 match unpack(&i) {
                     Out::Bits(bits) => F32.to_f64(bits),

@@ -1,8 +1,10 @@
 //! Operations on both halves of registers or on two registers, and operations whose sources are whole or halves.
 
-use super::exact::{F16, F32};
+use super::exact::{F16, F32, FLUSH, LOUD};
+use super::float::flushed;
 use super::{
-    GENERATIONS, In, Setting, contents, expect, float_of, flushes, halves, mask_of, model, modified, singles,
+    GENERATIONS, In, Setting, contents, expect, float_of, flushes, flushes_results, halves, loud, mask_of,
+    model, modified, singles,
 };
 use crate::valu::{Case, masks};
 use vgpu::exec::Level;
@@ -46,7 +48,7 @@ fn packed_operations_are_two() {
         let width = if singles_packed { 32 } else { 16 };
         let float = float_of(signature.dst);
         for &generation in GENERATIONS.get(&op).into_iter().flatten() {
-            for (number, mode) in [0x1f0u32, 0x100, 0x1fa].into_iter().enumerate() {
+            for (number, mode) in [0x1f0u32, 0x100, 0x1fa, 0x3f0].into_iter().enumerate() {
                 for (op_sel, op_sel_hi, neg, neg_hi) in [(0u8, 7u8, 0u8, 0u8), (1, 6, 5, 2), (6, 1, 2, 7)] {
                     // The accumulating form has no such modifiers.
                     let plain = op == Op::VPkFmacF16;
@@ -92,6 +94,7 @@ fn packed_operations_are_two() {
                             format,
                             clamp,
                             neg: signs,
+                            flush_out: flushes_results(base, &setting),
                         };
                         expect(base, &setting, one, &i, true).bits & mask_of(width)
                     };
@@ -116,8 +119,8 @@ fn packed_operations_are_two() {
     }
 }
 
-/// What a source of `v_fma_mix` is in a lane, as f32.
-fn mixed(word: u32, mods: &Modifiers, k: usize) -> u64 {
+/// What a source of `v_fma_mix` is in a lane, as f32; `loud` is [`LOUD`] or 0.
+fn mixed(word: u32, mods: &Modifiers, k: usize, mode: u32, loud: u32) -> u64 {
     let set = |bits: u8| bits >> k & 1 != 0;
     let (format, bits) = if set(mods.op_sel_hi) {
         (F16, u64::from(word >> if set(mods.op_sel) { 16 } else { 0 } & 0xffff))
@@ -126,7 +129,9 @@ fn mixed(word: u32, mods: &Modifiers, k: usize) -> u64 {
     };
     let bits = if set(mods.neg_hi) { bits & !format.sign() } else { bits };
     let bits = if set(mods.neg) { bits ^ format.sign() } else { bits };
-    if set(mods.op_sel_hi) { format.convert(bits, F32, 0) } else { bits }
+    // What MODE says about f32 holds for sources of f16, too.
+    let bits = if flushes(F32, mode)[0] { flushed(format, bits) } else { bits };
+    if set(mods.op_sel_hi) { format.convert(bits, F32, loud) } else { bits }
 }
 
 #[test]
@@ -143,7 +148,7 @@ fn sources_of_mixed_sums_are_f32_or_f16() {
                     clamp: round % 4 == 3,
                     ..Modifiers::default()
                 };
-                let mode = [0x1f0u32, 0x1fa, 0x0f0][usize::from(round) % 3];
+                let mode = [0x1f0u32, 0x1fa, 0x0f0, 0x1c0, 0x1d5, 0x1ff, 0x3f0][usize::from(round) % 7];
                 let (whole, parts) = (singles(round.into()), halves(u64::from(round) + 100));
                 let fill = |register: usize, lane: usize| {
                     let half = register >= 4 && mods.op_sel_hi >> ((register - 4) / 2) & 1 != 0;
@@ -157,15 +162,20 @@ fn sources_of_mixed_sums_are_f32_or_f16() {
                         for &level in Level::available() {
                             let bench = case.run(level, lanes, exec, mode, fill);
                             for lane in 0..lanes {
-                                let [a, b, c] = [4, 6, 8].map(|r| mixed(fill(r, lane), &mods, (r - 4) / 2));
-                                let sum = F32.fma(a, b, c, 0, mode & 3);
+                                let loud = if loud(generation, mode) { LOUD } else { 0 };
+                                let [a, b, c] =
+                                    [4, 6, 8].map(|r| mixed(fill(r, lane), &mods, (r - 4) / 2, mode, loud));
+                                let sum = |to, round: u32| {
+                                    let flush = if flushes(to, mode)[1] { FLUSH } else { 0 };
+                                    let bits = F32.fma_to(to, [a, b, c], 0, round & 3 | flush | loud);
+                                    modified(op, &setting, to, bits)
+                                };
                                 let old = u64::from(fill(0, lane));
-                                let half = || modified(&setting, F16, F32.convert(sum, F16, mode >> 2 & 3));
                                 let wanted = match op {
                                     _ if exec >> lane & 1 == 0 => old,
-                                    Op::VFmaMixF32 => modified(&setting, F32, sum),
-                                    Op::VFmaMixloF16 => old & 0xffff_0000 | half(),
-                                    _ => old & 0xffff | half() << 16,
+                                    Op::VFmaMixF32 => sum(F32, mode),
+                                    Op::VFmaMixloF16 => old & 0xffff_0000 | sum(F16, mode >> 2),
+                                    _ => old & 0xffff | sum(F16, mode >> 2) << 16,
                                 };
                                 let got = u64::from(bench.get(0, lane));
                                 assert_eq!(
