@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::hipError_t;
@@ -10,7 +10,9 @@ use hsa_sys::*;
 
 use crate::error::{self, Result};
 use crate::hsa::Hsa;
-use crate::runtime::Runtime;
+use crate::queue::Outside;
+use crate::runtime::{Runtime, runtime};
+use crate::signal::Point;
 use crate::stream::Stream;
 
 /// The progress signal starts here and goes down by one with each fence.
@@ -36,6 +38,8 @@ impl From<String> for Report {
 /// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    /// Which queue, of all that the process has had.
+    pub(crate) engine: u64,
     hsa: Hsa,
     signal: hsa_signal_t,
     fault: AtomicU32,
@@ -56,7 +60,9 @@ const ERROR_OUTPUT: usize = 1024;
 
 impl Progress {
     pub(crate) fn new(hsa: Hsa, stream: Weak<Stream>) -> Result<Arc<Self>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Ok(Arc::new(Self {
+            engine: NEXT.fetch_add(1, Ordering::Relaxed),
             hsa,
             signal: hsa.signal_create(START)?,
             fault: AtomicU32::new(0),
@@ -120,6 +126,11 @@ impl Progress {
             seen += 1;
         }
         family
+    }
+
+    /// Whether a point is one of a queue that fails together with this one.
+    pub(crate) fn shares_work_with(self: &Arc<Self>, point: Option<Point>) -> bool {
+        point.is_some_and(|point| self.family().iter().any(|member| member.engine == point.engine))
     }
 
     /// The failure, if the queue has failed.
@@ -208,9 +219,47 @@ impl Progress {
         let report = report.into();
         tracing::error!(?code, report = report.text, "a stream has failed");
         self.fail(code, report);
-        for member in self.family() {
-            if let Some(stream) = member.stream.upgrade() {
-                stream.release_waiters(&member);
+        if !self.has_ended() {
+            self.end_soon();
+        }
+    }
+
+    /// As [`end`](Self::end) on another thread: this one may be what moves on what is under way.
+    pub(crate) fn end_soon(self: &Arc<Self>) {
+        let progress = self.clone();
+        let end = move || {
+            if let Some(runtime) = runtime() {
+                progress.end(runtime);
+            }
+        };
+        // Without the thread, whoever waits for something looks now and then.
+        let _ = std::thread::Builder::new().name("hip-failure".into()).spawn(end);
+    }
+
+    /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens
+    /// outside of the queues, with more waits behind it.
+    fn under_way(self: &Arc<Self>) -> Vec<Outside> {
+        let family = self.family();
+        family.iter().filter_map(|member| member.stream.upgrade()?.release_waiters(member)).collect()
+    }
+
+    /// Whether nothing happens any more that the failed queue, or one that fails together with it, was given.
+    pub(crate) fn has_ended(self: &Arc<Self>) -> bool {
+        self.under_way().is_empty()
+    }
+
+    /// Waits until nothing happens any more that the failed queue, or one that fails together with it, was given: until then
+    /// it uses memory and calls the program.
+    pub(crate) fn end(self: &Arc<Self>, runtime: &Runtime) {
+        loop {
+            let under_way = self.under_way();
+            if under_way.is_empty() {
+                return;
+            }
+            match under_way.iter().find(|outside| !matches!(outside, Outside::Foreign(_))) {
+                Some(next) => runtime.wait_less(next.signal(), 1),
+                // Points of these queues themselves are reached by asking once more.
+                None => std::thread::yield_now(),
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use hip_sys::hipError_t;
@@ -40,17 +40,36 @@ const MANY: usize = 64;
 
 /// Something that has to live until a fence has completed.
 enum Kept {
-    /// The signal of copies.
-    Copies(Arc<Signal>),
+    /// Happens outside of the queue.
+    Outside(Outside),
     /// A point of this stream, which ends when the stream fails.
     Marker(Arc<Marker>),
-    /// A point of another stream that this one waits for.
-    #[allow(dead_code, reason = "held so that its signal is not used again")]
-    Foreign(Arc<Marker>),
     /// Held for its Drop, which gives the memory back.
     Staging(#[allow(dead_code, reason = "held for its Drop")] Staging),
     /// Arguments that the packets of a graph point to.
     Arguments(Arc<KernargBlock>),
+}
+
+/// What the queue waits for and does not do itself: it goes on when the queue has failed, and what is behind it has not
+/// ended before.
+#[derive(Clone)]
+pub(crate) enum Outside {
+    /// The signal of copies.
+    Copies(Arc<Signal>),
+    /// A point that the host completes on behalf of this stream.
+    Host(Arc<Marker>),
+    /// A point of another stream.
+    Foreign(Arc<Marker>),
+}
+
+impl Outside {
+    /// Less than 1 once it has ended.
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        match self {
+            Self::Copies(signal) => signal.raw(),
+            Self::Host(marker) | Self::Foreign(marker) => marker.signal(),
+        }
+    }
 }
 
 /// A plain copy as the copy engines take it.
@@ -65,8 +84,6 @@ pub(crate) struct CopyOp {
 
 /// A queue with its argument ring and the things in flight.
 pub(crate) struct Engine {
-    /// Which one of all that the process has had.
-    id: u64,
     /// Packets written.
     packets_written: u64,
     runtime: &'static Runtime,
@@ -145,9 +162,7 @@ impl Engine {
             let amd = queue.cast::<amd_queue_v2_t>();
             ((*amd).group_segment_aperture_base_hi, (*amd).private_segment_aperture_base_hi)
         };
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let engine = Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
             packets_written: 0,
             runtime,
             agent,
@@ -292,7 +307,7 @@ impl Engine {
 
     /// The end of everything written so far.
     pub(crate) fn point(&self) -> Point {
-        Point { engine: self.id, packets: self.packets_written }
+        Point { engine: self.progress.engine, packets: self.packets_written }
     }
 
     /// Whether everything that was written has completed.
@@ -369,7 +384,7 @@ impl Engine {
         let before = marker.point();
         if !marker.is_done(self.runtime) {
             self.wait_for_signal(marker.signal())?;
-            self.keep(Kept::Foreign(marker));
+            self.keep(Kept::Outside(Outside::Foreign(marker)));
         }
         if let Some(before) = before {
             self.runtime.pools.order(before, self.point());
@@ -379,9 +394,9 @@ impl Engine {
 
     /// What follows waits for a point that the host completes on behalf of this stream.
     pub(crate) fn wait_for_host(&mut self, marker: Arc<Marker>) -> Result {
-        self.wait_for_signal(marker.signal())?;
-        self.keep(Kept::Marker(marker));
-        Ok(())
+        let waits = self.wait_for_signal(marker.signal());
+        self.keep(Kept::Outside(Outside::Host(marker)));
+        waits
     }
 
     fn wait_for_signal(&mut self, signal: hsa_signal_t) -> Result {
@@ -433,10 +448,10 @@ impl Engine {
             self.fenced();
         }
         self.tail_copy = pushed.is_ok().then(|| done.clone());
-        self.keep(Kept::Copies(done));
+        self.keep(Kept::Outside(Outside::Copies(done)));
         // A signal must not be used again before those who wait for it have seen it.
         if let Some(previous) = previous {
-            self.keep(Kept::Copies(previous));
+            self.keep(Kept::Outside(Outside::Copies(previous)));
         }
         for piece in staging {
             self.keep(Kept::Staging(piece));
@@ -527,29 +542,36 @@ impl Engine {
     /// Fails the queue if a copy has ended with an error, which HSA reports by a negative signal and nothing else.
     pub(crate) fn fail_with_copy(&mut self) {
         let failed = self.kept.iter().any(|(_, kept)| match kept {
-            Kept::Copies(signal) => self.runtime.hsa.signal_load(signal.raw()) < 0,
+            Kept::Outside(Outside::Copies(signal)) => self.runtime.hsa.signal_load(signal.raw()) < 0,
             _ => false,
         });
         if failed && self.progress.fault().is_none() {
             let report = "a copy engine reported an error".to_owned();
             self.progress.fail(hipError_t::hipErrorLaunchFailure, report.into());
-            self.release_waiters();
+            self.progress.end_soon();
         }
     }
 
-    /// Ends all markers of a failed queue.
-    pub(crate) fn release_waiters(&mut self) {
-        let Some(code) = self.progress.fault() else { return };
+    /// Ends the markers of a failed queue, in their order, up to the first thing that still happens outside of the queue, which
+    /// is returned: who waits for what is behind it may give back the memory that it uses. Of other streams only those count
+    /// that run parts of the same work.
+    pub(crate) fn release_waiters(&mut self) -> Option<Outside> {
+        let code = self.progress.fault()?;
+        let hsa = self.runtime.hsa;
         for (_, kept) in &self.kept {
             match kept {
                 Kept::Marker(marker) => marker.fail(self.runtime, code),
-                // Copies behind a failed one wait for 0.
-                Kept::Copies(signal) if self.runtime.hsa.signal_load(signal.raw()) < 0 => {
-                    self.runtime.hsa.signal_store(signal.raw(), 0);
-                }
-                _ => {}
+                Kept::Outside(outside) => match (hsa.signal_load(outside.signal()), outside) {
+                    (0, _) => {}
+                    (1.., Outside::Foreign(marker)) if !self.progress.shares_work_with(marker.point()) => {}
+                    (1.., _) => return Some(outside.clone()),
+                    // Copies behind a failed one wait for 0.
+                    (..0, _) => hsa.signal_store(outside.signal(), 0),
+                },
+                Kept::Staging(_) | Kept::Arguments(_) => {}
             }
         }
+        None
     }
 }
 
@@ -573,13 +595,15 @@ impl Drop for Engine {
         let code = self.progress.fault().unwrap_or(hipError_t::hipErrorContextIsDestroyed);
         for (_, kept) in &self.kept {
             match kept {
-                Kept::Marker(marker) => marker.fail(self.runtime, code),
-                Kept::Copies(done) => {
+                Kept::Marker(marker) | Kept::Outside(Outside::Host(marker)) => {
+                    marker.fail(self.runtime, code)
+                }
+                Kept::Outside(Outside::Copies(done)) => {
                     self.runtime.wait_less(done.raw(), 1);
                     // Copies behind a failed one wait for 0.
                     self.runtime.hsa.signal_store(done.raw(), 0);
                 }
-                _ => {}
+                Kept::Outside(Outside::Foreign(_)) | Kept::Staging(_) | Kept::Arguments(_) => {}
             }
         }
         if !self.ring.is_null() {

@@ -13,7 +13,7 @@ use crate::graph::{self, Capturing};
 use crate::host_op::{HostFunction, Job, UserData, Worker};
 use crate::op::Op;
 use crate::progress::{Progress, Report};
-use crate::queue::Engine;
+use crate::queue::{Engine, Outside};
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
 use crate::stream_attribute::Attributes;
@@ -233,7 +233,16 @@ impl Stream {
         Ok(())
     }
 
+    /// Waits for everything submitted so far, and if the stream fails for what is under way then.
     fn wait(&self, runtime: &'static Runtime) -> Result {
+        let waited = self.wait_for_fence(runtime);
+        if waited.is_err() {
+            self.end_failed(runtime);
+        }
+        waited
+    }
+
+    fn wait_for_fence(&self, runtime: &'static Runtime) -> Result {
         let (progress, fence) = if self.role == Role::Null && self.has_predecessors() {
             self.submit(runtime, |engine| Ok((engine.progress.clone(), engine.fence()?)))?
         } else {
@@ -265,7 +274,27 @@ impl Stream {
             Ok((engine.progress.clone(), fence))
         });
         let done = submitted.and_then(|(progress, fence)| progress.wait(runtime, fence));
-        done.map_err(|code| self.report_failure().unwrap_or(code))
+        done.map_err(|code| {
+            self.end_failed(runtime);
+            self.report_failure().unwrap_or(code)
+        })
+    }
+
+    /// If the stream has failed, waits until nothing happens any more that it was given.
+    fn end_failed(&self, runtime: &'static Runtime) {
+        if let Some(failed) = self.failed() {
+            failed.end(runtime);
+        }
+    }
+
+    /// How far the queue came, if it has failed.
+    fn failed(&self) -> Option<Arc<Progress>> {
+        let inner = self.lock();
+        inner
+            .engine
+            .as_ref()
+            .map(|engine| engine.progress.clone())
+            .filter(|progress| progress.fault().is_some())
     }
 
     /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew.
@@ -293,16 +322,12 @@ impl Stream {
             self.drain(runtime);
             return Ok(());
         }
-        if let Some(code) = self.failure() {
-            let known = self
-                .lock()
-                .engine
-                .as_ref()
-                .is_some_and(|engine| engine.progress.reported.load(Ordering::Acquire));
-            if known {
+        if let Some(failed) = self.failed() {
+            failed.end(runtime);
+            if failed.reported.load(Ordering::Acquire) {
                 return Ok(());
             }
-            return Err(self.report_failure().unwrap_or(code));
+            return self.report_failure().map_or(Ok(()), Err);
         }
         self.synchronize(runtime)
     }
@@ -314,7 +339,7 @@ impl Stream {
 
     /// The stream's failure.
     pub(crate) fn failure(&self) -> Option<hipError_t> {
-        self.lock().engine.as_ref().and_then(|engine| engine.progress.fault())
+        self.failed()?.fault()
     }
 
     /// Whether everything submitted so far has completed.
@@ -325,14 +350,22 @@ impl Stream {
                 None => Ok(()),
             })?;
         }
+        match self.has_reached_end() {
+            Ok(true) => Ok(()),
+            Err(code) if self.failed().is_none_or(|failed| failed.has_ended()) => Err(code),
+            Ok(false) | Err(_) => Err(hipError_t::hipErrorNotReady),
+        }
+    }
+
+    fn has_reached_end(&self) -> Result<bool> {
         let mut inner = self.lock();
-        let Some(engine) = &mut inner.engine else { return Ok(()) };
+        let Some(engine) = &mut inner.engine else { return Ok(true) };
         engine.check()?;
         if engine.is_idle() {
-            return Ok(());
+            return Ok(true);
         }
         let fence = engine.fence()?;
-        if engine.progress.has_reached(fence)? { Ok(()) } else { Err(hipError_t::hipErrorNotReady) }
+        engine.progress.has_reached(fence)
     }
 
     /// Has kernels that begin from now on count what they do, or no longer.
@@ -361,12 +394,11 @@ impl Stream {
         }
     }
 
-    /// Ends the waits of a failed queue, if it is still this stream's.
-    pub(crate) fn release_waiters(&self, progress: &Arc<Progress>) {
+    /// Ends the waits of a failed queue, if it is still this stream's, up to what is returned; see
+    /// [`Engine::release_waiters`].
+    pub(crate) fn release_waiters(&self, progress: &Arc<Progress>) -> Option<Outside> {
         let mut inner = self.lock();
-        if let Some(engine) = inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress)) {
-            engine.release_waiters();
-        }
+        inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress))?.release_waiters()
     }
 
     /// How far the stream's queue has come.

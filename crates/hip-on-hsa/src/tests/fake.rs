@@ -85,6 +85,8 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
 /// The next copies end with an error.
 pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
+/// Copies that are due wait until this is false.
+pub(super) static HOLD_COPIES: AtomicBool = AtomicBool::new(false);
 /// How many of the next allocations fail.
 pub(super) static FAIL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// Kernels named `work` wait until this is false.
@@ -334,6 +336,9 @@ unsafe extern "C" fn async_copy(
             while at(signal).value.load(Ordering::Acquire) != 0 {
                 std::thread::yield_now();
             }
+        }
+        while HOLD_COPIES.load(Ordering::Acquire) {
+            std::thread::yield_now();
         }
         if FAIL_COPIES.load(Ordering::Acquire) {
             at(done).value.store(-1, Ordering::Release);

@@ -106,6 +106,76 @@ fn an_event_behind_a_fault_completes_with_the_error() {
 }
 
 #[test]
+fn a_failed_stream_has_ended_only_when_its_copies_have() {
+    let hip = start();
+    let module = hip.load(5);
+    let (stop, work) = (hip.function(module, "stop"), hip.function(module, "work"));
+    let (stream, feeder, after) = (hip.stream(1), hip.stream(1), hip.stream(1));
+    let (mut gate, mut event) = (null_mut(), null_mut());
+    assert_eq!(hip!(hip, hipEventCreate(&mut gate)), OK);
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    let device = hip.malloc(8192);
+    assert_eq!(hip!(hip, hipMemset(device, 0x11, 4096)), OK);
+    assert_eq!(hip!(hip, hipMemset(device.wrapping_byte_add(4096), 0x22, 4096)), OK);
+    // The fault comes only after everything has been submitted, and copies behind it take their time.
+    fake::HOLD.store(true, Ordering::Release);
+    fake::HOLD_COPIES.store(true, Ordering::Release);
+    assert_eq!(hip.launch(work, feeder), OK);
+    assert_eq!(hip!(hip, hipEventRecord(gate, feeder)), OK);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(stream, gate, 0)), OK);
+    assert_eq!(hip.launch(stop, stream), OK);
+    assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream)), OK);
+    assert_eq!(hip!(hip, hipEventRecord(event, stream)), OK);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(after, event, 0)), OK);
+    assert_eq!(hip.launch(work, after), OK);
+    fake::HOLD.store(false, Ordering::Release);
+    while hip.report(stream).is_empty() {
+        std::thread::yield_now();
+    }
+    // The copy still uses the memory, whoever asks.
+    let not_ready = E::hipErrorNotReady;
+    for _ in 0..20 {
+        assert_eq!(hip!(hip, hipStreamQuery(stream)), not_ready);
+        assert_eq!(hip!(hip, hipEventQuery(event)), not_ready);
+        assert_eq!(hip!(hip, hipStreamQuery(after)), not_ready);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    static RETURNED: AtomicU32 = AtomicU32::new(0);
+    let (stream_number, event_number) = (stream as usize, event as usize);
+    std::thread::scope(|scope| {
+        let wait = |wait: fn(&Hip, usize) -> hipError_t, handle: usize| {
+            let hip = &hip;
+            scope.spawn(move || {
+                let code = wait(hip, handle);
+                RETURNED.fetch_add(1, Ordering::AcqRel);
+                assert!(code == E::hipErrorLaunchFailure || code == OK, "{code:?}");
+            });
+        };
+        wait(|hip, stream| hip!(hip, hipStreamSynchronize(stream as _)), stream_number);
+        wait(|hip, event| hip!(hip, hipEventSynchronize(event as _)), event_number);
+        wait(|hip, _| hip!(hip, hipDeviceSynchronize()), 0);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(RETURNED.load(Ordering::Acquire), 0, "nobody waits for the copy");
+        fake::HOLD_COPIES.store(false, Ordering::Release);
+    });
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipStreamQuery(stream)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipEventQuery(event)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipStreamSynchronize(after)), OK);
+    let mut byte = 0u8;
+    assert_eq!(hip!(hip, hipMemcpyDtoH((&raw mut byte).cast(), device, 1)), OK);
+    assert_eq!(byte, 0x22, "the copy had ended");
+    hip.free(device);
+    for stream in [stream, feeder, after] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    for event in [gate, event] {
+        assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
 fn the_default_stream_recovers_once_a_synchronising_call_has_reported_the_error() {
     let hip = start();
     let module = hip.load(5);
