@@ -145,7 +145,8 @@ impl Stream {
 }
 
 impl Event {
-    /// A future that is ready when the event is done, as it was recorded by now (`hipEventQuery`, `hipEventSynchronize`).
+    /// A future that is ready when the event is done (`hipEventQuery`, `hipEventSynchronize`). Where the event is recorded anew
+    /// before the future is ready, it may be what comes before that which is waited for: record another event instead.
     ///
     /// If the event is done already, that is all. HIP calls nobody back for an event, so a thread of this crate waits for it: one
     /// for each event that is awaited at a time. [`Stream::completion`] needs none.

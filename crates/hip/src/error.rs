@@ -104,7 +104,10 @@ pub enum Error {
     },
 
     /// The library behind the device is known to do this wrongly.
-    #[error("{operation} has a known fault: {quirk}")]
+    #[error(
+        "{operation} has a known fault: {quirk}; {}=ignore uses it all the same",
+        crate::KNOWN_FAULTS_VARIABLE
+    )]
     KnownFault {
         /// The HIP function.
         operation: &'static str,

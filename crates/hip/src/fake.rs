@@ -22,7 +22,9 @@ use crate::uri::{DeviceUri, Selection};
 
 pub(crate) use graph::{dependencies, fail_after_nodes, graph_counts};
 pub(crate) use ipc::opened;
-pub(crate) use virtual_memory::{GRANULARITY, fail_to_unmap, forget_virtual_memory, virtual_memory};
+pub(crate) use virtual_memory::{
+    GRANULARITY, fail_to_unmap, forget_virtual_memory, refuse_access, virtual_memory,
+};
 
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail on the first two devices.

@@ -19,7 +19,8 @@ use crate::stream::Stream;
 /// Its views are copied, filled and handed to kernels like a [`DeviceBuffer`](crate::DeviceBuffer)'s. It keeps the module loaded.
 ///
 /// Which kernels use a variable is not known, so every kernel of the module counts as one that may write it: as long as a handle of one of
-/// the module's variables exists, its kernels on several streams run one after the other, and after copies from and to its variables.
+/// the module's variables exists, or a graph that was made while there was one, its kernels on several streams run one after the other,
+/// and after copies from and to its variables. So do those of a graph that are added as long as there is a handle.
 #[doc(alias = "__device__")]
 #[doc(alias = "__constant__")]
 pub struct Global<T: DeviceCopy> {
@@ -114,6 +115,11 @@ impl Module {
             None => Ok(()),
             Some(globals) => write_on(globals, stream),
         }
+    }
+
+    /// What uses of the module's variables are registered with, if somebody has one.
+    pub(crate) fn globals_in_use(&self) -> Option<Arc<Allocation>> {
+        self.globals().get()?.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 }
 

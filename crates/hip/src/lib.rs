@@ -134,7 +134,7 @@ pub use memory::{
     Region, RegisteredBuffer, VirtualMemoryError,
 };
 pub use module::Module;
-pub use quirks::{Effect, QUIRKS, Quirk};
+pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};
 pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};
 pub use vgpu;

@@ -144,6 +144,43 @@ pub static QUIRKS: &[Quirk] = &[
         what: "synchronous copies between host and device leak host memory with each call; this crate copies asynchronously and waits",
         report: "https://github.com/ROCm/legacy-rocm-build/issues/5921",
     },
+    Quirk {
+        functions: &["hipMemSetAccess"],
+        from: (7, 0),
+        before: Some((7, 14)),
+        processors: &[],
+        effect: Effect::Failure,
+        what: "a part of what is mapped in a range is refused unless it is as long as some of the first pieces together, counted in no \
+               certain order; this crate gives access to all of a buffer in one call",
+        report: "https://github.com/ROCm/rocm-systems/issues/2516",
+    },
+    Quirk {
+        functions: &["hipIpcGetEventHandle", "hipIpcOpenEventHandle"],
+        from: (6, 3),
+        before: Some((7, 2)),
+        processors: &[],
+        effect: Effect::Corruption,
+        what: "events of several processes are done as soon as they are recorded, whatever runs before them, and nothing waits for them",
+        report: "https://github.com/ROCm/hip/issues/3778",
+    },
+    Quirk {
+        functions: &["hipGraphNodeSetEnabled"],
+        from: (7, 2),
+        before: None,
+        processors: &[],
+        effect: Effect::Corruption,
+        what: "nodes that are enabled or disabled after the executable graph has run go on as before",
+        report: "https://github.com/ROCm/rocm-systems/pull/9063",
+    },
+    Quirk {
+        functions: &["hipGraphKernelNodeSetAttribute"],
+        from: (0, 0),
+        before: None,
+        processors: &[],
+        effect: Effect::Failure,
+        what: "no priority is accepted, whichever it is",
+        report: "https://github.com/ROCm/rocm-systems/pull/11278",
+    },
 ];
 
 /// The known faults of a version on a processor.
@@ -151,15 +188,18 @@ fn known(version: Version, processor: &str) -> impl Iterator<Item = &'static Qui
     QUIRKS.iter().filter(move |quirk| quirk.concerns(version, processor))
 }
 
-/// An error if allocation in a stream's order is known to corrupt memory or to hang; what else is known of it is traced.
-pub(crate) fn allow_in_order(quirks: &[&'static Quirk], device: &Device) -> Result<()> {
-    let functions = ["hipMallocAsync", "hipFreeAsync"];
-    let concerned = |quirk: &Quirk| functions.iter().any(|function| quirk.functions.contains(function));
-    for quirk in quirks.iter().copied().filter(|quirk| concerned(quirk)) {
-        if quirk.is_grave() {
-            return Err(Error::KnownFault { operation: "hipMallocAsync", quirk });
+/// Environment variable: `ignore` has grave known faults traced like all others, and no longer refused.
+pub const KNOWN_FAULTS_VARIABLE: &str = "FERROCM_KNOWN_FAULTS";
+
+/// An error if one of the functions is known to corrupt memory or to hang; what else is known of them is traced.
+fn allow(quirks: &[&'static Quirk], device: &Device, functions: &[&'static str], ignore: bool) -> Result<()> {
+    for &operation in functions {
+        for quirk in quirks.iter().copied().filter(|quirk| quirk.functions.contains(&operation)) {
+            if quirk.is_grave() && !ignore {
+                return Err(Error::KnownFault { operation, quirk });
+            }
+            tracing::warn!(%quirk, %device, "{operation} has a known fault");
         }
-        tracing::warn!(%quirk, %device, "allocation in a stream's order has a known fault");
     }
     Ok(())
 }
@@ -173,6 +213,12 @@ impl Device {
             _ => Vec::new(),
         }
     }
+
+    /// An error if one of the functions is known to corrupt memory or to hang, unless [`KNOWN_FAULTS_VARIABLE`] says otherwise.
+    pub(crate) fn allow(&self, functions: &[&'static str]) -> Result<()> {
+        let ignore = std::env::var(KNOWN_FAULTS_VARIABLE).is_ok_and(|value| value == "ignore");
+        allow(&self.quirks(), self, functions, ignore)
+    }
 }
 
 #[cfg(test)]
@@ -180,14 +226,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_with_a_grave_fault_is_not_asked_for_memory_in_order() {
+    fn a_library_is_not_asked_for_what_has_a_grave_fault() {
         let device = crate::fake::device(0);
-        let allowed = |major, minor| {
+        let allowed = |major, minor, functions: &[&'static str], ignore| {
             let quirks: Vec<_> = known(Version::new(major, minor, 1), "gfx1100").collect();
-            allow_in_order(&quirks, &device)
+            allow(&quirks, &device, functions, ignore)
         };
-        assert!(matches!(allowed(7, 2), Err(Error::KnownFault { quirk, .. }) if quirk.is_grave()));
-        allowed(6, 4).unwrap();
+        let in_order = ["hipMallocAsync", "hipFreeAsync"];
+        let refused = allowed(7, 2, &in_order, false);
+        assert!(matches!(refused, Err(Error::KnownFault { quirk, .. }) if quirk.is_grave()));
+        allowed(7, 2, &in_order, true).unwrap();
+        allowed(6, 4, &in_order, false).unwrap();
+        let (event, node) = (["hipIpcGetEventHandle"], ["hipGraphNodeSetEnabled"]);
+        assert!(allowed(6, 4, &event, false).is_err() && allowed(7, 2, &event, false).is_ok());
+        assert!(allowed(7, 2, &node, false).is_err() && allowed(6, 4, &node, false).is_ok());
+        // What is not grave is for the library to refuse.
+        allowed(7, 2, &["hipGraphKernelNodeSetAttribute"], false).unwrap();
     }
 
     #[test]
@@ -201,8 +255,16 @@ mod tests {
         assert_eq!(grave(7, 2, "gfx1100"), 3);
         assert_eq!(grave(7, 1, "gfx1100"), 1);
         assert_eq!(grave(6, 4, "gfx1100"), 0);
-        assert_eq!(known(Version::new(6, 3, 3), "gfx90a").count(), 1);
-        assert_eq!(known(Version::new(7, 0, 0), "gfx90a").count(), 0);
+        assert_eq!(
+            known(Version::new(6, 3, 3), "gfx90a")
+                .filter(|quirk| quirk.functions == ["hipMallocAsync"])
+                .count(),
+            1
+        );
+        assert_eq!(
+            known(Version::new(7, 0, 0), "gfx90a").filter(|quirk| quirk.functions == STREAM_ORDERED).count(),
+            0
+        );
         assert!(known(Version::new(5, 7, 1), "gfx90a").any(|quirk| quirk.effect == Effect::Hang));
     }
 

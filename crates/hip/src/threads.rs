@@ -24,10 +24,24 @@ pub(crate) struct Refused {
     reason: String,
 }
 
+impl Refused {
+    /// The job is kept for good, with all that it holds.
+    pub(crate) fn keep(self) -> Error {
+        std::mem::forget(self.job);
+        Error::Thread { reason: self.reason }
+    }
+}
+
 impl From<Refused> for Error {
     fn from(refused: Refused) -> Self {
         Self::Thread { reason: refused.reason }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// This thread is refused others.
+    pub(crate) static REFUSED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Runs a job on a thread that has nothing else to do: an idle one, else a new one. The job may block.
@@ -36,6 +50,10 @@ impl From<Refused> for Error {
 /// The job comes back if the system refuses a thread.
 pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
     let mut job: Job = Box::new(job);
+    #[cfg(test)]
+    if REFUSED.get() {
+        return Err(Refused { job, reason: "on purpose".to_owned() });
+    }
     loop {
         let Some((_, thread)) = idle().pop() else { break };
         match thread.send(job) {

@@ -7,6 +7,10 @@
 //! A use is registered just before it is enqueued. Borrows keep another thread from using the same memory in between,
 //! except for the parts of a split buffer: two threads may register writes of theirs at once. While an allocation is
 //! split, streams are therefore never forgotten, and nothing counts as waited for.
+//!
+//! Neither do borrows keep graphs from the memory that they share with a buffer. Who wins if two threads use both at once is not said,
+//! but a stream that a write has been ordered after may get its work only then. As long as a graph has the memory, such a stream is
+//! therefore remembered, as a past one, for whoever waits until nothing uses the memory any more.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,6 +57,8 @@ struct User {
     wrote: bool,
     /// The stream comes after this many writes.
     seen: u64,
+    /// A write has been ordered after everything that was registered: only the end of all uses has to wait for it.
+    past: bool,
 }
 
 impl Usage {
@@ -80,29 +86,29 @@ impl Usage {
     /// Orders a write on `stream` after every use before it.
     #[inline]
     pub(crate) fn write(&self, stream: &Stream) -> Result<()> {
-        self.change(stream, false)
+        self.change(stream, false, false)
     }
 
-    /// As [`write`](Self::write), for work that may also read: with the error that a read has.
+    /// As [`write`](Self::write). Work that also `reads` has the error that a read has. What is `shared` with graphs may be used by
+    /// another thread at the same time.
     #[inline]
-    pub(crate) fn update(&self, stream: &Stream) -> Result<()> {
-        self.change(stream, true)
-    }
-
-    #[inline]
-    fn change(&self, stream: &Stream, reads: bool) -> Result<()> {
-        if self.wrote_last(stream) { Ok(()) } else { self.change_among(stream, reads) }
+    pub(crate) fn change(&self, stream: &Stream, reads: bool, shared: bool) -> Result<()> {
+        if self.wrote_last(stream) { Ok(()) } else { self.change_among(stream, reads, shared) }
     }
 
     #[inline(never)]
-    fn change_among(&self, stream: &Stream, reads: bool) -> Result<()> {
+    fn change_among(&self, stream: &Stream, reads: bool, shared: bool) -> Result<()> {
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
         state.wait(stream, |_| true, reads)?;
         state.writes += 1;
         let writes = state.writes;
         if !split {
-            state.users.clear();
+            if shared {
+                state.users.iter_mut().for_each(|user| (user.wrote, user.past) = (false, true));
+            } else {
+                state.users.clear();
+            }
             self.inherited.store(false, Ordering::Release);
         }
         let user = state.user(stream);
@@ -133,8 +139,9 @@ impl Usage {
     #[inline(never)]
     fn note_among(&self, stream: &Stream) {
         let mut state = self.lock();
+        state.users.retain(|user| !user.stream.is_over());
         state.user(stream);
-        self.set_only(&state, stream, false);
+        self.set_only(&state, stream, self.split.load(Ordering::Acquire));
     }
 
     /// Exclusive views of parts are about to be made, by whoever has the only one of the whole.
@@ -173,7 +180,7 @@ impl Usage {
     fn wait_for(&self, which: impl Fn(&User) -> bool) -> Result<()> {
         let users: Vec<(WeakStream, bool)> = {
             let state = self.lock();
-            let users = state.users.iter().filter(|user| which(user));
+            let users = state.users.iter().filter(|user| user.past || which(user));
             users.map(|user| (user.stream.clone(), user.wrote)).collect()
         };
         for (stream, wrote) in users {
@@ -213,7 +220,8 @@ impl Usage {
     pub(crate) fn after(prior: PriorUses) -> Self {
         let id = if let [stream] = &prior.0[..] { stream.id() } else { 0 };
         let inherited = AtomicBool::new(!prior.0.is_empty());
-        let users = prior.0.into_iter().map(|stream| User { stream, wrote: false, seen: 0 }).collect();
+        let users =
+            prior.0.into_iter().map(|stream| User { stream, wrote: false, seen: 0, past: false }).collect();
         Self {
             only: AtomicU64::new(id << 1),
             inherited,
@@ -250,8 +258,9 @@ impl Usage {
 
     /// Opens the fast path if `stream` is alone, and closes it otherwise.
     fn set_only(&self, state: &State, stream: &Stream, split: bool) {
-        let path = match &state.users[..] {
-            [user] if !split => only(stream, user.wrote),
+        let mut present = state.users.iter().filter(|user| !user.past);
+        let path = match (present.next(), present.next()) {
+            (Some(user), None) if !split => only(stream, user.wrote),
             _ => 0,
         };
         self.only.store(path, Ordering::Release);
@@ -304,8 +313,9 @@ impl State {
     /// Makes `stream` wait for the other users that `which` picks. With `reads`, a failed write of one is an error.
     fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool, reads: bool) -> Result<()> {
         // A stream that is gone finished its work first.
-        self.users.retain(|user| !user.stream.is_gone());
-        for user in self.users.iter().filter(|user| which(user) && !user.stream.is(stream)) {
+        self.users.retain(|user| !user.stream.is_gone() && (!user.past || !user.stream.is_over()));
+        let others = self.users.iter().filter(|user| !user.past && !user.stream.is(stream));
+        for user in others.filter(|user| which(user)) {
             let failure = match user.stream.upgrade() {
                 Some(other) => stream.wait_for(&other)?,
                 None => user.stream.last_fault()?,
@@ -319,12 +329,13 @@ impl State {
         Ok(())
     }
 
-    /// The entry of `stream`, made if there is none.
+    /// The entry of `stream`, made if there is none, for a use that is being registered.
     fn user(&mut self, stream: &Stream) -> &mut User {
         let index = self.users.iter().position(|user| user.stream.is(stream)).unwrap_or_else(|| {
-            self.users.push(User { stream: stream.downgrade(), wrote: false, seen: 0 });
+            self.users.push(User { stream: stream.downgrade(), wrote: false, seen: 0, past: false });
             self.users.len() - 1
         });
+        self.users[index].past = false;
         &mut self.users[index]
     }
 }
@@ -383,7 +394,7 @@ mod tests {
         assert_eq!(fake::calls(&a), ["synchronize"]);
         let faulted = handed_over();
         fake::fault(&a, "kernel `k`");
-        faulted.update(&b).unwrap();
+        faulted.change(&b, true, false).unwrap();
         faulted.read(&b).unwrap();
         assert!(faulted.sources(&b).is_empty());
     }
@@ -468,6 +479,45 @@ mod tests {
         let address = buffer.address();
         drop(buffer);
         assert!(!fake::is_allocated(address));
+    }
+
+    #[test]
+    fn streams_that_are_over_are_not_remembered_where_nothing_is_ordered() {
+        let device = fake::device(0);
+        let usage = Usage::default();
+        for _ in 0..10 {
+            usage.note(&device.stream().unwrap());
+        }
+        let stream = device.stream().unwrap();
+        usage.note(&stream);
+        assert_eq!(usage.lock().users.len(), 1);
+        assert!(usage.is_only(&stream));
+    }
+
+    #[test]
+    fn a_use_that_a_graph_overtakes_is_waited_for_before_the_memory_is_the_hosts() {
+        let device = fake::device(0);
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
+        let exec = device.capture(|stream| buffer.fill(stream, 1)).unwrap().instantiate().unwrap();
+        // What a fill does first; another thread launches the graph before the fill is enqueued.
+        buffer.allocation().write_on(&b).unwrap();
+        exec.launch(&a).unwrap();
+        fake::calls(&a);
+        fake::calls(&b);
+        // The graph's stream need not wait again, nor does anybody for the one that is past.
+        exec.launch(&a).unwrap();
+        assert_eq!(buffer.to_vec(&a).unwrap(), [1, 1]);
+        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["graph", "copy", "synchronize"], vec![]));
+        drop(exec);
+        fake::calls(&a);
+        buffer.allocation().finish_uses().unwrap();
+        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["synchronize"], vec!["synchronize"]));
+        // Without a graph, what a write comes after is over and done with.
+        buffer.fill(&b, 2).unwrap();
+        fake::calls(&a);
+        drop(buffer);
+        assert_eq!(fake::calls(&a), Vec::<&str>::new());
     }
 
     #[test]

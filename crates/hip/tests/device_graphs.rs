@@ -505,6 +505,7 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
         eprintln!("skipped: graphs of {device} disable no nodes");
         return;
     }
+    let refused = common::has_known_fault(&device, "hipGraphNodeSetEnabled");
     let stream = device.stream().unwrap();
     let function = common::module(&device).function("saxpy").unwrap();
     let (mut x, mut y) = buffers(&stream);
@@ -517,6 +518,10 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
     let empty = graph.add_empty(&[]).unwrap();
     let mut exec = graph.instantiate().unwrap();
     assert_eq!(graph_error(exec.set_enabled(empty, false)), GraphError::NotSwitchable);
+    if refused {
+        assert!(matches!(exec.set_enabled(kernel, false), Err(Error::KnownFault { .. })));
+        return;
+    }
     let expect = |exec: &hip::GraphExec, expected: [f32; 3]| {
         exec.launch(&stream).unwrap();
         let first = |buffer: &DeviceBuffer<f32>| buffer.to_vec(&stream).unwrap()[N - 1];
@@ -539,11 +544,47 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
     expect(&graph.instantiate().unwrap(), [1.0, 4.0, 4.0]);
 }
 
+/// Whether kernels of graphs have attributes.
+fn has_attributes(device: &Device) -> bool {
+    let has = device.table().has("hipGraphKernelNodeSetAttribute");
+    if !has {
+        eprintln!("skipped: nodes of {device} have no attributes");
+    }
+    has
+}
+
+#[test]
+fn kernels_have_priorities() {
+    let device = common::device();
+    if !has_attributes(&device) {
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (x, mut y) = buffers(&stream);
+    let mut graph = Graph::new(&device).unwrap();
+    // SAFETY: both buffers have as many elements as the kernel reaches.
+    let node = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
+    let empty = graph.add_empty(&[]).unwrap();
+    assert_eq!(graph_error(graph.set_kernel_priority(empty, 0)), GraphError::NotAKernel);
+    let set = graph.set_kernel_priority(node, -1);
+    if common::has_known_fault(&device, "hipGraphKernelNodeSetAttribute") {
+        assert!(matches!(set, Err(Error::Hip { .. })), "{set:?}");
+        return;
+    }
+    set.unwrap();
+    assert_eq!(graph.kernel_priority(node).unwrap(), -1);
+}
+
 #[test]
 fn cooperative_kernels_are_nodes_too() {
     let device = common::device();
-    if !device.table().has("hipGraphKernelNodeSetAttribute") {
-        eprintln!("skipped: nodes of {device} have no attributes");
+    if !has_attributes(&device) {
+        return;
+    }
+    if device.backend() == hip::Backend::Amd {
+        // 6.4 and 7.2: the kernel gets a null pointer where what grid synchronisation goes by should be.
+        eprintln!("skipped: AMD's HIP launches cooperative nodes as any others");
         return;
     }
     let stream = device.stream().unwrap();
@@ -555,6 +596,7 @@ fn cooperative_kernels_are_nodes_too() {
     let launch = function.launch(&stream).grid(blocks).block(64).cooperative();
     // SAFETY: both buffers have an element for each block.
     let node = unsafe { graph.add_kernel(launch.arg(&mut values).arg(&mut sums), &[]).unwrap() };
+    // One attribute does not undo another.
     graph.set_kernel_priority(node, -1).unwrap();
     assert_eq!(graph.kernel_priority(node).unwrap(), -1);
     let mut exec = graph.instantiate().unwrap();
@@ -571,8 +613,6 @@ fn cooperative_kernels_are_nodes_too() {
     // SAFETY: refused.
     let added = unsafe { graph.add_kernel(too_many.arg(&mut values).arg(&mut sums), &[]) };
     assert!(matches!(added, Err(Error::Launch(_))), "{added:?}");
-    let empty = graph.add_empty(&[]).unwrap();
-    assert_eq!(graph_error(graph.set_kernel_priority(empty, 0)), GraphError::NotAKernel);
 }
 
 #[test]

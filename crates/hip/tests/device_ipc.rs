@@ -183,6 +183,10 @@ fn events_order_the_streams_of_two_processes() {
     let stream = device.stream().unwrap();
     let options = EventOptions::new().interprocess(true);
     let (ours, theirs) = (Event::with(&device, options).unwrap(), Event::with(&device, options).unwrap());
+    if common::has_known_fault(&device, "hipIpcGetEventHandle") {
+        assert!(matches!(ours.ipc_handle(), Err(Error::KnownFault { .. })));
+        return;
+    }
     let plain = Event::new(&device).unwrap().ipc_handle();
     assert!(matches!(plain, Err(Error::Hip { .. })), "{plain:?}");
     let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, COUNT).unwrap();

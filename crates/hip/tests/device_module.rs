@@ -288,6 +288,27 @@ fn variables_of_modules_are_read_and_written() {
 }
 
 #[test]
+fn kernels_of_a_graph_take_turns_with_copies_of_their_variables() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let module = common::module(&device);
+    let scaled = module.function("scaled").unwrap();
+    let mut factors = module.global::<f32>("factors").unwrap();
+    let source = hip::DeviceBuffer::from_slice(&stream, &[2.0_f32, 1.0]).unwrap();
+    let mut data = hip::DeviceBuffer::from_slice(&stream, &[1.0_f32; 64]).unwrap();
+    let mut graph = hip::Graph::new(&device).unwrap();
+    graph.add_copy(factors.as_mut_slice(), &source, &[]).unwrap();
+    let launch = scaled.launch(&stream).grid(1).block(64).arg(&mut data);
+    // SAFETY: `scaled` reads and writes an element for each of 64 work-items, and the variables.
+    unsafe { graph.add_kernel(launch, &[]).unwrap() };
+    graph.add_fill(factors.as_mut_slice(), 0.0, &[]).unwrap();
+    assert_eq!(graph.to_dot().unwrap().matches("->").count(), 2);
+    graph.instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!(data.to_vec(&stream).unwrap(), [3.0; 64]);
+    assert_eq!(factors.as_slice().to_vec(&stream).unwrap(), [0.0; 2]);
+}
+
+#[test]
 fn variables_that_do_not_fit_are_refused() {
     let device = common::device();
     let module = common::module(&device);

@@ -118,11 +118,15 @@ impl Device {
     #[doc(alias = "cuCtxDisablePeerAccess")]
     pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
         self.same_runtime(peer, "hipDeviceDisablePeerAccess", "peer")?;
+        if !self.peers_mut().contains(&peer.inner.ordinal) {
+            return Ok(());
+        }
+        // Not locked meanwhile: host functions of the work that is waited for may ask who reaches whom.
+        self.synchronize_one()?;
         let mut peers = self.peers_mut();
         let Some(index) = peers.iter().position(|ordinal| *ordinal == peer.inner.ordinal) else {
             return Ok(());
         };
-        self.synchronize_one()?;
         // SAFETY: the call takes no memory of ours, and this device is current on this thread.
         unsafe { call!(self.table(), hipDeviceDisablePeerAccess(peer.inner.ordinal))? };
         peers.swap_remove(index);

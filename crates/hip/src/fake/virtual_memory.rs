@@ -25,6 +25,8 @@ pub(super) struct VirtualMemory {
     mapped: HashMap<usize, (usize, HashMap<c_int, hipMemAccessFlags>)>,
     /// The next so many calls of `hipMemUnmap` fail.
     failing: usize,
+    /// The next so many calls of `hipMemSetAccess` fail.
+    refusing: usize,
 }
 
 /// How many ranges are reserved, how much memory there is, and how many mappings there are, in the whole process.
@@ -36,6 +38,11 @@ pub(crate) fn virtual_memory() -> (usize, usize, usize) {
 /// Has the next unmapping fail.
 pub(crate) fn fail_to_unmap() {
     state().virtual_memory.failing = 1;
+}
+
+/// The next call that gives access to memory is refused.
+pub(crate) fn refuse_access() {
+    state().virtual_memory.refusing = 1;
 }
 
 /// Forgets everything, for a test that has left something behind on purpose.
@@ -168,6 +175,10 @@ unsafe extern "C" fn set_access(
     // SAFETY: the caller's list has that many entries.
     let wanted = unsafe { std::slice::from_raw_parts(wanted, count) };
     let memory = &mut state().virtual_memory;
+    if memory.refusing > 0 {
+        memory.refusing -= 1;
+        return INVALID;
+    }
     let (mut next, end) = (start.addr(), start.addr() + size);
     while next < end {
         let Some((size, access)) = memory.mapped.get_mut(&next) else { return INVALID };

@@ -222,12 +222,14 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of, [`GraphError::NotSwitchable`] if it
-    /// is something else, else [`Error::Hip`](crate::Error::Hip).
+    /// is something else, [`Error::KnownFault`](crate::Error::KnownFault) where the library is known not to heed it, else
+    /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphNodeSetEnabled")]
     #[doc(alias = "cudaGraphNodeSetEnabled")]
     #[doc(alias = "cuGraphNodeSetEnabled")]
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
         let nodes = self.switchable(node)?;
+        self.device().allow(&["hipGraphNodeSetEnabled"])?;
         let set = |node: &hipGraphNode_t, enabled| {
             // SAFETY: the node is one of the graph that this was made of, which still exists.
             unsafe {

@@ -4,12 +4,12 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{DeviceCopy, HostBuffer};
-use crate::stream::release;
+use crate::stream::{in_host_function, release};
 use crate::usage::Usage;
 
 /// Pinned host memory that graphs copy from and to each time they run, and that the program reads and writes in between.
@@ -36,34 +36,73 @@ use crate::usage::Usage;
 pub struct SharedHostBuffer<T: DeviceCopy>(Arc<Shared<T>>);
 
 struct Shared<T: DeviceCopy> {
-    /// There until this is dropped. The mutex below guards its elements.
+    /// There until this is dropped. Its elements are those of whoever has the turn below.
     buffer: UnsafeCell<Option<HostBuffer<T>>>,
     elements: NonNull<T>,
     len: usize,
     device: Device,
-    lock: Mutex<()>,
+    turn: Turn,
     usage: Usage,
 }
 
-// SAFETY: the elements may go to any thread, and are only reached by who holds the lock, when no stream uses them.
+/// Who may use the elements.
+#[derive(Default)]
+struct Turn(Mutex<Holder>, Condvar);
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Holder {
+    #[default]
+    Nobody,
+    /// The program, as long as it sees the elements.
+    Program,
+    /// A thread that launches a graph, until that is enqueued.
+    Launch,
+}
+
+/// Keeps everybody else from the elements.
+pub(crate) struct Held<'a>(&'a Turn);
+
+impl Turn {
+    fn lock(&self) -> MutexGuard<'_, Holder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the turn after those for whom `is_waited_for` says so, else not at all.
+    fn take(&self, holder: Holder, is_waited_for: impl Fn(Holder) -> bool) -> Option<Held<'_>> {
+        let mut now = self.lock();
+        while *now != Holder::Nobody {
+            if !is_waited_for(*now) {
+                return None;
+            }
+            now = self.1.wait(now).unwrap_or_else(PoisonError::into_inner);
+        }
+        *now = holder;
+        Some(Held(self))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.0.lock() = Holder::Nobody;
+        self.0.1.notify_all();
+    }
+}
+
+// SAFETY: the elements may go to any thread, and are only reached by who has the turn, when no stream uses them.
 unsafe impl<T: DeviceCopy> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: DeviceCopy> Sync for Shared<T> {}
 
 /// Shared host memory without its type.
 pub(crate) trait HostMemory: Send + Sync {
-    /// Keeps the program from the elements, unless it has them.
-    fn try_lock(&self) -> Option<MutexGuard<'_, ()>>;
+    /// Keeps the program and other launches from the elements, unless the program has them.
+    fn hold(&self) -> Option<Held<'_>>;
     fn usage(&self) -> &Usage;
 }
 
 impl<T: DeviceCopy> HostMemory for Shared<T> {
-    fn try_lock(&self) -> Option<MutexGuard<'_, ()>> {
-        match self.lock.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    fn hold(&self) -> Option<Held<'_>> {
+        self.turn.take(Holder::Launch, |holder| holder == Holder::Launch)
     }
 
     fn usage(&self) -> &Usage {
@@ -76,8 +115,8 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
     pub fn new(mut buffer: HostBuffer<T>) -> Self {
         let (len, device) = (buffer.len(), buffer.device().clone());
         let elements = NonNull::new(buffer.as_mut_ptr()).unwrap_or(NonNull::dangling());
-        let (buffer, lock) = (UnsafeCell::new(Some(buffer)), Mutex::new(()));
-        Self(Arc::new(Shared { buffer, elements, len, device, lock, usage: Usage::default() }))
+        let (buffer, turn) = (UnsafeCell::new(Some(buffer)), Turn::default());
+        Self(Arc::new(Shared { buffer, elements, len, device, turn, usage: Usage::default() }))
     }
 
     /// How many elements there are.
@@ -99,12 +138,14 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
     /// as the result lives; another thread's lock is waited for.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if a stream cannot be waited for. What failed on a stream that has faulted is found by
-    /// [`Stream::synchronize`](crate::Stream::synchronize).
+    /// [`Error::Hip`] if a stream cannot be waited for, [`Error::HostFunction`] where a host function would have to wait. What failed on
+    /// a stream that has faulted is found by [`Stream::synchronize`](crate::Stream::synchronize).
     pub fn lock(&self) -> Result<SharedHostGuard<'_, T>> {
-        let guard = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever has it may wait for the stream that runs the host function.
+        let waits = !in_host_function();
+        let held = self.0.turn.take(Holder::Program, |_| waits).ok_or(Error::HostFunction)?;
         self.0.usage.wait()?;
-        Ok(SharedHostGuard { shared: &self.0, _guard: guard })
+        Ok(SharedHostGuard { shared: &self.0, _held: held })
     }
 
     /// Where the elements lie, for a node that is added with [`memory`](Self::memory).
@@ -143,14 +184,14 @@ impl<T: DeviceCopy> Drop for Shared<T> {
 /// The elements of a [`SharedHostBuffer`], which no graph uses as long as this lives.
 pub struct SharedHostGuard<'a, T: DeviceCopy> {
     shared: &'a Shared<T>,
-    _guard: MutexGuard<'a, ()>,
+    _held: Held<'a>,
 }
 
 impl<T: DeviceCopy> Deref for SharedHostGuard<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the elements live as long as `shared`; the lock keeps other threads and launches away, and what was
+        // SAFETY: the elements live as long as `shared`; the turn keeps other threads and launches away, and what was
         // launched before is over.
         unsafe { std::slice::from_raw_parts(self.shared.elements.as_ptr(), self.shared.len) }
     }

@@ -26,6 +26,9 @@ impl<'a> Kernel<'a> {
             uses.add_memory(allocation, if written { Access::Update } else { Access::Read });
         }
         uses.add_module(function.module());
+        if let Some(variables) = function.module().globals_in_use() {
+            uses.add_memory(&variables, Access::Write);
+        }
         Ok(Self { function: function.clone(), config, arguments, uses })
     }
 
@@ -61,6 +64,7 @@ fn attribute(set: impl FnOnce(&mut hipLaunchAttributeValue)) -> hipLaunchAttribu
 impl Graph {
     /// Adds a kernel (`hipGraphAddKernelNode`), as a [cooperative](Launch::cooperative) launch if it is one
     /// (`hipGraphKernelNodeSetAttribute`). The launch's stream says which device it is for, and nothing more.
+    /// AMD's library (6.4, 7.2) gives such a node nothing to synchronise the grid with: a kernel that does faults.
     ///
     /// Here and in all functions that add a node: it comes after those in `dependencies`, after those that were added before and
     /// use the same memory, unless both only read it, and after everything that was captured.
@@ -136,8 +140,8 @@ impl Graph {
         }
     }
 
-    /// Says how urgent a kernel is (`hipGraphKernelNodeSetAttribute`), in executable graphs that are made later. AMD's library (7.2)
-    /// keeps one attribute of a node, and refuses a priority for a cooperative kernel.
+    /// Says how urgent a kernel is (`hipGraphKernelNodeSetAttribute`), in executable graphs that are made later. AMD's library accepts
+    /// no priority: [`Device::quirks`](crate::Device::quirks).
     ///
     /// # Errors
     /// As [`kernel_priority`](Self::kernel_priority).

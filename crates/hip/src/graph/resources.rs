@@ -1,10 +1,10 @@
 //! What graphs use: kept alive by them, and registered on the streams that run them.
 
 use std::ffi::c_void;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::GraphError;
-use super::host::HostMemory;
+use super::host::{Held, HostMemory};
 use crate::error::Result;
 use crate::event::Event;
 use crate::memory::Allocation;
@@ -39,18 +39,21 @@ impl Access {
 
 /// A host function that a graph calls each time it runs.
 pub(crate) struct HostFunction {
-    function: Box<dyn Fn() + Send + Sync>,
+    /// What HIP has a pointer to, which may have to outlive this.
+    function: Arc<Callable>,
     usage: Usage,
 }
 
+struct Callable(Box<dyn Fn() + Send + Sync>);
+
 impl HostFunction {
     pub(crate) fn new(function: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        Arc::new(Self { function: Box::new(function), usage: Usage::default() })
+        Arc::new(Self { function: Arc::new(Callable(Box::new(function))), usage: Usage::default() })
     }
 
     /// What HIP passes to [`call_host_function`].
-    pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
-        Arc::as_ptr(self).cast_mut().cast()
+    pub(crate) fn data(&self) -> *mut c_void {
+        Arc::as_ptr(&self.function).cast_mut().cast()
     }
 }
 
@@ -58,13 +61,13 @@ impl HostFunction {
 /// `data` comes from [`HostFunction::data`], and the function is kept until the call is over.
 pub(crate) unsafe extern "C" fn call_host_function(data: *mut c_void) {
     // SAFETY: as this function's contract.
-    let function = unsafe { &*data.cast::<HostFunction>() };
-    run_host_function(|| (function.function)());
+    let Callable(function) = unsafe { &*data.cast::<Callable>() };
+    run_host_function(function);
 }
 
 impl Drop for HostFunction {
     fn drop(&mut self) {
-        let function = std::mem::replace(&mut self.function, Box::new(|| ()));
+        let function = self.function.clone();
         let mut usage = std::mem::take(&mut self.usage);
         release("host function", move || usage.finish("host function", function, drop));
     }
@@ -150,9 +153,12 @@ impl Resources {
 
     /// Registers all uses on a stream that is about to run them, and orders it after those before. The result keeps the program
     /// from the host's memory until the work is enqueued.
-    pub(crate) fn use_on(&self, stream: &Stream) -> Result<Vec<MutexGuard<'_, ()>>> {
-        let locked: Option<Vec<_>> = self.host.iter().map(|(memory, _)| memory.try_lock()).collect();
-        let locked = locked.ok_or(GraphError::HostBufferLocked)?;
+    pub(crate) fn use_on(&self, stream: &Stream) -> Result<Vec<Held<'_>>> {
+        // Another graph's launch is waited for: in the order of addresses, so that no two wait for each other.
+        let mut host: Vec<_> = self.host.iter().map(|(memory, _)| memory).collect();
+        host.sort_unstable_by_key(|memory| Arc::as_ptr(memory).addr());
+        let held: Option<Vec<_>> = host.into_iter().map(|memory| memory.hold()).collect();
+        let held = held.ok_or(GraphError::HostBufferLocked)?;
         for (allocation, access) in &self.memory {
             match access {
                 Access::Read => allocation.read_on(stream)?,
@@ -168,7 +174,7 @@ impl Resources {
         }
         self.modules.iter().try_for_each(|module| module.used_on(stream))?;
         self.functions.iter().for_each(|function| function.usage.note(stream));
-        Ok(locked)
+        Ok(held)
     }
 }
 
@@ -188,5 +194,29 @@ mod tests {
         assert_eq!(Write.and(Read), Write);
         assert_eq!(Write.and(Update), Write);
         assert_eq!(Update.and(Write), Update);
+    }
+
+    #[test]
+    fn a_host_function_may_be_called_until_its_streams_are_done_wherever_its_graph_was_dropped() {
+        let stream = crate::fake::device(0).stream().unwrap();
+        let calls = Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let count = calls.clone();
+        let function = HostFunction::new(move || {
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        });
+        let data = function.data();
+        function.usage.note(&stream);
+        let hold = crate::fake::hold(&stream);
+        // Where the stream cannot be waited for, another thread does so.
+        run_host_function(|| drop(function));
+        // SAFETY: the stream is not done.
+        unsafe { call_host_function(data) };
+        assert_eq!(calls.load(std::sync::atomic::Ordering::SeqCst), 1);
+        drop(hold);
+        let dropped = (0..2000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            Arc::strong_count(&calls) == 1
+        });
+        assert!(dropped);
     }
 }

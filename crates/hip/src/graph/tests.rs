@@ -323,6 +323,32 @@ fn shared_memory_of_the_host_is_the_programs_or_the_graphs() {
 }
 
 #[test]
+fn launches_of_two_graphs_wait_for_each_other_where_they_share_memory_of_the_host() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let shared = SharedHostBuffer::new(HostBuffer::<u32>::zeroed(&device, 2).unwrap());
+    let launch = || {
+        let stream = device.stream().unwrap();
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        graph.add_upload(&mut buffer, &shared, &[]).unwrap();
+        let exec = graph.instantiate().unwrap();
+        (0..if cfg!(miri) { 10 } else { 1000 }).try_for_each(|_| exec.launch(&stream))
+    };
+    std::thread::scope(|scope| {
+        let threads = [scope.spawn(launch), scope.spawn(launch)];
+        threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+    });
+    // A host function waits for nobody.
+    let elements = shared.lock().unwrap();
+    crate::stream::run_host_function(|| {
+        assert!(matches!(shared.lock(), Err(Error::HostFunction)));
+    });
+    drop(elements);
+    drop(shared.lock().unwrap());
+}
+
+#[test]
 fn host_functions_are_kept_by_their_graph() {
     let _alone = alone();
     let device = fake::device(0);

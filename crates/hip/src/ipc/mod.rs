@@ -242,8 +242,8 @@ impl IpcEvent {
     /// processes wait for what either has recorded. It measures no time.
     ///
     /// # Errors
-    /// [`Error::Ipc`] if the handle is of this process or of another device, else [`Error::Hip`], such as `hipErrorInvalidHandle`
-    /// when the event is gone.
+    /// [`Error::Ipc`] if the handle is of this process or of another device, [`Error::KnownFault`] where nothing would wait for the
+    /// event, else [`Error::Hip`], such as `hipErrorInvalidHandle` when the event is gone.
     ///
     /// # Safety
     /// The bytes come from [`to_bytes`](Self::to_bytes) of a process that still runs and still has the event: libraries map
@@ -253,6 +253,7 @@ impl IpcEvent {
     #[doc(alias = "cuIpcOpenEventHandle")]
     pub unsafe fn open(&self, device: &Device) -> Result<Event> {
         self.sender.check(device)?;
+        device.allow(&["hipIpcOpenEventHandle"])?;
         let mut event: hipEvent_t = std::ptr::null_mut();
         let handle = hipIpcEventHandle_t { reserved: to_c(self.handle) };
         device.make_current()?;
@@ -292,12 +293,14 @@ impl Event {
     /// A handle by which other processes open this event (`hipIpcGetEventHandle`).
     ///
     /// # Errors
-    /// [`Error::Hip`] if the event was not made [for several processes](crate::EventOptions::interprocess).
+    /// [`Error::Hip`] if the event was not made [for several processes](crate::EventOptions::interprocess), [`Error::KnownFault`] where
+    /// nothing would wait for it.
     #[doc(alias = "hipIpcGetEventHandle")]
     #[doc(alias = "cudaIpcGetEventHandle")]
     #[doc(alias = "cuIpcGetEventHandle")]
     pub fn ipc_handle(&self) -> Result<IpcEvent> {
         let mut handle = hipIpcEventHandle_t::default();
+        self.device().allow(&["hipIpcGetEventHandle"])?;
         self.device().make_current()?;
         // SAFETY: the result is a place to write to, and the event is valid.
         unsafe {

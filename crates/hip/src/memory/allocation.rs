@@ -3,15 +3,16 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use super::allocator::{Allocated, Origin};
 use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Access, GraphError};
 use crate::live::{Counted, Kind};
-use crate::stream::{Stream, WeakStream, release};
+use crate::stream::{Stream, WeakStream, in_host_function, release};
 use crate::usage::Usage;
 
 /// Owns device memory, and knows which streams use it.
@@ -135,11 +136,20 @@ impl Allocation {
     #[inline(never)]
     fn order(self: &Arc<Self>, stream: &Stream, access: Access) -> Result<()> {
         self.lasting()?;
+        if in_host_function() {
+            // What it would be ordered with may be waiting for the function.
+            return Err(Error::HostFunction);
+        }
         match (stream.capture(), access) {
             (Some(capture), access) => capture.uses(self, stream, access),
             (None, Access::Read) => self.block.usage.read(stream),
-            (None, Access::Write) => self.block.usage.write(stream),
-            (None, Access::Update) => self.block.usage.update(stream),
+            (None, access) => {
+                // A graph that has the memory may be launched by another thread right now.
+                let shared = Arc::strong_count(self) > 1;
+                // What one that is gone has launched is known by now.
+                fence(Ordering::Acquire);
+                self.block.usage.change(stream, access == Access::Update, shared)
+            }
         }
     }
 

@@ -14,7 +14,6 @@ use crate::backend::Backend;
 use crate::call::{call, dropped, leaked};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
-use crate::quirks;
 use crate::stream::{Stream, WeakStream};
 use crate::usage::{PriorUses, Usage};
 
@@ -322,9 +321,7 @@ impl DeviceMemory {
             blocks.candidates(request).for_each(|uses| streams.merge(uses.clone()));
             (blocks.now(), streams)
         };
-        // Asked without the lock: a stream whose last handle this turns out to be waits for its work.
-        let idle = streams.streams().iter().filter(|stream| stream.is_idle());
-        let done: Vec<u64> = idle.map(WeakStream::id).collect();
+        let done = idle(&streams);
         let mut state = self.lock();
         let blocks = &mut state.blocks;
         blocks.settle(&done, until);
@@ -453,6 +450,14 @@ impl DeviceMemory {
             limit.map(|limit| state.blocks.taken() + limit)
         };
         if let Some(keep) = too_much {
+            let (until, streams) = {
+                let state = self.lock();
+                let mut streams = PriorUses::default();
+                state.blocks.free_uses().for_each(|uses| streams.merge(uses.clone()));
+                (state.blocks.now(), streams)
+            };
+            let done = idle(&streams);
+            self.lock().blocks.settle(&done, until);
             dropped("cached memory", self.release(device, keep, |tag| tag == Tag::Idle).map(drop));
         }
     }
@@ -472,6 +477,11 @@ impl DeviceMemory {
         // The state is consistent between any two statements that could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Which of the streams have nothing to do. Not asked under a lock: one whose last handle this turns out to be waits for its work.
+fn idle(streams: &PriorUses) -> Vec<u64> {
+    streams.streams().iter().filter(|stream| stream.is_idle()).map(WeakStream::id).collect()
 }
 
 /// What a limit is exceeded with.
@@ -495,7 +505,14 @@ fn free(device: &Device, address: DeviceAddress) -> Result<()> {
 /// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that. An error of its own means that
 /// it may still be used, and was not freed.
 fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<Result<()>> {
-    let streams: Vec<Stream> = uses.streams().iter().filter_map(WeakStream::upgrade).collect();
+    let mut streams: Vec<Stream> = Vec::new();
+    for stream in uses.streams() {
+        match stream.upgrade() {
+            Some(stream) => streams.push(stream),
+            // An error if its work may still run; how it ended does not matter here.
+            None => drop(stream.last_fault()?),
+        }
+    }
     let on_first = || {
         let (first, others) = streams.split_first()?;
         let freed = others.iter().try_for_each(|other| first.wait_for(other).map(drop)).and_then(|()| {
@@ -530,7 +547,7 @@ impl Device {
     /// known to corrupt memory or to hang then: [`Device::quirks`].
     pub fn set_allocator(&self, allocator: Allocator) -> Result<()> {
         if allocator == Allocator::StreamOrdered {
-            quirks::allow_in_order(&self.quirks(), self)?;
+            self.allow(&["hipMallocAsync", "hipFreeAsync"])?;
         }
         self.set_allocator_despite_quirks(allocator)
     }

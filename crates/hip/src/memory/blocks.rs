@@ -189,6 +189,11 @@ impl<U: Uses> Blocks<U> {
         best.filter_map(|(_, address)| Some(&self.blocks.get(&address)?.free.as_ref()?.uses))
     }
 
+    /// What all free blocks wait for.
+    pub(crate) fn free_uses(&self) -> impl Iterator<Item = &U> {
+        self.blocks.values().filter_map(|block| Some(&block.free.as_ref()?.uses))
+    }
+
     /// Adds memory that the device has given, of a size that serves the request, and takes a block of it.
     pub(crate) fn grow(&mut self, address: u64, size: u64, request: Request) -> Taken<U> {
         debug_assert!(size >= request.size);

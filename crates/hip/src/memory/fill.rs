@@ -175,7 +175,9 @@ mod tests {
 
     #[test]
     fn every_value_is_repeated_from_every_address() {
-        for size in 1..=24_usize {
+        // Miri would take a quarter of an hour for all of them.
+        let (step, most) = if cfg!(miri) { (7, 7) } else { (1, 100) };
+        for size in (1..=24_usize).step_by(step) {
             let values: [Vec<u8>; 4] = [
                 (1..=size as u8).collect(),
                 vec![9; size],
@@ -184,7 +186,7 @@ mod tests {
             ];
             for (value, start) in values.iter().flat_map(|value| (256..264).map(move |start| (value, start)))
             {
-                for elements in [1, 2, 3, 7, 64, 100] {
+                for elements in [1, 2, 3, 7, 64, 100].into_iter().filter(|&elements| elements <= most) {
                     assert_eq!(run(start, value, size * elements), value.repeat(elements), "{size} {start}");
                 }
             }

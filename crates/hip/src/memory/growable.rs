@@ -84,8 +84,10 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         if let Some(more) = bytes.checked_sub(pieces.bytes).filter(|more| *more != 0) {
             let memory = PhysicalMemory::new(self.device(), more)?;
             let mapping = self.range.map_one(pieces.bytes, &memory)?;
+            let all = pieces.bytes + memory.size();
+            self.range.open(0, all)?;
             pieces.mappings.push(mapping);
-            pieces.bytes += memory.size();
+            pieces.bytes = all;
         }
         drop(pieces);
         self.len = self.len.max(len);

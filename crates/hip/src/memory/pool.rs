@@ -12,7 +12,7 @@ use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::Result;
 use crate::live::{Counted, Kind};
-use crate::stream::Stream;
+use crate::stream::{Stream, release};
 
 /// A pool of device memory that streams allocate from in their order (`hipMemPool_t`).
 ///
@@ -41,15 +41,25 @@ pub struct MemoryPool(Arc<PoolInner>);
 #[derive(Debug)]
 pub(crate) struct PoolInner {
     device: Device,
-    handle: hipMemPool_t,
+    handle: PoolHandle,
     /// The default pool belongs to the library.
     owned: Option<Counted>,
 }
 
+/// What HIP knows the pool by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PoolHandle(hipMemPool_t);
+
 // SAFETY: HIP's pool handles may be used by any thread.
-unsafe impl Send for PoolInner {}
+unsafe impl Send for PoolHandle {}
 // SAFETY: HIP's functions on a pool may be called by several threads at once.
-unsafe impl Sync for PoolInner {}
+unsafe impl Sync for PoolHandle {}
+
+impl PoolHandle {
+    fn get(self) -> hipMemPool_t {
+        self.0
+    }
+}
 
 /// What a pool may give a stream, besides what that stream itself has freed. All are on at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +115,7 @@ impl MemoryPool {
         // SAFETY: the handle is a place to write to, and the properties are valid during the call.
         unsafe { call!(device.table(), hipMemPoolCreate(&raw mut handle, &raw const properties))? };
         let owned = Some(Counted::new(Kind::MemoryPool));
-        Ok(Self(Arc::new(PoolInner { device: device.clone(), handle, owned })))
+        Ok(Self(Arc::new(PoolInner { device: device.clone(), handle: PoolHandle(handle), owned })))
     }
 
     /// The device's own pool, which `hipMallocAsync` allocates from (`hipDeviceGetDefaultMemPool`).
@@ -122,7 +132,7 @@ impl MemoryPool {
         unsafe {
             call!(device.table(), hipDeviceGetDefaultMemPool(&raw mut handle, device.ordinal() as i32))?;
         }
-        Ok(Self(Arc::new(PoolInner { device: device.clone(), handle, owned: None })))
+        Ok(Self(Arc::new(PoolInner { device: device.clone(), handle: PoolHandle(handle), owned: None })))
     }
 
     /// The device that its memory belongs to.
@@ -155,7 +165,7 @@ impl MemoryPool {
     pub fn trim(&self, keep: usize) -> Result<()> {
         self.device().make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        unsafe { call!(self.device().table(), hipMemPoolTrimTo(self.0.handle, keep)) }
+        unsafe { call!(self.device().table(), hipMemPoolTrimTo(self.handle(), keep)) }
     }
 
     /// How many bytes the pool keeps when a stream or the device is waited for; what is unused above that goes back to the
@@ -225,7 +235,7 @@ impl MemoryPool {
     }
 
     pub(crate) fn handle(&self) -> hipMemPool_t {
-        self.0.handle
+        self.0.handle.get()
     }
 
     fn get(&self, attribute: hipMemPoolAttr) -> Result<u64> {
@@ -234,7 +244,7 @@ impl MemoryPool {
         // SAFETY: the place has room for any attribute; those of 4 bytes fill the first ones, and the others are 0.
         unsafe {
             let place = (&raw mut value).cast::<c_void>();
-            call!(self.device().table(), hipMemPoolGetAttribute(self.0.handle, attribute, place))?;
+            call!(self.device().table(), hipMemPoolGetAttribute(self.handle(), attribute, place))?;
         }
         Ok(u64::from_le(value))
     }
@@ -245,7 +255,7 @@ impl MemoryPool {
         // SAFETY: the place holds any attribute; those of 4 bytes are the first ones.
         unsafe {
             let place = (&raw mut value).cast::<c_void>();
-            call!(self.device().table(), hipMemPoolSetAttribute(self.0.handle, attribute, place))
+            call!(self.device().table(), hipMemPoolSetAttribute(self.handle(), attribute, place))
         }
     }
 }
@@ -261,12 +271,15 @@ impl Eq for MemoryPool {}
 
 impl Drop for PoolInner {
     fn drop(&mut self) {
-        if self.owned.is_some() {
-            let destroyed = self.device.make_current().and_then(|()| {
+        let Some(counted) = self.owned.take() else { return };
+        let (device, handle) = (self.device.clone(), self.handle);
+        release("memory pool", move || {
+            let destroyed = device.make_current().and_then(|()| {
                 // SAFETY: the pool was made by `new` and is destroyed once; buffers of it hold it, so there are none.
-                unsafe { call!(self.device.table(), hipMemPoolDestroy(self.handle)) }
+                unsafe { call!(device.table(), hipMemPoolDestroy(handle.get())) }
             });
             dropped("memory pool", destroyed);
-        }
+            drop(counted);
+        });
     }
 }

@@ -44,6 +44,9 @@ impl Region {
 
 /// How many elements a box of that size has, if that fits into a number.
 fn elements(size: [usize; 3]) -> Option<usize> {
+    if size.contains(&0) {
+        return Some(0);
+    }
     size.iter().try_fold(1_usize, |product, size| product.checked_mul(*size))
 }
 

@@ -27,7 +27,8 @@
 //! file, or what it says of itself. It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache
 //! folder, or where [`Compiler::cache`] says. Files appear complete or not at all and are verified when they are read, so that any
 //! number of processes may use it at once. A program whose options make the compiler read files of its own (`-I`, `-include`, …)
-//! is compiled each time: the hash does not tell whether those have changed.
+//! is compiled each time, and so is one that includes a file by its path, or by a name in quotes that is none of its headers: the hash
+//! does not tell whether those have changed.
 
 mod compiler;
 mod error;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hip_sys::{hipError_t, hipStream_t, hipStreamCallback_t};
 
 use super::Stream;
-use crate::call::{call, dropped};
+use crate::call::{call, leaked};
 use crate::device;
 use crate::error::Result;
 use crate::threads;
@@ -31,13 +31,19 @@ pub(crate) fn in_host_function() -> bool {
 }
 
 /// Releases a `what`: at once, or on another thread where this one runs a host function: HIP must not be called there, and
-/// waiting for the stream that runs the function would never end.
-pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) {
-    if in_host_function() {
-        dropped(what, threads::run(run).map_err(Into::into));
-    } else {
+/// waiting for the stream that runs the function would never end. False if there is no other thread: what would be released may be in
+/// use, and is kept for good.
+pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) -> bool {
+    if !in_host_function() {
         run();
+        return true;
     }
+    let refused = threads::run(run).err();
+    if let Some(refused) = refused {
+        leaked(what, &refused.keep());
+        return false;
+    }
+    true
 }
 
 /// Runs a host function, which may panic.
@@ -180,6 +186,32 @@ mod tests {
         stream.host_function(move || sender.send(()).unwrap()).unwrap();
         receiver.recv_timeout(SOON).unwrap();
         assert!(host_function_failures() >= before + 2);
+    }
+
+    #[test]
+    fn what_no_thread_releases_is_kept() {
+        let device = fake::device(0);
+        let (used, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = DeviceBuffer::<u32>::zeroed(&used, 4).unwrap();
+        let mut second = DeviceBuffer::<u32>::zeroed(&used, 4).unwrap();
+        let owner = std::sync::Arc::new(());
+        // SAFETY: nothing uses the memory.
+        let foreign = unsafe {
+            DeviceBuffer::<u32>::from_raw_parts(&device, second.address(), 4, owner.clone()).unwrap()
+        };
+        let address = buffer.address();
+        buffer.fill(&used, 1).unwrap();
+        let before = crate::drop_failures();
+        run(|| {
+            threads::REFUSED.set(true);
+            drop((buffer, foreign, used));
+            threads::REFUSED.set(false);
+        });
+        assert!(crate::drop_failures() >= before + 3);
+        assert!(fake::is_allocated(address));
+        assert_eq!(std::sync::Arc::strong_count(&owner), 2);
+        // Nobody waits for a stream that was not ended, nor for nothing.
+        assert!(matches!(second.fill(&other, 1), Err(Error::Hip { .. })));
     }
 
     #[test]

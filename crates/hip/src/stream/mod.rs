@@ -443,7 +443,12 @@ impl Drop for StreamInner {
             tail: self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
             closed: self.closed.clone(),
         };
-        release("stream", move || ending.run());
+        let closed = self.closed.clone();
+        if !release("stream", move || ending.run()) {
+            let unfinished = Some(hipError_t::hipErrorUnknown);
+            *closed.lock() = Some(Ended { fault: None, unfinished });
+            closed.1.notify_all();
+        }
     }
 }
 

@@ -62,6 +62,15 @@ pub(crate) fn this_program() -> Command {
     command
 }
 
+/// Whether the library behind the device is known to do a function's work wrongly.
+pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
+    let quirk = device.quirks().into_iter().find(|quirk| quirk.functions.contains(&function));
+    if let Some(quirk) = quirk {
+        eprintln!("skipped: {quirk}");
+    }
+    quirk.is_some()
+}
+
 /// Whether the device reports every access outside of its allocations.
 pub(crate) fn finds_faults(device: &Device) -> bool {
     let finds = device.backend() == hip::Backend::Virtual;

@@ -138,6 +138,25 @@ fn limits_are_kept() {
 }
 
 #[test]
+fn what_is_given_back_is_what_no_stream_works_on_any_more() {
+    let device = fake::caching_device();
+    let (busy, idle) = (device.stream().unwrap(), device.stream().unwrap());
+    device.set_cache_limits(CacheLimits { reserved: None, unused: Some(0) });
+    let mut one = bytes(&busy, 4 * MIB);
+    one.fill(&busy, 1).unwrap();
+    fake::set_busy(&busy, true);
+    drop(one);
+    assert_eq!(device.memory_stats().reserved, 32 * MIB);
+    let mut two = bytes(&idle, 1);
+    two.fill(&idle, 1).unwrap();
+    drop(two);
+    assert_eq!(device.memory_stats().reserved, 32 * MIB, "that of the stream that works");
+    fake::set_busy(&busy, false);
+    drop(bytes(&idle, 1));
+    assert_eq!(device.memory_stats().reserved, 0);
+}
+
+#[test]
 fn what_a_callers_thread_drops_is_counted_as_well() {
     let device = fake::caching_device();
     // Each takes seconds under Miri.

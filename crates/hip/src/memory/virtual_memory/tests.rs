@@ -102,6 +102,29 @@ fn what_cannot_be_unmapped_is_kept_and_counted() {
 }
 
 #[test]
+fn what_no_device_may_use_is_unmapped_again() {
+    let _turn = turn();
+    let device = fake::device(0);
+    let range = AddressRange::reserve(&device, 4 * PAGE).unwrap();
+    let two = [PAGE, 2 * PAGE].map(|bytes| PhysicalMemory::new(&device, bytes).unwrap());
+    fake::refuse_access();
+    let refused = range.map::<u32>(0, &two);
+    assert!(matches!(refused, Err(Error::Hip { operation: "hipMemSetAccess", .. })), "{refused:?}");
+    assert_eq!(fake::virtual_memory(), (1, 2, 0));
+    // Nothing of it is left behind.
+    let mapped = range.map::<u32>(0, &two).unwrap();
+    assert_eq!((mapped.size_in_bytes(), fake::virtual_memory().2), (3 * PAGE, 2));
+    let mut growable = GrowableBuffer::<u32>::new(&device, 3 * PAGE).unwrap();
+    growable.grow(1).unwrap();
+    let memory = growable.memory();
+    fake::refuse_access();
+    assert!(growable.grow(2 * PAGE).is_err());
+    assert_eq!((growable.len(), growable.memory()), (1, memory));
+    growable.grow(2 * PAGE).unwrap();
+    assert!(growable.memory() > memory);
+}
+
+#[test]
 fn devices_do_what_they_were_allowed() {
     let _turn = turn();
     let (device, other) = (fake::device(0), fake::device(1));
