@@ -139,6 +139,10 @@ fn the_prefix_supplies_what_the_machine_lacks() {
         ..nowhere()
     };
     link(&llvm(&real), prefix.path().join(format!("usr/lib/llvm-{}", real.version.major)));
+    if let (Origin::Prefix(_), [libraries, ..]) = (&real.origin, real.library_path.as_slice()) {
+        // What the prefix's clang is linked with is not beside it.
+        link(libraries, prefix.path().join("usr/lib/x86_64-linux-gnu"));
+    }
     let libs = "lib/clang/0/amdgcn/bitcode";
     let other = prefix.path().join("usr/lib/llvm-1");
     link(&real.device_libs, other.join(libs));
@@ -149,11 +153,9 @@ fn the_prefix_supplies_what_the_machine_lacks() {
     );
 
     link(Path::new("/usr/include"), prefix.path().join("usr/include"));
-    // The real compiler's libraries, if it comes from a prefix itself.
-    let mut found = search.find().unwrap();
+    let found = search.find().unwrap();
     assert_eq!(found.origin, Origin::Prefix(prefix.path().into()));
     assert_eq!(found.library_path[0], prefix.path().join("usr/lib/x86_64-linux-gnu"));
-    found.library_path.extend(real.library_path);
     let kernels = tempfile::tempdir().unwrap();
     let source = "#include <cmath>\n#include <cstdint>\n#include <type_traits>\n\
                   __global__ void k(float *x, std::int64_t n) { x[n] = std::sqrt(*x) + expf(*x); }";
