@@ -81,12 +81,13 @@ impl Shape {
     fn new(view: &View, flags: i64) -> Shape {
         let in_instruction = flags & IN_INSTRUCTION != 0;
         let word = view.format_word;
-        // The descriptor has the number format first, the instruction the data format, which says whether there is a format.
-        let (own, is_bound) = match isa(flags) {
-            Isa::Gfx90a => (word >> 15 & 15 | (word >> 12 & 7) << 4, word >> 15 & 15 != 0),
-            Isa::Gfx1030 => (word >> 12 & 0x7f, word >> 12 & 0x7f != 0),
-            _ => (word >> 12 & 0x3f, word >> 12 & 0x3f != 0),
+        // The descriptor's format, as instructions have it, and which of its bits are 0 where there is none.
+        let (own, kind) = match isa(flags) {
+            Isa::Gfx90a => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
+            Isa::Gfx1030 => (word >> 12 & 0x7f, 0x7f),
+            _ => (word >> 12 & 0x3f, 0x3f),
         };
+        let is_bound = own & kind != 0;
         let code = if in_instruction { (flags >> FORMAT_SHIFT & 0x7f) as u8 } else { own as u8 };
         let selection = match in_instruction {
             true => [4, 5, 6, 7],

@@ -1,7 +1,6 @@
 //! Dot products of the parts of registers.
 
-use super::engine::Cx;
-use super::engine::{Op, ops};
+use super::engine::{Cx, Op, ops};
 use super::operand::{B, B16, Brains, Halves, SignedWords, W16, Words, X16};
 use super::result::{Ret, Target};
 use super::select::choose;

@@ -23,6 +23,7 @@ mod half;
 mod integer;
 mod minmax;
 mod operand;
+mod packed;
 mod parts;
 mod result;
 mod select;

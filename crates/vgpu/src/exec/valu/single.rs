@@ -1,10 +1,11 @@
 //! Operations on f32.
 
 use super::convert::Int;
-use super::engine::{Cx, MaskTo, Op, PackedSingle, SingleOp, ops, packable};
+use super::engine::{Cx, MaskTo, Op, ops};
 use super::function;
 use super::minmax::{max, maximum, median, min, minimum};
 use super::operand::{B, nan_or};
+use super::packed::{PackedSingle, SingleOp, packable};
 use super::result::{Ret, away, overflow};
 use super::select::{choose_body, table};
 use crate::exec::Handler;
