@@ -16,6 +16,7 @@ hip::kernels! {
         unsafe fn nothing();
         unsafe fn values(a: i8, b: f64, c: u16, d: [u16; 4], e: u64, out: &mut [f64]) = "mixed";
         unsafe fn reverse(data: DeviceAddress,);
+        unsafe fn biased(n: u32, bias: Option<&[f32]>, y: &mut [f32], count: Option<&mut [u32]>);
     }
 }
 
@@ -95,6 +96,24 @@ fn kernels_are_called_as_functions() {
     assert_eq!(&device, test.clone().saxpy_device());
 }
 
+#[test]
+fn memory_that_is_not_there_is_a_null_pointer() {
+    let Fixture { device, stream, test, x, mut y } = fixture();
+    let other = device.stream().unwrap();
+    let config = LaunchConfig::for_elements(N, 256);
+    let mut count = DeviceBuffer::<u32>::zeroed(&stream, 1).unwrap();
+    // SAFETY: all buffers of floats have N elements.
+    unsafe {
+        test.biased(&stream, config, N as u32, None, &mut y, None).unwrap();
+        test.biased(&stream, config, N as u32, Some(x.as_slice()), &mut y, None).unwrap();
+        // Ordered after what uses the same memory on another stream.
+        test.biased(&other, config, N as u32, None, &mut y, Some(count.as_mut_slice())).unwrap();
+    }
+    let expected: Vec<f32> = (0..N).map(|i| i as f32 + 2.0).collect();
+    assert_eq!(y.to_vec(&stream).unwrap(), expected);
+    assert_eq!(count.to_vec(&stream).unwrap(), [N.next_multiple_of(256) as u32]);
+}
+
 impl Test {
     fn saxpy_device(&self) -> &Device {
         self.saxpy.function().device()
@@ -162,6 +181,10 @@ fn a_signature_that_does_not_fit_is_refused_when_it_is_loaded() {
         }
         hip::kernels! {
             #[derive(Debug)]
+            pub(super) struct Value { unsafe fn saxpy(n: Option<&[f32]>, a: f32, x: &[f32], y: &mut [f32]); }
+        }
+        hip::kernels! {
+            #[derive(Debug)]
             pub(super) struct Name { unsafe fn saxpi(); }
         }
     }
@@ -178,6 +201,8 @@ fn a_signature_that_does_not_fit_is_refused_when_it_is_loaded() {
     );
     let error = launch(wrong::Kind::load(&module).unwrap_err());
     assert!(matches!(&error, LaunchError::ArgumentKind { argument, .. } if argument.index == 2), "{error}");
+    let error = launch(wrong::Value::load(&module).unwrap_err());
+    assert!(matches!(&error, LaunchError::ArgumentKind { argument, .. } if argument.index == 0), "{error}");
     let error = launch(wrong::Count::load(&module).unwrap_err());
     assert!(matches!(error, LaunchError::ArgumentCount { expected: 4, got: 3, .. }), "{error}");
     let error = wrong::Name::load(&module).unwrap_err();

@@ -48,6 +48,8 @@ use crate::stream::Stream;
 /// |---|---|---|
 /// | `&[T]` | `&DeviceBuffer<T>`, `DeviceSlice<T>` | `const T*` |
 /// | `&mut [T]` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` | `T*` |
+/// | `Option<&[T]>` | `Some(buffer.as_slice())`, `None` | `const T*`, which may be null |
+/// | `Option<&mut [T]>` | `Some(buffer.as_mut_slice())`, `None` | `T*`, which may be null |
 /// | [`DeviceAddress`](crate::DeviceAddress) | itself | a pointer that nothing is known of |
 /// | any [`DeviceCopy`](crate::DeviceCopy) type | itself | the same type by value |
 ///
@@ -107,6 +109,12 @@ macro_rules! __kernel {
         $crate::__kernel!(@expected $module, $names,
             [$($done)* $crate::launch::typed::Expected::shared(::core::stringify!($p)),] $($($rest)*)?)
     };
+    (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : Option<&mut [$t:ty]> $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@expected $module, $names, [$($done)*] $p: &mut [$t] $(, $($rest)*)?)
+    };
+    (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : Option<&[$t:ty]> $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@expected $module, $names, [$($done)*] $p: &[$t] $(, $($rest)*)?)
+    };
     (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@expected $module, $names,
             [$($done)* $crate::launch::typed::Expected::value::<$t>(::core::stringify!($p)),] $($($rest)*)?)
@@ -129,6 +137,16 @@ macro_rules! __kernel {
         $crate::__kernel!(@method $head [$($done)* {
             $p: (impl $crate::launch::typed::Shared<'a, $t>),
             ($crate::launch::typed::Shared::<'a, $t>::view($p)), shared
+        }] $($($rest)*)?);
+    };
+    (@method $head:tt [$($done:tt)*] $p:ident : Option<&mut [$t:ty]> $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@method $head [$($done)* {
+            $p: (::core::option::Option<$crate::DeviceSliceMut<'a, $t>>), ($p), exclusive_or_null
+        }] $($($rest)*)?);
+    };
+    (@method $head:tt [$($done:tt)*] $p:ident : Option<&[$t:ty]> $(, $($rest:tt)*)?) => {
+        $crate::__kernel!(@method $head [$($done)* {
+            $p: (::core::option::Option<$crate::DeviceSlice<'a, $t>>), ($p), shared_or_null
         }] $($($rest)*)?);
     };
     (@method $head:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
@@ -183,7 +201,7 @@ enum Kind {
 /// What is passed as it is: plain data and addresses.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a kernel",
-    note = "`&[T]`, `&mut [T]`, `hip::DeviceAddress` and types that are `hip::DeviceCopy` can"
+    note = "`&[T]`, `&mut [T]`, `Option` of these, `hip::DeviceAddress` and types that are `hip::DeviceCopy` can"
 )]
 pub trait Value: Copy {
     #[doc(hidden)]
@@ -285,7 +303,24 @@ impl<'c> Passed<'c> {
     pub fn exclusive<T: DeviceCopy>(view: &'c DeviceSliceMut<'_, T>) -> Self {
         Self { pointer: view.place().cast(), memory: Some((view.allocation(), true)) }
     }
+
+    /// Memory that the kernel reads, or a null pointer.
+    pub fn shared_or_null<T: DeviceCopy>(view: &'c Option<DeviceSlice<'_, T>>) -> Self {
+        view.as_ref().map_or_else(Self::null, Self::shared)
+    }
+
+    /// Memory that the kernel may write, or a null pointer.
+    pub fn exclusive_or_null<T: DeviceCopy>(view: &'c Option<DeviceSliceMut<'_, T>>) -> Self {
+        view.as_ref().map_or_else(Self::null, Self::exclusive)
+    }
+
+    fn null() -> Self {
+        Self { pointer: (&raw const NULL).cast(), memory: None }
+    }
 }
+
+/// What is passed where there is no memory.
+static NULL: u64 = 0;
 
 /// A kernel whose parameters were compared with a signature.
 #[derive(Clone, Debug)]

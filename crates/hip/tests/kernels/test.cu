@@ -14,6 +14,13 @@ extern "C" __global__ void add_one(unsigned n, unsigned *data) {
     if (i < n) data[i] += 1;
 }
 
+// Adds a bias, or 1, and counts work-items if it is to.
+extern "C" __global__ void biased(unsigned n, const float *bias, float *y, unsigned *count) {
+    const unsigned i = INDEX;
+    if (i < n) y[i] += bias ? bias[i] : 1;
+    if (count) atomicAdd(count, 1);
+}
+
 extern "C" __global__ void nothing() {}
 
 // Values of every size, with the padding that their alignment asks for.
