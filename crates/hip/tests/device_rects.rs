@@ -2,7 +2,10 @@
 
 mod common;
 
-use hip::{Device, DeviceBuffer, DeviceCopy, Error, HostBuffer, RectLayout, Region, Stream};
+use hip::{
+    Device, DeviceBuffer, DeviceCopy, Error, Graph, GraphError, HostBuffer, RectLayout, Region,
+    SharedHostBuffer, Stream,
+};
 
 /// Numbers that look random, the same every time.
 struct Numbers(u64);
@@ -135,6 +138,103 @@ fn fills_set_the_elements_and_nothing_between_them() {
     check_fill(&stream, half::f16::from_f32(1.0), half::f16::from_f32(-2.5));
     check_fill(&stream, 0.0_f64, 0.1);
     check_fill(&stream, [1_u8, 1, 1], [2, 3, 4]);
+}
+
+#[test]
+fn scopes_copy_rectangles_of_borrowed_memory() {
+    let (_device, stream) = device_and_stream();
+    let layout = RectLayout { size: [5, 4, 3], pitch: 7, height: 6 };
+    let here = RectLayout { size: [5, 4, 3], pitch: 9, height: 4 };
+    let (there, host) =
+        (Region { start: [0; 3], size: layout.size }, Region { start: [0; 3], size: here.size });
+    let input: Vec<u32> = (100..100 + span(here) as u32).collect();
+    let mut output = vec![9_u32; span(here)];
+    let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, span(layout)).unwrap();
+    stream
+        .scope(|scope| {
+            scope.copy_from_host_rect(buffer.as_mut_rect(layout)?, &input, here)?;
+            scope.copy_to_host_rect(buffer.as_rect(layout)?, &mut output, here)
+        })
+        .unwrap();
+    let (mut expected, mut model) = (vec![9; span(here)], vec![0; span(layout)]);
+    for (from, to) in places(here, host).into_iter().zip(places(layout, there)) {
+        expected[from] = input[from];
+        model[to] = input[from];
+    }
+    assert_eq!(output, expected);
+    assert_eq!(buffer.to_vec(&stream).unwrap(), model);
+    let refused = stream.scope(|scope| {
+        let wrong = scope.copy_from_host_rect(buffer.as_mut_rect(layout)?, &input[1..], here);
+        assert!(matches!(wrong, Err(Error::OutOfRange { .. })), "{wrong:?}");
+        scope.copy_to_host_rect(buffer.as_rect(layout)?, &mut output, RectLayout::dense([4, 5, 3]))
+    });
+    assert!(matches!(refused, Err(Error::LengthMismatch { .. })), "{refused:?}");
+}
+
+#[test]
+fn graphs_copy_and_captures_copy_and_fill_rectangles() {
+    let (device, stream) = device_and_stream();
+    let layout = RectLayout { size: [8, 5, 3], pitch: 11, height: 6 };
+    let region = Region { start: [2, 1, 1], size: [5, 3, 2] };
+    let count = region.size.iter().product::<usize>();
+    let mut first = DeviceBuffer::<u32>::zeroed(&stream, span(layout)).unwrap();
+    let mut second = DeviceBuffer::<u32>::zeroed(&stream, span(layout)).unwrap();
+    let mut third = DeviceBuffer::<u32>::zeroed(&stream, span(layout)).unwrap();
+    let input = SharedHostBuffer::new(HostBuffer::<u32>::zeroed(&device, count).unwrap());
+    let output = SharedHostBuffer::new(HostBuffer::<u32>::zeroed(&device, count).unwrap());
+
+    let capture = device
+        .capture(|captured| {
+            let mut whole = third.as_mut_rect(layout)?;
+            // Bytes that are all the same, and others.
+            whole.part_mut(Region { start: [0; 3], size: [8, 1, 1] })?.fill(captured, 0x0505_0505)?;
+            whole.part_mut(Region { start: [0; 3], size: [1, 5, 3] })?.fill(captured, 0x0101_0101)?;
+            whole.part_mut(Region { start: [7, 0, 0], size: [1, 5, 3] })?.fill(captured, 77)?;
+            let mut part = whole.part_mut(region)?;
+            part.copy_from(captured, second.as_rect(layout)?.part(region)?)?;
+            let refused = part.copy_from_host(captured, &vec![0; count]).unwrap_err();
+            assert!(matches!(refused, Error::Graph(GraphError::NotCapturable)), "{refused}");
+            Ok(())
+        })
+        .unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let part = first.as_mut_rect(layout).unwrap().into_part(region).unwrap();
+    let uploaded = graph.add_upload_rect(part, &input, &[]).unwrap();
+    let part = second.as_mut_rect(layout).unwrap().into_part(region).unwrap();
+    let from = first.as_rect(layout).unwrap().part(region).unwrap();
+    let copied = graph.add_copy_rect(part, from, &[uploaded]).unwrap();
+    let captured = graph.add_child(&capture, &[copied]).unwrap();
+    let from = third.as_rect(layout).unwrap().part(region).unwrap();
+    graph.add_download_rect(&output, from, &[captured]).unwrap();
+    let nothing = Region { size: [0, 3, 2], ..region };
+    let part = second.as_mut_rect(layout).unwrap().into_part(nothing).unwrap();
+    graph.add_copy_rect(part, first.as_rect(layout).unwrap().part(nothing).unwrap(), &[]).unwrap();
+    let part = second.as_mut_rect(layout).unwrap().into_part(nothing).unwrap();
+    let wrong = graph.add_copy_rect(part, first.as_rect(layout).unwrap(), &[]);
+    assert!(matches!(wrong, Err(Error::LengthMismatch { .. })), "{wrong:?}");
+
+    let exec = graph.instantiate().unwrap();
+    for round in 1..4_u32 {
+        let values: Vec<u32> = (0..count as u32).map(|index| round * 1000 + index).collect();
+        input.lock().unwrap().copy_from_slice(&values);
+        exec.launch(&stream).unwrap();
+        assert_eq!(output.lock().unwrap()[..], values);
+        let mut expected = vec![0; span(layout)];
+        places(layout, region).into_iter().zip(&values).for_each(|(place, value)| expected[place] = *value);
+        assert_eq!(first.to_vec(&stream).unwrap(), expected, "round {round}");
+        assert_eq!(second.to_vec(&stream).unwrap(), expected, "round {round}");
+        let mut model = vec![0; span(layout)];
+        for (region, value) in [
+            (Region { start: [0; 3], size: [8, 1, 1] }, 0x0505_0505),
+            (Region { start: [0; 3], size: [1, 5, 3] }, 0x0101_0101),
+            (Region { start: [7, 0, 0], size: [1, 5, 3] }, 77),
+        ] {
+            places(layout, region).into_iter().for_each(|place| model[place] = value);
+        }
+        places(layout, region).into_iter().zip(&values).for_each(|(place, value)| model[place] = *value);
+        assert_eq!(third.to_vec(&stream).unwrap(), model, "round {round}");
+    }
+    assert_eq!(hip::drop_failures(), 0);
 }
 
 #[test]

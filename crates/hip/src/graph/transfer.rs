@@ -1,14 +1,14 @@
 //! Nodes that copy and fill memory.
 
-use hip_sys::{hipMemcpyKind, hipMemsetParams};
+use hip_sys::{hipMemcpy3DParms, hipMemcpyKind, hipMemsetParams};
 
 use super::resources::{Access, Resources};
 use super::{Graph, Node, NodeKind, SharedHostBuffer};
 use crate::call::call;
 use crate::error::Result;
 use crate::memory::{
-    DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, FillStep, Pattern, bytes_of, fill_steps,
-    same_length,
+    DeviceAddress, DeviceCopy, DeviceRect, DeviceRectMut, DeviceSlice, DeviceSliceMut, FillStep, Pattern,
+    bytes_of, fill_steps, same_length,
 };
 
 /// What a node copies.
@@ -126,6 +126,89 @@ impl Graph {
                     )
                 )
             }
+        };
+        self.add(dependencies, uses, NodeKind::Transfer, [step])
+    }
+
+    /// Adds a copy of a rectangle or box of device memory to another of the same size (`hipGraphAddMemcpyNode`).
+    ///
+    /// # Errors
+    /// As [`add_copy`](Self::add_copy).
+    #[doc(alias = "cudaGraphAddMemcpyNode")]
+    pub fn add_copy_rect<'s, T: DeviceCopy>(
+        &mut self,
+        destination: DeviceRectMut<'_, T>,
+        source: impl Into<DeviceRect<'s, T>>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let source = source.into();
+        let copy = destination.parameters_from(&source)?;
+        self.device().same(source.device(), "hipGraphAddMemcpyNode", "source")?;
+        self.device().same(destination.device(), "hipGraphAddMemcpyNode", "destination")?;
+        let mut uses = Resources::default();
+        uses.add_memory(source.allocation(), Access::Read);
+        uses.add_memory(destination.allocation(), Access::Write);
+        // SAFETY: both views hold the elements, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        unsafe { self.add_raw_rect(copy, uses, dependencies) }
+    }
+
+    /// Adds a copy of memory of the host, dense, to a rectangle or box of device memory (`hipGraphAddMemcpyNode`).
+    ///
+    /// # Errors
+    /// As [`add_copy`](Self::add_copy).
+    pub fn add_upload_rect<T: DeviceCopy>(
+        &mut self,
+        destination: DeviceRectMut<'_, T>,
+        source: &SharedHostBuffer<T>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        same_length("add_upload_rect", destination.len(), source.len())?;
+        self.device().same(destination.device(), "hipGraphAddMemcpyNode", "destination")?;
+        let mut uses = Resources::default();
+        uses.add_host(&source.memory(), Access::Read);
+        uses.add_memory(destination.allocation(), Access::Write);
+        let copy = destination.parameters_from_host(source.elements());
+        // SAFETY: both sides hold as many elements, and the graph keeps them.
+        unsafe { self.add_raw_rect(copy, uses, dependencies) }
+    }
+
+    /// Adds a copy of a rectangle or box of device memory to memory of the host, dense (`hipGraphAddMemcpyNode`).
+    ///
+    /// # Errors
+    /// As [`add_copy`](Self::add_copy).
+    pub fn add_download_rect<'s, T: DeviceCopy>(
+        &mut self,
+        destination: &SharedHostBuffer<T>,
+        source: impl Into<DeviceRect<'s, T>>,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let source = source.into();
+        same_length("add_download_rect", destination.len(), source.len())?;
+        self.device().same(source.device(), "hipGraphAddMemcpyNode", "source")?;
+        let mut uses = Resources::default();
+        uses.add_memory(source.allocation(), Access::Read);
+        uses.add_host(&destination.memory(), Access::Write);
+        let copy = source.parameters_to_host(destination.elements());
+        // SAFETY: both sides hold as many elements, and the graph keeps them.
+        unsafe { self.add_raw_rect(copy, uses, dependencies) }
+    }
+
+    /// # Safety
+    /// Both sides of a copy hold what it says as long as `uses` exists.
+    unsafe fn add_raw_rect(
+        &mut self,
+        copy: Option<hipMemcpy3DParms>,
+        uses: Resources,
+        dependencies: &[Node],
+    ) -> Result<Node> {
+        let Some(copy) = copy else {
+            return self.add_nothing(dependencies, Resources::default(), NodeKind::Nothing);
+        };
+        let table = self.device().table();
+        let step = |node, graph, dependencies: &[_]| {
+            let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
+            // SAFETY: graph and nodes are valid, and the parameters are read during the call; the caller vouches for the memory.
+            unsafe { call!(table, hipGraphAddMemcpyNode(node, graph, dependencies, count, &raw const copy)) }
         };
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }

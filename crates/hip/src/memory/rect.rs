@@ -94,6 +94,12 @@ impl RectLayout {
         }
     }
 
+    /// An error unless it is of that size, and lies in an array of `len`.
+    pub(super) fn holds(&self, operation: &'static str, size: [usize; 3], len: usize) -> Result<()> {
+        same_size(operation, size, self.size)?;
+        self.inside(len)
+    }
+
     /// The same without distances that nothing is at: those of one row or one plane may be any number.
     fn plain(self) -> Self {
         let [width, rows, planes] = self.size;
@@ -261,8 +267,7 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
         destination: &mut [T],
         layout: RectLayout,
     ) -> Result<()> {
-        same_size("copy_to_host", layout.size, self.size())?;
-        layout.inside(destination.len())?;
+        layout.holds("copy_to_host", self.size(), destination.len())?;
         // SAFETY: the layout lies in the destination, and the wait follows before that is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr(), layout)? };
         finish_read(stream, self.allocation)
@@ -308,17 +313,19 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
     ///
     /// # Safety
     /// Elements of that layout, of this size, lie at `destination`, and nobody uses them until the stream has been waited for.
-    unsafe fn read_into(&self, stream: &Stream, destination: *mut T, layout: RectLayout) -> Result<()> {
+    pub(super) unsafe fn read_into(
+        &self,
+        stream: &Stream,
+        destination: *mut T,
+        layout: RectLayout,
+    ) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpy3DAsync", "source")?;
         if self.place.is_empty::<T>() {
             return Ok(());
         }
         stream.make_current()?;
         self.allocation.read_on(stream)?;
-        let to = hipPitchedPtr {
-            ptr: destination.cast(),
-            ..Place::of::<T>(DeviceAddress::NULL, layout).describe::<T>()
-        };
+        let to = host(destination, layout);
         let (from, kind) = (self.place.describe::<T>(), hipMemcpyKind::hipMemcpyDeviceToHost);
         // SAFETY: the caller vouches for the destination, the view for the source.
         unsafe { copy::<T>(stream, to, from, self.size(), kind) }
@@ -394,8 +401,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
     /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if not all of it lies in `source`, else as
     /// [`DeviceSliceMut::copy_from_host`].
     pub fn copy_from_host_rect(&mut self, stream: &Stream, source: &[T], layout: RectLayout) -> Result<()> {
-        same_size("copy_from_host", self.size(), layout.size)?;
-        layout.inside(source.len())?;
+        layout.holds("copy_from_host", self.size(), source.len())?;
         // SAFETY: the layout lies in the source, and the wait follows before that is released.
         unsafe { self.write_from(stream, source.as_ptr(), layout)? };
         stream.finish_borrowed()
@@ -429,7 +435,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         if self.place.is_empty::<T>() {
             return Ok(());
         }
-        stream.make_current()?;
+        stream.make_current_or_capture()?;
         source.allocation.read_on(stream)?;
         self.allocation.write_on(stream)?;
         let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
@@ -456,7 +462,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         if self.place.is_empty::<T>() {
             return Ok(());
         }
-        stream.make_current()?;
+        stream.make_current_or_capture()?;
         match *bytes_of(&value) {
             [byte, ref others @ ..] if others.iter().all(|other| *other == byte) => self.set(stream, byte),
             _ => self.fill_by_doubling(stream, value),
@@ -507,15 +513,19 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
     /// # Safety
     /// Elements of that layout, of this size, lie at `source`, and nobody writes or releases them until the stream has been
     /// waited for.
-    unsafe fn write_from(&mut self, stream: &Stream, source: *const T, layout: RectLayout) -> Result<()> {
+    pub(super) unsafe fn write_from(
+        &mut self,
+        stream: &Stream,
+        source: *const T,
+        layout: RectLayout,
+    ) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpy3DAsync", "destination")?;
         if self.place.is_empty::<T>() {
             return Ok(());
         }
         stream.make_current()?;
         self.allocation.write_on(stream)?;
-        let ptr = source.cast_mut().cast();
-        let from = hipPitchedPtr { ptr, ..Place::of::<T>(DeviceAddress::NULL, layout).describe::<T>() };
+        let from = host(source.cast_mut(), layout);
         let (to, kind) = (self.place.describe::<T>(), hipMemcpyKind::hipMemcpyHostToDevice);
         // SAFETY: the caller vouches for the source, the view for the destination.
         unsafe { copy::<T>(stream, to, from, self.size(), kind) }
@@ -527,6 +537,31 @@ fn same_size(operation: &'static str, destination: [usize; 3], source: [usize; 3
     destination.iter().zip(source).try_for_each(|(to, from)| same_length(operation, *to, from))
 }
 
+/// What has the layout in memory of the host.
+fn host<T>(start: *mut T, layout: RectLayout) -> hipPitchedPtr {
+    hipPitchedPtr { ptr: start.cast(), ..Place::of::<T>(DeviceAddress::NULL, layout).describe::<T>() }
+}
+
+/// A copy as HIP wants it.
+fn parameters<T>(
+    to: hipPitchedPtr,
+    from: hipPitchedPtr,
+    size: [usize; 3],
+    kind: hipMemcpyKind,
+) -> hipMemcpy3DParms {
+    const ORIGIN: hipPos = hipPos { x: 0, y: 0, z: 0 };
+    hipMemcpy3DParms {
+        srcArray: std::ptr::null_mut(),
+        srcPos: ORIGIN,
+        srcPtr: from,
+        dstArray: std::ptr::null_mut(),
+        dstPos: ORIGIN,
+        dstPtr: to,
+        extent: hipExtent { width: size[0] * size_of::<T>(), height: size[1], depth: size[2] },
+        kind,
+    }
+}
+
 /// # Safety
 /// On both sides `size` elements lie in what is described, until the stream has run the copy. Its device is current.
 unsafe fn copy<T>(
@@ -536,17 +571,7 @@ unsafe fn copy<T>(
     size: [usize; 3],
     kind: hipMemcpyKind,
 ) -> Result<()> {
-    const ORIGIN: hipPos = hipPos { x: 0, y: 0, z: 0 };
-    let parameters = hipMemcpy3DParms {
-        srcArray: std::ptr::null_mut(),
-        srcPos: ORIGIN,
-        srcPtr: from,
-        dstArray: std::ptr::null_mut(),
-        dstPos: ORIGIN,
-        dstPtr: to,
-        extent: hipExtent { width: size[0] * size_of::<T>(), height: size[1], depth: size[2] },
-        kind,
-    };
+    let parameters = parameters::<T>(to, from, size, kind);
     // SAFETY: as this function's contract; the parameters are read during the call.
     stream.check(unsafe { call!(stream.table(), hipMemcpy3DAsync(&raw const parameters, stream.handle())) })
 }
@@ -585,6 +610,10 @@ macro_rules! common {
             pub fn device(&self) -> &'a Device {
                 self.allocation.device()
             }
+
+            pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
+                self.allocation
+            }
         }
 
         impl<T> fmt::Debug for $view<'_, T> {
@@ -601,6 +630,35 @@ macro_rules! common {
 
 common!(DeviceRect);
 common!(DeviceRectMut);
+
+/// What nodes of graphs copy.
+impl<T: DeviceCopy> DeviceRectMut<'_, T> {
+    /// A copy of another rectangle or box of the same size; none if there is nothing to copy.
+    pub(crate) fn parameters_from(&self, source: &DeviceRect<'_, T>) -> Result<Option<hipMemcpy3DParms>> {
+        same_size("add_copy_rect", self.size(), source.size())?;
+        let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
+        let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
+        Ok((!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind)))
+    }
+
+    /// A copy of as many elements of the host, dense.
+    pub(crate) fn parameters_from_host(&self, source: *mut T) -> Option<hipMemcpy3DParms> {
+        let kind = hipMemcpyKind::hipMemcpyHostToDevice;
+        let from = host(source, RectLayout::dense(self.size()));
+        let to = self.place.describe::<T>();
+        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+    }
+}
+
+impl<T: DeviceCopy> DeviceRect<'_, T> {
+    /// A copy to as many elements of the host, dense.
+    pub(crate) fn parameters_to_host(&self, destination: *mut T) -> Option<hipMemcpy3DParms> {
+        let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
+        let to = host(destination, RectLayout::dense(self.size()));
+        let from = self.place.describe::<T>();
+        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+    }
+}
 
 impl<'a, T: DeviceCopy> From<DeviceRectMut<'a, T>> for DeviceRect<'a, T> {
     fn from(view: DeviceRectMut<'a, T>) -> Self {

@@ -1,10 +1,10 @@
 //! Copies of borrowed host memory that run while the host goes on, and end before the borrow does.
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::copy::same_length;
-use super::{DeviceCopy, DeviceSlice, DeviceSliceMut};
+use super::{Allocation, DeviceCopy, DeviceRect, DeviceRectMut, DeviceSlice, DeviceSliceMut, RectLayout};
 use crate::call::dropped;
 use crate::error::Result;
 use crate::stream::{Stream, WeakStream};
@@ -110,8 +110,51 @@ impl<'scope> CopyScope<'scope, '_> {
         same_length("copy_to_host", destination.len(), source.len())?;
         // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope has waited.
         unsafe { source.read_into(self.stream, destination.as_mut_ptr())? };
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        sources.extend(source.allocation().sources(self.stream));
+        self.has_read(source.allocation());
         Ok(())
+    }
+
+    /// Enqueues a copy of a rectangle or box of `source` to all elements of one of a buffer (`hipMemcpy3DAsync`).
+    ///
+    /// # Errors
+    /// As [`DeviceRectMut::copy_from_host_rect`], at once or from [`Stream::scope`].
+    #[doc(alias = "hipMemcpy2DAsync")]
+    #[doc(alias = "hipMemcpy3DAsync")]
+    pub fn copy_from_host_rect<T: DeviceCopy>(
+        &'scope self,
+        mut destination: DeviceRectMut<'_, T>,
+        source: &'scope [T],
+        layout: RectLayout,
+    ) -> Result<()> {
+        layout.holds("copy_from_host", destination.size(), source.len())?;
+        // SAFETY: the layout lies in the source, which is borrowed until the scope has waited.
+        unsafe { destination.write_from(self.stream, source.as_ptr(), layout) }
+    }
+
+    /// Enqueues a copy of all elements of a rectangle or box of a buffer to one of `destination` (`hipMemcpy3DAsync`). What lies
+    /// between its rows stays as it is.
+    ///
+    /// # Errors
+    /// As [`DeviceRect::copy_to_host_rect`], at once or from [`Stream::scope`].
+    #[doc(alias = "hipMemcpy2DAsync")]
+    #[doc(alias = "hipMemcpy3DAsync")]
+    pub fn copy_to_host_rect<'d, T: DeviceCopy>(
+        &'scope self,
+        source: impl Into<DeviceRect<'d, T>>,
+        destination: &'scope mut [T],
+        layout: RectLayout,
+    ) -> Result<()> {
+        let source = source.into();
+        layout.holds("copy_to_host", source.size(), destination.len())?;
+        // SAFETY: the layout lies in the destination, which is borrowed exclusively until the scope has waited.
+        unsafe { source.read_into(self.stream, destination.as_mut_ptr(), layout)? };
+        self.has_read(source.allocation());
+        Ok(())
+    }
+
+    /// A copy of this memory to the host was enqueued.
+    fn has_read(&self, source: &Arc<Allocation>) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.extend(source.sources(self.stream));
     }
 }

@@ -1,11 +1,20 @@
 //! Memory that a scope copies to lives longer than the scope, and is nobody else's until then.
-use hip::{DeviceBuffer, Stream};
+use hip::{DeviceBuffer, RectLayout, Stream};
 
 fn inner(stream: &Stream, buffer: &DeviceBuffer<f32>) {
     stream
         .scope(|scope| {
             let mut inside = vec![0.0; 10];
             scope.copy_to_host(buffer, &mut inside)
+        })
+        .unwrap();
+}
+
+fn inner_rows(stream: &Stream, buffer: &DeviceBuffer<f32>, layout: RectLayout) {
+    stream
+        .scope(|scope| {
+            let mut inside = vec![0.0; 10];
+            scope.copy_to_host_rect(buffer.as_rect(layout)?, &mut inside, layout)
         })
         .unwrap();
 }
