@@ -327,6 +327,11 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
 }
 
 fn dependencies(cache: &Path) -> Result<Outcome> {
+    // A workspace of its own, which no other step looks at.
+    let mut command = tools::cargo();
+    command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
+    command.args(["--manifest-path", "fuzz/Cargo.toml"]).stdout(Stdio::null());
+    execute(command)?;
     let deny = match DENY.find_or_install(cache) {
         Ok(deny) => deny,
         Err(error) => {
