@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu::isa::{DecodeErrorKind, Isa, decode, decode_wave64};
+use vgpu::isa::{DecodeErrorKind, Isa, Register, decode, decode_wave64};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -108,9 +108,42 @@ fn any_bytes_are_an_error_or_an_instruction_within_them() {
             assert!(size % 4 == 0 && (4..=20).contains(&size));
             assert_eq!(decode(isa, &bytes[..size]), Ok(inst));
             assert!(!inst.text(isa).wave64().to_string().is_empty());
+            let registers = inst.registers(32);
+            for span in registers.read.iter().chain(&registers.written) {
+                if let Register::Vector(first) = span.first {
+                    assert!(first % 256 + u16::from(span.count) <= 256, "{} {inst:?}", isa.name());
+                }
+            }
             decoded += 1;
         }
         assert!(decoded > 2_000, "{decoded} of {}", isa.name());
+    }
+}
+
+#[test]
+fn what_is_accessed_ends_with_the_last_register_status_too() {
+    // Loads and stores with `tfe`, the place of the byte that says where their data begin, and the last one that has room.
+    let cases: &[(Isa, &[u8], usize, u8)] = &[
+        // buffer_load_dword v[254:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1030, &[0, 0, 0x30, 0xe0, 0, 0, 0x80, 0], 5, 254),
+        // buffer_load_b32 v[254:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1100, &[0, 0, 0x50, 0xe0, 0, 0, 0x20, 0], 5, 254),
+        // buffer_load_b128 v[251:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1100, &[0, 0, 0x5c, 0xe0, 0, 0, 0x20, 0], 5, 251),
+        // buffer_store_b32 v[254:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1100, &[0, 0, 0x68, 0xe0, 0, 0, 0x20, 0], 5, 254),
+        // buffer_load_d16_hi_format_x v[254:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1100, &[0, 0, 0x98, 0xe0, 0, 0, 0x20, 0], 5, 254),
+        // buffer_load_b32 v[254:255], off, s[0:3], s0 tfe
+        (Isa::Gfx1201, &[0, 0, 0x45, 0xc4, 0, 0, 0x80, 0, 0, 0, 0, 0], 4, 254),
+    ];
+    for &(isa, bytes, place, last) in cases {
+        for first in 0..=255 {
+            let mut bytes = bytes.to_vec();
+            bytes[place] = first;
+            let decoded = decode(isa, &bytes);
+            assert_eq!(decoded.is_ok(), first <= last, "{} {bytes:02x?}: {decoded:?}", isa.name());
+        }
     }
 }
 

@@ -364,6 +364,12 @@ impl Decoder<'_> {
             }
             _ => {}
         }
+        if inst.mem.tfe {
+            // A status follows the data.
+            for data in [&mut signature.dst, &mut signature.src[1]] {
+                *data = Type::new(Elem::B32, data.dwords() as u8 + 1);
+            }
+        }
         check_all(&signature, inst.dst, &inst.src)?;
         match inst.dual {
             Some((op, dst, src)) => check_all(op.signature(), dst, &src),
