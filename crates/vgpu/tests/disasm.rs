@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu::isa::{DecodeErrorKind, Isa, Register, decode, decode_wave64};
+use vgpu::isa::{DecodeErrorKind, Isa, Register, Span, decode, decode_wave64};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -145,6 +145,11 @@ fn what_is_accessed_ends_with_the_last_register_status_too() {
             assert_eq!(decoded.is_ok(), first <= last, "{} {bytes:02x?}: {decoded:?}", isa.name());
         }
     }
+    // global_load_tr_b64 v255, v37, ttmp[14:15], which takes one register in a wave of 64, and two in one of 32.
+    let bytes = [0x7a, 0, 0x16, 0xee, 255, 0, 0, 0, 0x25, 0, 0, 0];
+    let inst = decode_wave64(Isa::Gfx1201, &bytes).unwrap();
+    assert_eq!(inst.registers(64).written, [Span { first: Register::Vector(255), count: 1 }]);
+    assert!(decode(Isa::Gfx1201, &bytes).is_err());
 }
 
 #[test]

@@ -239,13 +239,22 @@ impl Op {
         self.name().starts_with("v_wmma_") || self.name().starts_with("v_swmmac_")
     }
 
+    fn is_transposing_load(self) -> bool {
+        matches!(self, Op::GlobalLoadTrB64 | Op::GlobalLoadTrB128)
+    }
+
+    /// Whether results take half as many registers in a wave of 64 as in one of 32.
+    pub(super) fn has_half_results(self) -> bool {
+        self.is_wmma() || self.is_transposing_load()
+    }
+
     /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` and
     /// what transposing loads give take half as many registers, on gfx12 the other matrices too.
     pub(super) fn signature_of(self, isa: Isa, wave64: bool) -> Signature {
         let mut signature = *self.signature();
         let half = |of: &mut Type| of.count = of.count.div_ceil(2);
         let of_half = |of: Type| Type::new(super::Elem::B32, (of.dwords() / 2) as u8);
-        if wave64 && matches!(self, Op::GlobalLoadTrB64 | Op::GlobalLoadTrB128) {
+        if wave64 && self.is_transposing_load() {
             signature.dst = of_half(signature.dst);
         }
         if !wave64 || !self.is_wmma() {

@@ -123,7 +123,7 @@ impl Inst {
     }
 
     fn result_width(&self, ty: Type, lanes: u8) -> u8 {
-        dwords(ty, lanes) / if self.op.is_wmma() && lanes == 64 { 2 } else { 1 }
+        dwords(ty, lanes) / if self.op.has_half_results() && lanes == 64 { 2 } else { 1 }
     }
 
     fn add_implicit(&self, found: &mut Registers, lanes: u8) {
