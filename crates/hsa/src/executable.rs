@@ -21,7 +21,8 @@ struct Inner {
     raw: hsa_executable_t,
     /// Debuggers and profilers read the code object where it was when it was loaded.
     _bytes: Arc<[u8]>,
-    _variables: Vec<Arc<Allocation>>,
+    /// Variables that the program defined, with the memory that they are.
+    variables: Vec<(String, Arc<Allocation>)>,
 }
 
 impl Drop for Inner {
@@ -51,16 +52,16 @@ impl ExecutableBuilder {
     pub fn define(mut self, name: &str, memory: &Arc<Allocation>) -> Result<ExecutableBuilder> {
         let agent = &self.inner.agent;
         agent.runtime().is_same(memory.pool().agent().runtime())?;
-        let name = c_string(name)?;
+        let text = c_string(name)?;
         let (executable, handle, address) = (self.inner.raw, agent.raw(), memory.as_ptr());
         // SAFETY: executable and agent exist, the name is borrowed for the call, the memory is held from now on.
         unsafe {
             call!(
                 agent.runtime().table(),
-                hsa_executable_agent_global_variable_define(executable, handle, name.as_ptr(), address)
+                hsa_executable_agent_global_variable_define(executable, handle, text.as_ptr(), address)
             )
         }?;
-        self.inner._variables.push(Arc::clone(memory));
+        self.inner.variables.push((name.to_owned(), Arc::clone(memory)));
         Ok(self)
     }
 
@@ -128,7 +129,7 @@ impl Executable {
                 hsa_executable_create_alt(profile, rounding, std::ptr::null(), &mut raw)
             )
         }?;
-        let inner = Inner { agent: agent.clone(), raw, _bytes: Arc::from(bytes), _variables: Vec::new() };
+        let inner = Inner { agent: agent.clone(), raw, _bytes: Arc::from(bytes), variables: Vec::new() };
         Ok(ExecutableBuilder { inner })
     }
 
@@ -227,7 +228,10 @@ impl Executable {
                 self.info(symbol, I::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32)?,
             )
         };
-        Ok(Variable { executable: self.clone(), address, size: size as usize })
+        // Nobody compares what the code object says of a variable that it does not define with the memory that it was given.
+        let defined = self.inner.variables.iter().find(|(defined, _)| defined == name);
+        let size = defined.map_or(size as usize, |(_, memory)| memory.size());
+        Ok(Variable { executable: self.clone(), address, size })
     }
 }
 

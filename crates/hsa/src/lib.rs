@@ -45,4 +45,4 @@ pub use executable::{Executable, ExecutableBuilder, Kernel, Variable};
 pub use memory::{Allocation, MemoryPool, PoolFlags, Segment};
 pub use queue::{Completion, Dispatch, Queue, QueueKind, Times};
 pub use runtime::Runtime;
-pub use signal::{Condition, Signal, WaitHint};
+pub use signal::{Condition, Signal, UserSignal, WaitHint};

@@ -40,6 +40,9 @@ struct State {
     fault: OnceLock<hsa_status_t>,
     /// Held while a packet is written, so that slots become visible in order.
     producer: Mutex<()>,
+    /// What packets used that the queue did not get to the end of. It goes when the queue has been destroyed: before, nobody says that
+    /// the device has let go of it.
+    unfinished: Mutex<Vec<Held>>,
 }
 
 // SAFETY: the queue is used through C functions that any thread may call, and its ring under the producers' lock.
@@ -48,7 +51,7 @@ unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
 unsafe extern "C" fn failed(status: hsa_status_t, _queue: *mut hsa_queue_t, state: *mut c_void) {
-    // SAFETY: `state` is the one that the queue was created with, and outlives the queue.
+    // SAFETY: `state` is the one that the queue was created with. It goes after the queue, or never if the queue cannot be destroyed.
     let state = unsafe { &*state.cast::<State>() };
     // The first fault ended the queue.
     let _ = state.fault.set(status);
@@ -57,7 +60,12 @@ unsafe extern "C" fn failed(status: hsa_status_t, _queue: *mut hsa_queue_t, stat
 impl Drop for Inner {
     fn drop(&mut self) {
         // SAFETY: the queue was made here and is destroyed once; nobody else holds it.
-        note(unsafe { call!(self.agent.runtime().table(), hsa_queue_destroy(self.raw)) });
+        let destroyed = unsafe { call!(self.agent.runtime().table(), hsa_queue_destroy(self.raw)) };
+        if destroyed.is_err() {
+            // The queue may still run and call back: what it uses is never freed.
+            std::mem::forget(Arc::clone(&self.state));
+        }
+        note(destroyed);
     }
 }
 
@@ -87,18 +95,20 @@ pub struct Times {
 }
 
 /// The end of a packet or copy, which can be waited for. Holds everything that is in use until then; dropping it waits.
+///
+/// If the queue stops before that, what the packet uses is held until the queue is destroyed.
 #[derive(Debug)]
 #[must_use = "dropping a completion waits for it"]
 pub struct Completion {
     signal: Signal,
     agent: Agent,
     queue: Option<Queue>,
-    _held: Held,
+    held: Held,
 }
 
 /// What must not go before the end.
 #[derive(Debug, Default)]
-#[expect(dead_code, reason = "held, never looked at")]
+#[expect(dead_code, reason = "memory and kernel are held, never looked at")]
 pub(crate) struct Held {
     pub(crate) signals: Vec<Signal>,
     pub(crate) memory: Vec<Arc<Allocation>>,
@@ -249,7 +259,7 @@ impl Queue {
 
     fn completion(&self, held: Held) -> Result<Completion> {
         let signal = Signal::new(self.agent().runtime(), 1)?;
-        Ok(Completion { signal, agent: self.agent().clone(), queue: Some(self.clone()), _held: held })
+        Ok(Completion { signal, agent: self.agent().clone(), queue: Some(self.clone()), held })
     }
 
     /// Writes a packet into the ring and rings the doorbell.
@@ -299,7 +309,7 @@ fn packet_header(kind: hsa_packet_type_t) -> u16 {
 
 impl Completion {
     pub(crate) fn of_copy(signal: Signal, agent: Agent, held: Held) -> Completion {
-        Completion { signal, agent, queue: None, _held: held }
+        Completion { signal, agent, queue: None, held }
     }
 
     /// The signal: 1 until the end, then 0; less if a copy failed. Others may wait for it.
@@ -362,8 +372,17 @@ impl Completion {
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        if !self.is_done() {
-            note(self.wait());
+        if self.is_done() {
+            return;
+        }
+        note(self.wait());
+        // A copy whose wait has returned has ended, with whatever result. A queue that has stopped may have left its packet halfway.
+        if let Some(queue) = &self.queue
+            && !self.is_done()
+        {
+            let mut held = std::mem::take(&mut self.held);
+            held.signals.push(self.signal.clone());
+            queue.inner.state.unfinished.lock().unwrap_or_else(PoisonError::into_inner).push(held);
         }
     }
 }

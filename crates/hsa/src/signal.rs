@@ -1,5 +1,6 @@
 //! Signals: numbers that host and devices change, and wait for.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,10 +53,48 @@ pub enum WaitHint {
     Active,
 }
 
-/// A signal. Clones are the same signal; it is destroyed with the last one.
+/// A signal that can be read and waited for. Clones are the same signal; it is destroyed with the last one.
+///
+/// Only devices change the signal of a [`Completion`](crate::Completion): its value says whether memory is still in use. A signal that
+/// the program changes itself is a [`UserSignal`].
+///
+/// ```compile_fail
+/// fn pretend_that_it_has_ended(completion: &hsa::Completion) {
+///     completion.signal().store(0);
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Signal {
     inner: Arc<Inner>,
+}
+
+/// A signal that the program changes: packets and copies can be made to wait for it. It is a [`Signal`] as well.
+///
+/// ```
+/// # fn main() -> Result<(), hsa::Error> {
+/// # vgpu::attach(&"gfx1100?cus=2&memory=64MiB".parse().unwrap()).unwrap();
+/// # let runtime = hsa::Runtime::new(vgpu::hsa::table())?;
+/// # let gpu = runtime.gpus()?.swap_remove(0);
+/// # let queue = hsa::Queue::new(&gpu, 64, hsa::QueueKind::Multi)?;
+/// let go = hsa::UserSignal::new(&runtime, 1)?;
+/// let barrier = queue.barrier(&[&go])?;
+/// assert!(!barrier.is_done());
+/// go.store(0);
+/// barrier.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct UserSignal {
+    signal: Signal,
+}
+
+impl Deref for UserSignal {
+    type Target = Signal;
+
+    fn deref(&self) -> &Signal {
+        &self.signal
+    }
 }
 
 #[derive(Debug)]
@@ -72,12 +111,7 @@ impl Drop for Inner {
 }
 
 impl Signal {
-    /// Makes a signal that everyone may wait for. (`hsa_signal_create`)
-    ///
-    /// # Errors
-    /// What the runtime says.
-    #[doc(alias = "hsa_signal_create")]
-    pub fn new(runtime: &Runtime, value: i64) -> Result<Signal> {
+    pub(crate) fn new(runtime: &Runtime, value: i64) -> Result<Signal> {
         let mut raw = hsa_signal_t { handle: 0 };
         // SAFETY: the out pointer is valid; an empty list of consumers means everyone.
         unsafe { call!(runtime.table(), hsa_signal_create(value, 0, std::ptr::null(), &mut raw)) }?;
@@ -102,6 +136,50 @@ impl Signal {
     pub fn load(&self) -> i64 {
         // SAFETY: the signal exists.
         unsafe { (self.table().hsa_signal_load_scacquire)(self.raw()) }
+    }
+
+    /// Waits until the value meets the condition, and returns it; `None` if the time is over first. Without a time it
+    /// waits for ever. (`hsa_signal_wait_scacquire`)
+    #[doc(alias = "hsa_signal_wait_scacquire")]
+    pub fn wait(&self, condition: Condition, timeout: Option<Duration>, hint: WaitHint) -> Option<i64> {
+        let frequency = match timeout {
+            Some(_) => self.runtime().timestamp_frequency().unwrap_or(1_000_000_000),
+            None => 1,
+        };
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let hint = match hint {
+            WaitHint::Blocked => hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
+            WaitHint::Active => hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE,
+        };
+        let (comparison, value) = condition.parts();
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let ticks = left.map_or(u64::MAX, |left| {
+                u64::try_from(left.as_nanos() * u128::from(frequency) / 1_000_000_000).unwrap_or(u64::MAX)
+            });
+            // SAFETY: the signal exists.
+            let seen = unsafe {
+                (self.table().hsa_signal_wait_scacquire)(self.raw(), comparison, value, ticks, hint)
+            };
+            if condition.holds(seen) {
+                return Some(seen);
+            }
+            // The runtime may return early.
+            if left.is_some_and(|left| left.is_zero()) {
+                return None;
+            }
+        }
+    }
+}
+
+impl UserSignal {
+    /// Makes a signal that everyone may wait for. (`hsa_signal_create`)
+    ///
+    /// # Errors
+    /// What the runtime says.
+    #[doc(alias = "hsa_signal_create")]
+    pub fn new(runtime: &Runtime, value: i64) -> Result<UserSignal> {
+        Ok(UserSignal { signal: Signal::new(runtime, value)? })
     }
 
     /// Sets the value.
@@ -137,38 +215,5 @@ impl Signal {
     pub fn compare_exchange(&self, expected: i64, value: i64) -> i64 {
         // SAFETY: the signal exists.
         unsafe { (self.table().hsa_signal_cas_scacq_screl)(self.raw(), expected, value) }
-    }
-
-    /// Waits until the value meets the condition, and returns it; `None` if the time is over first. Without a time it
-    /// waits for ever. (`hsa_signal_wait_scacquire`)
-    #[doc(alias = "hsa_signal_wait_scacquire")]
-    pub fn wait(&self, condition: Condition, timeout: Option<Duration>, hint: WaitHint) -> Option<i64> {
-        let frequency = match timeout {
-            Some(_) => self.runtime().timestamp_frequency().unwrap_or(1_000_000_000),
-            None => 1,
-        };
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let hint = match hint {
-            WaitHint::Blocked => hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
-            WaitHint::Active => hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE,
-        };
-        let (comparison, value) = condition.parts();
-        loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let ticks = left.map_or(u64::MAX, |left| {
-                u64::try_from(left.as_nanos() * u128::from(frequency) / 1_000_000_000).unwrap_or(u64::MAX)
-            });
-            // SAFETY: the signal exists.
-            let seen = unsafe {
-                (self.table().hsa_signal_wait_scacquire)(self.raw(), comparison, value, ticks, hint)
-            };
-            if condition.holds(seen) {
-                return Some(seen);
-            }
-            // The runtime may return early.
-            if left.is_some_and(|left| left.is_zero()) {
-                return None;
-            }
-        }
     }
 }

@@ -100,6 +100,10 @@ fn a_fault_is_an_error_of_the_waiter_and_ends_no_other_queue() {
         let good = Dispatch { kernel: &advance, ..bad };
         // SAFETY: as in the other test.
         unsafe { other.dispatch(&good) }.unwrap().wait().unwrap();
+        // Nobody said that the device had let go of the arguments of the kernel that did not end well, until its queue was gone.
+        assert_eq!(Arc::strong_count(&kernarg), 2);
+        drop(queue);
+        assert_eq!(Arc::strong_count(&kernarg), 1);
     }
 }
 

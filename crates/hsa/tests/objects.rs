@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hsa::{
-    Agent, AgentKind, Condition, Error, Executable, Queue, QueueKind, Runtime, Signal, WaitHint, copy_async,
+    Agent, AgentKind, Condition, Error, Executable, Queue, QueueKind, Runtime, UserSignal, WaitHint,
+    copy_async,
 };
 
 fn gpu() -> Agent {
@@ -56,7 +57,7 @@ fn memory_is_bounded_and_given_back() {
 #[test]
 fn signals_wait_and_time_out() {
     let gpu = gpu();
-    let signal = Signal::new(gpu.runtime(), 4).unwrap();
+    let signal = UserSignal::new(gpu.runtime(), 4).unwrap();
     let soon = Some(Duration::from_millis(3));
     assert_eq!(signal.wait(Condition::Less(1), soon, WaitHint::Active), None);
     assert_eq!(signal.wait(Condition::AtLeast(4), None, WaitHint::Blocked), Some(4));
@@ -72,7 +73,8 @@ fn signals_wait_and_time_out() {
 fn barriers_complete_when_their_signals_are_zero() {
     let gpu = gpu();
     let queue = Queue::new(&gpu, 64, QueueKind::Multi).unwrap();
-    let (first, second) = (Signal::new(gpu.runtime(), 1).unwrap(), Signal::new(gpu.runtime(), 1).unwrap());
+    let (first, second) =
+        (UserSignal::new(gpu.runtime(), 1).unwrap(), UserSignal::new(gpu.runtime(), 1).unwrap());
     let both = queue.barrier(&[&first, &second]).unwrap();
     let any = queue.barrier_any(&[&first, &second]).unwrap();
     first.store(0);
@@ -106,7 +108,7 @@ fn copies_hold_their_memory_and_wait_for_signals() {
     let mut from = host(gpu.runtime()).fine_pool().unwrap().allocate(64).unwrap();
     from.write(0, &[7; 64]).unwrap();
     let (from, to) = (Arc::new(from), Arc::new(gpu.coarse_pool().unwrap().allocate(64).unwrap()));
-    let before = Signal::new(gpu.runtime(), 1).unwrap();
+    let before = UserSignal::new(gpu.runtime(), 1).unwrap();
     let copy = copy_async((&to, 32), (&from, 0), 32, &[&before]).unwrap();
     drop(from);
     assert!(!copy.is_done());
@@ -128,8 +130,8 @@ fn bad_queues_and_code_objects_are_errors() {
     let error = Executable::load(&gpu, b"not an ELF file").unwrap_err();
     assert!(error.to_string().contains("INVALID_CODE_OBJECT"), "{error}");
     let queue = Queue::new(&gpu, 64, QueueKind::Cooperative).unwrap();
-    let signal = Signal::new(gpu.runtime(), 0).unwrap();
-    assert!(matches!(queue.barrier(&[&signal; 6]), Err(Error::TooManyDependencies(6))));
+    let signal = UserSignal::new(gpu.runtime(), 0).unwrap();
+    assert!(matches!(queue.barrier(&[&*signal; 6]), Err(Error::TooManyDependencies(6))));
 }
 
 #[test]
