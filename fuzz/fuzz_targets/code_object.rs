@@ -1,8 +1,12 @@
 //! Any bytes: the reader returns an error or a code object whose promises hold.
 #![no_main]
 
+use code_object::bundle::{Extent, extent};
 use code_object::{CodeObject, TargetId};
 use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/code-object/tests/support/mod.rs"]
+mod synthetic;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes)
@@ -11,6 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(target.to_string().parse::<TargetId>().as_ref(), Ok(&target));
     }
     let Ok(object) = CodeObject::parse(bytes) else { return };
+    assert!(matches!(extent(bytes), Ok(Extent::Bytes(length)) if length <= bytes.len()));
+    assert!(synthetic::counted_as_amd_does(bytes).is_some_and(|length| length <= bytes.len()));
     for segment in object.segments() {
         assert!(bytes[segment.file_range.clone()].len() as u64 <= segment.mem_size);
         assert!(segment.end() <= object.load_size());

@@ -11,7 +11,8 @@
 //! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names
 //! the part at fault, and what a returned [`CodeObject`] says is already consistent: file
 //! ranges lie within the file, descriptors within loaded segments, arguments within the kernel's argument
-//! segment.
+//! segment. Every size, offset and index of the ELF headers, used here or not, stays within the file too, so a library that
+//! is given an accepted file's address, and no length, reads nothing behind its end.
 //!
 //! ```no_run
 //! use code_object::CodeObject;
@@ -27,6 +28,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod bounds;
 pub mod bundle;
 mod descriptor;
 pub mod embedded;

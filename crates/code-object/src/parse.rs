@@ -5,6 +5,7 @@ use object::LittleEndian as LE;
 use object::elf;
 use object::read::elf::{FileHeader as _, ProgramHeader as _, Rela as _, SectionHeader as _, Sym as _};
 
+use crate::bounds;
 use crate::metadata::{KernelMetadata, Metadata};
 use crate::{
     Binding, Error, Feature, Kernel, KernelDescriptor, Processor, Relocation, RelocationKind, Segment,
@@ -14,7 +15,7 @@ use crate::{
 const OSABI_AMDGPU_HSA: u8 = 64;
 const NT_AMDGPU_METADATA: u32 = 32;
 
-type Header = elf::FileHeader64<LE>;
+pub(crate) type Header = elf::FileHeader64<LE>;
 
 /// A parsed code object. Owns what it keeps; the file's bytes are needed again only to load segments.
 #[derive(Clone, Debug)]
@@ -39,6 +40,7 @@ impl CodeObject {
     /// [`Error`] names the first part at fault.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let (header, version) = check_header(bytes)?;
+        bounds::check(header, bytes)?;
         let segments = read_segments(header, bytes)?;
         let metadata = Metadata::decode(metadata_note(header, bytes)?)?;
         let flags = header.e_flags(LE);
@@ -241,7 +243,7 @@ impl CodeObject {
     }
 }
 
-fn malformed(what: impl Into<String>, reason: impl ToString) -> Error {
+pub(crate) fn malformed(what: impl Into<String>, reason: impl ToString) -> Error {
     Error::MalformedElf { what: what.into(), reason: reason.to_string() }
 }
 
@@ -273,7 +275,12 @@ fn check_header(bytes: &[u8]) -> Result<(&Header, u8), Error> {
     }
 }
 
-fn check_range(bytes: &[u8], what: impl Into<String>, start: u64, len: u64) -> Result<Range<usize>, Error> {
+pub(crate) fn check_range(
+    bytes: &[u8],
+    what: impl Into<String>,
+    start: u64,
+    len: u64,
+) -> Result<Range<usize>, Error> {
     let end = start.saturating_add(len);
     if end > bytes.len() as u64 {
         return Err(Error::Truncated { what: what.into(), end, len: bytes.len() as u64 });
@@ -283,8 +290,6 @@ fn check_range(bytes: &[u8], what: impl Into<String>, start: u64, len: u64) -> R
 }
 
 fn program_headers<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [elf::ProgramHeader64<LE>], Error> {
-    let size = u64::from(header.e_phnum(LE)) * size_of::<elf::ProgramHeader64<LE>>() as u64;
-    check_range(bytes, "the program header table", header.e_phoff(LE), size)?;
     header.program_headers(LE, bytes).map_err(|e| malformed("program header table", e))
 }
 
@@ -317,8 +322,12 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
             writable: flags & elf::PF_W != 0,
         });
     }
-    segments.sort_by_key(|segment| (segment.vaddr, segment.mem_size));
     for pair in segments.windows(2) {
+        // The format's own rule. Loaders take the lowest address from the first and the highest from the last.
+        if pair[0].vaddr > pair[1].vaddr {
+            let reason = format!("that at {:#x} comes after that at {:#x}", pair[1].vaddr, pair[0].vaddr);
+            return Err(malformed("segments", reason));
+        }
         if pair[0].end() > pair[1].vaddr {
             let reason = format!("those at {:#x} and {:#x} overlap", pair[0].vaddr, pair[1].vaddr);
             return Err(malformed("segments", reason));
@@ -329,10 +338,7 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
 
 fn metadata_note<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [u8], Error> {
     for (i, ph) in program_headers(header, bytes)?.iter().enumerate() {
-        let what = || format!("note segment {i}");
-        if ph.p_type(LE) == elf::PT_NOTE {
-            check_range(bytes, what(), ph.p_offset(LE), ph.p_filesz(LE))?;
-        }
+        let what = || format!("segment {i}");
         let Some(mut notes) = ph.notes(LE, bytes).map_err(|e| malformed(what(), e))? else {
             continue;
         };
@@ -380,15 +386,7 @@ fn read_symbols(
     bytes: &[u8],
     segments: &[Segment],
 ) -> Result<(Vec<Symbol>, Vec<Relocation>), Error> {
-    let table = "section header table";
-    let size = u64::from(header.e_shnum(LE)) * size_of::<elf::SectionHeader64<LE>>() as u64;
-    check_range(bytes, format!("the {table}"), header.e_shoff(LE), size)?;
-    let sections = header.sections(LE, bytes).map_err(|e| malformed(table, e))?;
-    for (index, section) in sections.enumerate() {
-        if let Some((start, len)) = section.file_range(LE) {
-            check_range(bytes, format!("section {}", index.0), start, len)?;
-        }
-    }
+    let sections = header.sections(LE, bytes).map_err(|e| malformed("section header table", e))?;
     let dynsym =
         sections.symbols(LE, bytes, elf::SHT_DYNSYM).map_err(|e| malformed("dynamic symbol table", e))?;
     let load_size = segments.last().map_or(0, Segment::end);

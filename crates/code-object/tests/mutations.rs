@@ -3,6 +3,7 @@
 mod support;
 
 use code_object::CodeObject;
+use code_object::bundle::{Extent, extent};
 use proptest::prelude::*;
 use support::Synthetic;
 
@@ -21,6 +22,9 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1))) void copy(global const in
 /// Parses, and uses what was parsed in the way a loader does, so that broken promises show up.
 fn parse(bytes: &[u8]) -> bool {
     let Ok(object) = CodeObject::parse(bytes) else { return false };
+    // A library that is given the address alone stays inside.
+    assert!(matches!(extent(bytes), Ok(Extent::Bytes(length)) if length <= bytes.len()));
+    assert!(support::counted_as_amd_does(bytes).is_some_and(|length| length <= bytes.len()));
     for segment in object.segments() {
         assert!(bytes[segment.file_range.clone()].len() as u64 <= segment.mem_size);
         assert!(segment.end() <= object.load_size());

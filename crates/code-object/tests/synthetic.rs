@@ -120,7 +120,7 @@ fn headers_that_point_outside_are_truncations() {
     let found = patched(|file| file.places.program_headers + 8, &far);
     assert!(matches!(&found, Error::Truncated { what, .. } if what == "segment 0"), "{found}");
     let found = patched(|file| file.places.program_headers + 3 * 56 + 32, &far);
-    assert!(matches!(&found, Error::Truncated { what, .. } if what == "note segment 3"), "{found}");
+    assert!(matches!(&found, Error::Truncated { what, .. } if what == "segment 3"), "{found}");
     let found = patched(|file| file.places.section_headers + 64 + 32, &far);
     assert!(matches!(&found, Error::Truncated { what, .. } if what == "section 1"), "{found}");
 }

@@ -2,7 +2,8 @@
 //!
 //! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
 //! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`extent`] is for who has an address and no length, as HIP's C functions do.
+//! device best. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
+//! [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
 
 mod compressed;
 mod extent;

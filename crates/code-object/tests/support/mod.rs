@@ -103,7 +103,7 @@ impl Synthetic {
     pub fn build(&mut self) -> Vec<u8> {
         let mut out = vec![0u8; 64];
         self.places.program_headers = out.len();
-        out.resize(out.len() + 4 * 56, 0);
+        out.resize(out.len() + 5 * 56, 0);
 
         let note = out.len();
         let description =
@@ -114,7 +114,8 @@ impl Synthetic {
         out.extend_from_slice(b"AMDGPU\0\0");
         self.places.note = out.len();
         out.extend_from_slice(&description);
-        let note_size = align(&mut out, 8) - note;
+        let note_size = align(&mut out, 4) - note;
+        align(&mut out, 8);
 
         let (mut strings, dynsym) = (vec![0u8], out.len());
         self.places.dynsym = dynsym;
@@ -172,6 +173,7 @@ impl Synthetic {
         section(3, 2, 0, dynstr, strings.len(), 0, 0);
         section(4, 2, 0, rela, rela_size, 4, 24);
         section(3, 0, 0, section_strings, 1, 0, 0);
+        section(8, 3, DATA + 16, data + 16, 240, 0, 0);
 
         let mut at = self.places.program_headers;
         let mut program =
@@ -189,6 +191,8 @@ impl Synthetic {
         program(1, 5, text, CODE, text_size, text_size as u64, 256);
         program(1, 6, data, DATA, 16, 256, 64);
         program(4, 4, note, 0, note_size, note_size as u64, 4);
+        // PT_GNU_STACK, which nothing loads.
+        program(0x6474_e551, 6, 0, 0, 0, 0, 16);
 
         out[..20].copy_from_slice(&[
             0x7f,
@@ -216,11 +220,31 @@ impl Synthetic {
         out[32..40].copy_from_slice(&(self.places.program_headers as u64).to_le_bytes());
         out[40..48].copy_from_slice(&(self.places.section_headers as u64).to_le_bytes());
         out[48..52].copy_from_slice(&self.flags.to_le_bytes());
-        for (i, half) in [64u16, 56, 4, 64, 8, 7].into_iter().enumerate() {
+        for (i, half) in [64u16, 56, 5, 64, 9, 7].into_iter().enumerate() {
             out[52 + i * 2..54 + i * 2].copy_from_slice(&half.to_le_bytes());
         }
         out
     }
+}
+
+/// How many bytes AMD's HIP runtime takes a file at an address for: up to the section that begins last, or the table of sections.
+/// Entries have the size that the format gives them, whatever the header says. `None` if it reads behind the end to find out.
+pub fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
+    let word = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?));
+    let half = |at: usize| Some(u64::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));
+    let table = word(40)?;
+    let (size, count) = (half(58)?, half(60)?);
+    let (mut last, mut end) = (table, table.checked_add(size * count)?);
+    for index in 0..count {
+        let section = usize::try_from(table.checked_add(index * 64)?).ok()?;
+        let kind = u32::from_le_bytes(*file.get(section.checked_add(4)?..)?.first_chunk()?);
+        let (offset, size) = (word(section.checked_add(24)?)?, word(section.checked_add(32)?)?);
+        if last < offset {
+            last = offset;
+            end = if kind == 8 { offset } else { offset.checked_add(size)? };
+        }
+    }
+    usize::try_from(end).ok()
 }
 
 /// A clang that knows all of the tests' targets and has a linker, if one is installed.
