@@ -49,7 +49,8 @@ impl Extensions {
 
 sys_load::table_api! {
     builder;
-    library: "the HIP run-time compiler",
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    unsafe library: "the HIP run-time compiler",
     variable: "FERROCM_HIPRTC_LIBRARY",
     names: if cfg!(windows) {
         &["hiprtc0702.dll", "hiprtc0701.dll", "hiprtc0700.dll", "hiprtc0604.dll", "hiprtc.dll"]

@@ -53,7 +53,8 @@ struct Loaded {
 /// The library, looked for once.
 fn library() -> &'static Result<Loaded, LoadError> {
     static LIBRARY: OnceLock<Result<Loaded, LoadError>> = OnceLock::new();
-    LIBRARY.get_or_init(|| load(&Library::find(&SEARCH)?))
+    // SAFETY: the names are those of AMD's library in every release, whose initialisers may run in any process.
+    LIBRARY.get_or_init(|| load(&unsafe { Library::find(&SEARCH) }?))
 }
 
 fn load(library: &Library) -> Result<Loaded, LoadError> {

@@ -87,7 +87,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    library: "rocBLAS",
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    unsafe library: "rocBLAS",
     variable: "FERROCM_ROCBLAS_LIBRARY",
     names: if cfg!(windows) {
         &["rocblas.dll", "librocblas.dll"]
@@ -130,7 +131,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn a_missing_library_is_an_error_that_lists_every_attempt() {
         let search = Search { names: &["libferrocm-no-such.so.1"], ..Table::SEARCH };
-        let error = Library::find(&search).unwrap_err();
+        // SAFETY: no library has the name, so none is opened.
+        let error = unsafe { Library::find(&search) }.unwrap_err();
         let text = error.to_string();
         assert!(text.contains("rocBLAS") && text.contains("FERROCM_ROCBLAS_LIBRARY"), "{text}");
         assert!(text.contains("libferrocm-no-such.so.1") && text.contains("/opt/rocm/lib"), "{text}");

@@ -17,7 +17,9 @@
 /// - `impl Builder`: a setter for each function, which assigns `self.table.<name>` and calls
 ///   `self.table.origin.provided.insert(<index in SYMBOLS>)`.
 ///
-/// The call names the library and says how it is found. Documentation comments before `builder;` are added to those of
+/// The call names the library and says how it is found. The word `unsafe` before that stands for a promise of the caller, since
+/// [`Table::load`](crate::Loaded::get_or_load) will be safe: the generated module is as said above, the files of these names are
+/// the library, in any place that [the crate](crate) looks at, and its initialisers may run in any process. Documentation comments before `builder;` are added to those of
 /// `Builder`. `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`:
 /// [`Functions::bridge`](crate::Functions::bridge) says what it may do.
 ///
@@ -62,7 +64,8 @@
 ///
 /// sys_load::table_api! {
 ///     builder;
-///     library: "the example library",
+///     // SAFETY: the table above has the library's functions; this project's libraries have these names.
+///     unsafe library: "the example library",
 ///     variable: "EXAMPLE_LIBRARY",
 ///     names: &["libexample.so.2", "libexample.so.1"],
 ///     required: c"example_init",
@@ -83,7 +86,7 @@ macro_rules! table_api {
     (
         $(#[$builder:meta])*
         builder;
-        library: $what:literal,
+        unsafe library: $what:literal,
         variable: $variable:literal,
         names: $names:expr,
         required: $required:expr,
@@ -95,8 +98,9 @@ macro_rules! table_api {
         static UNSUPPORTED: Table = Table::STUBS;
         static LOADED: $crate::Loaded<Table> = $crate::Loaded::new();
 
-        // SAFETY: the generated list pairs each C name with the offset of the field of that name, which is a function
-        // pointer of the C function's type, and is sorted.
+        // SAFETY: the caller of the macro promises that the generated list pairs each C name with the offset of the field of
+        // that name, which is a function pointer of the C function's type, that it is sorted, and that the search is for that
+        // library.
         unsafe impl $crate::Functions for Table {
             const SEARCH: $crate::Search = $crate::Search {
                 what: $what,
@@ -115,7 +119,7 @@ macro_rules! table_api {
                 &UNSUPPORTED
             }
 
-            fn stubs() -> Table {
+            unsafe fn stubs() -> Table {
                 Table::STUBS
             }
 

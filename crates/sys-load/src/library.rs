@@ -29,7 +29,12 @@ impl Library {
     ///
     /// # Errors
     /// [`LoadError`] lists every place that was tried.
-    pub fn find(search: &Search) -> Result<Library, LoadError> {
+    ///
+    /// # Safety
+    /// Opening a library runs its initialisers, and a search may ask it for its version: `search` must describe a library whose
+    /// initialisers may run in any process, by the names that it has in the places looked at, and a way to ask that keeps to
+    /// the library's own headers. [`Functions::SEARCH`](crate::Functions::SEARCH) does.
+    pub unsafe fn find(search: &Search) -> Result<Library, LoadError> {
         Hunt::new(search, &Places::of_process()).run()
     }
 
@@ -282,8 +287,7 @@ fn open_handle(
 ) -> Result<(ManuallyDrop<libloading::Library>, Identity), String> {
     use libloading::os::unix;
     let flags = unix::RTLD_NOW | unix::RTLD_LOCAL | if only_if_loaded { libc::RTLD_NOLOAD } else { 0 };
-    // SAFETY: the names searched for are those of the vendor's libraries, whose initialisers may run in any process;
-    // for other files, the caller of `Library::open` and `Library::find_in` vouches.
+    // SAFETY: the callers of `Library::find`, `Library::find_in` and `Library::open` vouch for what is opened.
     let library = unsafe { unix::Library::open(Some(path), flags) }.map_err(|error| reason(&error))?;
     let raw = library.into_raw();
     // SAFETY: the handle was taken out of the library one line above.

@@ -23,7 +23,8 @@ pub struct Symbol {
 ///
 /// # Safety
 /// Each of [`Functions::symbols`] must have the offset of a field of `Self` that is a function pointer of the C
-/// function's type, and no two the same. The symbols are sorted by name.
+/// function's type, and no two the same. The symbols are sorted by name. [`Functions::SEARCH`] must describe the library whose
+/// functions these are, as [`Library::find`] wants it.
 pub unsafe trait Functions: Sized + Sync + 'static {
     /// How the library is found.
     const SEARCH: Search;
@@ -35,7 +36,11 @@ pub unsafe trait Functions: Sized + Sync + 'static {
     /// The one table in which every function is a stub.
     fn unsupported() -> &'static Self;
     /// A new table of stubs.
-    fn stubs() -> Self;
+    ///
+    /// # Safety
+    /// Safe code calls the functions of a shared table and trusts what they return: what is written into this one must keep the
+    /// contract of the vendor's functions before it is shared.
+    unsafe fn stubs() -> Self;
     /// What is known of where the functions come from.
     fn origin(&self) -> &Origin;
     /// As [`Functions::origin`], to write it.
@@ -79,7 +84,8 @@ unsafe fn fill<T: Functions>(
     lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>,
     bridge: impl FnOnce(&mut T),
 ) -> Box<T> {
-    let mut table = Box::new(T::stubs());
+    // SAFETY: only stubs, functions that the caller vouches for, and those of the trusted `Functions::bridge` get into it.
+    let mut table = Box::new(unsafe { T::stubs() });
     let stubs = T::unsupported();
     for symbol in T::symbols() {
         // Not the stubs that the table was made with: a function may have several addresses, and a later comparison
@@ -102,7 +108,10 @@ unsafe fn fill<T: Functions>(
 }
 
 /// The table of a library that was opened, which lives as long as the process.
-pub fn of_library<T: Functions>(library: &Library) -> &'static T {
+///
+/// # Safety
+/// The library must be the one that `T::SEARCH` describes.
+pub unsafe fn of_library<T: Functions>(library: &Library) -> &'static T {
     // SAFETY: the library is the one that `T::SEARCH` describes, so its functions have the C types of `T`'s headers.
     let mut table: Box<T> = unsafe { fill(|name| library.symbol(name), |table| T::bridge(table, library)) };
     let origin = table.origin_mut();
@@ -123,7 +132,8 @@ pub fn of_library<T: Functions>(library: &Library) -> &'static T {
 pub unsafe fn load_from<T: Functions>(path: &Path) -> Result<&'static T, LoadError> {
     // SAFETY: the caller vouches for the file.
     let library = unsafe { Library::open(&T::SEARCH, path) }?;
-    Ok(of_library(&library))
+    // SAFETY: it is the library that the caller vouches for.
+    Ok(unsafe { of_library(&library) })
 }
 
 /// The one table of a process for a library that was searched for.
@@ -156,7 +166,9 @@ impl<T: 'static> Loaded<T> {
         if let Some(table) = self.table.get() {
             return Ok(table);
         }
-        let table = of_library(&Library::find(&T::SEARCH)?);
+        // SAFETY: `Functions` promises that the search describes the library whose functions `T` has, so that it may be opened,
+        // and that what is found has them. Where nothing is found, nothing is called.
+        let table = unsafe { of_library(&Library::find(&T::SEARCH)?) };
         Ok(self.table.get_or_init(|| table))
     }
 }

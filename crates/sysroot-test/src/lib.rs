@@ -78,7 +78,8 @@ pub fn compare_symbols<T: Functions>(version: &str) -> Result<(), String> {
     let bit = T::VERSIONS.iter().position(|known| *known == version).ok_or_else(|| {
         format!("{version} is none of the versions that the bindings know: {}", T::VERSIONS.join(", "))
     })?;
-    let library = Library::find(&T::SEARCH).map_err(|error| error.to_string())?;
+    // SAFETY: a table's own search describes its library.
+    let library = unsafe { Library::find(&T::SEARCH) }.map_err(|error| error.to_string())?;
     let mut differences = String::new();
     for symbol in T::symbols() {
         let exported = library.symbol(symbol.name).is_some();

@@ -61,7 +61,7 @@ unsafe impl Functions for Fake {
     fn unsupported() -> &'static Fake {
         &UNSUPPORTED
     }
-    fn stubs() -> Fake {
+    unsafe fn stubs() -> Fake {
         STUBS
     }
     fn origin(&self) -> &Origin {

@@ -75,7 +75,8 @@ impl Extensions {
 
 sys_load::table_api! {
     builder;
-    library: "the table library",
+    // SAFETY: the table is that of the libraries below, and no file has the name.
+    unsafe library: "the table library",
     variable: "ST_LIBRARY",
     names: &["libst_none.so.1"],
     required: c"st_init",

@@ -1,0 +1,16 @@
+//! Safe code loads what the call describes, so whoever writes it vouches for it, with a word that safe crates can look for.
+mod table {
+    pub struct Table;
+}
+
+sys_load::table_api! {
+    builder;
+    library: "any library",
+    variable: "ANY",
+    names: &["libm.so.6"],
+    required: c"cos",
+    versioning: sys_load::Versioning::FileName { otherwise: None },
+    unsupported: "returns nothing",
+}
+
+fn main() {}
