@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     for kernel in code.object().kernels() {
         let Some(kernel_object) = code.kernel_object(&kernel.name) else { continue };
         let workgroup = kernel.required_workgroup_size.unwrap_or([64, 1, 1]);
-        let result = device.dispatch(&Dispatch {
+        let dispatch = Dispatch {
             kernel_object,
             grid: workgroup,
             workgroup,
@@ -45,7 +45,9 @@ fuzz_target!(|bytes: &[u8]| {
             private_segment_size: kernel.private_segment_size,
             timeout: Some(Duration::from_millis(20)),
             ..Dispatch::default()
-        });
+        };
+        // SAFETY: nothing on the host refers to memory that the machine knows.
+        let result = unsafe { device.dispatch(&dispatch) };
         if let Err(error) = result {
             assert!(!error.to_string().is_empty());
         }

@@ -67,13 +67,13 @@ pub struct Extensions {
     /// Copies the report of the fault that a stream met into a buffer, NUL-terminated and cut to its size, and returns
     /// the report's full length in bytes without the NUL; 0 if the stream has not faulted.
     pub stream_fault_report: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same of the fault as data: JSON of `vgpu::machine::Fault`. 0 too where the stream failed for another reason.
+    /// The same of the fault as data: JSON of `gpu_report::Fault`. 0 too where the stream failed for another reason.
     pub stream_fault_json: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
     /// Has kernels that begin on a stream from now on count what they do, or no longer. `hipErrorNotSupported` where the
     /// device cannot.
     pub stream_set_counters: Option<unsafe extern "C" fn(hipStream_t, bool) -> hipError_t>,
     /// Copies the counters of the stream's kernels that have ended since the last call, the oldest first, as a JSON array of
-    /// `vgpu::machine::Counters`, as `stream_fault_report` does; what was copied entirely is forgotten.
+    /// `gpu_report::Counters`, as `stream_fault_report` does; what was copied entirely is forgotten.
     pub stream_take_counters:
         Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
     /// Hands what device code prints to a function from now on, with the pointer that it wants back; without a function,

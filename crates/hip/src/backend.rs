@@ -1,12 +1,13 @@
 //! The implementations behind a device: AMD's library, NVIDIA's, or the virtual GPU of this process.
 
-use std::fmt;
+#[cfg(feature = "virtual")]
+mod virtual_gpu;
 
-use code_object::Feature;
+use std::fmt;
 
 use crate::call::call;
 use crate::error::{Error, Result};
-use crate::uri::{DeviceUri, Selection, VirtualGpu};
+use crate::uri::{DeviceUri, Selection};
 
 /// Who stands behind a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,46 +84,15 @@ pub(crate) fn open_cuda() -> Result<Opened> {
     Err(Backend::Cuda.unavailable("the NVIDIA backend is not part of this build"))
 }
 
-/// Virtual GPUs with these parameters, made if there are none.
-pub(crate) fn open_virtual(gpu: &VirtualGpu) -> Result<Opened> {
-    let backend = Backend::Virtual;
-    let mut config = match &gpu.target {
-        Some(target) => {
-            vgpu::DeviceConfig::new(&target.to_string()).map_err(|error| backend.unavailable(error))?
-        }
-        None => vgpu::DeviceConfig::default(),
-    };
-    if let Some(compute_units) = gpu.compute_units {
-        config.compute_units = compute_units;
-    }
-    if let Some(memory) = gpu.memory {
-        config.memory = memory;
-    }
-    config.count = gpu.count.unwrap_or(1);
-    (config.checks, config.counters) = (gpu.checks, gpu.counters);
-    // The features are those of the processor whether they are stated or not: `gfx90a` is the same device with them.
-    config.target.sramecc = Feature::Any;
-    config.target.xnack = Feature::Any;
-    let first = vgpu::attach(&config).map_err(|error| backend.unavailable(error))?;
-    let table = hip_on_hsa::table(vgpu::hsa::table()).map_err(|error| backend.unavailable(error))?;
-    let count = device_count(table).map_err(|error| backend.unavailable(error))?;
-    let uri = DeviceUri::Virtual(VirtualGpu {
-        target: Some(config.target.clone()),
-        compute_units: Some(config.compute_units),
-        memory: Some(config.memory),
-        count: None,
-        checks: config.checks,
-        counters: config.counters,
-    });
-    let wanted = first..first + config.count as usize;
-    let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);
-    let devices: Vec<_> = ordinals.map(|ordinal| (ordinal, uri.clone())).collect();
-    if devices.len() != config.count as usize {
-        return Err(
-            backend.unavailable(format!("the runtime sees {count} devices, and not those just attached"))
-        );
-    }
-    Ok(Opened { backend, table, devices })
+#[cfg(feature = "virtual")]
+pub(crate) use virtual_gpu::open as open_virtual;
+
+/// Virtual GPUs, which this build does not have.
+#[cfg(not(feature = "virtual"))]
+pub(crate) fn open_virtual(_: &crate::uri::VirtualGpu) -> Result<Opened> {
+    Err(Backend::Virtual.unavailable(
+        "this program is built without the virtual GPU, the feature `virtual` of the crate `hip`",
+    ))
 }
 
 fn device_count(table: &hip_sys::Table) -> Result<i32> {
@@ -134,4 +104,24 @@ fn device_count(table: &hip_sys::Table) -> Result<i32> {
         call!(table, hipInit(0))?;
     }
     Ok(count)
+}
+
+#[cfg(all(test, not(feature = "virtual")))]
+mod tests {
+    use crate::{Device, Error};
+
+    #[test]
+    fn a_program_without_the_virtual_gpu_says_so() {
+        let error = Device::open("vgpu:gfx1100?cus=2").unwrap_err();
+        assert!(matches!(error, Error::BackendUnavailable { backend: "vgpu", .. }), "{error}");
+        assert!(error.to_string().contains("the feature `virtual`"), "{error}");
+        // On a machine with a GPU, `auto` has no reason to look further.
+        if let Err(error) = Device::open("auto") {
+            assert!(error.to_string().contains("vgpu: this program is built without"), "{error}");
+        }
+        assert!(
+            "vgpu:gfx1100?check=races".parse::<crate::DeviceUri>().is_ok(),
+            "the URI means something all the same"
+        );
+    }
 }

@@ -410,7 +410,7 @@ pub struct FaultReport {
     pub(crate) code: hipError_t,
     pub(crate) text: String,
     pub(crate) contained: bool,
-    pub(crate) details: Option<Box<vgpu::machine::Fault>>,
+    pub(crate) details: Option<Box<gpu_report::Fault>>,
 }
 
 impl FaultReport {
@@ -433,7 +433,7 @@ impl FaultReport {
     /// What the virtual GPU knows of the fault: what went wrong with which address and allocation, the kernel, its source lines,
     /// the program counter, the instruction, and who executed it. None from other libraries, and where a stream failed for
     /// another reason than a kernel.
-    pub fn details(&self) -> Option<&vgpu::machine::Fault> {
+    pub fn details(&self) -> Option<&gpu_report::Fault> {
         self.details.as_deref()
     }
 

@@ -74,10 +74,11 @@
 //! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`]; the next stream works.
 //! - **Drop** reports nothing to unrelated calls: a failure there is traced and counted by [`drop_failures`].
 //!
-//! # Feature
-//! `trace-calls`, off by default: a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table,
-//! with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing
-//! more.
+//! # Features
+//! | feature | by default | brings |
+//! |---|---|---|
+//! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs builds in seconds; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
+//! | `trace-calls` | off | a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table, with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing more. |
 //!
 //! # What it does not do
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
@@ -101,6 +102,7 @@ mod live;
 mod memory;
 mod module;
 mod quirks;
+pub mod report;
 pub mod roctx;
 pub mod rtc;
 mod stream;
@@ -135,6 +137,7 @@ pub use memory::{
 };
 pub use module::Module;
 pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};
+#[doc(inline)]
+pub use report::{Checks, CounterFormat, Counters, Fault, FaultKind};
 pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};
-pub use vgpu;

@@ -72,9 +72,9 @@ pub struct VirtualGpu {
     /// `count=`: how many such devices there are.
     pub count: Option<u32>,
     /// `check=`: which checks its kernels run with; what the variable `FERROCM_VGPU_CHECK` says if it is absent.
-    pub checks: Option<vgpu::machine::Checks>,
+    pub checks: Option<gpu_report::Checks>,
     /// `counters=`: how the counters of each kernel are written to standard error.
-    pub counters: Option<vgpu::CounterFormat>,
+    pub counters: Option<gpu_report::CounterFormat>,
 }
 
 /// Why a text is not a device URI: names the bad part and says what would be right.
@@ -219,13 +219,13 @@ fn parse_virtual(whole: &Text<'_>, rest: &str) -> Result<VirtualGpu, UriError> {
                 gpu.count.replace(count).is_some()
             }
             "check" => {
-                let checks = value.parse::<vgpu::machine::Checks>();
+                let checks = value.parse::<gpu_report::Checks>();
                 let expected = "expected `races`, `uninitialised`, both with a comma, `all` or `none`";
                 let checks = checks.map_err(|_| whole.bad(value, "is no check", expected))?;
                 gpu.checks.replace(checks).is_some()
             }
             "counters" => {
-                let format = value.parse::<vgpu::CounterFormat>();
+                let format = value.parse::<gpu_report::CounterFormat>();
                 let format =
                     format.map_err(|_| whole.bad(value, "is no format", "expected `table` or `json`"))?;
                 gpu.counters.replace(format).is_some()

@@ -82,7 +82,7 @@ fn faults_and_counters_are_structures() {
     let fault = error.fault().and_then(|report| report.details()).expect("the fault as data");
     assert_eq!((fault.kernel.as_str(), fault.at.lane, fault.at.workgroup), ("write_at", Some(5), [0; 3]));
     assert_eq!(fault.kind.address(), Some(address.0 + (4 << 30)));
-    assert!(matches!(fault.kind, hip::vgpu::machine::FaultKind::OutOfBounds { size: 4, .. }), "{fault}");
+    assert!(matches!(fault.kind, hip::FaultKind::OutOfBounds { size: 4, .. }), "{fault}");
     assert!(fault.at.pc != 0 && fault.at.instruction.contains("store"), "{fault}");
     assert!(error.to_string().contains(&fault.to_string()), "{error}");
 }

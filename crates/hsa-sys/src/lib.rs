@@ -66,14 +66,14 @@ pub struct Extensions {
     /// returns the report's full length in bytes without the NUL; 0 if the queue has not faulted.
     pub queue_fault_report:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same of the fault as data: JSON of `vgpu::machine::Fault`. 0 too where the queue ended for another reason.
+    /// The same of the fault as data: JSON of `gpu_report::Fault`. 0 too where the queue ended for another reason.
     pub queue_fault_json:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
     /// Has kernels that begin on a queue from now on count what they do, or no longer. The last [`COUNTED_DISPATCHES`] are
     /// kept.
     pub queue_set_counters: Option<unsafe extern "C" fn(*const hsa_queue_t, bool) -> hsa_status_t>,
     /// Copies the counters of the kernels that have ended since the last call, the oldest first, as a JSON array of
-    /// `vgpu::machine::Counters`, as `queue_fault_report` does; what was copied entirely is forgotten.
+    /// `gpu_report::Counters`, as `queue_fault_report` does; what was copied entirely is forgotten.
     pub queue_take_counters:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use code_object::TargetId;
+use gpu_report::{Checks, CounterFormat};
 
-use crate::machine::{Checks, Machine, Target};
+use crate::machine::{Machine, Target};
 
 /// The target of a device that is configured without one.
 pub const DEFAULT_TARGET: &str = "gfx1100";
@@ -41,41 +42,6 @@ pub struct DeviceConfig {
     pub checks: Option<Checks>,
     /// How the counters of each dispatch are written to stderr, if at all.
     pub counters: Option<CounterFormat>,
-}
-
-/// How counters are written.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CounterFormat {
-    /// For people.
-    Table,
-    /// One line per dispatch.
-    Json,
-}
-
-/// A format that does not exist.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no format; formats are table and json")]
-pub struct CounterFormatError(String);
-
-impl FromStr for CounterFormat {
-    type Err = CounterFormatError;
-
-    fn from_str(text: &str) -> Result<CounterFormat, CounterFormatError> {
-        match text.trim() {
-            "table" => Ok(CounterFormat::Table),
-            "json" => Ok(CounterFormat::Json),
-            other => Err(CounterFormatError(other.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for CounterFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CounterFormat::Table => "table",
-            CounterFormat::Json => "json",
-        })
-    }
 }
 
 /// Why a configuration is not usable.

@@ -16,7 +16,5 @@ pub mod hsa;
 pub mod isa;
 pub mod machine;
 
-pub use config::{
-    ConfigError, CounterFormat, CounterFormatError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS,
-    MAX_COUNT, attach,
-};
+pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT, attach};
+pub use gpu_report::{CounterFormat, CounterFormatError};

@@ -52,12 +52,12 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Hip`] with `hipErrorUnknown` if the library's answer cannot be read.
-    pub fn take_counters(&self) -> Result<Vec<vgpu::machine::Counters>> {
+    pub fn take_counters(&self) -> Result<Vec<gpu_report::Counters>> {
         let Some(take) = self.table().ext.stream_take_counters else { return Ok(Vec::new()) };
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
         let Some(text) = (unsafe { self.queue().text(take) }) else { return Ok(Vec::new()) };
-        vgpu::machine::Counters::read_all(&text).map_err(|error| {
+        gpu_report::Counters::read_all(&text).map_err(|error| {
             tracing::error!("counters cannot be read: {error}");
             Error::Hip { operation: "stream_take_counters", code: hipError_t::hipErrorUnknown }
         })
@@ -138,10 +138,10 @@ impl Queue {
     }
 
     /// The same as data.
-    fn fault_details(&self) -> Option<Box<vgpu::machine::Fault>> {
+    fn fault_details(&self) -> Option<Box<gpu_report::Fault>> {
         // SAFETY: the handle is valid.
         let text = unsafe { self.text(self.device.table().ext.stream_fault_json?)? };
-        match vgpu::machine::Fault::from_json(&text) {
+        match gpu_report::Fault::from_json(&text) {
             Ok(fault) => Some(Box::new(fault)),
             Err(error) => {
                 tracing::error!("the report of a fault cannot be read: {error}");

@@ -157,7 +157,11 @@ pub struct Wave {
 
 impl Wave {
     /// A wave without registers, which are set for each workgroup.
-    pub fn new(access: Access) -> Self {
+    ///
+    /// # Safety
+    /// The pointers that are set later, [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`], point to what their
+    /// documentation says, or nowhere, whenever a function of the wave is called.
+    pub unsafe fn new(access: Access) -> Self {
         Wave {
             sgpr: [0; scalar::COUNT],
             temp: [[0; 64]; TEMPS],

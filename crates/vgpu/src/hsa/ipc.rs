@@ -117,7 +117,8 @@ unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
         if !lock(&ATTACHED).remove(&address) {
             return Err(INVALID);
         }
-        machine().memory().free(address).map_err(|error| status_of(&error))
+        // SAFETY: it was attached for the caller, who says here that nobody uses it any more.
+        unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }
 

@@ -256,7 +256,8 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
     unsafe {
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
-    match queue.device.dispatch(&dispatch) {
+    // SAFETY: whoever wrote the packet vouches for the kernel, its arguments and the memory that it uses.
+    match unsafe { queue.device.dispatch(&dispatch) } {
         Ok(stats) => {
             if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
                 queue.keep(counters);

@@ -338,7 +338,8 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
         if lock(&STATE).allocated.remove(&address).is_none() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
-        machine().memory().free(address).map_err(|error| status_of(&error))
+        // SAFETY: it was allocated for the caller, who says here that nobody uses it any more.
+        unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }
 

@@ -113,7 +113,8 @@ impl Queue {
         let ring = match memory.allocate(ring_size, 4096, MemoryKind::Host, None) {
             Ok(ring) => ring,
             Err(error) => {
-                let freed = memory.free(address);
+                // SAFETY: nobody else has learnt the address.
+                let freed = unsafe { memory.free(address) };
                 debug_assert!(freed.is_ok());
                 return Err(no_memory(error));
             }
@@ -143,7 +144,8 @@ impl Queue {
             Err(status) => {
                 lock(&SPARE_DOORBELLS).push(doorbell);
                 for block in [address, ring] {
-                    let freed = memory.free(block);
+                    // SAFETY: nobody else has learnt the addresses.
+                    let freed = unsafe { memory.free(block) };
                     debug_assert!(freed.is_ok());
                 }
                 return Err(status);
@@ -279,7 +281,8 @@ impl Drop for Queue {
         self.doorbell_signal.destroy();
         lock(&SPARE_DOORBELLS).push(self.doorbell);
         for block in [self.ring, self.address] {
-            if let Err(error) = self.device.memory().free(block) {
+            // SAFETY: the blocks are the queue's own, and its users have destroyed it.
+            if let Err(error) = unsafe { self.device.memory().free(block) } {
                 tracing::error!(%error, "a queue's memory could not be freed");
             }
         }

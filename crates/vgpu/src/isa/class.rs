@@ -2,149 +2,57 @@
 
 use std::sync::LazyLock;
 
+use gpu_report::Class;
+
 use super::types::{Signature, Type};
 use super::{Isa, Op};
 
-/// Which part of a compute unit executes an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Class {
-    /// Scalar arithmetic, moves and comparisons.
-    Salu,
-    /// Vector arithmetic, moves and comparisons.
-    Valu,
-    /// Vector reciprocals, roots, exponentials, logarithms, sines and cosines.
-    Transcendental,
-    /// MFMA, SMFMAC, WMMA, SWMMAC.
-    Matrix,
-    /// Scalar memory instructions.
-    Smem,
-    /// Loads from global memory: GLOBAL, MUBUF and MTBUF.
-    VmemLoad,
-    /// Stores to global memory.
-    VmemStore,
-    /// Read-modify-writes of global memory.
-    VmemAtomic,
-    /// FLAT instructions, whose addresses say which memory they access.
-    Flat,
-    /// SCRATCH instructions.
-    Scratch,
-    /// DS instructions, exchange between lanes included.
-    Lds,
-    /// Branches, calls, the end of a wave.
-    Branch,
-    /// Barriers.
-    Barrier,
-    /// Messages to the host.
-    Message,
-    /// Waits, hints and cache control.
-    Hint,
-    /// Images, exports and interpolation, which no compute device executes.
-    Graphics,
-}
-
-impl Class {
-    /// Every class, in order.
-    pub const ALL: &[Class] = &[
-        Class::Salu,
-        Class::Valu,
-        Class::Transcendental,
-        Class::Matrix,
-        Class::Smem,
-        Class::VmemLoad,
-        Class::VmemStore,
-        Class::VmemAtomic,
-        Class::Flat,
-        Class::Scratch,
-        Class::Lds,
-        Class::Branch,
-        Class::Barrier,
-        Class::Message,
-        Class::Hint,
-        Class::Graphics,
-    ];
-
-    /// A short name, as in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Salu => "salu",
-            Class::Valu => "valu",
-            Class::Transcendental => "transcendental",
-            Class::Matrix => "matrix",
-            Class::Smem => "smem",
-            Class::VmemLoad => "vmem_load",
-            Class::VmemStore => "vmem_store",
-            Class::VmemAtomic => "vmem_atomic",
-            Class::Flat => "flat",
-            Class::Scratch => "scratch",
-            Class::Lds => "lds",
-            Class::Branch => "branch",
-            Class::Barrier => "barrier",
-            Class::Message => "message",
-            Class::Hint => "hint",
-            Class::Graphics => "graphics",
+/// Which part of a compute unit executes an operation, by its name.
+fn class_of(op: Op) -> Class {
+    let name = op.name();
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    let space = name.split('_').next().unwrap_or_default();
+    match space {
+        "v" if op.is_mfma() || op.is_wmma() => Class::Matrix,
+        "v" => {
+            let function = name.trim_start_matches("v_").trim_start_matches("s_");
+            let word = function.split('_').next().unwrap_or_default();
+            match word {
+                "rcp" | "rsq" | "sqrt" | "exp" | "log" | "sin" | "cos" => Class::Transcendental,
+                "interp" => Class::Graphics,
+                "nop" => Class::Hint,
+                _ => Class::Valu,
+            }
         }
-    }
-
-    fn of(op: Op) -> Class {
-        let name = op.name();
-        let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-        let space = name.split('_').next().unwrap_or_default();
-        match space {
-            "v" if op.is_mfma() || op.is_wmma() => Class::Matrix,
-            "v" => {
-                let function = name.trim_start_matches("v_").trim_start_matches("s_");
-                let word = function.split('_').next().unwrap_or_default();
-                match word {
-                    "rcp" | "rsq" | "sqrt" | "exp" | "log" | "sin" | "cos" => Class::Transcendental,
-                    "interp" => Class::Graphics,
-                    "nop" => Class::Hint,
-                    _ => Class::Valu,
-                }
-            }
-            "s" if op.is_branch()
-                || begins(&["s_cbranch_", "s_subvector_loop", "s_endpgm", "s_rfe", "s_trap"])
-                || matches!(op, Op::SSetpcB64 | Op::SSwappcB64 | Op::SCallB64) =>
-            {
-                Class::Branch
-            }
-            "s" if begins(&["s_barrier", "s_get_barrier"]) => Class::Barrier,
-            "s" if begins(&["s_sendmsg"]) => Class::Message,
-            "s" if begins(&[
-                "s_dcache",
-                "s_gl1",
-                "s_icache",
-                "s_wait",
-                "s_sleep",
-                "s_set_inst",
-                "s_setprio",
-            ]) || begins(&["s_nop", "s_clause", "s_delay", "s_sethalt", "s_setkill", "s_incperf"])
-                || begins(&[
-                    "s_decperf",
-                    "s_ttrace",
-                    "s_wakeup",
-                    "s_version",
-                    "s_code_end",
-                    "s_prefetch",
-                ])
-                || begins(&["s_buffer_prefetch", "s_atc"]) =>
-            {
-                Class::Hint
-            }
-            "s" if begins(&["s_load_", "s_store_", "s_buffer_", "s_atomic_", "s_scratch_", "s_mem"]) => {
-                Class::Smem
-            }
-            "s" => Class::Salu,
-            "ds" if name == "ds_nop" => Class::Hint,
-            "ds" if begins(&["ds_gws"]) => Class::Barrier,
-            "ds" => Class::Lds,
-            "flat" => Class::Flat,
-            "scratch" => Class::Scratch,
-            "global" | "buffer" | "tbuffer" if name.contains("_atomic_") => Class::VmemAtomic,
-            "global" | "buffer" | "tbuffer" if name.contains("_load_") => Class::VmemLoad,
-            "global" | "buffer" | "tbuffer" if name.contains("_store_") => Class::VmemStore,
-            "global" | "buffer" => Class::Hint,
-            _ => Class::Graphics,
+        "s" if op.is_branch()
+            || begins(&["s_cbranch_", "s_subvector_loop", "s_endpgm", "s_rfe", "s_trap"])
+            || matches!(op, Op::SSetpcB64 | Op::SSwappcB64 | Op::SCallB64) =>
+        {
+            Class::Branch
         }
+        "s" if begins(&["s_barrier", "s_get_barrier"]) => Class::Barrier,
+        "s" if begins(&["s_sendmsg"]) => Class::Message,
+        "s" if begins(&["s_dcache", "s_gl1", "s_icache", "s_wait", "s_sleep", "s_set_inst", "s_setprio"])
+            || begins(&["s_nop", "s_clause", "s_delay", "s_sethalt", "s_setkill", "s_incperf"])
+            || begins(&["s_decperf", "s_ttrace", "s_wakeup", "s_version", "s_code_end", "s_prefetch"])
+            || begins(&["s_buffer_prefetch", "s_atc"]) =>
+        {
+            Class::Hint
+        }
+        "s" if begins(&["s_load_", "s_store_", "s_buffer_", "s_atomic_", "s_scratch_", "s_mem"]) => {
+            Class::Smem
+        }
+        "s" => Class::Salu,
+        "ds" if name == "ds_nop" => Class::Hint,
+        "ds" if begins(&["ds_gws"]) => Class::Barrier,
+        "ds" => Class::Lds,
+        "flat" => Class::Flat,
+        "scratch" => Class::Scratch,
+        "global" | "buffer" | "tbuffer" if name.contains("_atomic_") => Class::VmemAtomic,
+        "global" | "buffer" | "tbuffer" if name.contains("_load_") => Class::VmemLoad,
+        "global" | "buffer" | "tbuffer" if name.contains("_store_") => Class::VmemStore,
+        "global" | "buffer" => Class::Hint,
+        _ => Class::Graphics,
     }
 }
 
@@ -152,7 +60,7 @@ impl Op {
     /// Which part of a compute unit executes it.
     pub fn class(self) -> Class {
         static CLASSES: LazyLock<Vec<Class>> =
-            LazyLock::new(|| Op::ALL.iter().map(|&op| Class::of(op)).collect());
+            LazyLock::new(|| Op::ALL.iter().map(|&op| class_of(op)).collect());
         CLASSES[self as usize]
     }
 

@@ -25,9 +25,9 @@ mod registers;
 mod tables;
 mod types;
 
-pub use class::Class;
 pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use format::{BufferFormat, NumberFormat};
+pub use gpu_report::Class;
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use listing::{Listed, ListingError, listing};
 pub use op::Op;

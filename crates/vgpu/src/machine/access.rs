@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fault::{AccessKind, FaultKind, Space, WaveFault};
+use super::fault::WaveFault;
 use super::memory::{Memory, Reader};
 use super::wave_sync::WaveSync;
+use gpu_report::{AccessKind, FaultKind, Space};
 
 /// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
 /// `HW_REG_SH_MEM_BASES` requires.

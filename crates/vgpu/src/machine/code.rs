@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
-use super::memory::{Mapping, Memory, MemoryError, MemoryKind};
-use super::source::{self, SourceLines};
+use super::memory::{Mapping, Memory, MemoryError};
+use super::source;
 use super::target::Target;
 use crate::exec::Program;
+use gpu_report::MemoryKind;
+use gpu_report::SourceLines;
 
 /// Why a code object could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -294,7 +296,7 @@ impl LoadedCode {
         match &self.debug {
             Some(file) => {
                 let function = self.function_at(offset);
-                SourceLines::find(file, offset, function.as_ref().map(|(symbol, _)| symbol.as_str()))
+                source::find(file, offset, function.as_ref().map(|(symbol, _)| symbol.as_str()))
             }
             None => SourceLines::NoDebugInfo,
         }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use code_object::KernelDescriptor;
 use code_object::occupancy::Occupancy;
 
-use super::check::Checks;
 use super::count::Executed;
-use super::fault::Fault;
 use super::launch::Launch;
 use super::pool::Job;
-use super::profile::Counters;
 use super::{Device, Generation, LoadedCode};
+use gpu_report::Checks;
+use gpu_report::Counters;
+use gpu_report::Fault;
 
 /// Scratch memory that one work-item can have, in bytes.
 const MAX_SCRATCH: u32 = 256 << 10;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::fault::{Elsewhere, Fault, FaultKind, Site, WaveFault};
+use super::fault::{Elsewhere, WaveFault};
 use super::initial::Position;
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
 use crate::exec::{self, Barrier, Flow, Unwatched, Wave};
+use gpu_report::{Fault, FaultKind, Site};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
 const TURN: u32 = 16;
@@ -99,7 +100,8 @@ impl Group {
             unsafe { lds.write_bytes(0, launch.lds as usize) };
         }
         while self.waves.len() < waves {
-            self.waves.push(Wave::new(Access::new(Arc::clone(&self.memory))));
+            // SAFETY: the group points each wave at its own buffers before it runs, and keeps them as long.
+            self.waves.push(unsafe { Wave::new(Access::new(Arc::clone(&self.memory))) });
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);

@@ -300,7 +300,8 @@ mod tests {
     impl Bench {
         fn new() -> Bench {
             let memory = Arc::new(Memory::new());
-            let mut wave = Wave::new(Access::new(Arc::clone(&memory)));
+            // SAFETY: the registers are those of the bench, which lives as long.
+            let mut wave = unsafe { Wave::new(Access::new(Arc::clone(&memory))) };
             let mut registers = vec![0xdddd_dddd; FILE];
             wave.vgpr = registers.as_mut_ptr();
             Bench { memory, wave, registers }

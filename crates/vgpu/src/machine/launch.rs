@@ -5,14 +5,14 @@ use std::sync::Arc;
 use code_object::KernelDescriptor;
 use code_object::occupancy::{Occupancy, Resources};
 
-use super::check::Checks;
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
 use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode};
-use crate::config::CounterFormat;
 use crate::exec::{Form, Hardware, Place, Program, Wave};
+use gpu_report::Checks;
+use gpu_report::CounterFormat;
 
 /// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
 const SLACK: usize = 32;

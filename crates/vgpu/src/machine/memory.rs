@@ -18,9 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use gpu_report::{AccessKind, Allocation, FaultKind, MemoryKind};
 
-use super::fault::{AccessKind, FaultKind};
 use super::observe::Instruments;
 use super::shared::{map_fixed, memory_file};
 
@@ -32,60 +31,6 @@ const PAGE: u64 = 4096;
 /// Addresses after each allocation that no other gets, so that what goes beyond it does not fall into the next one.
 const RED_ZONE: u64 = PAGE;
 const HUGE_PAGE: u64 = 2 << 20;
-
-/// What an allocation is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum MemoryKind {
-    /// Coarse-grained device memory.
-    Coarse,
-    /// Fine-grained device memory.
-    Fine,
-    /// Fine-grained host memory.
-    Host,
-    /// Memory for kernel arguments.
-    Kernarg,
-    /// Memory of the host program that was registered; its owner keeps it.
-    Registered,
-    /// Machine code; read-only to kernels.
-    Code,
-    /// Constants of a code object; read-only to kernels.
-    Constant,
-    /// Variables of a code object.
-    Data,
-}
-
-impl MemoryKind {
-    /// Whether kernels may write it.
-    pub fn writable(self) -> bool {
-        !matches!(self, MemoryKind::Code | MemoryKind::Constant)
-    }
-}
-
-/// A range of memory known to the machine.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Allocation {
-    /// First byte.
-    pub start: u64,
-    /// Size in bytes, exactly as asked for.
-    pub size: u64,
-    /// What it is for.
-    pub kind: MemoryKind,
-    /// The device whose memory it counts against; none for host memory.
-    pub device: Option<usize>,
-    /// Counts allocations, to tell two at the same address apart.
-    pub serial: u64,
-}
-
-impl Allocation {
-    /// The byte after the last one.
-    pub fn end(&self) -> u64 {
-        self.start + self.size
-    }
-
-    fn covers(&self, address: u64, size: u64) -> bool {
-        address >= self.start && size <= self.size && address - self.start <= self.size - size
-    }
-}
 
 /// Why memory could not be allocated, freed or registered.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -389,7 +334,11 @@ impl Memory {
     ///
     /// # Errors
     /// The address is no allocation's start, or was freed before.
-    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+    ///
+    /// # Safety
+    /// The caller owns the allocation: no other code of the process takes the memory for its own, and nothing on the host
+    /// reads or writes it any more. All users of a machine share its memory, those of the HSA API too.
+    pub unsafe fn free(&self, address: u64) -> Result<(), MemoryError> {
         let entry = self.remove(address, true)?;
         if entry.charged {
             self.refund(entry.allocation.size, entry.allocation.device);

@@ -3,6 +3,9 @@
 //! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all memory, kernels come
 //! from [`Device::load`], and [`Device::dispatch`] runs one and returns when it is done. A kernel that does something wrong
 //! ends its dispatch with a [`Fault`]; the process and other dispatches go on.
+//!
+//! This is the machine itself, without owners of memory: its addresses are the host's, and any kernel may write any memory that the
+//! machine knows. So dispatching and freeing are `unsafe`. Programs use `hip` or `hsa`, which keep track of who uses what.
 
 mod access;
 #[doc(hidden)]
@@ -33,28 +36,30 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::time::Duration;
 
 use code_object::TargetId;
-pub use code_object::occupancy::{Limit, Occupancy, Resources};
+use gpu_report::CounterFormat;
+pub use gpu_report::{
+    AccessKind, Allocation, Branches, CacheLines, Checks, ChecksError, Counters, Fault, FaultKind,
+    Instructions, Lanes, LdsBanks, Limit, MemoryKind, Occupancy, Origin, Resources, Site, SourceFrame,
+    SourceLines, Space, Traffic, Use,
+};
 
-use crate::config::{ConfigError, CounterFormat, DeviceConfig};
+use crate::config::{ConfigError, DeviceConfig};
 use crate::exec::Level;
 
 #[doc(hidden)]
 pub use access::Access;
 pub(crate) use access::SH_MEM_BASES;
 pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
-pub use check::{Checks, ChecksError};
 pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
-pub use fault::{AccessKind, Fault, FaultKind, Origin, Site, Space, Use, WaveFault};
+pub use fault::WaveFault;
 pub(crate) use interrupt::interrupt;
 pub use interrupt::on_interrupt;
 #[doc(hidden)]
 pub use memory::Reader;
-pub use memory::{Allocation, Memory, MemoryError, MemoryKind};
-pub use profile::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
+pub use memory::{Memory, MemoryError};
 pub(crate) use shared::{keeps_its_size, map_fixed, memory_file};
-pub use source::{SourceFrame, SourceLines};
 pub use target::{Generation, TARGETS, Target};
 
 /// The virtual machine: all devices and all memory.
@@ -366,7 +371,12 @@ impl Device {
     ///
     /// # Errors
     /// A dispatch that cannot be started, before anything runs, or the first fault.
-    pub fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
+    ///
+    /// # Safety
+    /// The kernel can read and write all memory that the [machine](Machine::memory) knows, whoever allocated or registered it. What
+    /// it writes must be free of references on the host until this returns, and what it reads free of exclusive ones; its
+    /// arguments must be what the kernel takes them for.
+    pub unsafe fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
         dispatch::run(self, dispatch)
     }
 }

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::fault::Fault;
 use super::group::{Group, Turn};
 use super::launch::Launch;
 use super::memory::{Memory, MemoryError, Reader};
+use gpu_report::Fault;
 
 /// Work that is worth waking helpers for.
 const WORTH_WAKING: Duration = Duration::from_micros(20);

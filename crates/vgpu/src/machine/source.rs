@@ -8,112 +8,27 @@ use std::fmt;
 
 use addr2line::{Context, FrameIter};
 use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use gpu_report::{SourceFrame, SourceLines, demangle};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
-use serde::{Deserialize, Serialize};
 
 /// No section of debug information that is larger once it is unpacked is read.
 const LARGEST: u64 = 1 << 30;
 /// No more inlined calls around an instruction are told.
 const DEEPEST: usize = 64;
 
-/// A place in the source, in a function.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
-pub struct SourceFrame {
-    /// The function's name, demangled.
-    pub function: Option<String>,
-    /// The file, as the compiler was told it: `kernel-build` names it relative to the folder of the sources.
-    pub file: Option<String>,
-    /// The line, from 1; none for instructions that stem from no line.
-    pub line: Option<u32>,
-    /// The column, from 1.
-    pub column: Option<u32>,
-}
-
-impl fmt::Display for SourceFrame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.file.as_deref().unwrap_or("an unknown file"))?;
-        match (self.line, self.column) {
-            (Some(line), Some(column)) => write!(f, ":{line}:{column}")?,
-            (Some(line), None) => write!(f, ":{line}")?,
-            (None, _) => f.write_str(", no line")?,
+/// What the debug information in `file`, a code object, says about the instruction at `offset`. Where only `symbol` says
+/// which function that is in, it does.
+pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLines {
+    match look_up(file, offset) {
+        Ok(mut frames) if frames.len() == 1 && frames[0].function.is_none() => {
+            // Line tables leave out functions into which nothing was inlined.
+            frames[0].function = symbol.map(demangle);
+            SourceLines::Found(frames)
         }
-        match &self.function {
-            Some(function) => write!(f, " in {function}"),
-            None => Ok(()),
-        }
+        Ok(frames) if frames.is_empty() => SourceLines::NotCovered,
+        Ok(frames) => SourceLines::Found(frames),
+        Err(why) => SourceLines::Unreadable(why),
     }
-}
-
-/// Which lines of source an instruction comes from.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum SourceLines {
-    /// The line, then the calls that were inlined around it, innermost first. Never empty.
-    Found(Vec<SourceFrame>),
-    /// The code object has no debug information.
-    NoDebugInfo,
-    /// The debug information does not cover the instruction.
-    NotCovered,
-    /// The debug information cannot be read; why.
-    Unreadable(String),
-}
-
-impl SourceLines {
-    /// The innermost place, if it is known.
-    pub fn frame(&self) -> Option<&SourceFrame> {
-        match self {
-            SourceLines::Found(frames) => frames.first(),
-            _ => None,
-        }
-    }
-
-    /// All places, innermost first; none if nothing is known.
-    pub fn frames(&self) -> &[SourceFrame] {
-        match self {
-            SourceLines::Found(frames) => frames,
-            _ => &[],
-        }
-    }
-
-    /// What the debug information in `file`, a code object, says about the instruction at `offset`. Where only `symbol` says
-    /// which function that is in, it does.
-    pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLines {
-        match look_up(file, offset) {
-            Ok(mut frames) if frames.len() == 1 && frames[0].function.is_none() => {
-                // Line tables leave out functions into which nothing was inlined.
-                frames[0].function = symbol.map(demangle);
-                SourceLines::Found(frames)
-            }
-            Ok(frames) if frames.is_empty() => SourceLines::NotCovered,
-            Ok(frames) => SourceLines::Found(frames),
-            Err(why) => SourceLines::Unreadable(why),
-        }
-    }
-}
-
-impl fmt::Display for SourceLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SourceLines::Found(frames) => {
-                for (depth, frame) in frames.iter().enumerate() {
-                    if depth != 0 {
-                        f.write_str("\n              inlined at ")?;
-                    }
-                    write!(f, "{frame}")?;
-                }
-                Ok(())
-            }
-            SourceLines::NoDebugInfo => {
-                f.write_str("unknown: the code object has no debug information (-gline-tables-only adds it)")
-            }
-            SourceLines::NotCovered => f.write_str("unknown: the debug information does not cover the code"),
-            SourceLines::Unreadable(why) => write!(f, "unknown: the debug information cannot be read: {why}"),
-        }
-    }
-}
-
-/// A symbol's name as its source has it.
-pub(super) fn demangle(symbol: &str) -> String {
-    addr2line::demangle_auto(Cow::Borrowed(symbol), None).into_owned()
 }
 
 /// The function that the symbol table of `file`, not only the dynamic one, says holds an offset, and the offset in it.

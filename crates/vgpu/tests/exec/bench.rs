@@ -30,7 +30,8 @@ impl Bench {
     /// A wave of 32 or 64 lanes; everything is zero, and MODE keeps subnormal numbers.
     pub(super) fn new(lanes: usize) -> Bench {
         let memory = Arc::new(Memory::new());
-        let mut wave = Wave::new(Access::new(Arc::clone(&memory)));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::clone(&memory))) };
         let mut registers = vec![0u32; (REGISTERS + 1) * 64];
         let offset = registers.as_ptr().align_offset(64);
         wave.vgpr = registers[offset..].as_mut_ptr();

@@ -21,7 +21,8 @@ impl Bench {
         let text = base..base + size_of_val(words) as u64;
         // SAFETY: the words are a constant.
         let program = unsafe { Program::in_memory(generation, vec![text]) };
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         let mut file = vec![0u32; REGISTERS * usize::from(lanes) + 16];
         let offset = file.as_ptr().align_offset(64);
         wave.vgpr = file[offset..].as_mut_ptr();

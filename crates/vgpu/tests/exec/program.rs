@@ -42,7 +42,8 @@ fn observers_see_every_instruction_once() {
     let text = base..base + size_of_val(&LOOP) as u64;
     // SAFETY: the array is a constant.
     let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
-    let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+    // SAFETY: what it is pointed at lives as long as it.
+    let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
     let mut registers = vec![0u32; (256 + 32) * 32 + 16];
     let offset = registers.as_ptr().align_offset(64);
     wave.vgpr = registers[offset..].as_mut_ptr();
@@ -73,7 +74,8 @@ fn a_wave_runs_only_in_code_of_its_form() {
     let text = base..base + size_of_val(&LOOP) as u64;
     // SAFETY: the array is a constant.
     let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
-    let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+    // SAFETY: what it is pointed at lives as long as it.
+    let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
     assert!(enter(&mut wave, &program, base));
     // SAFETY: nothing is executed.
     let flow = unsafe { run(&mut wave, &program, &mut Steps::default()) };

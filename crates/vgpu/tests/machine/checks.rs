@@ -23,7 +23,7 @@ fn line_of(site: &Site) -> Option<u32> {
 fn run(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) -> Result<(), Box<Fault>> {
     let mut dispatch = gpu.prepare(kernel, [256, 1, 1], [256, 1, 1], 0, args);
     dispatch.checks = Some(checks);
-    match gpu.device.dispatch(&dispatch) {
+    match gpu.dispatch(&dispatch) {
         Ok(_) => Ok(()),
         Err(DispatchError::Fault(fault)) => Err(fault),
         Err(error) => panic!("{kernel} on {}: {error}", gpu.device.target().name),

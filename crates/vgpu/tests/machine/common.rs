@@ -163,7 +163,18 @@ impl Gpu {
         dynamic_lds: u32,
         args: &[Arg<'_>],
     ) -> Result<DispatchStats, DispatchError> {
-        self.device.dispatch(&self.prepare(kernel, grid, workgroup, dynamic_lds, args))
+        self.dispatch(&self.prepare(kernel, grid, workgroup, dynamic_lds, args))
+    }
+
+    pub(crate) fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
+        // SAFETY: nothing on the host refers to the buffers of a test while its kernels run; memory of others is not theirs to write.
+        unsafe { self.device.dispatch(dispatch) }
+    }
+
+    /// Frees memory that a test has allocated itself.
+    pub(crate) fn free(&self, address: u64) {
+        // SAFETY: the test has no other use for it.
+        unsafe { self.device.memory().free(address) }.expect("memory that is still there");
     }
 
     /// The dispatch of a kernel, with its arguments in memory.
@@ -245,7 +256,8 @@ impl Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         for address in self.buffers.lock().unwrap().drain(..) {
-            let _ = self.device.memory().free(address);
+            // SAFETY: the buffers are the module's, which nobody uses any more.
+            let _ = unsafe { self.device.memory().free(address) };
         }
     }
 }

@@ -25,10 +25,10 @@ fn a_stack_that_overflows_is_a_fault() {
         let out = gpu.alloc(4 * 64);
         let mut dispatch = gpu.prepare("deep", [64, 1, 1], [64, 1, 1], 0, &[Arg::U32(40), Arg::Pointer(out)]);
         dispatch.private_segment_size = 16 << 10;
-        gpu.device.dispatch(&dispatch).unwrap();
+        gpu.dispatch(&dispatch).unwrap();
         assert_eq!(gpu.download::<u32>(out, 64), [40; 64]);
         dispatch.private_segment_size = 2 << 10;
-        let Err(DispatchError::Fault(fault)) = gpu.device.dispatch(&dispatch) else { panic!("no fault") };
+        let Err(DispatchError::Fault(fault)) = gpu.dispatch(&dispatch) else { panic!("no fault") };
         let FaultKind::BeyondLimit { space: Space::Scratch, limit, .. } = fault.kind else {
             panic!("{fault}")
         };
@@ -146,7 +146,7 @@ fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
     let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
     let mut dispatch = gpu.prepare("relay", [(held as u32 + 1) * 32, 1, 1], [32, 1, 1], 0, &args);
     dispatch.timeout = Some(Duration::from_millis(300));
-    let Err(DispatchError::Fault(fault)) = gpu.device.dispatch(&dispatch) else { panic!("no fault") };
+    let Err(DispatchError::Fault(fault)) = gpu.dispatch(&dispatch) else { panic!("no fault") };
     assert_eq!(fault.kind, FaultKind::Timeout { limit_ms: 300 }, "{fault}");
 }
 

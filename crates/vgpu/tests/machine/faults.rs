@@ -62,7 +62,7 @@ fn use_after_free_is_recognised() {
         let memory = gpu.device.memory();
         let kind = vgpu::machine::MemoryKind::Coarse;
         let buffer = memory.allocate(4096, 256, kind, Some(gpu.device.index())).unwrap();
-        memory.free(buffer).unwrap();
+        gpu.free(buffer);
         let args = [Arg::Pointer(buffer), Arg::I64(3)];
         let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
         assert!(
@@ -138,7 +138,7 @@ fn endless_kernels_end_when_time_is_up() {
         let out = gpu.alloc(4 * 256);
         let mut dispatch = gpu.prepare("endless", [256, 1, 1], [256, 1, 1], 0, &[Arg::Pointer(out)]);
         dispatch.timeout = Some(std::time::Duration::from_millis(100));
-        let found = fault(gpu.device.dispatch(&dispatch));
+        let found = fault(gpu.dispatch(&dispatch));
         let waves = 256 / gpu.wave() as u32;
         assert_eq!(found.kind, FaultKind::EndlessBarrier { waiting: waves - 1, waves }, "{found}");
         still_works(gpu);
@@ -210,7 +210,7 @@ fn code_for_another_target_is_refused() {
         workgroup: [64, 1, 1],
         ..Default::default()
     };
-    let error = other.device.dispatch(&dispatch).unwrap_err();
+    let error = other.dispatch(&dispatch).unwrap_err();
     assert!(matches!(error, DispatchError::WrongDevice { .. }), "{error}");
 }
 
@@ -223,7 +223,8 @@ fn unsound_code_objects_are_refused() {
         assert!(matches!(device.load(bytes, &mut |_| None), Err(LoadError::Object(_))));
     }
     let dispatch = Dispatch { kernel_object: 64, grid: [1; 3], workgroup: [1; 3], ..Dispatch::default() };
-    assert_eq!(device.dispatch(&dispatch), Err(DispatchError::NoKernel(64)));
+    // SAFETY: there is no kernel, so nothing runs.
+    assert_eq!(unsafe { device.dispatch(&dispatch) }, Err(DispatchError::NoKernel(64)));
 }
 
 #[test]

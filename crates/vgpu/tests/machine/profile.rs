@@ -13,7 +13,7 @@ use crate::common::{Arg, Gpu, TARGETS, objects, on_all};
 fn counters(gpu: &Gpu, kernel: &str, groups: u32, workgroup: u32, args: &[Arg<'_>]) -> Arc<Counters> {
     let dispatch = gpu.prepare(kernel, [groups * workgroup, 1, 1], [workgroup, 1, 1], 0, args);
     let counted = Dispatch { counters: true, ..dispatch };
-    let stats = gpu.device.dispatch(&counted).expect("a kernel without faults");
+    let stats = gpu.dispatch(&counted).expect("a kernel without faults");
     stats.counters.expect("it counts")
 }
 

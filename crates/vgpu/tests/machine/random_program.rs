@@ -112,7 +112,7 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
         .collect();
     // SAFETY: the allocation has as many bytes, and nobody else knows it.
     unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), buffer as *mut u64, words.len()) };
-    let result = device.dispatch(&Dispatch {
+    let dispatch = Dispatch {
         kernel_object: code.kernel_object("axpy").expect("the kernel"),
         grid: [96, 2, 1],
         workgroup: [48, 1, 1],
@@ -121,11 +121,14 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
         private_segment_size: u32::from(head[3]),
         timeout: Some(Duration::from_millis(40)),
         ..Dispatch::default()
-    });
+    };
+    // SAFETY: nothing on the host refers to memory that the machine knows.
+    let result = unsafe { device.dispatch(&dispatch) };
     if let Err(error) = &result {
         // What is told of a fault must not fail either.
         assert!(!error.to_string().is_empty());
     }
-    memory.free(buffer).expect("memory that is still there");
+    // SAFETY: nobody else has learnt the address.
+    unsafe { memory.free(buffer) }.expect("memory that is still there");
     Some(result.map(|_| ()))
 }

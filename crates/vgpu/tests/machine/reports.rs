@@ -33,7 +33,7 @@ impl Default for Case<'_> {
 fn expect_fault(gpu: &Gpu, case: &Case<'_>) -> Fault {
     let mut dispatch = gpu.prepare(case.kernel, [4 * 64, 1, 1], [64, 1, 1], case.lds, &case.args);
     dispatch.timeout = Some(std::time::Duration::from_millis(300));
-    match gpu.device.dispatch(&dispatch) {
+    match gpu.dispatch(&dispatch) {
         Err(DispatchError::Fault(fault)) => *fault,
         other => panic!("{} on {}: no fault but {other:?}", case.kernel, gpu.device.target().name),
     }
@@ -144,7 +144,7 @@ fn memory_that_is_not_the_kernels() {
         let memory = gpu.device.memory();
         let kind = vgpu::machine::MemoryKind::Coarse;
         let freed = memory.allocate(4096, 256, kind, Some(gpu.device.index())).unwrap();
-        memory.free(freed).unwrap();
+        gpu.free(freed);
         let range = format!("5 bytes into 4096 bytes of device memory at {freed:#x}");
         case("store_byte", vec![Arg::Pointer(freed), Arg::I64(5)], &["store_byte"], &["after free", &range]);
 
@@ -206,7 +206,7 @@ fn a_stack_that_overflows() {
         let out = Arg::Pointer(gpu.alloc(1024));
         let case = Case { kernel: "overflow", args: vec![Arg::I32(3), out], ..Case::default() };
         let dispatch = gpu.prepare(case.kernel, [64, 1, 1], [64, 1, 1], 0, &case.args);
-        gpu.device.dispatch(&dispatch).unwrap();
+        gpu.dispatch(&dispatch).unwrap();
         let case = Case { kernel: "overflow", args: vec![Arg::I32(4000), out], ..Case::default() };
         let fault = expect_fault(gpu, &case);
         let text = fault.to_string();
@@ -275,7 +275,7 @@ fn waves_that_never_meet() {
         let flag = Arg::Pointer(gpu.alloc(1024));
         let mut dispatch = gpu.prepare("stuck", [256, 1, 1], [256, 1, 1], 0, &[flag]);
         dispatch.timeout = Some(std::time::Duration::from_millis(100));
-        let Err(DispatchError::Fault(fault)) = gpu.device.dispatch(&dispatch) else { panic!("no fault") };
+        let Err(DispatchError::Fault(fault)) = gpu.dispatch(&dispatch) else { panic!("no fault") };
         let text = fault.to_string();
         assert_eq!(lines_of(&fault.at), [line("stuck")], "{text}");
         let (what, other) = fault.other.as_ref().expect("where the others wait");

@@ -59,7 +59,10 @@ type Key = (u64, bool);
 
 impl Dependences {
     /// Of an instruction; none if it cannot be run apart from its wave.
-    pub(super) fn find(
+    ///
+    /// # Safety
+    /// As for [`learn`].
+    pub(super) unsafe fn find(
         &self,
         key: Key,
         inst: &Inst,
@@ -67,7 +70,9 @@ impl Dependences {
         twin: impl FnOnce() -> Twin,
     ) -> Option<Arc<Dependence>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(key).or_insert_with(|| learn(inst, mode, &mut twin()).map(Arc::new)).clone()
+        // SAFETY: the caller's promise.
+        let learn = || unsafe { learn(inst, mode, &mut twin()) };
+        all.entry(key).or_insert_with(|| learn().map(Arc::new)).clone()
     }
 }
 
@@ -141,7 +146,10 @@ fn results(apart: &Apart, twin: &mut Twin) -> Results {
 }
 
 /// Finds out what depends on what in an instruction, under a MODE; none where it does not run.
-pub fn learn(inst: &Inst, mode: u32, twin: &mut Twin) -> Option<Dependence> {
+///
+/// # Safety
+/// The instruction is one that the decoder has returned, whose registers exist.
+pub unsafe fn learn(inst: &Inst, mode: u32, twin: &mut Twin) -> Option<Dependence> {
     let apart = apart(inst);
     let ready = twin.ready(&apart.inst, 64);
     let mut found = Dependence { reach: Box::new([[Reach::default(); 64]; 4]), kept: 0 };

@@ -3,8 +3,8 @@
 use super::values::{Load, Values, lanes, vector};
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed};
 use crate::isa::{Format, Operand, Register, scalar};
-use crate::machine::fault::{AccessKind, Origin, Space, Use};
 use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
+use gpu_report::{AccessKind, Origin, Space, Use};
 
 impl Values {
     /// Addresses may not depend on unknown bits.

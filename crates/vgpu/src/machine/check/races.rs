@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use crate::exec::Wave;
 use crate::isa::{Op, Operand, scalar};
-use crate::machine::fault::{AccessKind, Elsewhere, FaultKind, Space, WaveFault};
+use crate::machine::fault::{Elsewhere, WaveFault};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{LaneAccess, Step, Verdict};
+use gpu_report::{AccessKind, FaultKind, Space};
 
 /// How far the waves of the workgroup had come, each by its own count.
 type Clock = Vec<u32>;

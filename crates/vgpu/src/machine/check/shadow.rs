@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::machine::memory::{Allocation, Mapping, MemoryKind};
+use crate::machine::memory::Mapping;
+use gpu_report::{Allocation, MemoryKind};
 
 /// One allocation's.
 #[derive(Debug)]

@@ -33,7 +33,9 @@ impl Twin {
     pub fn new(generation: Generation) -> Twin {
         let file = vec![0u32; REGISTERS * 64 + 16];
         let start = file.as_ptr().align_offset(64);
-        Twin { wave: Wave::new(Access::new(Arc::new(Memory::new()))), file, start, generation }
+        // SAFETY: the only pointer that is set is that of the file, which lives as long.
+        let wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
+        Twin { wave, file, start, generation }
     }
 
     /// Lowers an instruction for waves of 32 or 64 lanes.

@@ -12,9 +12,10 @@ use super::transfer::{Bits, transfer};
 use crate::exec::Wave;
 use crate::isa::{Class, Format, Op, Operand, Register, Special, Type, scalar};
 use crate::machine::Generation;
-use crate::machine::fault::{Elsewhere, FaultKind, Origin, Use, WaveFault};
+use crate::machine::fault::{Elsewhere, WaveFault};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{Step, Verdict};
+use gpu_report::{FaultKind, Origin, Use};
 
 /// Registers of a wave, ACC registers included, and slack as in its file.
 const REGISTERS: usize = 512 + 32;

@@ -7,8 +7,8 @@ use super::values::{Found, Values, lanes, vector};
 use crate::exec::Wave;
 use crate::isa::{Elem, Format, Inst, Op, Operand, Type, scalar};
 use crate::machine::Generation;
-use crate::machine::fault::Use;
 use crate::machine::observe::{Step, Verdict};
+use gpu_report::Use;
 
 /// What an instruction makes of its sources in one lane.
 #[derive(Clone, Copy)]
@@ -86,7 +86,8 @@ impl Values {
         }
         let key = (step.address, is_second);
         let twin = || Twin::new(self.generation);
-        match self.dependences.find(key, inst, wave.mode, twin) {
+        // SAFETY: a wave runs decoded instructions only.
+        match unsafe { self.dependences.find(key, inst, wave.mode, twin) } {
             Some(dependence) => {
                 let (unknown, second) = dependence.of(sources.map(|source| source.unknown));
                 Outcome { unknown, kept: Some(dependence.kept), second, from }

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
 use crate::isa::{Format, Inst, Op, Operand, Special, scalar};
-use crate::machine::fault::{AccessKind, Space};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
+use gpu_report::{AccessKind, Space};
 
 /// The same kind of access by some lanes of a wave.
 #[derive(Clone, Debug)]

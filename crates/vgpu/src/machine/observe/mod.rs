@@ -17,11 +17,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use accesses::{Accesses, LaneAccess, Moved};
 
 use super::dispatch::DispatchStats;
-use super::fault::{FaultKind, WaveFault};
+use super::fault::WaveFault;
 use super::launch::Launch;
-use super::memory::Allocation;
 use crate::exec::{Code, Unit, Watch, Wave, resolved};
 use crate::isa::{Format, Inst, Register, Registers, Span, scalar};
+use gpu_report::Allocation;
+use gpu_report::FaultKind;
 
 /// Watches a machine.
 pub(crate) trait Instrument: Send + Sync + std::fmt::Debug {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::machine::fault::AccessKind;
 use crate::machine::observe::LaneAccess;
+use gpu_report::AccessKind;
 
 /// Banks of LDS.
 const BANKS: usize = 32;
@@ -55,8 +55,8 @@ pub(super) fn lds_cycles(access: &LaneAccess) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::fault::Space;
     use crate::machine::observe::Moved;
+    use gpu_report::Space;
 
     fn access(kind: AccessKind, bytes: u32, lanes: usize, address: impl Fn(usize) -> u64) -> LaneAccess {
         LaneAccess {

@@ -8,14 +8,14 @@ use code_object::occupancy::Occupancy;
 
 use super::Sink;
 use super::banks::{cache_lines, lds_cycles};
-use super::counters::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
-use crate::config::CounterFormat;
 use crate::exec::Wave;
 use crate::isa::{Class, Op, scalar};
 use crate::machine::dispatch::DispatchStats;
-use crate::machine::fault::{AccessKind, Space};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict};
+use gpu_report::CounterFormat;
+use gpu_report::{AccessKind, Space};
+use gpu_report::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
 
 /// Counts what dispatches do: those that ask for it, all if it is switched on.
 #[derive(Default, Debug)]

@@ -2,7 +2,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `counters` | what is counted, as a structure, a table and JSON |
 //! | `count` | the counting |
 //! | `banks` | cache lines and LDS banks that an access touches |
 //! | `trace` | the instructions of chosen waves as text |
@@ -10,7 +9,6 @@
 
 mod banks;
 mod count;
-mod counters;
 mod settings;
 mod trace;
 
@@ -20,7 +18,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 pub(super) use count::Profiler;
-pub use counters::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
 pub(super) use settings::Settings;
 pub(super) use trace::Tracer;
 

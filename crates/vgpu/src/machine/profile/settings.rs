@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::trace::Selection;
 use super::{Profiler, Sink, Tracer};
-use crate::config::{ConfigError, CounterFormat};
+use gpu_report::CounterFormat;
+
+use crate::config::ConfigError;
 use crate::machine::observe::Instruments;
 
 /// The variable that traces.

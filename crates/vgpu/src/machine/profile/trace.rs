@@ -10,7 +10,7 @@ use crate::exec::{self, Wave};
 use crate::isa::{Register, Span};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{DispatchObserver, GroupObserver, Instrument, LaneAccess, Step, Verdict};
-use crate::machine::source::demangle;
+use gpu_report::demangle;
 
 /// Text of a workgroup that is written at once.
 const CHUNK: usize = 64 << 10;

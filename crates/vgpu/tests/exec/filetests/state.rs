@@ -252,7 +252,8 @@ impl Bench {
     pub(super) fn new(lanes: usize) -> Bench {
         let memory = Arc::new(Memory::new());
         let base = memory.allocate(MEMORY as u64, 1, MemoryKind::Coarse, None).expect("a page");
-        let mut wave = Wave::new(Access::new(Arc::clone(&memory)));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::clone(&memory))) };
         let mut vectors = vec![0u32; (VECTORS + SLACK) * lanes + 16];
         let offset = vectors.as_ptr().align_offset(64);
         wave.vgpr = vectors[offset..].as_mut_ptr();

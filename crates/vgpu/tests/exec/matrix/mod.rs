@@ -138,7 +138,8 @@ struct Bench {
 
 impl Bench {
     fn new(lanes: usize, seed: u64) -> Bench {
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         let mut random = Random(seed);
         let mut file: Vec<u32> = (0..513 * 64).map(|_| random.next()).collect();
         let offset = file.as_ptr().align_offset(64);

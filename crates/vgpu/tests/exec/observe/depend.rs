@@ -8,7 +8,8 @@ use vgpu::machine::check::twin::Twin;
 fn dependence(isa: Isa, generation: Generation, words: &[u32]) -> Dependence {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let inst = decode(isa, &bytes).expect("an instruction");
-    learn(&inst, 0x3f0, &mut Twin::new(generation)).expect("that runs")
+    // SAFETY: the instruction was decoded.
+    unsafe { learn(&inst, 0x3f0, &mut Twin::new(generation)) }.expect("that runs")
 }
 
 #[test]

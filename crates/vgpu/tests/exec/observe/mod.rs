@@ -63,7 +63,8 @@ impl Bench {
     fn new(lanes: usize) -> Bench {
         let file = vec![0u32; (512 + 32) * lanes + 16];
         let offset = file.as_ptr().align_offset(64);
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         wave.lanes = lanes as u8;
         Bench { wave, file, offset, lanes }
     }

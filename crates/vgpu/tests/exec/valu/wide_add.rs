@@ -93,7 +93,8 @@ fn halves_of_64_bit_additions_are_executed_as_if_one_by_one() {
         let halves = [low, high];
 
         let program = program(halves, level);
-        let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+        // SAFETY: what it is pointed at lives as long as it.
+        let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         let mut file = vec![0u32; (256 + 32) * lanes + 16];
         let offset = file.as_ptr().align_offset(64);
         for value in &mut file[offset..][..VECTORS * lanes] {

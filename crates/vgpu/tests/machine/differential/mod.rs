@@ -100,7 +100,7 @@ fn on_device(gpu: &Gpu, program: &Program, checks: Option<Checks>) -> Left {
     let (grid, group) = ([program.groups * program.group_size, 1, 1], [program.group_size, 1, 1]);
     let mut dispatch = gpu.prepare(&program.name, grid, group, 0, &args);
     dispatch.checks = checks;
-    if let Err(error) = gpu.device.dispatch(&dispatch) {
+    if let Err(error) = gpu.dispatch(&dispatch) {
         panic!("{} on {}: {error}", program.name, gpu.device.target().name);
     }
     Left { out: gpu.download(out, items * ITEM_BYTES), shared: gpu.download(shared, SHARED_WORDS) }

@@ -353,7 +353,8 @@ fn check(generation: Generation, sample: &Inst, seed: u64) -> Option<String> {
     }
     let lanes = if generation.is_cdna() { 64 } else { 32 };
     let context = Context { generation, level: Level::Baseline, lanes };
-    let mut wave = Wave::new(Access::new(Arc::new(Memory::new())));
+    // SAFETY: what it is pointed at lives as long as it.
+    let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
     wave.lanes = lanes as u8;
     wave.set_scalar64(10, s[0]);
     wave.set_scalar64(12, s[1]);

@@ -8,7 +8,7 @@ use code_object::occupancy::Occupancy;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::isa::Class;
+use crate::class::Class;
 
 /// Instructions by class, each once per wave that executed it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -17,7 +17,11 @@ pub struct Instructions([u64; Class::ALL.len()]);
 impl Instructions {
     /// Instructions of all classes but hints.
     pub fn total(&self) -> u64 {
-        Class::ALL.iter().filter(|class| **class != Class::Hint).map(|class| self[*class]).sum()
+        Class::ALL
+            .iter()
+            .filter(|class| **class != Class::Hint)
+            .map(|class| self[*class])
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -37,7 +41,7 @@ impl IndexMut<Class> for Instructions {
 
 impl AddAssign for Instructions {
     fn add_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count = count.saturating_add(more));
     }
 }
 
@@ -76,7 +80,7 @@ macro_rules! sums {
 
         impl AddAssign for $name {
             fn add_assign(&mut self, other: Self) {
-                $(self.$field += other.$field;)*
+                $(self.$field = self.$field.saturating_add(other.$field);)*
             }
         }
     )*};
@@ -140,14 +144,14 @@ impl Lanes {
 impl LdsBanks {
     /// Cycles lost to bank conflicts.
     pub fn conflicts(&self) -> u64 {
-        self.cycles - self.passes
+        self.cycles.saturating_sub(self.passes)
     }
 }
 
 impl Traffic {
     /// Loads, stores and atomic operations.
     pub fn accesses(&self) -> u64 {
-        self.loads + self.stores + self.atomics
+        self.loads.saturating_add(self.stores).saturating_add(self.atomics)
     }
 }
 
@@ -281,8 +285,8 @@ impl fmt::Display for Counters {
             writeln!(
                 f,
                 "  LDS cycles      {cycles:>14}, {} of them for bank conflicts ({:.1} %)",
-                cycles - passes,
-                percent(cycles - passes, cycles)
+                self.lds_banks.conflicts(),
+                percent(self.lds_banks.conflicts(), cycles)
             )?;
         }
         let Branches { conditional, taken, partial_exec, splits } = self.branches;

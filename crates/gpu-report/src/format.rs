@@ -1,0 +1,39 @@
+//! How counters are written.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How counters are written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CounterFormat {
+    /// For people.
+    Table,
+    /// One line per dispatch.
+    Json,
+}
+
+/// A format that does not exist.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no format; formats are table and json")]
+pub struct CounterFormatError(String);
+
+impl FromStr for CounterFormat {
+    type Err = CounterFormatError;
+
+    fn from_str(text: &str) -> Result<CounterFormat, CounterFormatError> {
+        match text.trim() {
+            "table" => Ok(CounterFormat::Table),
+            "json" => Ok(CounterFormat::Json),
+            other => Err(CounterFormatError(other.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for CounterFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CounterFormat::Table => "table",
+            CounterFormat::Json => "json",
+        })
+    }
+}

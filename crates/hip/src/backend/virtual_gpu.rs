@@ -1,0 +1,49 @@
+//! The virtual AMD GPU in this process, behind the HIP table.
+
+use code_object::Feature;
+
+use super::{Backend, Opened, device_count};
+use crate::error::Result;
+use crate::uri::{DeviceUri, VirtualGpu};
+
+/// Virtual GPUs with these parameters, made if there are none.
+pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
+    let backend = Backend::Virtual;
+    let mut config = match &gpu.target {
+        Some(target) => {
+            vgpu::DeviceConfig::new(&target.to_string()).map_err(|error| backend.unavailable(error))?
+        }
+        None => vgpu::DeviceConfig::default(),
+    };
+    if let Some(compute_units) = gpu.compute_units {
+        config.compute_units = compute_units;
+    }
+    if let Some(memory) = gpu.memory {
+        config.memory = memory;
+    }
+    config.count = gpu.count.unwrap_or(1);
+    (config.checks, config.counters) = (gpu.checks, gpu.counters);
+    // The features are those of the processor whether they are stated or not: `gfx90a` is the same device with them.
+    config.target.sramecc = Feature::Any;
+    config.target.xnack = Feature::Any;
+    let first = vgpu::attach(&config).map_err(|error| backend.unavailable(error))?;
+    let table = hip_on_hsa::table(vgpu::hsa::table()).map_err(|error| backend.unavailable(error))?;
+    let count = device_count(table).map_err(|error| backend.unavailable(error))?;
+    let uri = DeviceUri::Virtual(VirtualGpu {
+        target: Some(config.target.clone()),
+        compute_units: Some(config.compute_units),
+        memory: Some(config.memory),
+        count: None,
+        checks: config.checks,
+        counters: config.counters,
+    });
+    let wanted = first..first + config.count as usize;
+    let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);
+    let devices: Vec<_> = ordinals.map(|ordinal| (ordinal, uri.clone())).collect();
+    if devices.len() != config.count as usize {
+        return Err(
+            backend.unavailable(format!("the runtime sees {count} devices, and not those just attached"))
+        );
+    }
+    Ok(Opened { backend, table, devices })
+}

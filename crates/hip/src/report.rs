@@ -1,0 +1,11 @@
+//! What a device tells about its kernels, as data: faults, counters, and what to ask a virtual GPU for.
+//!
+//! [`FaultReport::details`](crate::FaultReport::details) has a [`Fault`], [`Stream::take_counters`](crate::Stream::take_counters)
+//! gives [`Counters`], and [`VirtualGpu`](crate::uri::VirtualGpu) takes [`Checks`] and a [`CounterFormat`]. They are the types of
+//! the crate `gpu-report`, which needs neither a device nor the virtual GPU, so that other programs can read reports too.
+
+pub use gpu_report::{
+    AccessKind, Allocation, Branches, CacheLines, Checks, ChecksError, Class, CounterFormat,
+    CounterFormatError, Counters, Fault, FaultKind, Instructions, Lanes, LdsBanks, Limit, MemoryKind,
+    Occupancy, Origin, Resources, Site, SourceFrame, SourceLines, Space, Traffic, Use, demangle,
+};
