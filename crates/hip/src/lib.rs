@@ -8,6 +8,9 @@
 #![doc = include_str!("../examples/saxpy.rs")]
 //! ```
 //!
+//! The [guide](docs::guide) goes from the first buffer to graphs; other pages are about [device URIs](docs::devices) and about
+//! [faults](docs::faults) of kernels.
+//!
 //! # CUDA, cudarc, and this crate
 //! | CUDA runtime | cudarc | `hip` |
 //! |---|---|---|
@@ -88,6 +91,7 @@ mod backend;
 mod call;
 mod completion;
 mod device;
+pub mod docs;
 mod error;
 mod event;
 #[cfg(test)]
