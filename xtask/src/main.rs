@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 mod dropin;
 mod miri;
+#[cfg(test)]
+mod packages;
 mod progress;
 mod rocm;
 mod run;

@@ -28,6 +28,9 @@ const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The releases whose HIP loads the code objects that the device tests compile: of version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 
+/// The packages that the virtual GPU is made of.
+const VIRTUAL_GPU: [&str; 2] = ["ferrocm-vgpu", "ferrocm-hip-on-hsa"];
+
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
@@ -128,6 +131,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("unit, integration and compile-fail tests", || {
             nextest(shared, &format!("not {DEVICE_TESTS}"), None)
         }),
+        Step::new("hip without the virtual GPU", without_virtual_gpu),
     ];
     for device in VIRTUAL_DEVICES {
         steps.push(Step::new(format!("device tests on {device}"), || {
@@ -343,6 +347,21 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     // Advisories change by the day and need the network: they are no property of a commit.
     let mut command = Command::new(deny);
     command.args(["--log-level", "error", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
+    execute(command)
+}
+
+/// Builds and tests `hip` as a program for real GPUs takes it, and sees that nothing of the virtual one comes along.
+fn without_virtual_gpu() -> Result<Outcome> {
+    let packages = ["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "--no-default-features"];
+    let mut tree = tools::cargo();
+    tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(packages);
+    let tree = run::capture(tree.current_dir(tools::workspace()))?;
+    let is_virtual = |line: &&str| VIRTUAL_GPU.iter().any(|package| line.split(' ').next() == Some(*package));
+    if let Some(found) = tree.lines().find(is_virtual) {
+        bail!("`hip` without its default features depends on {found}");
+    }
+    let mut command = tools::cargo();
+    command.args(["test", "--lib", "--quiet"]).args(packages);
     execute(command)
 }
 

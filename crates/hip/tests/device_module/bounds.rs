@@ -1,0 +1,128 @@
+//! Files whose headers lead out of them, and libraries that are given an address and no length.
+
+use hip::code_object::CodeObject;
+use hip::hip_sys::hipError_t;
+use hip::{Backend, Error, Module};
+
+use crate::common;
+
+/// Where a file's headers are: of segments, of sections.
+fn tables(code: &[u8]) -> [(usize, usize, usize); 2] {
+    let word = |at: usize| u64::from_le_bytes(*code[at..].first_chunk().unwrap()) as usize;
+    let half = |at: usize| usize::from(u16::from_le_bytes(*code[at..].first_chunk().unwrap()));
+    [(word(32), 56, half(56)), (word(40), 64, half(60))]
+}
+
+#[test]
+fn headers_that_lead_out_of_the_bytes_are_refused() {
+    let device = common::device();
+    let code = common::compile(&device.target().processor);
+    // Segments have their offset at 8, sections at 24; the size is at 32 in both. Those of the tables are in the file's header.
+    let fields =
+        tables(&code).into_iter().zip([[8, 32], [24, 32]]).flat_map(|((start, size, count), fields)| {
+            (0..count).flat_map(move |index| {
+                fields.map(|field| (start + index * size + field, start + index * size))
+            })
+        });
+    let no_bits = |entry: usize| entry >= tables(&code)[1].0 && code[entry + 4] == 8;
+    let mut refused = 0;
+    for (field, entry) in fields.chain([(32, 0), (40, 0)]) {
+        if no_bits(entry) && field == entry + 32 {
+            continue;
+        }
+        for value in [1_u64 << 30, u64::MAX] {
+            let mut changed = code.clone();
+            changed[field..field + 8].copy_from_slice(&value.to_le_bytes());
+            let error = Module::load(&device, &changed).unwrap_err();
+            assert!(matches!(error, Error::CodeObject { .. }), "{field}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 40, "the file has segments and sections: {refused}");
+}
+
+/// Bytes that end where a page begins that nobody may read.
+struct Guarded {
+    pages: *mut u8,
+    length: usize,
+    end: usize,
+}
+
+impl Guarded {
+    fn new(room: usize) -> Guarded {
+        let page = 65536;
+        let end = room.next_multiple_of(page);
+        let length = end + page;
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new pages, at an address of the system's choice.
+        let pages = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        assert_ne!(pages, libc::MAP_FAILED);
+        // SAFETY: the last page is one of those.
+        assert_eq!(unsafe { libc::mprotect(pages.byte_add(end), page, libc::PROT_NONE) }, 0);
+        Guarded { pages: pages.cast(), length, end }
+    }
+
+    /// The address of a copy whose last byte is the last that may be read.
+    fn put(&mut self, bytes: &[u8]) -> *const u8 {
+        assert!(bytes.len() <= self.end);
+        // SAFETY: the pages have room for the bytes before their end, and are borrowed exclusively.
+        unsafe {
+            let start = self.pages.add(self.end - bytes.len());
+            start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            start
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the pages were mapped by `new`, and a library that was given their address has unloaded what it loaded.
+        unsafe { libc::munmap(self.pages.cast(), self.length) };
+    }
+}
+
+/// What this crate hands to a library is a file that `CodeObject::parse` accepts: the library, which gets no length, reads nothing
+/// behind the end of any such file.
+#[test]
+fn a_library_reads_no_accepted_file_beyond_its_end() {
+    let device = common::device();
+    if device.backend() != Backend::Virtual {
+        println!("skipped: AMD's library may use up its memory on files that no compiler writes");
+        return;
+    }
+    let code = common::compile(&device.target().processor);
+    let mut guarded = Guarded::new(code.len());
+    let table = device.table();
+    let mut load = |bytes: &[u8]| {
+        let mut handle = std::ptr::null_mut();
+        let address = guarded.put(bytes);
+        // SAFETY: what is read behind the bytes ends this test; the module is unloaded before the bytes change.
+        unsafe {
+            let loaded = (table.hipModuleLoadData)(&raw mut handle, address.cast());
+            if loaded == hipError_t::hipSuccess {
+                assert_eq!((table.hipModuleUnload)(handle), hipError_t::hipSuccess);
+            }
+            loaded
+        }
+    };
+    // SAFETY: the device is open.
+    assert_eq!(unsafe { (table.hipSetDevice)(device.ordinal().try_into().unwrap()) }, hipError_t::hipSuccess);
+    assert_eq!(load(&code), hipError_t::hipSuccess);
+    let mut accepted = 0;
+    let mut try_with = |at: usize, byte: u8| {
+        let mut changed = code.clone();
+        changed[at] = byte;
+        if CodeObject::parse(&changed).is_ok() {
+            accepted += 1;
+            load(&changed);
+        }
+    };
+    let tables = tables(&code).into_iter().flat_map(|(start, size, count)| start..start + size * count);
+    for at in (0..64).chain(tables) {
+        for byte in [0, 1, 0x7f, 0xff] {
+            try_with(at, byte);
+        }
+    }
+    assert!(accepted > 100, "most changes do not matter: {accepted}");
+}

@@ -1,0 +1,74 @@
+//! What published packages say of themselves.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::{run, tools};
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    description: Option<String>,
+    license: Option<String>,
+    repository: Option<String>,
+    documentation: Option<String>,
+    readme: Option<String>,
+    /// Empty for a package that is not published.
+    publish: Option<Vec<String>>,
+}
+
+/// The packages of the workspace that are published.
+fn published() -> Vec<Package> {
+    let mut command = tools::cargo();
+    command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let text = run::capture(command.current_dir(tools::workspace())).expect("the workspace's metadata");
+    let metadata: Metadata = serde_json::from_str(&text).expect("cargo's JSON");
+    metadata.packages.into_iter().filter(|package| package.publish.as_ref() != Some(&Vec::new())).collect()
+}
+
+#[test]
+fn published_packages_lead_to_their_repository_and_documentation() {
+    let packages = published();
+    assert!(packages.len() > 10);
+    let repositories: BTreeSet<_> = packages.iter().map(|package| package.repository.as_deref()).collect();
+    assert_eq!(repositories.len(), 1, "one repository: {repositories:?}");
+    for Package { name, description, license, repository, documentation, readme, .. } in &packages {
+        assert!(description.is_some() && license.is_some() && repository.is_some(), "{name}");
+        assert_eq!(documentation.as_deref(), Some(&*format!("https://docs.rs/{name}")), "{name}");
+        assert!(readme.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn the_page_about_publishing_lists_every_package() {
+    let page = std::fs::read_to_string(tools::workspace().join("docs/publishing.md")).unwrap();
+    let listed: BTreeSet<_> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.rsplit('`').nth(1))
+        .filter(|name| name.starts_with("ferrocm-"))
+        .map(str::to_owned)
+        .collect();
+    let published: BTreeSet<_> = published().into_iter().map(|package| package.name).collect();
+    assert_eq!(listed, published);
+}
+
+#[test]
+fn the_pages_of_the_documentation_are_in_the_package() {
+    let mut command = tools::cargo();
+    command.args(["package", "-p", "ferrocm-hip", "--list", "--allow-dirty", "--offline"]);
+    let files = run::capture(command.current_dir(tools::workspace())).expect("the package's files");
+    for page in ["README.md", "docs/guide.md", "docs/devices.md", "docs/faults.md"] {
+        assert!(files.lines().any(|file| file == page), "{page} is not in {files}");
+    }
+    let address = published().into_iter().find_map(|package| package.repository).expect("an address");
+    let docs = std::fs::read_to_string(tools::workspace().join("crates/hip/src/docs.rs")).unwrap();
+    for link in docs.split("https://").skip(1).filter(|link| link.contains("github.com")) {
+        assert!(format!("https://{link}").starts_with(&address), "a page is linked elsewhere: {link}");
+    }
+}
