@@ -119,7 +119,8 @@ impl Module {
         let image: Box<[u8]> = code.into_owned().into();
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module.
+        // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module. HIP gets no length:
+        // no header of what the parser accepts leads out of the image.
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));

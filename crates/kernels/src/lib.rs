@@ -30,6 +30,8 @@
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx1030, gfx1100 and gfx1201.
+//!
+//! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]
 
 mod element;
