@@ -52,12 +52,14 @@ pub enum MemoryKind {
     Constant,
     /// Variables of a code object.
     Data,
+    /// Queues and signals of the host's runtime; read-only to kernels.
+    Guarded,
 }
 
 impl MemoryKind {
     /// Whether kernels may write it.
     pub fn writable(self) -> bool {
-        !matches!(self, MemoryKind::Code | MemoryKind::Constant)
+        !matches!(self, MemoryKind::Code | MemoryKind::Constant | MemoryKind::Guarded)
     }
 }
 
@@ -495,6 +497,20 @@ impl Memory {
             let Some(entry) = state.freed.pop_front() else { break };
             state.freed_bytes -= length(&entry);
         }
+    }
+
+    /// Lets kernels only read an allocation from their next time slices on.
+    ///
+    /// # Errors
+    /// No allocation starts at the address.
+    pub(crate) fn guard(&self, address: u64) -> Result<(), MemoryError> {
+        let mut state = self.write();
+        let entry = state.live.get_mut(&address).ok_or(MemoryError::NotAllocated(address))?;
+        entry.allocation.kind = MemoryKind::Guarded;
+        drop(state);
+        // Nobody waits: what a wave remembers of it allows no more than it did when the slice began.
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     /// The live allocation that holds the address.
