@@ -270,6 +270,7 @@ fn describe(allocation: &Allocation) -> String {
         MemoryKind::Code => "code",
         MemoryKind::Constant => "constants of a code object",
         MemoryKind::Data => "variables of a code object",
+        MemoryKind::Guarded => "queues and signals of the runtime",
     };
     format!("{} bytes of {what} at {:#x}..{:#x}", allocation.size, allocation.start, allocation.end())
 }

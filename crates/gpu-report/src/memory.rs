@@ -21,12 +21,14 @@ pub enum MemoryKind {
     Constant,
     /// Variables of a code object.
     Data,
+    /// Queues and signals of the host's runtime; read-only to kernels.
+    Guarded,
 }
 
 impl MemoryKind {
     /// Whether kernels may write it.
     pub fn writable(self) -> bool {
-        !matches!(self, MemoryKind::Code | MemoryKind::Constant)
+        !matches!(self, MemoryKind::Code | MemoryKind::Constant | MemoryKind::Guarded)
     }
 }
 

@@ -59,7 +59,9 @@ impl Place {
             return Err(INVALID_VALUE);
         }
         let Some((found, offset)) = runtime.memory.find(address) else {
-            return Ok((Self::Pageable, address));
+            // What was freed is no memory of the program, and touching it would end the process.
+            let is_own = runtime.hsa.host_can_access(address, extent);
+            return if is_own { Ok((Self::Pageable, address)) } else { Err(INVALID_VALUE) };
         };
         if !runtime.memory.holds(&found, offset, extent) {
             return Err(INVALID_VALUE);

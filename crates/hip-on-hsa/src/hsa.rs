@@ -475,8 +475,19 @@ impl Hsa {
             && self.table.has("hsa_amd_vmem_handle_create")
     }
 
-    /// `hsa_signal_create` for every agent.
+    /// A signal of this runtime's own, which kernels cannot change where the implementation sees to that.
     pub(crate) fn signal_create(self, value: i64) -> Result<hsa_signal_t> {
+        let Some(create) = self.table.ext.signal_create_guarded else {
+            return self.signal_create_open(value);
+        };
+        let mut signal = hsa_signal_t { handle: 0 };
+        // SAFETY: the out pointer is valid.
+        check(unsafe { create(value, &mut signal) }, OTHER)?;
+        Ok(signal)
+    }
+
+    /// `hsa_signal_create` for every agent: kernels change it, too.
+    pub(crate) fn signal_create_open(self, value: i64) -> Result<hsa_signal_t> {
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: no consumers are listed, the out pointer is valid.
         check(unsafe { (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal) }, OTHER)?;
@@ -534,23 +545,43 @@ impl Hsa {
         }
     }
 
-    /// Waits, however long, until the live signal differs from `value`; returns what it is then.
-    pub(crate) fn signal_wait_change(self, signal: hsa_signal_t, value: i64) -> i64 {
-        loop {
-            // SAFETY: the signal is one of this runtime's, which live as long as their owners.
-            let seen = unsafe {
-                (self.table.hsa_signal_wait_scacquire)(
-                    signal,
-                    hsa_signal_condition_t::HSA_SIGNAL_CONDITION_NE,
-                    value,
-                    u64::MAX,
-                    hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
-                )
-            };
-            if seen != value {
-                return seen;
-            }
+    /// Waits until the live signal differs from `value` or about `ticks` of the system clock have passed; returns what it is
+    /// then.
+    pub(crate) fn signal_wait_change(self, signal: hsa_signal_t, value: i64, ticks: u64) -> i64 {
+        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        unsafe {
+            (self.table.hsa_signal_wait_scacquire)(
+                signal,
+                hsa_signal_condition_t::HSA_SIGNAL_CONDITION_NE,
+                value,
+                ticks,
+                hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED,
+            )
         }
+    }
+
+    /// Keeps kernels from writing a queue of this runtime's, where the implementation can.
+    pub(crate) fn guard(self, queue: *const hsa_queue_t) {
+        let Some(guard) = self.table.ext.queue_guard else { return };
+        // SAFETY: the implementation accepts any queue of its own.
+        let status = unsafe { guard(queue) };
+        if status != hsa_status_t::HSA_STATUS_SUCCESS {
+            tracing::warn!(?status, "kernels can write a queue's packets");
+        }
+    }
+
+    /// The packet that a queue waits for with all before it completed, if the implementation knows of one.
+    pub(crate) fn missing_packet(self, queue: *const hsa_queue_t) -> Option<u64> {
+        // SAFETY: the implementation accepts any queue of its own.
+        let missing = unsafe { (self.table.ext.queue_missing_packet?)(queue) };
+        (missing != u64::MAX).then_some(missing)
+    }
+
+    /// Whether memory that this runtime does not know may be the program's own: it is nothing that was freed, or reserved
+    /// only.
+    pub(crate) fn host_can_access(self, address: usize, size: usize) -> bool {
+        // SAFETY: the implementation looks at no memory.
+        self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, size) })
     }
 
     /// Start and end of the packet that completed the signal, in system clock ticks.

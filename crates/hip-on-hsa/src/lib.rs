@@ -93,6 +93,21 @@ mod tests;
 mod virtual_memory;
 mod visible;
 
+/// What the fuzz targets call: the host's side of memory that kernels share with it, over any bytes in there.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    /// See `hostcall`.
+    pub fn hostcall(bytes: &[u8]) {
+        crate::hostcall::fuzz(bytes);
+    }
+
+    /// See `print_buffer`.
+    pub fn print_buffer(bytes: &[u8]) {
+        crate::print_buffer::fuzz(bytes);
+    }
+}
+
 use hsa_sys::hsa_status_t;
 
 pub use table::FUNCTIONS;

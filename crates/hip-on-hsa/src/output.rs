@@ -13,6 +13,10 @@ pub(crate) enum Channel {
     Error,
 }
 
+/// Said once, on standard error, by each queue that drops what device code prints.
+pub(crate) const DROPPED: &str =
+    "ferrocm: device code prints more than is kept: some of its output is dropped\n";
+
 /// A program's function for the text, and what it wants back.
 struct Receiver {
     function: DeviceOutput,

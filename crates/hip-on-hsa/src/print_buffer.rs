@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use code_object::CodeObject;
@@ -18,6 +18,10 @@ use crate::runtime::Runtime;
 
 /// Bytes of a buffer.
 const SIZE: usize = 4 << 20;
+/// Bytes of text that are printed of one buffer at most: a record of twelve bytes may say that it is a megabyte wide.
+const MOST: usize = 64 << 20;
+/// Bytes of text that are collected before they are passed on.
+const AT_ONCE: usize = 1 << 20;
 /// Bytes before the first record.
 const HEAD: usize = 8;
 
@@ -44,6 +48,8 @@ pub(crate) struct PrintBuffer {
     memory: usize,
     /// The formats of all kernels that may have printed.
     formats: Mutex<Formats>,
+    /// It was said that text is dropped.
+    said: AtomicBool,
 }
 
 impl PrintBuffer {
@@ -51,7 +57,12 @@ impl PrintBuffer {
         let memory = runtime.allocate_shared(device.agent, SIZE)?;
         // SAFETY: the memory was just allocated and nobody else knows it.
         unsafe { memory.cast::<[u32; 2]>().write([0, (SIZE - HEAD) as u32]) };
-        Ok(Arc::new(Self { runtime, memory: memory as usize, formats: Mutex::default() }))
+        Ok(Arc::new(Self {
+            runtime,
+            memory: memory as usize,
+            formats: Mutex::default(),
+            said: AtomicBool::new(false),
+        }))
     }
 
     /// What `hidden_printf_buffer` gets.
@@ -79,8 +90,9 @@ impl PrintBuffer {
         let length = (used.load(Ordering::Acquire) as usize).min(SIZE - HEAD);
         // SAFETY: the bytes lie in the buffer, and no kernel writes them now.
         let records = unsafe { std::slice::from_raw_parts((self.memory + HEAD) as *const u8, length) };
-        for (channel, text) in texts(records, &formats) {
-            output::write(channel, &text);
+        let whole = print(records, &formats, &mut output::write);
+        if !whole && !self.said.swap(true, Ordering::Relaxed) {
+            output::write(Channel::Error, output::DROPPED.as_bytes());
         }
         used.store(0, Ordering::Release);
     }
@@ -93,9 +105,11 @@ impl Drop for PrintBuffer {
     }
 }
 
-/// The texts of records, those in a row for the same channel as one.
-fn texts(mut records: &[u8], formats: &Formats) -> Vec<(Channel, Vec<u8>)> {
-    let mut texts: Vec<(Channel, Vec<u8>)> = Vec::new();
+/// Passes on the texts of records, those in a row for the same channel together. Says whether nothing was dropped.
+fn print(mut records: &[u8], formats: &Formats, write: &mut dyn FnMut(Channel, &[u8])) -> bool {
+    let (mut channel, mut text) = (Channel::Output, Vec::new());
+    let mut left = MOST;
+    let mut whole = true;
     while let Some((control, _)) = records.split_first_chunk::<4>() {
         let control = u32::from_le_bytes(*control);
         let size = (control >> 2) as usize;
@@ -116,15 +130,39 @@ fn texts(mut records: &[u8], formats: &Formats) -> Vec<(Channel, Vec<u8>)> {
                 format.chunks_exact(8).filter_map(|chunk| Some(u64::from_le_bytes(chunk.try_into().ok()?)));
             words.splice(0..0, format);
         }
-        let channel = if control & TO_ERROR != 0 { Channel::Error } else { Channel::Output };
-        let text = printf::format(&words);
-        match texts.last_mut() {
-            Some((last, all)) if *last == channel => all.extend_from_slice(&text),
-            _ => texts.push((channel, text)),
+        let to = if control & TO_ERROR != 0 { Channel::Error } else { Channel::Output };
+        let printed = printf::format(&words);
+        whole &= !printed.cut;
+        if to != channel || text.len() + printed.text.len() > AT_ONCE {
+            write(channel, &std::mem::take(&mut text));
+            channel = to;
         }
+        let Some(rest) = left.checked_sub(printed.text.len()) else {
+            whole = false;
+            break;
+        };
+        left = rest;
+        text.extend_from_slice(&printed.text);
         records = &records[size..];
     }
-    texts
+    write(channel, &text);
+    whole
+}
+
+/// Any bytes in a buffer, as a kernel may write them, are printed, up to a bound.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let formats = Formats::from([
+        (0, b"%d items of %s\n"[..].into()),
+        (1, b"%1000000d%-999999s"[..].into()),
+        (2, b"%*.*f %c %p %n %hhx %"[..].into()),
+    ]);
+    let mut printed = 0;
+    let whole = print(bytes, &formats, &mut |_, text| {
+        assert!(text.len() <= AT_ONCE.max(printf::LONGEST));
+        printed += text.len();
+    });
+    assert!(printed <= MOST && (whole || printed > 0));
 }
 
 #[cfg(test)]
@@ -150,13 +188,57 @@ mod tests {
             (Channel::Error, "oops !"),
             (Channel::Output, "(unknown printf format 0000000000000008)\n"),
         ];
-        let found = super::texts(&records, &formats);
+        let texts = |records: &[u8]| {
+            let mut found = Vec::new();
+            let whole = super::print(records, &formats, &mut |channel, text| {
+                if !text.is_empty() {
+                    found.push((channel, String::from_utf8(text.to_vec()).unwrap()));
+                }
+            });
+            assert!(whole);
+            found
+        };
+        let found = texts(&records);
         assert_eq!(found.len(), expected.len());
         for ((channel, text), expected) in found.iter().zip(expected) {
-            assert_eq!((*channel, std::str::from_utf8(text).unwrap()), expected);
+            assert_eq!((*channel, text.as_str()), expected);
         }
         // What is cut off or makes no sense ends the reading.
-        assert_eq!(super::texts(&records[..records.len() - 1], &formats).len(), 2);
-        assert_eq!(super::texts(&[0; 64], &formats).len(), 0);
+        assert_eq!(texts(&records[..records.len() - 1]).len(), 2);
+        assert_eq!(texts(&[0; 64]).len(), 0);
+    }
+
+    #[test]
+    fn a_buffer_of_wide_records_has_a_bound() {
+        let formats = Formats::from([(1, b"%1000000d"[..].into())]);
+        let records = record(HASHED, &[1, 7]).repeat(1000);
+        let mut printed = 0;
+        let whole = super::print(&records, &formats, &mut |_, text| {
+            assert!(text.len() <= AT_ONCE);
+            printed += text.len();
+        });
+        assert!(!whole && printed <= MOST && printed > MOST - (1 << 20), "{printed}");
+    }
+
+    #[test]
+    fn any_bytes_are_printed_or_end_the_reading() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for round in 0..300 {
+            let mut bytes = Vec::new();
+            for _ in 0..round % 20 {
+                let words: Vec<u64> = (0..next() % 8).map(|_| next() >> (next() % 64)).collect();
+                bytes.extend(record((next() % 4) as u32, &words));
+            }
+            if round % 3 == 0 {
+                bytes.extend(next().to_le_bytes());
+            }
+            fuzz(&bytes);
+        }
     }
 }

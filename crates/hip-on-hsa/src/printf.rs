@@ -6,18 +6,37 @@
 
 use std::ffi::{c_char, c_int, c_longlong};
 
-/// Widths and precisions beyond this are cut to it, so that a wild one does not take all memory.
-const LONGEST: i64 = 1 << 20;
+/// Bytes of a message's text at most. Widths and precisions beyond this are cut to it, too, so that a wild one does not take all
+/// memory.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// The text of a message.
+pub(crate) struct Printed {
+    pub(crate) text: Vec<u8>,
+    /// What went beyond [`LONGEST`] is not there.
+    pub(crate) cut: bool,
+}
 
 /// The text of a message. An argument that is missing ends it; so does a conversion that C does not have.
-pub(crate) fn format(words: &[u64]) -> Vec<u8> {
+pub(crate) fn format(words: &[u64]) -> Printed {
+    let mut text = convert_all(words);
+    let cut = text.len() > LONGEST;
+    text.truncate(LONGEST);
+    Printed { text, cut }
+}
+
+/// The text as far as the conversion that brings it beyond its limit.
+fn convert_all(words: &[u64]) -> Vec<u8> {
     let mut words = Words(words);
     let format = words.text();
-    let mut out = Vec::with_capacity(format.len() + 32);
+    let mut out = Vec::with_capacity(format.len().min(LONGEST) + 32);
     let mut rest = format.as_slice();
     while let Some(at) = rest.iter().position(|&byte| byte == b'%') {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
+        if out.len() > LONGEST {
+            return out;
+        }
         if rest.get(1) == Some(&b'%') {
             out.push(b'%');
             rest = &rest[2..];
@@ -110,10 +129,10 @@ impl Conversion {
         let mut start = vec![b'%'];
         start.extend_from_slice(&flags);
         if let Some(width) = width {
-            start.extend_from_slice(width.min(LONGEST).to_string().as_bytes());
+            start.extend_from_slice(width.min(LONGEST as i64).to_string().as_bytes());
         }
         if let Some(precision) = precision {
-            start.extend_from_slice(format!(".{}", precision.min(LONGEST)).as_bytes());
+            start.extend_from_slice(format!(".{}", precision.min(LONGEST as i64)).as_bytes());
         }
         Some((Conversion { start, length, letter }, at + 1))
     }
@@ -241,7 +260,7 @@ mod tests {
     }
 
     fn printed(format: &str, arguments: &[Arg<'_>]) -> String {
-        String::from_utf8(super::format(&pack(format, arguments))).unwrap()
+        String::from_utf8(super::format(&pack(format, arguments)).text).unwrap()
     }
 
     #[test]
@@ -313,7 +332,17 @@ mod tests {
             printed("[%*d|%.*d]", &[Word(-4i32 as u32 as u64), Word(1), Word(-1i32 as u32 as u64), Word(2)]),
             "[1   |2]"
         );
-        assert_eq!(printed("%999999999999d", &[Word(1)]).len(), LONGEST as usize);
+        assert_eq!(printed("%999999999999d", &[Word(1)]).len(), LONGEST);
+    }
+
+    #[test]
+    fn a_text_has_a_bound() {
+        let wide = pack(&"%999999999d".repeat(10_000), &(0..10_000).map(Word).collect::<Vec<_>>());
+        let printed = super::format(&wide);
+        assert!(printed.cut);
+        assert_eq!(printed.text.len(), LONGEST);
+        let fits = super::format(&pack("%1048570d", &[Word(1)]));
+        assert!(!fits.cut);
     }
 
     #[test]
@@ -324,8 +353,8 @@ mod tests {
         assert_eq!(printed("a %y b", &[Word(3)]), "a ");
         assert_eq!(printed("a %", &[]), "a ");
         assert_eq!(printed("a %n%d", &[Word(1), Word(2)]), "a 2");
-        assert_eq!(super::format(&[]), b"");
+        assert_eq!(super::format(&[]).text, b"");
         // A text without an end is all there is.
-        assert_eq!(super::format(&[u64::from_le_bytes(*b"no end %")]), b"no end ");
+        assert_eq!(super::format(&[u64::from_le_bytes(*b"no end %")]).text, b"no end ");
     }
 }

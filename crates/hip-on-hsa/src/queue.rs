@@ -154,6 +154,7 @@ impl Engine {
             drop(unsafe { Arc::from_raw(callback_data) });
             return Err(code);
         }
+        hsa.guard(queue);
         progress.set_queue(queue);
         // SAFETY: the queue was just created; HSA's queues begin with this structure.
         let fields = unsafe { &*queue };
@@ -285,7 +286,7 @@ impl Engine {
                 std::thread::yield_now();
             }
             if spins.is_multiple_of(10_000) {
-                self.fail_with_copy();
+                self.check_health();
             }
         }
         for (index, packet) in (index..).zip(packets) {
@@ -529,7 +530,7 @@ impl Engine {
             let next = (self.segment + 1) % SEGMENTS;
             let value = Progress::value_after(self.segment_fences[next]);
             let (runtime, signal) = (self.runtime, self.progress.signal());
-            runtime.wait_less_and(signal, value, || self.fail_with_copy());
+            runtime.wait_less_and(signal, value, || self.check_health());
             self.check()?;
             self.segment = next;
             offset = 0;
@@ -539,17 +540,41 @@ impl Engine {
         Ok(unsafe { self.ring.add(self.segment * SEGMENT_BYTES + offset) })
     }
 
-    /// Fails the queue if a copy has ended with an error, which HSA reports by a negative signal and nothing else.
-    pub(crate) fn fail_with_copy(&mut self) {
-        let failed = self.kept.iter().any(|(_, kept)| match kept {
+    /// Fails the queue if nothing can end the waits for it any more: a copy has ended with an error, which HSA reports by a
+    /// negative signal and nothing else, or packets or signals are not what was written.
+    pub(crate) fn check_health(&mut self) {
+        if self.progress.fault().is_some() {
+            return;
+        }
+        let copy_failed = self.kept.iter().any(|(_, kept)| match kept {
             Kept::Outside(Outside::Copies(signal)) => self.runtime.hsa.signal_load(signal.raw()) < 0,
             _ => false,
         });
-        if failed && self.progress.fault().is_none() {
-            let report = "a copy engine reported an error".to_owned();
+        let report =
+            if copy_failed { Some("a copy engine reported an error".to_owned()) } else { self.lost() };
+        if let Some(report) = report {
             self.progress.fail(hipError_t::hipErrorLaunchFailure, report.into());
             self.progress.end_soon();
         }
+    }
+
+    /// What the queue has lost, if it waits in vain. Only this engine writes packets, and they are what completes fences and
+    /// markers; so whatever is outstanding when the queue has nothing to do never comes.
+    fn lost(&self) -> Option<String> {
+        let hsa = self.runtime.hsa;
+        let missing = hsa.missing_packet(self.queue)?;
+        if missing < self.packets_written {
+            return Some(format!("packet {missing} of the queue was overwritten before it was processed"));
+        }
+        let marker_lost = self.kept.iter().any(|(_, kept)| match kept {
+            Kept::Marker(marker) => hsa.signal_load(marker.signal()) > 0,
+            _ => false,
+        });
+        (marker_lost || self.progress.completed() < self.fences).then(|| {
+            format!(
+                "the queue has processed all of its {missing} packets, and a signal of them was overwritten"
+            )
+        })
     }
 
     /// Ends the markers of a failed queue, in their order, up to the first thing that still happens outside of the queue, which

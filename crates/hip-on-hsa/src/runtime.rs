@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
@@ -320,10 +321,15 @@ impl Runtime {
         Ok(pointer)
     }
 
+    /// A time on the system clock.
+    pub(crate) fn ticks(&self, time: Duration) -> u64 {
+        (time.as_nanos() * u128::from(self.frequency) / 1_000_000_000) as u64
+    }
+
     /// Waits until a signal is less than a value: first awake, as most waits are short, then asleep.
     ///
     /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and copies that
-    /// fail without ending are looked for while waiting.
+    /// fail without ending are looked for while waiting, as are queues whose packets or signals were overwritten.
     pub(crate) fn wait_less(&self, signal: hsa_signal_t, value: i64) {
         self.wait_less_and(signal, value, || {
             for device in self.devices() {

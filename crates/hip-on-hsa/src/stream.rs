@@ -421,12 +421,12 @@ impl Stream {
         }
     }
 
-    /// Fails the stream if one of its copies has ended with an error, and ends what waits for a stream that has failed.
+    /// Fails the stream if it can never end, see [`Engine::check_health`], and ends what waits for a stream that has failed.
     pub(crate) fn check_health(&self) {
         // A stream that somebody has locked is looked at the next time.
         let Ok(mut inner) = self.inner.try_lock() else { return };
         if let Some(engine) = &mut inner.engine {
-            engine.fail_with_copy();
+            engine.check_health();
             engine.release_waiters();
         }
     }

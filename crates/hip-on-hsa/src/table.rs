@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    context, copy, copy_batch, copy_param, device, error, event, fill, graph, ipc, ipc_event, launch,
-    library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer, per_thread, pointer,
-    props, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
+    context, copy, copy_batch, copy_param, device, error, event, fill, graph, hostcall, ipc, ipc_event,
+    launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer, per_thread,
+    pointer, props, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
 };
 
 macro_rules! functions {
@@ -163,6 +163,7 @@ pub(crate) fn table() -> &'static Table {
             stream_set_counters: Some(stream::stream_set_counters),
             stream_take_counters: Some(stream::stream_take_counters),
             device_output: Some(output::device_output),
+            device_function: Some(hostcall::device_function),
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
         // called from any thread, and live as long as the process.

@@ -301,7 +301,7 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if list.is_null() || count == 0 {
+        if list.is_null() || count == 0 || count > runtime.device_count() {
             return Err(INVALID_VALUE);
         }
         let mut wanted = Vec::new();

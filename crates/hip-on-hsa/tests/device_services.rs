@@ -216,8 +216,9 @@ unsafe extern "C" fn multiply(output: *mut u64, input: *const u64) {
     // SAFETY: the protocol passes seven words and takes two.
     unsafe {
         let input = std::slice::from_raw_parts(input, 7);
-        output.write(input[0] * 1000 + input.iter().skip(1).product::<u64>());
-        output.add(1).write(input[0] + 1);
+        let product = input.iter().skip(1).fold(1u64, |product, word| product.wrapping_mul(*word));
+        output.write(input[0].wrapping_mul(1000).wrapping_add(product));
+        output.add(1).write(input[0].wrapping_add(1));
     }
 }
 
@@ -227,12 +228,16 @@ fn device_code_calls_functions_of_the_program() {
     let kernels = Kernels::services(5, &[]);
     let out = Memory::of(&[0u64; 128]);
     let function: unsafe extern "C" fn(*mut u64, *const u64) = multiply;
+    // SAFETY: the function takes any words.
+    unsafe { support::table().ext.device_function.unwrap()(multiply, true) };
     let (mut function, mut pointer) = (function as usize as u64, out.pointer);
     assert_eq!(
         launch(kernels.get("call_host"), [1; 3], [64, 1, 1], 0, NULL, arguments![function, pointer]),
         OK
     );
     wait();
+    // SAFETY: as above.
+    unsafe { support::table().ext.device_function.unwrap()(multiply, false) };
     let expected: Vec<u64> = (0..64).flat_map(|lane| [lane * 1000 + 5040, lane + 1]).collect();
     assert_eq!(out.read::<u64>(128), expected);
 }

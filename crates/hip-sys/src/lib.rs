@@ -79,7 +79,14 @@ pub struct Extensions {
     /// Hands what device code prints to a function from now on, with the pointer that it wants back; without a function,
     /// text goes to the process's standard output and standard error again. What was printed before has arrived by then.
     pub device_output: Option<unsafe extern "C" fn(Option<DeviceOutput>, *mut std::ffi::c_void)>,
+    /// Lets device code call a function of the program (`__ockl_call_host_function`), or no longer. None may be called before,
+    /// whatever address device code names. Kernels decide what the function gets, so it must be sound for any words. Once this
+    /// has returned that it is withdrawn, no call of it runs; the function itself must not use this.
+    pub device_function: Option<unsafe extern "C" fn(DeviceFunction, bool)>,
 }
+
+/// A function that device code calls: it gets a place for two words that are returned, and seven words.
+pub type DeviceFunction = unsafe extern "C" fn(output: *mut u64, input: *const u64);
 
 /// Takes text that device code prints: the pointer that came with the function, 1 for standard output or 2 for standard
 /// error, the bytes, which need not end in a NUL, and how many. It may be called from any thread, one call at a time, and
@@ -95,6 +102,7 @@ impl Extensions {
         stream_set_counters: None,
         stream_take_counters: None,
         device_output: None,
+        device_function: None,
     };
 }
 

@@ -76,6 +76,17 @@ pub struct Extensions {
     /// `gpu_report::Counters`, as `queue_fault_report` does; what was copied entirely is forgotten.
     pub queue_take_counters:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
+    /// Lets kernels only read a queue's structure and packets, which HSA has them write as well. For a queue that nobody but
+    /// the host submits to: a kernel that writes there faults instead of having the host wait for a packet that is gone.
+    pub queue_guard: Option<unsafe extern "C" fn(*const hsa_queue_t) -> hsa_status_t>,
+    /// The number of the packet that a queue waits for: all before it have completed, and it is not written. `u64::MAX`
+    /// while the queue works, or has ended. Whoever has written that packet, or waits for one before it, does so in vain.
+    pub queue_missing_packet: Option<unsafe extern "C" fn(*const hsa_queue_t) -> u64>,
+    /// As `hsa_signal_create`, for a signal that kernels can only read: the host and packets change it.
+    pub signal_create_guarded: Option<unsafe extern "C" fn(i64, *mut hsa_signal_t) -> hsa_status_t>,
+    /// Whether the host may access memory: false for what was freed or is reserved only. Memory that the implementation knows
+    /// nothing of is the program's own.
+    pub host_can_access: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize) -> bool>,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
     pub global_wave_sync: bool,
 }
@@ -87,6 +98,10 @@ impl Extensions {
         queue_fault_json: None,
         queue_set_counters: None,
         queue_take_counters: None,
+        queue_guard: None,
+        queue_missing_packet: None,
+        signal_create_guarded: None,
+        host_can_access: None,
         global_wave_sync: false,
     };
 }

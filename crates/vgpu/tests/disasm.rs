@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu::isa::{DecodeErrorKind, Isa, Register, Span, decode, decode_wave64};
+use vgpu::isa::{DecodeErrorKind, Inst, Isa, Register, Span, decode, decode_wave64};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -89,6 +89,19 @@ fn following_bytes_do_not_matter() {
     }
 }
 
+/// All registers of an instruction are in their files.
+fn registers_exist(isa: Isa, inst: &Inst, lanes: u8) {
+    let registers = inst.registers(lanes);
+    for span in registers.read.iter().chain(&registers.written) {
+        let exist = match span.first {
+            Register::Vector(first) => first % 256 + u16::from(span.count) <= 256,
+            Register::Scalar(first) => u16::from(first) + u16::from(span.count) <= 128,
+            Register::Scc => true,
+        };
+        assert!(exist, "{span} of {} {inst:?}", isa.name());
+    }
+}
+
 #[test]
 fn any_bytes_are_an_error_or_an_instruction_within_them() {
     // xorshift: the same numbers in every run.
@@ -108,11 +121,9 @@ fn any_bytes_are_an_error_or_an_instruction_within_them() {
             assert!(size % 4 == 0 && (4..=20).contains(&size));
             assert_eq!(decode(isa, &bytes[..size]), Ok(inst));
             assert!(!inst.text(isa).wave64().to_string().is_empty());
-            let registers = inst.registers(32);
-            for span in registers.read.iter().chain(&registers.written) {
-                if let Register::Vector(first) = span.first {
-                    assert!(first % 256 + u16::from(span.count) <= 256, "{} {inst:?}", isa.name());
-                }
+            registers_exist(isa, &inst, if isa.is_gfx9() { 64 } else { 32 });
+            if let Ok(inst) = decode_wave64(isa, &bytes) {
+                registers_exist(isa, &inst, 64);
             }
             decoded += 1;
         }

@@ -74,6 +74,8 @@ struct Queue {
     callback: unsafe extern "C" fn(S, *mut hsa_queue_t, *mut c_void),
     data: usize,
     stop: AtomicBool,
+    /// The packet that the processor waits for; all before it have completed.
+    awaited: AtomicU64,
 }
 
 struct FakeSignal {
@@ -89,6 +91,8 @@ pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
 pub(super) static HOLD_COPIES: AtomicBool = AtomicBool::new(false);
 /// How many of the next allocations fail.
 pub(super) static FAIL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+/// Packets do not complete their signals, as if those had been overwritten.
+pub(super) static LOSE_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// Kernels named `work` wait until this is false.
 pub(super) static HOLD: AtomicBool = AtomicBool::new(false);
 
@@ -456,6 +460,7 @@ unsafe extern "C" fn queue_create(
         callback: callback.unwrap(),
         data: data as usize,
         stop: AtomicBool::new(false),
+        awaited: AtomicU64::new(u64::MAX),
     }));
     state().queues.insert(structure as usize, queue);
     std::thread::spawn(move || serve(queue));
@@ -515,6 +520,7 @@ fn serve(queue: &'static Queue) {
         let slot = fields.base_address as usize + (id % u64::from(fields.size)) as usize * 64;
         // SAFETY: the slot lies within the ring and headers are only used atomically.
         let header = unsafe { AtomicU16::from_ptr(slot as *mut u16) };
+        queue.awaited.store(id, Ordering::Release);
         let mut looks = 0u32;
         while header.load(Ordering::Acquire) & 0xff == 1 && !queue.stop.load(Ordering::Acquire) {
             looks = looks.saturating_add(1);
@@ -524,6 +530,7 @@ fn serve(queue: &'static Queue) {
                 _ => std::thread::sleep(Duration::from_micros(100)),
             }
         }
+        queue.awaited.store(u64::MAX, Ordering::Release);
         if queue.stop.load(Ordering::Acquire) {
             return;
         }
@@ -541,7 +548,7 @@ fn serve(queue: &'static Queue) {
             }
         };
         let Some(completion) = done else { return };
-        if completion.handle != 0 {
+        if completion.handle != 0 && !LOSE_SIGNALS.load(Ordering::Acquire) {
             at(completion).end.store(now(), Ordering::Release);
             at(completion).value.fetch_sub(1, Ordering::AcqRel);
         }
@@ -748,6 +755,39 @@ unsafe extern "C" fn fault_report(queue: *const hsa_queue_t, buffer: *mut c_char
     text.len()
 }
 
+unsafe extern "C" fn missing_packet(queue: *const hsa_queue_t) -> u64 {
+    let Some(queue) = state().queues.get(&(queue as usize)).copied() else { return u64::MAX };
+    let id = queue.awaited.load(Ordering::Acquire);
+    if id == u64::MAX || queue.stop.load(Ordering::Acquire) {
+        return u64::MAX;
+    }
+    // SAFETY: the structure is never freed.
+    let fields = unsafe { &*(queue.structure as *const hsa_queue_t) };
+    let slot = fields.base_address as usize + (id % u64::from(fields.size)) as usize * 64;
+    // SAFETY: the slot lies within the ring and headers are only used atomically.
+    let written = unsafe { AtomicU16::from_ptr(slot as *mut u16) }.load(Ordering::Acquire) & 0xff != 1;
+    if written || queue.awaited.load(Ordering::Acquire) != id { u64::MAX } else { id }
+}
+
+/// Takes away the packets of all queues that are not processed yet; returns how many.
+pub(super) fn erase_packets() -> usize {
+    let queues: Vec<&'static Queue> = state().queues.values().copied().collect();
+    let mut erased = 0;
+    for queue in queues {
+        // SAFETY: the structure is never freed.
+        let fields = unsafe { &*(queue.structure as *const hsa_queue_t) };
+        let (read, write) = indices(queue.structure);
+        // The one that is being processed stays.
+        for id in read.load(Ordering::Acquire) + 1..write.load(Ordering::Acquire) {
+            let slot = fields.base_address as usize + (id % u64::from(fields.size)) as usize * 64;
+            // SAFETY: the slot lies within the ring and headers are only used atomically.
+            unsafe { AtomicU16::from_ptr(slot as *mut u16) }.store(1, Ordering::Release);
+            erased += 1;
+        }
+    }
+    erased
+}
+
 /// The table of this HSA.
 pub(super) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
@@ -792,7 +832,11 @@ pub(super) fn table() -> &'static Table {
             .hsa_executable_freeze(freeze)
             .hsa_executable_get_symbol_by_name(get_symbol)
             .hsa_executable_symbol_get_info(symbol_info)
-            .extensions(Extensions { queue_fault_report: Some(fault_report), ..Extensions::NONE });
+            .extensions(Extensions {
+                queue_fault_report: Some(fault_report),
+                queue_missing_packet: Some(missing_packet),
+                ..Extensions::NONE
+            });
         // SAFETY: the functions do what the runtime's tests need of them.
         unsafe { builder.finish() }
     })

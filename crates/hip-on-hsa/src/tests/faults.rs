@@ -215,3 +215,109 @@ fn a_copy_engine_that_fails_fails_the_stream() {
     assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
     hip.free(device);
 }
+
+#[test]
+fn waits_for_signals_that_were_overwritten_end() {
+    let hip = start();
+    let module = hip.load(5);
+    let empty = hip.function(module, "empty");
+    let (stream, other) = (hip.stream(1), hip.stream(1));
+    let mut event = null_mut();
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    fake::LOSE_SIGNALS.store(true, Ordering::Release);
+    assert_eq!(hip.launch(empty, stream), OK);
+    assert_eq!(hip!(hip, hipEventRecord(event, stream)), OK);
+    let waited = hip!(hip, hipStreamSynchronize(stream));
+    fake::LOSE_SIGNALS.store(false, Ordering::Release);
+    assert_eq!(waited, E::hipErrorLaunchFailure);
+    assert!(hip.report(stream).contains("was overwritten"), "{}", hip.report(stream));
+    assert_eq!(hip!(hip, hipEventSynchronize(event)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(other, event, 0)), OK);
+    assert_eq!(hip.launch(empty, other), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(other)), OK);
+    for stream in [stream, other] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn waits_for_packets_that_were_overwritten_end() {
+    let hip = start();
+    let module = hip.load(5);
+    let (empty, work) = (hip.function(module, "empty"), hip.function(module, "work"));
+    let stream = hip.stream(1);
+    let hold = Hold::new();
+    assert_eq!(hip.launch(work, stream), OK);
+    for _ in 0..3 {
+        assert_eq!(hip.launch(empty, stream), OK);
+    }
+    // Lets go of the first kernel when the packets behind it, and the fence that the wait writes, are gone.
+    let waited = std::thread::scope(|scope| {
+        let (hip, number) = (&hip, stream as usize);
+        let waits = scope.spawn(move || hip!(hip, hipStreamSynchronize(number as _)));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(fake::erase_packets() >= 3);
+        drop(hold);
+        waits.join().unwrap()
+    });
+    assert_eq!(waited, E::hipErrorLaunchFailure);
+    assert!(hip.report(stream).contains("was overwritten"), "{}", hip.report(stream));
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+static SLOW_CALLS: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" fn slow(_: *mut c_void) {
+    // Several looks at the health of all streams.
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    SLOW_CALLS.fetch_add(1, Ordering::AcqRel);
+}
+
+/// Whoever waits for the host, for another stream or for a copy waits for something that comes.
+#[test]
+fn a_wait_that_something_still_ends_is_no_failure() {
+    let hip = start();
+    let module = hip.load(5);
+    let (empty, work) = (hip.function(module, "empty"), hip.function(module, "work"));
+    let (first, second) = (hip.stream(1), hip.stream(1));
+    let device = hip.malloc(1 << 16);
+    let mut event = null_mut();
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    SLOW_CALLS.store(0, Ordering::Release);
+    for _ in 0..2 {
+        assert_eq!(hip.launch(empty, first), OK);
+        assert_eq!(hip!(hip, hipLaunchHostFunc(first, Some(slow), null_mut())), OK);
+        assert_eq!(hip!(hip, hipEventRecord(event, first)), OK);
+        assert_eq!(hip!(hip, hipStreamWaitEvent(second, event, 0)), OK);
+        assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, second)), OK);
+        assert_eq!(hip!(hip, hipLaunchHostFunc(second, Some(slow), null_mut())), OK);
+        assert_eq!(hip!(hip, hipEventRecord(event, second)), OK);
+        assert_eq!(hip!(hip, hipStreamWaitEvent(first, event, 0)), OK);
+    }
+    assert_eq!(hip!(hip, hipEventSynchronize(event)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
+    assert_eq!(SLOW_CALLS.load(Ordering::Acquire), 4);
+    // A kernel, and a copy, that take their time.
+    let hold = Hold::new();
+    fake::HOLD_COPIES.store(true, Ordering::Release);
+    assert_eq!(hip.launch(work, first), OK);
+    assert_eq!(hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, first)), OK);
+    std::thread::scope(|scope| {
+        let (hip, number) = (&hip, first as usize);
+        let waits = scope.spawn(move || hip!(hip, hipStreamSynchronize(number as _)));
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        drop(hold);
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        fake::HOLD_COPIES.store(false, Ordering::Release);
+        assert_eq!(waits.join().unwrap(), OK);
+    });
+    hip.free(device);
+    for stream in [first, second] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}

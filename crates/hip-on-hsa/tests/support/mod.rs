@@ -90,6 +90,16 @@ impl Kernels {
         Self::build("services", version, options)
     }
 
+    /// Kernels that try to harm the process.
+    pub fn hostile() -> Self {
+        Self::hostile_with(&[])
+    }
+
+    /// The same, compiled with more options.
+    pub fn hostile_with(options: &[&str]) -> Self {
+        Self::build("hostile", 5, options)
+    }
+
     fn build(folder: &str, version: u8, options: &[&str]) -> Self {
         static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);

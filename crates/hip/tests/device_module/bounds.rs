@@ -115,7 +115,8 @@ fn a_library_reads_no_accepted_file_beyond_its_end() {
         changed[at] = byte;
         if CodeObject::parse(&changed).is_ok() {
             accepted += 1;
-            load(&changed);
+            // Loaded or refused: what counts is that nothing is read behind the bytes.
+            let _ = load(&changed);
         }
     };
     let tables = tables(&code).into_iter().flat_map(|(start, size, count)| start..start + size * count);

@@ -155,18 +155,24 @@ pub(super) fn indexed(context: &Context, inst: u32) -> Code {
 /// An instruction on the registers that M0 chooses; none if there are no such.
 fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
     let mut inst = *inst;
-    let shift = |operand: &mut Operand, place: u32| {
+    let shift = |operand: &mut Operand, place: u32, width: u8| {
         if let Operand::Vgpr(register) = operand
             && m0 >> (12 + place) & 1 != 0
         {
-            *register = u8::try_from(u32::from(*register) + (m0 & 0xff)).ok()?;
+            // The last one of a wide operand is there too.
+            let first = u32::from(*register) + (m0 & 0xff);
+            u8::try_from(first + u32::from(width.max(1)) - 1).ok()?;
+            *register = first as u8;
         }
         Some(())
     };
     for place in 0..3 {
-        shift(&mut inst.src[place as usize], place)?;
+        // Only gfx9 has this, whose waves have 64 lanes.
+        let width = inst.source_registers(place as usize, 64);
+        shift(&mut inst.src[place as usize], place, width)?;
     }
-    shift(&mut inst.dst, 3)?;
+    let width = inst.result_registers(64);
+    shift(&mut inst.dst, 3, width)?;
     if inst.op.accumulates() {
         inst.src[2] = inst.dst;
     }

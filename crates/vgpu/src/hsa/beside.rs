@@ -1,5 +1,6 @@
 //! Kernels of one queue that run beside each other.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -52,10 +53,12 @@ impl Beside {
         }
         busy[index] = true;
         drop(busy);
+        queue.beside.fetch_add(1, Ordering::AcqRel);
         let job = Job { queue: Arc::clone(queue), id, packet };
         match self.threads[index].send(job) {
             Ok(()) => None,
             Err(unsent) => {
+                queue.beside.fetch_sub(1, Ordering::AcqRel);
                 lock(&self.busy.threads)[index] = false;
                 Some(unsent.0.packet)
             }
@@ -84,10 +87,12 @@ impl Drop for Beside {
 struct Done<'a> {
     busy: &'a Busy,
     index: usize,
+    queue: &'a Queue,
 }
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
+        self.queue.beside.fetch_sub(1, Ordering::AcqRel);
         lock(&self.busy.threads)[self.index] = false;
         self.busy.changed.notify_all();
     }
@@ -95,7 +100,7 @@ impl Drop for Done<'_> {
 
 fn work(jobs: &Receiver<Job>, index: usize, busy: &Busy) {
     for Job { queue, id, packet } in jobs {
-        let done = Done { busy, index };
+        let done = Done { busy, index, queue: &queue };
         let place = queue.current_packet(1 + index);
         let failed = run_beside(&queue, id, &packet, place).err().and_then(|failure| queue.end(failure));
         // The queue has ended by now if it has to, so that nothing else begins; whoever is told may destroy it.

@@ -9,7 +9,7 @@ use hsa_sys::*;
 use super::agent::Agent;
 use super::event::{POLL, lock};
 use super::signal::{Signal, notify_any, wait_any_slowly};
-use super::{S, call, machine, now, vmem, write};
+use super::{S, call, call_always, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
 /// Copies are checked against the machine's memory this many bytes at a time, so that freeing memory never waits long.
@@ -58,7 +58,11 @@ fn check(address: u64, size: u64) -> Result<(), S> {
         FaultKind::UseAfterFree { freed, .. }
             if matches!(
                 freed.kind,
-                MemoryKind::Coarse | MemoryKind::Fine | MemoryKind::Host | MemoryKind::Kernarg
+                MemoryKind::Coarse
+                    | MemoryKind::Fine
+                    | MemoryKind::Host
+                    | MemoryKind::Kernarg
+                    | MemoryKind::Guarded
             ) =>
         {
             Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)
@@ -70,6 +74,12 @@ fn check(address: u64, size: u64) -> Result<(), S> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the host may access the range; see [`Extensions::host_can_access`].
+pub(super) unsafe extern "C" fn host_can_access(pointer: *const c_void, size: usize) -> bool {
+    let known = call_always(|| guarded(|| check(pointer as u64, size as u64)));
+    known == S::HSA_STATUS_SUCCESS
 }
 
 /// Copies bytes; the ranges may overlap.

@@ -67,6 +67,10 @@ pub fn table() -> &'static Table {
             queue_fault_json: Some(queue::fault_json),
             queue_set_counters: Some(queue::set_counters),
             queue_take_counters: Some(queue::take_counters),
+            queue_guard: Some(queue::guard),
+            queue_missing_packet: Some(queue::missing_packet),
+            signal_create_guarded: Some(signal::create_guarded),
+            host_can_access: Some(copy::host_can_access),
             global_wave_sync: true,
         });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.

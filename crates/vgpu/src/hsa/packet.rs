@@ -4,6 +4,7 @@
 //! without the barrier bit runs on a thread of its own. A packet is copied before its slot is given back: producers never wait
 //! for a kernel to end.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -95,8 +96,15 @@ impl Packet {
 /// Where the completion signal is in every type of packet.
 const COMPLETION: usize = 56;
 
-/// Processes packets until the queue stops or fails.
-pub(super) fn serve(queue: &Arc<Queue>) {
+/// Processes packets until the queue stops or fails. A defect in here fails it too: nothing waits for packets for ever.
+pub(super) fn run_processor(queue: &Arc<Queue>) {
+    if catch_unwind(AssertUnwindSafe(|| serve(queue))).is_err() {
+        let report = "the packet processor of the queue panicked".to_owned();
+        queue.fail(Failure { status: S::HSA_STATUS_ERROR, report, fault: None });
+    }
+}
+
+fn serve(queue: &Arc<Queue>) {
     let mut beside = Beside::default();
     let mut id = 0u64;
     while queue.wait_for_packet(id) {

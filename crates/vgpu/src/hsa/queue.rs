@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -44,6 +44,12 @@ pub(super) struct Queue {
     /// What the callback wants back; as a number, because only the callback knows what it points to.
     data: usize,
     stop: AtomicBool,
+    /// The next packet to be processed: what the structure's field says too, where kernels may write it.
+    read: AtomicU64,
+    /// The packet that the processor waits for, all before it processed or beside it; [`BUSY`] while there is none.
+    awaited: AtomicU64,
+    /// Kernels that run beside the packet processor.
+    pub(super) beside: AtomicUsize,
     failure: Mutex<Option<Failure>>,
     /// Whether kernels count what they do.
     counting: AtomicBool,
@@ -51,6 +57,9 @@ pub(super) struct Queue {
     counted: Mutex<VecDeque<Arc<Counters>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
+
+/// The packet processor waits for no packet.
+const BUSY: u64 = u64::MAX;
 
 static QUEUES: LazyLock<RwLock<HashMap<u64, Arc<Queue>>>> = LazyLock::new(RwLock::default);
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
@@ -133,6 +142,9 @@ impl Queue {
                 callback,
                 data,
                 stop: AtomicBool::new(false),
+                read: AtomicU64::new(0),
+                awaited: AtomicU64::new(BUSY),
+                beside: AtomicUsize::new(0),
                 failure: Mutex::new(None),
                 counting: AtomicBool::new(false),
                 counted: Mutex::default(),
@@ -184,7 +196,7 @@ impl Queue {
         }
     }
 
-    /// The number of the next packet to be processed.
+    /// The number of the next packet to be processed, for kernels to read.
     fn read_index(&self) -> &AtomicU64 {
         // SAFETY: the block is freed when the queue is dropped.
         unsafe { index(self.address, Index::Read) }
@@ -211,13 +223,14 @@ impl Queue {
     pub(super) fn has_reserved(&self, id: u64) -> bool {
         // SAFETY: the block is freed when the queue is dropped.
         let write = unsafe { index(self.address, Index::Write) };
-        let read = self.read_index().load(Ordering::Acquire);
-        write.load(Ordering::Acquire) > id && id - read < self.size
+        let read = self.read.load(Ordering::Acquire);
+        write.load(Ordering::Acquire) > id && id.wrapping_sub(read) < self.size
     }
 
     /// Gives a packet's slot back to the producers.
     pub(super) fn release(&self, id: u64) {
         self.header(id).store(packet::INVALID, Ordering::Release);
+        self.read.store(id + 1, Ordering::Release);
         self.read_index().store(id + 1, Ordering::Release);
     }
 
@@ -227,6 +240,26 @@ impl Queue {
 
     /// Waits for a packet; false when the queue stops.
     pub(super) fn wait_for_packet(&self, id: u64) -> bool {
+        // What the packets before did, their signals above all, is visible to whoever sees this.
+        self.awaited.store(id, Ordering::Release);
+        let written = self.wait_until_written(id);
+        self.awaited.store(BUSY, Ordering::Release);
+        written
+    }
+
+    /// The packet that is missing: all before it have been processed to their ends, and it is not there. None while the queue
+    /// works, or has ended.
+    fn missing(&self) -> Option<u64> {
+        let awaited = self.awaited.load(Ordering::Acquire);
+        let missing = awaited != BUSY
+            && !self.is_stopped()
+            && self.beside.load(Ordering::Acquire) == 0
+            && !packet::is_written(self.header(awaited).load(Ordering::Acquire));
+        // The processor never waits for the same packet twice: it had not taken the packet when the header was read.
+        (missing && self.awaited.load(Ordering::Acquire) == awaited).then_some(awaited)
+    }
+
+    fn wait_until_written(&self, id: u64) -> bool {
         let ready = || self.is_stopped() || packet::is_written(self.header(id).load(Ordering::Acquire));
         for _ in 0..200 {
             if ready() {
@@ -320,7 +353,7 @@ unsafe extern "C" fn create(
         let server = Arc::clone(&made);
         let thread = std::thread::Builder::new()
             .name(format!("vgpu-queue-{}", made.id))
-            .spawn(move || packet::serve(&server))
+            .spawn(move || packet::run_processor(&server))
             .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         *lock(&made.thread) = Some(thread);
         let address = made.address;
@@ -434,6 +467,22 @@ pub(super) unsafe extern "C" fn take_counters(
     unsafe { copy_text(queue, buffer, size, json) }
 }
 
+/// See [`Extensions::queue_guard`].
+pub(super) unsafe extern "C" fn guard(queue: *const hsa_queue_t) -> S {
+    call(|| {
+        let found = find(queue)?;
+        for block in [found.address, found.ring] {
+            found.device.memory().guard(block).map_err(|_| S::HSA_STATUS_ERROR)?;
+        }
+        Ok(())
+    })
+}
+
+/// See [`Extensions::queue_missing_packet`].
+pub(super) unsafe extern "C" fn missing_packet(queue: *const hsa_queue_t) -> u64 {
+    find(queue).ok().and_then(|found| found.missing()).unwrap_or(u64::MAX)
+}
+
 unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) -> S {
     call(|| {
         let found = find(queue)?;
@@ -503,12 +552,16 @@ macro_rules! index_function {
         }
     };
 }
-index_function!(load_read_index() -> u64, Index::Read, index => index.load(Ordering::Acquire));
 index_function!(load_write_index() -> u64, Index::Write, index => index.load(Ordering::Acquire));
 index_function!(add_write_index(value) -> u64, Index::Write, index => index.fetch_add(value, Ordering::AcqRel));
 index_function!(cas_write_index(expected, value) -> u64, Index::Write, index => index
     .compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire)
     .unwrap_or_else(|seen| seen));
+
+/// The processor's own count: the structure's field is for kernels, which can write it.
+unsafe extern "C" fn load_read_index(queue: *const hsa_queue_t) -> u64 {
+    find(queue).map_or(0, |found| found.read.load(Ordering::Acquire))
+}
 
 unsafe extern "C" fn store_write_index(queue: *const hsa_queue_t, value: u64) {
     if !queue.is_null() {

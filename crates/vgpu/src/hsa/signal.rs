@@ -1,7 +1,7 @@
 //! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,15 @@ use super::event::{Event, POLL, lock};
 use super::{S, Status, call, handler, machine, write};
 use crate::machine::{MemoryKind, on_interrupt};
 
-/// The most signals that can exist at once. Their address space is reserved when the first is made.
+/// The most signals of each sort that can exist at once. Their address space is reserved when the first is made.
 const CAPACITY: u64 = 1 << 20;
 const SIZE: u64 = size_of::<amd_signal_t>() as u64;
 const BUCKETS: usize = 64;
 
-/// Start of the memory that holds every signal; 0 before there is one.
-static BASE: AtomicU64 = AtomicU64::new(0);
-static SLOTS: Mutex<Slots> = Mutex::new(Slots { used: 0, free: Vec::new() });
+/// Signals that kernels change, as HSA has them.
+static OPEN: Slab = Slab::new(MemoryKind::Host);
+/// Signals that kernels can only read.
+static GUARDED: Slab = Slab::new(MemoryKind::Guarded);
 /// For threads that wait for one signal, by address.
 static WAITING: [Event; BUCKETS] = [const { Event::new() }; BUCKETS];
 /// For threads that wait for any of several signals.
@@ -27,6 +28,74 @@ static ANY: Event = Event::new();
 struct Slots {
     used: u64,
     free: Vec<u64>,
+}
+
+/// The memory of all signals of a sort.
+struct Slab {
+    memory: MemoryKind,
+    /// Its start; 0 before there is a signal.
+    base: AtomicU64,
+    slots: Mutex<Slots>,
+    /// What each slot holds, as [`Kind`]: kernels can write the field in memory that says so, too.
+    kinds: [AtomicU8; CAPACITY as usize],
+}
+
+/// What a slot holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Kind {
+    Nothing,
+    User,
+    Doorbell,
+}
+
+impl Slab {
+    const fn new(memory: MemoryKind) -> Slab {
+        Slab {
+            memory,
+            base: AtomicU64::new(0),
+            slots: Mutex::new(Slots { used: 0, free: Vec::new() }),
+            kinds: [const { AtomicU8::new(Kind::Nothing as u8) }; CAPACITY as usize],
+        }
+    }
+
+    /// Takes a free slot and fills it with zeros.
+    fn take(&self) -> Result<Signal, S> {
+        let mut slots = lock(&self.slots);
+        let mut base = self.base.load(Ordering::Acquire);
+        if base == 0 {
+            base = machine()
+                .memory()
+                .allocate(CAPACITY * SIZE, 4096, self.memory, None)
+                .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+            self.base.store(base, Ordering::Release);
+            // The first slot is no signal but the mailbox.
+            slots.used = 1;
+            on_interrupt(interrupted);
+        }
+        let address = match slots.free.pop() {
+            Some(address) => address,
+            None if slots.used == CAPACITY => return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+            None => {
+                slots.used += 1;
+                base + (slots.used - 1) * SIZE
+            }
+        };
+        let signal = Signal(address);
+        // SAFETY: the slot is in the signals' memory and was free, so nobody else uses it.
+        unsafe { signal.raw().write(std::mem::zeroed()) };
+        Ok(signal)
+    }
+
+    /// The place of what kind a signal of this slab is; none where the address is no slot's.
+    fn kind(&self, address: u64) -> Option<&AtomicU8> {
+        let base = self.base.load(Ordering::Acquire);
+        let offset = address.checked_sub(base)?;
+        if base == 0 || offset == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
+            return None;
+        }
+        self.kinds.get((offset / SIZE) as usize)
+    }
 }
 
 /// The doorbells behind doorbell signals. Kernels can write the signals' memory, so the pointer in there is not followed.
@@ -47,10 +116,18 @@ pub(super) struct Signal(u64);
 impl Signal {
     /// Makes a signal that anyone may wait for.
     pub(super) fn new(value: i64) -> Result<Signal, S> {
-        let signal = Signal::slot()?;
+        let signal = OPEN.take()?;
         signal.value().store(value, Ordering::Relaxed);
         signal.set_mailbox();
-        signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_USER);
+        signal.set_kind(Kind::User);
+        Ok(signal)
+    }
+
+    /// Makes a signal that only the host and packets change.
+    fn guarded(value: i64) -> Result<Signal, S> {
+        let signal = GUARDED.take()?;
+        signal.value().store(value, Ordering::Relaxed);
+        signal.set_kind(Kind::User);
         Ok(signal)
     }
 
@@ -60,56 +137,24 @@ impl Signal {
         // SAFETY: only the fields' addresses are formed.
         let (mailbox, event) =
             unsafe { (&raw mut (*self.raw()).event_mailbox_ptr, &raw mut (*self.raw()).event_id) };
-        self.word(mailbox).store(BASE.load(Ordering::Acquire) as i64, Ordering::Relaxed);
+        self.word(mailbox).store(OPEN.base.load(Ordering::Acquire) as i64, Ordering::Relaxed);
         // SAFETY: the slot is in the signals' memory, and nobody else knows the signal yet.
         unsafe { event.write(self.bucket() as u32) };
     }
 
     /// Makes the doorbell signal of a queue.
     pub(super) fn doorbell(doorbell: &'static Doorbell) -> Result<Signal, S> {
-        let signal = Signal::slot()?;
+        let signal = OPEN.take()?;
         signal.value().store(std::ptr::from_ref(doorbell) as i64, Ordering::Relaxed);
         DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).insert(signal.0, doorbell);
-        signal.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL);
-        Ok(signal)
-    }
-
-    fn slot() -> Result<Signal, S> {
-        let mut slots = lock(&SLOTS);
-        let mut base = BASE.load(Ordering::Acquire);
-        if base == 0 {
-            base = machine()
-                .memory()
-                .allocate(CAPACITY * SIZE, 4096, MemoryKind::Host, None)
-                .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            BASE.store(base, Ordering::Release);
-            // The first slot is no signal but the mailbox.
-            slots.used = 1;
-            on_interrupt(interrupted);
-        }
-        let address = match slots.free.pop() {
-            Some(address) => address,
-            None if slots.used == CAPACITY => return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
-            None => {
-                slots.used += 1;
-                base + (slots.used - 1) * SIZE
-            }
-        };
-        let signal = Signal(address);
-        // SAFETY: the slot is in the signals' memory and was free, so nobody else uses it.
-        unsafe { signal.raw().write(std::mem::zeroed()) };
+        signal.set_kind(Kind::Doorbell);
         Ok(signal)
     }
 
     /// The signal behind a handle, if there is one.
     pub(super) fn from_handle(handle: hsa_signal_t) -> Option<Signal> {
-        let base = BASE.load(Ordering::Acquire);
-        let offset = handle.handle.checked_sub(base)?;
-        if base == 0 || offset == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
-            return None;
-        }
         let signal = Signal(handle.handle);
-        (signal.kind() != amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID).then_some(signal)
+        (signal.kind() != Kind::Nothing).then_some(signal)
     }
 
     /// The signal behind a handle; an error names a handle that is none.
@@ -131,9 +176,11 @@ impl Signal {
         if self.as_doorbell().is_some() {
             DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
         }
-        self.set_kind(amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID);
+        self.set_kind(Kind::Nothing);
         handler::forget(self);
-        lock(&SLOTS).free.push(self.0);
+        if let Some((slab, _)) = self.place() {
+            lock(&slab.slots).free.push(self.0);
+        }
         self.changed();
     }
 
@@ -148,16 +195,32 @@ impl Signal {
         unsafe { AtomicI64::from_ptr(field.cast()) }
     }
 
-    pub(super) fn kind(self) -> amd_signal_kind_t {
-        // SAFETY: only the field's address is formed.
-        let field = unsafe { &raw mut (*self.raw()).kind };
-        amd_signal_kind_t(self.word(field).load(Ordering::Acquire) as i32)
+    /// The slab that holds it, and the place of its kind there.
+    fn place(self) -> Option<(&'static Slab, &'static AtomicU8)> {
+        [&OPEN, &GUARDED].into_iter().find_map(|slab| Some((slab, slab.kind(self.0)?)))
     }
 
-    fn set_kind(self, kind: amd_signal_kind_t) {
+    fn kind(self) -> Kind {
+        match self.place().map(|(_, kind)| kind.load(Ordering::Acquire)) {
+            Some(kind) if kind == Kind::User as u8 => Kind::User,
+            Some(kind) if kind == Kind::Doorbell as u8 => Kind::Doorbell,
+            _ => Kind::Nothing,
+        }
+    }
+
+    /// Notes what it is, for the host and, in memory, for device libraries.
+    fn set_kind(self, kind: Kind) {
+        let in_memory = match kind {
+            Kind::Nothing => amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID,
+            Kind::User => amd_signal_kind_t::AMD_SIGNAL_KIND_USER,
+            Kind::Doorbell => amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL,
+        };
         // SAFETY: only the field's address is formed.
         let field = unsafe { &raw mut (*self.raw()).kind };
-        self.word(field).store(i64::from(kind.0), Ordering::Release);
+        self.word(field).store(i64::from(in_memory.0), Ordering::Release);
+        if let Some((_, place)) = self.place() {
+            place.store(kind as u8, Ordering::Release);
+        }
     }
 
     /// The word that holds the value, or for a doorbell the pointer to it.
@@ -168,7 +231,7 @@ impl Signal {
     }
 
     fn as_doorbell(self) -> Option<&'static Doorbell> {
-        if self.kind() != amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL {
+        if self.kind() != Kind::Doorbell {
             return None;
         }
         DOORBELLS.read().unwrap_or_else(PoisonError::into_inner).get(&self.0).copied()
@@ -354,6 +417,18 @@ unsafe extern "C" fn amd_create(
     })
 }
 
+/// Makes a signal that kernels cannot change; see [`Extensions::signal_create_guarded`].
+pub(super) unsafe extern "C" fn create_guarded(value: i64, signal: *mut hsa_signal_t) -> S {
+    call(|| {
+        if signal.is_null() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let made = Signal::guarded(value)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(signal, made.handle()) }
+    })
+}
+
 unsafe extern "C" fn destroy(signal: hsa_signal_t) -> S {
     call(|| {
         if signal.handle == 0 {
@@ -440,7 +515,9 @@ unsafe fn read_lists(
     conditions: *const hsa_signal_condition_t,
     values: *const i64,
 ) -> Option<Vec<(Option<Signal>, Condition)>> {
-    if count == 0 || signals.is_null() || conditions.is_null() || values.is_null() {
+    // Nobody waits for more than there can be.
+    let too_many = u64::from(count) > 2 * CAPACITY;
+    if count == 0 || too_many || signals.is_null() || conditions.is_null() || values.is_null() {
         return None;
     }
     (0..count as usize)

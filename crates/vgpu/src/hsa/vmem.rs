@@ -302,16 +302,9 @@ unsafe extern "C" fn set_access(
     count: usize,
 ) -> S {
     call(|| {
-        if list.is_null() || count == 0 {
+        // One entry for each agent at most.
+        if list.is_null() || count == 0 || count > 1 + machine().devices().len() {
             return Err(INVALID);
-        }
-        // SAFETY: the caller's list has that many entries.
-        let list: Vec<_> = (0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect();
-        for entry in &list {
-            Agent::from_handle(entry.agent_handle)?;
-            if entry.permissions.0 > hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW.0 {
-                return Err(INVALID);
-            }
         }
         let (address, size) = (address as u64, size as u64);
         let mut state = lock(&STATE);
@@ -323,6 +316,14 @@ unsafe extern "C" fn set_access(
         }
         if next != end || size == 0 {
             return Err(INVALID);
+        }
+        // SAFETY: the caller's list has that many entries.
+        let list: Vec<_> = (0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect();
+        for entry in &list {
+            Agent::from_handle(entry.agent_handle)?;
+            if entry.permissions.0 > hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW.0 {
+                return Err(INVALID);
+            }
         }
         for (&start, mapped) in state.mapped.range_mut(address..end) {
             for entry in &list {

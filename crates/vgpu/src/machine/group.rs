@@ -145,7 +145,8 @@ impl Group {
         Ok(())
     }
 
-    /// Runs the waves one after the other until all have ended, one has faulted, or all only yield.
+    /// Runs the waves one after the other until all have ended, one has faulted, all only yield, or `stop` says so, which is
+    /// asked before each time slice.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let turn = self.run(launch, reader, stop);
         if !matches!(turn, Turn::Parked) {
@@ -167,6 +168,9 @@ impl Group {
             for index in 0..self.states.len() {
                 if self.states[index] != State::Ready {
                     continue;
+                }
+                if stop() {
+                    return Turn::Parked;
                 }
                 let wave = &mut self.waves[index];
                 wave.access.begin_slice(reader);
@@ -204,7 +208,7 @@ impl Group {
                 return Turn::Done;
             }
             // Whoever all of them wait for is in another workgroup, or the host.
-            if stop() || still && !released {
+            if still && !released {
                 break;
             }
         }

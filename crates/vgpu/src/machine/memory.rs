@@ -446,6 +446,20 @@ impl Memory {
         }
     }
 
+    /// Lets kernels only read an allocation from their next time slices on.
+    ///
+    /// # Errors
+    /// No allocation starts at the address.
+    pub(crate) fn guard(&self, address: u64) -> Result<(), MemoryError> {
+        let mut state = self.write();
+        let entry = state.live.get_mut(&address).ok_or(MemoryError::NotAllocated(address))?;
+        entry.allocation.kind = MemoryKind::Guarded;
+        drop(state);
+        // Nobody waits: what a wave remembers of it allows no more than it did when the slice began.
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
     /// The live allocation that holds the address.
     pub fn lookup(&self, address: u64) -> Option<Allocation> {
         self.read()

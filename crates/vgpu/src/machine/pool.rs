@@ -110,8 +110,15 @@ impl Job {
             && self.outcome().helpers + 1 < self.threads
     }
 
+    /// Whether time is up. It is asked once for each time slice of a wave.
     fn overdue(&self) -> bool {
         self.deadline.is_some_and(|(deadline, _)| Instant::now() >= deadline)
+    }
+
+    /// Ends the dispatch because time is up.
+    fn time_out(&self, group: &mut Group) {
+        let limit = self.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
+        self.fail(group.timed_out(&self.launch, limit));
     }
 }
 
@@ -355,10 +362,14 @@ impl Worker {
             } else {
                 break;
             };
-            let stop = || job.stop.load(Ordering::Relaxed);
+            let stop = || job.stop.load(Ordering::Relaxed) || job.overdue();
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
             match turn {
                 Ok(Turn::Done) => {
+                    // Short workgroups never park: the last one that ended in time is where a grid of them is cut off.
+                    if (!chunk.is_empty() || job.has_more()) && job.overdue() {
+                        job.time_out(&mut group);
+                    }
                     self.spare.push(group);
                     done += 1;
                     in_vain = 0;
@@ -369,8 +380,7 @@ impl Worker {
                 Ok(Turn::Parked) => {
                     progress(began.elapsed().max(WORTH_WAKING * 2), done.max(1));
                     if job.overdue() {
-                        let limit = job.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
-                        job.fail(group.timed_out(&job.launch, limit));
+                        job.time_out(&mut group);
                     }
                     parked.put(group);
                     if in_vain == 0 {

@@ -335,3 +335,111 @@ fn symbols_are_found_listed_and_gone_with_their_executable() {
             != S::HSA_STATUS_SUCCESS
     );
 }
+
+/// A grid of short workgroups, and whoever waits for its queue to go, ends with the time limit.
+#[test]
+fn destroying_a_queue_waits_no_longer_than_a_dispatch_may_run() {
+    let agent = gpu("gfx1100");
+    let program = Program::load(agent, "gfx1100");
+    let out = allocate(pool(agent, COARSE), 64);
+    let packet = program.packet("count_down", 1 << 25, &[out as u64]);
+    let machine = vgpu::machine::Machine::global();
+    // Tests that share the process take less.
+    machine.set_timeout(Some(Duration::from_secs(2)));
+    let queue = Queue::new(agent, 64);
+    queue.submit(DISPATCH, 1, packet);
+    let began = Instant::now();
+    drop(queue);
+    machine.set_timeout(None);
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert_eq!(hsa!(hsa_signal_load_scacquire(packet.completion_signal)), 1, "it did not complete");
+    free(out);
+}
+
+#[test]
+fn a_guarded_queue_and_signal_are_read_only_to_kernels() {
+    let ext = &vgpu::hsa::table().ext;
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let mut guarded = hsa_signal_t { handle: 0 };
+        // SAFETY: the pointer is valid.
+        assert_eq!(unsafe { ext.signal_create_guarded.unwrap()(1, &mut guarded) }, S::HSA_STATUS_SUCCESS);
+        let open = Queue::new(agent, 64);
+        // SAFETY: the queue exists.
+        let ring = |queue: &Queue| unsafe { (*queue.raw).base_address as u64 };
+        // Elsewhere kernels may submit packets, as HSA says: this one writes where no packet is yet.
+        run(&open, program.packet("write_at", 1, &[ring(&open), 40 * 16]));
+        let queue = Queue::new(agent, 64);
+        // SAFETY: the queue exists.
+        assert_eq!(unsafe { ext.queue_guard.unwrap()(queue.raw) }, S::HSA_STATUS_SUCCESS);
+        run(
+            &queue,
+            hsa_kernel_dispatch_packet_t {
+                completion_signal: guarded,
+                ..program.packet("count_down", 1, &[allocate(pool(agent, COARSE), 64) as u64])
+            },
+        );
+        for address in [ring(&queue), queue.raw as u64, guarded.handle + 8] {
+            let victim = Queue::new(agent, 64);
+            victim.submit(DISPATCH, 1, program.packet("write_at", 1, &[address, 0]));
+            assert_eq!(error_of(&victim), S::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+            let report = victim.report();
+            assert!(report.contains("queues and signals of the runtime"), "{report}");
+        }
+        // The queue that was attacked goes on.
+        queue.finish(queue.barrier(BARRIER_AND, &[]));
+        ok!(hsa_signal_destroy(guarded));
+    }
+}
+
+#[test]
+fn a_queue_says_which_packet_it_waits_for() {
+    let agent = gpu("gfx1100");
+    let queue = Queue::new(agent, 64);
+    // SAFETY: the queue exists, or does not exist any more.
+    let missing = |raw| unsafe { vgpu::hsa::table().ext.queue_missing_packet.unwrap()(raw) };
+    let settles = |expected| {
+        let end = Instant::now() + Duration::from_secs(10);
+        while missing(queue.raw) != expected {
+            assert!(Instant::now() < end, "{} instead of {expected}", missing(queue.raw));
+            std::thread::yield_now();
+        }
+    };
+    settles(0);
+    let gate = signal(1);
+    let done = queue.barrier(BARRIER_AND, &[gate]);
+    settles(u64::MAX);
+    for _ in 0..20 {
+        assert_eq!(missing(queue.raw), u64::MAX, "it waits for a signal");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    hsa!(hsa_signal_store_screlease(gate, 0));
+    queue.finish(done);
+    settles(1);
+    // A packet that is announced and not there, as one is that was overwritten.
+    hsa!(hsa_queue_add_write_index_scacq_screl(queue.raw, 1));
+    settles(1);
+    let raw = queue.raw;
+    drop(queue);
+    assert_eq!(missing(raw), u64::MAX);
+}
+
+#[test]
+fn the_host_may_touch_what_is_its_own_and_what_lives() {
+    let agent = gpu("gfx1100");
+    // SAFETY: nothing is read.
+    let may = |pointer: *const c_void, size| unsafe {
+        vgpu::hsa::table().ext.host_can_access.unwrap()(pointer, size)
+    };
+    let own = [0u8; 100];
+    assert!(may(own.as_ptr().cast(), own.len()));
+    let memory = allocate(pool(agent, COARSE), 4096);
+    assert!(may(memory, 4096) && !may(memory, 4097));
+    free(memory);
+    assert!(!may(memory, 1) && !may(memory.wrapping_byte_add(100), 16));
+    let mut reserved = null_mut();
+    ok!(hsa_amd_vmem_address_reserve(&mut reserved, 1 << 20, 0, 0));
+    assert!(!may(reserved, 1));
+    ok!(hsa_amd_vmem_address_free(reserved, 1 << 20));
+}

@@ -2,5 +2,6 @@
 
 mod common;
 mod kernels;
+mod queue_memory;
 mod table;
 mod vmem;

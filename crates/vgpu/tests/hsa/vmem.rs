@@ -141,3 +141,17 @@ fn shared_memory_keeps_its_contents_and_is_seen_at_both_addresses() {
     ok!(hsa_amd_ipc_memory_detach(other));
     assert_eq!(hsa!(hsa_amd_ipc_memory_detach(other)), INVALID);
 }
+
+#[test]
+fn more_entries_than_there_are_agents_are_refused_before_they_are_read() {
+    let gpu = gpu("gfx1100");
+    let entry = hsa_amd_memory_access_desc_t {
+        permissions: hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW,
+        agent_handle: gpu,
+    };
+    for (place, count) in [(null_mut(), u32::MAX as usize), (0x1000 as *mut c_void, usize::MAX)] {
+        assert_eq!(hsa!(hsa_amd_vmem_set_access(place, SIZE, &entry, count)), INVALID);
+    }
+    // An address where nothing is mapped is found out before the list is looked at.
+    assert_eq!(hsa!(hsa_amd_vmem_set_access(0x1000 as *mut c_void, SIZE, &entry, 1)), INVALID_ALLOCATION);
+}

@@ -2,9 +2,11 @@
 
 mod checks;
 mod common;
+mod corrupt_object;
 mod differential;
 mod execution;
 mod faults;
+mod hostile;
 mod kernels;
 mod lines;
 mod matrix;

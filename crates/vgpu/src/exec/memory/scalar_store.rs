@@ -5,7 +5,14 @@ use super::lanes::{RETURNS, RMW_SHIFT};
 use super::scalar::locate;
 use super::spaces::fail;
 use crate::exec::{Code, Flow, Src, Wave};
+use crate::isa::scalar;
 use crate::machine::{AccessKind, Space};
+
+/// Register `i` of data; NULL is as wide as any data, and zero.
+#[inline(always)]
+fn data(wave: &Wave, first: u8, i: usize) -> u32 {
+    if first == scalar::NULL { 0 } else { wave.sgpr[usize::from(first) + i] }
+}
 
 /// `s_store_b32` and wider: `N` dwords. `KIND` is that of [`locate`]. Dwords beyond a buffer's end are
 /// not written.
@@ -18,7 +25,7 @@ pub(super) unsafe fn store<const KIND: u8, const N: usize>(wave: &mut Wave, code
     for i in 0..N {
         match location.check(wave, AccessKind::Write, 4 * i as u64, 4) {
             Ok(Some(address)) => {
-                let value = wave.sgpr[usize::from(first) + i];
+                let value = data(wave, first, i);
                 // SAFETY: the dword lies in a live allocation, or in the wave's scratch memory.
                 unsafe { (address as *mut u32).write(value) };
             }
@@ -43,12 +50,17 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
     };
     let rmw = Rmw::from_number((code.imm >> RMW_SHIFT) as u8);
     let dwords = W::BYTES / 4;
-    // SAFETY: the slots exist; the word is aligned and lies in a live allocation.
+    let mut operands = [0u32; 4];
+    // Only comparisons have a second operand, after the first one.
+    let count = if rmw == Rmw::CmpSwap { 2 * dwords } else { dwords };
+    for (i, operand) in operands.iter_mut().take(count).enumerate() {
+        *operand = data(wave, first, i);
+    }
+    // SAFETY: there are operands of four registers, as many as two words of any kind have; the word is aligned and lies in a
+    // live allocation.
     unsafe {
-        let at = wave.sgpr.as_ptr().add(usize::from(first));
-        let data = W::get::<1>(at);
-        // Only comparisons have a second operand, after the first one.
-        let second = if rmw == Rmw::CmpSwap { W::get::<1>(at.add(dwords)) } else { data };
+        let value = W::get::<1>(operands.as_ptr());
+        let second = if rmw == Rmw::CmpSwap { W::get::<1>(operands.as_ptr().add(dwords)) } else { value };
         let mut old = [0u32; 2];
         if let Some(address) = address {
             if !address.is_multiple_of(size) {
@@ -56,9 +68,12 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
                 fault.lane = None;
                 return fail(wave, fault);
             }
-            W::put::<1>(old.as_mut_ptr(), W::shared(address as *mut u8, rmw, data, second, Flush::default()));
+            W::put::<1>(
+                old.as_mut_ptr(),
+                W::shared(address as *mut u8, rmw, value, second, Flush::default()),
+            );
         }
-        if code.imm & RETURNS != 0 {
+        if code.imm & RETURNS != 0 && first != scalar::NULL {
             for (i, value) in old.into_iter().take(dwords).enumerate() {
                 wave.set_scalar(first + i as u8, value);
             }

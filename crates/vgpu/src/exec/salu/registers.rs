@@ -106,9 +106,11 @@ unsafe fn sendmsg_rtn64(wave: &mut Wave, code: &Code) -> Flow {
 
 /// The general register `offset` after `slot`, if there are `count` of them.
 fn relative(wave: &mut Wave, slot: u32, offset: u32, count: u32) -> Result<u8, Flow> {
-    match slot.checked_add(offset).filter(|slot| slot + count <= u32::from(scalar::VCC)) {
-        Some(slot) => Ok(slot as u8),
-        None => {
+    let first = slot.checked_add(offset);
+    let end = first.and_then(|first| first.checked_add(count));
+    match first.zip(end) {
+        Some((first, end)) if end <= u32::from(scalar::VCC) => Ok(first as u8),
+        _ => {
             let what = format!("scalar register {slot} relative to {offset} is none");
             Err(wave.fail(FaultKind::Unsupported { what }))
         }

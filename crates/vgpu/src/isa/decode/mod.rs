@@ -8,7 +8,9 @@ mod vector;
 use std::fmt;
 
 use super::tables::{Row, Table};
-use super::{Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Signature, Special, Type};
+use super::{
+    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Signature, Special, Type, scalar as slots,
+};
 
 /// Why bytes are no instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -330,7 +332,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Vector operands must not reach past the last register, and on gfx9 more than one register starts at an even one.
+    /// Operands must not reach past the last register of their file, and on gfx9 more than one vector register starts at an
+    /// even one.
     fn check_ranges(&self, inst: &Inst) -> Result<()> {
         let gfx9 = self.isa.is_gfx9();
         // Where an instruction of LDS or an atomic has several accumulation registers, LLVM takes any.
@@ -348,6 +351,12 @@ impl Decoder<'_> {
                 let any = any || matches!(operand, Operand::Agpr(_)) && any_agpr;
                 let odd = gfx9 && !any && dwords > 1 && of.elem != Elem::Mask && !first.is_multiple_of(2);
                 if past || odd { Err(DecodeErrorKind::BadOperand { code: first.into() }) } else { Ok(()) }
+            }
+            // NULL is as wide as any operand.
+            Operand::Sgpr(first)
+                if first != slots::NULL && u32::from(first) + self.dwords(of) > slots::COUNT as u32 =>
+            {
+                Err(DecodeErrorKind::BadOperand { code: first.into() })
             }
             _ => Ok(()),
         };
@@ -371,6 +380,7 @@ impl Decoder<'_> {
             }
         }
         check_all(&signature, inst.dst, &inst.src)?;
+        check(inst.sdst, signature.sdst, true)?;
         match inst.dual {
             Some((op, dst, src)) => check_all(op.signature(), dst, &src),
             None => Ok(()),

@@ -1,0 +1,6 @@
+//! Any bytes in the buffer that device code prints into: their text has a bound.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| hip_on_hsa::fuzzing::print_buffer(bytes));
