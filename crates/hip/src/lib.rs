@@ -44,7 +44,7 @@
 //! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
 //! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
-//! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`] |
+//! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`], [`Module::global_mut`] |
 //! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
 //! | `cuOccupancyMaxActiveBlocksPerMultiprocessor` | `CudaFunction::occupancy_…` | [`Function::max_active_blocks`], [`Function::suggest_block`] |
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
@@ -117,7 +117,7 @@ pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Pr
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, FunctionAttributes, SuggestedBlock};
-pub use global::Global;
+pub use global::{Global, GlobalMut};
 pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
