@@ -142,6 +142,7 @@ impl Place {
         Ok(Self { start: self.start.offset(offset), size: region.size, ..*self })
     }
 
+    /// As HIP wants it. There is something in it: the sizes of what is empty may be any numbers.
     fn describe<T>(&self) -> hipPitchedPtr {
         let xsize = self.size[0] * size_of::<T>();
         hipPitchedPtr { ptr: self.start.pointer(), pitch: self.pitch, xsize, ysize: self.height }
@@ -637,16 +638,19 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
     pub(crate) fn parameters_from(&self, source: &DeviceRect<'_, T>) -> Result<Option<hipMemcpy3DParms>> {
         same_size("add_copy_rect", self.size(), source.size())?;
         let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
-        let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
-        Ok((!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind)))
+        Ok((!self.place.is_empty::<T>()).then(|| {
+            let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
+            parameters::<T>(to, from, self.size(), kind)
+        }))
     }
 
     /// A copy of as many elements of the host, dense.
     pub(crate) fn parameters_from_host(&self, source: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyHostToDevice;
-        let from = host(source, RectLayout::dense(self.size()));
-        let to = self.place.describe::<T>();
-        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+        (!self.place.is_empty::<T>()).then(|| {
+            let from = host(source, RectLayout::dense(self.size()));
+            parameters::<T>(self.place.describe::<T>(), from, self.size(), kind)
+        })
     }
 }
 
@@ -654,9 +658,10 @@ impl<T: DeviceCopy> DeviceRect<'_, T> {
     /// A copy to as many elements of the host, dense.
     pub(crate) fn parameters_to_host(&self, destination: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
-        let to = host(destination, RectLayout::dense(self.size()));
-        let from = self.place.describe::<T>();
-        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+        (!self.place.is_empty::<T>()).then(|| {
+            let to = host(destination, RectLayout::dense(self.size()));
+            parameters::<T>(to, self.place.describe::<T>(), self.size(), kind)
+        })
     }
 }
 
