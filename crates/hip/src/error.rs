@@ -248,6 +248,27 @@ pub enum Error {
         source_len: usize,
     },
 
+    /// Memory that is no array of the elements that it was to be viewed as.
+    #[error(
+        "{bytes} bytes at {address} are no array of `{element}`, of {size} bytes each at multiples of {align}"
+    )]
+    Cast {
+        /// The size of the memory in bytes.
+        bytes: usize,
+        /// Where it lies.
+        address: crate::DeviceAddress,
+        /// The element that was asked for.
+        element: &'static str,
+        /// The size of that, bytes.
+        size: usize,
+        /// What its address has to be a multiple of.
+        align: usize,
+    },
+
+    /// Pieces of no elements were asked for.
+    #[error("a buffer is not divided into chunks of no elements")]
+    ChunkSize,
+
     /// A range that is not inside the buffer.
     #[error("range {start}..{end} is outside of a buffer of {len} elements")]
     OutOfRange {

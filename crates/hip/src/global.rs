@@ -233,16 +233,6 @@ impl<T: DeviceCopy> Variable<T> {
 macro_rules! handle {
     ($handle:ident) => {
         impl<T: DeviceCopy> $handle<T> {
-            /// How many elements there are.
-            pub fn len(&self) -> usize {
-                self.0.len
-            }
-
-            /// Whether there are none.
-            pub fn is_empty(&self) -> bool {
-                self.0.len == 0
-            }
-
             /// The module that it belongs to.
             pub fn module(&self) -> &Module {
                 &self.0.claim.module

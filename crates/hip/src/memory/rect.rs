@@ -8,9 +8,7 @@ use hip_sys::{hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos}
 
 use super::copy::{finish_read, finish_read_into, same_length};
 use super::fill::bytes_of;
-use super::{
-    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending,
-};
+use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 use crate::call::call;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -185,7 +183,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     ///
     /// // An image of 640 by 480, and 20 by 10 of it.
     /// let image = DeviceBuffer::<u32>::zeroed(&stream, 640 * 480)?;
-    /// let image = image.as_slice().as_rect(RectLayout::dense([640, 480, 1]))?;
+    /// let image = image.as_rect(RectLayout::dense([640, 480, 1]))?;
     /// let part = image.part(Region::rectangle([100, 50], [20, 10]))?;
     /// assert_eq!(part.to_vec(&stream)?.len(), 200);
     /// # Ok(())
@@ -208,24 +206,6 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     pub fn into_rect(self, layout: RectLayout) -> Result<DeviceRectMut<'a, T>> {
         layout.inside(self.len())?;
         Ok(DeviceRectMut::new(self.allocation(), Place::of::<T>(self.start(), layout)))
-    }
-}
-
-impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// A rectangle or box of the buffer's elements, shared: see [`DeviceSlice::as_rect`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn as_rect(&self, layout: RectLayout) -> Result<DeviceRect<'_, T>> {
-        self.as_slice().as_rect(layout)
-    }
-
-    /// A rectangle or box of the buffer's elements, exclusive: see [`DeviceSlice::as_rect`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn as_mut_rect(&mut self, layout: RectLayout) -> Result<DeviceRectMut<'_, T>> {
-        self.as_mut_slice().into_rect(layout)
     }
 }
 
