@@ -1,7 +1,7 @@
 //! What `#[derive(DeviceCopy)]` becomes.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Error, Result};
 
@@ -34,16 +34,17 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     }
     let mut generics = input.generics.clone();
     let checks = if generics.params.is_empty() {
-        let fields = types.iter().map(|ty| quote_spanned!(ty.span()=> plain::<#ty>()));
+        // A name that no field's type refers to: it is seen by the types' own constants, such as the length of an array.
+        let plain = format_ident!("__device_copy_size_of_plain_data");
+        let fields = types.iter().map(|ty| quote_spanned!(ty.span()=> #plain::<#ty>()));
         let padding = format!(
             "`{name}` has padding, which is not initialised: order the fields by alignment, or add fields that fill the gaps"
         );
         quote! {
-            const fn plain<T: ::hip::DeviceCopy>() -> usize {
+            const fn #plain<T: ::hip::DeviceCopy>() -> ::core::primitive::usize {
                 ::core::mem::size_of::<T>()
             }
-            let sum: usize = 0 #(+ #fields)*;
-            assert!(::core::mem::size_of::<#name>() == sum, #padding);
+            ::core::assert!(::core::mem::size_of::<#name>() == 0 #(+ #fields)*, #padding);
         }
     } else {
         let clause = generics.make_where_clause();
@@ -53,11 +54,13 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         TokenStream::new()
     };
     let (parameters, arguments, clause) = generics.split_for_impl();
+    // Every path is absolute: nothing that the program has defined under one of these names may change a check.
     Ok(quote! {
         const _: () = {
             #checks
         };
         // SAFETY: the fields are plain data, there is nothing between or after them, and the layout is fixed.
+        #[automatically_derived]
         unsafe impl #parameters ::hip::DeviceCopy for #name #arguments #clause {}
     })
 }

@@ -14,7 +14,7 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipMemcpyKind, hipStream_t};
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
-use crate::memory::{STAGING_BYTES, Staging};
+use crate::memory::{STAGING_BYTES, Staging, Use};
 use crate::op::Op;
 use crate::progress::Progress;
 use crate::queue::CopyOp;
@@ -52,8 +52,8 @@ enum Place {
 }
 
 impl Place {
-    /// Finds out what is at one end of a copy and that a known allocation holds all of it.
-    fn of(runtime: &Runtime, rows: Rows) -> Result<(Self, usize)> {
+    /// Finds out what is at one end of a copy, that a known allocation holds all of it, and that it may be used so.
+    fn of(runtime: &Runtime, rows: Rows, what: Use) -> Result<(Self, usize)> {
         let (address, extent) = (rows.start, rows.extent().ok_or(INVALID_VALUE)?);
         if address.checked_add(extent).is_none() {
             return Err(INVALID_VALUE);
@@ -63,7 +63,7 @@ impl Place {
             let is_own = runtime.hsa.host_can_access(address, extent);
             return if is_own { Ok((Self::Pageable, address)) } else { Err(INVALID_VALUE) };
         };
-        if !runtime.memory.holds(&found, offset, extent) {
+        if !runtime.memory.holds(&found, offset, extent, what) {
             return Err(INVALID_VALUE);
         }
         Ok(match found.memory_of() {
@@ -104,15 +104,15 @@ impl Transfer {
         Self { rect: row(dst, src, size), kind }
     }
 
-    /// Checks the copy against what is at its addresses now.
-    pub(crate) fn check(self, runtime: &Runtime) -> Result {
-        self.sort_out(runtime).map(drop)
+    /// Checks the copy against what is at its addresses now. `device` is the stream's, once there is one.
+    pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
+        self.sort_out(runtime, device).map(drop)
     }
 
     /// Enqueues the copy as a part of other work of the stream: it reads and writes nothing before its turn, and nobody waits
     /// for it here.
     pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
-        match self.sort_out(runtime)? {
+        match self.sort_out(runtime, Some(stream.device))? {
             Some((rect, dst, src)) => {
                 Request { runtime, stream: stream.clone(), rect, dst, src }.run_in_turn()
             }
@@ -121,7 +121,11 @@ impl Transfer {
     }
 
     /// Finds out what is at both ends; nothing for an empty copy.
-    fn sort_out(self, runtime: &Runtime) -> Result<Option<(Rect, Place, Place)>> {
+    fn sort_out(
+        self,
+        runtime: &Runtime,
+        device: Option<&'static Device>,
+    ) -> Result<Option<(Rect, Place, Place)>> {
         let Self { rect, kind } = self;
         let device_end = match kind {
             hipMemcpyKind::hipMemcpyHostToHost | hipMemcpyKind::hipMemcpyDefault => [false, false],
@@ -141,8 +145,8 @@ impl Transfer {
         if !rect.dst.is_apart() || !rect.src.is_apart() {
             return Err(hipError_t::hipErrorInvalidPitchValue);
         }
-        let (dst, dst_address) = Place::of(runtime, rect.dst)?;
-        let (src, src_address) = Place::of(runtime, rect.src)?;
+        let (dst, dst_address) = Place::of(runtime, rect.dst, Use { writes: true, device })?;
+        let (src, src_address) = Place::of(runtime, rect.src, Use { writes: false, device })?;
         // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches.
         for (is_device, place) in device_end.into_iter().zip([dst, src]) {
             if is_device && matches!(place, Place::Pageable) {
@@ -487,10 +491,10 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
     if wait {
         graph::permit_waiting(&stream)?;
     } else if let Some(capture) = Capturing::of(&stream)? {
-        transfer.check(runtime)?;
+        transfer.check(runtime, Some(stream.device))?;
         return capture.add(Op::Copy(transfer));
     }
-    let Some((rect, dst, src)) = transfer.sort_out(runtime)? else { return Ok(()) };
+    let Some((rect, dst, src)) = transfer.sort_out(runtime, Some(stream.device))? else { return Ok(()) };
     let request = Request { runtime, stream: stream.clone(), rect, dst, src };
     // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
     request.run(wait).map_err(|code| match wait {

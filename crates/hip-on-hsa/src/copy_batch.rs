@@ -40,7 +40,7 @@ unsafe fn enqueue(
     }
     let mut transfers = Vec::with_capacity(count.min(1024));
     for index in 0..count {
-        let checked = transfer(index).and_then(|transfer| transfer.check(runtime).map(|()| transfer));
+        let checked = transfer(index).and_then(|transfer| transfer.check(runtime, None).map(|()| transfer));
         transfers.push(checked.inspect_err(|_| note(index))?);
     }
     for (index, Transfer { rect, kind }) in transfers.into_iter().enumerate() {

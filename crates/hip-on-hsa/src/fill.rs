@@ -8,7 +8,7 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t}
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
-use crate::memory::{STAGING_BYTES, Staging};
+use crate::memory::{STAGING_BYTES, Staging, Use};
 use crate::op::Op;
 use crate::queue::CopyOp;
 use crate::rect::Rows;
@@ -117,21 +117,21 @@ impl Fill {
         (if element < 4 { word & ((1 << (8 * element)) - 1) } else { word }, element)
     }
 
-    /// Checks the fill against what is at its address now.
-    pub(crate) fn check(self, runtime: &Runtime) -> Result {
-        self.sort_out(runtime).map(drop)
+    /// Checks the fill against what is at its address now. `device` is the stream's, once there is one.
+    pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
+        self.sort_out(runtime, device).map(drop)
     }
 
     /// Enqueues the fill.
     pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
-        match self.sort_out(runtime)? {
+        match self.sort_out(runtime, Some(stream.device))? {
             Some((target, rows)) => run(runtime, stream, target, rows, self.pattern, false),
             None => Ok(()),
         }
     }
 
     /// Finds out where the rows are; nothing if there are none.
-    fn sort_out(self, runtime: &Runtime) -> Result<Option<(Target, Rows)>> {
+    fn sort_out(self, runtime: &Runtime, device: Option<&'static Device>) -> Result<Option<(Target, Rows)>> {
         let Self { rows, pattern } = self;
         if rows.is_empty() {
             return Ok(None);
@@ -147,7 +147,7 @@ impl Fill {
         }
         let extent = rows.extent().ok_or(INVALID_VALUE)?;
         let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
-        if !runtime.memory.holds(&found, offset, extent) {
+        if !runtime.memory.holds(&found, offset, extent, Use { writes: true, device }) {
             return Err(INVALID_VALUE);
         }
         let target =
@@ -164,10 +164,10 @@ fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result
     if wait {
         graph::permit_waiting(&stream)?;
     } else if let Some(capture) = Capturing::of(&stream)? {
-        fill.check(runtime)?;
+        fill.check(runtime, Some(stream.device))?;
         return capture.add(Op::Fill(fill));
     }
-    match fill.sort_out(runtime)? {
+    match fill.sort_out(runtime, Some(stream.device))? {
         Some((target, rows)) => run(runtime, &stream, target, rows, pattern, wait),
         None => Ok(()),
     }

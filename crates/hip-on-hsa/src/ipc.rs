@@ -128,6 +128,7 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
             flags: 0,
             pool: None,
             serial: 0,
+            access: None,
         });
         *out = (base + shared.offset as usize) as *mut c_void;
         Ok(())

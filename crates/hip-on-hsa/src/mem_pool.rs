@@ -373,6 +373,7 @@ impl Pool {
             flags: 0,
             pool: Some(self.clone()),
             serial: 0,
+            access: None,
         });
         Ok(base)
     }

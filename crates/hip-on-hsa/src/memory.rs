@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t};
+use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipMemAccessFlags, hipPitchedPtr, hipStream_t};
 use hsa_sys::hsa_agent_t;
 
 use crate::device::{Device, current_device};
@@ -58,11 +58,37 @@ pub(crate) struct Allocation {
     pub(crate) pool: Option<Arc<Pool>>,
     /// Tells it from every other one that there has been; given when it becomes known.
     pub(crate) serial: u64,
+    /// What devices may do with it, by ordinal; `None` for memory that every device may use that reaches it.
+    pub(crate) access: Option<Arc<BTreeMap<i32, hipMemAccessFlags>>>,
+}
+
+/// What is done with memory, and the device whose stream does it, if that is known yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) writes: bool,
+    pub(crate) device: Option<&'static Device>,
 }
 
 impl Allocation {
     fn is_host(&self) -> bool {
         matches!(self.origin, Origin::Host | Origin::Registered | Origin::Managed | Origin::Signal)
+    }
+
+    /// Whether it may be used so. What a device that was not told anything does is done by the device whose memory it is.
+    fn allows(&self, what: Use) -> bool {
+        let Some(access) = &self.access else { return true };
+        let suffices = |flags: &hipMemAccessFlags| match *flags {
+            hipMemAccessFlags::hipMemAccessFlagsProtReadWrite => true,
+            hipMemAccessFlags::hipMemAccessFlagsProtRead => !what.writes,
+            _ => false,
+        };
+        match what.device {
+            Some(device) => {
+                let own = access.get(&device.ordinal).or_else(|| access.get(&self.device.ordinal));
+                own.is_some_and(suffices)
+            }
+            None => access.values().any(suffices),
+        }
     }
 
     /// The device whose memory it is; none for host memory.
@@ -86,8 +112,12 @@ impl Memory {
         (offset < allocation.size).then(|| (allocation.clone(), offset))
     }
 
-    /// Whether an allocation holds so many bytes behind an offset, together with mappings that follow it without gaps.
-    pub(crate) fn holds(&self, found: &Allocation, offset: usize, size: usize) -> bool {
+    /// Whether an allocation holds so many bytes behind an offset, together with mappings that follow it without gaps, and all of them
+    /// may be used so.
+    pub(crate) fn holds(&self, found: &Allocation, offset: usize, size: usize, what: Use) -> bool {
+        if !found.allows(what) {
+            return false;
+        }
         let mut left = size.saturating_sub(found.size - offset);
         if left == 0 || found.origin != Origin::Mapped {
             return left == 0;
@@ -95,7 +125,8 @@ impl Memory {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         let mut next = found.base + found.size;
         while let Some(more) = map.get(&next) {
-            if more.origin != Origin::Mapped || !std::ptr::eq(more.device, found.device) {
+            let alike = more.origin == Origin::Mapped && std::ptr::eq(more.device, found.device);
+            if !alike || !more.allows(what) {
                 return false;
             }
             left = left.saturating_sub(more.size);
@@ -290,6 +321,7 @@ pub(crate) fn allocate_device(
         flags,
         pool: None,
         serial: 0,
+        access: None,
     });
     Ok(base)
 }
@@ -314,6 +346,7 @@ fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: 
         flags,
         pool: None,
         serial: 0,
+        access: None,
     });
     Ok(base)
 }
@@ -657,6 +690,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             flags,
             pool: None,
             serial: 0,
+            access: None,
         });
         Ok(())
     })

@@ -264,6 +264,7 @@ impl Module {
                 flags: 0,
                 pool: None,
                 serial: 0,
+                access: None,
             });
             globals.push(start);
         }

@@ -112,9 +112,9 @@ impl Op {
     pub(crate) fn check(&self, runtime: &Runtime, stream: &Stream) -> Result {
         match self {
             Self::Record(record) => record.event.suits(stream),
-            Self::Copy(copy) => copy.check(runtime),
-            Self::Fill(fill) => fill.check(runtime),
-            Self::Memory(ops) => ops.check(runtime),
+            Self::Copy(copy) => copy.check(runtime, Some(stream.device)),
+            Self::Fill(fill) => fill.check(runtime, Some(stream.device)),
+            Self::Memory(ops) => ops.check(runtime, Some(stream.device)),
             _ => Ok(()),
         }
     }

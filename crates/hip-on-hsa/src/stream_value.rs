@@ -13,6 +13,7 @@ use hip_sys::{hipError_t, hipStream_t, hipStreamBatchMemOpParams, hipStreamBatch
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
+use crate::memory::Use;
 use crate::op::Op;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
@@ -38,10 +39,11 @@ struct Word {
 
 impl Word {
     /// Finds out whether the address is that of an aligned word in known memory.
-    fn of(runtime: &Runtime, address: usize, is_long: bool) -> Result<Self> {
+    fn of(runtime: &Runtime, address: usize, is_long: bool, what: Use) -> Result<Self> {
         let size = if is_long { 8 } else { 4 };
         let (found, offset) = runtime.memory.find(address).ok_or(INVALID_VALUE)?;
-        if size > found.size - offset || !address.is_multiple_of(size) {
+        let holds = size <= found.size - offset && runtime.memory.holds(&found, offset, size, what);
+        if !holds || !address.is_multiple_of(size) {
             return Err(INVALID_VALUE);
         }
         let device = found.memory_of();
@@ -247,18 +249,23 @@ impl MemoryOps {
         &self.params
     }
 
-    /// Finds out whether all addresses are those of aligned words in known memory that the host reaches.
-    pub(crate) fn check(&self, runtime: &Runtime) -> Result {
-        self.words(runtime).map(drop)
+    /// Finds out whether all addresses are those of aligned words in known memory that the host reaches. `device` is the stream's, once
+    /// there is one.
+    pub(crate) fn check(&self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
+        self.words(runtime, device).map(drop)
     }
 
-    fn words(&self, runtime: &Runtime) -> Result<Vec<(MemoryOp, Word)>> {
-        self.ops.iter().map(|&op| Ok((op, Word::of(runtime, op.address, op.is_long)?))).collect()
+    fn words(&self, runtime: &Runtime, device: Option<&'static Device>) -> Result<Vec<(MemoryOp, Word)>> {
+        let word = |&op: &MemoryOp| {
+            let what = Use { writes: matches!(op.action, Action::Write(_)), device };
+            Ok((op, Word::of(runtime, op.address, op.is_long, what)?))
+        };
+        self.ops.iter().map(word).collect()
     }
 
     /// Enqueues the operations behind everything submitted to the stream.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
-        let words = self.words(runtime)?;
+        let words = self.words(runtime, Some(stream.device))?;
         let owner = Arc::downgrade(stream);
         stream.run_on_host(runtime, true, move |failure| {
             // A stream that fails meanwhile waits no longer.
@@ -281,7 +288,7 @@ fn start(stream: hipStream_t, ops: impl FnOnce() -> Result<Arc<MemoryOps>>) -> R
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
     let ops = ops()?;
-    ops.check(runtime)?;
+    ops.check(runtime, Some(stream.device))?;
     match Capturing::of(&stream)? {
         Some(capture) => capture.add(Op::Memory(ops)),
         None => ops.enqueue(runtime, &stream),

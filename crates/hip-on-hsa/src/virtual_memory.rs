@@ -1,7 +1,8 @@
 //! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the other.
 //!
 //! A mapping is memory for copies and kernels once a device has access to it. Where the host reaches the device's memory, it
-//! gets access with the first device. Mappings that follow each other are one range for copies and fills.
+//! gets access with the first device. Mappings that follow each other are one range for copies and fills. A copy or fill does what the
+//! device of its stream may do, whoever does the work: the host too.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -353,7 +354,9 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
                 runtime.memory.remove(start, &[Origin::Mapped]);
             }
             runtime.hsa.set_physical_access(start, physical.size, &entries)?;
-            if access.is_empty() && !after.is_empty() {
+            if !after.is_empty() {
+                // What is known already stays the same memory.
+                let known = runtime.memory.find(start).filter(|_| !access.is_empty());
                 runtime.memory.insert(Allocation {
                     base: start,
                     size: physical.size,
@@ -362,7 +365,8 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
                     device_base: start,
                     flags: 0,
                     pool: None,
-                    serial: 0,
+                    serial: known.map_or(0, |(known, _)| known.serial),
+                    access: Some(Arc::new(after.clone())),
                 });
             }
             *access = after;

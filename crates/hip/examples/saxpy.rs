@@ -19,6 +19,8 @@ fn main() -> hip::Result<()> {
     // SAFETY: `saxpy` reads x[0..n], and reads and writes y[0..n].
     unsafe { launch.enqueue()? };
 
-    println!("{device}: {:?} …", &y.to_vec(&stream)?[..4]);
+    let y = y.to_vec(&stream)?;
+    println!("{device}: {:?} …", &y[..4]);
+    assert_eq!(y, vec![5.0; n]);
     Ok(())
 }

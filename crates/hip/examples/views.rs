@@ -1,4 +1,4 @@
-//! Parts of a buffer: ranges and rectangles, filled, copied, split into two that are written at once.
+//! Parts of a buffer: ranges, pieces and rectangles, filled, copied, split into two that are written at once.
 
 use hip::{Device, DeviceBuffer, RectLayout, Region};
 
@@ -21,6 +21,15 @@ fn main() -> hip::Result<()> {
     let mut table = buffer.as_mut_rect(RectLayout::dense([4, 2, 1]))?;
     table.part_mut(Region::rectangle([1, 0], [2, 2]))?.fill(&stream, 3)?;
     assert_eq!(buffer.to_vec(&stream)?, [9, 3, 3, 9, 0, 3, 3, 1]);
+
+    // Pieces, the same bytes as elements of another type, and a buffer with the same elements.
+    for (number, mut piece) in buffer.chunks_mut(3)?.enumerate() {
+        piece.fill(&stream, number as u32)?;
+    }
+    assert_eq!(buffer.cast::<[u32; 2]>()?.to_vec(&stream)?, [[0, 0], [0, 1], [1, 1], [2, 2]]);
+    let copy = buffer.try_clone(&stream)?;
+    buffer.fill(&stream, 5)?;
+    assert_eq!(copy.to_vec(&stream)?, [0, 0, 0, 1, 1, 1, 2, 2]);
 
     // A range outside of the buffer is an error that names both.
     let error = buffer.slice(5..9).unwrap_err();

@@ -18,7 +18,7 @@ use crate::uri::UriError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong, named by operation, code and thing.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A call into the HIP table failed.
@@ -37,7 +37,7 @@ pub enum Error {
     /// The device has too little free memory.
     #[error(
         "out of device memory on {device}: {requested} bytes requested, {free} of {total} bytes free; this program's buffers \
-         hold {allocated} bytes and its cache {} more", reserved - allocated
+         hold {allocated} bytes and its cache {} more", reserved.saturating_sub(*allocated)
     )]
     OutOfMemory {
         /// The device, as its URI.
@@ -207,6 +207,20 @@ pub enum Error {
         size: usize,
     },
 
+    /// A variable that another handle has, where one of the two is to write it.
+    #[error(
+        "variable `{global}` of module `{module}` is in use: another handle of it {}; drop that, or share it by reference",
+        if *exclusive { "exists" } else { "may write it" }
+    )]
+    GlobalInUse {
+        /// The module's name, or `<bytes>`.
+        module: String,
+        /// The variable.
+        global: String,
+        /// It was asked for to be written.
+        exclusive: bool,
+    },
+
     /// A launch does not fit its kernel or the device.
     #[error(transparent)]
     Launch(#[from] Box<LaunchError>),
@@ -233,6 +247,27 @@ pub enum Error {
         /// Elements of the source.
         source_len: usize,
     },
+
+    /// Memory that is no array of the elements that it was to be viewed as.
+    #[error(
+        "{bytes} bytes at {address} are no array of `{element}`, of {size} bytes each at multiples of {align}"
+    )]
+    Cast {
+        /// The size of the memory in bytes.
+        bytes: usize,
+        /// Where it lies.
+        address: crate::DeviceAddress,
+        /// The element that was asked for.
+        element: &'static str,
+        /// The size of that, bytes.
+        size: usize,
+        /// What its address has to be a multiple of.
+        align: usize,
+    },
+
+    /// Pieces of no elements were asked for.
+    #[error("a buffer is not divided into chunks of no elements")]
+    ChunkSize,
 
     /// A range that is not inside the buffer.
     #[error("range {start}..{end} is outside of a buffer of {len} elements")]
@@ -318,6 +353,13 @@ pub enum Error {
         /// The device of the other thing.
         got: String,
     },
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {
@@ -509,6 +551,39 @@ mod tests {
         assert_eq!(near_names("softmax", names), ["softmax_f32"]);
         assert!(near_names("gemm", names).is_empty());
         assert!(near_names("", names).is_empty());
+    }
+
+    #[test]
+    fn what_main_prints_is_the_text() {
+        let fault = FaultReport {
+            operation: "hipStreamSynchronize",
+            code: hipError_t::hipErrorIllegalAddress,
+            text: "kernel `k`\n  wrote 4 bytes".to_owned(),
+            contained: true,
+            details: None,
+        };
+        let uri = "vgpu:gfx11OO".parse::<crate::DeviceUri>().unwrap_err();
+        assert_eq!(format!("{uri:?}"), uri.to_string());
+        let memory = |reserved| Error::OutOfMemory {
+            device: "vgpu".to_owned(),
+            requested: 100,
+            free: 10,
+            total: 50,
+            allocated: 40,
+            reserved,
+        };
+        for error in [
+            Error::Fault(Box::new(fault)),
+            Error::Uri(uri),
+            Error::HostFunction,
+            GraphError::NotCapturable.into(),
+            memory(40),
+            // Another thread has given memory back between the two numbers.
+            memory(0),
+        ] {
+            assert_eq!(format!("{error:?}"), error.to_string());
+            assert_eq!(format!("{:?}", Err::<(), _>(&error)), format!("Err({error})"));
+        }
     }
 
     #[test]

@@ -24,13 +24,16 @@
 //! | `cudaLaunchHostFunc` | | [`Stream::host_function`] |
 //! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
 //! | | | [`Stream::completion`], [`Event::completion`], `.await` on a [`Pending`]: futures for any executor |
-//! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait_event`]; buffers order streams by themselves |
+//! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait`], for events and streams; buffers order streams by themselves |
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
 //! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
 //! | `cudaMallocAsync`, `cudaFreeAsync` | | [`DeviceBuffer::uninit_on`], [`Allocator::StreamOrdered`] |
 //! | `cudaMemPoolCreate`, `cudaMallocFromPoolAsync` | | [`MemoryPool`] |
 //! | PyTorch's caching allocator | | [`Allocator::Caching`], the default on real GPUs; [`Device::memory_stats`], [`Device::trim_memory`] |
-//! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`] |
+//! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`], with `slice`, `split_at`, `chunks` |
+//! | a cast of the pointer | `CudaSlice::transmute` | [`DeviceBuffer::cast`], [`DeviceBuffer::as_bytes`] |
+//! | | `DevicePtr`, `DeviceSlice` | [`DeviceMemory`], [`DeviceMemoryMut`]: what every buffer, view and variable can do |
+//! | `cudaMemcpyDtoD` to new memory | `CudaSlice::try_clone`, `clone_dtod` | [`DeviceBuffer::try_clone`] |
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
 //! | `cudaMemcpyPeerAsync` | | [`DeviceBuffer::copy_from`] |
@@ -42,12 +45,12 @@
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
 //! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
 //! | `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemPrefetchAsync` | `UnifiedSlice<T>` | [`ManagedBuffer`] |
-//! | | `DeviceRepr` | [`DeviceCopy`], derived |
+//! | | `DeviceRepr` | [`DeviceCopy`], derived; `Plain` for types of other crates (feature `bytemuck`) |
 //! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along; [`Stream::scope`] for borrowed memory |
 //! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
 //! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
-//! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`] |
+//! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`], [`Module::global_mut`] |
 //! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
 //! | `cuOccupancyMaxActiveBlocksPerMultiprocessor` | `CudaFunction::occupancy_…` | [`Function::max_active_blocks`], [`Function::suggest_block`] |
 //! | `cudaGraphAddKernelNode` | | [`Graph::add_kernel`] and the like |
@@ -81,6 +84,7 @@
 //! | feature | by default | brings |
 //! |---|---|---|
 //! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs builds in seconds; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
+//! | `bytemuck` | off | [`Plain`](DeviceCopy), by which types of other crates that are `bytemuck::Pod` are [`DeviceCopy`]. |
 //! | `trace-calls` | off | a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table, with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing more. |
 //!
 //! # What it does not do
@@ -123,7 +127,7 @@ pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Pr
 pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, FunctionAttributes, SuggestedBlock};
-pub use global::Global;
+pub use global::{Global, GlobalMut};
 pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
@@ -132,16 +136,19 @@ pub use ipc::{IpcError, IpcEvent, IpcMemory};
 pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
 pub use lazy::LazyModule;
 pub use live::{Live, live};
+#[cfg(feature = "bytemuck")]
+pub use memory::Plain;
 pub use memory::{
-    ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, CopyScope, DeviceAddress,
-    DeviceBuffer, DeviceCopy, DeviceRect, DeviceRectMut, DeviceSlice, DeviceSliceMut, Granularity,
-    GrowableBuffer, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool,
-    MemoryStats, Pending, PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout,
-    Region, RegisteredBuffer, VirtualMemoryError,
+    ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, Chunks, ChunksMut, CopyScope,
+    DeviceAddress, DeviceBuffer, DeviceCopy, DeviceMemory, DeviceMemoryMut, DeviceRect, DeviceRectMut,
+    DeviceSlice, DeviceSliceMut, Granularity, GrowableBuffer, HostBuffer, HostOptions, Location,
+    ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture,
+    PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region, RegisteredBuffer,
+    VirtualMemoryError,
 };
 pub use module::Module;
 pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};
 #[doc(inline)]
 pub use report::{Checks, CounterFormat, Counters, Fault, FaultKind};
-pub use stream::{COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
+pub use stream::{Awaited, COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
 pub use uri::{DeviceUri, UriError};

@@ -78,13 +78,20 @@ pub struct VirtualGpu {
 }
 
 /// Why a text is not a device URI: names the bad part and says what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("bad device URI `{uri}`: `{part}` {problem}; {expected}")]
 pub struct UriError {
     uri: String,
     part: String,
     problem: &'static str,
     expected: String,
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for UriError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl UriError {

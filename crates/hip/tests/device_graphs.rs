@@ -280,17 +280,15 @@ fn memory_of_the_host_is_shared_with_a_graph_between_its_runs() {
     graph.add_download(&output, &y, &[]).unwrap();
     let exec = graph.instantiate().unwrap();
     for step in 0..5 {
-        input.lock().unwrap().fill(step as f32);
+        input.lock(|elements| elements.fill(step as f32)).unwrap();
         exec.launch(&stream).unwrap();
-        assert_eq!(*output.lock().unwrap(), [2.0 * step as f32 + 1.0; N]);
+        output.lock(|elements| assert_eq!(*elements, [2.0 * step as f32 + 1.0; N])).unwrap();
     }
-    let locked = input.lock().unwrap();
-    assert_eq!(graph_error(exec.launch(&stream)), GraphError::HostBufferLocked);
-    drop(locked);
+    input.lock(|_| assert_eq!(graph_error(exec.launch(&stream)), GraphError::HostBufferLocked)).unwrap();
     exec.launch(&stream).unwrap();
     // The graph keeps what the program gives up, until its launches are done.
     drop((input, output.clone(), x, y, graph, exec));
-    assert_eq!(*output.lock().unwrap(), [9.0; N]);
+    output.lock(|elements| assert_eq!(*elements, [9.0; N])).unwrap();
     let short = SharedHostBuffer::new(HostBuffer::<f32>::zeroed(&device, 3).unwrap());
     let mut buffer = DeviceBuffer::<f32>::zeroed(&stream, 4).unwrap();
     let mut graph = Graph::new(&device).unwrap();

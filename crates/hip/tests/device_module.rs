@@ -5,6 +5,7 @@ mod bounds;
 mod common;
 
 use std::sync::Barrier;
+use std::sync::atomic::Ordering;
 
 use hip::code_object::embedded;
 use hip::hip_sys::{hipError_t, hipFunction_attribute};
@@ -263,30 +264,30 @@ fn variables_of_modules_are_read_and_written() {
     let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
     let module = common::module(&device);
     let scaled = module.function("scaled").unwrap();
-    let mut factors = module.global::<f32>("factors").unwrap();
-    let mut launches = module.global::<u32>("launches").unwrap();
+    let mut factors = module.global_mut::<f32>("factors").unwrap();
+    let mut launches = module.global_mut::<u32>("launches").unwrap();
     assert_eq!((factors.len(), launches.len()), (2, 3));
-    assert_eq!(launches.as_slice().to_vec(&a).unwrap(), [0; 3]);
-    launches.as_mut_slice().fill(&b, 5).unwrap();
+    assert_eq!(launches.to_vec(&a).unwrap(), [0; 3]);
+    launches.fill(&b, 5).unwrap();
 
     // The streams take turns without being told to.
     let mut data = hip::DeviceBuffer::from_slice(&a, &[1.0_f32; 64]).unwrap();
     for (index, stream) in [&a, &b, &a, &b].into_iter().enumerate() {
         let source = [2.0, index as f32];
-        factors.as_mut_slice().copy_from_host(if index < 2 { &b } else { &a }, &source).unwrap();
+        factors.copy_from_host(if index < 2 { &b } else { &a }, &source).unwrap();
         let launch = scaled.launch(stream).grid(1).block(64).arg(&mut data);
         // SAFETY: `scaled` reads and writes an element for each of 64 work-items, and the variables.
         unsafe { launch.enqueue().unwrap() };
     }
     let expected = (0..4).fold(1.0_f32, |value, index| value * 2.0 + index as f32);
     assert_eq!(data.to_vec(&a).unwrap(), [expected; 64]);
-    assert_eq!(module.global::<u32>("launches").unwrap().as_slice().to_vec(&b).unwrap(), [5, 9, 5]);
-    let last = launches.as_slice().slice(1..).unwrap();
+    assert_eq!(launches.to_vec(&b).unwrap(), [5, 9, 5]);
+    let last = launches.slice(1..).unwrap();
     assert_eq!(last.to_vec(&a).unwrap(), [9, 5]);
 
     // A variable keeps its module.
     drop((module, scaled));
-    assert_eq!(factors.as_slice().to_vec(&b).unwrap(), [2.0, 3.0]);
+    assert_eq!(factors.to_vec(&b).unwrap(), [2.0, 3.0]);
 }
 
 #[test]
@@ -295,19 +296,71 @@ fn kernels_of_a_graph_take_turns_with_copies_of_their_variables() {
     let stream = device.stream().unwrap();
     let module = common::module(&device);
     let scaled = module.function("scaled").unwrap();
-    let mut factors = module.global::<f32>("factors").unwrap();
+    let mut factors = module.global_mut::<f32>("factors").unwrap();
     let source = hip::DeviceBuffer::from_slice(&stream, &[2.0_f32, 1.0]).unwrap();
     let mut data = hip::DeviceBuffer::from_slice(&stream, &[1.0_f32; 64]).unwrap();
     let mut graph = hip::Graph::new(&device).unwrap();
-    graph.add_copy(factors.as_mut_slice(), &source, &[]).unwrap();
+    graph.add_copy(&mut factors, &source, &[]).unwrap();
     let launch = scaled.launch(&stream).grid(1).block(64).arg(&mut data);
     // SAFETY: `scaled` reads and writes an element for each of 64 work-items, and the variables.
     unsafe { graph.add_kernel(launch, &[]).unwrap() };
-    graph.add_fill(factors.as_mut_slice(), 0.0, &[]).unwrap();
+    graph.add_fill(&mut factors, 0.0, &[]).unwrap();
     assert_eq!(graph.to_dot().unwrap().matches("->").count(), 2);
     graph.instantiate().unwrap().launch(&stream).unwrap();
     assert_eq!(data.to_vec(&stream).unwrap(), [3.0; 64]);
-    assert_eq!(factors.as_slice().to_vec(&stream).unwrap(), [0.0; 2]);
+    assert_eq!(factors.to_vec(&stream).unwrap(), [0.0; 2]);
+}
+
+#[test]
+fn a_variable_has_one_handle_that_writes_or_several_that_read() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let module = common::module(&device);
+    let in_use = |result: hip::Result<()>| {
+        let error = result.unwrap_err();
+        assert!(matches!(&error, Error::GlobalInUse { global, .. } if global == "factors"), "{error}");
+    };
+    let mut writer = module.global_mut::<f32>("factors").unwrap();
+    in_use(module.global_mut::<f32>("factors").map(drop));
+    in_use(module.global::<f32>("factors").map(drop));
+    // Of whatever type: what counts is the bytes.
+    in_use(module.global_mut::<u8>("factors").map(drop));
+    writer.copy_from_host(&stream, &[1.0, 2.0]).unwrap();
+    // Other variables, and those of another module of the same code, are other memory.
+    let launches = module.global_mut::<u32>("launches").unwrap();
+    let twin = common::module(&device).global_mut::<f32>("factors").unwrap();
+    drop(writer);
+
+    let readers = [module.global::<f32>("factors").unwrap(), module.global("factors").unwrap()];
+    in_use(module.global_mut::<f32>("factors").map(drop));
+    for reader in &readers {
+        assert_eq!(reader.to_vec(&stream).unwrap(), [1.0, 2.0]);
+    }
+    let [first, second] = readers;
+    drop(first);
+    in_use(module.clone().global_mut::<f32>("factors").map(drop));
+    drop(second);
+    module.global_mut::<f32>("factors").unwrap().fill(&stream, 3.0).unwrap();
+    assert_eq!(module.global::<f32>("factors").unwrap().to_vec(&stream).unwrap(), [3.0; 2]);
+    drop((launches, twin));
+
+    // Threads that take turns never meet a second handle.
+    let turns = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    if let Ok(mut writer) = module.global_mut::<u32>("launches") {
+                        assert_eq!(turns.fetch_add(1, Ordering::SeqCst), 0);
+                        let again = module.global::<u32>("launches");
+                        assert!(matches!(again, Err(Error::GlobalInUse { .. })));
+                        writer.fill(&stream, 1).unwrap();
+                        assert_eq!(turns.fetch_sub(1, Ordering::SeqCst), 1);
+                    }
+                }
+            });
+        }
+    });
 }
 
 #[test]

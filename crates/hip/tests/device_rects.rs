@@ -216,9 +216,9 @@ fn graphs_copy_and_captures_copy_and_fill_rectangles() {
     let exec = graph.instantiate().unwrap();
     for round in 1..4_u32 {
         let values: Vec<u32> = (0..count as u32).map(|index| round * 1000 + index).collect();
-        input.lock().unwrap().copy_from_slice(&values);
+        input.lock(|elements| elements.copy_from_slice(&values)).unwrap();
         exec.launch(&stream).unwrap();
-        assert_eq!(output.lock().unwrap()[..], values);
+        output.lock(|elements| assert_eq!(*elements, values)).unwrap();
         let mut expected = vec![0; span(layout)];
         places(layout, region).into_iter().zip(&values).for_each(|(place, value)| expected[place] = *value);
         assert_eq!(first.to_vec(&stream).unwrap(), expected, "round {round}");
@@ -260,7 +260,7 @@ fn halves_are_written_on_two_streams() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let (_device, stream) = device_and_stream();
+    let (device, stream) = device_and_stream();
     let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 100).unwrap();
     let fits = RectLayout::plane([10, 10], 10);
     for wrong in [
@@ -286,8 +286,20 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(view.part_mut(Region::rectangle([1, 0], [10, 1])), Err(Error::OutOfRange { .. })));
     // Nothing is legal, wherever it is, and a single row may have any distance to the next.
     let nothing = RectLayout { size: [5, 0, 3], pitch: 0, height: 0 };
-    buffer.as_mut_rect(nothing).unwrap().fill(&stream, 1).unwrap();
-    assert!(buffer.as_rect(nothing).unwrap().to_vec(&stream).unwrap().is_empty());
+    let wide = RectLayout { size: [usize::MAX, usize::MAX, 0], pitch: usize::MAX, height: usize::MAX };
+    for nothing in [nothing, wide] {
+        buffer.as_mut_rect(nothing).unwrap().fill(&stream, 1).unwrap();
+        buffer.as_mut_rect(nothing).unwrap().copy_from_host(&stream, &[]).unwrap();
+        buffer.as_mut_rect(nothing).unwrap().copy_from(&stream, other.as_rect(nothing).unwrap()).unwrap();
+        assert!(buffer.as_rect(nothing).unwrap().to_vec(&stream).unwrap().is_empty());
+        let host = SharedHostBuffer::new(HostBuffer::<u32>::zeroed(&device, 0).unwrap());
+        let mut graph = Graph::new(&device).unwrap();
+        graph.add_upload_rect(buffer.as_mut_rect(nothing).unwrap(), &host, &[]).unwrap();
+        graph.add_download_rect(&host, buffer.as_rect(nothing).unwrap(), &[]).unwrap();
+        let to = buffer.as_mut_rect(nothing).unwrap();
+        graph.add_copy_rect(to, other.as_rect(nothing).unwrap(), &[]).unwrap();
+        graph.instantiate().unwrap().launch(&stream).unwrap();
+    }
     let row = RectLayout { size: [100, 1, 1], pitch: usize::MAX, height: usize::MAX };
     buffer.as_mut_rect(row).unwrap().fill(&stream, 6).unwrap();
     assert_eq!(buffer.as_rect(row).unwrap().to_vec(&stream).unwrap(), [6; 100]);

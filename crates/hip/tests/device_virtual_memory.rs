@@ -5,7 +5,10 @@ mod common;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::process::Stdio;
 
-use hip::{Access, AddressRange, Device, DeviceBuffer, Error, PhysicalMemory, VirtualMemoryError};
+use hip::{
+    Access, AddressRange, Device, DeviceBuffer, Error, Graph, HostBuffer, PhysicalMemory, RectLayout,
+    VirtualMemoryError,
+};
 
 /// Nothing, where the device has no such memory.
 fn with_virtual_memory() -> Option<Device> {
@@ -116,10 +119,71 @@ fn access_is_taken_and_given() {
         unsafe { launch.enqueue().unwrap() };
         let fault = faulting.synchronize().unwrap_err();
         assert!(matches!(fault, Error::Fault(_)), "{fault}");
+        only_reads(&device, &mut buffer);
     }
     range.set_access(0..memory.size(), &device, Access::ReadWrite).unwrap();
     buffer.slice_mut(..1).unwrap().fill(&stream, 4).unwrap();
     assert_eq!(buffer.slice(..2).unwrap().to_vec(&stream).unwrap(), [4, 3]);
+}
+
+/// Copies and fills write no memory that the device may only read, whichever way they go: by the host, by engines, in graphs.
+fn only_reads(device: &Device, buffer: &mut DeviceBuffer<u32>) {
+    let stream = device.stream().unwrap();
+    let before = buffer.to_vec(&stream).unwrap();
+    let refused = |result: hip::Result<()>| {
+        let code = hip::hip_sys::hipError_t::hipErrorInvalidValue;
+        assert!(matches!(&result, Err(Error::Hip { code: got, .. }) if *got == code), "{result:?}");
+    };
+    let other = DeviceBuffer::<u32>::zeroed(&stream, buffer.len()).unwrap();
+    let pinned = || HostBuffer::<u32>::zeroed(device, before.len()).unwrap();
+    let rows = RectLayout::plane([4, 4], 8);
+    refused(buffer.fill(&stream, 1));
+    refused(buffer.copy_from(&stream, &other));
+    refused(buffer.copy_from_host(&stream, &vec![1; before.len()]));
+    refused(buffer.upload(&stream, pinned()).map(drop));
+    refused(buffer.as_mut_rect(rows).unwrap().fill(&stream, 1));
+    refused(buffer.as_mut_rect(rows).unwrap().copy_from_host(&stream, &[1; 16]));
+    let mut graph = Graph::new(device).unwrap();
+    refused(graph.add_fill(&mut *buffer, 1, &[]).map(drop));
+    refused(graph.add_copy(&mut *buffer, &other, &[]).map(drop));
+    // Each of them on its own stream, so that no failure stays behind.
+    for stream in [stream, device.stream().unwrap()] {
+        assert_eq!(buffer.to_vec(&stream).unwrap(), before);
+        let host = buffer.download(&stream, pinned()).unwrap().wait().unwrap();
+        assert_eq!(host[..], before);
+    }
+}
+
+#[test]
+fn a_graph_writes_no_memory_that_its_device_may_no_longer_write() {
+    let Some(device) = with_virtual_memory() else { return };
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let stream = device.stream().unwrap();
+    let range = AddressRange::reserve(&device, 1).unwrap();
+    let memory = [1, 1].map(|bytes| PhysicalMemory::new(&device, bytes).unwrap());
+    let mut buffer = range.map::<u32>(0, &memory).unwrap();
+    buffer.fill(&stream, 3).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_fill(&mut buffer, 4, &[]).unwrap();
+    let exec = graph.instantiate().unwrap();
+    // The second of two pieces is enough to refuse all of it.
+    range.set_access(memory[0].size()..buffer.size_in_bytes(), &device, Access::Read).unwrap();
+    let refused = exec.launch(&stream);
+    assert!(matches!(refused, Err(Error::Hip { .. })), "{refused:?}");
+    let first = memory[0].size() / 4;
+    buffer.slice_mut(..first).unwrap().fill(&stream, 5).unwrap();
+    assert!(buffer.slice_mut(first - 1..first + 1).unwrap().fill(&stream, 6).is_err());
+    let values = buffer.to_vec(&stream).unwrap();
+    assert!(
+        values[..first].iter().all(|value| *value == 5) && values[first..].iter().all(|value| *value == 3)
+    );
+    range.set_access(0..buffer.size_in_bytes(), &device, Access::None).unwrap();
+    assert!(buffer.to_vec(&stream).is_err());
+    range.set_access(0..buffer.size_in_bytes(), &device, Access::ReadWrite).unwrap();
+    exec.launch(&stream).unwrap();
+    assert!(buffer.to_vec(&stream).unwrap().iter().all(|value| *value == 4));
 }
 
 #[test]

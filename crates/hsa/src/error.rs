@@ -1,12 +1,14 @@
 //! What can go wrong.
 
+use std::fmt;
+
 use hsa_sys::{Table, hsa_status_t};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation was not done.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No HSA library was found.
@@ -82,6 +84,13 @@ pub enum Error {
     /// Objects of two runtimes that work on different tables.
     #[error("the objects belong to different HSA implementations")]
     DifferentRuntimes,
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Turns a status into a result.

@@ -14,6 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut root = DeviceBuffer::zeroed(&stream, 3)?;
     kernels.unary(&stream, UnaryOp::Sqrt, &y, &mut root)?;
-    println!("{device}: {:?}", root.to_vec(&stream)?);
+    let root = root.to_vec(&stream)?;
+    println!("{device}: {root:?}");
+    assert!(root.iter().zip([12.0_f32, 24.0, 36.0]).all(|(root, y)| (root * root - y).abs() < 1e-5));
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! What can be wrong with a call.
 
+use std::fmt;
+
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation was refused or failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The HIP layer below failed: a kernel could not be loaded, a launch was refused, a stream has faulted.
@@ -38,6 +40,13 @@ pub enum Error {
     },
 }
 
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// Checks a buffer's length.
 pub(crate) fn check_length(
     operation: &'static str,
@@ -51,4 +60,19 @@ pub(crate) fn check_length(
 /// Checks that a size fits a kernel's 32-bit parameter.
 pub(crate) fn check_u32(operation: &'static str, parameter: &'static str, got: usize) -> Result<u32> {
     u32::try_from(got).map_err(|_| Error::Size { operation, parameter, got, problem: "more than 4294967295" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_main_prints_is_the_text() {
+        let error = check_length("axpy", "y", 3, 4).unwrap_err();
+        assert_eq!(format!("{error:?}"), "axpy: `y` has 3 elements, 4 are needed");
+        assert_eq!(
+            format!("{:?}", Error::from(hip::Error::HostFunction)),
+            hip::Error::HostFunction.to_string()
+        );
+    }
 }

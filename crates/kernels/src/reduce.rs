@@ -25,7 +25,8 @@ pub enum ReduceOp {
 
 /// Work-items for groups of `elements`.
 fn block(elements: usize) -> u32 {
-    elements.next_multiple_of(WAVE).clamp(WAVE, MAX_BLOCK) as u32
+    // The limit is such a multiple.
+    elements.min(MAX_BLOCK).next_multiple_of(WAVE).max(WAVE) as u32
 }
 
 impl Kernels {
@@ -106,5 +107,19 @@ impl Kernels {
         // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
         unsafe { launch.enqueue()? };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_waves_for_groups_of_any_size() {
+        for (elements, expected) in
+            [(0, 64), (1, 64), (64, 64), (65, 128), (256, 256), (257, 256), (usize::MAX, 256)]
+        {
+            assert_eq!(block(elements), expected, "{elements}");
+        }
     }
 }

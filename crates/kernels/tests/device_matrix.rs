@@ -7,7 +7,8 @@ use kernels::reference::{self, Expected, compare};
 use kernels::{Element, Error, Gemm, ReduceOp};
 
 fn reductions_match<T: Element>(bench: &Bench) {
-    for (elements, group) in [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100)]
+    for (elements, group) in
+        [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100), (300, usize::MAX)]
     {
         let x = random::<T>(elements, 11, 2.0);
         let device_x = bench.upload(&x);

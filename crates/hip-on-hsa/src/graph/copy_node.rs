@@ -24,7 +24,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
 /// The node of a copy, if it can be done with what is at its places now.
 pub(super) fn checked(runtime: &Runtime, transfer: Transfer) -> Result<Op> {
-    transfer.check(runtime)?;
+    transfer.check(runtime, None)?;
     Ok(Op::Copy(transfer))
 }
 
@@ -41,7 +41,7 @@ pub(super) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams)
     let element = p.elementSize as usize;
     let width = p.width.checked_mul(element).ok_or(INVALID_VALUE)?;
     let fill = Fill::new(Rows::rectangle(p.dst as usize, p.pitch, width, p.height), p.value, element);
-    fill.check(runtime)?;
+    fill.check(runtime, None)?;
     Ok(Op::Fill(fill))
 }
 

@@ -22,7 +22,7 @@ unsafe fn operations(runtime: &Runtime, parameters: *const hipBatchMemOpNodePara
         let p = parameters.as_ref().ok_or(INVALID_VALUE)?;
         MemoryOps::of(p.paramArray, p.count, p.flags)?
     };
-    ops.check(runtime)?;
+    ops.check(runtime, None)?;
     Ok(Op::Memory(ops))
 }
 

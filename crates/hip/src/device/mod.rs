@@ -22,7 +22,7 @@ pub use properties::{PciAddress, Properties};
 use crate::backend::{Backend, Skipped};
 use crate::call::call;
 use crate::error::{Error, FaultReport, Result, is_fault};
-use crate::memory::DeviceMemory;
+use crate::memory::Heap;
 use crate::stream::{self, Stream};
 use crate::uri::{DeviceUri, Selection};
 use logical::Logical;
@@ -53,7 +53,7 @@ struct DeviceInner {
     default_stream: OnceLock<Stream>,
     /// Ordinals of the devices whose memory this one may use.
     peers: Mutex<Vec<i32>>,
-    memory: DeviceMemory,
+    memory: Heap,
 }
 
 thread_local! {
@@ -112,7 +112,7 @@ impl Device {
                     properties,
                     default_stream: OnceLock::new(),
                     peers: Mutex::default(),
-                    memory: DeviceMemory::new(backend),
+                    memory: Heap::new(backend),
                 });
                 Self { inner: inner.clone(), skipped: skipped.clone(), logical: None }
                     .allocator_of_environment()?;
@@ -295,7 +295,7 @@ impl Device {
         hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: self.ordinal() as i32 }
     }
 
-    pub(crate) fn memory(&self) -> &DeviceMemory {
+    pub(crate) fn memory(&self) -> &Heap {
         &self.inner.memory
     }
 

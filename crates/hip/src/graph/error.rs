@@ -63,8 +63,9 @@ pub enum GraphError {
         count: usize,
     },
 
-    /// The program holds a [`SharedHostBuffer`](crate::SharedHostBuffer) that the graph uses.
-    #[error("a host buffer that the graph uses is locked by the program")]
+    /// The program has locked a [`SharedHostBuffer`](crate::SharedHostBuffer): one that the graph uses, or by the thread that was to lock
+    /// it once more.
+    #[error("the host buffer is locked by the program")]
     HostBufferLocked,
 
     /// An executable graph cannot be updated so: it stays as it was.

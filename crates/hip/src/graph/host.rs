@@ -2,10 +2,11 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
+use super::GraphError;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{DeviceCopy, HostBuffer};
@@ -15,7 +16,7 @@ use crate::usage::Usage;
 /// Pinned host memory that graphs copy from and to each time they run, and that the program reads and writes in between.
 ///
 /// A clone is another handle of the same memory; graphs that use it hold one. [`lock`](Self::lock) waits for the graphs that
-/// run and gives the elements; a graph that uses the memory is not launched as long as the program has it locked.
+/// run and lends the elements to a function; a graph that uses the memory is not launched before that has returned.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -27,7 +28,7 @@ use crate::usage::Usage;
 /// graph.add_upload(&mut buffer, &input, &[])?;
 /// let exec = graph.instantiate()?;
 /// for step in 0..10 {
-///     input.lock()?.fill(step as f32);
+///     input.lock(|elements| elements.fill(step as f32))?;
 ///     exec.launch(&stream)?;
 /// }
 /// # Ok(())
@@ -53,8 +54,8 @@ struct Turn(Mutex<Holder>, Condvar);
 enum Holder {
     #[default]
     Nobody,
-    /// The program, as long as it sees the elements.
-    Program,
+    /// The program, as long as this thread sees the elements.
+    Program(ThreadId),
     /// A thread that launches a graph, until that is enqueued.
     Launch,
 }
@@ -67,17 +68,17 @@ impl Turn {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the turn after those for whom `is_waited_for` says so, else not at all.
-    fn take(&self, holder: Holder, is_waited_for: impl Fn(Holder) -> bool) -> Option<Held<'_>> {
+    /// Takes the turn after those for whom `is_waited_for` says so, else not at all: the result is then who has it.
+    fn take(&self, holder: Holder, is_waited_for: impl Fn(Holder) -> bool) -> Result<Held<'_>, Holder> {
         let mut now = self.lock();
         while *now != Holder::Nobody {
             if !is_waited_for(*now) {
-                return None;
+                return Err(*now);
             }
             now = self.1.wait(now).unwrap_or_else(PoisonError::into_inner);
         }
         *now = holder;
-        Some(Held(self))
+        Ok(Held(self))
     }
 }
 
@@ -102,7 +103,7 @@ pub(crate) trait HostMemory: Send + Sync {
 
 impl<T: DeviceCopy> HostMemory for Shared<T> {
     fn hold(&self) -> Option<Held<'_>> {
-        self.turn.take(Holder::Launch, |holder| holder == Holder::Launch)
+        self.turn.take(Holder::Launch, |holder| holder == Holder::Launch).ok()
     }
 
     fn usage(&self) -> &Usage {
@@ -134,18 +135,27 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
         &self.0.device
     }
 
-    /// Waits until no launched graph uses the memory, and gives its elements. Graphs that use it cannot be launched as long
-    /// as the result lives; another thread's lock is waited for.
+    /// Waits until no launched graph uses the memory, lends its elements to `access`, and returns what that returns. Graphs that use
+    /// the memory cannot be launched meanwhile ([`GraphError::HostBufferLocked`]); what another thread does with it is waited for.
     ///
     /// # Errors
-    /// [`Error::Hip`] if a stream cannot be waited for, [`Error::HostFunction`] where a host function would have to wait. What failed on
+    /// [`GraphError::HostBufferLocked`] within another `access` of the same memory, which it would wait for; [`Error::Hip`] if a stream
+    /// cannot be waited for; [`Error::HostFunction`] where a host function would have to wait. `access` is then not called. What failed on
     /// a stream that has faulted is found by [`Stream::synchronize`](crate::Stream::synchronize).
-    pub fn lock(&self) -> Result<SharedHostGuard<'_, T>> {
+    // A function, since nothing ends the lock of a guard that was forgotten.
+    pub fn lock<R>(&self, access: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        let own = Holder::Program(std::thread::current().id());
         // Whoever has it may wait for the stream that runs the host function.
         let waits = !in_host_function();
-        let held = self.0.turn.take(Holder::Program, |_| waits).ok_or(Error::HostFunction)?;
+        let held = self.0.turn.take(own, |holder| waits && holder != own);
+        let _held = held.map_err(|holder| match holder == own {
+            true => GraphError::HostBufferLocked.into(),
+            false => Error::HostFunction,
+        })?;
         self.0.usage.wait()?;
-        Ok(SharedHostGuard { shared: &self.0, _held: held })
+        // SAFETY: the elements live as long as `self`; the turn keeps other threads and launches away until `access` has returned
+        // or panicked, and what was launched before is over.
+        Ok(access(unsafe { std::slice::from_raw_parts_mut(self.0.elements.as_ptr(), self.0.len) }))
     }
 
     /// Where the elements lie, for a node that is added with [`memory`](Self::memory).
@@ -178,34 +188,5 @@ impl<T: DeviceCopy> Drop for Shared<T> {
     fn drop(&mut self) {
         let (buffer, mut usage) = (self.buffer.get_mut().take(), std::mem::take(&mut self.usage));
         release("shared host buffer", move || usage.finish("shared host buffer", buffer, drop));
-    }
-}
-
-/// The elements of a [`SharedHostBuffer`], which no graph uses as long as this lives.
-pub struct SharedHostGuard<'a, T: DeviceCopy> {
-    shared: &'a Shared<T>,
-    _held: Held<'a>,
-}
-
-impl<T: DeviceCopy> Deref for SharedHostGuard<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: the elements live as long as `shared`; the turn keeps other threads and launches away, and what was
-        // launched before is over.
-        unsafe { std::slice::from_raw_parts(self.shared.elements.as_ptr(), self.shared.len) }
-    }
-}
-
-impl<T: DeviceCopy> DerefMut for SharedHostGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and the borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.shared.elements.as_ptr(), self.shared.len) }
-    }
-}
-
-impl<T: DeviceCopy + fmt::Debug> fmt::Debug for SharedHostGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
     }
 }

@@ -48,27 +48,6 @@ pub struct GraphBuffer<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> GraphBuffer<T> {
-    /// How many elements there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The size in bytes.
-    pub fn size_in_bytes(&self) -> usize {
-        // Checked when the node was made.
-        self.len * size_of::<T>()
-    }
-
-    /// The device that the memory belongs to.
-    pub fn device(&self) -> &Device {
-        self.allocation.device()
-    }
-
     /// All elements, shared, for nodes of the graph.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         self.allocation.settle();

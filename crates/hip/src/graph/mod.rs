@@ -48,7 +48,7 @@ use crate::stream::release;
 
 pub use error::GraphError;
 pub use exec::GraphExec;
-pub use host::{SharedHostBuffer, SharedHostGuard};
+pub use host::SharedHostBuffer;
 pub use memory::{GraphBuffer, GraphMemory};
 
 pub(crate) use capture::Capture;

@@ -304,20 +304,27 @@ fn shared_memory_of_the_host_is_the_programs_or_the_graphs() {
     let mut graph = Graph::new(&device).unwrap();
     graph.add_upload(&mut buffer, &shared, &[]).unwrap();
     let exec = graph.instantiate().unwrap();
-    let mut elements = shared.lock().unwrap();
-    elements.copy_from_slice(&[7, 8]);
-    assert!(matches!(exec.launch(&stream), Err(Error::Graph(GraphError::HostBufferLocked))));
-    drop(elements);
+    shared
+        .lock(|elements| {
+            elements.copy_from_slice(&[7, 8]);
+            assert!(matches!(exec.launch(&stream), Err(Error::Graph(GraphError::HostBufferLocked))));
+            // The thread would wait for itself.
+            let again = shared.clone().lock(|_| panic!("they are lent once"));
+            assert!(matches!(again, Err(Error::Graph(GraphError::HostBufferLocked))), "{again:?}");
+        })
+        .unwrap();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shared.lock(|_| panic!())));
+    assert!(panicked.is_err());
     fake::calls(&stream);
     exec.launch(&stream).unwrap();
     assert_eq!(fake::calls(&stream), ["graph"]);
-    drop(shared.lock().unwrap());
+    assert_eq!(shared.lock(|elements| elements.to_vec()).unwrap(), [7, 8]);
     assert_eq!(fake::calls(&stream), ["synchronize"]);
     assert_eq!(buffer.to_vec(&stream).unwrap(), [7, 8]);
     // A copy of it goes on in the graph.
     let clone = shared.clone();
     drop((shared, graph));
-    clone.lock().unwrap().fill(9);
+    clone.lock(|elements| elements.fill(9)).unwrap();
     exec.launch(&stream).unwrap();
     assert_eq!(buffer.to_vec(&stream).unwrap(), [9, 9]);
 }
@@ -340,12 +347,27 @@ fn launches_of_two_graphs_wait_for_each_other_where_they_share_memory_of_the_hos
         threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
     });
     // A host function waits for nobody.
-    let elements = shared.lock().unwrap();
-    crate::stream::run_host_function(|| {
-        assert!(matches!(shared.lock(), Err(Error::HostFunction)));
+    shared
+        .lock(|_| {
+            std::thread::scope(|scope| {
+                let function = || assert!(matches!(shared.lock(|_| ()), Err(Error::HostFunction)));
+                scope.spawn(move || crate::stream::run_host_function(function)).join().unwrap();
+            });
+        })
+        .unwrap();
+    // Another thread is waited for.
+    let (begun, seen) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            shared.lock(|elements| {
+                begun.send(()).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                elements.fill(3);
+            })
+        });
+        seen.recv().unwrap();
+        assert_eq!(shared.lock(|elements| elements.to_vec()).unwrap(), [3, 3]);
     });
-    drop(elements);
-    drop(shared.lock().unwrap());
 }
 
 #[test]

@@ -151,7 +151,7 @@ pub(crate) struct Allocated {
 
 /// The memory of one device.
 #[derive(Debug)]
-pub(crate) struct DeviceMemory(Mutex<State>);
+pub(crate) struct Heap(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -203,7 +203,7 @@ impl State {
     }
 }
 
-impl DeviceMemory {
+impl Heap {
     /// With the allocator of the backend.
     pub(crate) fn new(backend: Backend) -> Self {
         Self(Mutex::new(State {

@@ -2,12 +2,9 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::{
-    Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending, size_in_bytes,
-};
+use super::{Allocation, DeviceCopy, DeviceSlice, DeviceSliceMut, size_in_bytes};
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -116,35 +113,6 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// How many elements there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The size in bytes.
-    pub fn size_in_bytes(&self) -> usize {
-        // Checked when the buffer was made.
-        self.len * size_of::<T>()
-    }
-
-    /// The device that the memory belongs to.
-    pub fn device(&self) -> &Device {
-        self.allocation.device()
-    }
-
-    /// Where the first element lies in the device's memory; null if there are no elements.
-    ///
-    /// For work that this crate knows nothing of. If the memory had another owner before, and nothing has been
-    /// ordered after that one's work, this blocks until that is done; [`DeviceSliceMut::address_on`] never blocks.
-    pub fn address(&self) -> DeviceAddress {
-        self.allocation.exposed_address()
-    }
-
     /// A buffer of `len` elements in an allocation that has room for them.
     pub(crate) fn of(allocation: Arc<Allocation>, len: usize) -> Self {
         Self { allocation, len, marker: PhantomData }
@@ -164,116 +132,6 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         self.allocation.settle();
         DeviceSliceMut::new(&self.allocation, self.allocation.address(), self.len)
-    }
-
-    /// A part of the buffer, shared.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is not inside the buffer.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
-        self.as_slice().slice(range)
-    }
-
-    /// A part of the buffer, shared, or nothing if the range is not inside it.
-    pub fn try_slice(&self, range: impl RangeBounds<usize>) -> Option<DeviceSlice<'_, T>> {
-        self.as_slice().try_slice(range)
-    }
-
-    /// A part of the buffer, exclusive.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is not inside the buffer.
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
-        self.as_mut_slice().into_slice_mut(range)
-    }
-
-    /// A part of the buffer, exclusive, or nothing if the range is not inside it.
-    pub fn try_slice_mut(&mut self, range: impl RangeBounds<usize>) -> Option<DeviceSliceMut<'_, T>> {
-        self.slice_mut(range).ok()
-    }
-
-    /// The elements before `middle`, and those from it on, shared.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if there are fewer than `middle` elements.
-    pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'_, T>, DeviceSlice<'_, T>)> {
-        self.as_slice().split_at(middle)
-    }
-
-    /// The elements before `middle`, and those from it on: two views that may be written independently.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if there are fewer than `middle` elements.
-    pub fn split_at_mut(&mut self, middle: usize) -> Result<(DeviceSliceMut<'_, T>, DeviceSliceMut<'_, T>)> {
-        self.as_mut_slice().split_at_mut(middle)
-    }
-
-    /// Sets every element to `value`. See [`DeviceSliceMut::fill`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemsetAsync")]
-    #[doc(alias = "cudaMemsetAsync")]
-    pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.as_mut_slice().fill(stream, value)
-    }
-
-    /// Copies from host memory and blocks until that is done. See [`DeviceSliceMut::copy_from_host`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemcpyHtoD")]
-    #[doc(alias = "cuMemcpyHtoD")]
-    pub fn copy_from_host(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
-        self.as_mut_slice().copy_from_host(stream, source)
-    }
-
-    /// Copies to host memory and blocks until that is done. See [`DeviceSlice::copy_to_host`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemcpyDtoH")]
-    #[doc(alias = "cuMemcpyDtoH")]
-    pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
-        self.as_slice().copy_to_host(stream, destination)
-    }
-
-    /// Copies everything into a new `Vec` and blocks until that is done. See [`DeviceSlice::to_vec`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
-        self.as_slice().to_vec(stream)
-    }
-
-    /// Enqueues a copy from other memory of the device. See [`DeviceSliceMut::copy_from`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemcpyDtoD")]
-    #[doc(alias = "cuMemcpyDtoD")]
-    pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
-        self.as_mut_slice().copy_from(stream, source)
-    }
-
-    /// Enqueues a copy from pinned host memory, which travels with it. See [`DeviceSliceMut::upload`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemcpyHtoDAsync")]
-    #[doc(alias = "cuMemcpyHtoDAsync")]
-    pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
-        self.as_mut_slice().upload(stream, source)
-    }
-
-    /// Enqueues a copy to pinned host memory, which travels with it. See [`DeviceSlice::download`].
-    ///
-    /// # Errors
-    /// As there.
-    #[doc(alias = "hipMemcpyDtoHAsync")]
-    #[doc(alias = "cuMemcpyDtoHAsync")]
-    pub fn download(&self, stream: &Stream, destination: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
-        self.as_slice().download(stream, destination)
     }
 }
 

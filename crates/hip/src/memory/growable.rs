@@ -23,9 +23,9 @@ use crate::error::{Error, Result};
 /// # let stream = device.stream()?;
 /// let mut cache = hip::GrowableBuffer::<f32>::new(&device, 1 << 30)?;
 /// cache.grow(1000)?;
-/// cache.as_mut_slice().fill(&stream, 1.0)?;
+/// cache.fill(&stream, 1.0)?;
 /// cache.grow(2000)?;
-/// assert_eq!(cache.as_slice().slice(..1000)?.to_vec(&stream)?, [1.0; 1000]);
+/// assert_eq!(cache.slice(..1000)?.to_vec(&stream)?, [1.0; 1000]);
 /// # Ok(())
 /// # }
 /// ```
@@ -99,16 +99,6 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many elements there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// How many elements there can be.
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -117,11 +107,6 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     /// Bytes of device memory that it holds.
     pub fn memory(&self) -> usize {
         self.pieces().bytes
-    }
-
-    /// The device that the memory belongs to.
-    pub fn device(&self) -> &Device {
-        self.allocation.device()
     }
 
     /// All elements, shared.

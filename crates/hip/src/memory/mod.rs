@@ -5,7 +5,9 @@ mod allocation;
 mod allocator;
 mod blocks;
 mod buffer;
+mod chunks;
 mod copy;
+mod device_memory;
 mod fill;
 mod growable;
 mod host;
@@ -13,6 +15,8 @@ mod interop;
 mod pending;
 mod pitched;
 mod plain;
+#[cfg(feature = "bytemuck")]
+mod pod;
 mod pool;
 mod rect;
 mod scope;
@@ -25,12 +29,16 @@ mod virtual_memory;
 pub use address::DeviceAddress;
 pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
 pub use buffer::DeviceBuffer;
+pub use chunks::{Chunks, ChunksMut};
+pub use device_memory::{DeviceMemory, DeviceMemoryMut};
 pub use growable::GrowableBuffer;
 pub use host::{HostBuffer, HostOptions};
 pub use interop::MemoryOwner;
 pub use pending::{Pending, PendingFuture};
 pub use pitched::PitchedBuffer;
 pub use plain::DeviceCopy;
+#[cfg(feature = "bytemuck")]
+pub use pod::Plain;
 pub use pool::{MemoryPool, PoolReuse, PoolStats};
 pub use rect::{DeviceRect, DeviceRectMut, RectLayout, Region};
 pub use scope::CopyScope;
@@ -39,7 +47,7 @@ pub use view::{DeviceSlice, DeviceSliceMut};
 pub use virtual_memory::{Access, AddressRange, Granularity, PhysicalMemory, VirtualMemoryError};
 
 pub(crate) use allocation::Allocation;
-pub(crate) use allocator::DeviceMemory;
+pub(crate) use allocator::Heap;
 pub(crate) use copy::same_length;
 pub(crate) use fill::{FillStep, Pattern, bytes_of, fill_steps};
 

@@ -131,6 +131,24 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         self.rect(region)?.to_vec(stream)
     }
 
+    /// Sets every element of a region to `value`. See [`DeviceRectMut::fill`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the region is not inside the array, else as there.
+    pub fn fill(&mut self, stream: &Stream, region: Region, value: T) -> Result<()> {
+        self.rect_mut(region)?.fill(stream, value)
+    }
+
+    /// Allocates an array of the same size and contents on the stream's device, and enqueues the copy. See
+    /// [`DeviceSlice::try_clone`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let Self { ref memory, size, pitch, marker } = *self;
+        Ok(Self { memory: memory.try_clone(stream)?, size, pitch, marker })
+    }
+
     /// Enqueues a copy of a region of another array, to where `start` is in this one; does not block. See
     /// [`DeviceRectMut::copy_from`].
     ///

@@ -8,9 +8,7 @@ use hip_sys::{hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos}
 
 use super::copy::{finish_read, finish_read_into, same_length};
 use super::fill::bytes_of;
-use super::{
-    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending,
-};
+use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 use crate::call::call;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -142,6 +140,7 @@ impl Place {
         Ok(Self { start: self.start.offset(offset), size: region.size, ..*self })
     }
 
+    /// As HIP wants it. There is something in it: the sizes of what is empty may be any numbers.
     fn describe<T>(&self) -> hipPitchedPtr {
         let xsize = self.size[0] * size_of::<T>();
         hipPitchedPtr { ptr: self.start.pointer(), pitch: self.pitch, xsize, ysize: self.height }
@@ -184,7 +183,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     ///
     /// // An image of 640 by 480, and 20 by 10 of it.
     /// let image = DeviceBuffer::<u32>::zeroed(&stream, 640 * 480)?;
-    /// let image = image.as_slice().as_rect(RectLayout::dense([640, 480, 1]))?;
+    /// let image = image.as_rect(RectLayout::dense([640, 480, 1]))?;
     /// let part = image.part(Region::rectangle([100, 50], [20, 10]))?;
     /// assert_eq!(part.to_vec(&stream)?.len(), 200);
     /// # Ok(())
@@ -207,24 +206,6 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     pub fn into_rect(self, layout: RectLayout) -> Result<DeviceRectMut<'a, T>> {
         layout.inside(self.len())?;
         Ok(DeviceRectMut::new(self.allocation(), Place::of::<T>(self.start(), layout)))
-    }
-}
-
-impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// A rectangle or box of the buffer's elements, shared: see [`DeviceSlice::as_rect`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn as_rect(&self, layout: RectLayout) -> Result<DeviceRect<'_, T>> {
-        self.as_slice().as_rect(layout)
-    }
-
-    /// A rectangle or box of the buffer's elements, exclusive: see [`DeviceSlice::as_rect`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn as_mut_rect(&mut self, layout: RectLayout) -> Result<DeviceRectMut<'_, T>> {
-        self.as_mut_slice().into_rect(layout)
     }
 }
 
@@ -637,16 +618,19 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
     pub(crate) fn parameters_from(&self, source: &DeviceRect<'_, T>) -> Result<Option<hipMemcpy3DParms>> {
         same_size("add_copy_rect", self.size(), source.size())?;
         let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
-        let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
-        Ok((!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind)))
+        Ok((!self.place.is_empty::<T>()).then(|| {
+            let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());
+            parameters::<T>(to, from, self.size(), kind)
+        }))
     }
 
     /// A copy of as many elements of the host, dense.
     pub(crate) fn parameters_from_host(&self, source: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyHostToDevice;
-        let from = host(source, RectLayout::dense(self.size()));
-        let to = self.place.describe::<T>();
-        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+        (!self.place.is_empty::<T>()).then(|| {
+            let from = host(source, RectLayout::dense(self.size()));
+            parameters::<T>(self.place.describe::<T>(), from, self.size(), kind)
+        })
     }
 }
 
@@ -654,9 +638,10 @@ impl<T: DeviceCopy> DeviceRect<'_, T> {
     /// A copy to as many elements of the host, dense.
     pub(crate) fn parameters_to_host(&self, destination: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
-        let to = host(destination, RectLayout::dense(self.size()));
-        let from = self.place.describe::<T>();
-        (!self.place.is_empty::<T>()).then(|| parameters::<T>(to, from, self.size(), kind))
+        (!self.place.is_empty::<T>()).then(|| {
+            let to = host(destination, RectLayout::dense(self.size()));
+            parameters::<T>(to, self.place.describe::<T>(), self.size(), kind)
+        })
     }
 }
 

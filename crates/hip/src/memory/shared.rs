@@ -122,21 +122,6 @@ impl<T: DeviceCopy> Shared<T> {
 macro_rules! shared {
     ($buffer:ident) => {
         impl<T: DeviceCopy> $buffer<T> {
-            /// How many elements there are.
-            pub fn len(&self) -> usize {
-                self.shared.len
-            }
-
-            /// Whether there are none.
-            pub fn is_empty(&self) -> bool {
-                self.shared.len == 0
-            }
-
-            /// The device that reaches them.
-            pub fn device(&self) -> &Device {
-                self.shared.allocation.device()
-            }
-
             /// All elements as the device reaches them, shared: for kernels, copies and fills.
             pub fn as_slice(&self) -> DeviceSlice<'_, T> {
                 self.shared.as_slice()
@@ -317,7 +302,7 @@ impl<T: DeviceCopy> RegisteredBuffer<T> {
 /// # let stream = device.stream()?;
 /// let mut counts = hip::ManagedBuffer::<u32>::zeroed(&device, 100)?;
 /// counts.host_mut()?[0] = 7;
-/// counts.as_mut_slice().slice_mut(1..)?.fill(&stream, 1)?;
+/// counts.slice_mut(1..)?.fill(&stream, 1)?;
 /// assert_eq!(counts.host()?[..3], [7, 1, 1]);
 /// # Ok(())
 /// # }

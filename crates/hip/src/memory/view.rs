@@ -6,13 +6,10 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use super::{
-    Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, GrowableBuffer, ManagedBuffer, MappedBuffer,
-    RegisteredBuffer,
+    Allocation, Chunks, ChunksMut, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceRectMut, RectLayout,
 };
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::graph::GraphBuffer;
-use crate::launch::{Arguments, Check, Memory, Pass};
 use crate::stream::Stream;
 
 /// A shared view of device memory, as `&[T]` is of host memory.
@@ -54,6 +51,15 @@ fn resolve(range: &impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)
     if start <= end && end <= len { Ok((start, end)) } else { Err(Error::OutOfRange { start, end, len }) }
 }
 
+/// How many elements of another type there are in so many bytes.
+fn retyped<U>(address: DeviceAddress, bytes: usize) -> Result<usize> {
+    let (size, align) = (size_of::<U>(), align_of::<U>());
+    if size != 0 && bytes.is_multiple_of(size) && address.0.is_multiple_of(align as u64) {
+        return Ok(bytes / size);
+    }
+    Err(Error::Cast { bytes, address, element: std::any::type_name::<U>(), size, align })
+}
+
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// The first `len` elements at `address`, which lie in `allocation`.
     pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
@@ -92,6 +98,51 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'a, T>, DeviceSlice<'a, T>)> {
         Ok((self.slice(..middle)?, self.slice(middle..)?))
     }
+
+    /// The pieces of `size` elements, from the first on; the last one may be shorter.
+    ///
+    /// # Errors
+    /// [`Error::ChunkSize`] if `size` is zero.
+    pub fn chunks(&self, size: usize) -> Result<Chunks<'a, T>> {
+        Chunks::new(*self, size)
+    }
+
+    /// The same memory as elements of another type: as many as have the same size in bytes.
+    ///
+    /// ```no_run
+    /// # fn main() -> hip::Result<()> {
+    /// # let stream = hip::Device::open("auto")?.stream()?;
+    /// let pairs = hip::DeviceBuffer::from_slice(&stream, &[[1.0_f32, 2.0], [3.0, 4.0]])?;
+    /// assert_eq!(pairs.cast::<f32>()?.to_vec(&stream)?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Cast`] if the bytes are no whole number of such elements, or the address is not aligned for them.
+    #[doc(alias = "transmute")]
+    #[doc(alias = "reinterpret")]
+    pub fn cast<U: DeviceCopy>(&self) -> Result<DeviceSlice<'a, U>> {
+        let len = retyped::<U>(self.address, self.size_in_bytes())?;
+        Ok(DeviceSlice::new(self.allocation, self.address, len))
+    }
+
+    /// The bytes of the elements.
+    pub fn as_bytes(&self) -> DeviceSlice<'a, u8> {
+        DeviceSlice::new(self.allocation, self.address, self.size_in_bytes())
+    }
+
+    /// Allocates a buffer on the stream's device, as [`DeviceBuffer::uninit_on`] does, and enqueues a copy of all elements to it, as
+    /// [`DeviceSliceMut::copy_from`] does; does not block.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(alias = "clone_dtod")]
+    pub fn try_clone(&self, stream: &Stream) -> Result<DeviceBuffer<T>> {
+        let mut clone = DeviceBuffer::uninit_on(stream, self.len())?;
+        clone.copy_from(stream, self)?;
+        Ok(clone)
+    }
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
@@ -115,6 +166,11 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// The same elements, shared for as long as this view is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(self.allocation, self.address, self.len)
+    }
+
+    /// The same elements, exclusive for as long as this view is borrowed: [`reborrow`](Self::reborrow) by the name that buffers have.
+    pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
+        self.reborrow()
     }
 
     /// The same elements, exclusive for as long as this view is borrowed.
@@ -154,6 +210,41 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         self.allocation.split();
         let second = self.address.offset(start * size_of::<T>());
         Ok((Self::new(self.allocation, self.address, start), Self::new(self.allocation, second, len - start)))
+    }
+
+    /// The pieces of `size` elements, from the first on, which may be written independently; the last one may be shorter.
+    ///
+    /// # Errors
+    /// [`Error::ChunkSize`] if `size` is zero.
+    pub fn chunks_mut(self, size: usize) -> Result<ChunksMut<'a, T>> {
+        ChunksMut::new(self, size)
+    }
+
+    /// The same memory as elements of another type: see [`DeviceSlice::cast`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn cast_mut<U: DeviceCopy>(self) -> Result<DeviceSliceMut<'a, U>> {
+        let len = retyped::<U>(self.address, self.size_in_bytes())?;
+        Ok(DeviceSliceMut::new(self.allocation, self.address, len))
+    }
+
+    /// The bytes of the elements, for as long as the view.
+    pub fn into_bytes(self) -> DeviceSliceMut<'a, u8> {
+        DeviceSliceMut::new(self.allocation, self.address, self.size_in_bytes())
+    }
+
+    /// The bytes of the elements.
+    pub fn as_mut_bytes(&mut self) -> DeviceSliceMut<'_, u8> {
+        self.reborrow().into_bytes()
+    }
+
+    /// A rectangle or box of the elements: see [`DeviceSlice::as_rect`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn as_mut_rect(&mut self, layout: RectLayout) -> Result<DeviceRectMut<'_, T>> {
+        self.reborrow().into_rect(layout)
     }
 }
 
@@ -245,44 +336,6 @@ impl<'a, T: DeviceCopy> From<&'a DeviceSliceMut<'_, T>> for DeviceSlice<'a, T> {
         view.as_slice()
     }
 }
-
-/// Whatever takes a view takes these whole.
-macro_rules! viewed {
-    ($($buffer:ident)*) => {
-        $(
-            impl<'a, T: DeviceCopy> From<&'a $buffer<T>> for DeviceSlice<'a, T> {
-                fn from(buffer: &'a $buffer<T>) -> Self {
-                    buffer.as_slice()
-                }
-            }
-
-            impl<'a, T: DeviceCopy> From<&'a mut $buffer<T>> for DeviceSliceMut<'a, T> {
-                fn from(buffer: &'a mut $buffer<T>) -> Self {
-                    buffer.as_mut_slice()
-                }
-            }
-
-            impl<'a, T: DeviceCopy> Pass<'a> for &'a $buffer<T> {
-                #[inline]
-                fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-                    self.as_slice().pass(arguments, index, check);
-                }
-            }
-
-            impl<'a, T: DeviceCopy> Pass<'a> for &'a mut $buffer<T> {
-                #[inline]
-                fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &Check<'_>) {
-                    self.as_mut_slice().pass(arguments, index, check);
-                }
-            }
-
-            impl<'a, T: DeviceCopy> Memory<'a> for &'a $buffer<T> {}
-            impl<'a, T: DeviceCopy> Memory<'a> for &'a mut $buffer<T> {}
-        )*
-    };
-}
-
-viewed!(DeviceBuffer GraphBuffer GrowableBuffer ManagedBuffer MappedBuffer RegisteredBuffer);
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use hip_sys::rtc::hiprtcResult;
 use super::Diagnostic;
 
 /// The compiler refused a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompileError {
     /// The program's name.
@@ -33,10 +33,17 @@ impl fmt::Display for CompileError {
     }
 }
 
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for CompileError {}
 
 /// There is no run-time compiler: why each that was tried cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
     /// AMD's library.
@@ -48,6 +55,13 @@ pub struct Unavailable {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no run-time compiler: {}\nand {}", self.library.trim_end(), self.clang.trim_end())
+    }
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

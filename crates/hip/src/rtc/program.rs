@@ -1,5 +1,6 @@
 //! What is compiled, and what comes out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Diagnostic;
@@ -91,9 +92,24 @@ impl Program {
     }
 }
 
-impl From<&str> for Program {
-    fn from(source: &str) -> Self {
-        Self::new(source)
+/// A program of nothing but its source, in whatever form a text comes.
+macro_rules! from_text {
+    ($($text:ty),*) => {
+        $(
+            impl From<$text> for Program {
+                fn from(source: $text) -> Self {
+                    Self::new(source)
+                }
+            }
+        )*
+    };
+}
+
+from_text!(&str, String, &String, Box<str>, Cow<'_, str>);
+
+impl From<&Program> for Program {
+    fn from(program: &Program) -> Self {
+        program.clone()
     }
 }
 
@@ -137,6 +153,18 @@ impl Compiled {
 #[cfg(test)]
 mod tests {
     use super::Program;
+
+    #[test]
+    fn a_text_of_any_kind_is_a_program() {
+        let text = String::from("__global__ void k() {}");
+        let program = Program::new(text.as_str());
+        assert_eq!(Program::from(&text), program);
+        assert_eq!(Program::from(text.as_str()), program);
+        assert_eq!(Program::from(std::borrow::Cow::from(text.as_str())), program);
+        assert_eq!(Program::from(text.clone().into_boxed_str()), program);
+        assert_eq!(Program::from(&program), program);
+        assert_eq!(Program::from(text), program);
+    }
 
     #[test]
     fn programs_that_read_files_are_not_whole() {

@@ -7,6 +7,7 @@ mod options;
 mod thread_stream;
 #[cfg(test)]
 mod unfinished;
+mod wait;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,6 +29,7 @@ pub use fault::COUNTED_KERNELS;
 pub(crate) use fault::Queue;
 pub(crate) use host_function::{in_host_function, release, run as run_host_function};
 pub(crate) use thread_stream::of_this_thread;
+pub use wait::Awaited;
 
 /// A queue of work on one device, run in the order in which it was enqueued.
 ///

@@ -2,8 +2,7 @@
 use hip::SharedHostBuffer;
 
 fn keep(shared: &SharedHostBuffer<f32>) -> &f32 {
-    let locked = shared.lock().unwrap();
-    &locked[0]
+    shared.lock(|elements| &elements[0]).unwrap()
 }
 
 fn main() {}

@@ -215,7 +215,9 @@ impl AddressRange {
     /// memory (`hipMemSetAccess`). Memory is mapped such that this range's device reads and writes it, and others do nothing.
     ///
     /// Streams of another device also need [`Device::enable_peer_access`], as for any memory of this device. A kernel that does what
-    /// its device may not ends with a [fault](Error::Fault). Taking something away waits until both devices have done their work.
+    /// its device may not ends with a [fault](Error::Fault). So may a copy or fill on a stream of a real GPU; on virtual GPUs, and where
+    /// `hip-on-hsa` runs real ones, it is [`Error::Hip`] with `hipErrorInvalidValue`, and nothing is changed. Taking something away waits
+    /// until both devices have done their work.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the bytes are not in the range, [`Error::OtherRuntime`] if the device is of another library, else
