@@ -160,11 +160,15 @@ fn memory_is_given_away_with_what_keeps_it() {
 #[test]
 fn devices_are_found_by_their_table() {
     let device = common::device();
-    let same = Device::of_table(device.table(), device.ordinal()).unwrap();
+    // SAFETY: the table is an open device's.
+    let same = unsafe { Device::of_table(device.table(), device.ordinal()) }.unwrap();
     assert_eq!(same, device);
-    assert!(Device::of_table(device.table(), 1000).is_err());
-    assert!(Device::of_table(device.table(), u32::MAX).is_err());
-    assert!(Device::of_table(hip::hip_sys::Table::unsupported(), 0).is_err());
+    // SAFETY: as above.
+    unsafe {
+        assert!(Device::of_table(device.table(), 1000).is_err());
+        assert!(Device::of_table(device.table(), u32::MAX).is_err());
+        assert!(Device::of_table(hip::hip_sys::Table::unsupported(), 0).is_err());
+    }
 }
 
 #[test]

@@ -62,9 +62,24 @@ pub(crate) fn check_u32(operation: &'static str, parameter: &'static str, got: u
     u32::try_from(got).map_err(|_| Error::Size { operation, parameter, got, problem: "more than 4294967295" })
 }
 
+/// Checks that a kernel can count to a size in 32 bits: steps of a workgroup's width reach beyond it and must not wrap.
+pub(crate) fn check_counted(operation: &'static str, parameter: &'static str, got: usize) -> Result<u32> {
+    const MOST: u32 = u32::MAX - 1024;
+    let fits = u32::try_from(got).ok().filter(|size| *size <= MOST);
+    fits.ok_or(Error::Size { operation, parameter, got, problem: "more than 4294966271" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_kernels_count_to_leaves_room_for_a_step() {
+        assert_eq!(check_counted("gemm", "k", 4_294_966_271).unwrap(), 4_294_966_271);
+        let error = check_counted("gemm", "k", 4_294_966_272).unwrap_err();
+        assert!(matches!(error, Error::Size { parameter: "k", got: 4_294_966_272, .. }), "{error}");
+        assert!(error.to_string().contains("more than 4294966271"), "{error}");
+    }
 
     #[test]
     fn what_main_prints_is_the_text() {

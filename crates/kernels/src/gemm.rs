@@ -2,7 +2,7 @@
 
 use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
-use crate::error::{Error, Result, check_u32};
+use crate::error::{Error, Result, check_counted, check_u32};
 use crate::library::{Kernels, names};
 use crate::{Element, modules};
 
@@ -91,7 +91,7 @@ impl Kernels {
         let lda = check_matrix("a", ("lda", lda), m, k, a.len())?;
         let ldb = check_matrix("b", ("ldb", ldb), k, n, b.len())?;
         let ldc = check_matrix("c", ("ldc", ldc), m, n, c.len())?;
-        let size = |parameter, got| check_u32("gemm", parameter, got);
+        let size = |parameter, got| check_counted("gemm", parameter, got);
         let (m, n, k) = (size("m", m)?, size("n", n)?, size("k", k)?);
         if m == 0 || n == 0 {
             return Ok(());

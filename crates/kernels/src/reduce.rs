@@ -2,7 +2,7 @@
 
 use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
 
-use crate::error::{Error, Result, check_length, check_u32};
+use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
 use crate::{Element, modules};
 
@@ -103,7 +103,7 @@ impl Kernels {
             .block(block(columns))
             .arg(x)
             .arg(y)
-            .arg(check_u32(operation, "columns", columns)?);
+            .arg(check_counted(operation, "columns", columns)?);
         // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
         unsafe { launch.enqueue()? };
         Ok(())

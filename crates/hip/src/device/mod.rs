@@ -128,7 +128,11 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Hip`], such as `hipErrorInvalidDevice` for an ordinal that there is not.
-    pub fn of_table(table: &'static hip_sys::Table, ordinal: u32) -> Result<Self> {
+    ///
+    /// # Safety
+    /// Safe code calls the functions and trusts what they return: each must do what HIP's documentation says of it, as those of tables
+    /// that [`hip_sys::Table::load`] and [`Device::table`] give do.
+    pub unsafe fn of_table(table: &'static hip_sys::Table, ordinal: u32) -> Result<Self> {
         // SAFETY: the call takes a number.
         unsafe { call!(table, hipInit(0))? };
         let uri = DeviceUri::Amd(Selection::Ordinal(ordinal));

@@ -595,7 +595,11 @@ impl Graph {
         unsafe {
             call!(table, hipGraphGetNodes(self.handle.raw, std::ptr::null_mut(), &raw mut count))?;
         }
-        let mut nodes: Vec<hipGraphNode_t> = vec![std::ptr::null_mut(); count];
+        let mut nodes: Vec<hipGraphNode_t> = Vec::new();
+        // A count for which there is no memory is not believed.
+        let absurd = Error::Hip { operation: "hipGraphGetNodes", code: hipError_t::hipErrorUnknown };
+        nodes.try_reserve_exact(count).map_err(|_| absurd)?;
+        nodes.resize(count, std::ptr::null_mut());
         if count > 0 {
             // SAFETY: there is room for as many nodes as `count` says.
             unsafe { call!(table, hipGraphGetNodes(self.handle.raw, nodes.as_mut_ptr(), &raw mut count))? };

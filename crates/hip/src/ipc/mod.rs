@@ -7,7 +7,7 @@ mod tests;
 
 use std::ffi::c_void;
 
-use hip_sys::{hipEvent_t, hipIpcEventHandle_t, hipIpcMemHandle_t};
+use hip_sys::{hipError_t, hipEvent_t, hipIpcEventHandle_t, hipIpcMemHandle_t};
 
 use bytes::{HANDLE, Reader, Sender, Writer, from_c, to_c};
 pub use error::IpcError;
@@ -127,7 +127,9 @@ impl IpcMemory {
             // Of the first byte: whether a handle knows of an offset differs between libraries.
             call!(device.table(), hipIpcGetMemHandle(&raw mut handle, base))?;
         }
-        shared.offset = address.0 - base.expose_provenance() as u64;
+        let offset = address.0.checked_sub(base.expose_provenance() as u64);
+        let odd = Error::Hip { operation: "hipMemGetAddressRange", code: hipError_t::hipErrorUnknown };
+        shared.offset = offset.ok_or(odd)?;
         shared.handle = from_c(handle.reserved);
         Ok(shared)
     }

@@ -220,9 +220,20 @@ unsafe fn copy(
         stream.make_current()?;
     }
     // SAFETY: as this function's contract.
-    stream.check(unsafe {
+    let enqueued = stream.check(unsafe {
         call!(stream.table(), hipMemcpyAsync(destination, source, bytes, kind, stream.handle()))
-    })
+    });
+    end_refused(stream, kind, enqueued)
+}
+
+/// What became of a copy that was to be enqueued. A library that refuses one may have begun it all the same, and its caller has the
+/// memory of the host again, or frees it, when it knows of the error: by then, nothing uses that memory any more.
+pub(super) fn end_refused(stream: &Stream, kind: hipMemcpyKind, enqueued: Result<()>) -> Result<()> {
+    if enqueued.is_err() && kind != hipMemcpyKind::hipMemcpyDeviceToDevice {
+        // The first error is the one that tells more.
+        let _ = stream.finish_borrowed();
+    }
+    enqueued
 }
 
 pub(crate) fn same_length(operation: &'static str, destination: usize, source_len: usize) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hip_sys::{hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos};
 
-use super::copy::{finish_read, finish_read_into, same_length};
+use super::copy::{end_refused, finish_read, finish_read_into, same_length};
 use super::fill::bytes_of;
 use super::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, HostBuffer, Pending};
 use crate::call::call;
@@ -554,7 +554,9 @@ unsafe fn copy<T>(
 ) -> Result<()> {
     let parameters = parameters::<T>(to, from, size, kind);
     // SAFETY: as this function's contract; the parameters are read during the call.
-    stream.check(unsafe { call!(stream.table(), hipMemcpy3DAsync(&raw const parameters, stream.handle())) })
+    let enqueued = stream
+        .check(unsafe { call!(stream.table(), hipMemcpy3DAsync(&raw const parameters, stream.handle())) });
+    end_refused(stream, kind, enqueued)
 }
 
 /// What both views know.

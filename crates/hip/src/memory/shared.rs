@@ -38,7 +38,7 @@ enum Source {
     /// `hipHostMalloc`.
     Pinned(usize),
     /// `hipHostRegister`, of memory that is dropped afterwards.
-    Registered { host: usize, _memory: Arc<dyn Any + Send + Sync> },
+    Registered { host: usize, memory: Arc<dyn Any + Send + Sync> },
     /// `hipMallocManaged`.
     Managed(usize),
 }
@@ -58,6 +58,12 @@ impl Drop for HostMemory {
                 }
             }
         });
+        if released.is_err()
+            && let Source::Registered { memory, .. } = &self.source
+        {
+            // The device may still reach it: it is never freed.
+            std::mem::forget(memory.clone());
+        }
         dropped("host buffer", released);
     }
 }
@@ -273,7 +279,7 @@ impl<T: DeviceCopy> RegisteredBuffer<T> {
             dropped("registered memory", unsafe { call!(device.table(), hipHostUnregister(host)) });
         })?;
         let keep: Arc<dyn Any + Send + Sync> = memory.clone();
-        let origin = Source::Registered { host: host.expose_provenance(), _memory: keep };
+        let origin = Source::Registered { host: host.expose_provenance(), memory: keep };
         Ok(Self { shared: Shared::new(device, pointer, len, address, origin), memory })
     }
 

@@ -24,6 +24,9 @@ unsafe impl Sync for Queue {}
 /// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
 pub const COUNTED_KERNELS: usize = 1024;
 
+/// More bytes than any text about a stream has.
+const LONGEST_TEXT: usize = 1 << 30;
+
 /// How the extensions give a text about a stream.
 type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut std::ffi::c_char, usize) -> usize;
 
@@ -168,7 +171,9 @@ impl Queue {
                 text.truncate(length);
                 return Some(String::from_utf8_lossy(&text).into_owned());
             }
-            text.resize(length + 1, 0);
+            // A length that no text has is not believed.
+            let enough = length.checked_add(1).filter(|enough| *enough <= LONGEST_TEXT)?;
+            text.resize(enough, 0);
         }
     }
 }
