@@ -17,7 +17,7 @@ use crate::stream::Stream;
 /// Work on one stream runs in order. A buffer that is used on another stream than before makes that stream wait for
 /// the uses that conflict: a write waits for everything, a read for the last write. The wait happens on the device, and
 /// costs nothing as long as a buffer stays on one stream. The whole allocation counts: two halves of a buffer that are
-/// written on two streams may be written one after the other. Uses through a [`DeviceAddress`] are not seen.
+/// written on two streams may be written one after the other. Uses through a [`DeviceAddress`](crate::DeviceAddress) are not seen.
 ///
 /// # Faults
 /// If a kernel that wrote a buffer is known to have faulted, whoever reads the buffer next, on whatever stream, gets that
