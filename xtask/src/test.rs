@@ -350,11 +350,12 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     execute(command)
 }
 
-/// Builds and tests `hip` as a program for real GPUs takes it, and sees that nothing of the virtual one comes along.
+/// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
 fn without_virtual_gpu() -> Result<Outcome> {
-    let packages = ["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "--no-default-features"];
+    let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
+    let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels"][..], &features].concat();
     let mut tree = tools::cargo();
-    tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(packages);
+    tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(&packages);
     let tree = run::capture(tree.current_dir(tools::workspace()))?;
     let is_virtual = |line: &&str| VIRTUAL_GPU.iter().any(|package| line.split(' ').next() == Some(*package));
     if let Some(found) = tree.lines().find(is_virtual) {

@@ -42,6 +42,11 @@ fn a_program_is_compiled_once_and_runs() {
         unsafe { blas.saxpy(&stream, LaunchConfig::new(1, 64), 3, 2.0, &x, &mut y).unwrap() };
         assert_eq!(y.to_vec(&stream).unwrap(), [12.0, 14.0, 16.0]);
     }
+    // A text in whatever form it comes, with no compiler opened for it.
+    let text = SAXPY.to_owned();
+    for module in [device.compile(&text), device.compile(text.clone()), device.compile(&program)] {
+        Blas::load(&module.unwrap()).unwrap();
+    }
     // Anything that changes the result is another entry.
     for other in [
         Program::new(format!("{SAXPY} ")),

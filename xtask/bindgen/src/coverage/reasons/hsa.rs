@@ -26,7 +26,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "signal orders",
-        "`hsa::Signal` has each operation in one memory order; bitwise operations and other orders are not wrapped",
+        "`hsa::Signal` and `hsa::UserSignal` have each operation in one memory order; bitwise operations and other orders are not wrapped",
         &[
             "hsa_signal_add_*",
             "hsa_signal_and_*",
@@ -43,7 +43,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "signal attributes",
-        "`hsa::Signal::new` makes signals that every agent may wait for; other kinds are not wrapped",
+        "`hsa::UserSignal::new` makes signals that every agent may wait for; other kinds are not wrapped",
         &["hsa_amd_signal_create", "hsa_amd_signal_value_pointer"],
     ),
     topic(
