@@ -17,6 +17,7 @@ use crate::hsa::{Counter, HdpFlush, Hsa};
 use crate::limits::Limits;
 use crate::mem_pool::DevicePools;
 use crate::memory::StagingBuffers;
+use crate::release;
 use crate::runtime::{Runtime, active, global_flags};
 use crate::stream::{Role, Stream};
 
@@ -245,6 +246,13 @@ impl Device {
     pub(crate) fn quiesce(&self, runtime: &'static Runtime) {
         for stream in self.streams() {
             stream.drain(runtime);
+        }
+    }
+
+    /// As [`quiesce`](Self::quiesce), before something is released, unless the thread has vouched that nothing uses it.
+    pub(crate) fn quiesce_for_release(&self, runtime: &'static Runtime) {
+        if release::waits() {
+            self.quiesce(runtime);
         }
     }
 

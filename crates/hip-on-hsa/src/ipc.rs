@@ -10,7 +10,7 @@ use hsa_sys::hsa_amd_ipc_memory_t;
 use crate::device::current_device;
 use crate::error::entry;
 use crate::graph;
-use crate::memory::{Allocation, Origin, accessors, quiesce_users};
+use crate::memory::{Allocation, Origin, accessors, quiesce_for_release, quiesce_users};
 use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -150,7 +150,7 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
         }
         open.remove(&key);
         runtime.memory.remove(found.base, &[Origin::Imported]);
-        quiesce_users(runtime, &found);
+        quiesce_for_release(runtime, &found);
         // SAFETY: the memory was attached here, the program has closed it, and no device uses it.
         unsafe { runtime.hsa.detach(found.base as *mut c_void) }
     })

@@ -80,6 +80,7 @@ mod props;
 mod queue;
 mod rect;
 mod registry;
+mod release;
 mod runtime;
 mod signal;
 mod stream;

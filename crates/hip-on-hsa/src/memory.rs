@@ -434,7 +434,7 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
             .memory
             .remove(pointer as usize, &[Origin::Device, Origin::Managed, Origin::Signal])
             .ok_or(INVALID_VALUE)?;
-        quiesce_users(runtime, &found);
+        quiesce_for_release(runtime, &found);
         release(runtime, &found)?;
         if found.pool.is_some() {
             runtime.pools.synchronized(runtime);
@@ -474,6 +474,13 @@ pub(crate) fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) 
         if allocation.is_host() || is_peer || std::ptr::eq(device, allocation.device) {
             device.quiesce(runtime);
         }
+    }
+}
+
+/// As [`quiesce_users`], before the memory is released, unless the thread has vouched that nothing uses it.
+pub(crate) fn quiesce_for_release(runtime: &'static Runtime, allocation: &Allocation) {
+    if crate::release::waits() {
+        quiesce_users(runtime, allocation);
     }
 }
 
@@ -640,7 +647,7 @@ fn host_free(pointer: *mut c_void) -> Result {
         return Ok(());
     }
     let found = runtime.memory.remove(pointer as usize, &[Origin::Host]).ok_or(INVALID_VALUE)?;
-    quiesce_users(runtime, &found);
+    quiesce_for_release(runtime, &found);
     release(runtime, &found)
 }
 
@@ -708,8 +715,8 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
             .memory
             .remove(pointer as usize, &[Origin::Registered])
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
-        quiesce_users(runtime, &found);
-        // SAFETY: the range was locked when it entered the map, and all devices are idle.
+        quiesce_for_release(runtime, &found);
+        // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller vouches that none uses it.
         unsafe { runtime.hsa.unlock(pointer) }
     })
 }

@@ -190,7 +190,7 @@ impl Code {
 impl Drop for Code {
     fn drop(&mut self) {
         // Kernels of this code may still be running on any stream.
-        self.device.quiesce(self.runtime);
+        self.device.quiesce_for_release(self.runtime);
         let table = self.runtime.hsa.table;
         // SAFETY: nothing runs the code any more, and this is the owner of both handles.
         unsafe {

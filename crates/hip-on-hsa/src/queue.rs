@@ -598,6 +598,15 @@ impl Engine {
         }
         None
     }
+
+    /// The points of other streams that what was written was to wait for, and that are not reached.
+    pub(crate) fn unreached(&self) -> Vec<Arc<Marker>> {
+        let foreign = self.kept.iter().filter_map(|(_, kept)| match kept {
+            Kept::Outside(Outside::Foreign(marker)) => Some(marker),
+            _ => None,
+        });
+        foreign.filter(|marker| !marker.is_done(self.runtime)).cloned().collect()
+    }
 }
 
 impl Drop for Engine {

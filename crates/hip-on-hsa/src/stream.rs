@@ -70,6 +70,8 @@ struct Inner {
     /// The last failure's text.
     report: Report,
     closed: bool,
+    /// What a default stream's failed queue had still to wait for, of other streams: the new one has to.
+    unreached: Vec<Arc<Marker>>,
     /// Kernels count what they do, on every queue that the stream has.
     counts: bool,
 }
@@ -118,7 +120,11 @@ impl Stream {
             return Err(hipError_t::hipErrorContextIsDestroyed);
         }
         if inner.engine.is_none() {
-            let engine = Engine::new(runtime, self.device, self.priority, self.this.clone())?;
+            let mut engine = Engine::new(runtime, self.device, self.priority, self.this.clone())?;
+            for marker in &inner.unreached {
+                engine.wait_for(marker.clone())?;
+            }
+            inner.unreached.clear();
             if inner.counts {
                 engine.set_counters(true)?;
             }
@@ -297,7 +303,8 @@ impl Stream {
             .filter(|progress| progress.fault().is_some())
     }
 
-    /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew.
+    /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew, which comes after what
+    /// the failed one was to wait for.
     fn report_failure(&self) -> Option<hipError_t> {
         let mut inner = self.lock();
         let engine = inner.engine.as_ref()?;
@@ -308,6 +315,7 @@ impl Stream {
         }
         if matches!(self.role, Role::Null | Role::PerThread) {
             let failed = inner.engine.take();
+            inner.unreached.extend(failed.iter().flat_map(Engine::unreached));
             drop(inner);
             // Destroying the queue may wait for the error callback, which takes this lock.
             drop(failed);

@@ -7,7 +7,7 @@ use hip_sys::{Builder, Extensions, Table};
 use crate::{
     context, copy, copy_batch, copy_param, device, error, event, fill, graph, hostcall, ipc, ipc_event,
     launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer, per_thread,
-    pointer, props, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
+    pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
 };
 
 macro_rules! functions {
@@ -164,6 +164,7 @@ pub(crate) fn table() -> &'static Table {
             stream_take_counters: Some(stream::stream_take_counters),
             device_output: Some(output::device_output),
             device_function: Some(hostcall::device_function),
+            set_release_waits: Some(release::set_release_waits),
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
         // called from any thread, and live as long as the process.

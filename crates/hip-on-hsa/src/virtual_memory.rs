@@ -20,6 +20,7 @@ use crate::error::{Result, entry};
 use crate::graph;
 use crate::hsa::PhysicalMemory;
 use crate::memory::{Allocation, Origin};
+use crate::release;
 use crate::runtime::{Runtime, active, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -282,7 +283,9 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
         for &start in &starts {
             runtime.memory.remove(start, &[Origin::Mapped]);
         }
-        quiesce(runtime);
+        if release::waits() {
+            quiesce(runtime);
+        }
         for start in starts {
             let Some(mapping) = state.mappings.get(&start) else { continue };
             // SAFETY: the mapping was made here and no device uses it.

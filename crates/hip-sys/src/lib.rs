@@ -83,6 +83,11 @@ pub struct Extensions {
     /// whatever address device code names. Kernels decide what the function gets, so it must be sound for any words. Once this
     /// has returned that it is withdrawn, no call of it runs; the function itself must not use this.
     pub device_function: Option<unsafe extern "C" fn(DeviceFunction, bool)>,
+    /// Says whether functions that the calling thread calls from now on wait for the device before they release memory, mappings, code
+    /// or graphs (`hipFree`, `hipHostFree`, `hipHostUnregister`, `hipMemUnmap`, `hipIpcCloseMemHandle`, `hipModuleUnload`,
+    /// `hipGraphDestroy`, `hipGraphExecDestroy`), as AMD's do and every thread does at first. Returns what the thread has said before. Who
+    /// says no vouches that nothing uses what it releases.
+    pub set_release_waits: Option<unsafe extern "C" fn(bool) -> bool>,
 }
 
 /// A function that device code calls: it gets a place for two words that are returned, and seven words.
@@ -103,6 +108,7 @@ impl Extensions {
         stream_take_counters: None,
         device_output: None,
         device_function: None,
+        set_release_waits: None,
     };
 }
 

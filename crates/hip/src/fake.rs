@@ -3,6 +3,7 @@
 
 mod graph;
 mod ipc;
+pub(crate) mod step;
 mod virtual_memory;
 
 use std::alloc::Layout;
@@ -64,6 +65,8 @@ struct State {
     memory: HashMap<usize, (usize, c_int)>,
     /// The stream that each event was recorded on.
     events: HashMap<usize, usize>,
+    /// The events that there are, and their devices.
+    live_events: HashMap<usize, c_int>,
     /// Flags and priority of each stream.
     streams: HashMap<usize, (c_uint, c_int)>,
     /// Streams that do not get on.
@@ -199,6 +202,11 @@ pub(crate) fn set_busy(stream: &Stream, busy: bool) {
 /// How many allocations there are on a device.
 pub(crate) fn allocations(device: &Device) -> usize {
     state().memory.values().filter(|(_, ordinal)| ordinal.unsigned_abs() == device.ordinal()).count()
+}
+
+/// How many events there are on a device.
+pub(crate) fn events(device: &Device) -> usize {
+    state().live_events.values().filter(|ordinal| ordinal.unsigned_abs() == device.ordinal()).count()
 }
 
 /// Whether the address is allocated.
@@ -373,7 +381,12 @@ unsafe extern "C" fn stream_wait(stream: hipStream_t, event: hipEvent_t, _flags:
 
 unsafe extern "C" fn event_create(out: *mut hipEvent_t, _flags: c_uint) -> hipError_t {
     // SAFETY: the caller gives a place.
-    unsafe { *out = std::ptr::without_provenance_mut(state().handle()) };
+    unsafe {
+        let (mut state, device) = (state(), CURRENT.get());
+        let event = state.handle();
+        state.live_events.insert(event, device);
+        *out = std::ptr::without_provenance_mut(event);
+    }
     OK
 }
 
@@ -411,7 +424,8 @@ unsafe extern "C" fn elapsed(out: *mut f32, _start: hipEvent_t, _stop: hipEvent_
     OK
 }
 
-unsafe extern "C" fn event_destroy(_event: hipEvent_t) -> hipError_t {
+unsafe extern "C" fn event_destroy(event: hipEvent_t) -> hipError_t {
+    state().live_events.remove(&event.addr());
     OK
 }
 

@@ -357,9 +357,14 @@ impl Function {
         &self,
         stream: &Stream,
         config: &LaunchConfig,
-        used: impl Iterator<Item = (&'m Arc<Allocation>, bool)>,
+        used: impl Iterator<Item = (&'m Arc<Allocation>, bool)> + Clone,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
+        if stream.capture().is_some() {
+            // What a capture refuses is not to be a use of the graph.
+            stream.make_current_or_capture()?;
+            used.clone().try_for_each(|(allocation, _)| allocation.lasts_beyond_graphs())?;
+        }
         for (allocation, written) in used {
             if written { allocation.update_on(stream)? } else { allocation.read_on(stream)? }
         }

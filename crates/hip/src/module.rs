@@ -280,10 +280,10 @@ impl Drop for ModuleInner {
         release("module", move || {
             usage.finish("module", (image, owned), |(image, owned)| {
                 let Some(counted) = owned else { return };
-                let unloaded = device.make_current().and_then(|()| {
-                    // SAFETY: the module is unloaded once; its functions hold it, so there are none, and no kernel of it runs.
-                    unsafe { call!(device.table(), hipModuleUnload(handle.get())) }
-                });
+                // SAFETY: the module is unloaded once; its functions and graphs hold it, so there are none, and no kernel of it runs,
+                // however the streams that were to run one have ended.
+                let unloaded =
+                    unsafe { device.release(|| call!(device.table(), hipModuleUnload(handle.get()))) };
                 dropped("module", unloaded);
                 drop((image, counted));
             });

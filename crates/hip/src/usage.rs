@@ -1,28 +1,40 @@
 //! Which streams still use a thing: orders them, and lets the thing be released only when they are done.
 //!
 //! Work on one stream runs in order, work on two streams does not. Each allocation therefore remembers the stream
-//! that last wrote it and the streams that read it since. A use on the same stream costs one atomic load; a use on
+//! that last wrote it and the streams that read it since: the *present* users. A use on the same stream costs one atomic load; a use on
 //! another stream makes that stream wait for what went before, on the device and without blocking the host.
+//!
+//! A stream that fails gives up what it was given, its waits included. Its end therefore tells nothing of the streams that it was to
+//! wait for: they may still run. So a user is forgotten when nothing of its own runs any more, and never because a later one was ordered
+//! after it. A write makes all users before it *past* ones, each with the [`Point`] where its work ends. Whoever comes later is ordered
+//! after every such point as well, unless it has been reached by then, and whoever waits for all uses waits for them. There is one entry
+//! for each stream.
 //!
 //! A use is registered just before it is enqueued. Borrows keep another thread from using the same memory in between,
 //! except for the parts of a split buffer: two threads may register writes of theirs at once. While an allocation is
-//! split, streams are therefore never forgotten, and nothing counts as waited for.
+//! split, users therefore stay present ones, and nothing counts as waited for.
 //!
 //! Neither do borrows keep graphs from the memory that they share with a buffer. Who wins if two threads use both at once is not said,
-//! but a stream that a write has been ordered after may get its work only then. As long as a graph has the memory, such a stream is
-//! therefore remembered, as a past one, for whoever waits until nothing uses the memory any more.
+//! but a stream that a write has been ordered after may get its work only then. As long as a graph has the memory, no point is where the
+//! work of such a stream ends: it is *overtaken*, and the whole stream is waited for.
+
+mod prior;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
 
 use crate::call::leaked;
-use crate::error::{Error, Result};
-use crate::stream::{Stream, WeakStream, in_host_function};
+use crate::error::Result;
+use crate::stream::{Before, Point, Stream, WeakStream, in_host_function};
+
+pub(crate) use prior::{Prior, PriorUses};
 
 /// The uses of one allocation or module.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// The only stream that uses it, or 0: the fast path. See [`only`].
+    /// The only present user, or 0: the fast path. See [`only`].
     only: AtomicU64,
     /// What used the memory for its owner before may still run, and nothing has been ordered after that.
     inherited: AtomicBool,
@@ -30,12 +42,6 @@ pub(crate) struct Usage {
     split: AtomicBool,
     state: Mutex<State>,
 }
-
-/// Streams that a former owner used memory on, and whose work on it may not be done yet.
-///
-/// Whoever gets the memory next is ordered after them, and gets none of their errors.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PriorUses(Vec<WeakStream>);
 
 /// The fast path of a stream: taken by its reads, and by its writes if it `wrote` before.
 fn only(stream: &Stream, wrote: bool) -> u64 {
@@ -46,20 +52,33 @@ fn only(stream: &Stream, wrote: bool) -> u64 {
 struct State {
     /// How often it was written.
     writes: u64,
-    /// All streams with uses that a later write has to wait for.
+    /// All streams with uses that may not be over, each once.
     users: Vec<User>,
 }
 
 #[derive(Debug)]
 struct User {
     stream: WeakStream,
-    /// It has written, and nothing has waited for all users since.
+    /// It has written, and nothing has been written over that since: whoever reads depends on it.
     wrote: bool,
     /// The stream comes after this many writes.
     seen: u64,
-    /// A write has been ordered after everything that was registered: only the end of all uses has to wait for it.
-    past: bool,
+    place: Place,
 }
+
+/// Where the work of a user ends.
+#[derive(Debug)]
+enum Place {
+    /// At the end of the stream: no write has been ordered after it.
+    Present,
+    /// A write has been ordered after all that was enqueued by then, and some may have been enqueued since.
+    Overtaken,
+    /// A write has been ordered after it, and there it ends.
+    Past(Arc<Point>),
+}
+
+/// What a stream waits for before a new use, in the order of the users; none for users that it need not wait for or has points of.
+type Waits = SmallVec<[Option<Before>; 4]>;
 
 impl Usage {
     /// Orders a read on `stream` after the writes before it. If one of those is known to have failed, that is the error:
@@ -74,7 +93,7 @@ impl Usage {
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
         let writes = state.writes;
-        if !split && state.users.iter().any(|user| user.seen == writes && user.stream.is(stream)) {
+        if !split && state.users.iter().any(|user| user.seen == writes && user.is_present_on(stream)) {
             return Ok(());
         }
         state.wait(stream, |user| user.wrote, true)?;
@@ -100,14 +119,15 @@ impl Usage {
     fn change_among(&self, stream: &Stream, reads: bool, shared: bool) -> Result<()> {
         let mut state = self.lock();
         let split = self.split.load(Ordering::Acquire);
-        state.wait(stream, |_| true, reads)?;
+        let waits = state.wait(stream, |_| true, reads)?;
         state.writes += 1;
         let writes = state.writes;
         if !split {
-            if shared {
-                state.users.iter_mut().for_each(|user| (user.wrote, user.past) = (false, true));
-            } else {
+            if stream.capture().is_some() {
+                // The nodes of a graph fail together.
                 state.users.clear();
+            } else {
+                state.overtake(waits, shared);
             }
             self.inherited.store(false, Ordering::Release);
         }
@@ -163,8 +183,7 @@ impl Usage {
 
     /// Blocks until everything registered so far is done. An error means that some of it may still run.
     pub(crate) fn wait(&self) -> Result<()> {
-        let users: Vec<WeakStream> = self.lock().users.iter().map(|user| user.stream.clone()).collect();
-        PriorUses(users).wait()
+        self.uses().wait()
     }
 
     /// Blocks until the writes registered so far are done. A failed one is the error.
@@ -177,21 +196,18 @@ impl Usage {
         self.wait_for(|_| true)
     }
 
+    /// Waits for the present users that `which` picks, and unless one of them has failed for the others.
     fn wait_for(&self, which: impl Fn(&User) -> bool) -> Result<()> {
-        let users: Vec<(WeakStream, bool)> = {
+        let (present, others): (Vec<_>, Vec<_>) = {
             let state = self.lock();
-            let users = state.users.iter().filter(|user| user.past || which(user));
-            users.map(|user| (user.stream.clone(), user.wrote)).collect()
+            let users = state.users.iter().filter(|user| !user.is_present() || which(user));
+            users.map(|user| (user.prior(), user.wrote)).partition(|(user, _)| user.point.is_none())
         };
-        for (stream, wrote) in users {
-            let waited = match stream.upgrade() {
-                Some(stream) => stream.synchronize(),
-                None => stream.last_fault()?.map_or(Ok(()), Err),
-            };
-            match waited {
-                // A stream that has failed runs nothing any more, and what it has only read is as it was.
-                Err(Error::Fault(_)) if !wrote => {}
-                waited => waited?,
+        for (user, wrote) in present.into_iter().chain(others) {
+            match user.finish()? {
+                Err(error) if wrote => return Err(error),
+                // What a failed stream has only read, or what was written over since, is as it was.
+                _ => {}
             }
         }
         Ok(())
@@ -212,30 +228,27 @@ impl Usage {
     pub(crate) fn retire(&mut self) -> PriorUses {
         *self.only.get_mut() = 0;
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.users.retain(|user| !user.stream.is_over());
-        PriorUses(state.users.drain(..).map(|user| user.stream).collect())
+        let users = std::mem::take(&mut state.users);
+        users.iter().filter(|user| !user.stream.is_over() && !user.is_reached()).map(User::prior).collect()
     }
 
     /// A thing whose former owner used it so.
     pub(crate) fn after(prior: PriorUses) -> Self {
-        let id = if let [stream] = &prior.0[..] { stream.id() } else { 0 };
-        let inherited = AtomicBool::new(!prior.0.is_empty());
-        let users =
-            prior.0.into_iter().map(|stream| User { stream, wrote: false, seen: 0, past: false }).collect();
-        Self {
-            only: AtomicU64::new(id << 1),
-            inherited,
-            state: Mutex::new(State { writes: 0, users }),
-            ..Self::default()
-        }
+        let inherited = AtomicBool::new(!prior.is_empty());
+        let only = AtomicU64::new(prior.only().unwrap_or(0) << 1);
+        let users = prior.into_iter().map(|Prior { stream, point }| {
+            let place = point.map_or(Place::Present, Place::Past);
+            User { stream, wrote: false, seen: 0, place }
+        });
+        let state = Mutex::new(State { writes: 0, users: users.collect() });
+        Self { only, inherited, state, ..Self::default() }
     }
 
     /// Blocks until the former owner's work is done, unless something has been ordered after it.
     pub(crate) fn finish_inherited(&self) {
         // In a host function nothing can be waited for.
         if self.inherited.load(Ordering::Acquire) && !in_host_function() {
-            let prior = PriorUses(self.lock().users.iter().map(|user| user.stream.clone()).collect());
-            match prior.wait() {
+            match self.wait() {
                 Ok(()) => self.inherited.store(false, Ordering::Release),
                 Err(error) => {
                     tracing::error!(%error, "work of a former owner of memory cannot be waited for")
@@ -244,7 +257,7 @@ impl Usage {
         }
     }
 
-    /// Whether the stream uses it, and no other does: a read by it needs no more, now or later.
+    /// Whether the stream uses it, and no other does but in the past: a read by it needs no more, now or later.
     #[inline]
     pub(crate) fn is_only(&self, stream: &Stream) -> bool {
         self.only.load(Ordering::Acquire) | 1 == only(stream, true)
@@ -258,12 +271,16 @@ impl Usage {
 
     /// Opens the fast path if `stream` is alone, and closes it otherwise.
     fn set_only(&self, state: &State, stream: &Stream, split: bool) {
-        let mut present = state.users.iter().filter(|user| !user.past);
+        let mut present = state.users.iter().filter(|user| user.is_present());
         let path = match (present.next(), present.next()) {
             (Some(user), None) if !split => only(stream, user.wrote),
             _ => 0,
         };
         self.only.store(path, Ordering::Release);
+    }
+
+    fn uses(&self) -> PriorUses {
+        self.lock().users.iter().map(User::prior).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -272,327 +289,95 @@ impl Usage {
     }
 }
 
-impl PriorUses {
-    /// Blocks until the streams are done. How their work ended does not matter here: that belongs to whoever waits for the stream. An
-    /// error means that some of it may still run.
-    pub(crate) fn wait(&self) -> Result<()> {
-        let mut waited = Ok(());
-        for user in &self.0 {
-            match user.finish() {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, "a stream had failed before what it used was released")
-                }
-                Err(error) => waited = waited.and(Err(error)),
-            }
-        }
-        waited
+impl User {
+    fn is_present(&self) -> bool {
+        matches!(self.place, Place::Present)
     }
 
-    /// The streams.
-    pub(crate) fn streams(&self) -> &[WeakStream] {
-        &self.0
+    fn is_present_on(&self, stream: &Stream) -> bool {
+        self.is_present() && self.stream.is(stream)
     }
 
-    /// Adds those of memory that becomes one with this.
-    pub(crate) fn merge(&mut self, other: Self) {
-        for stream in other.0 {
-            if !self.0.iter().any(|known| known.id() == stream.id()) {
-                self.0.push(stream);
-            }
-        }
+    /// Whether it is a past one whose point has been reached.
+    fn is_reached(&self) -> bool {
+        matches!(&self.place, Place::Past(point) if point.is_reached())
     }
 
-    /// Forgets the streams whose ids `keep` does not agree to.
-    pub(crate) fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        self.0.retain(|stream| keep(stream.id()));
+    fn prior(&self) -> Prior {
+        let point = match &self.place {
+            Place::Present | Place::Overtaken => None,
+            Place::Past(point) => Some(point.clone()),
+        };
+        Prior { stream: self.stream.clone(), point }
     }
 }
 
 impl State {
-    /// Makes `stream` wait for the other users that `which` picks. With `reads`, a failed write of one is an error.
-    fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool, reads: bool) -> Result<()> {
-        // A stream that is gone finished its work first.
-        self.users.retain(|user| !user.stream.is_gone() && (!user.past || !user.stream.is_over()));
-        let others = self.users.iter().filter(|user| !user.past && !user.stream.is(stream));
-        for user in others.filter(|user| which(user)) {
-            let failure = match user.stream.upgrade() {
-                Some(other) => stream.wait_for(&other)?,
-                None => user.stream.last_fault()?,
-            };
-            match failure {
-                Some(error) if reads && user.wrote => return Err(error),
-                // A stream that has failed runs nothing any more.
-                _ => {}
+    /// Makes `stream` wait for the past users, and for the present ones that `which` picks. With `reads`, a failed write of one is an
+    /// error.
+    fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool, reads: bool) -> Result<Waits> {
+        self.users.retain(|user| match &user.place {
+            // A stream that is gone finished its work first. Its fault is the error of those who read what it wrote.
+            Place::Present if user.wrote => !user.stream.is_gone(),
+            Place::Present | Place::Overtaken => !user.stream.is_over(),
+            Place::Past(point) => !point.is_reached(),
+        });
+        let wait = |user: &User| {
+            if user.stream.is(stream) {
+                return Ok(None);
             }
-        }
-        Ok(())
+            match &user.place {
+                Place::Past(point) => return stream.wait_for_point(point).map(|()| None),
+                Place::Present if !which(user) => return Ok(None),
+                Place::Present | Place::Overtaken => {}
+            }
+            let before = match user.stream.upgrade() {
+                Some(other) => stream.wait_for(&other)?,
+                None => Before::Over(user.stream.last_fault()?),
+            };
+            match before {
+                Before::Over(Some(error)) if reads && user.wrote => Err(error),
+                before => Ok(Some(before)),
+            }
+        };
+        self.users.iter().map(wait).collect()
+    }
+
+    /// A write has been ordered after all users, each of which was waited for so. What is `shared` may have uses that are registered and
+    /// not yet enqueued.
+    fn overtake(&mut self, waits: Waits, shared: bool) {
+        let mut waits = waits.into_iter();
+        self.users.retain_mut(|user| {
+            user.wrote = false;
+            match waits.next().flatten() {
+                None => true,
+                Some(_) if shared => {
+                    user.place = Place::Overtaken;
+                    true
+                }
+                Some(Before::Point(point)) => {
+                    user.place = Place::Past(point);
+                    true
+                }
+                Some(Before::Over(_)) => false,
+            }
+        });
     }
 
     /// The entry of `stream`, made if there is none, for a use that is being registered.
     fn user(&mut self, stream: &Stream) -> &mut User {
         let index = self.users.iter().position(|user| user.stream.is(stream)).unwrap_or_else(|| {
-            self.users.push(User { stream: stream.downgrade(), wrote: false, seen: 0, past: false });
+            let stream = stream.downgrade();
+            self.users.push(User { stream, wrote: false, seen: 0, place: Place::Present });
             self.users.len() - 1
         });
-        self.users[index].past = false;
-        &mut self.users[index]
+        let user = &mut self.users[index];
+        user.place = Place::Present;
+        user
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Usage;
-    use crate::{DeviceBuffer, Error, fake};
-
-    #[test]
-    fn one_stream_never_waits() {
-        let stream = fake::device(0).stream().unwrap();
-        let mut buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
-        buffer.fill(&stream, 3).unwrap();
-        assert_eq!(buffer.to_vec(&stream).unwrap(), [3, 3]);
-        let calls = fake::calls(&stream);
-        assert_eq!(calls, ["copy", "synchronize", "set32", "copy", "synchronize"]);
-    }
-
-    #[test]
-    fn a_write_after_a_read_on_the_same_stream_is_seen_by_other_streams() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
-        buffer.to_vec(&a).unwrap();
-        buffer.fill(&a, 1).unwrap();
-        buffer.to_vec(&b).unwrap();
-        assert_eq!(fake::calls(&b), ["wait", "copy", "synchronize"]);
-    }
-
-    #[test]
-    fn a_new_owner_is_ordered_after_the_former_one_and_gets_none_of_its_errors() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let handed_over = || {
-            let mut usage = Usage::default();
-            usage.write(&a).unwrap();
-            Usage::after(usage.retire())
-        };
-        let same = handed_over();
-        same.write(&a).unwrap();
-        assert!(fake::calls(&a).is_empty());
-        same.read(&b).unwrap();
-        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
-        // What is in it is unspecified: reading that waits for nobody, writing it does.
-        let other = handed_over();
-        other.read(&b).unwrap();
-        assert!(fake::calls(&b).is_empty());
-        other.write(&b).unwrap();
-        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
-        // An address that leaves this crate is nobody else's: the host waits, once, unless a write was ordered.
-        let address = handed_over();
-        address.finish_inherited();
-        address.finish_inherited();
-        other.finish_inherited();
-        assert_eq!(fake::calls(&a), ["synchronize"]);
-        let faulted = handed_over();
-        fake::fault(&a, "kernel `k`");
-        faulted.change(&b, true, false).unwrap();
-        faulted.read(&b).unwrap();
-        assert!(faulted.sources(&b).is_empty());
-    }
-
-    #[test]
-    fn a_read_on_another_stream_waits_once_for_the_write() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        fake::calls(&a);
-        buffer.to_vec(&b).unwrap();
-        buffer.to_vec(&b).unwrap();
-        assert_eq!(fake::calls(&a), ["record"]);
-        assert_eq!(fake::calls(&b), ["wait", "copy", "synchronize", "copy", "synchronize"]);
-        // The writer itself may go on reading without waiting for the other readers.
-        buffer.to_vec(&a).unwrap();
-        assert_eq!(fake::calls(&a), ["copy", "synchronize"]);
-    }
-
-    #[test]
-    fn a_write_waits_for_the_write_and_all_reads_before() {
-        let device = fake::device(0);
-        let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
-        let mut buffer = DeviceBuffer::<u32>::zeroed(&streams[0], 2).unwrap();
-        buffer.to_vec(&streams[1]).unwrap();
-        streams.iter().for_each(|stream| drop(fake::calls(stream)));
-        buffer.fill(&streams[2], 1).unwrap();
-        assert_eq!(fake::calls(&streams[0]), ["record"]);
-        assert_eq!(fake::calls(&streams[1]), ["record"]);
-        assert_eq!(fake::calls(&streams[2]), ["wait", "wait", "set32"]);
-        buffer.fill(&streams[2], 2).unwrap();
-        assert_eq!(fake::calls(&streams[2]), ["set32"]);
-    }
-
-    #[test]
-    fn streams_of_two_devices_are_ordered_too() {
-        let (first, second) = (fake::device(0).stream().unwrap(), fake::device(1).stream().unwrap());
-        let usage = Usage::default();
-        usage.write(&first).unwrap();
-        usage.read(&second).unwrap();
-        assert_eq!(fake::calls(&first), ["record"]);
-        assert_eq!(fake::calls(&second), ["wait"]);
-        usage.write(&first).unwrap();
-        assert_eq!(fake::calls(&second), ["record"]);
-        assert_eq!(fake::calls(&first), ["wait"]);
-    }
-
-    #[test]
-    fn a_stream_that_is_gone_is_not_waited_for() {
-        let device = fake::device(0);
-        let a = device.stream().unwrap();
-        let b = device.stream().unwrap();
-        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        drop(a);
-        buffer.to_vec(&b).unwrap();
-        assert_eq!(fake::calls(&b), ["copy", "synchronize"]);
-    }
-
-    #[test]
-    fn a_buffer_is_freed_after_its_streams_are_done() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        buffer.fill(&b, 1).unwrap();
-        let address = buffer.address();
-        fake::calls(&b);
-        drop(buffer);
-        assert_eq!(fake::calls(&b), ["synchronize"]);
-        assert!(!fake::is_allocated(address));
-    }
-
-    #[test]
-    fn what_a_faulted_stream_used_can_be_used_and_freed() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        fake::fault(&a, "kernel `k`, lane 3");
-        assert!(matches!(buffer.fill(&a, 1), Err(Error::Fault(report)) if report.text().contains("lane 3")));
-        assert!(matches!(buffer.to_vec(&b), Err(Error::Fault(report)) if report.text().contains("lane 3")));
-        buffer.fill(&b, 7).unwrap();
-        assert_eq!(buffer.to_vec(&b).unwrap(), [7, 7]);
-        let address = buffer.address();
-        drop(buffer);
-        assert!(!fake::is_allocated(address));
-    }
-
-    #[test]
-    fn streams_that_are_over_are_not_remembered_where_nothing_is_ordered() {
-        let device = fake::device(0);
-        let usage = Usage::default();
-        for _ in 0..10 {
-            usage.note(&device.stream().unwrap());
-        }
-        let stream = device.stream().unwrap();
-        usage.note(&stream);
-        assert_eq!(usage.lock().users.len(), 1);
-        assert!(usage.is_only(&stream));
-    }
-
-    #[test]
-    fn a_use_that_a_graph_overtakes_is_waited_for_before_the_memory_is_the_hosts() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        let exec = device.capture(|stream| buffer.fill(stream, 1)).unwrap().instantiate().unwrap();
-        // What a fill does first; another thread launches the graph before the fill is enqueued.
-        buffer.allocation().write_on(&b).unwrap();
-        exec.launch(&a).unwrap();
-        fake::calls(&a);
-        fake::calls(&b);
-        // The graph's stream need not wait again, nor does anybody for the one that is past.
-        exec.launch(&a).unwrap();
-        assert_eq!(buffer.to_vec(&a).unwrap(), [1, 1]);
-        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["graph", "copy", "synchronize"], vec![]));
-        drop(exec);
-        fake::calls(&a);
-        buffer.allocation().finish_uses().unwrap();
-        assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["synchronize"], vec!["synchronize"]));
-        // Without a graph, what a write comes after is over and done with.
-        buffer.fill(&b, 2).unwrap();
-        fake::calls(&a);
-        drop(buffer);
-        assert_eq!(fake::calls(&a), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn reads_alone_wait_for_nothing() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let buffer = DeviceBuffer::<u32>::uninit(&device, 2).unwrap();
-        buffer.to_vec(&a).unwrap();
-        buffer.to_vec(&b).unwrap();
-        assert_eq!(fake::calls(&b), ["copy", "synchronize"]);
-    }
-
-    #[test]
-    fn parts_written_on_two_streams_are_both_waited_for_once() {
-        let device = fake::device(0);
-        let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
-        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 4).unwrap();
-        let (mut low, mut high) = buffer.split_at_mut(2).unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| low.fill(&streams[0], 1).unwrap());
-            scope.spawn(|| high.fill(&streams[1], 2).unwrap());
-        });
-        streams.iter().for_each(|stream| drop(fake::calls(stream)));
-        assert_eq!(buffer.to_vec(&streams[2]).unwrap(), [1, 1, 2, 2]);
-        assert_eq!(fake::calls(&streams[2]), ["wait", "wait", "copy", "synchronize"]);
-        // The writers have to wait for each other as well, and nobody has to wait again.
-        buffer.to_vec(&streams[0]).unwrap();
-        assert_eq!(fake::calls(&streams[0]), ["record", "wait", "copy", "synchronize"]);
-        for stream in [&streams[2], &streams[0]] {
-            buffer.to_vec(stream).unwrap();
-            assert_eq!(fake::calls(stream), ["copy", "synchronize"]);
-        }
-        fake::calls(&streams[1]);
-        drop(buffer);
-        streams.iter().for_each(|stream| assert_eq!(fake::calls(stream), ["synchronize"]));
-    }
-
-    #[test]
-    fn what_a_part_is_used_for_in_turn_is_ordered() {
-        let device = fake::device(0);
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut buffer = DeviceBuffer::<u32>::uninit(&device, 4).unwrap();
-        let (mut low, mut high) = buffer.split_at_mut(2).unwrap();
-        high.fill(&b, 2).unwrap();
-        low.fill(&a, 1).unwrap();
-        fake::calls(&b);
-        low.fill(&b, 3).unwrap();
-        assert_eq!(fake::calls(&b), ["wait", "set32"]);
-        low.as_slice().to_vec(&a).unwrap();
-        assert_eq!(buffer.to_vec(&a).unwrap(), [3, 3, 2, 2]);
-    }
-
-    #[test]
-    fn a_fault_of_the_writer_is_found_by_whoever_reads() {
-        let device = fake::device(0);
-        let fault = |result: crate::Result<()>| match result {
-            Err(Error::Fault(report)) => assert_eq!(report.text(), "kernel `k`"),
-            other => panic!("{other:?}"),
-        };
-        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
-        let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
-        let host = || crate::HostBuffer::zeroed(&device, 2).unwrap();
-        // The fault comes after the second stream has been ordered behind the first.
-        buffer.to_vec(&b).unwrap();
-        let pending = buffer.download(&b, host()).unwrap();
-        fake::fault(&a, "kernel `k`");
-        fault(pending.wait().map(drop));
-        fault(buffer.to_vec(&b).map(drop));
-        fault(buffer.copy_to_host(&b, &mut [0; 2]));
-        fault(buffer.to_vec(&device.stream().unwrap()).map(drop));
-        // Also when the writer is gone.
-        drop(a);
-        fault(buffer.to_vec(&b).map(drop));
-        let mut copy = DeviceBuffer::<u32>::zeroed(&b, 2).unwrap();
-        fault(copy.copy_from(&device.stream().unwrap(), &buffer));
-        b.synchronize().unwrap();
-    }
-}
+mod model;
+#[cfg(test)]
+mod tests;

@@ -145,7 +145,7 @@ impl Drop for GraphMemory {
         COUNT.fetch_sub(1, Ordering::AcqRel);
         self.device.graph_memory.lock().reserved -= self.size as u64;
         // Launches that use the memory may be in flight on any stream.
-        self.device.quiesce(self.runtime);
+        self.device.quiesce_for_release(self.runtime);
         if self.runtime.memory.remove_known(&self.allocation)
             && release(self.runtime, &self.allocation).is_err()
         {

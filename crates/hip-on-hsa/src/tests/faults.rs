@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hip_sys::hipError_t;
 
@@ -59,6 +59,76 @@ fn a_fault_fails_its_stream_and_no_other() {
     assert_eq!(hip!(hip, hipStreamSynchronize(new)), OK);
     assert_eq!(hip!(hip, hipStreamDestroy(new)), OK);
     assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+static GO: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn until_go(_: *mut c_void) {
+    while !GO.load(Ordering::Acquire) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_default_stream_that_goes_on_after_a_fault_still_comes_after_what_it_was_to_wait_for() {
+    let hip = start();
+    let module = hip.load(5);
+    let (stop, work) = (hip.function(module, "stop"), hip.function(module, "work"));
+    let empty = hip.function(module, "empty");
+    let feeder = hip.stream(1);
+    let (mut gate, mut event) = (null_mut(), null_mut());
+    assert_eq!(hip!(hip, hipEventCreate(&mut gate)), OK);
+    assert_eq!(hip!(hip, hipEventCreate(&mut event)), OK);
+    let hold = Hold::new();
+    assert_eq!(hip.launch(work, feeder), OK);
+    assert_eq!(hip!(hip, hipEventRecord(gate, feeder)), OK);
+    // The fault comes when the wait behind it has been submitted.
+    GO.store(false, Ordering::Release);
+    assert_eq!(hip!(hip, hipLaunchHostFunc(NULL, Some(until_go), null_mut())), OK);
+    assert_eq!(hip.launch(stop, NULL), OK);
+    assert_eq!(hip!(hip, hipStreamWaitEvent(NULL, gate, 0)), OK);
+    GO.store(true, Ordering::Release);
+    assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), E::hipErrorLaunchFailure);
+    assert_eq!(hip!(hip, hipEventQuery(gate)), E::hipErrorNotReady);
+    assert_eq!(hip.launch(empty, NULL), OK);
+    assert_eq!(hip!(hip, hipEventRecord(event, NULL)), OK);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(hip!(hip, hipEventQuery(event)), E::hipErrorNotReady);
+    drop(hold);
+    assert_eq!(hip!(hip, hipEventSynchronize(event)), OK);
+    assert_eq!(hip!(hip, hipEventQuery(gate)), OK);
+    assert_eq!(hip!(hip, hipStreamDestroy(feeder)), OK);
+    for event in [gate, event] {
+        assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn who_vouches_that_nothing_uses_it_releases_without_waiting() {
+    let hip = start();
+    let set = hip.table.ext.set_release_waits.unwrap();
+    let (module, other) = (hip.load(5), hip.load(5));
+    let work = hip.function(module, "work");
+    let stream = hip.stream(1);
+    let mut host = null_mut();
+    assert_eq!(hip!(hip, hipHostMalloc(&mut host, 4096, 0)), OK);
+    let (device, mut locked) = (hip.malloc(4096), vec![0_u8; 4096]);
+    assert_eq!(hip!(hip, hipHostRegister(locked.as_mut_ptr().cast(), 4096, 0)), OK);
+    let hold = Hold::new();
+    assert_eq!(hip.launch(work, stream), OK);
+    // SAFETY: nothing uses what is released.
+    assert!(unsafe { set(false) });
+    hip.free(device);
+    assert_eq!(hip!(hip, hipHostFree(host)), OK);
+    assert_eq!(hip!(hip, hipHostUnregister(locked.as_mut_ptr().cast())), OK);
+    assert_eq!(hip!(hip, hipModuleUnload(other)), OK);
+    // SAFETY: as above.
+    assert!(!unsafe { set(true) });
+    assert_eq!(hip!(hip, hipStreamQuery(stream)), E::hipErrorNotReady);
+    drop(hold);
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
 

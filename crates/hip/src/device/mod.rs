@@ -23,7 +23,7 @@ use crate::backend::{Backend, Skipped};
 use crate::call::call;
 use crate::error::{Error, FaultReport, Result, is_fault};
 use crate::memory::Heap;
-use crate::stream::{self, Stream};
+use crate::stream::{self, Stream, StreamOptions};
 use crate::uri::{DeviceUri, Selection};
 use logical::Logical;
 
@@ -51,6 +51,8 @@ struct DeviceInner {
     uri: DeviceUri,
     properties: Properties,
     default_stream: OnceLock<Stream>,
+    /// Frees memory that several streams use, and runs nothing else.
+    frees: Mutex<Option<Stream>>,
     /// Ordinals of the devices whose memory this one may use.
     peers: Mutex<Vec<i32>>,
     memory: Heap,
@@ -111,6 +113,7 @@ impl Device {
                     uri: uri.clone(),
                     properties,
                     default_stream: OnceLock::new(),
+                    frees: Mutex::default(),
                     peers: Mutex::default(),
                     memory: Heap::new(backend),
                 });
@@ -183,6 +186,16 @@ impl Device {
     pub fn default_stream(&self) -> &Stream {
         // The stream refers to its device, which is a cycle; devices live until the process ends anyway.
         self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))
+    }
+
+    /// The stream that frees memory in the order of several others, and runs nothing else: it cannot fail.
+    pub(crate) fn frees(&self) -> Result<Stream> {
+        let mut frees = self.inner.frees.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = &*frees {
+            return Ok(stream.clone());
+        }
+        // As the default stream, it refers to its device.
+        Ok(frees.insert(StreamOptions::new().create_lasting(self)?).clone())
     }
 
     /// The calling thread's own default stream: one per thread and device, which other threads may use as well.
@@ -292,6 +305,27 @@ impl Device {
     /// The function table behind this device, for calls that this crate does not wrap.
     pub fn table(&self) -> &'static hip_sys::Table {
         self.inner.table
+    }
+
+    /// Releases something on this device, without waiting for other work of the device where the library offers that.
+    ///
+    /// # Safety
+    /// Nothing uses what `release` releases, nor will.
+    pub(crate) unsafe fn release(&self, release: impl FnOnce() -> Result<()>) -> Result<()> {
+        /// Has the thread wait again, also if the call panics.
+        struct Waits(Option<(unsafe extern "C" fn(bool) -> bool, bool)>);
+        impl Drop for Waits {
+            fn drop(&mut self) {
+                if let Some((set, before)) = self.0 {
+                    // SAFETY: it is as before.
+                    unsafe { set(before) };
+                }
+            }
+        }
+        self.make_current()?;
+        // SAFETY: the caller vouches for what the thread releases until the end of this function, whatever becomes of the call.
+        let _waits = Waits(self.table().ext.set_release_waits.map(|set| (set, unsafe { set(false) })));
+        release()
     }
 
     /// The device as the place of memory.

@@ -334,10 +334,10 @@ impl Drop for GraphExec {
         let memory = self.memory.take();
         release("executable graph", move || {
             usage.finish("executable graph", (graph, uses, memory), |(graph, uses, memory)| {
-                let destroyed = graph.device.make_current().and_then(|()| {
-                    // SAFETY: the executable graph is destroyed once, and no stream runs it any more.
-                    unsafe { call!(graph.device.table(), hipGraphExecDestroy(handle.get())) }
-                });
+                let device = &graph.device;
+                // SAFETY: the executable graph is destroyed once, and no stream runs it any more, whatever failed.
+                let destroyed =
+                    unsafe { device.release(|| call!(device.table(), hipGraphExecDestroy(handle.get()))) };
                 dropped("executable graph", destroyed);
                 drop((uses, memory));
             });

@@ -178,10 +178,9 @@ impl Drop for GraphHandle {
         // Made anew in the closure, as a handle that only that has.
         let (device, raw) = (self.device.clone(), RawGraph(self.raw));
         release("graph", move || {
-            let destroyed = device.make_current().and_then(|()| {
-                // SAFETY: the graph is destroyed once; executable graphs that were made of it are not affected.
-                unsafe { call!(device.table(), hipGraphDestroy(raw.get())) }
-            });
+            // SAFETY: the graph is destroyed once. Executable graphs that were made of it hold it until no stream runs them any more, so
+            // nothing uses the memory that it allocates.
+            let destroyed = unsafe { device.release(|| call!(device.table(), hipGraphDestroy(raw.get()))) };
             dropped("graph", destroyed);
         });
     }

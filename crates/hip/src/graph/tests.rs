@@ -427,3 +427,39 @@ fn graphs_cross_threads() {
     sendable::<crate::Completion>();
     sendable::<crate::PendingFuture<HostBuffer<f32>>>();
 }
+
+#[test]
+fn what_a_capture_refuses_is_no_use_of_its_graph() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut kept = DeviceBuffer::<u32>::zeroed(&stream, 4).unwrap();
+    let mut refused = DeviceBuffer::<u32>::zeroed(&stream, 4).unwrap();
+    let elsewhere = DeviceBuffer::<u32>::zeroed(&fake::device(1).stream().unwrap(), 4).unwrap();
+    let mut other = Graph::new(&device).unwrap();
+    let (_, mut of_graph) = other.add_allocation::<u32>(4, &[]).unwrap();
+    let host = || HostBuffer::<u32>::zeroed(&device, 4).unwrap();
+    let graph = device
+        .capture(|stream| {
+            let results = [
+                refused.copy_to_host(stream, &mut [0; 4]),
+                refused.copy_from_host(stream, &[0; 4]),
+                refused.to_vec(stream).map(drop),
+                refused.upload(stream, host()).map(drop),
+                refused.download(stream, host()).map(drop),
+                refused.copy_from(stream, &elsewhere),
+                of_graph.as_mut_slice().copy_from(stream, &refused),
+            ];
+            for result in results {
+                assert!(matches!(result, Err(Error::Graph(_))), "{result:?}");
+            }
+            kept.fill(stream, 1)
+        })
+        .unwrap();
+    let uses = graph.uses();
+    assert!(uses.uses_memory(kept.allocation()));
+    for allocation in [refused.allocation(), elsewhere.allocation()] {
+        assert!(!uses.uses_memory(allocation));
+        assert_eq!(Arc::strong_count(allocation), 1);
+    }
+}

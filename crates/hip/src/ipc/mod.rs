@@ -84,10 +84,10 @@ struct Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let closed = self.device.make_current().and_then(|()| {
-            // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses it.
-            unsafe { call!(self.device.table(), hipIpcCloseMemHandle(self.start.pointer())) }
-        });
+        // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses it.
+        let closed = unsafe {
+            self.device.release(|| call!(self.device.table(), hipIpcCloseMemHandle(self.start.pointer())))
+        };
         dropped("memory of another process", closed);
     }
 }

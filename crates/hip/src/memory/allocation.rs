@@ -79,9 +79,9 @@ impl Allocation {
         }
     }
 
-    /// An error for memory that is only there while a graph runs.
+    /// An error for memory that is only there while a graph runs. Who uses several allocations asks all of them before it registers a use.
     #[inline]
-    fn lasting(&self) -> Result<()> {
+    pub(crate) fn lasts_beyond_graphs(&self) -> Result<()> {
         if self.graph().is_some() { Err(GraphError::MemoryOfGraph.into()) } else { Ok(()) }
     }
 
@@ -135,22 +135,24 @@ impl Allocation {
     /// capture knows, or if the memory is a graph's.
     #[inline(never)]
     fn order(self: &Arc<Self>, stream: &Stream, access: Access) -> Result<()> {
-        self.lasting()?;
+        self.lasts_beyond_graphs()?;
         if in_host_function() {
             // What it would be ordered with may be waiting for the function.
             return Err(Error::HostFunction);
         }
         match (stream.capture(), access) {
-            (Some(capture), access) => capture.uses(self, stream, access),
-            (None, Access::Read) => self.block.usage.read(stream),
+            (Some(capture), access) => capture.uses(self, stream, access)?,
+            (None, Access::Read) => self.block.usage.read(stream)?,
             (None, access) => {
                 // A graph that has the memory may be launched by another thread right now.
                 let shared = Arc::strong_count(self) > 1;
                 // What one that is gone has launched is known by now.
                 fence(Ordering::Acquire);
-                self.block.usage.change(stream, access == Access::Update, shared)
+                self.block.usage.change(stream, access == Access::Update, shared)?;
             }
         }
+        // Other streams, of other devices, may have been asked.
+        stream.device().make_current()
     }
 
     /// Blocks until the streams that write the memory are done. If one of them has failed, that is the error.

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::call::{call, dropped, leaked};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
-use crate::stream::{Stream, WeakStream};
+use crate::stream::Stream;
 use crate::usage::{PriorUses, Usage};
 
 /// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or `stream-ordered`.
@@ -165,9 +165,12 @@ struct State {
 
 impl Uses for PriorUses {
     fn tag(&self) -> Tag {
-        match self.streams() {
-            [] => Tag::Idle,
-            [stream] => Tag::Stream(stream.id()),
+        let mut all = self.iter();
+        match (all.next(), all.next(), self.only()) {
+            (None, ..) => Tag::Idle,
+            // What is past comes before the present work, and its points before all that follows.
+            (.., Some(stream)) => Tag::Stream(stream),
+            (Some(past), None, _) => Tag::Stream(past.stream.id()),
             _ => Tag::Several,
         }
     }
@@ -177,7 +180,11 @@ impl Uses for PriorUses {
     }
 
     fn forget(&mut self, done: &[u64]) {
-        self.retain(|id| !done.contains(&id));
+        PriorUses::forget(self, done);
+    }
+
+    fn is_changed_by(&self, done: &[u64]) -> bool {
+        PriorUses::is_changed_by(self, done)
     }
 }
 
@@ -309,7 +316,7 @@ impl Heap {
 
     /// A free block: the stream's own, one that nothing uses, any other.
     fn reuse(&self, request: Request, stream: Option<&Stream>) -> Option<Taken<PriorUses>> {
-        let (until, streams) = {
+        let (until, uses) = {
             let mut state = self.lock();
             let blocks = &mut state.blocks;
             let own = stream.and_then(|stream| blocks.take(request, Tag::Stream(stream.id())));
@@ -317,11 +324,9 @@ impl Heap {
                 state.count(true);
                 return Some(taken);
             }
-            let mut streams = PriorUses::default();
-            blocks.candidates(request).for_each(|uses| streams.merge(uses.clone()));
-            (blocks.now(), streams)
+            (blocks.now(), blocks.candidates(request).cloned().collect::<Vec<_>>())
         };
-        let done = idle(&streams);
+        let done = idle(&uses);
         let mut state = self.lock();
         let blocks = &mut state.blocks;
         blocks.settle(&done, until);
@@ -441,22 +446,22 @@ impl Heap {
 
     /// Puts a block into the cache.
     fn keep(&self, device: &Device, block: &mut Allocated) {
+        // Not under the lock: it asks for points of streams.
+        let uses = block.usage.retire();
         let too_much = {
             let mut state = self.lock();
-            let known = state.blocks.give_back(block.address.0, block.usage.retire());
+            let known = state.blocks.give_back(block.address.0, uses);
             debug_assert!(known, "a block of the cache is given back once");
             let unused = state.blocks.reserved() - state.blocks.taken();
             let limit = state.limits.unused.map(|limit| limit as u64).filter(|limit| unused > *limit);
             limit.map(|limit| state.blocks.taken() + limit)
         };
         if let Some(keep) = too_much {
-            let (until, streams) = {
+            let (until, uses) = {
                 let state = self.lock();
-                let mut streams = PriorUses::default();
-                state.blocks.free_uses().for_each(|uses| streams.merge(uses.clone()));
-                (state.blocks.now(), streams)
+                (state.blocks.now(), state.blocks.free_uses().cloned().collect::<Vec<_>>())
             };
-            let done = idle(&streams);
+            let done = idle(&uses);
             self.lock().blocks.settle(&done, until);
             dropped("cached memory", self.release(device, keep, |tag| tag == Tag::Idle).map(drop));
         }
@@ -479,9 +484,20 @@ impl Heap {
     }
 }
 
-/// Which of the streams have nothing to do. Not asked under a lock: one whose last handle this turns out to be waits for its work.
-fn idle(streams: &PriorUses) -> Vec<u64> {
-    streams.streams().iter().filter(|stream| stream.is_idle()).map(WeakStream::id).collect()
+/// Which streams have nothing to do of those whose end counts; whether points are reached they know themselves from now on. Not asked
+/// under a lock: a stream whose last handle this turns out to be waits for its work.
+fn idle(uses: &[PriorUses]) -> Vec<u64> {
+    let (mut asked, mut done) = (Vec::new(), Vec::new());
+    for user in uses.iter().flat_map(PriorUses::iter) {
+        let id = user.stream.id();
+        if user.point.is_some() {
+            user.is_over();
+        } else if !asked.contains(&id) {
+            asked.push(id);
+            done.extend(user.is_over().then_some(id));
+        }
+    }
+    done
 }
 
 /// What a limit is exceeded with.
@@ -497,32 +513,45 @@ fn malloc(device: &Device, bytes: usize) -> Result<DeviceAddress> {
 
 /// Frees memory that nothing uses any more and that has no owner.
 fn free(device: &Device, address: DeviceAddress) -> Result<()> {
-    device.make_current()?;
-    // SAFETY: the memory came from the device's allocation functions, its one owner frees it, and no stream uses it.
-    unsafe { call!(device.table(), hipFree(address.pointer())) }
+    // SAFETY: the memory came from the device's allocation functions, its one owner frees it, and nothing uses it: streams that failed
+    // were waited for like others, and so was what came before them.
+    unsafe { device.release(|| call!(device.table(), hipFree(address.pointer()))) }
 }
 
 /// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that. An error of its own means that
 /// it may still be used, and was not freed.
 fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<Result<()>> {
-    let mut streams: Vec<Stream> = Vec::new();
-    for stream in uses.streams() {
-        match stream.upgrade() {
-            Some(stream) => streams.push(stream),
+    let mut others = Vec::new();
+    for user in uses.iter().filter(|user| user.point.is_none() || !user.is_over()) {
+        match user.stream.upgrade() {
+            Some(stream) => others.push((stream, user.point.as_deref())),
             // An error if its work may still run; how it ended does not matter here.
-            None => drop(stream.last_fault()?),
+            None => drop(user.stream.last_fault()?),
         }
     }
-    let on_first = || {
-        let (first, others) = streams.split_first()?;
-        let freed = others.iter().try_for_each(|other| first.wait_for(other).map(drop)).and_then(|()| {
-            first.make_current()?;
-            // SAFETY: the memory was allocated in a stream's order, its one owner frees it, and the stream comes after all uses.
-            unsafe { call!(device.table(), hipFreeAsync(address.pointer(), first.handle())) }
-        });
-        Some(freed)
+    let freed = match &others[..] {
+        [] => None,
+        [(only, _)] => Some(Ok(only.clone())),
+        // A stream that fails does not wait any more, and memory that it was to free is somebody else's too early. So one that runs
+        // nothing, and cannot fail, waits for several.
+        several => Some(device.frees().and_then(|frees| {
+            for (stream, point) in several {
+                match point {
+                    Some(point) => frees.wait_for_point(point)?,
+                    None => drop(frees.wait_for(stream)?),
+                }
+            }
+            Ok(frees)
+        })),
     };
-    match on_first() {
+    let freed = freed.map(|stream| {
+        let stream = stream?;
+        stream.make_current()?;
+        // SAFETY: the memory was allocated in a stream's order, its one owner frees it, and the stream comes after all uses: if it
+        // fails, its own are over, and there are others only on a stream that does not fail.
+        unsafe { call!(device.table(), hipFreeAsync(address.pointer(), stream.handle())) }
+    });
+    match freed {
         Some(Ok(())) => Ok(Ok(())),
         failed => {
             if let Some(Err(error)) = failed {

@@ -29,9 +29,11 @@ pub(crate) trait Uses: Clone + Default {
     fn join(&mut self, other: Self);
     /// These streams have nothing to do any more.
     fn forget(&mut self, done: &[u64]);
+    /// Whether that would change anything.
+    fn is_changed_by(&self, done: &[u64]) -> bool;
 }
 
-/// Which free blocks: those that one stream may still work on, or none, or several.
+/// Which free blocks: those that one stream may still work on, whatever others did before it, or none, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tag {
     /// No stream.
@@ -219,18 +221,13 @@ impl<U: Uses> Blocks<U> {
 
     /// The streams `done` have done everything that was enqueued at the time `until`.
     pub(crate) fn settle(&mut self, done: &[u64], until: u64) {
-        let concerned = |tag: Tag| match tag {
-            Tag::Idle => false,
-            Tag::Stream(id) => done.contains(&id),
-            Tag::Several => true,
-        };
-        let kinds = self.free.iter().filter(|((_, tag), _)| concerned(*tag));
+        let kinds = self.free.iter().filter(|((_, tag), _)| *tag != Tag::Idle);
         let addresses: Vec<u64> =
             kinds.flat_map(|(_, set)| set.iter().map(|(_, address)| *address)).collect();
         for address in addresses {
             // Joining may have taken the block away by now.
             let free = self.blocks.get(&address).and_then(|block| block.free.as_ref());
-            if free.is_some_and(|free| free.since <= until)
+            if free.is_some_and(|free| free.since <= until && free.uses.is_changed_by(done))
                 && let Some(mut free) = self.remove_free(address)
             {
                 free.uses.forget(done);

@@ -68,6 +68,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
+        // What a capture refuses is not to be a use of the graph.
+        stream.make_current()?;
         self.allocation().read_on(stream)?;
         let (source, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the destination, the view for the source.
@@ -133,6 +135,12 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
+        if direct {
+            stream.make_current_or_capture()?;
+        } else {
+            stream.make_current()?;
+        }
+        self.allocation().lasts_beyond_graphs()?;
         source.allocation().read_on(stream)?;
         self.allocation().write_on(stream)?;
         let (destination, bytes) = (self.start().pointer(), self.size_in_bytes());
@@ -164,6 +172,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
+        stream.make_current()?;
         self.allocation().write_on(stream)?;
         let (destination, bytes) = (self.start().pointer(), self.size_in_bytes());
         // SAFETY: the caller vouches for the source, the view for the destination.

@@ -104,8 +104,8 @@ impl<T: DeviceCopy> DeviceSliceMut<'_, T> {
         if bytes == 0 {
             return Ok(());
         }
-        self.allocation().write_on(stream)?;
         stream.make_current_or_capture()?;
+        self.allocation().write_on(stream)?;
         let (table, handle) = (stream.table(), stream.handle());
         let place = |at: usize| start.offset(at).pointer();
         fill_steps(start, value, bytes).into_iter().try_for_each(|step| {

@@ -140,11 +140,10 @@ impl<T: DeviceCopy> Drop for HostBuffer<T> {
         }
         let (device, address) = (self.device.clone(), self.pointer.as_ptr().expose_provenance());
         release("host buffer", move || {
-            let freed = device.make_current().and_then(|()| {
-                let pointer = std::ptr::with_exposed_provenance_mut(address);
-                // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer.
-                unsafe { call!(device.table(), hipHostFree(pointer)) }
-            });
+            let pointer = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer until it is over,
+            // or for good if that cannot be found out.
+            let freed = unsafe { device.release(|| call!(device.table(), hipHostFree(pointer))) };
             dropped("host buffer", freed);
         });
     }

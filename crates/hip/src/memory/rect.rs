@@ -417,6 +417,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
             return Ok(());
         }
         stream.make_current_or_capture()?;
+        self.allocation.lasts_beyond_graphs()?;
         source.allocation.read_on(stream)?;
         self.allocation.write_on(stream)?;
         let (to, from) = (self.place.describe::<T>(), source.place.describe::<T>());

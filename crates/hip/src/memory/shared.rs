@@ -47,17 +47,16 @@ impl Drop for HostMemory {
     fn drop(&mut self) {
         let table = self.device.table();
         let pointer = |address: usize| std::ptr::with_exposed_provenance_mut(address);
-        let released = self.device.make_current().and_then(|()| {
-            // SAFETY: the memory came from the function that belongs to the one called, is given back once, and nothing uses it.
-            unsafe {
-                match self.source {
-                    Source::Nothing => Ok(()),
-                    Source::Pinned(host) => call!(table, hipHostFree(pointer(host))),
-                    Source::Registered { host, .. } => call!(table, hipHostUnregister(pointer(host))),
-                    Source::Managed(host) => call!(table, hipFree(pointer(host))),
-                }
-            }
-        });
+        // SAFETY: the memory came from the function that belongs to the one called, is given back once, and nothing uses it: this is
+        // dropped when every use is known to be over.
+        let released = unsafe {
+            self.device.release(|| match self.source {
+                Source::Nothing => Ok(()),
+                Source::Pinned(host) => call!(table, hipHostFree(pointer(host))),
+                Source::Registered { host, .. } => call!(table, hipHostUnregister(pointer(host))),
+                Source::Managed(host) => call!(table, hipFree(pointer(host))),
+            })
+        };
         if released.is_err()
             && let Source::Registered { memory, .. } = &self.source
         {
@@ -445,8 +444,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         if bytes == 0 {
             return Ok(());
         }
-        self.shared.allocation.read_on(stream)?;
         stream.make_current()?;
+        self.shared.allocation.read_on(stream)?;
         // SAFETY: the memory is managed, of that many bytes, and lives until the stream is done with it.
         stream.check(unsafe {
             call!(stream.table(), hipMemPrefetchAsync(pointer, bytes, to.id(), stream.handle()))

@@ -89,7 +89,7 @@ impl Queue {
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         // SAFETY: the handle is valid.
         match self.check(unsafe { call!(self.device.table(), hipStreamSynchronize(self.handle)) }) {
-            // A stream that has failed runs nothing any more.
+            // Nothing of a stream that has failed runs any more; what it waited for may.
             over @ (Ok(()) | Err(Error::Fault(_))) => Ok(over),
             Err(error) => self.finish_otherwise(error),
         }

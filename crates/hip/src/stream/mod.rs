@@ -4,6 +4,7 @@ mod fault;
 mod host_function;
 mod interop;
 mod options;
+mod point;
 mod thread_stream;
 #[cfg(test)]
 mod unfinished;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
+use hip_sys::{hipError_t, hipStream_t};
 
 use crate::call::{call, dropped, is_ready, leaked};
 use crate::device::Device;
@@ -28,6 +29,8 @@ pub use options::{StreamOptions, StreamPriorities};
 pub use fault::COUNTED_KERNELS;
 pub(crate) use fault::Queue;
 pub(crate) use host_function::{in_host_function, release, run as run_host_function};
+use point::PointEvents;
+pub(crate) use point::{Before, Point};
 pub(crate) use thread_stream::of_this_thread;
 pub use wait::Awaited;
 
@@ -55,18 +58,11 @@ pub(crate) struct StreamInner {
     id: u64,
     /// The default stream belongs to the library.
     owned: Option<Counted>,
-    /// Marks this stream's tail for another stream to wait for; recorded anew each time.
-    tail: Mutex<Option<TailEvent>>,
+    points: Arc<PointEvents>,
     closed: Arc<Closed>,
     /// What it submits becomes part of a graph.
     capture: Option<Arc<Capture>>,
 }
-
-#[derive(Debug)]
-struct TailEvent(hipEvent_t);
-
-// SAFETY: HIP's event handles may be used by any thread.
-unsafe impl Send for TailEvent {}
 
 /// How a stream ended, once it has. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
 #[derive(Debug, Default)]
@@ -108,13 +104,13 @@ impl WeakStream {
         self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_good)
     }
 
-    /// Whether the stream has been destroyed, with whatever result: nothing of it runs any more.
+    /// Whether the stream has been destroyed, with whatever result: nothing of it runs any more. What it waited for may, if it failed.
     pub(crate) fn is_over(&self) -> bool {
         let is_over = |ended: &Ended| ended.unfinished.is_none();
         self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_over)
     }
 
-    /// Whether nothing of the stream runs any more, without waiting for it. Where that cannot be told, it does.
+    /// Whether nothing of the stream itself runs any more, without waiting for it. Where that cannot be told, it does.
     pub(crate) fn is_idle(&self) -> bool {
         match self.stream.upgrade() {
             Some(stream) => Stream(stream).is_done().unwrap_or_else(|error| is_fault(&error)),
@@ -180,11 +176,12 @@ impl Stream {
     /// A stream of HIP's. With a capture, it serves nothing else.
     fn from_handle(device: Device, handle: hipStream_t, owned: bool, capture: Option<Arc<Capture>>) -> Self {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let points = PointEvents::new(device.clone());
         Self(Arc::new(StreamInner {
             queue: Queue { device, handle },
             id,
             owned: owned.then(|| Counted::new(Kind::Stream)),
-            tail: Mutex::default(),
+            points,
             closed: Arc::default(),
             capture,
         }))
@@ -316,7 +313,8 @@ impl Stream {
     }
 
     /// Makes work enqueued from now on wait for all work enqueued so far on `other`, which may be another device's of the same
-    /// runtime.
+    /// runtime. If `other` fails, the wait ends when nothing of `other` runs any more; what that in turn was waiting for may then still
+    /// run.
     ///
     /// # Errors
     /// [`Error::OtherDevice`] if the streams are of two runtimes, [`Error::Fault`] if one of them has faulted.
@@ -325,51 +323,9 @@ impl Stream {
         if self.id() == other.id() {
             return Ok(());
         }
-        self.wait_for(other)?.map_or(Ok(()), Err)
-    }
-
-    /// Orders this stream after the tail of `other`, on whatever device. If `other` is known to have faulted, it runs
-    /// nothing any more and there is nothing to wait for: its error is the result.
-    pub(crate) fn wait_for(&self, other: &Self) -> Result<Option<Error>> {
-        let table = other.table();
-        if !std::ptr::eq(table, self.table()) {
-            // Streams of two runtimes know nothing of each other: the host waits.
-            return other.finished();
-        }
-        // Waiting for a captured stream would capture this one as well.
-        if self.capture().map(Arc::as_ptr) != other.capture().map(Arc::as_ptr) {
-            return Err(GraphError::OtherStream.into());
-        }
-        // An event is recorded on streams of its own device, and may be waited for on any.
-        other.make_current_or_capture()?;
-        let mut tail = other.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let event = match &*tail {
-            Some(event) => event.0,
-            None => {
-                let mut event: hipEvent_t = std::ptr::null_mut();
-                // SAFETY: the handle is a place to write to, and the device is current on this thread.
-                unsafe {
-                    call!(table, hipEventCreateWithFlags(&raw mut event, hip_sys::hipEventDisableTiming))?;
-                }
-                tail.insert(TailEvent(event)).0
-            }
-        };
-        // SAFETY: both handles are valid, and the lock keeps the event from being recorded again before it is waited for.
-        if let Err(error) = unsafe { call!(table, hipEventRecord(event, other.handle())) } {
-            tracing::debug!(%error, "a stream to be waited for had failed");
-            return other.finished();
-        }
-        self.make_current_or_capture()?;
-        // SAFETY: both handles are valid, and HIP keeps what it needs of the event's current recording.
-        self.check(unsafe { call!(table, hipStreamWaitEvent(self.handle(), event, 0)) }).map(|()| None)
-    }
-
-    /// Blocks until the work is done; a fault is a result.
-    fn finished(&self) -> Result<Option<Error>> {
-        match self.synchronize() {
-            Ok(()) => Ok(None),
-            Err(error) if is_fault(&error) => Ok(Some(error)),
-            Err(error) => Err(error),
+        match self.wait_for(other)? {
+            Before::Over(Some(error)) => Err(error),
+            Before::Over(None) | Before::Point(_) => Ok(()),
         }
     }
 
@@ -439,12 +395,8 @@ fn is_fault(error: &Error) -> bool {
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        let ending = Ending {
-            queue: self.queue.clone(),
-            owned: self.owned.take(),
-            tail: self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
-            closed: self.closed.clone(),
-        };
+        let ending =
+            Ending { queue: self.queue.clone(), owned: self.owned.take(), closed: self.closed.clone() };
         let closed = self.closed.clone();
         if !release("stream", move || ending.run()) {
             let unfinished = Some(hipError_t::hipErrorUnknown);
@@ -458,7 +410,6 @@ impl Drop for StreamInner {
 struct Ending {
     queue: Queue,
     owned: Option<Counted>,
-    tail: Option<TailEvent>,
     closed: Arc<Closed>,
 }
 
@@ -487,10 +438,6 @@ impl Ending {
                 ended.unfinished = Some(error.code().unwrap_or(hipError_t::hipErrorUnknown));
                 return ended;
             }
-        }
-        if let Some(event) = &self.tail {
-            // SAFETY: the event was made by this stream and is destroyed once.
-            dropped("event", unsafe { call!(table, hipEventDestroy(event.0)) });
         }
         if self.owned.is_some() {
             // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.

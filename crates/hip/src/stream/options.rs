@@ -63,6 +63,15 @@ impl StreamOptions {
     }
 
     pub(crate) fn create(self, device: &Device, capture: Option<Arc<Capture>>) -> Result<Stream> {
+        Ok(Stream::from_handle(device.clone(), self.create_handle(device)?, true, capture))
+    }
+
+    /// A stream that is there until the process ends, and does not count as one of the program's.
+    pub(crate) fn create_lasting(self, device: &Device) -> Result<Stream> {
+        Ok(Stream::from_handle(device.clone(), self.create_handle(device)?, false, None))
+    }
+
+    fn create_handle(self, device: &Device) -> Result<hipStream_t> {
         let flags = if self.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
         if let Some(priority) = self.priority {
             let StreamPriorities { least, greatest } = device.stream_priorities()?;
@@ -82,7 +91,7 @@ impl StreamOptions {
                 None => call!(table, hipStreamCreateWithFlags(&raw mut handle, flags))?,
             }
         }
-        Ok(Stream::from_handle(device.clone(), handle, true, capture))
+        Ok(handle)
     }
 }
 

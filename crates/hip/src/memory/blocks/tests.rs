@@ -20,6 +20,10 @@ impl Uses for BTreeSet<u64> {
     fn forget(&mut self, done: &[u64]) {
         self.retain(|id| !done.contains(id));
     }
+
+    fn is_changed_by(&self, done: &[u64]) -> bool {
+        done.iter().any(|id| self.contains(id))
+    }
 }
 
 type Plain = Blocks<BTreeSet<u64>>;

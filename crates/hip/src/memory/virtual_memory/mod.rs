@@ -312,11 +312,11 @@ impl Drop for Mapping {
         let Some(mapped) = self.0.take() else { return };
         release("mapping", move || {
             let (reserved, size) = (&*mapped.range.0, mapped.memory.size());
-            let unmapped = reserved.device.make_current().and_then(|()| {
-                let place = reserved.base.offset(mapped.offset).pointer();
-                // SAFETY: the memory was mapped for this, and who dropped it has waited for everything that uses it.
-                unsafe { call!(reserved.device.table(), hipMemUnmap(place, size)) }
-            });
+            let place = reserved.base.offset(mapped.offset).pointer();
+            // SAFETY: the memory was mapped for this, and who dropped it has waited for everything that uses it.
+            let unmapped = unsafe {
+                reserved.device.release(|| call!(reserved.device.table(), hipMemUnmap(place, size)))
+            };
             if unmapped.is_ok() {
                 reserved.vacate(mapped.offset);
                 mapped.memory.unclaim();

@@ -1,0 +1,121 @@
+//! What a former owner of memory may still do to it.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::stream::{Point, WeakStream};
+
+/// Streams that a former owner used memory on, and whose work on it may not be done yet; each once.
+///
+/// Whoever gets the memory next is ordered after them, and gets none of their errors.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PriorUses(Vec<Prior>);
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Prior {
+    pub(crate) stream: WeakStream,
+    /// Where its work ends; none if that is the end of the stream.
+    pub(crate) point: Option<Arc<Point>>,
+}
+
+impl Prior {
+    /// Blocks until the work is over, and says how it ended, unless a point was waited for. An error of its own means that some of it may
+    /// still run.
+    pub(crate) fn finish(&self) -> Result<Result<()>> {
+        match &self.point {
+            Some(point) => point.finish().map(Ok),
+            None => self.stream.finish(),
+        }
+    }
+
+    /// Whether the work is over, without waiting for it. Where that cannot be told, it is not.
+    pub(crate) fn is_over(&self) -> bool {
+        self.point.as_ref().map_or_else(|| self.stream.is_idle(), |point| point.is_reached())
+    }
+
+    /// Adds what the same stream does elsewhere.
+    fn join(&mut self, other: &Self) {
+        let later = match (&self.point, &other.point) {
+            (Some(one), Some(two)) => Some(if one.number() < two.number() { two } else { one }),
+            _ => None,
+        };
+        self.point = later.cloned();
+    }
+}
+
+impl FromIterator<Prior> for PriorUses {
+    fn from_iter<I: IntoIterator<Item = Prior>>(uses: I) -> Self {
+        Self(uses.into_iter().collect())
+    }
+}
+
+impl IntoIterator for PriorUses {
+    type Item = Prior;
+    type IntoIter = std::vec::IntoIter<Prior>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl PriorUses {
+    /// Blocks until the work is over. How it ended does not matter here: that belongs to whoever waits for the stream. An
+    /// error means that some of it may still run.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let mut waited = Ok(());
+        for user in &self.0 {
+            match user.finish() {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a stream had failed before what it used was released")
+                }
+                Err(error) => waited = waited.and(Err(error)),
+            }
+        }
+        waited
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Prior> {
+        self.0.iter()
+    }
+
+    /// The only stream whose work goes up to its end: others are past.
+    pub(crate) fn only(&self) -> Option<u64> {
+        let mut present = self.0.iter().filter(|user| user.point.is_none());
+        match (present.next(), present.next()) {
+            (Some(user), None) => Some(user.stream.id()),
+            _ => None,
+        }
+    }
+
+    /// Adds those of memory that becomes one with this.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for user in other.0 {
+            match self.0.iter_mut().find(|known| known.stream.id() == user.stream.id()) {
+                Some(known) => known.join(&user),
+                None => self.0.push(user),
+            }
+        }
+    }
+
+    /// Forgets those of streams that are `done`, by their ids, and those whose points are known to be reached.
+    pub(crate) fn forget(&mut self, done: &[u64]) {
+        self.0.retain(|user| !user.is_forgotten(done));
+    }
+
+    /// Whether [`forget`](Self::forget) would change anything.
+    pub(crate) fn is_changed_by(&self, done: &[u64]) -> bool {
+        self.0.iter().any(|user| user.is_forgotten(done))
+    }
+}
+
+impl Prior {
+    fn is_forgotten(&self, done: &[u64]) -> bool {
+        done.contains(&self.stream.id()) || self.point.as_ref().is_some_and(|point| point.is_known())
+    }
+}
