@@ -6,15 +6,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use setup::table::{Align, Table};
+use setup::{run, toolchain};
 
 use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{build_kernels, conflicts, dropin, miri, run, setup, toolchain};
+use crate::{PROGRAM, build_kernels, conflicts, dropin, miri};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -107,7 +108,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     let gpu = options.gpu;
     let mut steps = vec![
         Step::new("toolchain", || {
-            setup::setup(setup::Options { yes: true, ..setup::Options::default() })?;
+            setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
