@@ -353,7 +353,7 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
 
 /// Builds and tests `hip` as a program for real GPUs takes it, and sees that nothing of the virtual one comes along.
 fn without_virtual_gpu() -> Result<Outcome> {
-    let packages = ["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "--no-default-features"];
+    let packages = ["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm", "--no-default-features"];
     let mut tree = tools::cargo();
     tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(packages);
     let tree = run::capture(tree.current_dir(tools::workspace()))?;
@@ -362,7 +362,7 @@ fn without_virtual_gpu() -> Result<Outcome> {
         bail!("`hip` without its default features depends on {found}");
     }
     let mut command = tools::cargo();
-    command.args(["test", "--lib", "--quiet"]).args(packages);
+    command.args(["test", "--lib", "--test", "cli", "--quiet"]).args(packages);
     execute(command)
 }
 
