@@ -5,9 +5,10 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
+use setup::run;
 
 use crate::rocm::sysroot;
-use crate::{dropin, run, tools};
+use crate::{dropin, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
+use setup::{run, toolchain};
 
 use crate::rocm::headers::{self, Headers};
-use crate::{run, setup, toolchain, tools};
+use crate::tools;
 
 /// What the generator needs besides its own code.
 #[derive(Debug)]

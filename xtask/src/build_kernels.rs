@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kernel_build::{Build, Builder, Event, KernelUse};
+use setup::table::{Align, Table, bytes, thousands};
 
-use crate::table::{Align, Table, bytes, thousands};
 use crate::tools;
 
 /// What to build and how much to say.

@@ -3,15 +3,16 @@
 use std::process::Command;
 
 use anyhow::Result;
+use setup::run;
 
-use crate::{build_kernels, run, setup, tools};
+use crate::{PROGRAM, build_kernels, tools};
 
 /// Package and example that open the device and run the kernels.
 const DEMO: [&str; 4] = ["--package", "ferrocm-kernels", "--example", "demo"];
 
 /// Sets up, builds the kernels, and runs the demo program on `device`.
 pub(crate) fn demo(device: Option<&str>, yes: bool) -> Result<()> {
-    setup::setup(setup::Options { yes, ..setup::Options::default() })?;
+    setup::install(&PROGRAM, setup::Options { yes, ..setup::Options::default() })?;
     println!();
     build_kernels::build(&build_kernels::Options { table: true, ..build_kernels::Options::default() })?;
     println!();

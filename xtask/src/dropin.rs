@@ -5,8 +5,9 @@ use std::process::Command;
 
 use anyhow::Result;
 use drop_in::DropIn;
+use setup::run;
 
-use crate::{run, tools};
+use crate::tools;
 
 /// A library that takes the place of AMD's.
 #[derive(Debug)]

@@ -4,27 +4,31 @@ mod bench;
 mod bindgen;
 mod build_kernels;
 mod conflicts;
-mod debian;
 mod demo;
 mod doctor;
 mod dropin;
 mod miri;
 #[cfg(test)]
 mod packages;
-mod progress;
 mod rocm;
-mod run;
-mod setup;
-mod table;
 mod test;
-mod toolchain;
 mod tools;
 
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use setup::Program;
 
 use crate::rocm::{kernels, sysroot};
+
+/// This program, as texts call it.
+pub(crate) const PROGRAM: Program = Program {
+    name: "cargo xtask",
+    also_needs: &[
+        "to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS\n    \
+         (docs/setup.md says how they lie there)",
+    ],
+};
 
 /// Drives this workspace: sets up the device toolchain, builds kernels, runs the demo and the tests.
 #[derive(Debug, Parser)]
@@ -41,7 +45,7 @@ enum Task {
     /// Looks for an installed ROCm, then for clang 22 or later in PATH. Where there is neither, the packages are taken
     /// from Debian's suites and unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache): no
     /// root is needed, and the system's packages and apt configuration stay as they are. docs/setup.md says more.
-    Setup(SetupArguments),
+    Setup(setup::Options),
     /// Shows every tool and library: where it is, its version, what to do about what is missing
     Doctor,
     /// Compiles the sources in kernels/ and prints what was built
@@ -60,22 +64,6 @@ enum Task {
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
-}
-
-#[derive(Debug, Args)]
-struct SetupArguments {
-    /// Install without asking
-    #[arg(long, short)]
-    yes: bool,
-    /// Show what would be installed, with versions and sizes, and install nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Install the whole toolchain, whatever the machine has
-    #[arg(long)]
-    prefix_only: bool,
-    /// Resolve again and install newer versions, if the toolchain in use is the installed one
-    #[arg(long)]
-    update: bool,
 }
 
 #[derive(Debug, Args)]
@@ -155,9 +143,7 @@ fn main() -> ExitCode {
 
 fn run_task(task: Task) -> anyhow::Result<()> {
     match task {
-        Task::Setup(SetupArguments { yes, dry_run, prefix_only, update }) => {
-            Ok(setup::setup(setup::Options { yes, dry_run, prefix_only, update })?)
-        }
+        Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(BuildKernelsArguments { target }) => {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })

@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Result, bail};
-
-use crate::run;
+use setup::run;
 
 /// The toolchain that Miri comes with.
 const TOOLCHAIN: &str = "nightly";

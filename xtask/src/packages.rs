@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use setup::run;
 
-use crate::{run, tools};
+use crate::tools;
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -51,7 +52,7 @@ fn the_page_about_publishing_lists_every_package() {
     let listed: BTreeSet<_> = page
         .lines()
         .filter_map(|line| line.strip_prefix('|')?.rsplit('`').nth(1))
-        .filter(|name| name.starts_with("ferrocm-"))
+        .filter(|name| name.split('-').next() == Some("ferrocm"))
         .map(str::to_owned)
         .collect();
     let published: BTreeSet<_> = published().into_iter().map(|package| package.name).collect();

@@ -6,15 +6,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use setup::table::{Align, Table};
+use setup::{run, toolchain};
 
 use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::table::{Align, Table};
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{build_kernels, conflicts, dropin, miri, run, setup, toolchain};
+use crate::{PROGRAM, build_kernels, conflicts, dropin, miri};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -107,7 +108,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     let gpu = options.gpu;
     let mut steps = vec![
         Step::new("toolchain", || {
-            setup::setup(setup::Options { yes: true, ..setup::Options::default() })?;
+            setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
@@ -353,7 +354,7 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
 /// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
 fn without_virtual_gpu() -> Result<Outcome> {
     let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
-    let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels"][..], &features].concat();
+    let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
     let mut tree = tools::cargo();
     tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(&packages);
     let tree = run::capture(tree.current_dir(tools::workspace()))?;
@@ -362,7 +363,7 @@ fn without_virtual_gpu() -> Result<Outcome> {
         bail!("`hip` without its default features depends on {found}");
     }
     let mut command = tools::cargo();
-    command.args(["test", "--lib", "--quiet"]).args(packages);
+    command.args(["test", "--lib", "--test", "cli", "--quiet"]).args(packages);
     execute(command)
 }
 

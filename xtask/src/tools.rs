@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::run;
+use setup::run;
 
 /// A cargo subcommand that is a program of its own.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,9 @@ mod virtual_gpu;
 
 use std::fmt;
 
+#[cfg(not(feature = "virtual"))]
+use code_object::TargetId;
+
 use crate::call::call;
 use crate::error::{Error, Result};
 use crate::uri::{DeviceUri, Selection};
@@ -95,6 +98,15 @@ pub(crate) fn open_virtual(_: &crate::uri::VirtualGpu) -> Result<Opened> {
     ))
 }
 
+#[cfg(feature = "virtual")]
+pub(crate) use virtual_gpu::targets as virtual_targets;
+
+/// The targets of virtual GPUs: none in this build.
+#[cfg(not(feature = "virtual"))]
+pub(crate) fn virtual_targets() -> Vec<TargetId> {
+    Vec::new()
+}
+
 fn device_count(table: &hip_sys::Table) -> Result<i32> {
     let mut count = 0;
     // The count goes first: asked to initialise without a device, HIP 5 says that the device is invalid.
@@ -115,6 +127,7 @@ mod tests {
         let error = Device::open("vgpu:gfx1100?cus=2").unwrap_err();
         assert!(matches!(error, Error::BackendUnavailable { backend: "vgpu", .. }), "{error}");
         assert!(error.to_string().contains("the feature `virtual`"), "{error}");
+        assert!(Device::virtual_targets().is_empty());
         // On a machine with a GPU, `auto` has no reason to look further.
         if let Err(error) = Device::open("auto") {
             assert!(error.to_string().contains("vgpu: this program is built without"), "{error}");

@@ -1,7 +1,7 @@
 //! HIP's run-time compiler (`hiprtc`) over the device compiler of this machine.
 //!
 //! [`table`] gives a `hip_sys::rtc::Table` whose functions run the clang that `kernel-build` finds: ROCm's, the
-//! distribution's, or the one that `cargo xtask setup` installs. A machine without AMD's `libhiprtc` compiles with it for the
+//! distribution's, or the one that `ferrocm setup` installs. A machine without AMD's `libhiprtc` compiles with it for the
 //! virtual GPU, and for real ones.
 //!
 //! Programs, headers, options, logs, code, bitcode (`-fgpu-rdc`) and name expressions are there. Linking (`hiprtcLink*`)

@@ -47,7 +47,8 @@
 //! | `FERROCM_KERNEL_LINES` | `1`: code objects hold [source lines](Builder::source_lines), where the caller does not say |
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |
 //! | `ROCM_PATH`, `HIP_PATH` | where ROCm is installed |
-//! | `FERROCM_CACHE` | folder of compiled kernels and of the toolchain that `cargo xtask setup` installs |
+//! | `FERROCM_CACHE` | folder of compiled kernels and of the toolchain that `ferrocm setup` installs |
+//! | `FERROCM_SETUP` | what messages call the command that installs a toolchain, where it is not `ferrocm setup` |
 //!
 //! # The cache
 //! Code is found again by the content of its source and of every header that it included, by options, target and

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
+use crate::toolchain::Search;
 
 /// How CUDA sources become HIP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -167,7 +168,7 @@ fn text_end(bytes: &[u8]) -> usize {
 /// What hipify-perl makes of a source: the text, with the source's lines, and what it had to say.
 pub(crate) fn hipify(hipify: Option<&Path>, source: &Path, text: &str) -> Result<(String, String), Error> {
     let error = |reason: String| Error::Translate { source_file: source.to_owned(), reason };
-    let hipify = hipify.ok_or_else(|| error(format!("no hipify-perl; {}", crate::toolchain::REMEDY)))?;
+    let hipify = hipify.ok_or_else(|| error(format!("no hipify-perl; {}", Search::from_env().remedy())))?;
     let output = Command::new("perl")
         .arg(hipify)
         .arg("--")

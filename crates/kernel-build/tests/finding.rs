@@ -20,6 +20,7 @@ fn nowhere() -> Search {
         system: Vec::new(),
         prefix: Some("/no/prefix".into()),
         clang_args: Vec::new(),
+        setup: None,
     }
 }
 
@@ -41,15 +42,30 @@ fn nothing_found_tells_every_place_and_what_to_do() {
         "ROCm: /no/rocm: no such folder",
         "clang: /usr: no llvm/bin/clang in this folder",
         "clang: PATH: no clang or clang-N",
-        "clang: /no/prefix: `cargo xtask setup` has installed no clang there",
-        "run `cargo xtask setup`",
+        "clang: /no/prefix: set-up has installed no clang there",
+        "run `ferrocm setup` (`cargo install ferrocm` provides it), or install ROCm",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
+    assert!(!text.contains("xtask"), "{text}");
     let survey = search.survey();
     let build: Vec<_> = survey.iter().filter(|f| f.need == Need::Build).collect();
     assert_eq!(build.len(), 5);
     assert!(build.iter().all(|f| f.problem.is_some() && f.remedy.is_some() && f.path.is_none()));
+}
+
+#[test]
+fn messages_name_the_command_that_is_there() {
+    let search = Search { setup: Some("cargo xtask setup".into()), ..nowhere() };
+    let text = search.find().unwrap_err().to_string();
+    assert!(text.contains("To get one, run `cargo xtask setup`, or install ROCm"), "{text}");
+    assert!(!text.contains("ferrocm setup"), "{text}");
+    // Installing would not help where a variable names something else.
+    let text = Search { clang: Some("/no/clang".into()), ..search }.find().unwrap_err().to_string();
+    assert!(
+        text.ends_with("To get one, correct FERROCM_CLANG, or unset it and run `cargo xtask setup`."),
+        "{text}"
+    );
 }
 
 #[test]

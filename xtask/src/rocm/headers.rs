@@ -6,16 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use setup::debian::apt::{self, PrivateApt};
+use setup::debian::index::{Candidate, with_suites};
+use setup::debian::package::{self, ManifestPackage};
+use setup::debian::sources::{Mirrors, without_credentials};
+use setup::debian::store::Store;
+use setup::debian::tested::{self, Tested};
+use setup::debian::{self, io_error};
+use setup::{progress, toolchain};
 
 use super::{RELEASES, Release};
-use crate::debian::apt::{self, PrivateApt};
-use crate::debian::index::{Candidate, with_suites};
-use crate::debian::package::{self, ManifestPackage};
-use crate::debian::sources::{Mirrors, without_credentials};
-use crate::debian::store::Store;
-use crate::debian::tested::{self, Tested};
-use crate::debian::{self, io_error};
-use crate::{progress, toolchain};
 
 /// The variable that names the folder of the headers: read here to use a folder that is already there, set for tests.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_HEADERS";
@@ -187,9 +187,10 @@ fn fetch(folder: &Path) -> Result<(), Error> {
     let failed = |source| Error::Fetch { releases: releases.clone(), source };
     let mirrors = debian::mirrors().map_err(failed)?;
     println!(
-        "Fetching the headers of ROCm {} from {}, the mirror of this machine's apt, into {} …",
+        "Fetching the headers of ROCm {} from {}, the mirror of {}, into {} …",
         releases.join(", "),
         without_credentials(&mirrors.main.uri),
+        debian::sources_owner(),
         folder.display()
     );
     let store = Store::lock(folder).map_err(failed)?;
@@ -257,8 +258,9 @@ pub(super) fn choose(
 
 #[cfg(test)]
 mod tests {
+    use setup::debian::index::parse_madison;
+
     use super::*;
-    use crate::debian::index::parse_madison;
     use crate::rocm::fixtures::{manifest_package, release};
 
     /// A folder as `fetch` leaves it.

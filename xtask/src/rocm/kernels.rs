@@ -4,16 +4,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use setup::debian::apt::PrivateApt;
+use setup::debian::sources::without_credentials;
+use setup::debian::store::Store;
+use setup::debian::tested::Tested;
+use setup::debian::{self, apt, io_error, package};
+use setup::progress;
+use setup::table::bytes;
+
 use super::Release;
 use super::headers::choose;
 use super::sysroot::{self, tested_packages};
-use crate::debian::apt::PrivateApt;
-use crate::debian::sources::without_credentials;
-use crate::debian::store::Store;
-use crate::debian::tested::Tested;
-use crate::debian::{self, apt, io_error, package};
-use crate::progress;
-use crate::table::bytes;
 
 /// Tells the test the folder of the kernels.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";
@@ -86,10 +87,11 @@ fn fetch(release: &Release, store: &Store) -> Result<PathBuf, debian::Error> {
     steps.finish_and_clear();
     let total: u64 = files.iter().map(|file| file.size).sum();
     println!(
-        "rocBLAS of ROCm {}: {} to download from {}, the mirror of this machine's apt",
+        "rocBLAS of ROCm {}: {} to download from {}, the mirror of {}",
         release.name,
         bytes(total),
-        without_credentials(&mirrors.main.uri)
+        without_credentials(&mirrors.main.uri),
+        debian::sources_owner()
     );
     package::ensure_room(state.path(), total)?;
     package::ensure_room(staging.tree(), SIZE)?;

@@ -4,9 +4,9 @@ pub(crate) mod headers;
 pub(crate) mod kernels;
 pub(crate) mod sysroot;
 
-use crate::debian::apt;
-use crate::debian::sources::Mirrors;
-use crate::debian::tested::Tested;
+use setup::debian::apt;
+use setup::debian::sources::Mirrors;
+use setup::debian::tested::Tested;
 
 /// Where a release's packages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,9 @@ impl Release {
 /// What the tests of headers and of sysroots have in common.
 #[cfg(test)]
 mod fixtures {
+    use setup::debian::package::ManifestPackage;
+
     use super::*;
-    use crate::debian::package::ManifestPackage;
 
     pub(super) fn release(name: &str) -> &'static Release {
         RELEASES.iter().find(|release| release.name == name).expect("a release")
@@ -162,8 +163,9 @@ mod fixtures {
 
 #[cfg(test)]
 mod tests {
+    use setup::debian::sources::{debian_mirrors, parse_list};
+
     use super::*;
-    use crate::debian::sources::{debian_mirrors, parse_list};
 
     #[test]
     fn releases_are_sorted_and_their_hashes_whole() {

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use setup::debian::apt::{self, PrivateApt};
+use setup::debian::index::{Candidate, Resolved, with_suites};
+use setup::debian::package::{self, ManifestPackage};
+use setup::debian::sources::{Mirrors, without_credentials};
+use setup::debian::store::{Staging, Store};
+use setup::debian::tested::{self, Tested};
+use setup::debian::{self, io_error};
+use setup::progress;
+use setup::table::bytes;
 
 use super::headers::choose;
 use super::{RELEASES, Release, Suite};
-use crate::debian::apt::{self, PrivateApt};
-use crate::debian::index::{Candidate, Resolved, with_suites};
-use crate::debian::package::{self, ManifestPackage};
-use crate::debian::sources::{Mirrors, without_credentials};
-use crate::debian::store::{Staging, Store};
-use crate::debian::tested::{self, Tested};
-use crate::debian::{self, io_error};
-use crate::progress;
-use crate::table::bytes;
 use crate::tools;
 
 /// Tells tests which release's libraries they run on.
@@ -333,11 +333,12 @@ fn fetch(release: &Release, mirrors: &Mirrors, store: &Store) -> Result<(), debi
     steps.finish_and_clear();
     let total: u64 = packages.iter().map(|package| package.file.size).sum();
     println!(
-        "ROCm {}: {} packages, {} to download from {}, the mirror of this machine's apt; {} on disk",
+        "ROCm {}: {} packages, {} to download from {}, the mirror of {}; {} on disk",
         release.name,
         packages.len(),
         bytes(total),
         without_credentials(&mirrors.main.uri),
+        debian::sources_owner(),
         bytes(contents(release).size)
     );
     package::ensure_room(state.path(), total)?;
@@ -481,7 +482,7 @@ mod tests {
 
     #[test]
     fn experimental_stands_on_sid() {
-        use crate::debian::sources::{debian_mirrors, parse_list};
+        use setup::debian::sources::{debian_mirrors, parse_list};
         let mirrors = debian_mirrors(&parse_list("deb http://a.example/debian bookworm main")).expect("main");
         let newest = sources(release("7.2"), &mirrors);
         assert!(newest.contains("Suites: experimental\n") && newest.contains("Suites: sid\n"), "{newest}");

@@ -7,7 +7,7 @@ use hip::{Device, Module};
 
 /// The examples' kernels on a device. They are compiled once; later runs find the code in the cache.
 ///
-/// Needs the device compiler that `cargo xtask setup` installs. A program of your own embeds its code objects when it is
+/// Needs the device compiler that `ferrocm setup` installs. A program of your own embeds its code objects when it is
 /// built: see the documentation of `kernel-build`.
 pub(crate) fn module(device: &Device) -> Result<Module, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/kernels");

@@ -1,6 +1,6 @@
 //! The virtual AMD GPU in this process, behind the HIP table.
 
-use code_object::Feature;
+use code_object::{Feature, TargetId};
 
 use super::{Backend, Opened, device_count};
 use crate::error::Result;
@@ -46,4 +46,14 @@ pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
         );
     }
     Ok(Opened { backend, table, devices })
+}
+
+/// The targets of virtual GPUs, as short as they can be named.
+pub(crate) fn targets() -> Vec<TargetId> {
+    let target = |target: &vgpu::machine::Target| TargetId {
+        processor: target.name.to_owned(),
+        sramecc: Feature::Any,
+        xnack: Feature::Any,
+    };
+    vgpu::machine::TARGETS.iter().map(target).collect()
 }

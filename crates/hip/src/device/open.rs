@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use code_object::TargetId;
+
 use super::Device;
 use crate::backend::{self, Backend, Opened, Skipped};
 use crate::error::{Error, Result};
@@ -63,7 +65,8 @@ impl Device {
 
     /// Every device there is without making one: all AMD and NVIDIA GPUs, and why a backend has none.
     ///
-    /// Virtual GPUs come into being when they are opened, and are not listed.
+    /// Virtual GPUs come into being when they are opened, and are not listed; [`virtual_targets`](Self::virtual_targets)
+    /// says which can be.
     pub fn list() -> (Vec<Self>, Vec<Skipped>) {
         let mut devices = Vec::new();
         let mut skipped = Vec::new();
@@ -75,6 +78,12 @@ impl Device {
             }
         }
         (devices, skipped)
+    }
+
+    /// The targets that virtual GPUs execute: `vgpu:` and one of them is the URI of such a device. None without the feature
+    /// `virtual`.
+    pub fn virtual_targets() -> Vec<TargetId> {
+        backend::virtual_targets()
     }
 
     fn attach_all(opened: &Opened, skipped: &Arc<[Skipped]>) -> Result<Vec<Self>> {

@@ -45,7 +45,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Opens AMD's `libhiprtc`, where it is installed, else the device compiler that `cargo xtask setup`, ROCm or the distribution
+    /// Opens AMD's `libhiprtc`, where it is installed, else the device compiler that `ferrocm setup`, ROCm or the distribution
     /// has installed; with the cache in its usual place, or with none if the environment names no folder for one.
     ///
     /// # Errors

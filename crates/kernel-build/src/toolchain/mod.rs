@@ -4,7 +4,7 @@
 //! 1. `FERROCM_CLANG` (a clang) and `FERROCM_HIP_PATH` (a folder with `include/hip`), which are binding when set,
 //! 2. an installed ROCm: `ROCM_PATH`, `HIP_PATH`, `/opt/rocm`, `/opt/rocm-*`,
 //! 3. clang 22 or later on `PATH`, with headers and device libraries wherever they are,
-//! 4. the prefix in the user cache that `cargo xtask setup` makes.
+//! 4. the prefix in the user cache that `ferrocm setup` makes.
 //!
 //! What was tried and why it would not do is in the error; [`survey`] tells the same piece by piece.
 
@@ -21,9 +21,8 @@ use std::process::Command;
 pub use search::Search;
 pub use survey::{Finding, Need};
 
-/// What to do when the toolchain is not complete.
-pub const REMEDY: &str = "run `cargo xtask setup`, or install ROCm, or set FERROCM_CLANG to a clang 22 or later and \
-                          FERROCM_HIP_PATH to a folder with include/hip";
+/// The variable that names the command which installs a toolchain, for messages where a checkout has a command of its own.
+pub const SETUP_VARIABLE: &str = "FERROCM_SETUP";
 
 /// Finds a toolchain as the environment says.
 ///
@@ -90,7 +89,7 @@ pub enum Origin {
     Rocm(PathBuf),
     /// Found on `PATH`.
     System,
-    /// The prefix that `cargo xtask setup` made.
+    /// The prefix that `ferrocm setup` made.
     Prefix(PathBuf),
 }
 
@@ -100,7 +99,7 @@ impl fmt::Display for Origin {
             Self::Explicit => f.write_str("FERROCM_CLANG"),
             Self::Rocm(root) => write!(f, "ROCm in {}", root.display()),
             Self::System => f.write_str("this machine"),
-            Self::Prefix(root) => write!(f, "cargo xtask setup in {}", root.display()),
+            Self::Prefix(root) => write!(f, "private prefix {}", root.display()),
         }
     }
 }
@@ -207,14 +206,22 @@ pub struct Attempt {
 pub struct NotFound {
     /// Every place that was looked at, in order.
     pub attempts: Vec<Attempt>,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl NotFound {
+    /// The places alone, a line each.
+    #[must_use]
+    pub fn places(&self) -> String {
+        let line = |Attempt { what, place, reason }: &Attempt| format!("  {what}: {place}: {reason}");
+        self.attempts.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no device toolchain was found; tried")?;
-        for Attempt { what, place, reason } in &self.attempts {
-            write!(f, "\n  {what}: {place}: {reason}")?;
-        }
-        write!(f, "\nTo get one, {REMEDY}.")
+        let (places, remedy) = (self.places(), &self.remedy);
+        write!(f, "no device toolchain was found; tried\n{places}\nTo get one, {remedy}.")
     }
 }

@@ -1,9 +1,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Attempt, NotFound, Origin, Toolchain, Version, cache_root, entries, parts, probe};
+use super::{
+    Attempt, NotFound, Origin, SETUP_VARIABLE, Toolchain, Version, cache_root, entries, parts, probe,
+};
 
-/// First clang that reads the HIP headers which `cargo xtask setup` installs.
+/// First clang that reads the HIP headers that `ferrocm setup` installs.
 const OLDEST_CLANG: u32 = 22;
 /// First clang that writes code object version 5. ROCm's own clang goes with ROCm's own headers.
 const OLDEST_ROCM_CLANG: u32 = 16;
@@ -21,10 +23,12 @@ pub struct Search {
     pub path: Vec<PathBuf>,
     /// Where distributions install (`/usr`).
     pub system: Vec<PathBuf>,
-    /// The prefix that `cargo xtask setup` makes; its files are in `usr` below it.
+    /// The prefix that `ferrocm setup` makes; its files are in `usr` below it.
     pub prefix: Option<PathBuf>,
     /// Options for every call of clang.
     pub clang_args: Vec<OsString>,
+    /// The command that installs a toolchain, for messages; without one they name `ferrocm setup` and where to get it.
+    pub setup: Option<String>,
 }
 
 /// A compiler that is worth asking.
@@ -99,6 +103,28 @@ impl Search {
             system: vec!["/usr".into(), "/usr/local".into()],
             prefix: cache_root().map(|root| root.join("toolchain/current")),
             clang_args: Vec::new(),
+            setup: std::env::var(SETUP_VARIABLE).ok().filter(|command| !command.is_empty()),
+        }
+    }
+
+    /// What to do when there is no complete toolchain.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        let setup = match &self.setup {
+            Some(command) => format!("run `{command}`"),
+            None => "run `ferrocm setup` (`cargo install ferrocm` provides it)".to_owned(),
+        };
+        match (&self.clang, &self.hip_path) {
+            (None, None) => format!(
+                "{setup}, or install ROCm, or set FERROCM_CLANG to a clang {OLDEST_CLANG} or later and FERROCM_HIP_PATH to a \
+                 folder with include/hip"
+            ),
+            // What a variable names is used and nothing else, whatever is installed.
+            (Some(_), None) => format!("correct FERROCM_CLANG, or unset it and {setup}"),
+            (None, Some(_)) => format!("correct FERROCM_HIP_PATH, or unset it and {setup}"),
+            (Some(_), Some(_)) => {
+                format!("correct FERROCM_CLANG and FERROCM_HIP_PATH, or unset them and {setup}")
+            }
         }
     }
 
@@ -113,7 +139,7 @@ impl Search {
                 return Ok(toolchain);
             }
         }
-        Err(NotFound { attempts })
+        Err(NotFound { attempts, remedy: self.remedy() })
     }
 
     /// The compilers that exist; those that do not go to `attempts`.
@@ -163,11 +189,7 @@ impl Search {
                     clang,
                     oldest: OLDEST_CLANG,
                 }),
-                None => attempts.push(missing(
-                    "clang",
-                    prefix,
-                    "`cargo xtask setup` has installed no clang there",
-                )),
+                None => attempts.push(missing("clang", prefix, "set-up has installed no clang there")),
             },
         }
         found

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::search::Parts;
-use super::{Attempt, REMEDY, Search, cache_root};
+use super::{Attempt, Search, cache_root};
 
 /// What a [`Finding`] is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +102,7 @@ impl Search {
                 if reasons.is_empty() {
                     reasons.push("not looked for without a clang".into());
                 }
-                Finding::bad(name, Need::Build, reasons.join("\n"), REMEDY)
+                Finding::bad(name, Need::Build, reasons.join("\n"), self.remedy())
             }
         };
         let clang = candidate.zip(parts.clang.as_ref()).map(|(candidate, clang)| {
@@ -120,7 +120,7 @@ impl Search {
     fn survey_hipify(&self) -> Finding {
         let need = Need::Optional("translation with hipify-perl");
         let Some(path) = self.hipify() else {
-            return Finding::bad("hipify-perl", need, "not found", REMEDY);
+            return Finding::bad("hipify-perl", need, "not found", self.remedy());
         };
         let perl = Command::new("perl").args(["-e", "printf '%vd', $^V"]).output();
         match perl {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use kernel_build::Builder;
 use kernel_build::toolchain::{self, Toolchain};
 
-/// The machine's toolchain. Without one a test has nothing to do; `cargo xtask doctor` says why there is none.
+/// The machine's toolchain. Without one a test has nothing to do; `ferrocm doctor` says why there is none.
 pub fn toolchain() -> Option<Toolchain> {
     toolchain::find().inspect_err(|error| eprintln!("skipped: {error}")).ok()
 }

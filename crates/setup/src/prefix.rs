@@ -9,12 +9,12 @@ use kernel_build::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Error;
+use crate::Error;
 use crate::debian::index::upstream;
 use crate::debian::io_error;
 use crate::debian::package::{ManifestPackage, hex};
 use crate::debian::store::{Staging, Store};
-use crate::run;
+use crate::{install, run};
 
 const NEW_LINK: &str = ".current-";
 const MANIFEST: &str = "manifest.json";
@@ -41,9 +41,9 @@ impl Manifest {
         let version_of = |name: &str| {
             packages.iter().find(|p| p.name == name).map_or("none", |p| upstream(&p.version)).to_owned()
         };
-        let llvm = if has_compiler { format!("llvm-{}-", version_of(super::CLANG)) } else { String::new() };
+        let llvm = if has_compiler { format!("llvm-{}-", version_of(install::CLANG)) } else { String::new() };
         let id =
-            format!("{llvm}rocm-{}-{}", version_of(super::DEVICE_LIBS.name), &hex(&hash.finalize())[..8]);
+            format!("{llvm}rocm-{}-{}", version_of(install::DEVICE_LIBS.name), &hex(&hash.finalize())[..8]);
         Self { id, has_compiler, packages }
     }
 

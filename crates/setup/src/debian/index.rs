@@ -5,27 +5,34 @@ use super::sources::without_credentials;
 
 /// One version of a package in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    pub(crate) name: String,
-    pub(crate) version: String,
+pub struct Candidate {
+    /// The package's name.
+    pub name: String,
+    /// Its version, as Debian writes it.
+    pub version: String,
     /// Suite as the index names it, for example `bookworm-security`.
-    pub(crate) suite: String,
+    pub suite: String,
 }
 
 /// One package file that apt would fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PackageFile {
-    pub(crate) name: String,
-    pub(crate) version: String,
+pub struct PackageFile {
+    /// The package's name.
+    pub name: String,
+    /// Its version, as Debian writes it.
+    pub version: String,
     /// The file's name in the download folder.
-    pub(crate) file: String,
-    pub(crate) uri: String,
-    pub(crate) size: u64,
-    pub(crate) sha256: String,
+    pub file: String,
+    /// Where apt fetches it, without user and password.
+    pub uri: String,
+    /// Its bytes.
+    pub size: u64,
+    /// The hash in the signed index: 64 hexadecimal digits, lower case.
+    pub sha256: String,
 }
 
 /// Parses `apt-cache madison`: ` name | version | uri suite/component arch Packages`.
-pub(crate) fn parse_madison(text: &str) -> Vec<Candidate> {
+pub fn parse_madison(text: &str) -> Vec<Candidate> {
     text.lines()
         .filter_map(|line| {
             let mut columns = line.split('|').map(str::trim);
@@ -42,8 +49,11 @@ pub(crate) fn parse_madison(text: &str) -> Vec<Candidate> {
 }
 
 /// Parses `--print-uris`: `'uri' file size SHA256:hex`. A line of that form with another kind of hash is an error,
-/// because the file could not be verified afterwards.
-pub(crate) fn parse_print_uris(text: &str) -> Result<Vec<PackageFile>, String> {
+/// because the file could not be verified afterwards; so is one whose file is not in the download folder.
+///
+/// # Errors
+/// The line.
+pub fn parse_print_uris(text: &str) -> Result<Vec<PackageFile>, String> {
     text.lines()
         .filter(|line| line.starts_with('\''))
         .map(|line| parse_uri_line(line).ok_or(line.to_owned()))
@@ -54,9 +64,13 @@ fn parse_uri_line(line: &str) -> Option<PackageFile> {
     let (uri, rest) = line.strip_prefix('\'')?.split_once("' ")?;
     let mut words = rest.split_whitespace();
     let (file, size, hash) = (words.next()?, words.next()?, words.next()?);
+    if file.contains('/') {
+        return None;
+    }
     let mut parts = file.strip_suffix(".deb")?.split('_');
     let (name, version) = (parts.next()?, parts.next()?);
-    let sha256 = hash.strip_prefix("SHA256:").filter(|hex| hex.len() == 64)?;
+    let is_whole = |hex: &&str| hex.len() == 64 && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let sha256 = hash.strip_prefix("SHA256:").filter(is_whole)?;
     Some(PackageFile {
         name: name.to_owned(),
         version: version.replace("%3a", ":"),
@@ -68,14 +82,14 @@ fn parse_uri_line(line: &str) -> Option<PackageFile> {
 }
 
 /// The leading number of a Debian version's upstream part: `1:22.1.8-1~deb12u1` is 22.
-pub(crate) fn major(version: &str) -> Option<u32> {
+pub fn major(version: &str) -> Option<u32> {
     let upstream = version.split_once(':').map_or(version, |(_epoch, rest)| rest);
     let digits = upstream.find(|c: char| !c.is_ascii_digit()).unwrap_or(upstream.len());
     upstream[..digits].parse().ok()
 }
 
 /// The upstream part of a Debian version, without what Debian appends: `1:22.1.8-1~deb12u1` is `22.1.8`.
-pub(crate) fn upstream(version: &str) -> &str {
+pub fn upstream(version: &str) -> &str {
     let upstream = version.split_once(':').map_or(version, |(_epoch, rest)| rest);
     let upstream = upstream.rsplit_once('-').map_or(upstream, |(upstream, _revision)| upstream);
     upstream.split(['+', '~']).next().unwrap_or(upstream)
@@ -83,13 +97,15 @@ pub(crate) fn upstream(version: &str) -> &str {
 
 /// A package file, and the suite whose index names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolved {
-    pub(crate) file: PackageFile,
-    pub(crate) suite: String,
+pub struct Resolved {
+    /// The file.
+    pub file: PackageFile,
+    /// The suite, or `unknown`.
+    pub suite: String,
 }
 
 /// Adds to each file the suite of the candidate with its name and version.
-pub(crate) fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> Vec<Resolved> {
+pub fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> Vec<Resolved> {
     files
         .into_iter()
         .map(|file| {
@@ -102,15 +118,16 @@ pub(crate) fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> 
 
 /// A package that is taken from the newest suite that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) name: &'static str,
+pub struct Wanted {
+    /// The package's name.
+    pub name: &'static str,
     /// Older ones do not work with clang 22.
-    pub(crate) min_major: u32,
+    pub min_major: u32,
 }
 
 /// Splits what is wanted into what this suite's candidates satisfy (the first candidate is apt's best) and what has to
 /// be looked for in the next suite.
-pub(crate) fn resolve(wanted: &[Wanted], candidates: &[Candidate]) -> (Vec<Candidate>, Vec<Wanted>) {
+pub fn resolve(wanted: &[Wanted], candidates: &[Candidate]) -> (Vec<Candidate>, Vec<Wanted>) {
     let mut found = Vec::new();
     let mut missing = Vec::new();
     for want in wanted {
@@ -182,10 +199,17 @@ N: a note
 
     #[test]
     fn weak_or_broken_hashes_are_errors() {
-        for tail in ["MD5Sum:00", "SHA256:abc", ""] {
+        for tail in ["MD5Sum:00", "SHA256:abc", &format!("SHA256:{}", "x".repeat(64)), ""] {
             let line = format!("'http://m.example/a_1_all.deb' a_1_all.deb 10 {tail}");
             assert_eq!(parse_print_uris(&line), Err(line));
         }
+    }
+
+    #[test]
+    fn a_file_outside_the_download_folder_is_an_error() {
+        let hash = "a".repeat(64);
+        let line = format!("'http://m.example/a_1_all.deb' ../a_1_all.deb 10 SHA256:{hash}");
+        assert_eq!(parse_print_uris(&line), Err(line));
     }
 
     #[test]

@@ -1,28 +1,25 @@
-//! `cargo xtask setup`: finds the device toolchain, or installs it from Debian's suites into a private prefix.
-
-pub(crate) mod prefix;
-mod tested;
+//! Finds the device toolchain, or installs it from Debian's suites into a private prefix.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use self::prefix::{Manifest, Toolchains};
 use crate::debian::apt::{self, PrivateApt};
 use crate::debian::index::{self, PackageFile, Resolved, Wanted, with_suites};
 use crate::debian::package::{self, ManifestPackage};
 use crate::debian::sources::{self, Mirrors};
+use crate::prefix::{self, Manifest, Toolchains};
 use crate::table::{Align, Table, bytes};
 use crate::toolchain::{self, Found};
-use crate::{debian, progress, run};
+use crate::{Program, debian, progress, run, tested};
 use kernel_build::toolchain::{NotFound, Origin, Search};
 
 /// The compiler's package, whose version names the toolchain.
-const CLANG: &str = "clang-22";
+pub(crate) const CLANG: &str = "clang-22";
 /// Installed with their dependencies from the stable release's suites.
 const COMPILER_ROOTS: [&str; 3] = [CLANG, "lld-22", "libclang1-22"];
 /// The C++ headers alone, for a machine with a compiler but without them.
 const HEADER_ROOTS: [&str; 1] = ["libstdc++-12-dev"];
-const DEVICE_LIBS: Wanted = Wanted { name: "rocm-device-libs-22", min_major: 7 };
+pub(crate) const DEVICE_LIBS: Wanted = Wanted { name: "rocm-device-libs-22", min_major: 7 };
 /// Unpacked without dependencies: headers, bitcode and a script. Their libraries would need a newer libc.
 const ROCM_PACKAGES: [Wanted; 3] = [
     DEVICE_LIBS,
@@ -33,9 +30,10 @@ const ROCM_PACKAGES: [Wanted; 3] = [
 const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
 /// How much larger the packages are when unpacked (measured: 4.8).
 const UNPACKED_PER_PACKED: u64 = 5;
-/// Inside a prefix: the shared libraries, the compiler and the device libraries.
-pub(crate) const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
-pub(crate) const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
+/// The folder inside a prefix that holds the shared libraries.
+pub const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
+/// The compiler inside a prefix.
+const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
 
 /// Dependencies of the compiler's packages that compiling for a GPU does not touch, or that have to be the machine's own
 /// (the C and C++ runtimes, which belong together with its dynamic loader).
@@ -72,61 +70,104 @@ fn is_left_out(name: &str) -> bool {
     NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Why there is no toolchain now.
+/// Why there is no toolchain now. Nothing was installed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the device toolchain cannot be installed here: {reason}.\n\n{}", requirements())]
-    Unsupported { reason: String },
+#[non_exhaustive]
+pub enum Error {
+    /// This is a system whose packages are not known here.
+    #[error("the device toolchain cannot be installed here: {reason}.\n\n{requirements}")]
+    Unsupported {
+        /// What kind of system it is.
+        reason: String,
+        /// What a person has to provide on it.
+        requirements: String,
+    },
+    /// The person did not want it.
     #[error("nothing was installed: the answer was no")]
     Declined,
+    /// A variable names a part that will not do, so nothing that could be installed would be used.
     #[error(
         "a variable (FERROCM_CLANG or FERROCM_HIP_PATH) names a part of the toolchain that will not do, and set-up does \
-         not override it: {0}"
+         not override it; tried\n{}\nCorrect it or unset it.", .0.places()
     )]
     Bound(NotFound),
-    #[error("what was fetched does not make a complete toolchain, so it was not installed: {0}")]
+    /// The packages lack something.
+    #[error(
+        "what was fetched does not make a complete toolchain, so it was not installed; tried\n{}", .0.places()
+    )]
     Incomplete(NotFound),
+    /// There is no folder to install into.
     #[error(transparent)]
     Cache(#[from] toolchain::CacheError),
+    /// A file system is full.
     #[error(
         "no room left in {}: the packages and indexes take 120 MB in the temporary folder (TMPDIR) and the toolchain \
          400 MB in the cache (FERROCM_CACHE)",
         folder.display()
     )]
-    DiskFull { folder: PathBuf },
-    #[error(transparent)]
+    DiskFull {
+        /// A folder on it.
+        folder: PathBuf,
+    },
+    /// The mirror cannot be reached, or its indexes do not verify.
+    #[error(
+        "{source}\nNothing was installed. If this machine reaches the network through a proxy, set http_proxy and \
+         https_proxy, or Acquire::http::Proxy in apt's configuration, and try again."
+    )]
+    Fetch {
+        /// What apt says.
+        source: debian::Error,
+    },
+    /// The packages cannot be had or used.
+    #[error("{0}\nNothing was installed.")]
     Packages(debian::Error),
+    /// The toolchain does not work.
     #[error("the toolchain cannot compile a kernel for {target}, so it was not installed: {source}")]
     Probe {
+        /// What was compiled for.
         target: &'static str,
+        /// What the compiler says.
         #[source]
         source: run::Error,
     },
-    #[error("{} compiled a kernel for {target} without an error, but wrote no code object", clang.display())]
-    ProbeOutput { target: &'static str, clang: PathBuf },
+    /// The toolchain seems to work, and does not.
+    #[error(
+        "{} compiled a kernel for {target} without an error, but wrote no code object, so it was not installed",
+        clang.display()
+    )]
+    ProbeOutput {
+        /// What was compiled for.
+        target: &'static str,
+        /// The compiler.
+        clang: PathBuf,
+    },
 }
 
 impl From<debian::Error> for Error {
     fn from(error: debian::Error) -> Self {
         match error {
-            debian::Error::Unsupported { reason } => Self::Unsupported { reason },
             debian::Error::DiskFull { folder } => Self::DiskFull { folder },
+            source @ (debian::Error::Index { .. } | debian::Error::Download { .. }) => Self::Fetch { source },
             other => Self::Packages(other),
         }
     }
 }
 
-/// How `setup` is to behave.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Options {
-    /// Install without asking.
-    pub(crate) yes: bool,
-    /// Resolve and show, install nothing.
-    pub(crate) dry_run: bool,
-    /// Install the whole toolchain even if the machine has one.
-    pub(crate) prefix_only: bool,
-    /// Resolve again even if the prefix is complete.
-    pub(crate) update: bool,
+/// How [`install`] is to behave. Its fields are also the options of a command line, with these texts as their help.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub struct Options {
+    /// Install without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Show what would be installed, with versions and sizes, and install nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Install the whole toolchain, whatever the machine has
+    #[arg(long)]
+    pub prefix_only: bool,
+    /// Resolve again and install newer versions, if the toolchain in use is the installed one
+    #[arg(long)]
+    pub update: bool,
 }
 
 /// What has to be fetched.
@@ -169,10 +210,20 @@ impl Plan {
     }
 }
 
-/// Makes sure that there is a toolchain; prints what was found or done.
-pub(crate) fn setup(options: Options) -> Result<(), Error> {
-    let Some(plan) = plan(options, true)? else { return Ok(()) };
-    let mirrors = debian::mirrors()?;
+/// Makes sure that there is a toolchain: finds one, or installs one into the user's cache. Prints what was found or done to
+/// standard output; asks before it installs where a person is at the terminal, unless [`Options::yes`].
+///
+/// # Errors
+/// [`Error`] says why there is none. Nothing is installed then, and what was there before still is.
+pub fn install(program: &Program, options: Options) -> Result<(), Error> {
+    let search = program.search();
+    let Some(plan) = plan(&search, options, true)? else { return Ok(()) };
+    let mirrors = match debian::mirrors() {
+        Err(debian::Error::Unsupported { reason }) => {
+            return Err(Error::Unsupported { reason, requirements: requirements(program) });
+        }
+        mirrors => mirrors?,
+    };
     let folder = toolchain::cache_folder()?.join("toolchain");
     announce(&plan, &mirrors, &folder);
     if !options.dry_run {
@@ -180,49 +231,49 @@ pub(crate) fn setup(options: Options) -> Result<(), Error> {
     }
     let toolchains = Toolchains::lock(&folder)?;
     // A set-up that held the lock until now may have installed it.
-    let Some(plan) = self::plan(options, false)? else { return Ok(()) };
-    match install(&plan, &mirrors, &toolchains, options.dry_run) {
+    let Some(plan) = self::plan(&search, options, false)? else { return Ok(()) };
+    match fetch(&plan, &search, &mirrors, &toolchains, options.dry_run) {
         Err(Error::Incomplete(reason)) if plan != Plan::Whole => {
-            println!("The machine's own compiler cannot be completed: {reason}");
+            say!("The machine's own compiler cannot be completed; tried\n{}", reason.places());
             announce(&Plan::Whole, &mirrors, &folder);
             confirm(options)?;
-            install(&Plan::Whole, &mirrors, &toolchains, options.dry_run)
+            fetch(&Plan::Whole, &search, &mirrors, &toolchains, options.dry_run)
         }
         result => result,
     }
 }
 
 /// What is missing, or `None` when nothing is.
-fn plan(options: Options, say: bool) -> Result<Option<Plan>, Error> {
+fn plan(search: &Search, options: Options, say: bool) -> Result<Option<Plan>, Error> {
     if options.prefix_only {
         let prefix = toolchain::cache_folder()?.join("toolchain/current");
         return Ok(match Manifest::read(&prefix) {
             Some(manifest)
                 if manifest.has_compiler && prefix.join(CLANG_IN_PREFIX).exists() && !options.update =>
             {
-                println!("The private prefix is complete: {}", prefix.display());
+                say!("The private prefix is complete: {}", prefix.display());
                 None
             }
             _ => Some(Plan::Whole),
         });
     }
-    match toolchain::find(&Search::from_env()) {
+    match toolchain::find(search) {
         Found::Complete(toolchain) => {
             if options.update && matches!(toolchain.origin, Origin::Prefix(_)) {
                 return Ok(Some(Plan::Whole));
             }
-            println!("Device toolchain: {}", toolchain::describe(&toolchain));
+            say!("Device toolchain: {}", toolchain::describe(&toolchain));
             Ok(None)
         }
         Found::CompilerOnly => {
             if say {
-                println!("This machine has a clang that would do, but not all that it needs.");
+                say!("This machine has a clang that would do, but not all that it needs.");
             }
             Ok(Some(Plan::Pieces { cpp_headers: !has_entries(Path::new("/usr/include/c++")) }))
         }
         Found::Nothing => {
             if say {
-                println!("This machine has no ROCm and no clang 22 or later.");
+                say!("This machine has no ROCm and no clang 22 or later.");
             }
             Ok(Some(Plan::Whole))
         }
@@ -231,21 +282,21 @@ fn plan(options: Options, say: bool) -> Result<Option<Plan>, Error> {
 }
 
 fn announce(plan: &Plan, mirrors: &Mirrors, folder: &Path) {
-    println!("To install: {} ({}).", plan.contents(), plan.rough_size());
+    say!("To install: {} ({}).", plan.contents(), plan.rough_size());
     let main = sources::without_credentials(&mirrors.main.uri);
     if plan.roots().is_empty() {
-        println!("  from   {main}, the mirror of this machine's apt");
+        say!("  from   {main}, the mirror of {}", debian::sources_owner());
     } else {
         let security = sources::without_credentials(&mirrors.security.uri);
-        println!("  from   {main} and {security}, the mirrors of this machine's apt");
+        say!("  from   {main} and {security}, the mirrors of {}", debian::sources_owner());
         if mirrors.security_derived {
-            println!(
+            say!(
                 "         (its sources name no security archive: that address is derived from the main one)"
             );
         }
     }
-    println!("  into   {}, a folder of its own", folder.display());
-    println!("  apt's configuration, the package database and the system's folders stay as they are.");
+    say!("  into   {}, a folder of its own", folder.display());
+    say!("  apt's configuration, the package database and the system's folders stay as they are.");
 }
 
 fn confirm(options: Options) -> Result<(), Error> {
@@ -253,11 +304,12 @@ fn confirm(options: Options) -> Result<(), Error> {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        println!("No terminal to ask on: going on.");
+        say!("No terminal to ask on: going on.");
         return Ok(());
     }
-    print!("Go on? [Y/n] ");
-    let _ = io::stdout().flush();
+    // Without a line's end, so that the answer stands beside the question.
+    let mut out = io::stdout();
+    let _ = out.write_all(b"Go on? [Y/n] ").and_then(|()| out.flush());
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer).unwrap_or(0);
     match answer.trim().to_ascii_lowercase().as_str() {
@@ -267,7 +319,14 @@ fn confirm(options: Options) -> Result<(), Error> {
     }
 }
 
-fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: bool) -> Result<(), Error> {
+/// Fetches, unpacks, tries and publishes what is missing.
+fn fetch(
+    plan: &Plan,
+    search: &Search,
+    mirrors: &Mirrors,
+    toolchains: &Toolchains,
+    dry_run: bool,
+) -> Result<(), Error> {
     let staging = toolchains.stage()?;
     let state = apt::temporary_folder()?;
     staging.note_apt_state(state.path())?;
@@ -282,10 +341,9 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
 
     let all: Vec<&Resolved> = states.iter().flat_map(|(_, packages)| packages).collect();
     let total: u64 = all.iter().map(|package| package.file.size).sum();
-    println!("{} packages, {} to download.", all.len(), bytes(total));
+    say!("{} packages, {} to download.", all.len(), bytes(total));
     if dry_run {
-        print!("{}", package_table(&all));
-        println!("Nothing was installed (--dry-run).");
+        say!("{}Nothing was installed (--dry-run).", package_table(&all));
         return Ok(());
     }
 
@@ -312,7 +370,7 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
     let manifest = Manifest::new(*plan == Plan::Whole, all.into_iter().map(ManifestPackage::from).collect());
     let steps = progress::spinner("Compiling a probe kernel");
     // The search that every build makes is what has to find the new parts.
-    let environment = Search { prefix: Some(staging.tree().to_owned()), ..Search::from_env() };
+    let environment = Search { prefix: Some(staging.tree().to_owned()), ..search.clone() };
     let search = match plan {
         Plan::Whole => Search {
             clang: None,
@@ -333,20 +391,18 @@ fn install(plan: &Plan, mirrors: &Mirrors, toolchains: &Toolchains, dry_run: boo
 }
 
 fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
-    println!("Installed {} in {}", manifest.id, place.display());
+    say!("Installed {} in {}", manifest.id, place.display());
     let differences = debian::tested::differences(&manifest.packages, tested::TESTED);
     if differences.is_empty() {
-        println!(
-            "Every package is the one this version was tested with; the probe compiles for three targets."
-        );
+        say!("Every package is the one this version was tested with; the probe compiles for three targets.");
     } else {
-        println!("note: not the packages this version was tested with (the probe compiles all the same):");
+        say!("note: not the packages this version was tested with (the probe compiles all the same):");
         for line in differences {
-            println!("  {line}");
+            say!("  {line}");
         }
     }
     for old in toolchains.superseded() {
-        println!("note: no longer used, can be removed: {}", old.display());
+        say!("note: no longer used, can be removed: {}", old.display());
     }
 }
 
@@ -426,19 +482,21 @@ fn package_table(packages: &[&Resolved]) -> String {
     table.render()
 }
 
-/// What a person has to provide on a system that `setup` cannot install on.
-fn requirements() -> &'static str {
-    "\
+/// What a person has to provide on a system that nothing can be installed on.
+fn requirements(program: &Program) -> String {
+    let also: String = program.also_needs.iter().map(|line| format!("\n  - {line}")).collect();
+    let doctor = program.command("doctor");
+    format!(
+        "\
 The device toolchain needs:
   - clang 22 or newer with the AMDGPU target, as `clang-<version>` or `clang` in PATH, and lld of the same version
   - the ROCm device libraries for that clang (ocml.bc, ockl.bc, …: package rocm-device-libs)
   - the HIP headers, version 7 or newer (hip/hip_runtime.h and share/hip/version)
-  - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names)
-  - to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS
-    (docs/setup.md says how they lie there)
+  - C++ standard library headers and C headers (libstdc++-dev, libc6-dev, or your distribution's names){also}
 A ROCm 7 installation has all of it: install it under /opt/rocm, or set ROCM_PATH (or HIP_PATH) to where it is.
 Single parts elsewhere can be named by FERROCM_CLANG (a clang) and FERROCM_HIP_PATH (a folder with include/hip).
-`cargo xtask doctor` shows what was found."
+`{doctor}` shows what was found."
+    )
 }
 
 /// Whether a path exists and is a directory with something in it.
@@ -472,9 +530,20 @@ mod tests {
 
     #[test]
     fn an_unsupported_system_is_told_what_to_provide() {
-        let text = Error::Unsupported { reason: "this is Arch Linux, not Debian 12".to_owned() }.to_string();
-        for part in ["Arch Linux", "clang 22", "device libraries", "HIP headers", "ROCM_PATH"] {
+        let program = Program { name: "the-program", also_needs: &["a thing of its own"] };
+        let reason = "this is Arch Linux, not Debian 12".to_owned();
+        let text = Error::Unsupported { reason, requirements: requirements(&program) }.to_string();
+        for part in [
+            "Arch Linux",
+            "clang 22",
+            "device libraries",
+            "HIP headers",
+            "\n  - a thing of its own\n",
+            "ROCM_PATH",
+            "`the-program doctor` shows what was found",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
         }
+        assert!(!text.contains("xtask") && !text.contains("ferrocm "), "{text}");
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 /// What `/etc/os-release` says, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OsRelease {
+pub struct OsRelease {
     /// `ID`, for example `debian`.
-    pub(crate) id: String,
+    pub id: String,
     /// `VERSION_ID`, for example `12`; empty on rolling distributions.
-    pub(crate) version_id: String,
+    pub version_id: String,
     /// `PRETTY_NAME`, for people.
-    pub(crate) pretty: String,
+    pub pretty: String,
 }
 
 impl OsRelease {
     /// Reads the machine's own file; a machine without one is "unknown".
-    pub(crate) fn of_this_machine() -> Self {
+    pub fn of_this_machine() -> Self {
         ["/etc/os-release", "/usr/lib/os-release"]
             .iter()
             .find_map(|path| std::fs::read_to_string(path).ok())
@@ -23,7 +23,7 @@ impl OsRelease {
     }
 
     /// Parses the shell-like `KEY=value` lines.
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let fields: BTreeMap<&str, String> = text
             .lines()
             .map(str::trim)
@@ -53,7 +53,7 @@ fn unquote(value: &str) -> String {
 
 /// Whether packages can be fetched here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Support {
+pub enum Support {
     /// Debian 12 on a tested architecture, with apt and dpkg.
     Debian12,
     /// Anything else, with the reason in words.
@@ -61,10 +61,10 @@ pub(crate) enum Support {
 }
 
 /// The programs that fetching and unpacking need; all are part of a minimal Debian.
-pub(crate) const NEEDED_PROGRAMS: [&str; 5] = ["apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"];
+pub const NEEDED_PROGRAMS: [&str; 5] = ["apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"];
 
 /// Decides from the distribution, its package architecture and the programs that are missing.
-pub(crate) fn decide(os: &OsRelease, architecture: Option<&str>, missing_programs: &[&str]) -> Support {
+pub fn decide(os: &OsRelease, architecture: Option<&str>, missing_programs: &[&str]) -> Support {
     if os.id != "debian" || os.version_id != "12" {
         return Support::Unsupported(format!("this is {}, not Debian 12", os.pretty));
     }
@@ -81,7 +81,7 @@ pub(crate) fn decide(os: &OsRelease, architecture: Option<&str>, missing_program
 }
 
 /// Looks at this machine.
-pub(crate) fn support_of_this_machine() -> Support {
+pub fn support_of_this_machine() -> Support {
     let missing: Vec<&str> =
         NEEDED_PROGRAMS.into_iter().filter(|program| crate::run::find_program(program).is_none()).collect();
     let architecture = crate::run::output_of("dpkg", &["--print-architecture"]);

@@ -13,14 +13,14 @@ const APT_STATE_NOTE: &str = "apt-state";
 
 /// A folder of published trees, locked against other runs for as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub struct Store {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Store {
     /// Takes the lock, waiting for another run if there is one, and removes what interrupted runs left.
-    pub(crate) fn lock(folder: &Path) -> Result<Self, Error> {
+    pub fn lock(folder: &Path) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         let path = folder.join(".lock");
         let lock = File::options()
@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// The folder that holds the trees.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -55,7 +55,7 @@ impl Store {
     }
 
     /// A new staging folder, on the file system of the final place.
-    pub(crate) fn stage(&self) -> Result<Staging, Error> {
+    pub fn stage(&self) -> Result<Staging, Error> {
         let folder = tempfile::Builder::new()
             .prefix(STAGING)
             .tempdir_in(&self.folder)
@@ -67,7 +67,7 @@ impl Store {
 
     /// Moves a finished tree to its place, replacing one that is there. A reader sees the old tree, for the moment between
     /// two renames none, or the new one; never a part of it.
-    pub(crate) fn publish(&self, staging: Staging, name: &str) -> Result<PathBuf, Error> {
+    pub fn publish(&self, staging: Staging, name: &str) -> Result<PathBuf, Error> {
         let place = self.folder.join(name);
         if place.symlink_metadata().is_ok() {
             let old = staging.folder.path().join("replaced");
@@ -80,19 +80,19 @@ impl Store {
 
 /// A tree in the making; dropped, it disappears.
 #[derive(Debug)]
-pub(crate) struct Staging {
+pub struct Staging {
     folder: tempfile::TempDir,
     tree: PathBuf,
 }
 
 impl Staging {
     /// The folder that is published.
-    pub(crate) fn tree(&self) -> &Path {
+    pub fn tree(&self) -> &Path {
         &self.tree
     }
 
     /// Notes where the temporary apt state is, for the clean-up after an interruption.
-    pub(crate) fn note_apt_state(&self, state: &Path) -> Result<(), Error> {
+    pub fn note_apt_state(&self, state: &Path) -> Result<(), Error> {
         let path = self.folder.path().join(APT_STATE_NOTE);
         fs::write(&path, state.as_os_str().as_encoded_bytes()).map_err(io_error("write", &path))
     }

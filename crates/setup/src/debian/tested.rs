@@ -3,10 +3,10 @@
 use super::package::ManifestPackage;
 
 /// A package as it was tested: name, version and SHA-256 of its file.
-pub(crate) type Tested = (&'static str, &'static str, &'static str);
+pub type Tested = (&'static str, &'static str, &'static str);
 
 /// One line for each package that is not what was tested.
-pub(crate) fn differences(packages: &[ManifestPackage], tested: &[Tested]) -> Vec<String> {
+pub fn differences(packages: &[ManifestPackage], tested: &[Tested]) -> Vec<String> {
     packages.iter().filter_map(|package| difference(package, tested)).collect()
 }
 

@@ -6,22 +6,31 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// It could not be started.
     #[error("cannot start {program}: {source}")]
     Start {
+        /// The program.
         program: String,
+        /// What the system said.
         #[source]
         source: std::io::Error,
     },
     /// It ended with a failure.
     #[error("{command} failed ({status}){}", excerpt(output))]
-    Failed { command: String, status: ExitStatus, output: String },
+    Failed {
+        /// The command, as a person would type it.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it printed.
+        output: String,
+    },
 }
 
 impl Error {
     /// Whether the program failed because a disk is full.
-    pub(crate) fn is_disk_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         let full = "No space left on device";
         matches!(self, Self::Failed { output, .. } if output.contains(full) || output.contains("enough free space"))
     }
@@ -34,7 +43,7 @@ fn excerpt(output: &str) -> String {
 }
 
 /// The first line of a message, cut where a table would become unreadable.
-pub(crate) fn headline(message: &str) -> String {
+pub fn headline(message: &str) -> String {
     const LONGEST: usize = 90;
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST) {
@@ -44,7 +53,7 @@ pub(crate) fn headline(message: &str) -> String {
 }
 
 /// The command as a person would type it.
-pub(crate) fn describe(command: &Command) -> String {
+pub fn describe(command: &Command) -> String {
     std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(OsStr::to_string_lossy)
@@ -61,7 +70,7 @@ fn start_error(command: &Command, source: std::io::Error) -> Error {
 }
 
 /// Runs to the end with the terminal as it is.
-pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
+pub fn run(command: &mut Command) -> Result<(), Error> {
     let status = command.status().map_err(|source| start_error(command, source))?;
     match status.success() {
         true => Ok(()),
@@ -70,7 +79,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
 }
 
 /// Runs to the end and returns what was printed to stdout; stderr goes into the error.
-pub(crate) fn capture(command: &mut Command) -> Result<String, Error> {
+pub fn capture(command: &mut Command) -> Result<String, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|source| start_error(command, source))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -83,18 +92,18 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Error> {
 }
 
 /// First line of a program's output, or `None` when it cannot be had.
-pub(crate) fn output_of(program: &str, args: &[&str]) -> Option<String> {
+pub fn output_of(program: &str, args: &[&str]) -> Option<String> {
     let text = capture(Command::new(program).args(args)).ok()?;
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// Looks a program up in `PATH`.
-pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     find_program_in(name, std::env::var_os("PATH").as_deref()?)
 }
 
 /// Looks a program up in a list of folders.
-pub(crate) fn find_program_in(name: &str, path: &OsStr) -> Option<PathBuf> {
+pub fn find_program_in(name: &str, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(name)).find(|candidate| is_executable(candidate))
 }
 

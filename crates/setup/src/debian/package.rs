@@ -15,12 +15,17 @@ use crate::run;
 
 /// What a manifest says about a package that was unpacked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ManifestPackage {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) suite: String,
-    pub(crate) sha256: String,
-    pub(crate) uri: String,
+pub struct ManifestPackage {
+    /// Its name.
+    pub name: String,
+    /// Its version, as Debian writes it.
+    pub version: String,
+    /// The suite whose index names it.
+    pub suite: String,
+    /// Hash of its file.
+    pub sha256: String,
+    /// Where it was fetched, without user and password.
+    pub uri: String,
 }
 
 impl From<&Resolved> for ManifestPackage {
@@ -36,28 +41,24 @@ impl From<&Resolved> for ManifestPackage {
 }
 
 /// The bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of a file.
-pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
+pub fn sha256_of(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(path)?, &mut hash)?;
     Ok(hex(&hash.finalize()))
 }
 
 /// Checks a downloaded file against the index and unpacks it into `tree`.
-pub(crate) fn unpack(
-    package: &super::index::PackageFile,
-    downloads: &Path,
-    tree: &Path,
-) -> Result<(), Error> {
+pub fn unpack(package: &super::index::PackageFile, downloads: &Path, tree: &Path) -> Result<(), Error> {
     unpack_without(package, downloads, tree, &[])
 }
 
 /// The same, but only the files that these patterns of tar match.
-pub(crate) fn unpack_only(
+pub fn unpack_only(
     package: &super::index::PackageFile,
     downloads: &Path,
     tree: &Path,
@@ -68,7 +69,7 @@ pub(crate) fn unpack_only(
 }
 
 /// The same, without the files that these patterns of tar match (`./usr/share/doc/*`).
-pub(crate) fn unpack_without(
+pub fn unpack_without(
     package: &super::index::PackageFile,
     downloads: &Path,
     tree: &Path,
@@ -139,7 +140,7 @@ fn merge_folders(tree: &Path) -> Result<(), Error> {
 }
 
 /// Fails early where the file system says that it has too little room; one that says nothing is tried.
-pub(crate) fn ensure_room(folder: &Path, needed: u64) -> Result<(), Error> {
+pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), Error> {
     let folder_text = folder.to_string_lossy();
     let free = run::capture(Command::new("df").args(["-B1", "--output=avail", &folder_text]))
         .ok()

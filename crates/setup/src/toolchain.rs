@@ -1,4 +1,4 @@
-//! What `kernel_build` knows about this machine's device toolchain, as the commands here need it.
+//! What `kernel_build` knows about this machine's device toolchain, as programs that set it up need it.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,24 @@ use kernel_build::toolchain::{Attempt, NotFound, Search, Toolchain, cache_root};
 /// The environment names no folder for the cache.
 #[derive(Debug, thiserror::Error)]
 #[error("no folder for the cache: set FERROCM_CACHE, XDG_CACHE_HOME or HOME")]
-pub(crate) struct CacheError;
+pub struct CacheError;
 
 /// The folder of everything that is kept between builds.
-pub(crate) fn cache_folder() -> Result<PathBuf, CacheError> {
+///
+/// # Errors
+/// [`CacheError`] if the environment names none.
+pub fn cache_folder() -> Result<PathBuf, CacheError> {
     cache_root().ok_or(CacheError)
 }
 
 /// The private prefix, whether or not it exists.
-pub(crate) fn prefix() -> Option<PathBuf> {
+pub fn prefix() -> Option<PathBuf> {
     cache_root().map(|root| root.join("toolchain/current"))
 }
 
 /// What a search for the toolchain came to.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// All of it.
     Complete(Box<Toolchain>),
     /// A compiler that lacks headers or device libraries.
@@ -33,7 +36,7 @@ pub(crate) enum Found {
 }
 
 /// Looks for a toolchain where the environment says, and tells what kind of gap there is.
-pub(crate) fn find(search: &Search) -> Found {
+pub fn find(search: &Search) -> Found {
     match search.find() {
         Ok(toolchain) => Found::Complete(Box::new(toolchain)),
         Err(error) => {
@@ -56,7 +59,7 @@ fn classify(search: &Search, attempts: &[Attempt], error: NotFound) -> Found {
 }
 
 /// One line about a complete toolchain.
-pub(crate) fn describe(toolchain: &Toolchain) -> String {
+pub fn describe(toolchain: &Toolchain) -> String {
     format!("clang {} ({}), HIP {} headers", toolchain.version, toolchain.origin, toolchain.hip_version)
 }
 
@@ -77,11 +80,12 @@ mod tests {
             system: Vec::new(),
             prefix: None,
             clang_args: Vec::new(),
+            setup: None,
         }
     }
 
     fn classified(search: &Search, attempts: &[Attempt]) -> &'static str {
-        match classify(search, attempts, NotFound { attempts: attempts.to_vec() }) {
+        match classify(search, attempts, NotFound { attempts: attempts.to_vec(), remedy: String::new() }) {
             Found::Complete(_) => "complete",
             Found::CompilerOnly => "compiler only",
             Found::Nothing => "nothing",

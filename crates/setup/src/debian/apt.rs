@@ -15,10 +15,10 @@ use super::{Error, io_error};
 use crate::run;
 
 /// How the names of temporary apt states start; nothing else is ever removed from the temporary folder.
-pub(crate) const STATE_PREFIX: &str = "ferrocm-apt-";
+pub const STATE_PREFIX: &str = "ferrocm-apt-";
 
 /// A temporary folder for states that apt's unprivileged download user can reach.
-pub(crate) fn temporary_folder() -> Result<tempfile::TempDir, Error> {
+pub fn temporary_folder() -> Result<tempfile::TempDir, Error> {
     let base = std::env::temp_dir();
     tempfile::Builder::new()
         .prefix(STATE_PREFIX)
@@ -29,13 +29,13 @@ pub(crate) fn temporary_folder() -> Result<tempfile::TempDir, Error> {
 
 /// One private apt state over a fixed set of sources.
 #[derive(Debug)]
-pub(crate) struct PrivateApt {
+pub struct PrivateApt {
     root: PathBuf,
     config: PathBuf,
 }
 
 /// The text of a deb822 stanza for one mirror.
-pub(crate) fn stanza(mirror: &Mirror, suites: &[&str], check_valid_until: Option<bool>) -> String {
+pub fn stanza(mirror: &Mirror, suites: &[&str], check_valid_until: Option<bool>) -> String {
     let mut text =
         format!("Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n", mirror.uri, suites.join(" "));
     // Only package lists: plug-ins of the machine's apt may ask for icons, file lists and translations.
@@ -102,7 +102,7 @@ Dir::Etc::preferencesparts \"/dev/null\";
 
 impl PrivateApt {
     /// Makes the state under `root`, a folder that does not exist yet, with the given deb822 sources.
-    pub(crate) fn create(root: PathBuf, sources: &str) -> Result<Self, Error> {
+    pub fn create(root: PathBuf, sources: &str) -> Result<Self, Error> {
         let make = |folder: &str| {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(io_error("create", &path)).map(|()| path)
@@ -126,7 +126,7 @@ impl PrivateApt {
     }
 
     /// Where `download` puts files.
-    pub(crate) fn downloads(&self) -> PathBuf {
+    pub fn downloads(&self) -> PathBuf {
         self.root.join("debs")
     }
 
@@ -139,21 +139,21 @@ impl PrivateApt {
     }
 
     /// Fetches the signed indexes; any suite that fails or does not verify is an error.
-    pub(crate) fn update(&self) -> Result<(), Error> {
+    pub fn update(&self) -> Result<(), Error> {
         let result = self.watched(self.command("apt-get").arg("update"), || {});
         result.map_err(|source| Self::or_disk_full(source, |source| Error::Index { source }))
     }
 
     /// The package files that installing `roots` on an empty system takes, dependencies included. A root is a name, or
     /// `name=version` where another version than apt's preferred one is meant.
-    pub(crate) fn closure<S: AsRef<OsStr>>(&self, roots: &[S]) -> Result<Vec<PackageFile>, Error> {
+    pub fn closure<S: AsRef<OsStr>>(&self, roots: &[S]) -> Result<Vec<PackageFile>, Error> {
         let mut command = self.command("apt-get");
         command.args(["install", "--yes", "--no-install-recommends", "--print-uris"]).args(roots);
         self.print_uris(&mut command)
     }
 
     /// The package files of exactly these versions, without dependencies.
-    pub(crate) fn files(&self, candidates: &[Candidate]) -> Result<Vec<PackageFile>, Error> {
+    pub fn files(&self, candidates: &[Candidate]) -> Result<Vec<PackageFile>, Error> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
@@ -170,14 +170,14 @@ impl PrivateApt {
     }
 
     /// All versions of these packages that the indexes offer, apt's preference first; absent packages are left out.
-    pub(crate) fn candidates<S: AsRef<OsStr>>(&self, names: &[S]) -> Result<Vec<Candidate>, Error> {
+    pub fn candidates<S: AsRef<OsStr>>(&self, names: &[S]) -> Result<Vec<Candidate>, Error> {
         let text = run::capture(self.command("apt-cache").arg("madison").args(names))
             .map_err(|source| Error::Resolve { source })?;
         Ok(index::parse_madison(&text))
     }
 
     /// Downloads the files; apt checks each against the signed index. `progress` is told how many bytes are there.
-    pub(crate) fn download(&self, files: &[PackageFile], progress: &dyn Fn(u64)) -> Result<(), Error> {
+    pub fn download(&self, files: &[PackageFile], progress: &dyn Fn(u64)) -> Result<(), Error> {
         if files.is_empty() {
             return Ok(());
         }

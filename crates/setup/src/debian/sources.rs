@@ -5,49 +5,65 @@ use std::path::{Path, PathBuf};
 
 /// Whom apt must trust for a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SignedBy {
+pub enum SignedBy {
     /// Key files or fingerprints, as written.
     Named(String),
     /// A key block inside the sources file, its lines without their indentation.
     Inline(Vec<String>),
 }
 
+impl SignedBy {
+    /// An empty field names nobody: apt would then accept every key that the machine trusts.
+    fn named(text: &str) -> Option<Self> {
+        let names = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!names.is_empty()).then_some(Self::Named(names))
+    }
+}
+
 /// One source: the binary packages of some suites at some addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) uris: Vec<String>,
-    pub(crate) suites: Vec<String>,
-    pub(crate) components: Vec<String>,
-    pub(crate) signed_by: Option<SignedBy>,
+pub struct Source {
+    /// Addresses of the archive.
+    pub uris: Vec<String>,
+    /// Suites, as the archive names them.
+    pub suites: Vec<String>,
+    /// Components of each suite: `main`, …
+    pub components: Vec<String>,
+    /// `Signed-By`, where the machine sets it.
+    pub signed_by: Option<SignedBy>,
     /// `Check-Valid-Until`, where the machine sets it.
-    pub(crate) check_valid_until: Option<bool>,
+    pub check_valid_until: Option<bool>,
 }
 
 /// A mirror and how it is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mirror {
-    pub(crate) uri: String,
-    pub(crate) suites: Vec<String>,
-    pub(crate) signed_by: Option<SignedBy>,
-    pub(crate) check_valid_until: Option<bool>,
+pub struct Mirror {
+    /// Its address, without a slash at the end.
+    pub uri: String,
+    /// Its suites that are used.
+    pub suites: Vec<String>,
+    /// Whose signature its indexes must have.
+    pub signed_by: Option<SignedBy>,
+    /// `Check-Valid-Until`, where the machine sets it.
+    pub check_valid_until: Option<bool>,
 }
 
 /// The mirrors that a Debian 12 machine uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mirrors {
+pub struct Mirrors {
     /// The main archive: bookworm and, where the machine has it, bookworm-updates. Also serves the newer suites.
-    pub(crate) main: Mirror,
+    pub main: Mirror,
     /// The security archive.
-    pub(crate) security: Mirror,
+    pub security: Mirror,
     /// Whether the security address was derived, because the machine names none.
-    pub(crate) security_derived: bool,
+    pub security_derived: bool,
 }
 
 /// The key file that Debian 12 ships for its archive.
-pub(crate) const ARCHIVE_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+pub const ARCHIVE_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Parses a one-line-style file: `deb [option=value …] uri suite component…`.
-pub(crate) fn parse_list(text: &str) -> Vec<Source> {
+pub fn parse_list(text: &str) -> Vec<Source> {
     text.lines().filter_map(parse_list_line).collect()
 }
 
@@ -68,7 +84,7 @@ fn parse_list_line(line: &str) -> Option<Source> {
     for option in options.split_whitespace() {
         let Some((key, value)) = option.split_once('=') else { continue };
         match key.to_ascii_lowercase().as_str() {
-            "signed-by" => source.signed_by = Some(SignedBy::Named(value.to_owned())),
+            "signed-by" => source.signed_by = SignedBy::named(value),
             "check-valid-until" => source.check_valid_until = Some(is_yes(value)),
             _ => {}
         }
@@ -81,7 +97,7 @@ fn parse_list_line(line: &str) -> Option<Source> {
 }
 
 /// Parses a deb822 file: stanzas of `Field: value` with indented continuation lines.
-pub(crate) fn parse_deb822(text: &str) -> Vec<Source> {
+pub fn parse_deb822(text: &str) -> Vec<Source> {
     let mut sources = Vec::new();
     let mut fields: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines().chain([""]) {
@@ -113,9 +129,9 @@ fn source_of_stanza(fields: &[(String, Vec<String>)]) -> Option<Source> {
         return None;
     }
     let signed_by =
-        lines("signed-by").map(|lines| match lines.iter().any(|line| line.contains("BEGIN PGP")) {
-            true => SignedBy::Inline(lines.iter().filter(|line| !line.is_empty()).cloned().collect()),
-            false => SignedBy::Named(lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")),
+        lines("signed-by").and_then(|lines| match lines.iter().any(|line| line.contains("BEGIN PGP")) {
+            true => Some(SignedBy::Inline(lines.iter().filter(|line| !line.is_empty()).cloned().collect())),
+            false => SignedBy::named(&lines.join(" ")),
         });
     Some(Source {
         uris: words("uris"),
@@ -131,7 +147,7 @@ fn is_yes(word: &str) -> bool {
 }
 
 /// All sources of a machine, given its apt folder (`/etc/apt`), and the files they were read from.
-pub(crate) fn read_sources(apt_folder: &Path) -> (Vec<Source>, Vec<PathBuf>) {
+pub fn read_sources(apt_folder: &Path) -> (Vec<Source>, Vec<PathBuf>) {
     let mut files = vec![apt_folder.join("sources.list")];
     if let Ok(entries) = std::fs::read_dir(apt_folder.join("sources.list.d")) {
         let mut parts: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -155,7 +171,7 @@ pub(crate) fn read_sources(apt_folder: &Path) -> (Vec<Source>, Vec<PathBuf>) {
 }
 
 /// Picks the mirrors for Debian 12 out of the machine's sources; `None` when no source serves its main archive.
-pub(crate) fn debian_mirrors(sources: &[Source]) -> Option<Mirrors> {
+pub fn debian_mirrors(sources: &[Source]) -> Option<Mirrors> {
     let main = find(sources, &["bookworm", "oldstable"], true)?;
     let updates =
         find(sources, &["bookworm-updates", "oldstable-updates"], true).filter(|u| u.uri == main.uri);
@@ -184,10 +200,11 @@ fn find(sources: &[Source], suites: &[&str], main_only: bool) -> Option<Mirror> 
         }
         let suite = source.suites.iter().find(|suite| suites.contains(&suite.trim_end_matches('/')));
         // A CD-ROM holds neither the security archive nor the newer suites.
-        let uri = source.uris.iter().find(|uri| !uri.starts_with("cdrom:"));
+        let uris = source.uris.iter().map(|uri| uri.trim_end_matches('/'));
+        let uri = uris.filter(|uri| !uri.is_empty()).find(|uri| !uri.starts_with("cdrom:"));
         if let (Some(suite), Some(uri)) = (suite, uri) {
             return Some(Mirror {
-                uri: uri.trim_end_matches('/').to_owned(),
+                uri: uri.to_owned(),
                 suites: vec![suite.trim_end_matches('/').to_owned()],
                 signed_by: source.signed_by.clone(),
                 check_valid_until: source.check_valid_until,
@@ -203,7 +220,7 @@ fn derived_security_uri(main: &str) -> Option<String> {
 }
 
 /// An address without the user and password that it may hold, for messages and the manifest.
-pub(crate) fn without_credentials(uri: &str) -> String {
+pub fn without_credentials(uri: &str) -> String {
     match uri.split_once("://") {
         Some((scheme, rest)) => {
             let host_end = rest.find('/').unwrap_or(rest.len());
@@ -282,6 +299,14 @@ Components: main
         assert_eq!(sources[0].signed_by, Some(SignedBy::Named("/k.gpg".to_owned())));
         assert_eq!(sources[0].check_valid_until, Some(false));
         assert_eq!(sources[1].suites, ["bookworm-security"]);
+    }
+
+    #[test]
+    fn an_empty_key_field_names_no_key() {
+        let list = parse_list("deb [signed-by=] http://a.example/debian bookworm main");
+        let stanza =
+            parse_deb822("Types: deb\nURIs: http://a.example/debian\nSuites: bookworm\nSigned-By:\n");
+        assert_eq!((list[0].signed_by.as_ref(), stanza[0].signed_by.as_ref()), (None, None));
     }
 
     #[test]

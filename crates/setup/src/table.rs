@@ -2,21 +2,23 @@
 
 /// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// To the left: text.
     Left,
+    /// To the right: numbers.
     Right,
 }
 
 /// Rows under a header, every column as wide as its widest cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these columns and no rows.
-    pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
+    pub fn new(columns: &[(&str, Align)]) -> Self {
         Self {
             columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),
             rows: Vec::new(),
@@ -24,7 +26,7 @@ impl Table {
     }
 
     /// Adds a row; missing cells are empty, surplus ones are dropped.
-    pub(crate) fn row<I, S>(&mut self, cells: I)
+    pub fn row<I, S>(&mut self, cells: I)
     where
         I: IntoIterator<Item = S>,
         S: Into<String>,
@@ -35,7 +37,7 @@ impl Table {
     }
 
     /// The table as text, one line per row, no trailing blanks.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|i| {
@@ -66,7 +68,7 @@ impl Table {
 }
 
 /// A number of bytes for people: `812 B`, `79.9 MB`.
-pub(crate) fn bytes(count: u64) -> String {
+pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if count < 1000 {
         return format!("{count} B");
@@ -81,7 +83,7 @@ pub(crate) fn bytes(count: u64) -> String {
 }
 
 /// A number with its thousands set apart: `16,777,216`.
-pub(crate) fn thousands(count: u64) -> String {
+pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -1,0 +1,5 @@
+//! A file per subcommand: its `Arguments`, and `run`, which does it.
+
+pub(crate) mod devices;
+pub(crate) mod doctor;
+pub(crate) mod setup;

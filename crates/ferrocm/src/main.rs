@@ -1,0 +1,72 @@
+//! The program `ferrocm`: what people who use the crates need beside them.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use setup::Program;
+
+use crate::commands::{devices, doctor, setup as set_up};
+
+/// This program, as texts call it.
+const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
+
+/// Status for a malformed command line or device URI.
+const USAGE: u8 = 2;
+
+/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, after_help = HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const HELP: &str = "\
+Examples:
+  ferrocm setup               find the device compiler, or install it
+  ferrocm doctor              see what is here, what is missing and what to do about it
+  ferrocm devices             see which GPUs a program can open, and by which URIs
+
+Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
+
+// Each has a file in `commands`, with its help.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Setup(set_up::Arguments),
+    Doctor(doctor::Arguments),
+    Devices(devices::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Setup(arguments) => set_up::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::tell_error(&error);
+            match error.downcast_ref::<hip::Error>() {
+                Some(hip::Error::Uri(_) | hip::Error::Environment { .. }) => ExitCode::from(USAGE),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

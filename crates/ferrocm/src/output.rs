@@ -1,0 +1,25 @@
+//! What is written to standard output and standard error.
+
+use std::io::{self, Write};
+
+/// Writes to standard output. Whoever closes it has read enough, which is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes an error and its causes, each once: most errors tell their causes themselves.
+pub(crate) fn tell_error(error: &anyhow::Error) {
+    let mut text = format!("error: {error}\n");
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(&format!("  because: {cause}\n"));
+        }
+    }
+    let _ = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,348 @@
+//! The program as a person runs it: what it prints, and its exit status.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// All targets of virtual GPUs, with the work-items of a wave on such hardware.
+#[cfg(feature = "virtual")]
+const VIRTUAL: [(&str, u64); 5] =
+    [("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32)];
+
+/// A library that is not there, so that no test depends on what this machine has.
+const NO_LIBRARY: &str = "/no/such/libamdhip64.so";
+
+/// The program, in an environment without GPUs and without choices of whoever runs the tests.
+fn ferrocm(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrocm"));
+    command.args(arguments).stdin(Stdio::null()).env("FERROCM_HIP_LIBRARY", NO_LIBRARY);
+    for variable in
+        ["FERROCM_DEVICE", "FERROCM_CLANG", "FERROCM_HIP_PATH", "FERROCM_SETUP", "ROCM_PATH", "HIP_PATH"]
+    {
+        command.env_remove(variable);
+    }
+    command
+}
+
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn run(command: &mut Command) -> Ran {
+    let output = command.output().expect("starts");
+    let text = |bytes| String::from_utf8(bytes).expect("prints UTF-8");
+    let ran = Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+    // Who installed the program has no checkout.
+    assert!(!ran.out.contains("xtask") && !ran.err.contains("xtask"), "{}{}", ran.out, ran.err);
+    ran
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The row of a table whose first cell is this.
+fn row<'a>(text: &'a str, first: &str) -> &'a str {
+    let found = text.lines().find(|line| line.split("  ").next() == Some(first));
+    found.unwrap_or_else(|| panic!("no row {first} in {text}"))
+}
+
+#[test]
+fn help_shows_examples_of_every_command() {
+    let help = run(&mut ferrocm(&["--help"]));
+    assert_eq!(help.code, Some(0), "{}", help.err);
+    for command in ["setup", "doctor", "devices"] {
+        assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
+        let help = run(&mut ferrocm(&[command, "--help"]));
+        assert_eq!(help.code, Some(0));
+        let example = format!("Examples:\n  ferrocm {command}");
+        assert!(help.out.contains(&example), "{example} in {}", help.out);
+    }
+    let help = run(&mut ferrocm(&["setup", "--help"]));
+    for part in ["No root is needed", "400 MB on disk", "--dry-run", "--yes"] {
+        assert!(help.out.contains(part), "{part} in {}", help.out);
+    }
+    let version = run(&mut ferrocm(&["--version"]));
+    assert_eq!((version.code, version.out), (Some(0), format!("ferrocm {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn a_malformed_command_line_is_told_and_ends_with_2() {
+    for (arguments, told) in [
+        (&[][..], "Usage: ferrocm"),
+        (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
+        (&["devices", "--frobnicate"], "unexpected argument '--frobnicate'"),
+        (&["doctor", "extra"], "unexpected argument 'extra'"),
+        (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
+        (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
+    ] {
+        let ran = run(&mut ferrocm(arguments));
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(told), "{told} in {}", ran.err);
+    }
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn devices_lists_virtual_gpus_and_why_each_vendor_is_skipped() {
+    let ran = run(&mut ferrocm(&["devices"]));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    for (target, wave) in VIRTUAL {
+        let row = row(&ran.out, &format!("vgpu:{target}"));
+        assert!(row.contains(&format!("  {wave}  ")), "{row}");
+    }
+    assert!(ran.out.contains("\ndefault  vgpu:gfx1100 (auto)\n"), "{}", ran.out);
+    let reason = ran.out.split_once("skipped  amdgpu: ").expect("AMD's library is skipped").1;
+    assert!(reason.contains(NO_LIBRARY), "{reason}");
+    assert!(ran.out.contains("\nskipped  cuda: "), "{}", ran.out);
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn json_says_what_the_table_says() {
+    let ran = run(&mut ferrocm(&["devices", "--json"]));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    let listing = json(&ran.out);
+    let devices = listing["devices"].as_array().expect("a list");
+    for (target, wave) in VIRTUAL {
+        let uri = format!("vgpu:{target}");
+        let device = devices.iter().find(|device| device["uri"] == *uri).expect("listed");
+        assert_eq!((&device["backend"], &device["wave_size"]), (&Value::from("vgpu"), &Value::from(wave)));
+        assert!(device["target"].as_str().is_some_and(|text| text.starts_with(target)), "{device}");
+        assert!(device["memory"].as_u64().is_some_and(|bytes| bytes >= 1 << 30), "{device}");
+        assert!(device["compute_units"].as_u64().is_some_and(|units| units > 0), "{device}");
+    }
+    assert_eq!(listing["default"], json(r#"{ "uri": "vgpu:gfx1100", "from": "auto" }"#));
+    let skipped = listing["skipped"].as_array().expect("a list");
+    let reason = |backend: &str| {
+        let found = skipped.iter().find(|skipped| skipped["backend"] == backend);
+        found.and_then(|skipped| skipped["reason"].as_str()).unwrap_or_default().to_owned()
+    };
+    assert!(reason("amdgpu").contains(NO_LIBRARY), "{listing}");
+    assert!(!reason("cuda").is_empty() && reason("vgpu").is_empty(), "{listing}");
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn one_device_is_shown_with_all_that_is_known() {
+    let uri = "vgpu:gfx90a?cus=3&memory=1GiB&count=2";
+    let ran = run(&mut ferrocm(&["devices", "--device", uri]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let headings = ran.out.lines().filter(|line| line.starts_with("vgpu:gfx90a?cus=3&memory=1GiB"));
+    assert_eq!(headings.count(), 2, "{}", ran.out);
+    assert!(row(&ran.out, "compute units").ends_with("  3"), "{}", ran.out);
+    assert!(row(&ran.out, "memory").ends_with("  1 GiB"), "{}", ran.out);
+    assert!(row(&ran.out, "work-items of a wave").ends_with("  64"), "{}", ran.out);
+
+    let ran = run(&mut ferrocm(&["devices", "--json", "--device", uri, "--device", "vgpu:gfx1030"]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let listing = json(&ran.out);
+    let devices = listing["devices"].as_array().expect("a list");
+    assert_eq!(devices.len(), 3, "{listing}");
+    let first = (&devices[0]["compute_units"], &devices[0]["memory"]);
+    assert_eq!(first, (&Value::from(3), &Value::from(1 << 30)));
+    assert_eq!(devices[2]["wave_size"], 32);
+}
+
+#[cfg(not(feature = "virtual"))]
+#[test]
+fn without_the_virtual_gpu_and_another_one_there_is_no_device() {
+    let ran = run(&mut ferrocm(&["devices"]));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    assert!(ran.out.contains("\nskipped  vgpu: ") && ran.out.contains("feature `virtual`"), "{}", ran.out);
+    assert!(!ran.out.contains("default  "), "{}", ran.out);
+    let ran = run(&mut ferrocm(&["devices", "--json"]));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    let listing = json(&ran.out);
+    assert_eq!(listing["devices"], Value::Array(Vec::new()));
+    let backends: Vec<_> = listing["skipped"].as_array().expect("a list").iter().collect();
+    assert_eq!(backends.len(), 3, "{listing}");
+    assert!(listing["default"]["error"].as_str().is_some_and(|text| text.contains("auto")), "{listing}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    let unsupported = if cfg!(feature = "virtual") { "gfx90a" } else { "feature `virtual`" };
+    for (uri, told) in [("vgpu:gfx803", unsupported), ("amdgpu:0", NO_LIBRARY), ("cuda", "NVIDIA")] {
+        let ran = run(&mut ferrocm(&["devices", "--device", uri]));
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{uri}");
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(told), "{told} in {}", ran.err);
+    }
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn the_variable_names_the_default_device() {
+    let ran = run(ferrocm(&["devices"]).env("FERROCM_DEVICE", "vgpu:gfx90a"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("\ndefault  vgpu:gfx90a (FERROCM_DEVICE)\n"), "{}", ran.out);
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn a_bad_variable_is_an_error_that_names_it_and_the_bad_part() {
+    for command in [&["devices"][..], &["devices", "--json"]] {
+        let ran = run(ferrocm(command).env("FERROCM_DEVICE", "vgpu:gfx1100?cu=4"));
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        for part in ["FERROCM_DEVICE", "vgpu:gfx1100?cu=4", "`cu` is not a parameter"] {
+            assert!(ran.err.contains(part), "{part} in {}", ran.err);
+        }
+        // What there is instead is shown all the same.
+        assert!(ran.out.contains("vgpu:gfx1201"), "{}", ran.out);
+        if command.len() == 2 {
+            let default = json(&ran.out)["default"].clone();
+            assert!(default["error"].as_str().is_some_and(|text| text.contains("`cu`")), "{default}");
+        }
+    }
+    let ran = run(ferrocm(&["doctor"]).env("FERROCM_DEVICE", "gpu"));
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.out.contains("correct or unset FERROCM_DEVICE"), "{}", ran.out);
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let mut command = ferrocm(&["devices"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+/// Folders in which nothing is: `bin`, `cache`, `tmp`.
+struct Empty(tempfile::TempDir);
+
+impl Empty {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("temp folder");
+        for name in ["bin", "cache", "tmp"] {
+            fs::create_dir(folder.path().join(name)).expect("folder");
+        }
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The program with this cache and temporary folder.
+    fn ferrocm(&self, arguments: &[&str]) -> Command {
+        let mut command = ferrocm(arguments);
+        command.env("FERROCM_CACHE", self.path("cache")).env("TMPDIR", self.path("tmp"));
+        command
+    }
+}
+
+/// All names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("folder").flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn doctor_says_what_is_missing_and_what_to_do() {
+    if Path::new("/opt/rocm").exists() {
+        eprintln!("skipped: this machine has a ROCm, which no variable hides");
+        return;
+    }
+    let empty = Empty::new();
+    let ran = run(empty.ferrocm(&["doctor"]).env("PATH", empty.path("bin")));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    for part in ["clang", "lld", "HIP headers", "device libraries", "C++ headers"] {
+        let row = row(&ran.out, part);
+        assert!(row.contains("  MISSING  ") && row.contains("ferrocm setup"), "{row}");
+        assert!(ran.err.contains(part), "{part} in {}", ran.err);
+    }
+    assert!(ran.err.starts_with("error: required, but not in order: "), "{}", ran.err);
+    // Every place that was looked at, and what is there.
+    let prefix = empty.path("cache/toolchain/current").display().to_string();
+    assert!(ran.out.contains(&format!("\n  {prefix}: set-up has installed no clang there\n")), "{}", ran.out);
+    let device = if cfg!(feature = "virtual") { "vgpu:gfx1100" } else { "MISSING" };
+    assert!(row(&ran.out, "default device").contains(device), "{}", ran.out);
+    assert!(row(&ran.out, "installed by setup").contains("nothing"), "{}", ran.out);
+    assert_eq!(names(&empty.path("cache")), [""; 0], "only asking makes no folders");
+}
+
+#[cfg(feature = "virtual")]
+#[test]
+fn setup_installs_nothing_over_a_complete_toolchain() {
+    let doctor = run(&mut ferrocm(&["doctor"]));
+    if doctor.code != Some(0) {
+        eprintln!("skipped: this machine has no device toolchain\n{}", doctor.err);
+        return;
+    }
+    assert!(doctor.out.ends_with("\nEverything that is required is here.\n"), "{}", doctor.out);
+    assert!(row(&doctor.out, "clang").contains("  ok  "), "{}", doctor.out);
+    let setup = run(&mut ferrocm(&["setup"]));
+    assert_eq!((setup.code, setup.err.as_str()), (Some(0), ""), "{}", setup.out);
+    assert_eq!(setup.out.lines().count(), 1, "{}", setup.out);
+    assert!(setup.out.starts_with("Device toolchain: clang "), "{}", setup.out);
+}
+
+#[test]
+fn a_variable_that_names_a_bad_compiler_is_blamed() {
+    let empty = Empty::new();
+    let ran = run(empty.ferrocm(&["doctor"]).env("FERROCM_CLANG", "/no/such/clang"));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    let advice = "correct FERROCM_CLANG, or unset it and run `ferrocm setup`";
+    assert!(row(&ran.out, "clang").contains(advice), "{}", ran.out);
+
+    let ran = run(empty.ferrocm(&["setup", "--yes"]).env("FERROCM_CLANG", "/no/such/clang"));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    for part in ["clang: /no/such/clang: no such file", "Correct it or unset it."] {
+        assert!(ran.err.contains(part), "{part} in {}", ran.err);
+    }
+    assert_eq!(names(&empty.path("cache")), [""; 0]);
+}
+
+#[test]
+fn setup_without_a_network_says_so_and_leaves_nothing_behind() {
+    let empty = Empty::new();
+    let apt = empty.path("apt");
+    fs::create_dir(&apt).expect("folder");
+    // Nothing listens at this port of this machine.
+    fs::write(apt.join("sources.list"), "deb http://127.0.0.1:1/debian bookworm main\n").expect("write");
+    // What was installed before stays in use.
+    let toolchains = empty.path("cache/toolchain");
+    fs::create_dir_all(toolchains.join("old")).expect("folder");
+    symlink("old", toolchains.join("current")).expect("link");
+
+    let mut command = empty.ferrocm(&["setup", "--yes", "--prefix-only", "--update"]);
+    command.env("FERROCM_APT_SOURCES", &apt);
+    for proxy in ["http_proxy", "https_proxy", "all_proxy"] {
+        command.env_remove(proxy).env_remove(proxy.to_uppercase());
+    }
+    let ran = run(&mut command);
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    assert_eq!(fs::read_link(toolchains.join("current")).expect("link"), Path::new("old"));
+    assert_eq!(names(&empty.path("tmp")), [""; 0]);
+    if ran.err.contains("cannot be installed here") {
+        assert!(ran.err.contains("`ferrocm doctor` shows what was found"), "{}", ran.err);
+        eprintln!("the rest is skipped: set-up installs nothing on this system");
+        return;
+    }
+    for part in ["indexes could not be fetched", "127.0.0.1", "Nothing was installed", "http_proxy"] {
+        assert!(ran.err.contains(part), "{part} in {}", ran.err);
+    }
+    assert!(ran.out.contains(&toolchains.display().to_string()), "says where to: {}", ran.out);
+    assert_eq!(names(&toolchains), [".lock", "current", "old"]);
+}
+
+#[test]
+fn setup_without_a_mirror_names_what_it_read() {
+    let empty = Empty::new();
+    let mut command = empty.ferrocm(&["setup", "--yes", "--prefix-only"]);
+    let ran = run(command.env("FERROCM_APT_SOURCES", empty.path("no-apt")));
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    if !ran.err.contains("cannot be installed here") {
+        assert!(ran.err.contains("no apt source serves") && ran.err.contains("no-apt"), "{}", ran.err);
+    }
+    assert_eq!(names(&empty.path("cache")), [""; 0]);
+}

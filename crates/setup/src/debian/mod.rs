@@ -1,0 +1,136 @@
+//! Debian's packages without installing them: resolved by apt on a state of its own, verified, and unpacked into a
+//! folder. Set-up does it with the toolchain, `cargo xtask` of this project with ROCm's own headers and libraries.
+
+pub mod apt;
+pub mod index;
+pub mod os;
+pub mod package;
+pub mod sources;
+pub mod store;
+pub mod tested;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::sources::Mirrors;
+use crate::run;
+
+/// Why packages could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not a system whose packages are known here.
+    #[error("packages cannot be fetched here: {reason}")]
+    Unsupported {
+        /// What it is, or what it lacks.
+        reason: String,
+    },
+    /// The machine names no mirror.
+    #[error("no apt source serves Debian 12's main archive (read: {})", files.join(", "))]
+    NoMirror {
+        /// The files that were read.
+        files: Vec<String>,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A file system is full.
+    #[error("no room left in {}", folder.display())]
+    DiskFull {
+        /// A folder on it.
+        folder: PathBuf,
+    },
+    /// The mirror cannot be reached, or what it has does not verify.
+    #[error("the package indexes could not be fetched and verified: {source}")]
+    Index {
+        /// What apt said.
+        #[source]
+        source: run::Error,
+    },
+    /// Something that a package needs is not there.
+    #[error("apt cannot resolve the packages: {source}")]
+    Resolve {
+        /// What apt said.
+        #[source]
+        source: run::Error,
+    },
+    /// A line of apt's that should name a file and its hash does not.
+    #[error("apt's answer is not understood: {0}")]
+    UnknownAptAnswer(String),
+    /// No suite has these packages.
+    #[error("not found in {}: {}", suites.join(", "), packages.join(", "))]
+    NotFound {
+        /// The packages.
+        packages: Vec<String>,
+        /// The suites that were looked at.
+        suites: Vec<String>,
+    },
+    /// A package could not be fetched.
+    #[error("the download failed: {source}")]
+    Download {
+        /// What apt said.
+        #[source]
+        source: run::Error,
+    },
+    /// A file is not the one that the index names.
+    #[error("{file} is not the file that the signed index names (SHA-256 {found}, expected {expected})")]
+    Hash {
+        /// The file's name.
+        file: String,
+        /// The hash in the index.
+        expected: String,
+        /// The hash of the file.
+        found: String,
+    },
+    /// A package is broken.
+    #[error("{file} cannot be unpacked: {source}")]
+    Unpack {
+        /// The package's file.
+        file: String,
+        /// What dpkg-deb or tar said.
+        #[source]
+        source: run::Error,
+    },
+}
+
+/// Makes an error of what went wrong with `path`.
+pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
+    let path = path.to_owned();
+    move |source| Error::Io { action, path, source }
+}
+
+/// The variable that names a folder of the form of `/etc/apt`, whose sources are used in the place of the machine's own.
+pub const SOURCES_VARIABLE: &str = "FERROCM_APT_SOURCES";
+
+/// The folder that the environment names in the place of `/etc/apt`.
+fn given_sources() -> Option<PathBuf> {
+    std::env::var_os(SOURCES_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// Who names the mirrors, for messages.
+pub fn sources_owner() -> &'static str {
+    if given_sources().is_some() { SOURCES_VARIABLE } else { "this machine's apt" }
+}
+
+/// The mirrors that this machine uses, where packages can be fetched at all.
+///
+/// # Errors
+/// [`Error::Unsupported`] on other systems than Debian 12, [`Error::NoMirror`] if no source names its archive.
+pub fn mirrors() -> Result<Mirrors, Error> {
+    if let os::Support::Unsupported(reason) = os::support_of_this_machine() {
+        return Err(Error::Unsupported { reason });
+    }
+    let folder = given_sources().unwrap_or_else(|| PathBuf::from("/etc/apt"));
+    let (sources, files) = sources::read_sources(&folder);
+    let files = if files.is_empty() { vec![folder] } else { files };
+    sources::debian_mirrors(&sources)
+        .ok_or_else(|| Error::NoMirror { files: files.iter().map(|f| f.display().to_string()).collect() })
+}

@@ -1,0 +1,273 @@
+//! A table of every tool and library, and what to do about what is missing.
+
+use std::path::{Path, PathBuf};
+
+use kernel_build::toolchain::{Finding, Need, Search};
+
+use crate::prefix::Manifest;
+use crate::table::{Align, Table, bytes};
+use crate::{Program, run, toolchain};
+
+/// A line of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    name: String,
+    required: bool,
+    version: String,
+    place: Option<PathBuf>,
+    /// What is wrong, and what to do about it.
+    problem: Option<(String, String)>,
+}
+
+impl Row {
+    /// Something that is in order: its version or what else is to be said of it, and where it is.
+    pub fn new(name: &str, version: impl Into<String>, place: Option<PathBuf>) -> Self {
+        Self { name: name.to_owned(), required: false, version: version.into(), place, problem: None }
+    }
+
+    /// Something that is not, why, and what to do about it; `required` if nothing can be done without it.
+    pub fn missing(
+        name: &str,
+        required: bool,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let problem = Some((problem.into(), remedy.into()));
+        Self { name: name.to_owned(), required, version: String::new(), place: None, problem }
+    }
+
+    fn of_finding(finding: Finding, search: &Search, program: &Program) -> Self {
+        let required = finding.need == Need::Build;
+        let problem = finding.problem.map(|problem| {
+            let problem = match finding.need {
+                Need::Build => problem,
+                Need::Optional(what) => format!("{problem} (for {what})"),
+            };
+            let remedy = finding.remedy.unwrap_or_default();
+            // The long form names every way; here the short one is enough. It is none where a variable is at fault.
+            let is_free = search.clang.is_none() && search.hip_path.is_none();
+            let is_long = is_free && remedy == search.remedy();
+            (problem, if is_long { program.command("setup") } else { remedy })
+        });
+        Self {
+            name: finding.name.to_owned(),
+            required,
+            version: finding.version.unwrap_or_default(),
+            place: finding.path,
+            problem,
+        }
+    }
+}
+
+/// All lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    rows: Vec<Row>,
+}
+
+/// Things without which nothing can be built are missing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("required, but not in order: {}", names.join(", "))]
+pub struct Incomplete {
+    names: Vec<String>,
+}
+
+/// Looks at this machine. `more` are the lines that only this program has; they follow those of the toolchain.
+#[must_use]
+pub fn report(program: &Program, more: impl IntoIterator<Item = Row>) -> Report {
+    let search = program.search();
+    let mut rows = vec![linker()];
+    rows.extend(search.survey().into_iter().map(|finding| Row::of_finding(finding, &search, program)));
+    rows.extend(more);
+    rows.push(Row::new("vector units", vector_units(), None));
+    match toolchain::cache_folder() {
+        Ok(folder) => rows.extend(cache_rows(&folder)),
+        Err(error) => rows.push(Row::missing("cache folder", true, error.to_string(), "set one of them")),
+    }
+    Report { rows }
+}
+
+impl Report {
+    /// The table as text, and below it what is too long for it.
+    #[must_use]
+    pub fn render(&self) -> String {
+        render(&self.rows)
+    }
+
+    /// Whether everything is there that is needed.
+    ///
+    /// # Errors
+    /// [`Incomplete`] names what is not.
+    pub fn check(&self) -> Result<(), Incomplete> {
+        let is_missing = |row: &&Row| row.required && row.problem.is_some();
+        let names: Vec<String> = self.rows.iter().filter(is_missing).map(|row| row.name.clone()).collect();
+        if names.is_empty() { Ok(()) } else { Err(Incomplete { names }) }
+    }
+}
+
+fn linker() -> Row {
+    match run::find_program("cc") {
+        Some(path) => {
+            Row::new("C linker (cc)", run::output_of("cc", &["-dumpversion"]).unwrap_or_default(), Some(path))
+        }
+        None => Row::missing("C linker (cc)", true, "not found (Rust links with it)", "install gcc or clang"),
+    }
+}
+
+/// What the virtual GPU's fast paths can use.
+fn vector_units() -> String {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx512 = std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512dq")
+            && std::is_x86_feature_detected!("avx512vl");
+        let avx2 = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        match (avx512, avx2) {
+            (true, _) => "AVX-512 and AVX2".to_owned(),
+            (false, true) => "AVX2".to_owned(),
+            (false, false) => "SSE2 only: the virtual GPU will be slow".to_owned(),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        format!("{}: portable code", std::env::consts::ARCH)
+    }
+}
+
+fn cache_rows(folder: &Path) -> Vec<Row> {
+    let used = Row::new("cache folder", bytes(size_of(folder)), Some(folder.to_owned()));
+    let prefix = folder.join("toolchain/current");
+    let installed = match Manifest::read(&prefix) {
+        Some(manifest) => Row::new("installed by setup", manifest.id, Some(prefix)),
+        None => Row::new("installed by setup", "nothing", None),
+    };
+    vec![used, installed]
+}
+
+/// Bytes of all files below a folder, links not followed.
+fn size_of(folder: &Path) -> u64 {
+    let mut total = 0;
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => pending.push(entry.path()),
+                Ok(meta) => total += meta.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    total
+}
+
+/// The longest text that still fits beside the others; longer ones go below the table.
+const LONGEST_CELL: usize = 72;
+
+fn is_short(text: &str) -> bool {
+    text.chars().count() <= LONGEST_CELL && !text.contains('\n')
+}
+
+fn render(rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        ("what", Align::Left),
+        ("state", Align::Left),
+        ("version", Align::Left),
+        ("where, or what to do", Align::Left),
+    ]);
+    let mut details = String::new();
+    for row in rows {
+        let state = match (&row.problem, row.required) {
+            (None, _) => "ok",
+            (Some(_), true) => "MISSING",
+            (Some(_), false) => "missing",
+        };
+        let place = row.place.as_deref().map(|place| place.display().to_string()).unwrap_or_default();
+        let last = match &row.problem {
+            None => place,
+            Some((problem, remedy)) if is_short(problem) => {
+                format!("{problem}: {remedy}")
+            }
+            Some((problem, remedy)) => {
+                details.push_str(&format!("\n{}:\n", row.name));
+                let parts = problem.lines().flat_map(|line| line.split("; "));
+                details.extend(parts.map(|part| format!("  {part}\n")));
+                format!("{remedy} (details below)")
+            }
+        };
+        table.row([row.name.clone(), state.to_owned(), row.version.clone(), last]);
+    }
+    table.render() + &details
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_things_say_what_to_do() {
+        let text = render(&[
+            Row::new("lld", "22.1.8", Some("/usr/bin/lld".into())),
+            Row::missing("clang", true, "not found", "ferrocm setup"),
+            Row::missing("libclang", false, "a: no; ".repeat(20), "ferrocm setup"),
+        ]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[2].starts_with("lld       ok ") && lines[2].ends_with("22.1.8   /usr/bin/lld"),
+            "{text}"
+        );
+        assert!(lines[3].contains("MISSING") && lines[3].ends_with("not found: ferrocm setup"), "{text}");
+        assert!(lines[4].contains("missing") && lines[4].ends_with("(details below)"), "{text}");
+        assert!(text.contains("\nlibclang:\n  a: no\n  a: no\n"), "{text}");
+    }
+
+    #[test]
+    fn places_have_a_line_each_below_the_table() {
+        let text = render(&[Row::missing("clang", true, "a: no\nb: no", "ferrocm setup")]);
+        assert!(text.contains("  ferrocm setup (details below)\n\nclang:\n  a: no\n  b: no\n"), "{text}");
+    }
+
+    #[test]
+    fn only_what_is_required_makes_a_machine_incomplete() {
+        let optional = Row::missing("hipify-perl", false, "not found", "ferrocm setup");
+        let report = Report { rows: vec![Row::new("lld", "22", None), optional.clone()] };
+        assert_eq!(report.check(), Ok(()));
+        let clang = Row::missing("clang", true, "not found", "ferrocm setup");
+        let error = Report { rows: vec![clang, optional] }.check().unwrap_err();
+        assert_eq!(error.to_string(), "required, but not in order: clang");
+    }
+
+    #[test]
+    fn the_remedy_is_a_command_of_the_program_unless_a_variable_is_at_fault() {
+        let program = Program { name: "the-program", also_needs: &[] };
+        let search = Search {
+            clang: None,
+            hip_path: None,
+            rocm: Vec::new(),
+            path: Vec::new(),
+            system: Vec::new(),
+            prefix: Some("/no/prefix".into()),
+            clang_args: Vec::new(),
+            setup: Some(program.command("setup")),
+        };
+        let remedies = |search: &Search| -> Vec<String> {
+            let rows = search.survey().into_iter().map(|finding| Row::of_finding(finding, search, &program));
+            rows.filter(|row| row.required).map(|row| row.problem.expect("missing").1).collect()
+        };
+        assert_eq!(remedies(&search), ["the-program setup"; 5]);
+        let bound = Search { clang: Some("/no/clang".into()), ..search };
+        let expected = "correct FERROCM_CLANG, or unset it and run `the-program setup`";
+        assert_eq!(remedies(&bound), [expected; 5]);
+    }
+
+    #[test]
+    fn folders_are_measured_without_following_links() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        std::fs::create_dir(folder.path().join("sub")).expect("folder");
+        std::fs::write(folder.path().join("sub/file"), [0; 100]).expect("write");
+        std::os::unix::fs::symlink("/usr", folder.path().join("link")).expect("link");
+        let size = size_of(folder.path());
+        assert!((100..300).contains(&size), "{size}");
+        assert_eq!(size_of(Path::new("/nonexistent")), 0);
+    }
+}

@@ -1,0 +1,26 @@
+//! The library behind `ferrocm setup` and `ferrocm doctor`: finds the device compiler or installs it, and tells what a machine
+//! lacks.
+//!
+//! [`install`] looks for a complete toolchain as every build does ([`kernel_build::toolchain`]) and, where there is none, fetches
+//! Debian's packages, checks them and unpacks them into the user's cache. It needs no root and changes nothing else on the
+//! machine. [`doctor::report`] makes a table of every tool and library. Both are also commands of this project's `cargo xtask`;
+//! texts name the [`Program`] that a person has.
+//!
+//! It is published because the program `ferrocm` needs it. Its API follows that program and may change with every version.
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+#[macro_use]
+pub mod progress;
+pub mod debian;
+pub mod doctor;
+mod install;
+mod prefix;
+mod program;
+pub mod run;
+pub mod table;
+mod tested;
+pub mod toolchain;
+
+pub use install::{Error, LIBRARY_FOLDER, Options, install};
+pub use program::Program;
