@@ -1,14 +1,14 @@
 // What every kernel here shares: element types, conversions, strided indexing, and reductions over a wave and a workgroup.
-// Right for wavefronts (warps) of 32 and 64 lanes: nothing below assumes either.
+// Warps have 32 lanes on every target; a wave of 64 is two of them.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-// The largest workgroup any kernel here is launched with, and so the most waves a workgroup can have (32 lanes each).
+// The largest workgroup any kernel here is launched with, and so the most warps a workgroup can have.
 constexpr unsigned MAX_BLOCK = 1024;
-constexpr unsigned MAX_WAVES = MAX_BLOCK / 32;
+constexpr unsigned MAX_WARPS = MAX_BLOCK / 32;
 
 // Arithmetic on 16-bit floats happens in f32; every other type computes in itself.
 template <typename T> struct Compute {
@@ -96,15 +96,6 @@ struct Layout {
     for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x, i##_step = static_cast<size_t>(gridDim.x) * blockDim.x; \
          i < (n); i += i##_step)
 
-// The value of the lane whose index differs in the bits of `mask`; every lane of the wave takes part.
-template <typename T> __device__ __forceinline__ T lane_xor(T x, int mask) {
-#if defined(__HIP__)
-    return __shfl_xor(x, mask);
-#else
-    return __shfl_xor_sync(0xffffffffu, x, mask);
-#endif
-}
-
 struct Sum {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a + b; }
 };
@@ -116,25 +107,25 @@ struct Min {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a < b || a != a ? a : b; }
 };
 
-// Combines `x` over the wave; every lane receives the result.
-template <typename Op, typename T> __device__ __forceinline__ T wave_reduce(T x) {
+// Combines `x` over the warp; every lane receives the result.
+template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x) {
     for (int mask = warpSize / 2; mask > 0; mask /= 2)
-        x = Op::apply(x, lane_xor(x, mask));
+        x = Op::apply(x, __shfl_xor_sync(0xffffffffu, x, mask));
     return x;
 }
 
-// Combines `x` over a one-dimensional workgroup whose size is a multiple of the wave size; every thread receives the
+// Combines `x` over a one-dimensional workgroup whose size is a multiple of the warp size; every thread receives the
 // result. `neutral` is the operation's neutral element. May be called repeatedly.
 template <typename Op, typename T> __device__ __forceinline__ T block_reduce(T x, T neutral) {
-    __shared__ T partial[MAX_WAVES];
+    __shared__ T partial[MAX_WARPS];
     const unsigned lane = threadIdx.x % warpSize;
-    const unsigned wave = threadIdx.x / warpSize;
-    const unsigned waves = (blockDim.x + warpSize - 1) / warpSize;
-    x = wave_reduce<Op>(x);
+    const unsigned warp = threadIdx.x / warpSize;
+    const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
+    x = warp_reduce<Op>(x);
     __syncthreads(); // a previous call's readers are done
     if (lane == 0)
-        partial[wave] = x;
+        partial[warp] = x;
     __syncthreads();
-    x = lane < waves ? partial[lane] : neutral;
-    return wave_reduce<Op>(x);
+    x = lane < warps ? partial[lane] : neutral;
+    return warp_reduce<Op>(x);
 }

@@ -1,5 +1,5 @@
 // Reductions: sum, max and min of groups of elements, and softmax over rows. One workgroup per group or row, of any
-// size that is a multiple of the wave size.
+// size that is a multiple of the warp size.
 #include "common.cuh"
 
 constexpr float INF = __builtin_huge_valf();

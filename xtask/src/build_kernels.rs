@@ -24,7 +24,7 @@ pub(crate) struct Options {
 pub(crate) fn build(options: &Options) -> Result<()> {
     let folder = tools::workspace().join("kernels");
     // The same folders and options as in the build script of the `kernels` crate, which then finds all of it cached.
-    let mut builder = Builder::new(&folder).include(folder.join("hip"));
+    let mut builder = Builder::new(&folder);
     if !options.targets.is_empty() {
         builder = builder.targets(&options.targets);
     }

@@ -11,6 +11,7 @@ mod miri;
 #[cfg(test)]
 mod packages;
 mod rocm;
+mod template;
 mod test;
 mod tools;
 
@@ -101,6 +102,10 @@ struct TestArguments {
     /// has it
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels"])]
     miri: bool,
+    /// Only build and run examples/own-crate, outside of this workspace: debug and release, with and without default features. The engine
+    /// is compiled twice for that
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
+    template: bool,
 }
 
 #[derive(Debug, Args)]
@@ -149,12 +154,15 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri }) => test::test(test::Options {
-            gpu,
-            miri,
-            rocm: sysroot::releases(&rocm)?,
-            rocblas_kernels: kernels::releases(&rocblas_kernels)?,
-        }),
+        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template }) => {
+            test::test(test::Options {
+                gpu,
+                miri,
+                template,
+                rocm: sysroot::releases(&rocm)?,
+                rocblas_kernels: kernels::releases(&rocblas_kernels)?,
+            })
+        }
         Task::Dropin(DropinArguments { out, dev }) => dropin::dropin(&dropin::Options { out, dev }),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {

@@ -15,7 +15,7 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{PROGRAM, build_kernels, conflicts, dropin, miri};
+use crate::{PROGRAM, build_kernels, conflicts, dropin, miri, template};
 
 /// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -49,6 +49,8 @@ pub(crate) struct Options {
     pub(crate) rocblas_kernels: Vec<&'static Release>,
     /// Run what can under Miri, and nothing else.
     pub(crate) miri: bool,
+    /// Build and run the crate of a stranger in every way, and nothing else.
+    pub(crate) template: bool,
 }
 
 /// What became of a step.
@@ -105,6 +107,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.miri {
         return miri_steps();
     }
+    if options.template {
+        return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
+    }
     let gpu = options.gpu;
     let mut steps = vec![
         Step::new("toolchain", || {
@@ -133,6 +138,12 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             nextest(shared, &format!("not {DEVICE_TESTS}"), None)
         }),
         Step::new("hip without the virtual GPU", without_virtual_gpu),
+        Step::new("own crate with the virtual GPU", || {
+            template::beside_the_tests().map(|()| Outcome::Passed)
+        }),
+        Step::new("own crate without the virtual GPU", || {
+            template::without_virtual().map(|()| Outcome::Passed)
+        }),
     ];
     for device in VIRTUAL_DEVICES {
         steps.push(Step::new(format!("device tests on {device}"), || {

@@ -1,6 +1,8 @@
 //! The implementations behind a device: AMD's library, NVIDIA's, or the virtual GPU of this process.
 
 #[cfg(feature = "virtual")]
+mod speed;
+#[cfg(feature = "virtual")]
 mod virtual_gpu;
 
 use std::fmt;

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind};
 use hip_sys::rtc::hiprtcResult;
+use kernel_build::cuda;
 use kernel_build::toolchain::Toolchain;
 
 pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
@@ -123,7 +124,11 @@ impl Program {
             "-fuse-cuid=none",
         ]);
         // What hiprtc does unless the program says otherwise.
-        command.args(["-O3", "-std=c++17", "-include", "hip/hip_runtime.h", "-I", "."]);
+        command.args(["-O3", "-std=c++17", "-I", "."]);
+        // CUDA's dialect reads it itself, behind a definition that it needs.
+        if !options.contains(&OsStr::new(cuda::DIALECT_OPTION)) {
+            command.args(["-include", cuda::HIP_RUNTIME_HEADER]);
+        }
         for option in options {
             match option.to_str().and_then(|option| option.strip_prefix("--gpu-architecture=")) {
                 Some(target) => command.arg(format!("--offload-arch={target}")),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use code_object::TargetId;
 
 use crate::cache::Cache;
-use crate::compile::{Context, Failed, Prepared};
+use crate::compile::{Context, Failed, Language, Prepared};
+use crate::cuda::Dialect;
 use crate::discover::{self, Source};
 use crate::toolchain::{self, Toolchain};
 use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, targets};
@@ -62,6 +63,7 @@ pub struct Builder {
     jobs: Option<usize>,
     translate: Translate,
     code_object_version: u8,
+    dialect: Option<Dialect>,
     runtime_header: bool,
     source_lines: Option<bool>,
     listener: Option<Listener>,
@@ -95,10 +97,11 @@ impl Builder {
             jobs: None,
             translate: Translate::default(),
             code_object_version: 5,
+            dialect: None,
             runtime_header: true,
             source_lines: None,
             listener: None,
-            types: "::code_object::embedded".into(),
+            types: "::hip::code_object::embedded".into(),
             output: "kernels.rs".into(),
         }
     }
@@ -146,7 +149,7 @@ impl Builder {
         self
     }
 
-    /// How CUDA sources become HIP; not at all unless said otherwise.
+    /// Whether hipify-perl translates the sources; not unless said otherwise.
     pub fn translate(mut self, translate: Translate) -> Self {
         self.translate = translate;
         self
@@ -158,7 +161,14 @@ impl Builder {
         self
     }
 
-    /// Whether every source includes the HIP runtime header first, as nvcc does with its own. On unless said otherwise.
+    /// Takes every source as CUDA's or HIP's, whatever it [includes](crate::cuda#dialects).
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
+
+    /// Whether every source includes the runtime header of its [dialect](crate::cuda#dialects) first, as nvcc does. On unless said
+    /// otherwise.
     pub fn runtime_header(mut self, include: bool) -> Self {
         self.runtime_header = include;
         self
@@ -178,7 +188,8 @@ impl Builder {
         self
     }
 
-    /// Path of the module with the types of generated code: `::code_object::embedded` unless said otherwise.
+    /// Path of the module with the types of generated code: `::hip::code_object::embedded` unless said otherwise, so that a crate
+    /// depends on `hip` and no more. A crate without it names that of `code-object`: `::code_object::embedded`.
     pub fn types(mut self, path: impl Into<String>) -> Self {
         self.types = path.into();
         self
@@ -214,16 +225,17 @@ impl Builder {
             // Debug information would name the folder that the compiler happened to run in.
             options.push("-fdebug-compilation-dir=.".into());
         }
-        if self.runtime_header {
-            options.extend(["-include".into(), "hip/hip_runtime.h".into()]);
-        }
         let context = Context::new(
             &toolchain,
             &cache,
             &folder,
             &includes,
             &options,
-            self.translate,
+            Language {
+                dialect: self.dialect,
+                runtime_header: self.runtime_header,
+                translate: self.translate,
+            },
             self.code_object_version,
         )?;
         let objects = self.run(&context, &sources, &targets)?;

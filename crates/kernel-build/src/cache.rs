@@ -3,6 +3,7 @@
 //! ```text
 //! <root>/manifests/<ab>/<key>    which headers a source read, and the code object that came out
 //! <root>/objects/<ab>/<hash>     code objects, named by the hash of their own bytes
+//! <root>/cuda/<hash>/            CUDA's headers for AMD targets, by their content
 //! <root>/tmp/                    files that are being written
 //! ```
 //! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A manifest has
@@ -75,6 +76,11 @@ impl Cache {
             .map_err(|e| Error::io("write to the cache folder", cache.tmp(), e))?;
         cache.remove_stale();
         Ok(cache)
+    }
+
+    /// The folder of [CUDA's headers](crate::cuda), complete.
+    pub(crate) fn cuda_headers(&self) -> Result<PathBuf, Error> {
+        crate::cuda::write_headers(&self.root.join("cuda"))
     }
 
     pub(crate) fn tmp(&self) -> PathBuf {

@@ -9,13 +9,14 @@ use std::time::{Instant, SystemTime};
 use code_object::{CodeObject, TargetId};
 
 use crate::cache::{Cache, Entry, Input};
+use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Severity, depfile, diagnostics, discover};
 
 /// Changes when the same inputs would give other results.
-const SCHEMA: &str = "ferrocm kernel cache 1";
+const SCHEMA: &str = "ferrocm kernel cache 2";
 
 /// What all jobs of a build have in common.
 pub(crate) struct Context<'a> {
@@ -24,13 +25,25 @@ pub(crate) struct Context<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) includes: &'a [PathBuf],
     pub(crate) options: &'a [OsString],
-    pub(crate) translate: Translate,
+    pub(crate) language: Language,
+    /// Where CUDA's headers are. The base hash tells their content.
+    pub(crate) cuda_headers: PathBuf,
     pub(crate) code_object_version: u8,
     /// Hash of toolchain, options and header names.
     pub(crate) base: blake3::Hash,
     /// Begin of the build: a file that is newer may have changed while it was compiled.
     pub(crate) begin: SystemTime,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+/// What the caller says of the language of its sources.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Language {
+    /// The dialect of every source.
+    pub(crate) dialect: Option<Dialect>,
+    /// A source reads its dialect's runtime header first.
+    pub(crate) runtime_header: bool,
+    pub(crate) translate: Translate,
 }
 
 /// How a job ended, if not well.
@@ -52,6 +65,7 @@ pub(crate) struct Prepared {
     /// The text in place of the file, if it was translated.
     text: Option<String>,
     hash: blake3::Hash,
+    dialect: Dialect,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -70,7 +84,7 @@ impl<'a> Context<'a> {
         folder: &'a Path,
         includes: &'a [PathBuf],
         options: &'a [OsString],
-        translate: Translate,
+        language: Language,
         code_object_version: u8,
     ) -> Result<Self, Error> {
         let mut base = blake3::Hasher::new();
@@ -89,14 +103,16 @@ impl<'a> Context<'a> {
                 part(header.as_os_str().as_encoded_bytes());
             }
         }
-        part(format!("{translate:?}").as_bytes());
+        part(cuda::identity().as_bytes());
+        part(format!("{language:?}").as_bytes());
         Ok(Self {
             toolchain,
             cache,
             folder,
             includes,
             options,
-            translate,
+            language,
+            cuda_headers: cache.cuda_headers()?,
             code_object_version,
             base: base.finalize(),
             begin: SystemTime::now(),
@@ -108,19 +124,48 @@ impl<'a> Context<'a> {
     pub(crate) fn prepare(&self, source: &Source) -> Result<Prepared, Error> {
         let bytes = std::fs::read(&source.path).map_err(|e| Error::io("read", &source.path, e))?;
         let hash = blake3::hash(&bytes);
-        if self.translate == Translate::None {
-            return Ok(Prepared { text: None, hash, diagnostics: Vec::new() });
+        if self.language.translate == Translate::None {
+            let dialect = self.language.dialect.unwrap_or_else(|| self.dialect(source, &bytes));
+            return Ok(Prepared { text: None, hash, dialect, diagnostics: Vec::new() });
         }
         let text = String::from_utf8(bytes).map_err(|_| Error::Translate {
             source_file: source.path.clone(),
             reason: "it is not UTF-8".into(),
         })?;
-        let (body, diagnostics) = match self.translate {
-            Translate::HipifyPerl => self.hipify(source, &text, hash)?,
-            _ => (translate::names(&text), Vec::new()),
-        };
+        let (body, diagnostics) = self.hipify(source, &text, hash)?;
         let text = format!("#line 1 {}\n{body}", quoted(&source.path));
-        Ok(Prepared { hash: blake3::hash(text.as_bytes()), text: Some(text), diagnostics })
+        let dialect = self.language.dialect.unwrap_or(Dialect::Hip);
+        Ok(Prepared { hash: blake3::hash(text.as_bytes()), text: Some(text), dialect, diagnostics })
+    }
+
+    /// What a source's includes say, where the compiler would find them: beside the file, else in the folders that the caller names.
+    fn dialect(&self, source: &Source, text: &[u8]) -> Dialect {
+        let text = String::from_utf8_lossy(text);
+        cuda::dialect(source.path.clone(), &text, |file: &PathBuf, name| {
+            let beside = file.parent().unwrap_or(self.folder);
+            let folders = std::iter::once(beside).chain(self.includes.iter().map(PathBuf::as_path));
+            folders.map(|folder| folder.join(name)).find_map(|path| {
+                let bytes = std::fs::read(&path).ok()?;
+                Some((path, String::from_utf8_lossy(&bytes).into_owned()))
+            })
+        })
+    }
+
+    /// The options that put the headers of a dialect before the source.
+    fn dialect_options(&self, dialect: Dialect) -> Vec<OsString> {
+        let mut options = vec!["-isystem".into(), self.cuda_headers.clone().into_os_string()];
+        options.push(joined("-ffile-prefix-map=", &self.cuda_headers, "=cuda"));
+        let first = match dialect {
+            Dialect::Cuda => {
+                options.push(cuda::DIALECT_OPTION.into());
+                self.cuda_headers.join(cuda::RUNTIME_HEADER)
+            }
+            Dialect::Hip => cuda::HIP_RUNTIME_HEADER.into(),
+        };
+        if self.language.runtime_header {
+            options.extend(["-include".into(), first.into_os_string()]);
+        }
+        options
     }
 
     /// hipify-perl is slow, so what it makes of a text is cached like code.
@@ -172,7 +217,7 @@ impl<'a> Context<'a> {
         let version = if target.is_generic() { 6 } else { self.code_object_version };
         let mut key = blake3::Hasher::new();
         key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
-        key.update(format!("{target} {version} {}", source.relative).as_bytes());
+        key.update(format!("{target} {version} {} {}", prepared.dialect, source.relative).as_bytes());
         let key = key.finalize().to_hex();
 
         if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
@@ -245,6 +290,7 @@ impl<'a> Context<'a> {
         for include in self.includes {
             command.arg("-I").arg(include);
         }
+        command.args(self.dialect_options(prepared.dialect));
         // The driver refuses -MD for device code, the compiler behind it does not.
         for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]
         {
@@ -274,8 +320,9 @@ impl<'a> Context<'a> {
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
         let deps_text = std::fs::read_to_string(&deps).map_err(|e| Error::io("read", &deps, e))?;
-        let read =
-            depfile::parse(&deps_text).into_iter().filter(|path| *path != input && *path != source.path);
+        let known =
+            |path: &PathBuf| *path == input || *path == source.path || path.starts_with(&self.cuda_headers);
+        let read = depfile::parse(&deps_text).into_iter().filter(|path| !known(path));
         Ok(Compiled { bytes, inputs: self.inputs(read), diagnostics: diagnostics::parse(&text) })
     }
 

@@ -95,9 +95,12 @@ impl Build {
         }
         let names: Vec<_> = self.modules.iter().map(|module| format!("&{}", upper(&module.ident))).collect();
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "/// All modules; a module's id is its position.");
+        let _ = writeln!(out, "/// All modules; a module's id is its position.\n{UNUSED}");
         let _ = writeln!(out, "pub static ALL: &[&{types}::Module] = &[{}];", names.join(", "));
-        let _ = writeln!(out, "\n/// Kernel ids: positions in a module's list of kernels.\npub mod ids {{");
+        let _ = writeln!(
+            out,
+            "\n/// Kernel ids: positions in a module's list of kernels.\n{UNUSED}\npub mod ids {{"
+        );
         for module in &self.modules {
             let _ = writeln!(
                 out,
@@ -120,8 +123,11 @@ impl Build {
     }
 }
 
+/// A program need not use all that is generated.
+const UNUSED: &str = r#"#[allow(dead_code, reason = "generated for every source and kernel")]"#;
+
 fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
-    let _ = writeln!(out, "/// `{}`", module.relative);
+    let _ = writeln!(out, "/// `{}`\n{UNUSED}", module.relative);
     let _ = writeln!(out, "pub static {}: {types}::Module = {types}::Module {{", upper(&module.ident));
     let _ = writeln!(out, "    id: {},", module.id);
     let _ = writeln!(out, "    name: {:?},\n    source: {:?},", module.name, module.relative);

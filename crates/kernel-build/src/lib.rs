@@ -1,4 +1,7 @@
-//! Compiles CUDA-dialect kernels for many AMD targets and embeds the code objects.
+//! Compiles CUDA kernels for many AMD targets and embeds the code objects.
+//!
+//! Sources are plain CUDA: `cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` and the like are part of this crate, and warps have
+//! 32 lanes on every target. A source that includes a header of HIP's is compiled as HIP. [`cuda`] says what that means.
 //!
 //! A [`Builder`] finds the `.cu` files in a folder, compiles each for each target, in parallel, with the device
 //! toolchain that [`toolchain`] finds, and keeps the results in a cache, so that only what changed is compiled again.
@@ -13,14 +16,15 @@
 //! ```no_run
 //! kernel_build::Builder::new("kernels").include("kernels/include").embed_or_exit();
 //! ```
-//! `lib.rs` (the crate depends on `code-object`, whose [`embedded`](code_object::embedded) types the module uses):
+//! `lib.rs` (the crate depends on `hip`, whose [`code_object::embedded`] types the module uses):
 //! ```ignore
 //! pub mod modules {
 //!     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 //! }
-//! let gemm = &modules::GEMM; // from kernels/gemm.cu
-//! let code = gemm.for_device(&device_target).ok_or("not built for this GPU")?;
+//! static GEMM: hip::LazyModule = hip::LazyModule::new(&modules::GEMM); // from kernels/gemm.cu
+//! let gemm = GEMM.function(&device, "gemm_f32")?;
 //! ```
+//! `docs/own-crate.md` shows the whole of such a crate.
 //!
 //! # In a tool
 //! ```no_run
@@ -65,6 +69,7 @@ mod build;
 mod builder;
 pub mod cache;
 mod compile;
+pub mod cuda;
 mod depfile;
 mod diagnostics;
 mod discover;

@@ -200,6 +200,8 @@ const PROGRAM: &str = r#"
 #[deny(warnings, missing_docs)]
 /// Generated.
 pub mod generated { include!("kernels.rs"); }
+#[deny(warnings)]
+mod unused { include!("kernels.rs"); }
 fn main() {
     use generated::{ALL, QUANT_TYPE, ids};
     assert_eq!(ALL.len(), 2);

@@ -8,6 +8,10 @@
 //! | [`hsa`] | the HSA function table on top |
 #![warn(missing_docs)]
 
+/// The optimisation level (`opt-level` of Cargo's profile) that the engine was compiled with: `3`, or `0`, with which it is about a
+/// hundred times slower.
+pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
+
 mod config;
 // Public for the tests in `tests/exec` only: as unit tests they would have the engine compiled twice.
 #[doc(hidden)]

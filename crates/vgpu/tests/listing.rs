@@ -17,7 +17,7 @@ fn build(of: &str, wave64: bool) -> Option<Build> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let targets = Isa::ALL.iter().filter(|isa| !(wave64 && isa.is_gfx9())).map(|isa| isa.name());
-    let mut builder = Builder::new(root.join(of)).include(root.join("kernels/hip")).targets(targets).jobs(2);
+    let mut builder = Builder::new(root.join(of)).targets(targets).jobs(2);
     if wave64 {
         builder = builder.flag("-mwavefrontsize64");
     }

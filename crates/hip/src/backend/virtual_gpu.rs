@@ -2,13 +2,14 @@
 
 use code_object::{Feature, TargetId};
 
-use super::{Backend, Opened, device_count};
+use super::{Backend, Opened, device_count, speed};
 use crate::error::Result;
 use crate::uri::{DeviceUri, VirtualGpu};
 
 /// Virtual GPUs with these parameters, made if there are none.
 pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     let backend = Backend::Virtual;
+    speed::tell_if_slow(vgpu::OPT_LEVEL);
     let mut config = match &gpu.target {
         Some(target) => {
             vgpu::DeviceConfig::new(&target.to_string()).map_err(|error| backend.unavailable(error))?

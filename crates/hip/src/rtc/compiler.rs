@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use code_object::TargetId;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 use kernel_build::cache::{Cache, Entry};
+use kernel_build::cuda::{self, Dialect};
 
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
 use crate::call::dropped;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 
 /// Changes when the same program would give other results.
-const SCHEMA: &str = "ferrocm hiprtc cache 1";
+const SCHEMA: &str = "ferrocm hiprtc cache 2";
 /// How large the cache's files may grow unless the program says otherwise, bytes.
 const CACHE_LIMIT: u64 = 1 << 30;
 
@@ -161,6 +162,10 @@ impl Compiler {
         for text in [SCHEMA, &self.identity, &target.to_string(), &program.name, &program.source] {
             part(text.as_bytes());
         }
+        match program.its_dialect() {
+            Dialect::Cuda => part(cuda::identity().as_bytes()),
+            Dialect::Hip => part(b""),
+        }
         let headers: Vec<&String> = program.headers.iter().flat_map(|(name, text)| [name, text]).collect();
         let lists = [headers, program.options.iter().collect(), program.expressions.iter().collect()];
         for list in lists {
@@ -216,12 +221,26 @@ impl Compiler {
         // AMD's library refuses texts of nothing (HIPRTC_ERROR_INVALID_INPUT); an empty line means the same.
         let lines = |source: &str| text(if source.is_empty() { "\n" } else { source });
 
-        let (source, name) = (lines(&program.source)?, text(&program.name)?);
-        let names = program.headers.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>>>()?;
-        let headers = program.headers.iter().map(|(_, header)| lines(header)).collect::<Result<Vec<_>>>()?;
+        let dialect = program.its_dialect();
+        let source = match dialect {
+            // The lines of messages are the program's.
+            Dialect::Cuda => {
+                text(&format!("#include \"{}\"\n#line 1\n{}", cuda::RUNTIME_HEADER, program.source))?
+            }
+            Dialect::Hip => lines(&program.source)?,
+        };
+        let name = text(&program.name)?;
+        let (mut names, mut headers) = (Vec::new(), Vec::new());
+        for (name, header) in program.all_headers(dialect) {
+            names.push(text(name)?);
+            headers.push(lines(header)?);
+        }
         let expressions = texts(&program.expressions)?;
         let mut options = texts(&program.options)?;
         options.push(text(&format!("--gpu-architecture={target}"))?);
+        if dialect == Dialect::Cuda {
+            options.push(text(cuda::DIALECT_OPTION)?);
+        }
 
         let mut handle = Handle { table: self.table, program: std::ptr::null_mut() };
         let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));

@@ -22,6 +22,9 @@
 //!
 //! For the simple case there is [`Device::compile`](crate::Device::compile).
 //!
+//! Programs are CUDA's unless they include a header of HIP's: CUDA's headers and names are there, and warps have 32 lanes on every
+//! device. [`Dialect`] says more.
+//!
 //! # The cache
 //! Code is found again by a hash of source, name, headers, options, name expressions, target id and compiler: its version and its
 //! file, or what it says of itself. It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache
@@ -36,5 +39,6 @@ mod program;
 
 pub use compiler::Compiler;
 pub use error::{CompileError, Unavailable};
+pub use kernel_build::cuda::Dialect;
 pub use kernel_build::{Diagnostic, Place, Severity};
 pub use program::{Compiled, Program};

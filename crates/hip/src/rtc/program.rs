@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use kernel_build::cuda::{self, Dialect};
+
 use super::Diagnostic;
 use crate::device::Device;
 use crate::error::Result;
@@ -16,10 +18,12 @@ pub struct Program {
     pub(super) headers: Vec<(String, String)>,
     pub(super) options: Vec<String>,
     pub(super) expressions: Vec<String>,
+    dialect: Option<Dialect>,
 }
 
 impl Program {
-    /// A program in HIP's C++. The HIP runtime header need not be included.
+    /// A program in CUDA's C++, or in HIP's where it [includes a header](kernel_build::cuda#dialects) of that. The runtime header need
+    /// not be included.
     pub fn new(source: impl Into<String>) -> Self {
         Self {
             source: source.into(),
@@ -27,6 +31,7 @@ impl Program {
             headers: Vec::new(),
             options: Vec::new(),
             expressions: Vec::new(),
+            dialect: None,
         }
     }
 
@@ -34,6 +39,13 @@ impl Program {
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Takes the program as CUDA's or HIP's, whatever it [includes](kernel_build::cuda#dialects).
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
         self
     }
 
@@ -62,6 +74,33 @@ impl Program {
         self
     }
 
+    /// What was said, else what the includes say.
+    pub(super) fn its_dialect(&self) -> Dialect {
+        self.dialect.unwrap_or_else(|| {
+            cuda::dialect("", &self.source, |_, name| {
+                let (name, text) = self.headers.iter().find(|(header, _)| header == name)?;
+                Some((name.as_str(), text.clone()))
+            })
+        })
+    }
+
+    /// The headers of the program, and in CUDA's dialect those of CUDA that it has not itself. AMD's library may know no names with
+    /// folders, so it gets those that are asked for.
+    pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, &str)> {
+        let mut all: Vec<(&str, &str)> =
+            self.headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        if dialect == Dialect::Cuda {
+            for header in cuda::HEADERS {
+                let texts = || [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
+                let wanted = !header.0.contains('/') || texts().any(|text| text.contains(header.0));
+                if wanted && !self.headers.iter().any(|(name, _)| name == header.0) {
+                    all.push(*header);
+                }
+            }
+        }
+        all
+    }
+
     /// Whether all that the compiler reads is part of the program or of the compiler.
     pub(super) fn is_whole(&self) -> bool {
         const FILES: [&str; 8] =
@@ -85,6 +124,7 @@ impl Program {
             Some(b'"') => {
                 let name = what[1..].split('"').next().unwrap_or_default();
                 !self.headers.iter().any(|(header, _)| header == name)
+                    && !cuda::HEADERS.iter().any(|(header, _)| *header == name)
             }
             // A macro says what.
             _ => true,
@@ -175,6 +215,7 @@ mod tests {
             "#include \"part.h\"",
             " # include <hip/hip_fp16.h>\n#pragma once",
             "// include \"x\"",
+            "#include \"cuda_fp16.h\"",
         ] {
             assert!(whole(source), "{source}");
         }

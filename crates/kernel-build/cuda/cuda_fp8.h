@@ -1,0 +1,16 @@
+// CUDA's <cuda_fp8.h> for AMD targets. OCP's formats stay OCP's: HIP's types with `_fnuz` are other formats.
+#pragma once
+#include "cuda_runtime.h"
+#include "ferrocm_hip_begin.h"
+#include <hip/hip_fp8.h>
+#include "ferrocm_hip_end.h"
+
+typedef __hip_fp8_e4m3 __nv_fp8_e4m3;
+typedef __hip_fp8_e5m2 __nv_fp8_e5m2;
+typedef __hip_fp8x2_e4m3 __nv_fp8x2_e4m3;
+typedef __hip_fp8x2_e5m2 __nv_fp8x2_e5m2;
+typedef __hip_fp8x4_e4m3 __nv_fp8x4_e4m3;
+typedef __hip_fp8x4_e5m2 __nv_fp8x4_e5m2;
+typedef __hip_fp8_storage_t __nv_fp8_storage_t;
+typedef __hip_fp8x2_storage_t __nv_fp8x2_storage_t;
+typedef __hip_fp8x4_storage_t __nv_fp8x4_storage_t;

@@ -1,0 +1,21 @@
+// CUDA's <cuda_runtime.h> for AMD targets. Every source in CUDA's dialect reads it first, as with nvcc; that is told by
+// __FERROCM_CUDA__. Where a source in HIP's dialect reads it, it gives names, and leaves to HIP what HIP has.
+#pragma once
+#if !defined(__HIPCC_RTC__)
+#if defined(__FERROCM_CUDA__)
+// The field of cudaDeviceProp, which sources name as they do the variable.
+#define warpSize __cuda_warp_size
+#include <hip/hip_runtime_api.h>
+#undef warpSize
+#endif
+#include <hip/hip_runtime.h>
+#endif
+#include "ferrocm_runtime_names.h"
+#include "ferrocm_device.h"
+#if defined(__FERROCM_CUDA__)
+#include "ferrocm_warp.h"
+#include "ferrocm_warp_names.h"
+#if !defined(__CUDACC__)
+#define __CUDACC__ 1
+#endif
+#endif

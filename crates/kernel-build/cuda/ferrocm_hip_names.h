@@ -1,0 +1,26 @@
+// HIP's own meaning of the names in ferrocm_warp_names.h.
+#undef warpSize
+#undef __activemask
+#undef __ballot
+#undef __any
+#undef __all
+#undef __ballot_sync
+#undef __any_sync
+#undef __all_sync
+#undef __syncwarp
+#undef __shfl
+#undef __shfl_up
+#undef __shfl_down
+#undef __shfl_xor
+#undef __shfl_sync
+#undef __shfl_up_sync
+#undef __shfl_down_sync
+#undef __shfl_xor_sync
+#undef __match_any_sync
+#undef __match_all_sync
+#undef __reduce_add_sync
+#undef __reduce_min_sync
+#undef __reduce_max_sync
+#undef __reduce_and_sync
+#undef __reduce_or_sync
+#undef __reduce_xor_sync

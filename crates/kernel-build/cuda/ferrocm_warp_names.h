@@ -1,0 +1,26 @@
+// CUDA's names of what ferrocm_warp.h has, in place of HIP's, which are about waves.
+#define warpSize __cuda_warp_size
+#define __activemask __cuda_activemask
+#define __ballot __cuda_ballot
+#define __any __cuda_any
+#define __all __cuda_all
+#define __ballot_sync __cuda_ballot_sync
+#define __any_sync __cuda_any_sync
+#define __all_sync __cuda_all_sync
+#define __syncwarp __cuda_syncwarp
+#define __shfl __cuda_shfl
+#define __shfl_up __cuda_shfl_up
+#define __shfl_down __cuda_shfl_down
+#define __shfl_xor __cuda_shfl_xor
+#define __shfl_sync __cuda_shfl_sync
+#define __shfl_up_sync __cuda_shfl_up_sync
+#define __shfl_down_sync __cuda_shfl_down_sync
+#define __shfl_xor_sync __cuda_shfl_xor_sync
+#define __match_any_sync __cuda_match_any_sync
+#define __match_all_sync __cuda_match_all_sync
+#define __reduce_add_sync __cuda_reduce_add_sync
+#define __reduce_min_sync __cuda_reduce_min_sync
+#define __reduce_max_sync __cuda_reduce_max_sync
+#define __reduce_and_sync __cuda_reduce_and_sync
+#define __reduce_or_sync __cuda_reduce_or_sync
+#define __reduce_xor_sync __cuda_reduce_xor_sync

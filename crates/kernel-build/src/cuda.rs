@@ -1,0 +1,305 @@
+//! CUDA's headers for AMD targets, and which sources are CUDA's.
+//!
+//! The headers are part of this crate. They have CUDA's file names (`cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` …) and give
+//! CUDA's names for HIP's. A [`Builder`](crate::Builder) and run-time compilation put them on every compiler's include path, so
+//! that a `.cu` written for nvcc compiles as it is.
+//!
+//! # Dialects
+//! In [`Dialect::Cuda`] a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on every target: `warpSize` is 32,
+//! masks and ballots have 32 bits, and the functions of warps (`__shfl_down_sync`, `__ballot_sync`, `__activemask`,
+//! `__match_any_sync`, `__reduce_add_sync` …) stay within 32 lanes. On a target with waves of 64 lanes each half is a warp. In
+//! [`Dialect::Hip`] a source reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are those of HIP.
+//!
+//! A source that includes a header of HIP's (`hip/…`), itself or through its own headers, whatever conditions are around the
+//! `#include`, is HIP's; every other one is CUDA's.
+//!
+//! # What differs from NVIDIA's compiler
+//! * Lanes do not wait for each other at a mask; those that it names have to arrive together.
+//! * `__CUDACC__` is defined; `__CUDA_ARCH__` is not, since what it guards is mostly NVIDIA's assembly.
+//! * `cg::coalesced_threads()` may have 64 threads on a target with waves of 64.
+//! * Host code is compiled for its messages only, and kernels are launched from Rust.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::cache::write_atomically;
+
+/// What a source is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// CUDA: warps of 32 lanes.
+    Cuda,
+    /// HIP: waves of the target's size.
+    Hip,
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cuda => "CUDA",
+            Self::Hip => "HIP",
+        })
+    }
+}
+
+/// The compiler's option that tells the headers that a source is CUDA's.
+pub const DIALECT_OPTION: &str = "-D__FERROCM_CUDA__=1";
+/// What a source in CUDA's dialect reads first.
+pub const RUNTIME_HEADER: &str = "cuda_runtime.h";
+/// What a source in HIP's dialect reads first.
+pub const HIP_RUNTIME_HEADER: &str = "hip/hip_runtime.h";
+
+macro_rules! headers {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../cuda/", $name)))),*] };
+}
+
+/// The headers: the name that sources include, and the text.
+pub const HEADERS: &[(&str, &str)] = headers! {
+    "cooperative_groups.h"
+    "cooperative_groups/reduce.h"
+    "cuComplex.h"
+    "cuda.h"
+    "cuda_bf16.h"
+    "cuda_bf16.hpp"
+    "cuda_device_runtime_api.h"
+    "cuda_fp16.h"
+    "cuda_fp16.hpp"
+    "cuda_fp8.h"
+    "cuda_fp8.hpp"
+    "cuda_runtime.h"
+    "cuda_runtime_api.h"
+    "device_atomic_functions.h"
+    "device_functions.h"
+    "device_launch_parameters.h"
+    "driver_types.h"
+    "ferrocm_device.h"
+    "ferrocm_hip_begin.h"
+    "ferrocm_hip_end.h"
+    "ferrocm_hip_names.h"
+    "ferrocm_runtime_names.h"
+    "ferrocm_warp.h"
+    "ferrocm_warp_names.h"
+    "host_defines.h"
+    "math_constants.h"
+    "math_functions.h"
+    "vector_functions.h"
+    "vector_types.h"
+};
+
+/// A hash of all headers.
+#[must_use]
+pub fn identity() -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in HEADERS.iter().flat_map(|(name, text)| [name, text]) {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.finalize()
+}
+
+/// Writes the headers below a folder, in one that is named by their content, unless they are there, and returns that.
+///
+/// # Errors
+/// [`Error::Io`] names the file.
+pub(crate) fn write_headers(root: &Path) -> Result<PathBuf, Error> {
+    let folder = root.join(&identity().to_hex()[..16]);
+    for (name, text) in HEADERS {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(|e| Error::io("make the folder", parent, e))?;
+        }
+        write_atomically(&path, text.as_bytes())?;
+    }
+    Ok(folder)
+}
+
+/// The dialect of a source: see the [module](self). `open` gets a name that the source, or a header that `open` gave, includes and
+/// what `open` said of the file with that `#include`; it returns the same of the file that is meant, and its text, if it is
+/// one of the program's own.
+pub fn dialect<F: Clone + Eq + std::hash::Hash>(
+    source: F,
+    text: &str,
+    mut open: impl FnMut(&F, &str) -> Option<(F, String)>,
+) -> Dialect {
+    let mut seen = HashSet::from([source.clone()]);
+    let mut files = vec![(source, text.to_owned())];
+    while let Some((file, text)) = files.pop() {
+        for name in included(&text) {
+            if name.starts_with("hip/") {
+                return Dialect::Hip;
+            }
+            match open(&file, name) {
+                Some((found, text)) if seen.insert(found.clone()) => files.push((found, text)),
+                // hipcub/, rocprim/ and the like come with ROCm, and include HIP's headers.
+                None if name.contains('/') && (name.starts_with("hip") || name.starts_with("roc")) => {
+                    return Dialect::Hip;
+                }
+                _ => {}
+            }
+        }
+    }
+    Dialect::Cuda
+}
+
+/// The names of the files that a text includes, outside of comments and texts.
+fn included(source: &str) -> Vec<&str> {
+    let bytes = source.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    // Only bytes below 128 are compared, so slices stay valid text.
+    while at < bytes.len() {
+        let rest = &source[at..];
+        at += if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |i| i + 2)
+        } else if let Some((length, name)) = include_of(source, at) {
+            found.push(name);
+            length
+        } else if let Some(raw) = raw_text(rest) {
+            raw
+        } else if bytes[at] == b'"' || bytes[at] == b'\'' {
+            text_end(rest.as_bytes())
+        } else if is_word(bytes[at]) {
+            // A word or number as a whole: the quote in 1'000 begins no text.
+            rest.bytes().position(|b| !is_word(b) && b != b'\'').unwrap_or(rest.len())
+        } else {
+            rest.chars().next().map_or(1, char::len_utf8)
+        };
+    }
+    found
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// At the `#` of an `#include` that starts its line: the length up to the end of the header's name, and the name.
+fn include_of(source: &str, at: usize) -> Option<(usize, &str)> {
+    let rest = &source[at..];
+    let line_so_far = &source[source[..at].rfind('\n').map_or(0, |i| i + 1)..at];
+    if !rest.starts_with('#') || !line_so_far.trim().is_empty() {
+        return None;
+    }
+    let line = rest.lines().next()?;
+    let after = line[1..].trim_start().strip_prefix("include")?;
+    let after = after.strip_prefix("_next").unwrap_or(after).trim_start();
+    let close = match after.as_bytes().first()? {
+        b'<' => '>',
+        b'"' => '"',
+        _ => return None,
+    };
+    let name = &after[1..];
+    let name = &name[..name.find(close)?];
+    let open = name.as_ptr() as usize - rest.as_ptr() as usize;
+    Some((open + name.len() + 1, name.trim()))
+}
+
+/// The length of a raw text (`R"x(…)x"`) that starts here.
+fn raw_text(rest: &str) -> Option<usize> {
+    let body = rest.strip_prefix("R\"")?;
+    let open = body.find('(').filter(|&open| open <= 16)?;
+    let close = format!("){}\"", &body[..open]);
+    Some(body.find(&close).map_or(rest.len(), |i| 2 + i + close.len()))
+}
+
+/// The length of the text or character that starts here; it ends at the line's end at the latest.
+fn text_end(bytes: &[u8]) -> usize {
+    let quote = bytes[0];
+    let mut i = 1;
+    while i < bytes.len() && bytes[i] != b'\n' {
+        match bytes[i] {
+            b'\\' if bytes.get(i + 1).is_some_and(u8::is_ascii) => i += 2,
+            b if b == quote => return i + 1,
+            _ => i += 1,
+        }
+    }
+    i.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_file_of_the_folder() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+        let found = crate::discover::headers(&folder).unwrap();
+        let mut listed: Vec<PathBuf> = HEADERS.iter().map(|(name, _)| name.into()).collect();
+        listed.sort();
+        assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn written_headers_are_repaired() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = write_headers(root.path()).unwrap();
+        let damaged = folder.join("cooperative_groups/reduce.h");
+        std::fs::write(&damaged, "").unwrap();
+        assert_eq!(write_headers(root.path()).unwrap(), folder);
+        for (name, text) in HEADERS {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), *text, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_that_is_cudas_is_hips_between_begin_and_end() {
+        let names = |file: &str, directive: &str| -> Vec<String> {
+            let text = HEADERS.iter().find(|(name, _)| *name == file).unwrap().1;
+            let names = text.lines().filter_map(|line| line.strip_prefix(directive)?.split(' ').next());
+            names.map(str::to_owned).collect()
+        };
+        let cuda = names("ferrocm_warp_names.h", "#define ");
+        assert!(cuda.len() > 20);
+        assert_eq!(cuda, names("ferrocm_hip_names.h", "#undef "));
+    }
+
+    fn of(source: &str, headers: &[(&str, &str)]) -> Dialect {
+        dialect(String::new(), source, |_, name| {
+            let (name, text) = headers.iter().find(|(header, _)| *header == name)?;
+            Some(((*name).to_owned(), (*text).to_owned()))
+        })
+    }
+
+    #[test]
+    fn a_header_of_hip_makes_a_source_hips() {
+        for source in [
+            "",
+            "#include <cuda_runtime.h>",
+            "// #include <hip/hip_runtime.h>",
+            "/*\n#include <hip/hip_runtime.h>\n*/",
+            "auto x = R\"(\n#include <hip/hip_runtime.h>\n)\";",
+            "#include \"hip_like.h\"\n#include MACRO\n#include <x",
+            "int n = 1'000; // '",
+        ] {
+            assert_eq!(of(source, &[]), Dialect::Cuda, "{source}");
+        }
+        for source in [
+            "#include <hip/hip_runtime.h>",
+            "int n = 1'000;\n # include \"hip/hip_fp16.h\" // '",
+            "#ifdef USE_HIP\n#include <hip/hip_runtime.h>\n#else\n#include <cuda_runtime.h>\n#endif",
+            "#include <hipcub/hipcub.hpp>",
+            "char c = '\"';\n#include_next <rocprim/rocprim.hpp>",
+        ] {
+            assert_eq!(of(source, &[]), Dialect::Hip, "{source}");
+        }
+    }
+
+    #[test]
+    fn own_headers_are_looked_into_once() {
+        let deep = [("a.h", "#include \"b.h\""), ("b.h", "#include \"a.h\"\n#include <hip/hip_fp16.h>")];
+        assert_eq!(of("#include \"a.h\"", &deep), Dialect::Hip);
+        let round = [("a.h", "#include \"b.h\""), ("b.h", "#include \"a.h\"")];
+        assert_eq!(of("#include \"a.h\"", &round), Dialect::Cuda);
+        assert_eq!(of("#include <rock/own.h>", &[("rock/own.h", "")]), Dialect::Cuda);
+    }
+
+    #[test]
+    fn unfinished_sources_have_no_includes() {
+        for source in ["", "\"", "'", "R\"(", "/*", "#include <", "#include", "\\", "\"\\", "\"\\é", "é", "#"]
+        {
+            assert!(included(source).is_empty(), "{source}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+fn main() {
+    kernel_build::Builder::new("kernels").embed_or_exit();
+}
