@@ -60,7 +60,8 @@ impl Place {
         }
         let Some((found, offset)) = runtime.memory.find(address) else {
             // What was freed is no memory of the program, and touching it would end the process.
-            let is_own = runtime.hsa.host_can_access(address, extent);
+            let ends = [address, address + extent.max(1) - 1];
+            let is_own = ends.into_iter().all(|end| runtime.hsa.host_can_access(end));
             return if is_own { Ok((Self::Pageable, address)) } else { Err(INVALID_VALUE) };
         };
         if !runtime.memory.holds(&found, offset, extent, what) {

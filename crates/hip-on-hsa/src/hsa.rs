@@ -577,11 +577,10 @@ impl Hsa {
         (missing != u64::MAX).then_some(missing)
     }
 
-    /// Whether memory that this runtime does not know may be the program's own: it is nothing that was freed, or reserved
-    /// only.
-    pub(crate) fn host_can_access(self, address: usize, size: usize) -> bool {
+    /// Whether a byte may be one of the program's own memory: it is nothing that was freed, or reserved only.
+    pub(crate) fn host_can_access(self, address: usize) -> bool {
         // SAFETY: the implementation looks at no memory.
-        self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, size) })
+        self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, 1) })
     }
 
     /// Start and end of the packet that completed the signal, in system clock ticks.

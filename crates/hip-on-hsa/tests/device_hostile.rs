@@ -85,7 +85,7 @@ fn printf_without_an_end_takes_no_memory() {
     let before = resident();
     let stream = Stream::new(1);
     let (output, error) = Printed::by(|| {
-        let (mut begins, mut goes_on, mut width) = (40_000u32, 20_000u32, 1_000_000i32);
+        let (mut begins, mut goes_on, mut width) = (2_000u32, 6_000u32, 1_000_000i32);
         let begin = kernels.get("begin_for_ever");
         assert_eq!(launch(begin, [1; 3], [64, 1, 1], 0, stream.0, arguments![begins]), OK);
         assert_eq!(stream.wait(), OK);

@@ -5,7 +5,6 @@ typedef unsigned long long u64;
 typedef u64 Pair __attribute__((ext_vector_type(2)));
 extern "C" __device__ u64 __ockl_printf_begin(u64);
 extern "C" __device__ u64 __ockl_printf_append_args(u64, unsigned, u64, u64, u64, u64, u64, u64, u64, unsigned);
-extern "C" __device__ u64 __ockl_printf_append_string_n(u64, const char *, u64, unsigned);
 extern "C" __device__ Pair __ockl_call_host_function(u64, u64, u64, u64, u64, u64, u64, u64);
 
 // Has the host call any address.
