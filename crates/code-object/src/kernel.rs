@@ -75,8 +75,49 @@ pub struct Arg {
     pub kind: ArgKind,
     /// Address space of a pointer, where the compiler recorded it (`global`, `constant`, …).
     pub address_space: Option<String>,
-    /// What the kernel does with the memory behind a pointer, where recorded (`read_only`, …).
-    pub access: Option<String>,
+    /// What the kernel does with the memory behind a pointer, where the compiler recorded it.
+    pub access: Option<Access>,
+    /// The source declares what the pointer leads to as `const`, and the compiler recorded that.
+    pub is_const: bool,
+}
+
+/// What a kernel does with the memory behind a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It reads at most.
+    Read,
+    /// It writes and does not read.
+    Write,
+    /// It may do both.
+    ReadWrite,
+}
+
+impl Access {
+    /// Its name in the metadata.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read_only",
+            Self::Write => "write_only",
+            Self::ReadWrite => "read_write",
+        }
+    }
+
+    /// Whether the kernel may write.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::ReadWrite)
+    }
+
+    pub(crate) fn from_metadata(text: &str) -> Option<Self> {
+        [Self::Read, Self::Write, Self::ReadWrite].into_iter().find(|access| access.as_str() == text)
+    }
+}
+
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// How an [`Arg`] is passed.

@@ -43,6 +43,6 @@ mod target;
 pub use descriptor::KernelDescriptor;
 pub use error::Error;
 pub use image::{Binding, Relocation, RelocationKind, Segment, Symbol, SymbolKind};
-pub use kernel::{Arg, ArgKind, HiddenArg, Kernel};
+pub use kernel::{Access, Arg, ArgKind, HiddenArg, Kernel};
 pub use parse::CodeObject;
 pub use target::{Feature, Match, PROCESSORS, ParseTargetError, Processor, TargetId};

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::{Arg, ArgKind, Error};
+use crate::{Access, Arg, ArgKind, Error};
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Metadata {
@@ -69,6 +69,11 @@ pub(crate) struct ArgMetadata {
     address_space: Option<String>,
     #[serde(rename = ".access", default)]
     access: Option<String>,
+    /// Narrower than `access`: what the compiler found out, not what was declared.
+    #[serde(rename = ".actual_access", default)]
+    actual_access: Option<String>,
+    #[serde(rename = ".is_const", default)]
+    is_const: Flag,
 }
 
 /// A boolean that some compilers write as 0 or 1.
@@ -122,7 +127,11 @@ impl ArgMetadata {
             size,
             kind,
             address_space: self.address_space,
-            access: self.access,
+            access: [self.actual_access, self.access]
+                .into_iter()
+                .flatten()
+                .find_map(|access| Access::from_metadata(&access)),
+            is_const: self.is_const.into(),
         })
     }
 }

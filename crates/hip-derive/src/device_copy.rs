@@ -61,7 +61,10 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         };
         // SAFETY: the fields are plain data, there is nothing between or after them, and the layout is fixed.
         #[automatically_derived]
-        unsafe impl #parameters ::hip::DeviceCopy for #name #arguments #clause {}
+        unsafe impl #parameters ::hip::DeviceCopy for #name #arguments #clause {
+            const NUMBER: ::core::option::Option<::hip::Number> =
+                ::hip::Number::of_all(&[#(<#types as ::hip::DeviceCopy>::NUMBER),*]);
+        }
     })
 }
 

@@ -14,7 +14,9 @@
 /// [page-coverage]: https://github.com/ferrocm/ferrocm/blob/main/docs/coverage.md
 /// [page-devices]: crate::docs::devices
 /// [page-faults]: crate::docs::faults
+/// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md#cuda-sources
 /// [page-hip]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md
+/// [page-own-crate]: https://github.com/ferrocm/ferrocm/blob/main/docs/own-crate.md
 #[doc = ""]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}

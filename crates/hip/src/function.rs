@@ -149,7 +149,7 @@ impl Function {
         self.module.device()
     }
 
-    /// What it takes, in order.
+    /// What it takes, in order. Names, types and access are `None` where the code object does not tell them.
     pub fn parameters(&self) -> &[Parameter] {
         &self.kernel.parameters
     }

@@ -142,7 +142,7 @@ pub use memory::{
     ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, Chunks, ChunksMut, CopyScope,
     DeviceAddress, DeviceBuffer, DeviceCopy, DeviceMemory, DeviceMemoryMut, DeviceRect, DeviceRectMut,
     DeviceSlice, DeviceSliceMut, Granularity, GrowableBuffer, HostBuffer, HostOptions, Location,
-    ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Pending, PendingFuture,
+    ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Number, Pending, PendingFuture,
     PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region, RegisteredBuffer,
     VirtualMemoryError,
 };

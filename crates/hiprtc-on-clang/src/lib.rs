@@ -8,6 +8,8 @@
 //! is not: `Table::has` says so.
 //!
 //! # What differs from AMD's hiprtc
+//! * Code objects tell the name, type and access of each kernel's arguments, as [`kernel_build::facts`] describes, and
+//!   hold source lines unless an option such as `-g0` says otherwise.
 //! * Every compilation is a process.
 //! * The target has to be among the options (`--offload-arch=` or `--gpu-architecture=`): there is no current device to ask.
 //! * An unknown target is an error with a log. A stale or invented program handle is an error too.
@@ -60,7 +62,8 @@ pub fn table() -> Result<&'static Table, Error> {
     let toolchain = toolchain::find().map_err(Error::Toolchain)?;
     let identity = toolchain.identity().map_err(Error::Identity)?;
     let version = toolchain.version.to_string();
-    let _ = COMPILER.set(Compiler { toolchain, identity: identity.to_hex().to_string() });
+    let identity = format!("{} {}", identity.to_hex(), kernel_build::facts::SCHEME);
+    let _ = COMPILER.set(Compiler { toolchain, identity });
     Ok(TABLE.get_or_init(|| {
         let mut builder = Builder::new(env!("CARGO_PKG_NAME"), &version);
         provide(&mut builder);

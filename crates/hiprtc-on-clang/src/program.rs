@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 use code_object::{CodeObject, RelocationKind, SymbolKind};
 use hip_sys::rtc::hiprtcResult;
 use kernel_build::cuda;
+use kernel_build::facts::{self, Compilation};
 use kernel_build::toolchain::Toolchain;
 
 pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
@@ -63,14 +64,11 @@ impl Program {
     }
 
     fn run(&self, compiler: &Compiler, options: &[&OsStr], log: &mut String) -> Result<Output> {
-        let architecture = |option: &&&OsStr| {
-            let option = option.as_encoded_bytes();
-            option.starts_with(b"--gpu-architecture=") || option.starts_with(b"--offload-arch=")
-        };
-        if options.iter().filter(architecture).count() != 1 {
+        let targets: Vec<&str> = options.iter().filter_map(|option| target_of(option)).collect();
+        let [target] = targets[..] else {
             log.push_str("error: one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n");
             return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
-        }
+        };
         let internal = |log: &mut String, what: &str, error: std::io::Error| {
             log.push_str(&format!("error: {what}: {error}\n"));
             hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
@@ -123,25 +121,27 @@ impl Program {
             "-fno-color-diagnostics",
             "-fuse-cuid=none",
         ]);
-        // What hiprtc does unless the program says otherwise.
+        // What hiprtc does unless the program says otherwise, and source lines for what virtual GPUs report.
         command.args(["-O3", "-std=c++17", "-I", "."]);
+        command.args(facts::SOURCE_LINES);
         // CUDA's dialect reads it itself, behind a definition that it needs.
         if !options.contains(&OsStr::new(cuda::DIALECT_OPTION)) {
             command.args(["-include", cuda::HIP_RUNTIME_HEADER]);
         }
-        for option in options {
-            match option.to_str().and_then(|option| option.strip_prefix("--gpu-architecture=")) {
-                Some(target) => command.arg(format!("--offload-arch={target}")),
-                None => command.arg(option),
-            };
-        }
-        if bitcode {
-            command.args(["-emit-llvm", "-c"]);
-        }
-        command.arg("-o").arg(&object).arg(INPUT);
-        let ran = command
-            .output()
-            .map_err(|error| internal(log, &compiler.toolchain.clang.to_string_lossy(), error))?;
+        command.args(options.iter().filter(|option| target_of(option).is_none()));
+        command.arg(format!("--offload-arch={target}")).arg(INPUT);
+        let ran = if bitcode {
+            let ran = command.args(["-emit-llvm", "-c", "-o"]).arg(&object).output();
+            ran.map_err(|error| internal(log, &compiler.toolchain.clang.to_string_lossy(), error))?
+        } else {
+            let (toolchain, work) = (&compiler.toolchain, work.path());
+            let compilation = Compilation { toolchain, target, work, object: &object };
+            let own = facts::SOURCE_LINES.iter().map(OsStr::new);
+            compilation.run(command, own.chain(options.iter().copied())).map_err(|error| {
+                log.push_str(&format!("error: {error}\n"));
+                hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
+            })?
+        };
         log.push_str(&String::from_utf8_lossy(&ran.stderr));
         if !ran.status.success() {
             if ran.status.code().is_none() {
@@ -181,6 +181,12 @@ impl Program {
         }
         Ok(names)
     }
+}
+
+/// The target, if the option names it.
+fn target_of(option: &OsStr) -> Option<&str> {
+    let option = option.to_str()?;
+    option.strip_prefix("--gpu-architecture=").or_else(|| option.strip_prefix("--offload-arch="))
 }
 
 /// A text that the caller gave.

@@ -11,7 +11,7 @@ use crate::compile::{Context, Failed, Language, Prepared};
 use crate::cuda::Dialect;
 use crate::discover::{self, Source};
 use crate::toolchain::{self, Toolchain};
-use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, targets};
+use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, targets};
 
 /// What a build tells while it runs. Events come from several threads, for one job in order.
 #[derive(Clone, Copy, Debug)]
@@ -174,9 +174,9 @@ impl Builder {
         self
     }
 
-    /// Whether code objects say which source lines their instructions come from, which fault reports of the virtual GPU and
-    /// debuggers then tell. The instructions stay the same, the files grow. Where nobody says, `FERROCM_KERNEL_LINES=1`
-    /// does. For all that a debugger wants, give [`flag`](Self::flag) `-g` instead.
+    /// Whether code objects say which source lines their instructions come from, which fault reports of virtual GPUs and
+    /// debuggers then tell. They do unless this, or else `FERROCM_KERNEL_LINES=0`, says otherwise: the instructions are the
+    /// same either way, and the files smaller without. For all that a debugger wants, give [`flag`](Self::flag) `-g`.
     pub fn source_lines(mut self, on: bool) -> Self {
         self.source_lines = Some(on);
         self
@@ -219,11 +219,7 @@ impl Builder {
         let cache = Cache::open(&self.cache_folder())?;
         let mut options = std::mem::take(&mut self.options);
         if self.source_lines.unwrap_or_else(lines_from_env) {
-            options.insert(0, "-gline-tables-only".into());
-        }
-        if options.iter().any(|option| option.as_encoded_bytes().starts_with(b"-g")) {
-            // Debug information would name the folder that the compiler happened to run in.
-            options.push("-fdebug-compilation-dir=.".into());
+            options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
         }
         let context = Context::new(
             &toolchain,
@@ -340,7 +336,7 @@ impl Builder {
 }
 
 fn lines_from_env() -> bool {
-    std::env::var("FERROCM_KERNEL_LINES").is_ok_and(|value| matches!(value.trim(), "1" | "true" | "on"))
+    !std::env::var("FERROCM_KERNEL_LINES").is_ok_and(|value| matches!(value.trim(), "0" | "false" | "off"))
 }
 
 fn absolute(folder: &Path) -> Result<PathBuf, Error> {

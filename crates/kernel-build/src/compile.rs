@@ -11,6 +11,7 @@ use code_object::{CodeObject, TargetId};
 use crate::cache::{Cache, Entry, Input};
 use crate::cuda::{self, Dialect};
 use crate::discover::Source;
+use crate::facts::{self, Compilation};
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Severity, depfile, diagnostics, discover};
@@ -92,6 +93,7 @@ impl<'a> Context<'a> {
             base.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         };
         part(SCHEMA.as_bytes());
+        part(facts::SCHEME.as_bytes());
         part(toolchain.identity()?.as_bytes());
         for option in toolchain.args.iter().chain(options) {
             part(option.as_encoded_bytes());
@@ -297,12 +299,14 @@ impl<'a> Context<'a> {
             command.arg("-Xclang").arg(option);
         }
         command.args(["-Xclang", "-sys-header-deps"]);
-        command.arg("-o").arg(&object).arg(&input);
-        command.env("TMPDIR", work);
+        command.arg(&input).env("TMPDIR", work);
 
-        let program = || self.toolchain.clang.clone();
-        let output =
-            command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+        let (toolchain, version) =
+            (self.toolchain, OsString::from(format!("-mcode-object-version={version}")));
+        let compilation = Compilation { toolchain, target: &target.to_string(), work, object: &object };
+        let options = std::iter::once(&version).chain(self.options).map(OsString::as_os_str);
+        let output = compilation.run(command, options)?;
+        let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             if text.contains("No space left on device") {

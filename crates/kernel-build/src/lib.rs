@@ -48,7 +48,7 @@
 //! | variable | means |
 //! |---|---|
 //! | `FERROCM_TARGETS` | targets, separated by commas, where the caller names none |
-//! | `FERROCM_KERNEL_LINES` | `1`: code objects hold [source lines](Builder::source_lines), where the caller does not say |
+//! | `FERROCM_KERNEL_LINES` | `0`: code objects hold no [source lines](Builder::source_lines), where the caller does not say |
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |
 //! | `ROCM_PATH`, `HIP_PATH` | where ROCm is installed |
 //! | `FERROCM_CACHE` | folder of compiled kernels and of the toolchain that `ferrocm setup` installs |
@@ -75,6 +75,7 @@ mod diagnostics;
 mod discover;
 mod embed;
 mod error;
+pub mod facts;
 mod targets;
 pub mod toolchain;
 mod translate;

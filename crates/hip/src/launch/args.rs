@@ -5,11 +5,13 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use code_object::Access;
+
 use super::room::{Room, Storage, Used};
-use super::{Argument, LaunchConfig, LaunchError};
+use super::{Argument, LaunchConfig, LaunchError, types};
 use crate::device::Device;
 use crate::function::Function;
-use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, bytes_of};
+use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Number, bytes_of};
 use crate::stream::Stream;
 
 /// What a kernel takes in one position, as its code object says.
@@ -18,14 +20,20 @@ use crate::stream::Stream;
 pub struct Parameter {
     /// The name in the source, where the compiler recorded it.
     pub name: Option<String>,
+    /// The type in the source, where the compiler recorded it: `float*`, also for a `const float*`.
+    pub type_name: Option<String>,
     /// Where it lies in the argument segment, bytes.
     pub offset: u32,
     /// Its size, bytes.
     pub size: u32,
     /// A pointer, or a value.
     pub kind: ParameterKind,
-    /// What the kernel does through the pointer, where the compiler recorded it: `read_only`, `write_only`, `read_write`.
-    pub access: Option<String>,
+    /// What the kernel does through the pointer, where the compiler recorded it. Nothing is known of kernels that were
+    /// compiled by others than `kernel-build` and `hiprtc-on-clang`, nor of a `const` pointer through which the compiler could
+    /// not rule out that the kernel writes.
+    pub access: Option<Access>,
+    /// What the pointer leads to is declared `const`, and the compiler recorded that.
+    pub is_const: bool,
 }
 
 /// How a parameter is passed.
@@ -49,24 +57,42 @@ impl Parameter {
         };
         Self {
             name: argument.name.clone(),
+            type_name: argument.type_name.clone(),
             offset: argument.offset,
             size: argument.size,
             kind,
-            access: argument.access.clone(),
+            access: argument.access,
+            is_const: argument.is_const,
         }
     }
 
     /// Whether the compiler recorded that the kernel writes through the pointer.
     fn written(&self) -> bool {
-        matches!(self.access.as_deref(), Some("write_only" | "read_write"))
+        self.access.is_some_and(Access::writes)
+    }
+
+    /// The numbers that the value consists of, or that the pointer leads to, where that is known.
+    fn number(&self) -> Option<Number> {
+        let name = self.type_name.as_deref()?;
+        if self.kind == ParameterKind::Pointer { types::behind(name) } else { types::of_value(name) }
+    }
+
+    /// The type as the source declares it, where it is known.
+    fn declared(&self) -> Option<String> {
+        let constant = if self.is_const { "const " } else { "" };
+        self.type_name.as_ref().map(|name| format!("{constant}{name}"))
     }
 
     /// In words, for errors.
     fn describe(&self) -> String {
-        match &self.kind {
+        let words = match &self.kind {
             ParameterKind::Pointer => "a pointer".to_owned(),
             ParameterKind::Value => format!("a value of {} bytes", self.size),
             ParameterKind::Other(kind) => format!("a parameter of kind `{kind}`"),
+        };
+        match self.declared() {
+            Some(declared) => format!("{words} of type `{declared}`"),
+            None => words,
         }
     }
 }
@@ -79,6 +105,8 @@ pub(crate) struct Slot {
     kind: SlotKind,
     /// The code object says that the kernel writes through the pointer.
     written: bool,
+    /// The numbers that it takes, where the code object says so.
+    number: Option<Number>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +135,7 @@ impl Layout {
                 _ => SlotKind::Other,
             },
             written: parameter.written(),
+            number: parameter.number(),
         };
         let end = parameters.iter().map(|p| p.offset as usize + p.size as usize).max().unwrap_or(0);
         Self { slots: parameters.iter().map(slot).collect(), words: end.div_ceil(8) }
@@ -274,26 +303,23 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Finds out what is wrong.
     #[cold]
-    fn refuse(&mut self, error: LaunchError) {
-        self.error = Some(Box::new(error));
+    fn refuse(&mut self, index: usize, given: &Given, check: &Check<'_>) {
+        if let Err(error) = check.given(index, given) {
+            self.error = Some(Box::new(error));
+        }
     }
 
     /// A value of `T`, whose bytes these are.
     #[inline]
-    fn pass_value<T>(&mut self, bytes: &[u8], index: usize, check: &Check<'_>) {
+    fn pass_value<T>(&mut self, bytes: &[u8], number: Option<Number>, index: usize, check: &Check<'_>) {
         let slot = &check.layout.slots[index];
-        if slot.kind != SlotKind::Value || slot.size as usize != size_of::<T>() {
-            return self.refuse_value(index, size_of::<T>(), std::any::type_name::<T>(), check);
+        let fits = slot.kind == SlotKind::Value && slot.size as usize == size_of::<T>();
+        if !fits || !types::fits(slot.number, number) {
+            return self.refuse(index, &Given::value::<T>(number), check);
         }
         self.store(slot.offset, bytes);
-    }
-
-    #[cold]
-    fn refuse_value(&mut self, index: usize, size: usize, type_name: &'static str, check: &Check<'_>) {
-        if let Err(error) = check.value(index, size, type_name) {
-            self.refuse(error);
-        }
     }
 
     #[inline]
@@ -301,13 +327,13 @@ impl<'a> Arguments<'a> {
         let slot = &check.layout.slots[index];
         if slot.kind == SlotKind::Pointer {
             self.store(slot.offset, &address.0.to_ne_bytes());
-        } else if let Err(error) = check.pointer(index) {
-            self.refuse(error);
+        } else {
+            self.refuse(index, &Given::Address, check);
         }
     }
 
     #[inline]
-    fn pass_memory(
+    fn pass_memory<T: DeviceCopy>(
         &mut self,
         allocation: &'a Arc<Allocation>,
         address: DeviceAddress,
@@ -317,21 +343,45 @@ impl<'a> Arguments<'a> {
     ) {
         let slot = &check.layout.slots[index];
         let fits = slot.kind == SlotKind::Pointer && (written || !slot.written);
-        if !fits || !check.device.has_access_to(allocation.device()) {
-            return self.refuse_memory(allocation, written, index, check);
+        if !fits || !types::fits(slot.number, T::NUMBER) {
+            return self.refuse(index, &Given::memory::<T>(written), check);
+        }
+        if let Err(error) = check.memory(allocation, index) {
+            self.error = Some(Box::new(error));
+            return;
         }
         self.store(slot.offset, &address.0.to_ne_bytes());
         let (allocation, index) = (NonNull::from(allocation), index as u32);
         self.room.get_mut().used.push(Used { allocation, index, written });
     }
+}
 
-    #[cold]
-    fn refuse_memory(&mut self, allocation: &Allocation, written: bool, index: usize, check: &Check<'_>) {
-        let checked = check.memory(allocation, index);
-        let checked = checked.and_then(|()| if written { Ok(()) } else { check.shared(index) });
-        if let Err(error) = checked.and_then(|()| check.pointer(index)) {
-            self.refuse(error);
-        }
+/// What is passed, without the value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given {
+    Value {
+        size: usize,
+        type_name: &'static str,
+        number: Option<Number>,
+    },
+    /// A pointer that nothing is known of.
+    Address,
+    Memory {
+        written: bool,
+        type_name: &'static str,
+        number: Option<Number>,
+    },
+}
+
+impl Given {
+    /// A value of `T`, which consists of these numbers.
+    pub(crate) fn value<T>(number: Option<Number>) -> Self {
+        Self::Value { size: size_of::<T>(), type_name: std::any::type_name::<T>(), number }
+    }
+
+    /// Memory of `T`s, and whether it is borrowed exclusively.
+    pub(crate) fn memory<T: DeviceCopy>(written: bool) -> Self {
+        Self::Memory { written, type_name: std::any::type_name::<T>(), number: T::NUMBER }
     }
 }
 
@@ -342,36 +392,49 @@ impl Check<'_> {
         if got == self.layout.slots.len() { Ok(()) } else { Err(count_error(self, got)) }
     }
 
-    /// Whether the kernel takes a value of this size at `index`.
-    pub(crate) fn value(
-        &self,
-        index: usize,
-        size: usize,
-        type_name: &'static str,
-    ) -> Result<(), LaunchError> {
+    /// Whether the kernel takes this at `index`.
+    pub(crate) fn given(&self, index: usize, given: &Given) -> Result<(), LaunchError> {
         let parameter = &self.parameters[index];
-        if parameter.kind != ParameterKind::Value {
-            return Err(self.wrong_kind(index, format!("a value of type `{type_name}`")));
-        }
-        if parameter.size as usize != size {
-            return Err(LaunchError::ArgumentSize {
-                kernel: self.kernel.to_owned(),
-                argument: self.argument(index),
-                expected: parameter.size,
-                got: size,
-                got_type: type_name,
-            });
-        }
-        Ok(())
-    }
-
-    /// Whether the kernel takes a pointer at `index`.
-    pub(crate) fn pointer(&self, index: usize) -> Result<(), LaunchError> {
-        let parameter = &self.parameters[index];
-        if parameter.kind == ParameterKind::Pointer && parameter.size == 8 {
+        let (kernel, argument) = (|| self.kernel.to_owned(), || self.argument(index));
+        let number = match *given {
+            Given::Value { size, type_name, number } => {
+                if parameter.kind != ParameterKind::Value {
+                    return Err(self.wrong_kind(index, format!("a value of type `{type_name}`")));
+                }
+                if parameter.size as usize != size {
+                    let (expected, got, got_type) = (parameter.size, size, type_name);
+                    let (kernel, argument) = (kernel(), argument());
+                    return Err(LaunchError::ArgumentSize { kernel, argument, expected, got, got_type });
+                }
+                number
+            }
+            Given::Address | Given::Memory { .. } => {
+                if parameter.kind != ParameterKind::Pointer || parameter.size != 8 {
+                    return Err(self.wrong_kind(index, "a pointer to device memory".to_owned()));
+                }
+                let Given::Memory { written, type_name, number } = *given else { return Ok(()) };
+                // The type comes first: whoever passes the wrong buffer should not be told to make it `&mut`.
+                if !written
+                    && types::fits(parameter.number(), number)
+                    && let Some(access) = parameter.access
+                    && access.writes()
+                {
+                    let (kernel, argument, got_type) = (kernel(), argument(), type_name);
+                    return Err(LaunchError::WrittenThroughShared { kernel, argument, access, got_type });
+                }
+                number
+            }
+        };
+        if types::fits(parameter.number(), number) {
             return Ok(());
         }
-        Err(self.wrong_kind(index, "a pointer to device memory".to_owned()))
+        let got = match *given {
+            Given::Memory { type_name, .. } => format!("memory of `{type_name}`"),
+            Given::Value { type_name, .. } => format!("a value of type `{type_name}`"),
+            Given::Address => "an address".to_owned(),
+        };
+        let expected = parameter.declared().unwrap_or_default();
+        Err(LaunchError::ArgumentType { kernel: kernel(), argument: argument(), expected, got })
     }
 
     /// Whether the kernel's device reaches this memory.
@@ -385,19 +448,6 @@ impl Check<'_> {
             expected: self.device.to_string(),
             got: allocation.device().to_string(),
         })
-    }
-
-    /// Whether the kernel only reads through the pointer at `index`, as far as the code object tells.
-    pub(crate) fn shared(&self, index: usize) -> Result<(), LaunchError> {
-        let parameter = &self.parameters[index];
-        match &parameter.access {
-            Some(access) if parameter.written() => Err(LaunchError::WrittenThroughShared {
-                kernel: self.kernel.to_owned(),
-                argument: self.argument(index),
-                access: access.clone(),
-            }),
-            _ => Ok(()),
-        }
     }
 
     fn argument(&self, index: usize) -> Argument {
@@ -443,15 +493,19 @@ macro_rules! pass {
 }
 
 pass! {
-    [, T: DeviceCopy] value: T => |arguments, index, check| arguments.pass_value::<T>(bytes_of(&value), index, check);
-    [] value: bool => |arguments, index, check| arguments.pass_value::<bool>(&[u8::from(value)], index, check);
+    [, T: DeviceCopy] value: T => |arguments, index, check| {
+        arguments.pass_value::<T>(bytes_of(&value), T::NUMBER, index, check)
+    };
+    [] value: bool => |arguments, index, check| {
+        arguments.pass_value::<bool>(&[u8::from(value)], Some(Number::I8), index, check)
+    };
     [] address: DeviceAddress => |arguments, index, check| arguments.pass_pointer(address, index, check);
     [, T: DeviceCopy] view: DeviceSlice<'a, T> => |arguments, index, check| {
-        arguments.pass_memory(view.allocation(), view.start(), false, index, check)
+        arguments.pass_memory::<T>(view.allocation(), view.start(), false, index, check)
     };
     [, T: DeviceCopy] view: &DeviceSlice<'a, T> => |arguments, index, check| (*view).pass(arguments, index, check);
     [, T: DeviceCopy] view: DeviceSliceMut<'a, T> => |arguments, index, check| {
-        arguments.pass_memory(view.allocation(), view.start(), true, index, check)
+        arguments.pass_memory::<T>(view.allocation(), view.start(), true, index, check)
     };
     [, T: DeviceCopy] view: &'a mut DeviceSliceMut<'_, T> => |arguments, index, check| {
         view.reborrow().pass(arguments, index, check)
@@ -477,9 +531,21 @@ mod tests {
     use crate::fake;
     use crate::memory::DeviceBuffer;
 
-    fn parameter(name: &str, offset: u32, size: u32, kind: ParameterKind, access: Option<&str>) -> Parameter {
+    fn parameter(
+        name: &str,
+        offset: u32,
+        size: u32,
+        kind: ParameterKind,
+        access: Option<Access>,
+    ) -> Parameter {
         let name = (!name.is_empty()).then(|| name.to_owned());
-        Parameter { name, offset, size, kind, access: access.map(str::to_owned) }
+        Parameter { name, type_name: None, offset, size, kind, access, is_const: false }
+    }
+
+    /// A parameter whose type is known.
+    fn typed(type_name: &str, offset: u32, size: u32, access: Option<Access>) -> Parameter {
+        let kind = if type_name.ends_with('*') { ParameterKind::Pointer } else { ParameterKind::Value };
+        Parameter { type_name: Some(type_name.to_owned()), ..parameter("a", offset, size, kind, access) }
     }
 
     /// `k(unsigned n, double a, const float* x, float* y)`
@@ -487,8 +553,8 @@ mod tests {
         vec![
             parameter("n", 0, 4, ParameterKind::Value, None),
             parameter("", 8, 8, ParameterKind::Value, None),
-            parameter("x", 16, 8, ParameterKind::Pointer, Some("read_only")),
-            parameter("y", 24, 8, ParameterKind::Pointer, Some("write_only")),
+            parameter("x", 16, 8, ParameterKind::Pointer, Some(Access::Read)),
+            parameter("y", 24, 8, ParameterKind::Pointer, Some(Access::Write)),
         ]
     }
 
@@ -587,6 +653,25 @@ mod tests {
             matches!(&error, LaunchError::WrittenThroughShared { argument, .. } if argument.index == 3),
             "{error}"
         );
+    }
+
+    #[test]
+    fn numbers_of_another_kind_are_refused() {
+        let parameters = vec![typed("int", 0, 4, None), typed("float*", 8, 8, Some(Access::Read))];
+        let layout = Layout::of(&parameters);
+        let Fixture { device, parameters, layout, x, .. } = Fixture { parameters, layout, ..Fixture::new() };
+        let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
+        let wide = DeviceBuffer::<i64>::uninit(&device, 4).unwrap();
+        let mut arguments = Arguments::new(&layout);
+        arguments.push(7_u32, &check);
+        arguments.push(&x, &check);
+        arguments.finish(&check).unwrap();
+        let error = arguments.replace(0, 1.0_f32, &check).unwrap_err().to_string();
+        assert_eq!(error, "kernel `k`, argument 0 (`a`): expected `int`, got a value of type `f32`");
+        let error = arguments.replace(1, &wide, &check).unwrap_err().to_string();
+        assert_eq!(error, "kernel `k`, argument 1 (`a`): expected `float*`, got memory of `i64`");
+        // Both are as they were.
+        assert_eq!(arguments.room.get().words[..], [7, x.address().0]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use code_object::Access;
+
 /// Which argument of a kernel: its position, counted from 0, and its name where the code object has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
@@ -67,15 +69,33 @@ pub enum LaunchError {
         got_type: &'static str,
     },
 
-    /// A shared view where the code object says that the kernel writes.
-    #[error("kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}): pass `&mut`")]
+    /// Numbers of another kind than the kernel takes, of the right size.
+    #[error("kernel `{kernel}`, {argument}: expected `{expected}`, got {got}")]
+    ArgumentType {
+        /// The kernel.
+        kernel: String,
+        /// Which argument.
+        argument: Argument,
+        /// The parameter's type in the source.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+
+    /// Shared memory where the code object says that the kernel writes.
+    #[error(
+        "kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}) and got shared memory of \
+         `{got_type}`: pass it as `&mut`{}", instead_of_exclusive(*access)
+    )]
     WrittenThroughShared {
         /// The kernel.
         kernel: String,
         /// Which argument.
         argument: Argument,
         /// What the code object says.
-        access: String,
+        access: Access,
+        /// The type of the memory's elements.
+        got_type: &'static str,
     },
 
     /// A parameter of a kind that this crate cannot pass, such as an image.
@@ -260,6 +280,14 @@ pub enum LaunchError {
     },
 }
 
+/// What else there is to do where the compiler may just not have seen that a kernel only reads.
+fn instead_of_exclusive(access: Access) -> &'static str {
+    match access {
+        Access::ReadWrite => ", or declare it `const` if the kernel only reads",
+        _ => "",
+    }
+}
+
 impl LaunchError {
     /// The kernel whose launch was refused.
     pub fn kernel(&self) -> &str {
@@ -267,6 +295,7 @@ impl LaunchError {
             Self::ArgumentCount { kernel, .. }
             | Self::ArgumentKind { kernel, .. }
             | Self::ArgumentSize { kernel, .. }
+            | Self::ArgumentType { kernel, .. }
             | Self::WrittenThroughShared { kernel, .. }
             | Self::UnsupportedParameter { kernel, .. }
             | Self::OtherDevice { kernel, .. }

@@ -2,14 +2,17 @@
 //!
 //! # What the check promises
 //! A launch that passes has exactly the arguments that the kernel's code object declares: their number, the size of
-//! every value, pointers where there are pointers, memory of the right device, memory borrowed exclusively where the
-//! code object says that the kernel writes. Its block, grid and LDS are within the limits of the kernel and the device.
+//! every value, pointers where there are pointers, memory of the right device. Where the code object says what a parameter
+//! is, as those of `kernel-build` and of run-time compilation on this machine's clang do, memory and values hold
+//! [numbers](crate::DeviceCopy::NUMBER) of the kind that the kernel takes, and memory that it writes is borrowed exclusively;
+//! [`Function::parameters`] tells what is known. Its block, grid and LDS are within the limits of the kernel and the device.
 //! Memory that it uses is ordered after earlier work on it and is not freed before the kernel has ended, and neither is
 //! the kernel's code.
 //!
 //! # What it cannot promise
-//! A kernel is foreign code. No metadata says how many elements it touches for given arguments, what type it takes
-//! the bytes for, or whether it writes through a pointer that it was given as read-only. Therefore
+//! A kernel is foreign code. No metadata says how many elements it touches for given arguments, or what it does with pointers
+//! inside of structures and memory; code objects of other compilers, such as hipcc, do not even say what type it takes the
+//! bytes for, or whether it writes through a pointer. Therefore
 //! [`Launch::enqueue`] is `unsafe`, like any call of foreign code, and who calls it promises just that. A function that
 //! knows its kernel, and checks its arguments' lengths, is a safe wrapper of it: crates of kernels are made of those.
 //! [`kernels!`](crate::kernels) makes typed functions from signatures, which are checked against the code object once.
@@ -24,6 +27,7 @@ mod prepared;
 mod room;
 #[doc(hidden)]
 pub mod typed;
+mod types;
 
 pub use args::{KernelArg, Parameter, ParameterKind};
 pub use config::{Dim3, LaunchConfig};
@@ -31,7 +35,7 @@ pub use error::{Argument, LaunchError};
 pub use prepared::PreparedLaunch;
 
 pub(crate) use args::sealed::Pass;
-pub(crate) use args::{Arguments, Check, Layout, Memory, signature};
+pub(crate) use args::{Arguments, Check, Given, Layout, Memory, signature};
 pub(crate) use config::Limits;
 
 use crate::error::Result;

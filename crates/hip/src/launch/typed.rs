@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::{Check, LaunchConfig, LaunchError};
+use super::{Check, Given, LaunchConfig, LaunchError};
 use crate::error::Result;
 use crate::function::Function;
-use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut};
+use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Number};
 use crate::module::Module;
 use crate::stream::Stream;
 
@@ -54,8 +54,8 @@ use crate::stream::Stream;
 /// | any [`DeviceCopy`](crate::DeviceCopy) type | itself | the same type by value |
 ///
 /// `load` finds every kernel in a [`Module`](crate::Module) and checks its signature against the code object: the number of
-/// arguments, pointers where there are pointers, the size of each value, `&mut` where the code object says that the kernel
-/// writes. What does not fit is a [`LaunchError`](crate::LaunchError) that names kernel and argument. A call then takes stream,
+/// arguments, pointers where there are pointers, the size of each value, and where the code object says so, the
+/// numbers that the memory or the value consists of and `&mut` where the kernel writes. What does not fit is a [`LaunchError`](crate::LaunchError) that names kernel and argument. A call then takes stream,
 /// [`LaunchConfig`](crate::LaunchConfig) and the arguments; it checks sizes and devices, orders streams, and allocates
 /// nothing. The type has a private field for each kernel, of the same name, whose `function()` is its
 /// [`Function`](crate::Function).
@@ -103,11 +103,11 @@ macro_rules! __kernel {
     // What a kernel is expected to take.
     (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : &mut [$t:ty] $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@expected $module, $names,
-            [$($done)* $crate::launch::typed::Expected::exclusive(::core::stringify!($p)),] $($($rest)*)?)
+            [$($done)* $crate::launch::typed::Expected::exclusive::<$t>(::core::stringify!($p)),] $($($rest)*)?)
     };
     (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : &[$t:ty] $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@expected $module, $names,
-            [$($done)* $crate::launch::typed::Expected::shared(::core::stringify!($p)),] $($($rest)*)?)
+            [$($done)* $crate::launch::typed::Expected::shared::<$t>(::core::stringify!($p)),] $($($rest)*)?)
     };
     (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : Option<&mut [$t:ty]> $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@expected $module, $names, [$($done)*] $p: &mut [$t] $(, $($rest)*)?)
@@ -188,14 +188,7 @@ macro_rules! __kernel {
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     name: &'static str,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Value { size: usize, type_name: &'static str },
-    Pointer,
-    Memory { written: bool },
+    given: Given,
 }
 
 /// What is passed as it is: plain data and addresses.
@@ -244,20 +237,19 @@ impl<'a, T: DeviceCopy, M: Into<DeviceSliceMut<'a, T>>> Exclusive<'a, T> for M {
 
 impl<T: DeviceCopy> Value for T {
     fn expected(name: &'static str) -> Expected {
-        let (size, type_name) = (size_of::<T>(), std::any::type_name::<T>());
-        Expected { name, kind: Kind::Value { size, type_name } }
+        Expected { name, given: Given::value::<T>(T::NUMBER) }
     }
 }
 
 impl Value for bool {
     fn expected(name: &'static str) -> Expected {
-        Expected { name, kind: Kind::Value { size: 1, type_name: "bool" } }
+        Expected { name, given: Given::value::<bool>(Some(Number::I8)) }
     }
 }
 
 impl Value for DeviceAddress {
     fn expected(name: &'static str) -> Expected {
-        Expected { name, kind: Kind::Pointer }
+        Expected { name, given: Given::Address }
     }
 }
 
@@ -270,14 +262,14 @@ impl Expected {
 
     /// `&[T]`
     #[must_use]
-    pub fn shared(name: &'static str) -> Self {
-        Self { name, kind: Kind::Memory { written: false } }
+    pub fn shared<T: DeviceCopy>(name: &'static str) -> Self {
+        Self { name, given: Given::memory::<T>(false) }
     }
 
     /// `&mut [T]`
     #[must_use]
-    pub fn exclusive(name: &'static str) -> Self {
-        Self { name, kind: Kind::Memory { written: true } }
+    pub fn exclusive<T: DeviceCopy>(name: &'static str) -> Self {
+        Self { name, given: Given::memory::<T>(true) }
     }
 }
 
@@ -380,24 +372,23 @@ fn compare(check: &Check<'_>, expected: &[Expected]) -> Result<(), Box<LaunchErr
         parameter.name.get_or_insert_with(|| (*name).to_owned());
     }
     let check = Check { parameters: &parameters, ..*check };
-    for (index, Expected { kind, .. }) in expected.iter().enumerate() {
-        match *kind {
-            Kind::Value { size, type_name } => check.value(index, size, type_name)?,
-            Kind::Pointer | Kind::Memory { written: true } => check.pointer(index)?,
-            Kind::Memory { written: false } => check.pointer(index).and_then(|()| check.shared(index))?,
-        }
+    for (index, Expected { given, .. }) in expected.iter().enumerate() {
+        check.given(index, given)?;
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use code_object::Access;
+
     use super::super::args::{Layout, Parameter, ParameterKind};
     use super::*;
     use crate::fake;
 
-    fn parameter(name: Option<&str>, size: u32, kind: ParameterKind, access: Option<&str>) -> Parameter {
-        Parameter { name: name.map(str::to_owned), offset: 0, size, kind, access: access.map(str::to_owned) }
+    fn parameter(name: Option<&str>, size: u32, kind: ParameterKind, access: Option<Access>) -> Parameter {
+        let name = name.map(str::to_owned);
+        Parameter { name, type_name: None, offset: 0, size, kind, access, is_const: false }
     }
 
     #[test]
@@ -405,13 +396,14 @@ mod tests {
         let device = fake::device(0);
         let parameters = [
             parameter(Some("n"), 4, ParameterKind::Value, None),
-            parameter(None, 8, ParameterKind::Pointer, Some("read_only")),
-            parameter(Some("y"), 8, ParameterKind::Pointer, Some("read_write")),
+            parameter(None, 8, ParameterKind::Pointer, Some(Access::Read)),
+            parameter(Some("y"), 8, ParameterKind::Pointer, Some(Access::ReadWrite)),
         ];
         let layout = Layout::of(&parameters);
         let check = Check { kernel: "k", device: &device, parameters: &parameters, layout: &layout };
         let compare = |expected: [Expected; 3]| compare(&check, &expected).map_err(|error| error.to_string());
-        let (n, x, y) = (Expected::value::<u32>("n"), Expected::shared("x"), Expected::exclusive("y"));
+        let (n, x, y) =
+            (Expected::value::<u32>("n"), Expected::shared::<f32>("x"), Expected::exclusive::<f32>("y"));
         compare([n, x, y]).unwrap();
         compare([Expected::value::<[u16; 2]>("n"), Expected::value::<DeviceAddress>("x"), y]).unwrap();
         for (expected, message) in [
@@ -424,7 +416,11 @@ mod tests {
                 [n, Expected::value::<u64>("x"), y],
                 "argument 1 (`x`): expected a pointer, got a value of type `u64`",
             ),
-            ([n, x, x], "argument 2 (`y`): the kernel writes through this pointer (read_write): pass `&mut`"),
+            (
+                [n, x, x],
+                "argument 2 (`y`): the kernel writes through this pointer (read_write) and got shared memory of `f32`: \
+                 pass it as `&mut`, or declare it `const` if the kernel only reads",
+            ),
         ] {
             assert_eq!(compare(expected).unwrap_err(), format!("kernel `k`, {message}"));
         }

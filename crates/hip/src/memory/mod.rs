@@ -36,7 +36,7 @@ pub use host::{HostBuffer, HostOptions};
 pub use interop::MemoryOwner;
 pub use pending::{Pending, PendingFuture};
 pub use pitched::PitchedBuffer;
-pub use plain::DeviceCopy;
+pub use plain::{DeviceCopy, Number};
 #[cfg(feature = "bytemuck")]
 pub use pod::Plain;
 pub use pool::{MemoryPool, PoolReuse, PoolStats};

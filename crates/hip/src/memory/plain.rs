@@ -30,18 +30,69 @@
     note = "a struct of plain data is, with `#[repr(C)]` and `#[derive(hip::DeviceCopy)]`",
     note = "integers, floats, `half::f16`, `half::bf16` and arrays of them are"
 )]
-pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {}
+pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
+    /// The numbers that a value consists of, if they are all of one kind: what a launch compares with the type that the
+    /// kernel takes. `None`, unless said otherwise, fits every type.
+    const NUMBER: Option<Number> = None;
+}
+
+/// A kind of number, as memory holds it. Integers with and without sign are the same kind, since C++ too lets the same
+/// memory be read as either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Number {
+    I8,
+    I16,
+    I32,
+    I64,
+    I128,
+    F16,
+    BF16,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// The kind that all of these are, if they are of one kind.
+    #[must_use]
+    pub const fn of_all(parts: &[Option<Self>]) -> Option<Self> {
+        let Some((&Some(first), mut rest)) = parts.split_first() else { return None };
+        while let Some((next, after)) = rest.split_first() {
+            match next {
+                // Comparing by `==` is not possible in a constant.
+                Some(next) if *next as u8 == first as u8 => rest = after,
+                _ => return None,
+            }
+        }
+        Some(first)
+    }
+}
 
 macro_rules! plain {
-    ($($type:ty),* $(,)?) => {
-        $(
+    ($($number:ident: $($type:ty),*;)*) => {
+        $($(
             // SAFETY: a number without padding, of which every bit pattern is a value.
-            unsafe impl DeviceCopy for $type {}
-        )*
+            unsafe impl DeviceCopy for $type {
+                const NUMBER: Option<Number> = Some(Number::$number);
+            }
+        )*)*
     };
 }
 
-plain!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f32, f64, half::f16, half::bf16);
+plain! {
+    I8: u8, i8;
+    I16: u16, i16;
+    I32: u32, i32;
+    I64: u64, i64, usize, isize;
+    I128: u128, i128;
+    F16: half::f16;
+    BF16: half::bf16;
+    F32: f32;
+    F64: f64;
+}
 
 // SAFETY: an array has its elements' bytes and no others.
-unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
+unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
+    const NUMBER: Option<Number> = T::NUMBER;
+}

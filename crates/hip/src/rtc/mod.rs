@@ -25,6 +25,11 @@
 //! Programs are CUDA's unless they include a header of HIP's: CUDA's headers and names are there, and warps have 32 lanes on every
 //! device. [`Dialect`] says more.
 //!
+//! # What launches know of the code
+//! This machine's device compiler tells what each kernel takes and writes, which launches then [check](crate::launch), and holds
+//! source lines for [faults](crate::FaultReport), unless the options say `-g0`. AMD's library tells neither:
+//! [`Function::parameters`](crate::Function::parameters) shows what is known.
+//!
 //! # The cache
 //! Code is found again by a hash of source, name, headers, options, name expressions, target id and compiler: its version and its
 //! file, or what it says of itself. It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache

@@ -139,8 +139,8 @@ impl Toolchain {
     /// The caller adds target, input and output.
     #[must_use]
     pub fn command(&self) -> Command {
-        let mut command = probe::clang(&self.clang, &self.library_path);
-        command.args(&self.args).arg("--no-default-config").args(["-x", "hip"]);
+        let mut command = self.plain_command();
+        command.args(["-x", "hip"]);
         for (option, path) in [
             ("--hip-path=", &self.hip_path),
             ("--rocm-path=", &self.hip_path),
@@ -154,6 +154,13 @@ impl Toolchain {
         if !self.hip_path.join("share/hip/version").is_file() {
             command.arg(format!("--hip-version={}", self.hip_version));
         }
+        command
+    }
+
+    /// A call of clang for whatever the caller says.
+    pub(crate) fn plain_command(&self) -> Command {
+        let mut command = probe::clang(&self.clang, &self.library_path);
+        command.args(&self.args).arg("--no-default-config");
         command
     }
 
