@@ -2,7 +2,7 @@
 
 mod support;
 
-use code_object::{ArgKind, Binding, CodeObject, Error, HiddenArg, RelocationKind, SymbolKind};
+use code_object::{Access, ArgKind, Binding, CodeObject, Error, HiddenArg, RelocationKind, SymbolKind};
 use serde_json::{Value, json};
 use support::{CODE, DATA, DESCRIPTOR, Synthetic, kernel_metadata};
 
@@ -46,6 +46,8 @@ fn everything_is_read() {
     assert_eq!((kernel.uses_dynamic_stack, kernel.uniform_workgroup_size), (false, true));
     assert_eq!(kernel.args[0].name.as_deref(), Some("y"));
     assert_eq!(kernel.args[0].type_name.as_deref(), Some("float*"));
+    assert_eq!((kernel.args[0].access, kernel.args[0].is_const), (Some(Access::ReadWrite), false));
+    assert_eq!(kernel.args[1].access, None);
     assert_eq!(kernel.args[4].kind, ArgKind::Other("hidden_of_the_future".into()));
     assert_eq!(kernel.explicit_args().count(), 3);
     let hidden: Vec<_> = kernel.hidden_args().map(|(hidden, arg)| (hidden, arg.offset)).collect();
