@@ -106,6 +106,9 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
+    /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
+    overflow_checks: bool,
 }
 
 #[derive(Debug, Args)]
@@ -154,11 +157,12 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template }) => {
+        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template, overflow_checks }) => {
             test::test(test::Options {
                 gpu,
                 miri,
                 template,
+                overflow_checks,
                 rocm: sysroot::releases(&rocm)?,
                 rocblas_kernels: kernels::releases(&rocblas_kernels)?,
             })

@@ -32,6 +32,11 @@ const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 2] = ["ferrocm-vgpu", "ferrocm-hip-on-hsa"];
 
+/// The virtual device that the device tests run on with overflow checks in the engine.
+const OVERFLOW_CHECKS_DEVICE: &str = "vgpu:gfx1100";
+/// What else is checked everywhere in the tests' profile, and not in the engine.
+const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu.overflow-checks=true";
+
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
@@ -51,6 +56,8 @@ pub(crate) struct Options {
     pub(crate) miri: bool,
     /// Build and run the crate of a stranger in every way, and nothing else.
     pub(crate) template: bool,
+    /// Run the device tests with overflow checks in the engine, and nothing else.
+    pub(crate) overflow_checks: bool,
 }
 
 /// What became of a step.
@@ -107,6 +114,10 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.miri {
         return miri_steps();
     }
+    if options.overflow_checks {
+        let name = format!("device tests with overflow checks on {OVERFLOW_CHECKS_DEVICE}");
+        return vec![Step::new(name, || overflow_checks(shared))];
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -158,6 +169,15 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps
+}
+
+/// The device tests with an engine of their own, in a target folder of its own.
+fn overflow_checks(shared: &Shared) -> Result<Outcome> {
+    let mut command = nextest_command(shared)?;
+    command.args(["run", "--workspace", "--config", OVERFLOW_CHECKS, "--filterset", DEVICE_TESTS]);
+    command.arg("--target-dir").arg(tools::target_folder().join("overflow-checks"));
+    command.env("FERROCM_DEVICE", OVERFLOW_CHECKS_DEVICE).env_remove(headers::FOLDER_VARIABLE);
+    execute(command)
 }
 
 /// Looks for Miri, and runs the tests that need no foreign code.

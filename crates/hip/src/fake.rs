@@ -44,6 +44,27 @@ pub(crate) fn fail_waits(count: usize) {
     FAILING_WAITS.set(count);
 }
 
+thread_local! {
+    /// How many of this thread's next copies are made and reported as refused.
+    static REFUSED_COPIES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Has this thread's next so many copies be reported as refused, though they are made.
+pub(crate) fn refuse_copies(count: usize) {
+    REFUSED_COPIES.set(count);
+}
+
+/// What a copy returns that has been enqueued with this result.
+fn copied(status: hipError_t) -> hipError_t {
+    match REFUSED_COPIES.get() {
+        0 => status,
+        left => {
+            REFUSED_COPIES.set(left - 1);
+            hipError_t::hipErrorUnknown
+        }
+    }
+}
+
 /// Whether this wait or query fails.
 fn wait_fails() -> bool {
     FAILING_WAITS.replace(FAILING_WAITS.get().saturating_sub(1)) > 0
@@ -485,7 +506,7 @@ unsafe extern "C" fn copy(
     _kind: hipMemcpyKind,
     stream: hipStream_t,
 ) -> hipError_t {
-    submit(stream, "copy", graph::copying(destination, source, bytes))
+    copied(submit(stream, "copy", graph::copying(destination, source, bytes)))
 }
 
 unsafe extern "C" fn copy_peer(

@@ -143,3 +143,28 @@ fn too_much_memory_is_an_error_that_says_how_much_there_is() {
     assert!(matches!(HostBuffer::<u64>::zeroed(&device, usize::MAX), Err(Error::TooLarge { .. })));
     assert!(matches!(HostBuffer::<u8>::zeroed(&device, 1 << 21), Err(Error::Hip { .. })));
 }
+
+#[test]
+fn a_copy_that_is_refused_is_over_before_its_memory_is_given_back() {
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let mut buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+    let host = || HostBuffer::from_slice(&device, &[3_u32, 4]).unwrap();
+    let refused = |enqueue: &mut dyn FnMut() -> crate::Result<()>| {
+        fake::calls(&stream);
+        fake::refuse_copies(1);
+        assert!(matches!(enqueue(), Err(Error::Hip { operation: "hipMemcpyAsync", .. })));
+        assert_eq!(fake::calls(&stream), ["copy", "synchronize"]);
+    };
+    refused(&mut || buffer.copy_to_host(&stream, &mut [0; 2]));
+    refused(&mut || buffer.to_vec(&stream).map(drop));
+    refused(&mut || buffer.download(&stream, host()).map(drop));
+    refused(&mut || buffer.copy_from_host(&stream, &[5, 6]));
+    refused(&mut || buffer.upload(&stream, host()).map(drop));
+    // From device to device there is nothing of the host's.
+    let source = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
+    fake::calls(&stream);
+    fake::refuse_copies(1);
+    assert!(buffer.copy_from(&stream, &source).is_err());
+    assert_eq!(fake::calls(&stream), ["copy"]);
+}

@@ -416,8 +416,20 @@ struct Ending {
 impl Ending {
     /// Waits for the work, releases the handles, and tells how it ended.
     fn run(self) {
-        *self.closed.lock() = Some(self.destroy());
-        self.closed.1.notify_all();
+        /// Tells those who wait for the end, also if what is told to the program's `tracing` subscriber makes that panic.
+        struct Tell<'a>(&'a Closed);
+
+        impl Drop for Tell<'_> {
+            fn drop(&mut self) {
+                let unfinished = Some(hipError_t::hipErrorUnknown);
+                self.0.lock().get_or_insert(Ended { fault: None, unfinished });
+                self.0.1.notify_all();
+            }
+        }
+
+        let tell = Tell(&self.closed);
+        let ended = self.destroy();
+        *tell.0.lock() = Some(ended);
     }
 
     fn destroy(&self) -> Ended {

@@ -118,3 +118,35 @@ fn segments_that_may_be_in_use_are_not_given_back() {
     assert!(drop_failures() > before);
     assert_eq!((fake::allocations(&device), device.memory_stats().reserved), (1, 0));
 }
+
+#[test]
+fn a_panic_where_a_stream_ends_is_an_error_of_those_who_wait_for_it() {
+    /// A program's subscriber that does not expect warnings.
+    struct Panics;
+    impl tracing::Subscriber for Panics {
+        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+            *metadata.level() <= tracing::Level::WARN
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, _: &tracing::Event<'_>) {
+            panic!("on purpose");
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    let device = fake::device(0);
+    let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+    fake::fault(&stream, "kernel `k`");
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        tracing::subscriber::with_default(Panics, || drop(stream));
+    }));
+    assert!(dropped.is_err());
+    // Nobody knows whether its work is over.
+    assert!(matches!(buffer.fill(&other, 1), Err(Error::Hip { code: hipError_t::hipErrorUnknown, .. })));
+}
