@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use code_object::{Access, Arg, CodeObject};
 use kernel_build::toolchain::Toolchain;
@@ -248,25 +248,28 @@ fn the_machine_code_is_that_of_one_compilation() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").canonicalize().unwrap();
     let folder = Folder::new(toolchain.clone());
     let source = folder.write("k.cu", &std::fs::read_to_string(kernels.join("reduce.cu")).unwrap());
-    let includes: [PathBuf; 2] = [kernels.clone(), kernels.join("hip")];
+    // What `kernel-build` finds CUDA's headers as.
+    let headers = folder.path().join("cuda");
+    for (name, text) in kernel_build::cuda::HEADERS {
+        let path = headers.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
     let compare = |targets: &[&str], flags: &[&str]| {
-        let mut builder = Builder::new(folder.kernels())
+        let builder = Builder::new(folder.kernels())
             .toolchain(toolchain.clone())
             .cache(folder.cache())
-            .targets(targets);
-        for include in &includes {
-            builder = builder.include(include);
-        }
+            .targets(targets)
+            .include(&kernels);
         let build = flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).build().unwrap();
         for object in &build.modules[0].objects {
             let output = folder.path().join("whole.hsaco");
             let mut whole = toolchain.command();
             whole.args(["--offload-device-only", "--no-gpu-bundle-output", "-fuse-cuid=none", "-O3"]);
-            whole.args(["-mcode-object-version=5", "-include", "hip/hip_runtime.h"]).args(flags);
+            whole.args(["-mcode-object-version=5", kernel_build::cuda::DIALECT_OPTION]).args(flags);
             whole.arg(format!("--offload-arch={}", object.target));
-            for include in &includes {
-                whole.arg("-I").arg(include);
-            }
+            whole.arg("-I").arg(&kernels).arg("-isystem").arg(&headers);
+            whole.arg("-include").arg(headers.join(kernel_build::cuda::RUNTIME_HEADER));
             assert!(whole.arg("-o").arg(&output).arg(&source).status().unwrap().success());
             let (ours, theirs) = (code(&object.bytes), code(&std::fs::read(&output).unwrap()));
             assert_eq!(ours.1, theirs.1, "{} {flags:?}", object.target);
