@@ -441,3 +441,33 @@ fn earlier_launches_are_waited_for_even_if_the_stream_of_the_last_one_fails() {
     }
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
+
+#[test]
+fn idle_lanes_do_not_fail_with_the_stream_that_they_were_for() {
+    let hip = start();
+    let module = hip.load(5);
+    let poke = hip.function(module, "poke");
+    let nothing = || {};
+    with_works([&nothing], |works| {
+        let mut most = 0;
+        for round in 0..12 {
+            let (graph, stream) = (hip.graph(), hip.stream(NON_BLOCKING));
+            for _ in 0..3 {
+                hip.host(graph, &[], &works[0]);
+            }
+            let exec = hip.instantiate(graph);
+            assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+            assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+            assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+            assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+            assert_eq!(hip.launch(poke, stream), OK);
+            assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorIllegalAddress);
+            assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+            if round == 0 {
+                most = fake::queues();
+            }
+            assert!(fake::queues() <= most, "round {round}: {} queues, not {most}", fake::queues());
+        }
+    });
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
