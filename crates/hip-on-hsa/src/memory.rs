@@ -717,7 +717,12 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
         quiesce_for_release(runtime, &found);
         // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller vouches that none uses it.
-        unsafe { runtime.hsa.unlock(pointer) }
+        let unlocked = unsafe { runtime.hsa.unlock(pointer) };
+        if unlocked.is_err() {
+            // It is still locked.
+            runtime.memory.insert((*found).clone());
+        }
+        unlocked
     })
 }
 
