@@ -214,3 +214,21 @@ fn host_memory_that_cannot_be_unlocked_stays_registered() {
     assert_eq!(hip!(hip, hipHostUnregister(pointer)), OK);
     assert!(!hip.knows(pointer));
 }
+
+#[test]
+fn queues_that_are_none_are_errors() {
+    let hip = start();
+    let module = hip.load(5);
+    let empty = hip.function(module, "empty");
+    let before = fake::queues();
+    for kind in [1, 2, 3] {
+        let stream = hip.stream(NON_BLOCKING);
+        fake::BAD_QUEUE.store(kind, Ordering::Release);
+        assert_eq!(hip.launch(empty, stream), E::hipErrorRuntimeOther);
+        assert_eq!(fake::queues(), before);
+        assert_eq!(hip.launch(empty, stream), OK);
+        assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
