@@ -45,7 +45,7 @@ enum Kept {
     /// A point of this stream, which ends when the stream fails.
     Marker(Arc<Marker>),
     /// Held for its Drop, which gives the memory back.
-    Staging(#[allow(dead_code, reason = "held for its Drop")] Staging),
+    Staging(#[allow(dead_code, reason = "held for its Drop")] Arc<Staging>),
     /// Arguments that the packets of a graph point to.
     Arguments(Arc<KernargBlock>),
 }
@@ -423,7 +423,7 @@ impl Engine {
     pub(crate) unsafe fn copy(
         &mut self,
         copies: &[CopyOp],
-        staging: impl IntoIterator<Item = Staging>,
+        staging: impl IntoIterator<Item = Arc<Staging>>,
     ) -> Result<u64> {
         self.check()?;
         self.tidy()?;

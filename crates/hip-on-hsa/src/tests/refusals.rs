@@ -232,3 +232,41 @@ fn queues_that_are_none_are_errors() {
     }
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
+
+#[test]
+fn reads_that_fail_keep_no_staging_buffers() {
+    let hip = start();
+    let module = hip.load(5);
+    let poke = hip.function(module, "poke");
+    let size = 3 << 20;
+    let memory = hip.malloc(size);
+    let mut bytes = vec![0u8; size];
+    let mut read = |stream| {
+        let kind = hip_sys::hipMemcpyKind::hipMemcpyDeviceToHost;
+        hip!(hip, hipMemcpyWithStream(bytes.as_mut_ptr().cast(), memory, size, kind, stream))
+    };
+    // Rings of arguments and queues go with their streams; spare staging buffers are as many as one read needs.
+    let round = |read: &mut dyn FnMut(hipStream_t) -> E| {
+        let stream = hip.stream(NON_BLOCKING);
+        fake::FAIL_COPIES.store(true, Ordering::Release);
+        let copied = read(stream);
+        fake::FAIL_COPIES.store(false, Ordering::Release);
+        assert_ne!(copied, OK);
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+        let stream = hip.stream(NON_BLOCKING);
+        assert_eq!(hip.launch(poke, stream), OK);
+        assert_ne!(read(stream), OK);
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+        fake::staging_buffers()
+    };
+    for _ in 0..10 {
+        round(&mut read);
+    }
+    let before = round(&mut read);
+    for _ in 0..10 {
+        round(&mut read);
+    }
+    assert_eq!(round(&mut read), before);
+    hip.free(memory);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
