@@ -36,7 +36,7 @@ const IN_FLIGHT: usize = 4;
 struct Landing {
     progress: Arc<Progress>,
     fence: u64,
-    staging: Staging,
+    staging: Arc<Staging>,
     batch: Vec<Piece>,
 }
 
@@ -365,7 +365,7 @@ impl Request {
             {
                 progress.wait(self.runtime, fence)?;
             }
-            let staging = Staging::new(self.runtime, device)?;
+            let staging = Arc::new(Staging::new(self.runtime, device)?);
             let mut ops = Vec::with_capacity(batch.len());
             let mut used = 0;
             for (dst, src, size) in batch {
@@ -401,11 +401,7 @@ impl Request {
         // Each buffer is held here as well as by its copies: it is read after them.
         let mut flying: VecDeque<Landing> = VecDeque::new();
         let land = |Landing { progress, fence, staging, batch }: Landing| {
-            if let Err(code) = progress.wait(self.runtime, fence) {
-                // A copy may still be on its way to the buffer of a failed stream.
-                std::mem::forget(staging);
-                return Err(code);
-            }
+            progress.wait(self.runtime, fence)?;
             let mut used = 0;
             for (dst, _, size) in batch {
                 // SAFETY: the caller vouches for the destination; the copies have completed.
@@ -424,7 +420,7 @@ impl Request {
             if result.is_err() {
                 break;
             }
-            let staging = Staging::new(self.runtime, device)?;
+            let staging = Arc::new(Staging::new(self.runtime, device)?);
             let mut ops = Vec::with_capacity(batch.len());
             let mut used = 0;
             for &(_, src, size) in &batch {
@@ -439,15 +435,14 @@ impl Request {
                 used += size;
             }
             let submitted = self.stream.submit(self.runtime, |engine| {
-                // SAFETY: the buffer is held until the copies have completed, or for ever; the source is an allocation
-                // whose free waits for the device.
-                let fence = unsafe { engine.copy(&ops, None) }?;
+                // SAFETY: the buffer stays with the engine until the copies have completed, or the engine is gone; the source
+                // is an allocation whose free waits for the device.
+                let fence = unsafe { engine.copy(&ops, Some(staging.clone())) }?;
                 Ok((engine.progress.clone(), fence))
             });
             match submitted {
                 Ok((progress, fence)) => flying.push_back(Landing { progress, fence, staging, batch }),
                 Err(code) => {
-                    std::mem::forget(staging);
                     result = Err(code);
                     break;
                 }
@@ -517,7 +512,7 @@ pub(crate) fn upload(
     address: usize,
     bytes: &[u8],
 ) -> Result {
-    let staging = Staging::new(runtime, device)?;
+    let staging = Arc::new(Staging::new(runtime, device)?);
     if bytes.len() > STAGING_BYTES {
         return Err(INVALID_VALUE);
     }

@@ -189,7 +189,7 @@ fn run(
         return unsafe { fill_now(runtime, target, rows, pattern) };
     }
     if rows.width <= STAGING_BYTES && rows.height * rows.depth <= 64 {
-        let staging = Staging::new(runtime, target.device.unwrap_or(stream.device))?;
+        let staging = Arc::new(Staging::new(runtime, target.device.unwrap_or(stream.device))?);
         // SAFETY: the buffer belongs to this call until the copies are submitted, and holds a row.
         pattern.write(unsafe { std::slice::from_raw_parts_mut(staging.pointer(), rows.width) });
         let ops: Vec<CopyOp> = rows

@@ -654,7 +654,50 @@ unsafe fn text_of(
             buffer.truncate(length);
             return Some(String::from_utf8_lossy(&buffer).into_owned());
         }
+        if length >= LONGEST_TEXT {
+            // No such text: what there is of it is what the buffer got.
+            let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
+            buffer.truncate(end);
+            return Some(String::from_utf8_lossy(&buffer).into_owned());
+        }
         buffer = vec![0u8; length + 1];
+    }
+}
+
+/// Bytes that no text about a queue has.
+const LONGEST_TEXT: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says that the text is as long as the queue's address, and writes what of it has room.
+    unsafe extern "C" fn of_length(queue: *const hsa_queue_t, buffer: *mut c_char, size: usize) -> usize {
+        let length = (queue as usize).min(size - 1);
+        // SAFETY: the buffer has `size` bytes.
+        unsafe {
+            buffer.cast::<u8>().write_bytes(b'x', length);
+            buffer.add(length).write(0);
+        }
+        queue as usize
+    }
+
+    /// Says each time that the text is twice as long as the buffer.
+    unsafe extern "C" fn growing(_: *const hsa_queue_t, _: *mut c_char, size: usize) -> usize {
+        size.saturating_mul(2)
+    }
+
+    #[test]
+    fn texts_of_absurd_lengths_are_cut() {
+        for (length, read) in [(1, 1), (4095, 4095), (4096, 4096), (70_000, 70_000), (usize::MAX, 4095)] {
+            // SAFETY: the function does what is asked of it, but for the length that it returns.
+            let text = unsafe { text_of(of_length, length as *const hsa_queue_t) };
+            assert_eq!(text.map(|text| text.len()), Some(read), "{length}");
+        }
+        // SAFETY: as above; the function writes nothing.
+        assert_eq!(unsafe { text_of(of_length, std::ptr::null()) }, None);
+        // SAFETY: as above.
+        assert_eq!(unsafe { text_of(growing, std::ptr::null()) }.as_deref(), Some(""));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipIpcMemHandle_t};
 use hsa_sys::hsa_amd_ipc_memory_t;
@@ -61,7 +61,16 @@ pub(crate) struct Imports {
 struct Import {
     base: usize,
     size: u64,
+    /// How often the program has it open.
     opened: usize,
+    /// How often it was opened.
+    openings: u64,
+}
+
+impl Imports {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u32; 8], Import>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// `hipIpcGetMemHandle`: of memory of a device, for other processes. Waits until the devices are idle. Memory of pools has no
@@ -109,16 +118,17 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
             return Err(hipError_t::hipErrorInvalidContext);
         }
         let device = current_device(runtime)?;
-        let mut open = runtime.imports.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = runtime.imports.lock();
         if let Some(import) = open.get_mut(&shared.memory).filter(|import| import.size == shared.size) {
             import.opened += 1;
+            import.openings += 1;
             *out = (import.base + shared.offset as usize) as *mut c_void;
             return Ok(());
         }
         let size = usize::try_from(shared.size).map_err(|_| INVALID_HANDLE)?;
         let memory = hsa_amd_ipc_memory_t { handle: shared.memory };
         let base = runtime.hsa.attach(&memory, size, &accessors(runtime, device))? as usize;
-        open.insert(shared.memory, Import { base, size: shared.size, opened: 1 });
+        open.insert(shared.memory, Import { base, size: shared.size, opened: 1, openings: 1 });
         runtime.memory.insert(Allocation {
             base,
             size,
@@ -141,18 +151,35 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
         let runtime = active()?;
         graph::permit()?;
         let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
-        let mut open = runtime.imports.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let import = open.iter_mut().find(|(_, import)| import.base == found.base);
-        let (&key, import) = import.ok_or(INVALID_VALUE)?;
-        import.opened -= 1;
-        if import.opened != 0 {
-            return Ok(());
+        let mut idle_since = None;
+        let (mut open, key) = loop {
+            let mut open = runtime.imports.lock();
+            let import = open.iter_mut().find(|(_, import)| import.base == found.base);
+            let (&key, import) = import.ok_or(INVALID_VALUE)?;
+            if import.opened > 1 {
+                import.opened -= 1;
+                return Ok(());
+            }
+            if idle_since == Some(import.openings) {
+                break (open, key);
+            }
+            // The lock is not held while the devices come to an end: what they wait for may need it. Who opens the memory
+            // meanwhile may use it.
+            idle_since = Some(import.openings);
+            drop(open);
+            quiesce_for_release(runtime, &found);
+        };
+        let known = runtime.memory.remove(found.base, &[Origin::Imported]);
+        // SAFETY: the memory was attached here, the program has closed it, and no device uses it.
+        if let Err(code) = unsafe { runtime.hsa.detach(found.base as *mut c_void) } {
+            // It is still there, and open.
+            if let Some(known) = known {
+                runtime.memory.insert((*known).clone());
+            }
+            return Err(code);
         }
         open.remove(&key);
-        runtime.memory.remove(found.base, &[Origin::Imported]);
-        quiesce_for_release(runtime, &found);
-        // SAFETY: the memory was attached here, the program has closed it, and no device uses it.
-        unsafe { runtime.hsa.detach(found.base as *mut c_void) }
+        Ok(())
     })
 }
 

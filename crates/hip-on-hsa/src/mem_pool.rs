@@ -20,6 +20,7 @@ use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::memory::{Allocation, Origin, accessors, allocate_to};
+use crate::peer::apply_or_undo;
 use crate::runtime::{Runtime, active};
 use crate::signal::{Marker, Point};
 use crate::stream::{Stream, resolve};
@@ -622,6 +623,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
         // SAFETY: the caller's list has that many entries.
         let list = unsafe { std::slice::from_raw_parts(list, count) };
         let mut access = pool.state().access.clone();
+        let before = access.clone();
         for wanted in list {
             let device = device_at(wanted.location)?;
             let own = std::ptr::eq(device, pool.device);
@@ -644,8 +646,11 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
             }
         }
         pool.state().access = access;
-        runtime.pools.access_changed();
-        runtime.memory.share_device_memory(runtime, pool.device)
+        let share = || {
+            runtime.pools.access_changed();
+            runtime.memory.share_device_memory(runtime, pool.device)
+        };
+        apply_or_undo(share, || pool.state().access = before)
     })
 }
 

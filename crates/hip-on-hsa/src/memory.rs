@@ -201,19 +201,22 @@ impl Memory {
         }
     }
 
-    /// Applies the present peer access to all memory of a device.
+    /// Applies the present peer access to all memory of a device, as far as HSA agrees.
     pub(crate) fn share_device_memory(&self, runtime: &Runtime, owner: &Device) -> Result {
         let agents = accessors(runtime, owner);
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
-        map.values()
-            .filter(|found| found.origin == Origin::Device && std::ptr::eq(found.device, owner))
-            .try_for_each(|found| {
-                let base = found.base as *const c_void;
-                match &found.pool {
-                    Some(pool) => runtime.hsa.allow_access(&pool.agents(runtime), base),
-                    None => runtime.hsa.allow_access(&agents, base),
-                }
-            })
+        let mut done = Ok(());
+        for found in map.values() {
+            if found.origin != Origin::Device || !std::ptr::eq(found.device, owner) {
+                continue;
+            }
+            let base = found.base as *const c_void;
+            done = done.and(match &found.pool {
+                Some(pool) => runtime.hsa.allow_access(&pool.agents(runtime), base),
+                None => runtime.hsa.allow_access(&agents, base),
+            });
+        }
+        done
     }
 }
 
@@ -717,7 +720,12 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
         quiesce_for_release(runtime, &found);
         // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller vouches that none uses it.
-        unsafe { runtime.hsa.unlock(pointer) }
+        let unlocked = unsafe { runtime.hsa.unlock(pointer) };
+        if unlocked.is_err() {
+            // It is still locked.
+            runtime.memory.insert((*found).clone());
+        }
+        unlocked
     })
 }
 

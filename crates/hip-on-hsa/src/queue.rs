@@ -45,7 +45,7 @@ enum Kept {
     /// A point of this stream, which ends when the stream fails.
     Marker(Arc<Marker>),
     /// Held for its Drop, which gives the memory back.
-    Staging(#[allow(dead_code, reason = "held for its Drop")] Staging),
+    Staging(#[allow(dead_code, reason = "held for its Drop")] Arc<Staging>),
     /// Arguments that the packets of a graph point to.
     Arguments(Arc<KernargBlock>),
 }
@@ -154,10 +154,18 @@ impl Engine {
             drop(unsafe { Arc::from_raw(callback_data) });
             return Err(code);
         }
+        // SAFETY: the queue, if there is one, was just created; HSA's queues begin with this structure.
+        let fields = match unsafe { queue.as_ref() } {
+            Some(fields) if fields.size.is_power_of_two() && !fields.base_address.is_null() => fields,
+            unusable => {
+                tracing::error!(size = unusable.map(|fields| fields.size), "HSA made a queue that is none");
+                // SAFETY: nothing uses the queue. Its callback's reference is not given back: what was made may still have it.
+                let _ = unusable.map(|_| unsafe { (hsa.table.hsa_queue_destroy)(queue) });
+                return Err(hipError_t::hipErrorRuntimeOther);
+            }
+        };
         hsa.guard(queue);
         progress.set_queue(queue);
-        // SAFETY: the queue was just created; HSA's queues begin with this structure.
-        let fields = unsafe { &*queue };
         // SAFETY: AMD's queues are this structure, whose first part is HSA's; these words do not change.
         let (shared_base, private_base) = unsafe {
             let amd = queue.cast::<amd_queue_v2_t>();
@@ -415,7 +423,7 @@ impl Engine {
     pub(crate) unsafe fn copy(
         &mut self,
         copies: &[CopyOp],
-        staging: impl IntoIterator<Item = Staging>,
+        staging: impl IntoIterator<Item = Arc<Staging>>,
     ) -> Result<u64> {
         self.check()?;
         self.tidy()?;

@@ -119,6 +119,24 @@ fn quiesce(runtime: &'static Runtime) {
     }
 }
 
+/// The mappings that make up a range exactly, once no device uses any. The lock is not held meanwhile: what the devices wait for may
+/// need it. What other threads have unmapped since is found out.
+fn idle_mappings(
+    runtime: &'static Runtime,
+    address: usize,
+    size: usize,
+    waits: bool,
+) -> Result<(MutexGuard<'static, State>, Vec<usize>)> {
+    let memory = &runtime.virtual_memory;
+    if waits {
+        memory.lock().whole_mappings(address, size)?;
+        quiesce(runtime);
+    }
+    let state = memory.lock();
+    let starts = state.whole_mappings(address, size)?;
+    Ok((state, starts))
+}
+
 /// The device that a location names; hosts are not offered.
 fn device_at(location: hipMemLocation) -> Result<&'static Device> {
     match location.type_ {
@@ -273,23 +291,23 @@ pub(crate) unsafe extern "C" fn hipMemMap(
     })
 }
 
-/// `hipMemUnmap`: one or several whole mappings. Waits until the devices are idle.
+/// `hipMemUnmap`: one or several whole mappings. Waits until the devices are idle. After an error, some may be left as they were.
 pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
         graph::permit()?;
-        let mut state = runtime.virtual_memory.lock();
-        let starts = state.whole_mappings(pointer as usize, size)?;
-        for &start in &starts {
-            runtime.memory.remove(start, &[Origin::Mapped]);
-        }
-        if release::waits() {
-            quiesce(runtime);
-        }
+        let (mut state, starts) = idle_mappings(runtime, pointer as usize, size, release::waits())?;
         for start in starts {
             let Some(mapping) = state.mappings.get(&start) else { continue };
+            let known = runtime.memory.remove(start, &[Origin::Mapped]);
             // SAFETY: the mapping was made here and no device uses it.
-            unsafe { runtime.hsa.unmap_physical(start, mapping.physical.size)? };
+            if let Err(code) = unsafe { runtime.hsa.unmap_physical(start, mapping.physical.size) } {
+                // The memory is still there: a copy must not take it for the host's.
+                if let Some(known) = known {
+                    runtime.memory.insert((*known).clone());
+                }
+                return Err(code);
+            }
             state.mappings.remove(&start);
         }
         Ok(())
@@ -327,14 +345,9 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
             wanted.push((device_at(location)?, flags, permission));
         }
         graph::permit()?;
-        let mut state = runtime.virtual_memory.lock();
-        let starts = state.whole_mappings(pointer as usize, size)?;
-        if wanted
-            .iter()
-            .any(|(.., permission)| *permission != hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW)
-        {
-            quiesce(runtime);
-        }
+        let full = hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW;
+        let takes = wanted.iter().any(|(.., permission)| *permission != full);
+        let (mut state, starts) = idle_mappings(runtime, pointer as usize, size, takes)?;
         for start in starts {
             let Some(mapping) = state.mappings.get_mut(&start) else { continue };
             let Mapping { physical, access } = mapping;
@@ -353,11 +366,10 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
                 };
                 entries.push(hsa_amd_memory_access_desc_t { permissions, agent_handle: runtime.cpu });
             }
+            runtime.hsa.set_physical_access(start, physical.size, &entries)?;
             if after.is_empty() {
                 runtime.memory.remove(start, &[Origin::Mapped]);
-            }
-            runtime.hsa.set_physical_access(start, physical.size, &entries)?;
-            if !after.is_empty() {
+            } else {
                 // What is known already stays the same memory.
                 let known = runtime.memory.find(start).filter(|_| !access.is_empty());
                 runtime.memory.insert(Allocation {

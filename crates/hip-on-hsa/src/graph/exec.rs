@@ -49,10 +49,17 @@ pub(crate) struct Exec {
 
 impl Drop for Exec {
     fn drop(&mut self) {
-        let last = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).last.upgrade();
-        if let Some(last) = last.filter(|_| !self.objects.is_empty()) {
-            // What launches in flight use ends behind them.
+        if self.objects.is_empty() {
+            return;
+        }
+        // What launches in flight use ends behind them.
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = state.last.upgrade() {
             last.drain(self.runtime);
+        }
+        // The stream of the last launch may have failed before it came to wait for these.
+        for end in state.earlier.drain(..) {
+            let _ = end.wait(self.runtime);
         }
     }
 }
@@ -83,6 +90,9 @@ pub(crate) struct State {
     devices: Vec<&'static Device>,
     /// Where it was launched last.
     last: Weak<Stream>,
+    /// The ends of launches on other streams than the last one, the latest of each stream: whoever waits for the last stream alone
+    /// does not wait for them if that stream fails.
+    earlier: Vec<Arc<Marker>>,
     lanes: Lanes,
 }
 
@@ -283,6 +293,7 @@ impl Exec {
             spare: Vec::new(),
             devices,
             last: Weak::new(),
+            earlier: Vec::new(),
             lanes: Lanes::new(runtime),
         };
         let objects = graph.objects.duplicate(runtime).map_err(failed)?;
@@ -295,12 +306,13 @@ impl Exec {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues everything on a stream, behind the launches before.
+    /// Enqueues everything on a stream, behind the launches before. What a launch that fails has enqueued on other streams is
+    /// waited for by its own one, or fails together with it.
     fn launch(&self, stream: &Arc<Stream>) -> Result {
         let runtime = self.runtime;
         let mut state = self.lock();
         state.prepare(runtime)?;
-        let State { steps, program: Some(program), last, lanes, .. } = &mut *state else {
+        let State { steps, program: Some(program), last, earlier, lanes, .. } = &mut *state else {
             return Err(hipError_t::hipErrorUnknown);
         };
         let streams = lanes.get(stream, &program.lanes)?;
@@ -311,10 +323,10 @@ impl Exec {
         }
         for &place in &program.memory {
             match &steps[place].op {
-                Op::Allocate(memory) if memory.is_live() => match self.flags & AUTO_FREE {
-                    0 => return Err(INVALID_VALUE),
-                    _ => memory.end()?,
-                },
+                // Memory that is freed with the launch is the program's again at once.
+                Op::Allocate(memory) if memory.is_live() && self.flags & AUTO_FREE == 0 => {
+                    return Err(INVALID_VALUE);
+                }
                 Op::Free(address) => {
                     let own =
                         |step: &Step| matches!(&step.op, Op::Allocate(memory) if memory.base() == *address);
@@ -328,24 +340,48 @@ impl Exec {
         }
         if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(stream)) {
             // One launch of a graph at a time: its memory is used by all.
-            if let Some(marker) = last.upgrade().map(|last| last.tail(runtime)).transpose()?.flatten() {
-                stream.submit(runtime, |engine| engine.wait_for(marker))?;
+            if let Some(end) = last.upgrade().map(|last| last.tail(runtime)).transpose()?.flatten() {
+                note_end(earlier, end);
+            }
+            earlier.retain(|end| !end.is_done(runtime));
+            if !earlier.is_empty() {
+                stream.submit(runtime, |engine| {
+                    let own = engine.point().engine;
+                    let others = earlier.iter().filter(|end| end.point().is_none_or(|at| at.engine != own));
+                    others.cloned().try_for_each(|end| engine.wait_for(end))
+                })?;
             }
             *last = Arc::downgrade(stream);
         }
+        let mut begun = Vec::new();
         for &place in &program.memory {
-            if let Op::Allocate(memory) = &steps[place].op {
-                memory.begin();
+            if let Op::Allocate(memory) = &steps[place].op
+                && memory.begin()
+            {
+                begun.push(memory);
             }
         }
-        let done = program.enqueue(runtime, steps, stream, &streams);
+        let mut done = program.enqueue(runtime, steps, stream, &streams);
         for lane in streams.iter().filter(|lane| !Arc::ptr_eq(lane, stream)) {
-            let end = lane.submit(runtime, |engine| engine.tail())?;
-            stream.submit(runtime, |engine| engine.wait_for(end))?;
+            let end = lane.submit(runtime, |engine| engine.tail());
+            if let Err(code) = end.and_then(|end| stream.submit(runtime, |engine| engine.wait_for(end))) {
+                // Whoever waits for the launch does not wait for this lane. A lane that has failed says itself why.
+                if lane.failure().is_none() {
+                    stream.fail(code, "a part of a graph could not be waited for");
+                }
+                done = done.and(Err(code));
+            }
+        }
+        if done.is_err() {
+            // The next launch may begin them once more.
+            for memory in begun {
+                let _ = memory.end();
+            }
+            return done;
         }
         for &place in &program.memory {
             if let Op::Free(address) = &steps[place].op {
-                memory_at(*address).ok_or(INVALID_VALUE)?.end()?;
+                done = done.and(memory_at(*address).ok_or(INVALID_VALUE).and_then(|memory| memory.end()));
             }
         }
         done
@@ -371,6 +407,16 @@ impl Exec {
         let state = self.lock();
         rebuild(self.runtime, &state.steps, 0..state.steps.len())
     }
+}
+
+/// Adds the end of a launch. It stands for what its stream had before, too.
+fn note_end(ends: &mut Vec<Arc<Marker>>, end: Arc<Marker>) {
+    let same = |known: &Marker| match (known.point(), end.point()) {
+        (Some(known), Some(end)) => known.is_before(end),
+        _ => false,
+    };
+    ends.retain(|known| !same(known));
+    ends.push(end);
 }
 
 impl State {

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use hip_sys::hipError_t;
+
 use super::plan::LaneDevice;
 use crate::device::Device;
 use crate::error::Result;
@@ -24,27 +26,39 @@ impl SpareLanes {
 
     /// A stream that has nothing left to do.
     fn take(runtime: &'static Runtime, device: &'static Device, priority: i32) -> Arc<Stream> {
-        let mut spare = device.lanes.lock();
-        let idle = |stream: &Arc<Stream>| stream.priority == priority && stream.query(runtime).is_ok();
-        match spare.iter().position(idle) {
-            Some(index) => {
-                let stream = spare.swap_remove(index);
+        let (mut found, mut ended) = (None, Vec::new());
+        device.lanes.lock().retain(|stream| match stream.query(runtime) {
+            Ok(()) => {
                 stream.unbind();
-                stream
+                let takes = found.is_none() && stream.priority == priority;
+                if takes {
+                    found = Some(stream.clone());
+                }
+                !takes
             }
-            None => {
-                drop(spare);
-                Stream::new(device, hip_sys::hipStreamNonBlocking, priority, Role::Lane)
+            Err(hipError_t::hipErrorNotReady) => true,
+            // It failed with the stream that it was for, and nothing of it is under way.
+            Err(_) => {
+                ended.push(stream.clone());
+                false
             }
+        });
+        for stream in ended {
+            stream.close(runtime);
         }
+        found.unwrap_or_else(|| Stream::new(device, hip_sys::hipStreamNonBlocking, priority, Role::Lane))
     }
 
     fn give_back(runtime: &'static Runtime, stream: Arc<Stream>) {
         if stream.failure().is_some() {
             stream.close(runtime);
-        } else {
-            stream.device.lanes.lock().push(stream);
+            return;
         }
+        if stream.query(runtime).is_ok() {
+            // What its former leader does from now on is no concern of its.
+            stream.unbind();
+        }
+        stream.device.lanes.lock().push(stream);
     }
 }
 

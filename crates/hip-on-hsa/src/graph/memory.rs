@@ -103,13 +103,15 @@ impl GraphMemory {
         known().live.contains_key(&self.base)
     }
 
-    /// Makes the memory the program's.
-    pub(crate) fn begin(self: &Arc<Self>) {
-        if known().live.insert(self.base, self.clone()).is_none() {
+    /// Makes the memory the program's; false if it was already.
+    pub(crate) fn begin(self: &Arc<Self>) -> bool {
+        let begins = known().live.insert(self.base, self.clone()).is_none();
+        if begins {
             let mut bytes = self.device.graph_memory.lock();
             bytes.used += self.size as u64;
             bytes.used_high = bytes.used_high.max(bytes.used);
         }
+        begins
     }
 
     /// As [`end`](Self::end), for `hipFree`: waits until the device is idle.

@@ -96,6 +96,31 @@ pub(super) static LOSE_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// Kernels named `work` wait until this is false.
 pub(super) static HOLD: AtomicBool = AtomicBool::new(false);
 
+/// How many signals can still be created.
+pub(super) static SIGNALS_LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
+/// The next queue that is created is none: 1 for a null pointer, 2 for a ring of 0 packets, 3 for one of 3.
+pub(super) static BAD_QUEUE: AtomicU64 = AtomicU64::new(0);
+/// The virtual memory of this fake refuses: bits of [`Refused`].
+pub(super) static REFUSE: AtomicU64 = AtomicU64::new(0);
+/// Of the calls in [`REFUSE`], those that still succeed.
+pub(super) static REFUSE_AFTER: AtomicU64 = AtomicU64::new(0);
+
+/// A call that a test has refused.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+pub(super) enum Refused {
+    Unmap = 1,
+    SetAccess = 2,
+    Unlock = 4,
+    Detach = 8,
+}
+
+fn refuses(call: Refused) -> bool {
+    let less = |left: u64| left.checked_sub(1);
+    REFUSE.load(Ordering::Acquire) & call as u64 != 0
+        && REFUSE_AFTER.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_err()
+}
+
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -107,6 +132,16 @@ fn fresh() -> u64 {
 /// What has been dispatched since the last call.
 pub(super) fn take_dispatched() -> Vec<Dispatched> {
     std::mem::take(&mut state().dispatched)
+}
+
+/// Allocations of the size of a staging buffer.
+pub(super) fn staging_buffers() -> usize {
+    state().allocations.values().filter(|layout| layout.size() == crate::memory::STAGING_BYTES).count()
+}
+
+/// Queues that are there.
+pub(super) fn queues() -> usize {
+    state().queues.len()
 }
 
 /// Allocations and signals that are live.
@@ -307,7 +342,83 @@ unsafe extern "C" fn memory_lock(
 }
 
 unsafe extern "C" fn memory_unlock(_: *mut c_void) -> S {
+    if refuses(Refused::Unlock) { S::HSA_STATUS_ERROR } else { S::HSA_STATUS_SUCCESS }
+}
+
+unsafe extern "C" fn address_reserve(out: *mut *mut c_void, size: usize, _: u64, _: u64) -> S {
+    // SAFETY: the runtime passes a valid place.
+    unsafe { *out = allocate_bytes(size) as *mut c_void };
     S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn address_free(pointer: *mut c_void, _: usize) -> S {
+    // SAFETY: reserved addresses are memory of this fake's.
+    unsafe { pool_free(pointer) }
+}
+
+unsafe extern "C" fn physical_create(
+    _: hsa_amd_memory_pool_t,
+    _: usize,
+    _: hsa_amd_memory_type_t,
+    _: u64,
+    out: *mut hsa_amd_vmem_alloc_handle_t,
+) -> S {
+    // SAFETY: the runtime passes a valid place.
+    unsafe { *out = hsa_amd_vmem_alloc_handle_t { handle: fresh() } };
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn physical_release(_: hsa_amd_vmem_alloc_handle_t) -> S {
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn physical_map(
+    _: *mut c_void,
+    _: usize,
+    _: usize,
+    _: hsa_amd_vmem_alloc_handle_t,
+    _: u64,
+) -> S {
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn physical_unmap(_: *mut c_void, _: usize) -> S {
+    if refuses(Refused::Unmap) { S::HSA_STATUS_ERROR } else { S::HSA_STATUS_SUCCESS }
+}
+
+unsafe extern "C" fn physical_access(
+    _: *mut c_void,
+    _: usize,
+    _: *const hsa_amd_memory_access_desc_t,
+    _: usize,
+) -> S {
+    if refuses(Refused::SetAccess) { S::HSA_STATUS_ERROR } else { S::HSA_STATUS_SUCCESS }
+}
+
+unsafe extern "C" fn ipc_create(_: *mut c_void, _: usize, out: *mut hsa_amd_ipc_memory_t) -> S {
+    // SAFETY: the runtime passes a valid place.
+    unsafe { *out = hsa_amd_ipc_memory_t { handle: [7; 8] } };
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn ipc_attach(
+    _: *const hsa_amd_ipc_memory_t,
+    size: usize,
+    _: u32,
+    _: *const hsa_agent_t,
+    out: *mut *mut c_void,
+) -> S {
+    // SAFETY: the runtime passes a valid place.
+    unsafe { *out = allocate_bytes(size) as *mut c_void };
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn ipc_detach(pointer: *mut c_void) -> S {
+    if refuses(Refused::Detach) {
+        return S::HSA_STATUS_ERROR;
+    }
+    // SAFETY: what was attached is memory of this fake's.
+    unsafe { pool_free(pointer) }
 }
 
 unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize) -> S {
@@ -366,6 +477,10 @@ fn new_signal(value: i64) -> hsa_signal_t {
 }
 
 unsafe extern "C" fn signal_create(value: i64, _: u32, _: *const hsa_agent_t, out: *mut hsa_signal_t) -> S {
+    let less = |left: u64| if left == u64::MAX { Some(left) } else { left.checked_sub(1) };
+    if SIGNALS_LEFT.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_err() {
+        return S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
     state().live_signals += 1;
     // SAFETY: the runtime passes a valid place.
     unsafe { *out = new_signal(value) };
@@ -434,6 +549,12 @@ unsafe extern "C" fn queue_create(
     _: u32,
     out: *mut *mut hsa_queue_t,
 ) -> S {
+    let bad = BAD_QUEUE.swap(0, Ordering::AcqRel);
+    if bad == 1 {
+        // SAFETY: the runtime passes a valid place.
+        unsafe { *out = std::ptr::null_mut() };
+        return S::HSA_STATUS_SUCCESS;
+    }
     let ring = allocate_bytes(size as usize * 64);
     for slot in 0..size as usize {
         // SAFETY: the slot lies within the ring. 1 is the header of a packet that is not yet written.
@@ -447,7 +568,7 @@ unsafe extern "C" fn queue_create(
             features: 1,
             base_address: ring as *mut c_void,
             doorbell_signal: new_signal(-1),
-            size,
+            size: if bad == 0 { size } else { [0, 3][bad as usize - 2] },
             reserved1: 0,
             id: fresh(),
         };
@@ -463,7 +584,9 @@ unsafe extern "C" fn queue_create(
         awaited: AtomicU64::new(u64::MAX),
     }));
     state().queues.insert(structure as usize, queue);
-    std::thread::spawn(move || serve(queue));
+    if bad == 0 {
+        std::thread::spawn(move || serve(queue));
+    }
     S::HSA_STATUS_SUCCESS
 }
 
@@ -808,6 +931,16 @@ pub(super) fn table() -> &'static Table {
             .hsa_amd_agents_allow_access(allow_access)
             .hsa_amd_memory_lock(memory_lock)
             .hsa_amd_memory_unlock(memory_unlock)
+            .hsa_amd_vmem_address_reserve(address_reserve)
+            .hsa_amd_vmem_address_free(address_free)
+            .hsa_amd_vmem_handle_create(physical_create)
+            .hsa_amd_vmem_handle_release(physical_release)
+            .hsa_amd_vmem_map(physical_map)
+            .hsa_amd_vmem_unmap(physical_unmap)
+            .hsa_amd_vmem_set_access(physical_access)
+            .hsa_amd_ipc_memory_create(ipc_create)
+            .hsa_amd_ipc_memory_attach(ipc_attach)
+            .hsa_amd_ipc_memory_detach(ipc_detach)
             .hsa_amd_memory_fill(memory_fill)
             .hsa_memory_copy(memory_copy)
             .hsa_amd_memory_async_copy(async_copy)

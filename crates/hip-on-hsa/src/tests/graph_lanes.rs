@@ -12,7 +12,7 @@ use super::*;
 const NON_BLOCKING: u32 = hip_sys::hipStreamNonBlocking;
 
 /// Waits for something that another node does at the same time; false if it does not.
-fn comes(what: impl Fn() -> bool) -> bool {
+pub(super) fn comes(what: impl Fn() -> bool) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
     while !what() {
         if Instant::now() > end {
@@ -293,6 +293,181 @@ fn a_fault_on_one_lane_stops_what_follows_on_all_of_them() {
         assert_eq!((ran.load(Ordering::Acquire), never.load(Ordering::Acquire)), (2, 3));
         assert_eq!(hip!(hip, hipStreamDestroy(second)), OK);
         hip.end_all(graph, exec, stream);
+    });
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+impl Hip {
+    /// Takes the signals that the runtime has in reserve, for as long as the events are there.
+    fn take_spare_signals(&self, stream: hipStream_t, function: hipFunction_t) -> Vec<hipEvent_t> {
+        let (mut events, mut fresh) = (Vec::new(), 0);
+        while fresh < 3 {
+            let before = fake::live().1;
+            assert_eq!(self.launch(function, stream), OK);
+            let event = self.event();
+            assert_eq!(hip!(self, hipEventRecord(event, stream)), OK);
+            events.push(event);
+            fresh = if fake::live().1 > before { fresh + 1 } else { 0 };
+        }
+        assert_eq!(hip!(self, hipStreamSynchronize(stream)), OK);
+        events
+    }
+}
+
+#[test]
+fn a_launch_that_runs_out_of_signals_leaves_nothing_that_nobody_waits_for() {
+    let hip = start();
+    let module = hip.load(5);
+    let empty = hip.function(module, "empty");
+    let (begun, ended) = (AtomicU32::new(0), AtomicU32::new(0));
+    let run = |milliseconds| {
+        begun.fetch_add(1, Ordering::AcqRel);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        ended.fetch_add(1, Ordering::AcqRel);
+    };
+    // What the launch's own stream runs, which is the first, ends long before the others.
+    with_works([&|| run(1), &|| run(60), &|| run(60)], |works| {
+        let graph = hip.graph();
+        let mut parameters = hip_sys::hipMemAllocNodeParams { bytesize: 4096, ..Default::default() };
+        parameters.poolProps.allocType = hip_sys::hipMemAllocationType::hipMemAllocationTypePinned;
+        parameters.poolProps.location.type_ = hip_sys::hipMemLocationType::hipMemLocationTypeDevice;
+        let (mut taken, mut freed) = (null_mut(), null_mut());
+        let added = hip!(hip, hipGraphAddMemAllocNode(&mut taken, graph, null(), 0, &mut parameters));
+        assert_eq!(added, OK);
+        let added = hip!(hip, hipGraphAddMemFreeNode(&mut freed, graph, &taken, 1, parameters.dptr));
+        assert_eq!(added, OK);
+        for work in works {
+            hip.host(graph, &[], work);
+        }
+        let exec = hip.instantiate(graph);
+        // The lanes' queues are not made with a launch that fails.
+        let first = hip.stream(NON_BLOCKING);
+        assert_eq!(hip!(hip, hipGraphLaunch(exec, first)), OK);
+        assert_eq!(hip!(hip, hipStreamSynchronize(first)), OK);
+        let mut refused = 0;
+        for left in 0.. {
+            assert!(left < 100, "a launch does not take as many signals");
+            let stream = hip.stream(NON_BLOCKING);
+            let events = hip.take_spare_signals(stream, empty);
+            fake::SIGNALS_LEFT.store(left, Ordering::Release);
+            let launched = hip!(hip, hipGraphLaunch(exec, stream));
+            fake::SIGNALS_LEFT.store(u64::MAX, Ordering::Release);
+            let waited = hip!(hip, hipStreamSynchronize(stream));
+            let seen = begun.load(Ordering::Acquire);
+            assert_eq!(ended.load(Ordering::Acquire), seen, "{left}: something runs still");
+            std::thread::sleep(Duration::from_millis(10));
+            assert_eq!(begun.load(Ordering::Acquire), seen, "{left}: something began behind the wait");
+            assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+            for event in events {
+                assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
+            }
+            if launched == OK {
+                assert_eq!(waited, OK);
+                break;
+            }
+            // Neither the graph's memory nor its lanes stand in the way of the next launch.
+            assert_ne!(launched, E::hipErrorInvalidValue, "{left}");
+            refused += 1;
+        }
+        assert!(refused > 2, "{refused} launches were refused");
+        hip.end_all(graph, exec, first);
+    });
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+unsafe extern "C" fn set(data: *mut c_void) {
+    // SAFETY: the test passes a flag that outlives the graph.
+    unsafe { &*data.cast::<AtomicBool>() }.store(true, Ordering::Release);
+}
+
+#[test]
+fn earlier_launches_are_waited_for_even_if_the_stream_of_the_last_one_fails() {
+    let hip = start();
+    let module = hip.load(5);
+    let poke = hip.function(module, "poke");
+    for again in [true, false] {
+        let (entered, open, gate, gone) =
+            (AtomicU32::new(0), AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let inside = || {
+            entered.fetch_add(1, Ordering::AcqRel);
+            comes(|| open.load(Ordering::Acquire));
+        };
+        let before = || {
+            comes(|| gate.load(Ordering::Acquire));
+        };
+        with_works([&inside, &before], |works| {
+            let (graph, mut object) = (hip.graph(), null_mut());
+            hip.host(graph, &[], &works[0]);
+            let flag = (&raw const gone).cast_mut().cast();
+            assert_eq!(hip!(hip, hipUserObjectCreate(&mut object, flag, Some(set), 1, 1)), OK);
+            assert_eq!(hip!(hip, hipGraphRetainUserObject(graph, object, 1, 1)), OK);
+            let exec = hip.instantiate(graph);
+            assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+            let [one, two, three] = [(); 3].map(|()| hip.stream(NON_BLOCKING));
+            assert_eq!(hip!(hip, hipGraphLaunch(exec, one)), OK);
+            assert!(comes(|| entered.load(Ordering::Acquire) == 1));
+            // The second launch is enqueued behind a kernel that fails before the first one ends.
+            let data = (&raw const works[1]).cast_mut().cast();
+            assert_eq!(hip!(hip, hipLaunchHostFunc(two, Some(call), data)), OK);
+            assert_eq!(hip.launch(poke, two), OK);
+            assert_eq!(hip!(hip, hipGraphLaunch(exec, two)), OK);
+            gate.store(true, Ordering::Release);
+            assert_eq!(hip!(hip, hipStreamSynchronize(two)), E::hipErrorIllegalAddress);
+            if again {
+                assert_eq!(hip!(hip, hipGraphLaunch(exec, three)), OK);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            assert_eq!(entered.load(Ordering::Acquire), 1, "two launches run at once");
+            let (table, exec) = (hip.table, exec as usize);
+            std::thread::scope(|scope| {
+                // SAFETY: the handle is the test's, and nobody uses it any more.
+                let end = scope.spawn(move || unsafe { (table.hipGraphExecDestroy)(exec as _) });
+                std::thread::sleep(Duration::from_millis(50));
+                let early = gone.load(Ordering::Acquire);
+                open.store(true, Ordering::Release);
+                assert!(!early, "what the graph kept ended under a launch");
+                assert!(comes(|| end.is_finished()), "the graph does not end");
+                assert_eq!(end.join().unwrap(), OK);
+            });
+            assert!(gone.load(Ordering::Acquire));
+            for stream in [one, three] {
+                assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+            }
+            assert_eq!(entered.load(Ordering::Acquire), 1 + u32::from(again));
+            for stream in [one, two, three] {
+                assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+            }
+        });
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn idle_lanes_do_not_fail_with_the_stream_that_they_were_for() {
+    let hip = start();
+    let module = hip.load(5);
+    let poke = hip.function(module, "poke");
+    let nothing = || {};
+    with_works([&nothing], |works| {
+        let mut most = 0;
+        for round in 0..12 {
+            let (graph, stream) = (hip.graph(), hip.stream(NON_BLOCKING));
+            for _ in 0..3 {
+                hip.host(graph, &[], &works[0]);
+            }
+            let exec = hip.instantiate(graph);
+            assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+            assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+            assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+            assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+            assert_eq!(hip.launch(poke, stream), OK);
+            assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorIllegalAddress);
+            assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+            if round == 0 {
+                most = fake::queues();
+            }
+            assert!(fake::queues() <= most, "round {round}: {} queues, not {most}", fake::queues());
+        }
     });
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }

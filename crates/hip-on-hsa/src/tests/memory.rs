@@ -420,25 +420,12 @@ fn rectangles_of_every_element_are_filled() {
 fn what_needs_more_of_hsa_than_there_is_is_not_supported() {
     let hip = start();
     let unsupported = E::hipErrorNotSupported;
-    let mut supported = 9;
-    let which = hip_sys::hipDeviceAttribute_t::hipDeviceAttributeVirtualMemoryManagementSupported;
-    assert_eq!(hip!(hip, hipDeviceGetAttribute(&mut supported, which, 0)), OK);
-    assert_eq!(supported, 0);
-    let (mut start, mut handle) = (null_mut(), null_mut());
-    assert_eq!(hip!(hip, hipMemAddressReserve(&mut start, 1 << 21, 0, null_mut(), 0)), unsupported);
-    let properties = hip_sys::hipMemAllocationProp {
-        type_: hip_sys::hipMemAllocationType::hipMemAllocationTypePinned,
-        location: hip_sys::hipMemLocation {
-            type_: hip_sys::hipMemLocationType::hipMemLocationTypeDevice,
-            id: 0,
-        },
-        ..Default::default()
-    };
-    assert_eq!(hip!(hip, hipMemCreate(&mut handle, 1 << 21, &properties, 0)), unsupported);
-    assert!(start.is_null() && handle.is_null());
+    let bare = crate::hsa::Hsa { table: hsa_sys::Table::unsupported() };
+    assert_eq!(bare.reserve_addresses(1 << 21, 0, 0), Err(unsupported));
+    let pool = hsa_sys::hsa_amd_memory_pool_t { handle: 1 };
+    assert!(bare.create_physical(pool, 1 << 21).is_err_and(|code| code == unsupported));
     let memory = hip.malloc(64);
-    let mut shared = hip_sys::hipIpcMemHandle_t { reserved: [0; 64] };
-    assert_eq!(hip!(hip, hipIpcGetMemHandle(&mut shared, memory)), unsupported);
+    assert!(bare.share(memory, 64).is_err_and(|code| code == unsupported));
     let (mut descriptor, kind) = (-1, hip_sys::hipMemRangeHandleType::hipMemRangeHandleTypeDmaBufFd);
     let place = (&raw mut descriptor).cast();
     assert_eq!(hip!(hip, hipMemGetHandleForAddressRange(place, memory, 64, kind, 0)), unsupported);

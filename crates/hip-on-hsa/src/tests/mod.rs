@@ -14,6 +14,7 @@ mod managed;
 mod mem_pools;
 mod memory;
 mod pointers;
+mod refusals;
 mod stream_values;
 mod streams;
 mod stubs;
