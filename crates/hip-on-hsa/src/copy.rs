@@ -291,17 +291,14 @@ impl Request {
             return self.run(false);
         }
         let Self { runtime, stream, rect, dst, src } = self;
-        let owner = Arc::downgrade(&stream);
-        stream.run_on_host(runtime, true, move |failure| {
+        stream.run_in_turn(runtime, true, move |failure, progress| {
             if failure.is_some() {
                 return;
             }
             // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is the
             // program's to vouch for.
-            if let Err(code) = unsafe { copy_now(runtime, rect, dst, src) }
-                && let Some(stream) = owner.upgrade()
-            {
-                stream.fail(code, "a copy of a graph failed");
+            if let Err(code) = unsafe { copy_now(runtime, rect, dst, src) } {
+                progress.fail_stream(code, "a copy of a graph failed".to_owned());
             }
         })
     }

@@ -229,7 +229,8 @@ impl Device {
         if self.blocking.load(Ordering::Acquire) == 0 {
             return Ok(());
         }
-        let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
+        // Visits may look after all streams: the lock is not for taking twice.
+        let streams = self.streams();
         streams.iter().filter(|stream| Self::is_ordered_with_null(stream)).try_for_each(&mut visit)
     }
 

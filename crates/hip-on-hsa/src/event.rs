@@ -204,7 +204,10 @@ pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
             return Err(hipError_t::hipErrorNotReady);
         }
         match event.marker()? {
-            Some(marker) if !marker.is_done(runtime) => Err(hipError_t::hipErrorNotReady),
+            Some(marker) if !marker.is_done(runtime) => {
+                runtime.look_after_streams();
+                Err(hipError_t::hipErrorNotReady)
+            }
             Some(marker) => marker.failure().map_or(Ok(()), Err),
             None => Ok(()),
         }

@@ -206,10 +206,13 @@ fn run(
         // whose free waits for the device, or for the stream.
         return stream.submit(runtime, |engine| unsafe { engine.copy(&ops, Some(staging)) }).map(drop);
     }
-    stream.run_on_host(runtime, true, move |failure| {
+    stream.run_in_turn(runtime, true, move |failure, progress| {
+        if failure.is_some() {
+            return;
+        }
         // SAFETY: an allocation holds the rows; its free waits for the device, or for the stream, which this is part of.
-        if failure.is_none() && unsafe { fill_now(runtime, target, rows, pattern) }.is_err() {
-            tracing::error!(start = rows.start, size, "a fill failed");
+        if let Err(code) = unsafe { fill_now(runtime, target, rows, pattern) } {
+            progress.fail_stream(code, format!("a fill of {size} bytes at {:#x} failed", rows.start));
         }
     })
 }

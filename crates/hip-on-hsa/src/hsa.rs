@@ -519,12 +519,6 @@ impl Hsa {
         unsafe { (self.table.hsa_signal_store_screlease)(signal, value) }
     }
 
-    /// Adds to a live signal and wakes its waiters.
-    pub(crate) fn signal_subtract(self, signal: hsa_signal_t, value: i64) {
-        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
-        unsafe { (self.table.hsa_signal_subtract_screlease)(signal, value) }
-    }
-
     /// Waits until the live signal is less than `value` or about `ticks` of the system clock have passed; returns the
     /// value seen last.
     pub(crate) fn signal_wait_less(self, signal: hsa_signal_t, value: i64, ticks: u64, spin: bool) -> i64 {
@@ -591,12 +585,13 @@ impl Hsa {
         (status == hsa_status_t::HSA_STATUS_SUCCESS && time.end != 0).then_some((time.start, time.end))
     }
 
-    /// `hsa_queue_inactivate`: what the queue has not begun does not run.
+    /// `hsa_queue_inactivate`: what the queue has not begun does not run, and what runs has been aborted on return.
     pub(crate) fn inactivate(self, queue: *mut hsa_queue_t) {
         // SAFETY: the implementation accepts any queue of its own.
         let status = unsafe { (self.table.hsa_queue_inactivate)(queue) };
         if status != hsa_status_t::HSA_STATUS_SUCCESS {
-            tracing::warn!(?status, "a queue goes on after a failure of what it belongs to");
+            // HSA refuses only what is no queue, where nothing runs either.
+            tracing::error!(?status, "a queue could not be made inactive");
         }
     }
 

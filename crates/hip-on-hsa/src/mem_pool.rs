@@ -60,7 +60,7 @@ impl Block {
 
     /// Whether nothing in any stream can use the memory any more.
     fn is_over(&self, runtime: &Runtime) -> bool {
-        self.freed.as_ref().is_none_or(|freed| freed.is_done(runtime))
+        self.freed.as_ref().is_none_or(|freed| freed.is_over(runtime))
     }
 }
 

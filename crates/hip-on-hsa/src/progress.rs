@@ -10,7 +10,7 @@ use hsa_sys::*;
 
 use crate::error::{self, Result};
 use crate::hsa::Hsa;
-use crate::queue::Outside;
+use crate::queue::UnderWay;
 use crate::runtime::{Runtime, runtime};
 use crate::signal::Point;
 use crate::stream::Stream;
@@ -43,6 +43,8 @@ pub(crate) struct Progress {
     hsa: Hsa,
     signal: hsa_signal_t,
     fault: AtomicU32,
+    /// Nothing runs on the queue any more, nor will.
+    stopped: AtomicBool,
     /// The fault has been returned by a synchronising call.
     pub(crate) reported: AtomicBool,
     report: Mutex<Report>,
@@ -66,6 +68,7 @@ impl Progress {
             hsa,
             signal: hsa.signal_create(START)?,
             fault: AtomicU32::new(0),
+            stopped: AtomicBool::new(false),
             reported: AtomicBool::new(false),
             report: Mutex::default(),
             error_output: Mutex::default(),
@@ -86,7 +89,11 @@ impl Progress {
 
     /// Notes the queue that this is the progress of, or, with null, that it is about to be destroyed.
     pub(crate) fn set_queue(&self, queue: *mut hsa_queue_t) {
-        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = queue as usize;
+        *self.queue() = queue as usize;
+    }
+
+    fn queue(&self) -> MutexGuard<'_, usize> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn bound(&self) -> MutexGuard<'_, Vec<Weak<Self>>> {
@@ -100,6 +107,12 @@ impl Progress {
             bound.retain(|known| known.strong_count() != 0);
             if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(two))) {
                 bound.push(Arc::downgrade(two));
+            }
+        }
+        // A failure at this moment may have missed the other one.
+        for (one, two) in [(self, other), (other, self)] {
+            if let Some(code) = one.fault() {
+                two.fail(code, one.report());
             }
         }
     }
@@ -186,32 +199,54 @@ impl Progress {
         }
     }
 
-    /// Notes the first failure and ends all waits for progress. Returns whether this was the first.
+    /// Notes the first failure: the queue takes no more packets. Returns whether this was the first.
     fn note(&self, code: hipError_t, report: Report) -> bool {
         let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if first {
             *kept = report;
         }
-        drop(kept);
-        self.hsa.signal_store(self.signal, FAILED);
         first
     }
 
-    /// Fails the queue, and those that fail together with it. What those have not begun does not run: they are stopped before
-    /// anything that they wait for ends.
+    /// Stops the failed queue: what has not begun does not run, and what runs is aborted. Waits for progress end after that.
+    fn stop(&self) {
+        let queue = self.queue();
+        // A queue that is about to be destroyed has stopped when it is gone.
+        if *queue != 0 {
+            self.hsa.inactivate(*queue as *mut hsa_queue_t);
+        } else if !self.stopped.load(Ordering::Acquire) {
+            return;
+        }
+        drop(queue);
+        self.has_stopped();
+    }
+
+    /// Notes that nothing runs on the queue any more: it is inactive, or gone.
+    pub(crate) fn has_stopped(&self) {
+        // A failure at this moment is seen here, or sees this.
+        let _queue = self.queue();
+        self.stopped.store(true, Ordering::Release);
+        if self.fault().is_some() {
+            self.hsa.signal_store(self.signal, FAILED);
+        }
+    }
+
+    /// A failed queue that may still run a part of the same work, this one or another.
+    pub(crate) fn still_running(self: &Arc<Self>) -> Option<Arc<Self>> {
+        let runs = |member: &Arc<Self>| member.fault().is_some() && !member.stopped.load(Ordering::Acquire);
+        self.family().into_iter().find(runs)
+    }
+
+    /// Fails the queue, and those that fail together with it. All are stopped before anything that they wait for ends, and before
+    /// anybody who waits for them hears of it.
     pub(crate) fn fail(self: &Arc<Self>, code: hipError_t, report: Report) {
         if !self.note(code, report.clone()) {
             return;
         }
-        for other in &self.family()[1..] {
-            if other.note(code, report.clone()) {
-                let queue = other.queue.lock().unwrap_or_else(PoisonError::into_inner);
-                if *queue != 0 {
-                    self.hsa.inactivate(*queue as *mut hsa_queue_t);
-                }
-            }
-        }
+        let mut failed = self.family();
+        failed.retain(|member| Arc::ptr_eq(member, self) || member.note(code, report.clone()));
+        failed.iter().for_each(|member| member.stop());
     }
 
     /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
@@ -236,9 +271,9 @@ impl Progress {
         let _ = std::thread::Builder::new().name("hip-failure".into()).spawn(end);
     }
 
-    /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens
-    /// outside of the queues, with more waits behind it.
-    fn under_way(self: &Arc<Self>) -> Vec<Outside> {
+    /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens,
+    /// with more waits behind it.
+    fn under_way(self: &Arc<Self>) -> Vec<UnderWay> {
         let family = self.family();
         family.iter().filter_map(|member| member.stream.upgrade()?.release_waiters(member)).collect()
     }
@@ -256,7 +291,7 @@ impl Progress {
             if under_way.is_empty() {
                 return;
             }
-            match under_way.iter().find(|outside| !matches!(outside, Outside::Foreign(_))) {
+            match under_way.iter().find(|next| !self.shares_work_with(next.point())) {
                 Some(next) => runtime.wait_less(next.signal(), 1),
                 // Points of these queues themselves are reached by asking once more.
                 None => std::thread::yield_now(),

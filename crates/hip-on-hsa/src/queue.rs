@@ -54,8 +54,8 @@ enum Kept {
 /// ended before.
 #[derive(Clone)]
 pub(crate) enum Outside {
-    /// The signal of copies.
-    Copies(Arc<Signal>),
+    /// The signal of one copy, which is 0 when it has ended and negative when it has failed.
+    Copy(Arc<Signal>),
     /// A point that the host completes on behalf of this stream.
     Host(Arc<Marker>),
     /// A point of another stream.
@@ -63,11 +63,35 @@ pub(crate) enum Outside {
 }
 
 impl Outside {
+    fn signal(&self) -> hsa_signal_t {
+        match self {
+            Self::Copy(signal) => signal.raw(),
+            Self::Host(marker) | Self::Foreign(marker) => marker.signal(),
+        }
+    }
+}
+
+/// What of a failed queue has not ended.
+pub(crate) enum UnderWay {
+    /// The queue, or one that runs parts of the same work, has not stopped.
+    Kernels(Arc<Progress>),
+    Outside(Outside),
+}
+
+impl UnderWay {
     /// Less than 1 once it has ended.
     pub(crate) fn signal(&self) -> hsa_signal_t {
         match self {
-            Self::Copies(signal) => signal.raw(),
-            Self::Host(marker) | Self::Foreign(marker) => marker.signal(),
+            Self::Kernels(progress) => progress.signal(),
+            Self::Outside(outside) => outside.signal(),
+        }
+    }
+
+    /// The place in a queue that it is, if it is one.
+    pub(crate) fn point(&self) -> Option<Point> {
+        match self {
+            Self::Outside(Outside::Foreign(marker)) => marker.point(),
+            _ => None,
         }
     }
 }
@@ -295,6 +319,7 @@ impl Engine {
             }
             if spins.is_multiple_of(10_000) {
                 self.check_health();
+                self.runtime.look_after_streams();
             }
         }
         for (index, packet) in (index..).zip(packets) {
@@ -401,11 +426,11 @@ impl Engine {
         Ok(())
     }
 
-    /// What follows waits for a point that the host completes on behalf of this stream.
+    /// What follows waits for a point that the host completes on behalf of this stream, as it then has to.
     pub(crate) fn wait_for_host(&mut self, marker: Arc<Marker>) -> Result {
-        let waits = self.wait_for_signal(marker.signal());
+        self.wait_for_signal(marker.signal())?;
         self.keep(Kept::Outside(Outside::Host(marker)));
-        waits
+        Ok(())
     }
 
     fn wait_for_signal(&mut self, signal: hsa_signal_t) -> Result {
@@ -415,7 +440,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Copies behind everything written so far; what follows waits for them. Returns the fence that covers them.
+    /// Copies behind everything written so far, one after the other; what follows waits for them. Returns the fence that covers
+    /// them. After an error none of them happens, unless the queue has failed.
     ///
     /// # Safety
     /// The memory stays valid for the agents until that fence has completed or, if the queue fails, until the engine is
@@ -433,9 +459,22 @@ impl Engine {
             Some(copies) => (Some(copies.raw()), Some(copies)),
             None => (Some(self.tail()?.signal()), None),
         };
-        let done = Arc::new(Signal::new(self.runtime, copies.len() as i64)?);
-        let mut failure = None;
-        for (index, copy) in copies.iter().enumerate() {
+        // A signal for each: of a copy that fails nothing but its own signal says so, and the others go on.
+        let signals = copies.iter().map(|_| Signal::new(self.runtime, 1).map(Arc::new));
+        let ends = signals.collect::<Result<Vec<_>>>()?;
+        let Some(last) = ends.last() else { return self.fence() };
+        // What follows is made to wait first: where that is refused, no copy has begun.
+        self.push(&[barrier_packet(&[last.raw()], self.progress.signal(), SCOPE_SYSTEM)])?;
+        self.fenced();
+        // A signal must not be used again before those who wait for it have seen it.
+        for end in previous.iter().chain(&ends) {
+            self.keep(Kept::Outside(Outside::Copy(end.clone())));
+        }
+        for piece in staging {
+            self.keep(Kept::Staging(piece));
+        }
+        let mut after = after;
+        for (index, (copy, end)) in copies.iter().zip(&ends).enumerate() {
             // SAFETY: as this function's contract.
             let result = unsafe {
                 self.runtime.hsa.async_copy(
@@ -443,30 +482,23 @@ impl Engine {
                     (copy.src, copy.src_agent),
                     copy.size,
                     after.as_slice(),
-                    done.raw(),
+                    end.raw(),
                 )
             };
             if let Err(code) = result {
-                failure = Some(code);
-                self.runtime.hsa.signal_subtract(done.raw(), (copies.len() - index) as i64);
-                break;
+                if index != 0 {
+                    // The ones before cannot be taken back.
+                    let report = format!("HSA refused copy {index} of {} that belong together", copies.len());
+                    self.progress.fail(hipError_t::hipErrorLaunchFailure, report.into());
+                    self.progress.end_soon();
+                }
+                ends[index..].iter().for_each(|end| self.runtime.hsa.signal_store(end.raw(), 0));
+                return Err(code);
             }
+            after = Some(end.raw());
         }
-        let pushed = self.push(&[barrier_packet(&[done.raw()], self.progress.signal(), SCOPE_SYSTEM)]);
-        if pushed.is_ok() {
-            self.fenced();
-        }
-        self.tail_copy = pushed.is_ok().then(|| done.clone());
-        self.keep(Kept::Outside(Outside::Copies(done)));
-        // A signal must not be used again before those who wait for it have seen it.
-        if let Some(previous) = previous {
-            self.keep(Kept::Outside(Outside::Copies(previous)));
-        }
-        for piece in staging {
-            self.keep(Kept::Staging(piece));
-        }
-        pushed?;
-        failure.map_or(Ok(self.fences), Err)
+        self.tail_copy = Some(last.clone());
+        Ok(self.fences)
     }
 
     /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes.
@@ -538,7 +570,10 @@ impl Engine {
             let next = (self.segment + 1) % SEGMENTS;
             let value = Progress::value_after(self.segment_fences[next]);
             let (runtime, signal) = (self.runtime, self.progress.signal());
-            runtime.wait_less_and(signal, value, || self.check_health());
+            runtime.wait_less_and(signal, value, || {
+                self.check_health();
+                runtime.look_after_streams();
+            });
             self.check()?;
             self.segment = next;
             offset = 0;
@@ -555,7 +590,7 @@ impl Engine {
             return;
         }
         let copy_failed = self.kept.iter().any(|(_, kept)| match kept {
-            Kept::Outside(Outside::Copies(signal)) => self.runtime.hsa.signal_load(signal.raw()) < 0,
+            Kept::Outside(Outside::Copy(signal)) => self.runtime.hsa.signal_load(signal.raw()) < 0,
             _ => false,
         });
         let report =
@@ -585,19 +620,35 @@ impl Engine {
         })
     }
 
-    /// Ends the markers of a failed queue, in their order, up to the first thing that still happens outside of the queue, which
-    /// is returned: who waits for what is behind it may give back the memory that it uses. Of other streams only those count
-    /// that run parts of the same work.
-    pub(crate) fn release_waiters(&mut self) -> Option<Outside> {
+    /// Ends the markers of a failed queue, in their order, up to the first thing that has not ended, which is returned: who waits
+    /// for what is behind it may give back the memory that it uses. Of points of other streams only those count that run parts of
+    /// the same work, and those that copies come after: with the markers the copies begin.
+    pub(crate) fn release_waiters(&mut self) -> Option<UnderWay> {
         let code = self.progress.fault()?;
+        if let Some(running) = self.progress.still_running() {
+            return Some(UnderWay::Kernels(running));
+        }
         let hsa = self.runtime.hsa;
-        for (_, kept) in &self.kept {
+        let last_copy = self.kept.iter().rposition(|(_, kept)| match kept {
+            Kept::Outside(Outside::Copy(signal)) => hsa.signal_load(signal.raw()) != 0,
+            _ => false,
+        });
+        let mut unreached = Vec::new();
+        for (index, (_, kept)) in self.kept.iter().enumerate() {
             match kept {
-                Kept::Marker(marker) => marker.fail(self.runtime, code),
+                Kept::Marker(marker) => marker.fail(self.runtime, code, &unreached),
                 Kept::Outside(outside) => match (hsa.signal_load(outside.signal()), outside) {
+                    (0, Outside::Foreign(marker)) if !marker.is_over(self.runtime) => {
+                        unreached.push(marker.clone());
+                    }
                     (0, _) => {}
-                    (1.., Outside::Foreign(marker)) if !self.progress.shares_work_with(marker.point()) => {}
-                    (1.., _) => return Some(outside.clone()),
+                    (1.., Outside::Foreign(marker))
+                        if last_copy.is_none_or(|last| last < index)
+                            && !self.progress.shares_work_with(marker.point()) =>
+                    {
+                        unreached.push(marker.clone());
+                    }
+                    (1.., _) => return Some(UnderWay::Outside(outside.clone())),
                     // Copies behind a failed one wait for 0.
                     (..0, _) => hsa.signal_store(outside.signal(), 0),
                 },
@@ -628,26 +679,35 @@ impl Drop for Engine {
         self.progress.set_queue(std::ptr::null_mut());
         // SAFETY: nobody submits any more: the engine is owned by the caller alone.
         let status = unsafe { (self.runtime.hsa.table.hsa_queue_destroy)(self.queue) };
-        if status != hsa_status_t::HSA_STATUS_SUCCESS {
-            tracing::warn!(?status, "a queue could not be destroyed");
+        let is_gone = status == hsa_status_t::HSA_STATUS_SUCCESS;
+        if !is_gone {
+            self.runtime.hsa.inactivate(self.queue);
         }
-        // SAFETY: the queue is gone, so that its callback cannot run any more.
-        drop(unsafe { Arc::from_raw(self.callback_data) });
+        self.progress.has_stopped();
         // Copies that were on their way use memory and signals until they end, even when the queue has failed.
         let code = self.progress.fault().unwrap_or(hipError_t::hipErrorContextIsDestroyed);
         for (_, kept) in &self.kept {
             match kept {
                 Kept::Marker(marker) | Kept::Outside(Outside::Host(marker)) => {
-                    marker.fail(self.runtime, code)
+                    marker.fail(self.runtime, code, &[])
                 }
-                Kept::Outside(Outside::Copies(done)) => {
-                    self.runtime.wait_less(done.raw(), 1);
+                Kept::Outside(Outside::Copy(end)) => {
+                    self.runtime.wait_less(end.raw(), 1);
                     // Copies behind a failed one wait for 0.
-                    self.runtime.hsa.signal_store(done.raw(), 0);
+                    self.runtime.hsa.signal_store(end.raw(), 0);
                 }
                 Kept::Outside(Outside::Foreign(_)) | Kept::Staging(_) | Kept::Arguments(_) => {}
             }
         }
+        if !is_gone {
+            // It may still use what it was given, and call back.
+            tracing::error!(?status, "a queue could not be destroyed; its memory and signals are leaked");
+            std::mem::forget((std::mem::take(&mut self.kept), self.tail.take(), self.tail_copy.take()));
+            std::mem::forget((self.hostcalls.take(), self.print_buffer.take()));
+            return;
+        }
+        // SAFETY: the queue is gone, so that its callback cannot run any more.
+        drop(unsafe { Arc::from_raw(self.callback_data) });
         if !self.ring.is_null() {
             // SAFETY: the ring came from the kernarg pool and no kernel reads it any more.
             let _ = unsafe { self.runtime.hsa.free(self.ring.cast()) };

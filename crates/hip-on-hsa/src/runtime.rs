@@ -1,8 +1,9 @@
 //! The one runtime of the process: the HSA implementation, the host's memory pools, the devices and all objects.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
@@ -39,10 +40,10 @@ const REQUIRED: &[&str] = &[
     "hsa_signal_destroy",
     "hsa_signal_load_scacquire",
     "hsa_signal_store_screlease",
-    "hsa_signal_subtract_screlease",
     "hsa_signal_wait_scacquire",
     "hsa_queue_create",
     "hsa_queue_destroy",
+    "hsa_queue_inactivate",
     "hsa_queue_add_write_index_screlease",
     "hsa_queue_load_read_index_scacquire",
     "hsa_amd_memory_async_copy",
@@ -62,6 +63,9 @@ pub(crate) struct Runtime {
     /// Ticks of the system clock per second.
     pub(crate) frequency: u64,
     pub(crate) signals: SignalPool,
+    /// When all streams were looked after last, in ticks of [`LOOKS_APART`] since the start.
+    looked: AtomicU64,
+    started: Instant,
     visible: Visible,
     devices: RwLock<Vec<&'static Device>>,
     pub(crate) streams: Registry<Stream>,
@@ -80,6 +84,9 @@ pub(crate) struct Runtime {
     pub(crate) imports: Imports,
     pub(crate) managed: Managed,
 }
+
+/// How often those who wait awake look at the health of all streams.
+const LOOKS_APART: Duration = Duration::from_millis(10);
 
 /// The runtime, once [`start`] has succeeded.
 #[inline]
@@ -116,6 +123,8 @@ pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Res
             frequency => frequency,
         },
         signals: SignalPool::default(),
+        looked: AtomicU64::new(0),
+        started: Instant::now(),
         visible,
         devices: RwLock::default(),
         streams: Registry::new(Kind::Stream),
@@ -324,6 +333,17 @@ impl Runtime {
     /// A time on the system clock.
     pub(crate) fn ticks(&self, time: Duration) -> u64 {
         (time.as_nanos() * u128::from(self.frequency) / 1_000_000_000) as u64
+    }
+
+    /// For whoever waits awake, or asks again and again: looks at the health of all streams now and then, since what it waits for
+    /// may depend on any of them. Streams that are locked are left out, so that a locked one can ask.
+    pub(crate) fn look_after_streams(&self) {
+        let now = (self.started.elapsed().as_nanos() / LOOKS_APART.as_nanos()) as u64;
+        if self.looked.swap(now, Ordering::Relaxed) != now {
+            for device in self.devices() {
+                device.check_health();
+            }
+        }
     }
 
     /// Waits until a signal is less than a value: first awake, as most waits are short, then asleep.

@@ -1,7 +1,7 @@
 //! Signals that are used again, and markers: points in a stream that anyone can wait for.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::hipError_t;
 use hsa_sys::{hsa_agent_t, hsa_signal_t};
@@ -84,11 +84,14 @@ pub(crate) struct Marker {
     point: Option<Point>,
     /// The `hipError_t` of the stream's failure, 0 if it has not failed.
     failure: AtomicU32,
+    /// Points of other streams that the failed stream was to wait for before this one, and did not come to.
+    unreached: Mutex<Vec<Arc<Marker>>>,
 }
 
 impl Marker {
     pub(crate) fn new(runtime: &Runtime, agent: hsa_agent_t) -> Result<Self> {
-        Ok(Self { signal: Signal::new(runtime, 1)?, agent, point: None, failure: AtomicU32::new(0) })
+        let signal = Signal::new(runtime, 1)?;
+        Ok(Self { signal, agent, point: None, failure: AtomicU32::new(0), unreached: Mutex::default() })
     }
 
     /// A marker that a queue's packet completes.
@@ -130,9 +133,19 @@ impl Marker {
         runtime.hsa.signal_store(self.signal(), 0);
     }
 
-    /// Ends the point because its stream has failed, unless it was reached before.
-    pub(crate) fn fail(&self, runtime: &Runtime, code: hipError_t) {
+    fn unreached(&self) -> MutexGuard<'_, Vec<Arc<Marker>>> {
+        self.unreached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether everything that the point comes after has ended: what its stream was to wait for, too, where that has failed.
+    pub(crate) fn is_over(&self, runtime: &Runtime) -> bool {
+        self.is_done(runtime) && self.unreached().iter().all(|before| before.is_over(runtime))
+    }
+
+    /// Ends the point because its stream has failed, unless it was reached before. The stream was to wait for `unreached` first.
+    pub(crate) fn fail(&self, runtime: &Runtime, code: hipError_t, unreached: &[Arc<Marker>]) {
         if !self.is_done(runtime) {
+            *self.unreached() = unreached.to_vec();
             self.failure.store(code.0, Ordering::Release);
             self.complete(runtime);
         }

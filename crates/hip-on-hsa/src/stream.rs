@@ -13,7 +13,7 @@ use crate::graph::{self, Capturing};
 use crate::host_op::{HostFunction, Job, UserData, Worker};
 use crate::op::Op;
 use crate::progress::{Progress, Report};
-use crate::queue::{Engine, Outside};
+use crate::queue::{Engine, UnderWay};
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
 use crate::stream_attribute::Attributes;
@@ -54,6 +54,9 @@ pub(crate) struct Stream {
     this: Weak<Stream>,
     handle: OnceLock<usize>,
     inner: Mutex<Inner>,
+    /// How far the queue in `inner` has come. That is locked as long as somebody waits for room in the queue, and a failure
+    /// must be noted and seen meanwhile.
+    current: Mutex<Option<Arc<Progress>>>,
     /// Submissions so far.
     work: AtomicU64,
     /// `work` of the null stream that this stream is ordered behind.
@@ -98,6 +101,7 @@ impl Stream {
             this: this.clone(),
             handle: OnceLock::new(),
             inner: Mutex::default(),
+            current: Mutex::default(),
             work: AtomicU64::new(0),
             seen_null: AtomicU64::new(0),
             seen_by_null: AtomicU64::new(0),
@@ -115,6 +119,11 @@ impl Stream {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Only for a moment: whoever holds this waits for nothing.
+    fn current(&self) -> MutexGuard<'_, Option<Arc<Progress>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn engine<'a>(&self, runtime: &'static Runtime, inner: &'a mut Inner) -> Result<&'a mut Engine> {
         if inner.closed {
             return Err(hipError_t::hipErrorContextIsDestroyed);
@@ -128,6 +137,7 @@ impl Stream {
             if inner.counts {
                 engine.set_counters(true)?;
             }
+            *self.current() = Some(engine.progress.clone());
             inner.engine = Some(engine);
         }
         let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
@@ -215,6 +225,16 @@ impl Stream {
         blocks: bool,
         run: impl FnOnce(Option<hipError_t>) + Send + 'static,
     ) -> Result {
+        self.run_in_turn(runtime, blocks, |failure, _| run(failure))
+    }
+
+    /// As [`run_on_host`](Self::run_on_host) for code that may fail the stream, or ends early when the stream fails meanwhile.
+    pub(crate) fn run_in_turn(
+        &self,
+        runtime: &'static Runtime,
+        blocks: bool,
+        run: impl FnOnce(Option<hipError_t>, &Arc<Progress>) + Send + 'static,
+    ) -> Result {
         self.submit_with(runtime, |engine, worker| {
             let worker = match worker {
                 Some(worker) => worker,
@@ -222,11 +242,17 @@ impl Stream {
             };
             let after = engine.tail()?;
             let done = if blocks { Some(Arc::new(Marker::new(runtime, self.device.agent)?)) } else { None };
-            worker.send(Job { after, done: done.clone(), run: Box::new(run) })?;
-            match done {
-                Some(done) => engine.wait_for_host(done),
-                None => Ok(()),
+            // The code comes last: once it may run, the call has succeeded.
+            if let Some(done) = &done {
+                engine.wait_for_host(done.clone())?;
             }
+            let progress = engine.progress.clone();
+            let run = Box::new(move |failure| run(failure, &progress));
+            worker.send(Job { after, done: done.clone(), run }).inspect_err(|_| {
+                if let Some(done) = &done {
+                    done.complete(runtime);
+                }
+            })
         })
     }
 
@@ -295,12 +321,7 @@ impl Stream {
 
     /// How far the queue came, if it has failed.
     fn failed(&self) -> Option<Arc<Progress>> {
-        let inner = self.lock();
-        inner
-            .engine
-            .as_ref()
-            .map(|engine| engine.progress.clone())
-            .filter(|progress| progress.fault().is_some())
+        self.current().clone().filter(|progress| progress.fault().is_some())
     }
 
     /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew, which comes after what
@@ -316,6 +337,7 @@ impl Stream {
         if matches!(self.role, Role::Null | Role::PerThread) {
             let failed = inner.engine.take();
             inner.unreached.extend(failed.iter().flat_map(Engine::unreached));
+            *self.current() = None;
             drop(inner);
             // Destroying the queue may wait for the error callback, which takes this lock.
             drop(failed);
@@ -361,7 +383,11 @@ impl Stream {
         match self.has_reached_end() {
             Ok(true) => Ok(()),
             Err(code) if self.failed().is_none_or(|failed| failed.has_ended()) => Err(code),
-            Ok(false) | Err(_) => Err(hipError_t::hipErrorNotReady),
+            Ok(false) | Err(_) => {
+                // A program that only asks waits as much as one that sleeps.
+                runtime.look_after_streams();
+                Err(hipError_t::hipErrorNotReady)
+            }
         }
     }
 
@@ -395,16 +421,15 @@ impl Stream {
 
     /// What is known of the last failure; nothing if there was none.
     pub(crate) fn report(&self) -> Report {
-        let inner = self.lock();
-        match &inner.engine {
-            Some(engine) if engine.progress.fault().is_some() => engine.progress.report(),
-            _ => inner.report.clone(),
+        match self.failed() {
+            Some(failed) => failed.report(),
+            None => self.lock().report.clone(),
         }
     }
 
     /// Ends the waits of a failed queue, if it is still this stream's, up to what is returned; see
     /// [`Engine::release_waiters`].
-    pub(crate) fn release_waiters(&self, progress: &Arc<Progress>) -> Option<Outside> {
+    pub(crate) fn release_waiters(&self, progress: &Arc<Progress>) -> Option<UnderWay> {
         let mut inner = self.lock();
         inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress))?.release_waiters()
     }
@@ -423,7 +448,7 @@ impl Stream {
 
     /// Fails the stream from outside.
     pub(crate) fn fail(&self, code: hipError_t, report: &str) {
-        let progress = self.lock().engine.as_ref().map(|engine| engine.progress.clone());
+        let progress = self.current().clone();
         if let Some(progress) = progress {
             progress.fail_stream(code, report.to_owned());
         }
@@ -446,6 +471,7 @@ impl Stream {
         let mut inner = self.lock();
         inner.closed = true;
         let engine = inner.engine.take();
+        *self.current() = None;
         let worker = inner.worker.take();
         drop(inner);
         drop(engine);

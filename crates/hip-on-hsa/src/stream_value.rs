@@ -266,10 +266,9 @@ impl MemoryOps {
     /// Enqueues the operations behind everything submitted to the stream.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         let words = self.words(runtime, Some(stream.device))?;
-        let owner = Arc::downgrade(stream);
-        stream.run_on_host(runtime, true, move |failure| {
+        stream.run_in_turn(runtime, true, move |failure, progress| {
             // A stream that fails meanwhile waits no longer.
-            let goes_on = || owner.upgrade().is_some_and(|stream| stream.failure().is_none());
+            let goes_on = || progress.fault().is_none();
             if failure.is_some() {
                 return;
             }

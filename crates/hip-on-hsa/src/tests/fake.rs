@@ -76,6 +76,8 @@ struct Queue {
     stop: AtomicBool,
     /// The packet that the processor waits for; all before it have completed.
     awaited: AtomicU64,
+    /// A packet is being processed.
+    busy: AtomicBool,
 }
 
 struct FakeSignal {
@@ -87,6 +89,16 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
 /// The next copies end with an error.
 pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
+/// The next copy that begins ends with an error at once.
+pub(super) static FAIL_ONE_COPY: AtomicBool = AtomicBool::new(false);
+/// How many more copies are taken; the one after those is refused.
+pub(super) static REFUSE_COPY_AFTER: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Copies that were taken and have not ended.
+pub(super) static COPIES: AtomicU64 = AtomicU64::new(0);
+/// Fills fail.
+pub(super) static FAIL_FILLS: AtomicBool = AtomicBool::new(false);
+/// Queues are not destroyed; [`fire`] is for them.
+pub(super) static KEEP_QUEUES: AtomicBool = AtomicBool::new(false);
 /// Copies that are due wait until this is false.
 pub(super) static HOLD_COPIES: AtomicBool = AtomicBool::new(false);
 /// How many of the next allocations fail.
@@ -95,6 +107,10 @@ pub(super) static FAIL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 pub(super) static LOSE_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// Kernels named `work` wait until this is false.
 pub(super) static HOLD: AtomicBool = AtomicBool::new(false);
+/// How many kernels have been held so far.
+pub(super) static HELD: AtomicU64 = AtomicU64::new(0);
+/// Those that are aborted go on until this is false.
+pub(super) static HOLD_ABORTED: AtomicBool = AtomicBool::new(false);
 
 /// How many signals can still be created.
 pub(super) static SIGNALS_LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -422,6 +438,9 @@ unsafe extern "C" fn ipc_detach(pointer: *mut c_void) -> S {
 }
 
 unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize) -> S {
+    if FAIL_FILLS.load(Ordering::Acquire) {
+        return S::HSA_STATUS_ERROR;
+    }
     // SAFETY: the runtime fills its own allocations only.
     unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u32>(), count) }.fill(value);
     S::HSA_STATUS_SUCCESS
@@ -446,16 +465,25 @@ unsafe extern "C" fn async_copy(
     // SAFETY: the list has that many signals.
     let after: Vec<hsa_signal_t> = (0..count as usize).map(|index| unsafe { *after.add(index) }).collect();
     let (dst, src) = (dst as usize, src as usize);
+    let taken =
+        REFUSE_COPY_AFTER.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+    if taken.is_err() {
+        REFUSE_COPY_AFTER.store(u64::MAX, Ordering::Release);
+        return S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+    COPIES.fetch_add(1, Ordering::AcqRel);
     std::thread::spawn(move || {
         for signal in after {
             while at(signal).value.load(Ordering::Acquire) != 0 {
                 std::thread::yield_now();
             }
         }
-        while HOLD_COPIES.load(Ordering::Acquire) {
+        let fails = FAIL_ONE_COPY.swap(false, Ordering::AcqRel);
+        while !fails && HOLD_COPIES.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
-        if FAIL_COPIES.load(Ordering::Acquire) {
+        COPIES.fetch_sub(1, Ordering::AcqRel);
+        if fails || FAIL_COPIES.load(Ordering::Acquire) {
             at(done).value.store(-1, Ordering::Release);
             return;
         }
@@ -498,10 +526,6 @@ unsafe extern "C" fn signal_load(signal: hsa_signal_t) -> i64 {
 
 unsafe extern "C" fn signal_store(signal: hsa_signal_t, value: i64) {
     at(signal).value.store(value, Ordering::Release);
-}
-
-unsafe extern "C" fn signal_subtract(signal: hsa_signal_t, value: i64) {
-    at(signal).value.fetch_sub(value, Ordering::AcqRel);
 }
 
 unsafe extern "C" fn signal_wait(
@@ -582,6 +606,7 @@ unsafe extern "C" fn queue_create(
         data: data as usize,
         stop: AtomicBool::new(false),
         awaited: AtomicU64::new(u64::MAX),
+        busy: AtomicBool::new(false),
     }));
     state().queues.insert(structure as usize, queue);
     if bad == 0 {
@@ -591,23 +616,40 @@ unsafe extern "C" fn queue_create(
 }
 
 unsafe extern "C" fn queue_destroy(queue: *mut hsa_queue_t) -> S {
-    match state().queues.remove(&(queue as usize)) {
-        Some(queue) => {
-            queue.stop.store(true, Ordering::Release);
-            S::HSA_STATUS_SUCCESS
-        }
-        None => S::HSA_STATUS_ERROR_INVALID_QUEUE,
+    if KEEP_QUEUES.load(Ordering::Acquire) {
+        return S::HSA_STATUS_ERROR;
     }
+    let removed = state().queues.remove(&(queue as usize));
+    stop(removed)
 }
 
 unsafe extern "C" fn queue_inactivate(queue: *mut hsa_queue_t) -> S {
-    match state().queues.get(&(queue as usize)) {
-        Some(queue) => {
-            queue.stop.store(true, Ordering::Release);
-            S::HSA_STATUS_SUCCESS
-        }
-        None => S::HSA_STATUS_ERROR_INVALID_QUEUE,
+    let found = state().queues.get(&(queue as usize)).copied();
+    stop(found)
+}
+
+/// Aborts what the queue does, and waits for that.
+fn stop(queue: Option<&'static Queue>) -> S {
+    let Some(queue) = queue else { return S::HSA_STATUS_ERROR_INVALID_QUEUE };
+    queue.stop.store(true, Ordering::SeqCst);
+    while queue.busy.load(Ordering::SeqCst) {
+        std::thread::yield_now();
     }
+    S::HSA_STATUS_SUCCESS
+}
+
+/// Tells the owners of queues that they were not allowed to destroy of an error, and destroys those queues.
+pub(super) fn fire() -> usize {
+    KEEP_QUEUES.store(false, Ordering::Release);
+    let kept: Vec<&'static Queue> =
+        state().queues.values().copied().filter(|queue| queue.stop.load(Ordering::Acquire)).collect();
+    for queue in &kept {
+        let raw = queue.structure as *mut hsa_queue_t;
+        // SAFETY: the queue has not been destroyed, so that the callback's data is there.
+        unsafe { (queue.callback)(S::HSA_STATUS_ERROR_EXCEPTION, raw, queue.data as *mut c_void) };
+        state().queues.remove(&queue.structure);
+    }
+    kept.len()
 }
 
 fn indices(queue: usize) -> (&'static AtomicU64, &'static AtomicU64) {
@@ -654,7 +696,9 @@ fn serve(queue: &'static Queue) {
             }
         }
         queue.awaited.store(u64::MAX, Ordering::Release);
-        if queue.stop.load(Ordering::Acquire) {
+        queue.busy.store(true, Ordering::SeqCst);
+        let busy = Busy(queue);
+        if queue.stop.load(Ordering::SeqCst) {
             return;
         }
         let ordered = header.load(Ordering::Acquire) & 0x100 != 0;
@@ -677,6 +721,16 @@ fn serve(queue: &'static Queue) {
         }
         header.store(1, Ordering::Release);
         read.store(id + 1, Ordering::Release);
+        drop(busy);
+    }
+}
+
+/// A packet that is being processed, as long as it lives.
+struct Busy(&'static Queue);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::SeqCst);
     }
 }
 
@@ -701,12 +755,19 @@ fn kernel(queue: &Queue, packet: &hsa_kernel_dispatch_packet_t, ordered: bool) -
         _ => None,
     };
     if let Some(status) = status {
+        // The kernel has ended, and nothing else runs.
+        queue.busy.store(false, Ordering::SeqCst);
         // SAFETY: the callback's data is valid while the queue exists.
         unsafe { (queue.callback)(status, queue.structure as *mut hsa_queue_t, queue.data as *mut c_void) };
         return None;
     }
-    while kernel.name == "work" && HOLD.load(Ordering::Acquire) {
+    let held = kernel.name == "work" && HOLD.load(Ordering::Acquire);
+    HELD.fetch_add(held.into(), Ordering::AcqRel);
+    while held && HOLD.load(Ordering::Acquire) {
         if queue.stop.load(Ordering::Acquire) {
+            while HOLD_ABORTED.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
             return None;
         }
         std::thread::yield_now();
@@ -948,7 +1009,6 @@ pub(super) fn table() -> &'static Table {
             .hsa_signal_destroy(signal_destroy)
             .hsa_signal_load_scacquire(signal_load)
             .hsa_signal_store_screlease(signal_store)
-            .hsa_signal_subtract_screlease(signal_subtract)
             .hsa_signal_wait_scacquire(signal_wait)
             .hsa_amd_profiling_get_dispatch_time(dispatch_time)
             .hsa_amd_profiling_set_profiler_enabled(set_profiler)

@@ -3,6 +3,7 @@
 mod batches;
 mod captures;
 mod contexts;
+mod endings;
 mod fake;
 mod faults;
 mod graph_lanes;
@@ -22,7 +23,9 @@ mod stubs;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hip_sys::{Table, hipError_t, hipEvent_t, hipFunction_t, hipModule_t, hipStream_t};
 use kernel_build::Builder;
@@ -40,6 +43,59 @@ macro_rules! hip {
     };
 }
 pub(super) use hip;
+
+/// The table on another thread than the test's.
+#[derive(Clone, Copy)]
+pub(super) struct Calls {
+    pub(super) table: &'static Table,
+}
+
+impl Calls {
+    /// Launches one workgroup of 32 work-items without arguments of consequence.
+    pub(super) fn launch(self, function: hipFunction_t, stream: hipStream_t) -> E {
+        let mut zero = 0u64;
+        let mut arguments = [(&raw mut zero).cast::<c_void>(); 8];
+        hip!(
+            self,
+            hipModuleLaunchKernel(
+                function,
+                1,
+                1,
+                1,
+                32,
+                1,
+                1,
+                0,
+                stream,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut()
+            )
+        )
+    }
+}
+
+/// What work on a thread of its own returns; a hang is a failure.
+pub(super) fn within<T: Send + 'static>(
+    hip: &Hip,
+    seconds: u64,
+    work: impl FnOnce(Calls) -> T + Send + 'static,
+) -> T {
+    begin(hip, work).recv_timeout(Duration::from_secs(seconds)).expect("it ends, and does not panic")
+}
+
+/// Begins work on a thread of its own.
+pub(super) fn begin<T: Send + 'static>(
+    hip: &Hip,
+    work: impl FnOnce(Calls) -> T + Send + 'static,
+) -> Receiver<T> {
+    let (done, result) = channel();
+    let calls = Calls { table: hip.table };
+    std::thread::spawn(move || {
+        // Nobody may be interested any more.
+        let _ = done.send(work(calls));
+    });
+    result
+}
 
 /// Keeps kernels named `work` from ending while it lives.
 pub(super) struct Hold;
@@ -106,24 +162,7 @@ impl Hip {
 
     /// Launches one workgroup of 32 work-items without arguments of consequence.
     pub(super) fn launch(&self, function: hipFunction_t, stream: hipStream_t) -> E {
-        let mut zero = 0u64;
-        let mut arguments = [(&raw mut zero).cast::<c_void>(); 8];
-        hip!(
-            self,
-            hipModuleLaunchKernel(
-                function,
-                1,
-                1,
-                1,
-                32,
-                1,
-                1,
-                0,
-                stream,
-                arguments.as_mut_ptr(),
-                std::ptr::null_mut()
-            )
-        )
+        Calls { table: self.table }.launch(function, stream)
     }
 
     pub(super) fn event(&self) -> hipEvent_t {
@@ -135,11 +174,11 @@ impl Hip {
     /// The text of a stream's failure.
     pub(super) fn report(&self, stream: hipStream_t) -> String {
         let report = self.table.ext.stream_fault_report.unwrap();
-        // SAFETY: a null buffer of size 0 is allowed.
-        let length = unsafe { report(stream, std::ptr::null_mut(), 0) };
-        let mut buffer = vec![0u8; length + 1];
+        let mut buffer = vec![0u8; 1 << 16];
         // SAFETY: the buffer has as many bytes as is said.
-        assert_eq!(unsafe { report(stream, buffer.as_mut_ptr().cast(), buffer.len()) }, length);
+        let length = unsafe { report(stream, buffer.as_mut_ptr().cast(), buffer.len()) };
+        // SAFETY: a null buffer of size 0 is allowed. The stream may fail between the two calls.
+        assert!(unsafe { report(stream, std::ptr::null_mut(), 0) } >= length);
         buffer.truncate(length);
         String::from_utf8(buffer).unwrap()
     }

@@ -74,3 +74,14 @@ extern "C" __global__ void meet(unsigned *here, unsigned *there, unsigned *met) 
         seen = __hip_atomic_load(there, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
     *met = seen;
 }
+
+// Counts as long as it runs, which is for many rounds.
+extern "C" __global__ void count_up(unsigned *count, unsigned rounds) {
+    for (unsigned i = 0; i < rounds; i++) __hip_atomic_fetch_add(count, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+// Traps once somebody has counted.
+extern "C" __global__ void stop_after(unsigned *count) {
+    while (__hip_atomic_load(count, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
+    __builtin_trap();
+}

@@ -5,13 +5,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::event::lock;
-use super::packet::{Packet, run_beside};
+use super::packet::{Packet, complete};
 use super::queue::{BESIDE, Queue};
 
 /// A kernel, and what else its thread has to know.
 struct Job {
     queue: Arc<Queue>,
     id: u64,
+    header: u16,
     packet: Packet,
 }
 
@@ -31,7 +32,13 @@ pub(super) struct Beside {
 
 impl Beside {
     /// Starts a kernel, when a thread is free; gives it back if no thread can be had.
-    pub(super) fn start(&mut self, queue: &Arc<Queue>, id: u64, packet: Packet) -> Option<Packet> {
+    pub(super) fn start(
+        &mut self,
+        queue: &Arc<Queue>,
+        id: u64,
+        header: u16,
+        packet: Packet,
+    ) -> Option<Packet> {
         let mut busy = lock(&self.busy.threads);
         let index = loop {
             match busy.iter().position(|busy| !busy) {
@@ -54,7 +61,7 @@ impl Beside {
         busy[index] = true;
         drop(busy);
         queue.beside.fetch_add(1, Ordering::AcqRel);
-        let job = Job { queue: Arc::clone(queue), id, packet };
+        let job = Job { queue: Arc::clone(queue), id, header, packet };
         match self.threads[index].send(job) {
             Ok(()) => None,
             Err(unsent) => {
@@ -99,10 +106,11 @@ impl Drop for Done<'_> {
 }
 
 fn work(jobs: &Receiver<Job>, index: usize, busy: &Busy) {
-    for Job { queue, id, packet } in jobs {
+    for Job { queue, id, header, packet } in jobs {
         let done = Done { busy, index, queue: &queue };
         let place = queue.current_packet(1 + index);
-        let failed = run_beside(&queue, id, &packet, place).err().and_then(|failure| queue.end(failure));
+        let failed = complete(&queue, id, header, &packet, place).err();
+        let failed = failed.and_then(|failure| queue.end(failure));
         // The queue has ended by now if it has to, so that nothing else begins; whoever is told may destroy it.
         drop(done);
         if let Some(status) = failed {

@@ -128,11 +128,11 @@ fn serve(queue: &Arc<Queue>) {
         let is_joined = is_kernel && is_joined(queue, id);
         queue.release(id);
         let packet = match is_joined {
-            true => beside.start(queue, id, packet),
+            true => beside.start(queue, id, header, packet),
             false => Some(packet),
         };
         if let Some(packet) = packet
-            && !run(queue, id, header, &packet, queue.current_packet(0))
+            && !run(queue, id, header, &packet)
         {
             return;
         }
@@ -140,39 +140,39 @@ fn serve(queue: &Arc<Queue>) {
     }
 }
 
-/// Processes a packet and completes its signal; false if the queue has ended.
-fn run(queue: &Queue, id: u64, header: u16, packet: &Packet, place: u64) -> bool {
-    let start = now();
-    let result =
-        process(queue, id, header, packet, place).and_then(|times| Ok((times, packet.signal(COMPLETION)?)));
-    match result {
-        Ok((Processed::Stopped, _)) => return false,
-        Ok((Processed::Done, completion)) => {
-            if let Some(completion) = completion {
-                completion.complete(start, now());
-            }
-        }
-        Ok((Processed::Ran { start, end }, completion)) => {
-            if let Some(completion) = completion {
-                completion.complete(start, end);
-            }
-        }
+/// Processes a packet on the processor's own thread; false if the queue has ended.
+fn run(queue: &Queue, id: u64, header: u16, packet: &Packet) -> bool {
+    match complete(queue, id, header, packet, queue.current_packet(0)) {
+        Ok(completed) => completed,
         Err(failure) => {
             queue.fail(failure);
-            return false;
+            false
         }
     }
-    true
 }
 
-/// Runs a kernel on a thread of its own; the failure is for the caller to report.
-pub(super) fn run_beside(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<(), Failure> {
-    if let Processed::Ran { start, end } = dispatch(queue, id, packet, place)?
-        && let Some(completion) = packet.signal(COMPLETION)?
-    {
+/// Processes a packet and completes its signal; false if the queue was stopped first. What is wrong with it is for the caller to
+/// report: whoever is told then finds nothing of this packet under way.
+pub(super) fn complete(
+    queue: &Queue,
+    id: u64,
+    header: u16,
+    packet: &Packet,
+    place: u64,
+) -> Result<bool, Failure> {
+    let Some(_entered) = queue.enter() else { return Ok(false) };
+    let start = now();
+    let processed = process(queue, id, header, packet, place)?;
+    let completion = packet.signal(COMPLETION)?;
+    let (start, end) = match processed {
+        Processed::Stopped => return Ok(false),
+        Processed::Done => (start, now()),
+        Processed::Ran { start, end } => (start, end),
+    };
+    if let Some(completion) = completion {
         completion.complete(start, end);
     }
-    Ok(())
+    Ok(true)
 }
 
 enum Processed {
@@ -180,7 +180,7 @@ enum Processed {
     Done,
     /// A kernel, with its times.
     Ran { start: u64, end: u64 },
-    /// The queue was stopped while the packet waited.
+    /// The queue was stopped before the packet was done.
     Stopped,
 }
 
@@ -265,13 +265,14 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
     // SAFETY: whoever wrote the packet vouches for the kernel, its arguments and the memory that it uses.
-    match unsafe { queue.device.dispatch(&dispatch) } {
+    match unsafe { queue.device.dispatch_until(&dispatch, &queue.stop) } {
         Ok(stats) => {
             if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
                 queue.keep(counters);
             }
             Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns })
         }
+        Err(DispatchError::Stopped) => Ok(Processed::Stopped),
         Err(error) => {
             let (status, report) = (status_of(&error), error.to_string());
             let fault = match error {
@@ -298,6 +299,8 @@ fn status_of(error: &DispatchError) -> S {
             S::HSA_STATUS_ERROR_INVALID_ALLOCATION
         }
         DispatchError::NoMemory(_) => S::HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        // Nobody is told: whoever stops a queue knows.
+        DispatchError::Stopped => S::HSA_STATUS_ERROR,
         DispatchError::Fault(fault) => match fault.kind {
             FaultKind::OutOfBounds { .. }
             | FaultKind::UseAfterFree { .. }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,12 @@ pub(super) struct Queue {
     callback: Option<Callback>,
     /// What the callback wants back; as a number, because only the callback knows what it points to.
     data: usize,
-    stop: AtomicBool,
+    /// No packet begins any more, and kernels end where they are.
+    pub(super) stop: Arc<AtomicBool>,
+    /// Packets that are being processed.
+    entered: Mutex<usize>,
+    /// A packet is no longer being processed.
+    left: Condvar,
     /// The next packet to be processed: what the structure's field says too, where kernels may write it.
     read: AtomicU64,
     /// The packet that the processor waits for, all before it processed or beside it; [`BUSY`] while there is none.
@@ -141,7 +146,9 @@ impl Queue {
                 doorbell_signal,
                 callback,
                 data,
-                stop: AtomicBool::new(false),
+                stop: Arc::default(),
+                entered: Mutex::new(0),
+                left: Condvar::new(),
                 read: AtomicU64::new(0),
                 awaited: AtomicU64::new(BUSY),
                 beside: AtomicUsize::new(0),
@@ -274,6 +281,17 @@ impl Queue {
         !self.is_stopped()
     }
 
+    /// Says that a packet is processed while the result lives; none where the queue has stopped.
+    pub(super) fn enter(&self) -> Option<Entered<'_>> {
+        let mut entered = lock(&self.entered);
+        // Whoever stops the queue looks at the count afterwards.
+        if self.is_stopped() {
+            return None;
+        }
+        *entered += 1;
+        Some(Entered(self))
+    }
+
     /// Ends the queue: no further packet is processed, and whoever created the queue is told why.
     pub(super) fn fail(&self, failure: Failure) {
         if let Some(status) = self.end(failure) {
@@ -287,14 +305,17 @@ impl Queue {
         tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
         let status = failure.status;
         let mut known = lock(&self.failure);
-        self.stop.store(true, Ordering::Release);
         let is_first = known.is_none();
         known.get_or_insert(failure);
+        drop(known);
+        self.halt();
         is_first.then_some(status)
     }
 
-    /// Tells whoever created the queue that it has failed.
+    /// Tells whoever created the queue that it has failed, once nothing of it runs: what its kernels use may be gone afterwards.
+    /// The caller's own packet has been processed.
     pub(super) fn tell(&self, status: S) {
+        self.settle();
         if let Some(callback) = self.callback {
             // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
             // held here: callbacks call HSA functions.
@@ -302,10 +323,29 @@ impl Queue {
         }
     }
 
+    /// Has nothing begin any more, and what is under way end where it is.
     fn halt(&self) {
         self.stop.store(true, Ordering::Release);
         self.doorbell.event.notify();
         notify_any();
+    }
+
+    /// Waits until no packet of the stopped queue is being processed. Kernels notice within a time slice, whatever they do.
+    fn settle(&self) {
+        let mut entered = lock(&self.entered);
+        while *entered != 0 {
+            entered = self.left.wait(entered).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// A packet that is being processed; see [`Queue::enter`].
+pub(super) struct Entered<'a>(&'a Queue);
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.entered) -= 1;
+        self.0.left.notify_all();
     }
 }
 
@@ -382,9 +422,12 @@ unsafe extern "C" fn destroy(queue: *mut hsa_queue_t) -> S {
     })
 }
 
+/// Running kernels are aborted, as HSA says: none runs on return.
 unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
     call(|| {
-        find(queue)?.halt();
+        let found = find(queue)?;
+        found.halt();
+        found.settle();
         Ok(())
     })
 }

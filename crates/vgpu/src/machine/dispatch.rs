@@ -1,6 +1,7 @@
 //! The request to run a kernel, and the checks before anything runs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use code_object::KernelDescriptor;
@@ -153,6 +154,9 @@ pub enum DispatchError {
     /// The kernel did something wrong while it ran.
     #[error(transparent)]
     Fault(Box<Fault>),
+    /// The kernel was stopped from outside; see [`Device::dispatch_until`](super::Device::dispatch_until).
+    #[error("the kernel was stopped before its end")]
+    Stopped,
 }
 
 /// Nanoseconds of the monotonic clock, which also gives dispatches their time stamps.
@@ -252,22 +256,28 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     Launch::new(device, code, kernel, descriptor, *dispatch, entry, lds, scratch)
 }
 
-pub(super) fn run(device: &Device, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
+pub(super) fn run(
+    device: &Device,
+    dispatch: &Dispatch,
+    stop: Option<&Arc<AtomicBool>>,
+) -> Result<DispatchStats, DispatchError> {
     let mut launch = prepare(device, dispatch)?;
     launch.watch();
     let workgroups = launch.workgroups();
     let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
     let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
     let start_ns = now_ns();
-    let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline));
+    let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline, stop.cloned()));
     let outcome = device.machine.pool.run(&device.machine.memory, &job);
     let mut stats = DispatchStats { start_ns, end_ns: now_ns(), workgroups, executed: None, counters: None };
-    let ended_well = matches!(outcome, Ok(None));
+    let stopped = stop.is_some_and(|stop| stop.load(Ordering::Acquire));
+    let ended_well = matches!(outcome, Ok(None)) && !stopped;
     for observer in &job.launch().observers {
         observer.end(job.launch(), ended_well.then_some(&mut stats));
     }
     match outcome? {
         Some(fault) => Err(DispatchError::Fault(Box::new(fault))),
+        None if stopped => Err(DispatchError::Stopped),
         None => Ok(stats),
     }
 }

@@ -32,6 +32,7 @@ mod wave_sync;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
@@ -377,6 +378,21 @@ impl Device {
     /// it writes must be free of references on the host until this returns, and what it reads free of exclusive ones; its
     /// arguments must be what the kernel takes them for.
     pub unsafe fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-        dispatch::run(self, dispatch)
+        dispatch::run(self, dispatch, None)
+    }
+
+    /// As [`dispatch`](Self::dispatch), until somebody sets `stop`: then the kernel ends where it is, soon.
+    ///
+    /// # Errors
+    /// As [`dispatch`](Self::dispatch), and [`DispatchError::Stopped`] where `stop` was set by the end.
+    ///
+    /// # Safety
+    /// As [`dispatch`](Self::dispatch).
+    pub unsafe fn dispatch_until(
+        &self,
+        dispatch: &Dispatch,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<DispatchStats, DispatchError> {
+        dispatch::run(self, dispatch, Some(stop))
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Job {
     /// How many workgroups more may be in progress at once than those that threads have claimed for themselves.
     unclaimed: AtomicU64,
     stop: AtomicBool,
+    /// Set by whoever wants the dispatch to end before its time.
+    abort: Option<Arc<AtomicBool>>,
     deadline: Option<(Instant, Duration)>,
     outcome: Mutex<Outcome>,
     left: Condvar,
@@ -47,7 +49,12 @@ struct Outcome {
 }
 
 impl Job {
-    pub(super) fn new(launch: Launch, threads: usize, deadline: Option<(Instant, Duration)>) -> Self {
+    pub(super) fn new(
+        launch: Launch,
+        threads: usize,
+        deadline: Option<(Instant, Duration)>,
+        abort: Option<Arc<AtomicBool>>,
+    ) -> Self {
         let total = launch.workgroups();
         // Each thread has a workgroup in progress.
         let threads = threads.min(launch.resident as usize).max(1);
@@ -60,6 +67,7 @@ impl Job {
             next: AtomicU64::new(0),
             unclaimed: AtomicU64::new(u64::from(launch.resident.max(1))),
             stop: AtomicBool::new(false),
+            abort,
             deadline,
             outcome: Mutex::default(),
             left: Condvar::new(),
@@ -96,6 +104,12 @@ impl Job {
 
     pub(super) fn launch(&self) -> &Launch {
         &self.launch
+    }
+
+    /// Whether the dispatch ends where it is, because of a fault or by somebody's wish.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.abort.as_ref().is_some_and(|abort| abort.load(Ordering::Acquire))
     }
 
     /// Whether there are workgroups that no thread has taken.
@@ -332,7 +346,7 @@ impl Worker {
         // When a workgroup began or ended last, and how many turns since then were for nothing.
         let mut changed = began;
         let mut in_vain = 0;
-        while claimed != 0 && !job.stop.load(Ordering::Relaxed) {
+        while claimed != 0 && !job.is_stopped() {
             if in_vain > parked.len() && changed.elapsed() > STUCK {
                 // They may wait for workgroups that no other thread will start.
                 if !chunk.is_empty() || job.has_more() {
@@ -362,7 +376,7 @@ impl Worker {
             } else {
                 break;
             };
-            let stop = || job.stop.load(Ordering::Relaxed) || job.overdue();
+            let stop = || job.is_stopped() || job.overdue();
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
             match turn {
                 Ok(Turn::Done) => {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::*;
@@ -354,6 +355,85 @@ fn destroying_a_queue_waits_no_longer_than_a_dispatch_may_run() {
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
     assert_eq!(hsa!(hsa_signal_load_scacquire(packet.completion_signal)), 1, "it did not complete");
     free(out);
+}
+
+/// A word that kernels change.
+fn word(memory: *mut c_void) -> i64 {
+    // SAFETY: the tests allocate as much, and everybody accesses the word atomically.
+    unsafe { AtomicI64::from_ptr(memory.cast()) }.load(Ordering::Acquire)
+}
+
+/// Waits until kernels have changed the word, which is 0 at first.
+fn wait_for_change(memory: *mut c_void) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while word(memory) == 0 {
+        assert!(Instant::now() < end, "the kernel does not begin");
+        std::thread::yield_now();
+    }
+}
+
+fn assert_still(memory: *mut c_void) {
+    let seen = word(memory);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(word(memory), seen, "a kernel goes on");
+}
+
+#[test]
+fn nothing_of_an_inactive_queue_runs() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let out = allocate(pool(agent, COARSE), 64);
+        let packet = program.packet("count_down", 1 << 25, &[out as u64]);
+        let queue = Queue::new(agent, 64);
+        queue.submit(DISPATCH, 1, packet);
+        let behind = queue.barrier(BARRIER_AND, &[]);
+        wait_for_change(out);
+        let began = Instant::now();
+        ok!(hsa_queue_inactivate(queue.raw));
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert_still(out);
+        for signal in [packet.completion_signal, behind] {
+            assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 1, "it did not complete");
+        }
+        assert!(queue.errors.lock().unwrap().is_empty(), "the program asked for it");
+        // Once more does no harm.
+        ok!(hsa_queue_inactivate(queue.raw));
+        drop(queue);
+        free(out);
+    }
+}
+
+#[test]
+fn whoever_is_told_of_a_fault_finds_nothing_of_the_queue_running() {
+    // Without the barrier bit.
+    const BESIDE: u16 = DISPATCH & !(1 << 8);
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let out = allocate(pool(agent, COARSE), 64);
+        let gate = signal(1);
+        // The kernel that traps is the last one, which the packet processor runs itself, or another.
+        for order in
+            [["count_down", "give_up_after", "count_down"], ["count_down", "count_down", "give_up_after"]]
+        {
+            slice::<i64>(out, 1)[0] = 0;
+            hsa!(hsa_signal_store_screlease(gate, 1));
+            let queue = Queue::new(agent, 64);
+            queue.barrier(BARRIER_AND, &[gate]);
+            let packets = order.map(|kernel| program.packet(kernel, 1 << 24, &[out as u64]));
+            for packet in packets {
+                queue.submit(BESIDE, 1, packet);
+            }
+            hsa!(hsa_signal_store_screlease(gate, 0));
+            assert_eq!(error_of(&queue), S::HSA_STATUS_ERROR_EXCEPTION);
+            assert_still(out);
+            for packet in packets {
+                assert_eq!(hsa!(hsa_signal_load_scacquire(packet.completion_signal)), 1);
+            }
+        }
+        free(out);
+    }
 }
 
 #[test]

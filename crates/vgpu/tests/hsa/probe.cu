@@ -20,3 +20,9 @@ extern "C" __global__ void count_down(long* value) {
         __hip_atomic_fetch_add(value, -1L, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
     }
 }
+
+// Traps once the value has changed.
+extern "C" __global__ void give_up_after(long* value) {
+    while (__hip_atomic_load(value, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
+    __builtin_trap();
+}
