@@ -96,7 +96,7 @@ pub(crate) fn without_counts(text: &str) -> String {
 }
 
 fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
-    // `path:line:col: kind: message`, or `program: kind: message`.
+    // `path:line:col: kind: message`, or `program: kind: message`, or, of code that is made from IR, `kind: path:line:col: message`.
     let (at, kind, severity) = KINDS
         .iter()
         .filter_map(|&(kind, severity)| {
@@ -104,13 +104,21 @@ fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
             (at == 0 || line[..at].ends_with(": ")).then_some((at, kind, severity))
         })
         .min_by_key(|(at, ..)| *at)?;
-    let message = line[at + kind.len()..].to_owned();
-    let place = line[..at].strip_suffix(": ").and_then(|place| {
-        let (rest, column) = place.rsplit_once(':')?;
-        let (file, number) = rest.rsplit_once(':')?;
-        Some(Place { file: file.into(), line: number.parse().ok()?, column: column.parse().ok()? })
-    });
-    Some((severity, place, message))
+    let message = &line[at + kind.len()..];
+    if at == 0
+        && let Some((before, message)) = message.split_once(": ")
+        && let Some(place) = place(before)
+    {
+        return Some((severity, Some(place), message.to_owned()));
+    }
+    Some((severity, line[..at].strip_suffix(": ").and_then(place), message.to_owned()))
+}
+
+/// Reads `path:line:col`.
+fn place(text: &str) -> Option<Place> {
+    let (rest, column) = text.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    Some(Place { file: file.into(), line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -125,6 +133,7 @@ mod tests {
       |     ^
 /a/b.cu:9:1: error: expected ';': here
 /a/b.cu:9:1: note: to match this
+remark: b.cu:7:0:     VGPRs: 2 [-Rpass-analysis=kernel-resource-usage]
 ld.lld: error: undefined symbol: f
 >>> referenced by b.cu
 1 warning and 1 error generated when compiling for gfx1100.
@@ -138,11 +147,12 @@ ld.lld: error: undefined symbol: f
                 (Severity::Warning, at("/a/c.cuh", 7, 5), "unused variable 'x' [-Wunused-variable]"),
                 (Severity::Error, at("/a/b.cu", 9, 1), "expected ';': here"),
                 (Severity::Note, at("/a/b.cu", 9, 1), "to match this"),
+                (Severity::Remark, at("b.cu", 7, 0), "    VGPRs: 2 [-Rpass-analysis=kernel-resource-usage]"),
                 (Severity::Error, None, "undefined symbol: f"),
             ]
         );
         assert!(found[0].text.starts_with("In file included from /a/b.cu:2:"));
         assert!(found[0].text.contains("7 | int x;"));
-        assert!(found[3].text.ends_with(">>> referenced by b.cu\n"));
+        assert!(found[4].text.ends_with(">>> referenced by b.cu\n"));
     }
 }
