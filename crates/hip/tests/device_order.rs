@@ -51,22 +51,28 @@ fn the_host_does_not_get_what_a_stream_writes_whose_successor_has_failed() {
     let device = device(3);
     let module = common::module(&device);
     let (first, third) = (device.stream().unwrap(), device.stream().unwrap());
-    let mut buffer = ManagedBuffer::<u32>::zeroed(&device, 4096).unwrap();
+    let mut buffer = ManagedBuffer::<f32>::zeroed(&device, 4096).unwrap();
     let (go, _held) = hold(&first);
-    buffer.as_mut_slice().fill(&first, 1).unwrap();
-    let second = failed(&device, &module, |stream| buffer.as_mut_slice().fill(stream, 2).unwrap());
+    buffer.as_mut_slice().fill(&first, 1.0).unwrap();
+    // A kernel, since what the host does for a failed stream waits for everything in front of it.
+    let second = failed(&device, &module, |stream| {
+        let write_at = module.function("write_at").unwrap();
+        let launch = write_at.launch(stream).grid(1).block(64).arg(buffer.as_mut_slice()).arg(0_i64);
+        // SAFETY: the kernel writes elements of the buffer.
+        unsafe { launch.enqueue().unwrap() };
+    });
     // What the second was to write is not there, and nobody waits for the first to say so.
     assert!(matches!(buffer.host_mut().map(drop), Err(Error::Fault(_))));
     assert!(!first.is_done().unwrap());
     // It comes after both, wherever the second came to.
-    buffer.as_mut_slice().fill(&third, 3).unwrap();
+    buffer.as_mut_slice().fill(&third, 3.0).unwrap();
     let writes = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let host = scope.spawn(|| {
             let elements = buffer.host_mut().unwrap();
             writes.store(true, Ordering::SeqCst);
-            assert!(elements.iter().all(|element| *element == 3));
-            elements.fill(4);
+            assert!(elements.iter().all(|element| *element == 3.0));
+            elements.fill(4.0);
         });
         std::thread::sleep(Duration::from_millis(200));
         assert!(!writes.load(Ordering::SeqCst) && !third.is_done().unwrap());
@@ -74,7 +80,7 @@ fn the_host_does_not_get_what_a_stream_writes_whose_successor_has_failed() {
         host.join().unwrap();
     });
     first.synchronize().unwrap();
-    assert!(buffer.host().unwrap().iter().all(|element| *element == 4));
+    assert!(buffer.host().unwrap().iter().all(|element| *element == 4.0));
     drop(second);
 }
 
