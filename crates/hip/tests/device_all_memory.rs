@@ -225,9 +225,11 @@ fn a_clone_is_of_the_streams_device_and_in_its_order() {
     let third = devices[0].stream().unwrap();
     buffer.fill(&first, 9).unwrap();
     third.wait(&first).unwrap();
-    second.wait(&first.record().unwrap()).unwrap();
+    let filled = first.record().unwrap();
+    second.wait(&filled).unwrap();
     third.synchronize().unwrap();
-    assert!(first.is_done().unwrap());
+    second.synchronize().unwrap();
+    assert!(filled.is_done().unwrap());
 }
 
 #[test]
