@@ -159,6 +159,54 @@ fn cudas_headers_and_names_are_there() {
     }
 }
 
+/// The value of a code of OCP's 8-bit formats, E4M3 and E5M2: <https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1>.
+fn ocp_fp8(code: u8, mantissa_bits: i32) -> f32 {
+    let sign = if code >> 7 == 1 { -1.0 } else { 1.0 };
+    let exponent_bits = 7 - mantissa_bits;
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    let largest = (1 << exponent_bits) - 1;
+    let exponent = i32::from(code & 0x7f) >> mantissa_bits;
+    let mantissa = i32::from(code) & ((1 << mantissa_bits) - 1);
+    match (mantissa_bits, exponent == largest, mantissa) {
+        (3, true, 7) => return f32::NAN,
+        (2, true, 0) => return sign * f32::INFINITY,
+        (2, true, _) => return f32::NAN,
+        _ => {}
+    }
+    let (whole, scale) = if exponent == 0 { (0, 1) } else { (1 << mantissa_bits, exponent) };
+    sign * (whole + mantissa) as f32 * 2_f32.powi(scale - bias - mantissa_bits)
+}
+
+#[test]
+fn fp8_is_ocps_on_every_target() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    for module in both_ways(&device, "cuda", "headers.cu") {
+        let mut values = [3, 2].map(|_| DeviceBuffer::<f32>::zeroed(&stream, 256).unwrap());
+        let mut codes = [3, 2].map(|_| DeviceBuffer::<u8>::zeroed(&stream, 256).unwrap());
+        let kernel = module.function("fp8").unwrap();
+        let launch = kernel.launch(&stream).grid(1).block(256);
+        let ([e4m3, e5m2], [from_e4m3, from_e5m2]) = (&mut values, &mut codes);
+        let launch = launch.arg(e4m3).arg(e5m2).arg(from_e4m3).arg(from_e5m2);
+        // SAFETY: each of 256 threads writes an element of each.
+        unsafe { launch.enqueue().unwrap() };
+        for ((mantissa_bits, values), codes) in [3, 2].into_iter().zip(&values).zip(&codes) {
+            let (values, codes) = (values.to_vec(&stream).unwrap(), codes.to_vec(&stream).unwrap());
+            for code in 0..=255_u8 {
+                let expected = ocp_fp8(code, mantissa_bits);
+                let found = values[usize::from(code)];
+                assert!(found == expected || (found.is_nan() && expected.is_nan()), "{code:#x}: {found}");
+                let back = ocp_fp8(codes[usize::from(code)], mantissa_bits);
+                // CUDA's constructors saturate: infinities become the largest finite value.
+                let largest = if mantissa_bits == 3 { 448.0 } else { 57344.0 };
+                let kept = expected.clamp(-largest, largest);
+                assert!(back == kept || (back.is_nan() && expected.is_nan()), "{code:#x}: {back}");
+                assert!(back.is_nan() || back.is_sign_negative() == expected.is_sign_negative(), "{code:#x}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_source_without_any_header_is_cudas() {
     let device = common::device();

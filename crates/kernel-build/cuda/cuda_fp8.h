@@ -1,8 +1,15 @@
 // CUDA's <cuda_fp8.h> for AMD targets. OCP's formats stay OCP's: HIP's types with `_fnuz` are other formats.
 #pragma once
 #include "cuda_runtime.h"
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 #include "ferrocm_hip_begin.h"
+// gfx942 converts the `_fnuz` formats only, so HIP leaves OCP's to the host there. Taken for a target without any such
+// instruction, it gives the device the conversions in software that gfx90a and gfx11 have.
+#pragma push_macro("__gfx942__")
+#undef __gfx942__
 #include <hip/hip_fp8.h>
+#pragma pop_macro("__gfx942__")
 #include "ferrocm_hip_end.h"
 
 typedef __hip_fp8_e4m3 __nv_fp8_e4m3;

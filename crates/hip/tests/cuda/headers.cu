@@ -65,6 +65,19 @@ extern "C" __global__ void names(float *out) {
     out[8] = __ldcs(out) + (CUDART_VERSION >= 11000);
 }
 
+// Each code's value, and the code of each value.
+extern "C" __global__ void fp8(float *e4m3, float *e5m2, unsigned char *from_e4m3, unsigned char *from_e5m2) {
+    const int i = threadIdx.x;
+    __nv_fp8_e4m3 small;
+    __nv_fp8_e5m2 wide;
+    small.__x = i;
+    wide.__x = i;
+    e4m3[i] = static_cast<float>(small);
+    e5m2[i] = static_cast<float>(wide);
+    from_e4m3[i] = __nv_fp8_e4m3(e4m3[i]).__x;
+    from_e5m2[i] = __nv_fp8_e5m2(e5m2[i]).__x;
+}
+
 // Host code is compiled for its messages only.
 #define CHECK(call)                              \
     do {                                         \

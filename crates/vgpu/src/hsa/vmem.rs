@@ -16,7 +16,7 @@ use super::agent::Agent;
 use super::event::lock;
 use super::pool::{PAGE, Pool, status_of};
 use super::{S, call, machine, write};
-use crate::machine::{MemoryKind, keeps_its_size, map_fixed, memory_file};
+use crate::machine::{Memory, MemoryKind, keeps_its_size, map_fixed, memory_file};
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const INVALID_ALLOCATION: S = S::HSA_STATUS_ERROR_INVALID_ALLOCATION;
@@ -27,15 +27,30 @@ struct Physical {
     file: File,
     size: u64,
     pool: Pool,
-    /// The device that it counts against; imported memory counts where it was created.
-    charged: Option<usize>,
+    /// What it takes of a device; imported memory counts where it was created.
+    _charge: Option<Charge>,
 }
 
-impl Drop for Physical {
+/// Memory that counts against a device.
+struct Charge {
+    /// Kept rather than asked for when it ends: what the end of a `static` can reach is compiled into every program, and a way to
+    /// [`machine`] from there would bring the engine into the library's unit tests, which then take minutes to build.
+    memory: &'static Memory,
+    size: u64,
+    device: Option<usize>,
+}
+
+impl Charge {
+    fn new(size: u64, device: Option<usize>) -> Result<Charge, S> {
+        let memory = machine().memory();
+        memory.charge(size, device).map_err(|error| status_of(&error))?;
+        Ok(Charge { memory, size, device })
+    }
+}
+
+impl Drop for Charge {
     fn drop(&mut self) {
-        if self.charged.is_some() {
-            machine().memory().refund(self.size, self.charged);
-        }
+        self.memory.refund(self.size, self.device);
     }
 }
 
@@ -180,14 +195,10 @@ unsafe extern "C" fn handle_create(
         }
         let device = pool.device();
         let name = CString::new(pool.name()).map_err(|_| S::HSA_STATUS_ERROR)?;
-        let memory = machine().memory();
-        memory.charge(size, device).map_err(|error| status_of(&error))?;
-        let file = memory_file(&name, size).map_err(|error| {
-            memory.refund(size, device);
-            status_of(&error)
-        })?;
+        let charge = Charge::new(size, device)?;
+        let file = memory_file(&name, size).map_err(|error| status_of(&error))?;
         let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
-        let physical = Arc::new(Physical { handle, file, size, pool, charged: device });
+        let physical = Arc::new(Physical { handle, file, size, pool, _charge: Some(charge) });
         let handle = lock(&STATE).hold(&physical);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, handle) }
@@ -382,7 +393,7 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
             return Err(INVALID);
         }
         let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
-        let physical = Arc::new(Physical { handle, file, size, pool, charged: None });
+        let physical = Arc::new(Physical { handle, file, size, pool, _charge: None });
         let handle = lock(&STATE).hold(&physical);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, handle) }
