@@ -178,13 +178,14 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
     })
 }
 
-/// `hipEventSynchronize`: an event that was never recorded is complete.
+/// `hipEventSynchronize`: an event that was never recorded is complete. `hipErrorIllegalState` where another process has ended before
+/// it completed its record.
 pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
         let event = find(runtime, event)?;
         if let Some(shared) = &event.shared {
-            shared.wait();
+            shared.wait()?;
         }
         let result = match event.marker()? {
             Some(marker) => marker.wait(runtime),
@@ -200,7 +201,9 @@ pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
         let event = find(runtime, event)?;
-        if event.shared.as_ref().is_some_and(|shared| !shared.is_done()) {
+        if let Some(shared) = &event.shared
+            && !shared.is_done()?
+        {
             return Err(hipError_t::hipErrorNotReady);
         }
         match event.marker()? {

@@ -1,17 +1,20 @@
 //! Events of several processes: `hipIpcGetEventHandle` and its kin.
 //!
 //! All processes map one page, which says how often the event was recorded and which record has completed. Whoever records it
-//! notes the completion from the stream's thread; who waits looks at the page. If the process that has recorded the event ends
-//! before its stream gets there, nobody completes it.
+//! notes the completion from the stream's thread; who waits looks at the page.
+//!
+//! A process that ends before its stream gets there leaves a record that nobody completes. So each process that records the event
+//! locks a byte of the page's file, a lock that ends with the process, and the record names that byte. Who waits looks at the lock
+//! as well: a record whose byte nobody has locked any more is lost, and waiting for it is an error.
 
 use std::ffi::c_char;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use hip_sys::{hipError_t, hipEvent_t, hipIpcEventHandle_t};
 
@@ -27,23 +30,59 @@ const OUT_OF_MEMORY: hipError_t = hipError_t::hipErrorOutOfMemory;
 
 const PAGE: usize = 4096;
 /// Begins every handle.
-const MAGIC: u32 = 0x6576_7431;
+const MAGIC: u32 = 0x6576_7432;
 
 /// Looks before a waiting thread sleeps between them, and how long it does then.
 const SPINS: u32 = 1000;
 const SLEEP: Duration = Duration::from_micros(50);
+/// How often a waiting thread looks whether there still is a process that can complete the record.
+const LOOK_AFTER: Duration = Duration::from_millis(20);
+
+/// Waiting for a record whose process has ended.
+const LOST: hipError_t = hipError_t::hipErrorIllegalState;
+/// The same in a stream's report.
+const LOST_REPORT: &str =
+    "a stream waited for an event of another process, which ended before it had completed its record";
+
+/// Bits of a record's name that are the recorder's byte; its number is above them.
+const BYTE_BITS: u32 = 24;
+/// Bytes that processes may lock.
+const BYTES: u64 = 1 << BYTE_BITS;
 
 /// What the page begins with.
 #[repr(C)]
 struct Counts {
+    /// The last record, by name.
     recorded: AtomicU64,
+    /// The number of the last record that is complete.
     completed: AtomicU64,
+}
+
+/// A record of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Record {
+    /// Counted from 1; 0 if the event was never recorded.
+    number: u64,
+    /// The byte that its process has locked.
+    byte: u64,
+}
+
+impl Record {
+    fn from_name(name: u64) -> Self {
+        Self { number: name >> BYTE_BITS, byte: name % BYTES }
+    }
+
+    fn name(self) -> u64 {
+        self.number << BYTE_BITS | self.byte
+    }
 }
 
 /// The part of an event that several processes have.
 pub(crate) struct SharedEvent {
     counts: NonNull<Counts>,
     file: File,
+    /// The byte of the file that this process has locked, once it has recorded the event.
+    byte: OnceLock<u64>,
 }
 
 // SAFETY: the page is mapped as long as the object lives, and only used by atomic accesses.
@@ -81,7 +120,7 @@ impl SharedEvent {
             return Err(failure);
         }
         let counts = NonNull::new(page.cast()).ok_or(failure)?;
-        Ok(Arc::new(Self { counts, file }))
+        Ok(Arc::new(Self { counts, file, byte: OnceLock::new() }))
     }
 
     fn counts(&self) -> &Counts {
@@ -91,7 +130,11 @@ impl SharedEvent {
 
     /// Records the event behind everything submitted to the stream. A failed stream completes it too.
     pub(crate) fn record(self: &Arc<Self>, runtime: &'static Runtime, stream: &Stream) -> Result {
-        let number = self.counts().recorded.fetch_add(1, Ordering::AcqRel) + 1;
+        let byte = self.own_byte()?;
+        let next = |name| Record { number: Record::from_name(name).number + 1, byte };
+        let advance = |name| Some(next(name).name());
+        let before = self.counts().recorded.fetch_update(Ordering::AcqRel, Ordering::Acquire, advance);
+        let number = next(before.unwrap_or_else(|name| name)).number;
         let shared = self.clone();
         let recorded = stream.run_on_host(runtime, false, move |_| shared.complete(number));
         if recorded.is_err() {
@@ -104,42 +147,101 @@ impl SharedEvent {
         self.counts().completed.fetch_max(number, Ordering::AcqRel);
     }
 
-    fn has_completed(&self, number: u64) -> bool {
-        self.counts().completed.load(Ordering::Acquire) >= number
+    fn has_completed(&self, record: Record) -> bool {
+        self.counts().completed.load(Ordering::Acquire) >= record.number
     }
 
-    fn last(&self) -> u64 {
-        self.counts().recorded.load(Ordering::Acquire)
+    fn last(&self) -> Record {
+        Record::from_name(self.counts().recorded.load(Ordering::Acquire))
+    }
+
+    /// The byte that this process has locked, for as long as it or this object lives.
+    fn own_byte(&self) -> Result<u64> {
+        // Two threads may each lock one: no other process looks at that of the slower.
+        if self.byte.get().is_none() {
+            let first = u64::from(std::process::id());
+            // Processes of other containers may have the same number.
+            let free = (first..first + BYTES).map(|byte| byte % BYTES).find(|&byte| self.lock(byte));
+            let byte = free.ok_or(hipError_t::hipErrorOperatingSystem)?;
+            let _ = self.byte.set(byte);
+        }
+        self.byte.get().copied().ok_or(hipError_t::hipErrorOperatingSystem)
+    }
+
+    /// Tries to lock a byte of the file, for this object's descriptor.
+    fn lock(&self, byte: u64) -> bool {
+        let mut lock = byte_lock(byte);
+        // SAFETY: the descriptor is open, and the lock a valid one.
+        unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) == 0 }
+    }
+
+    /// Whether there is a process that can still complete the record.
+    fn has_recorder(&self, record: Record) -> bool {
+        if self.byte.get() == Some(&record.byte) {
+            return true;
+        }
+        let mut lock = byte_lock(record.byte);
+        // SAFETY: the descriptor is open, and the lock a valid one, which the call overwrites with the one that is in its way.
+        let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+        // What cannot be told is not lost.
+        asked != 0 || lock.l_type != libc::F_UNLCK as libc::c_short
+    }
+
+    /// Whether the record has completed; an error where its process has ended without that.
+    fn state_of(&self, record: Record) -> Result<bool> {
+        // A process may complete its record and end: what has no recorder is looked at once more.
+        match self.has_completed(record) || self.has_recorder(record) || self.has_completed(record) {
+            true => Ok(self.has_completed(record)),
+            false => Err(LOST),
+        }
     }
 
     /// Whether the last record has completed; an event that was never recorded is complete.
-    pub(crate) fn is_done(&self) -> bool {
-        self.has_completed(self.last())
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        self.state_of(self.last())
     }
 
     /// Waits for the last record.
-    pub(crate) fn wait(&self) {
-        self.wait_for(self.last());
+    pub(crate) fn wait(&self) -> Result {
+        self.wait_for(self.last(), || true)
     }
 
-    fn wait_for(&self, number: u64) {
+    /// Waits for a record as long as `goes_on` says.
+    fn wait_for(&self, record: Record, goes_on: impl Fn() -> bool) -> Result {
         let mut looks = 0u32;
-        while !self.has_completed(number) {
+        let mut looked_after = Instant::now();
+        while !self.has_completed(record) {
             looks = looks.saturating_add(1);
-            if looks < SPINS { std::hint::spin_loop() } else { std::thread::sleep(SLEEP) }
+            if looks < SPINS {
+                std::hint::spin_loop();
+                continue;
+            }
+            if !goes_on() {
+                break;
+            }
+            if looked_after.elapsed() >= LOOK_AFTER {
+                self.state_of(record)?;
+                looked_after = Instant::now();
+            }
+            std::thread::sleep(SLEEP);
         }
+        Ok(())
     }
 
-    /// Lets what is submitted to the stream from now on wait for the last record.
+    /// Lets what is submitted to the stream from now on wait for the last record. The stream fails if that is lost.
     pub(crate) fn hold(self: &Arc<Self>, runtime: &'static Runtime, stream: &Stream) -> Result {
-        let number = self.last();
-        if self.has_completed(number) {
+        let record = self.last();
+        if self.has_completed(record) {
             return Ok(());
         }
         let shared = self.clone();
-        stream.run_on_host(runtime, true, move |failure| {
-            if failure.is_none() {
-                shared.wait_for(number);
+        stream.run_in_turn(runtime, true, move |failure, progress| {
+            // A stream that fails meanwhile waits no longer.
+            let goes_on = || progress.fault().is_none();
+            if failure.is_none()
+                && let Err(code) = shared.wait_for(record, goes_on)
+            {
+                progress.fail_stream(code, LOST_REPORT.to_owned());
             }
         })
     }
@@ -179,6 +281,17 @@ impl SharedEvent {
             return Err(INVALID_HANDLE);
         }
         Self::map(file, INVALID_HANDLE)
+    }
+}
+
+/// A lock of one byte, for writing.
+fn byte_lock(byte: u64) -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: byte as libc::off_t,
+        l_len: 1,
+        l_pid: 0,
     }
 }
 

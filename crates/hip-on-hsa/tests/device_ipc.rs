@@ -146,6 +146,67 @@ fn the_process_that_waits() {
 }
 
 #[test]
+fn a_record_whose_process_has_ended_is_an_error_for_who_waits() {
+    let _turn = turn();
+    let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
+    let mut event = null_mut();
+    assert_eq!(hip!(hipEventCreateWithFlags(&mut event, flags)), OK);
+    let mut handle = hip_sys::hipIpcEventHandle_t { reserved: [0; 64] };
+    assert_eq!(hip!(hipIpcGetEventHandle(&mut handle, event)), OK);
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_process_that_ends_before_its_stream", "--include-ignored", "--nocapture"])
+        .env(EVENT, to_text(handle.reserved))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("it has recorded")));
+    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady, "the other process is there");
+    let stream = Stream::new(hip_sys::hipStreamNonBlocking);
+    let other = Stream::new(hip_sys::hipStreamNonBlocking);
+    let kernels = Kernels::load();
+    let (ones, memory) = (Memory::of(&[1.0f32; 64]), Memory::of(&[1.0f32; 64]));
+    let (mut a, mut x, mut y, mut n) = (3.0f32, ones.pointer, memory.pointer, 64u32);
+    assert_eq!(hip!(hipStreamWaitEvent(stream.0, event, 0)), OK);
+    assert_eq!(launch(kernels.get("saxpy"), [1, 1, 1], [64, 1, 1], 0, stream.0, arguments![a, x, y, n]), OK);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(
+        hip!(hipStreamQuery(stream.0)),
+        E::hipErrorNotReady,
+        "it waits as long as the other process lives"
+    );
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert_eq!(stream.wait(), E::hipErrorIllegalState);
+    assert_eq!(memory.read::<f32>(64), [1.0; 64], "what was to follow did not run");
+    assert_eq!(hip!(hipEventSynchronize(event)), E::hipErrorIllegalState);
+    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorIllegalState);
+    // A record of a process that lives makes it an event again.
+    assert_eq!(hip!(hipEventRecord(event, other.0)), OK);
+    assert_eq!(hip!(hipEventSynchronize(event)), OK);
+    assert_eq!(hip!(hipEventQuery(event)), OK);
+    assert_eq!(hip!(hipEventDestroy(event)), OK);
+}
+
+#[test]
+#[ignore = "runs in the process that the test above starts"]
+fn the_process_that_ends_before_its_stream() {
+    let reserved = from_text(&std::env::var(EVENT).unwrap());
+    let mut event = null_mut();
+    assert_eq!(hip!(hipIpcOpenEventHandle(&mut event, hip_sys::hipIpcEventHandle_t { reserved })), OK);
+    let stream = Stream::new(hip_sys::hipStreamNonBlocking);
+    let mut word = null_mut();
+    assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
+    let equal = hip_sys::hipStreamWaitValueEq;
+    assert_eq!(hip!(hipStreamWaitValue64(stream.0, word, 1, equal, u64::MAX)), OK);
+    assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
+    println!("it has recorded");
+    // The test above ends this process; where that has ended itself, so does this.
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+#[test]
 fn only_device_memory_is_shared_and_only_with_others() {
     let _turn = turn();
     let memory = Memory::new(100);

@@ -197,10 +197,8 @@ fn fp8_is_ocps_on_every_target() {
                 let found = values[usize::from(code)];
                 assert!(found == expected || (found.is_nan() && expected.is_nan()), "{code:#x}: {found}");
                 let back = ocp_fp8(codes[usize::from(code)], mantissa_bits);
-                // CUDA's constructors saturate: infinities become the largest finite value.
-                let largest = if mantissa_bits == 3 { 448.0 } else { 57344.0 };
-                let kept = expected.clamp(-largest, largest);
-                assert!(back == kept || (back.is_nan() && expected.is_nan()), "{code:#x}: {back}");
+                // Infinities too: HIP's conversions saturate finite numbers only.
+                assert!(back == expected || (back.is_nan() && expected.is_nan()), "{code:#x}: {back}");
                 assert!(back.is_nan() || back.is_sign_negative() == expected.is_sign_negative(), "{code:#x}");
             }
         }

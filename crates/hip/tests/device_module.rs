@@ -1,7 +1,5 @@
 //! Modules and functions on the device under test: where code comes from, what kernels need, and how many fit.
 
-#[path = "device_module/bounds.rs"]
-mod bounds;
 mod common;
 
 use std::sync::Barrier;
@@ -374,4 +372,33 @@ fn variables_that_do_not_fit_are_refused() {
     assert!(matches!(error, Error::GlobalType { bytes: 12, size: 8, .. }), "{error}");
     assert!(module.global::<[u32; 0]>("launches").is_err());
     assert_eq!(module.global::<[u8; 6]>("launches").unwrap().len(), 2);
+}
+
+#[test]
+fn headers_that_lead_out_of_the_bytes_are_refused() {
+    let device = common::device();
+    let code = common::compile(&device.target().processor);
+    // Segments have their offset at 8, sections at 24; the size is at 32 in both. Those of the tables are in the file's header.
+    let fields = common::elf_tables(&code).into_iter().zip([[8, 32], [24, 32]]).flat_map(
+        |((start, size, count), fields)| {
+            (0..count).flat_map(move |index| {
+                fields.map(|field| (start + index * size + field, start + index * size))
+            })
+        },
+    );
+    let no_bits = |entry: usize| entry >= common::elf_tables(&code)[1].0 && code[entry + 4] == 8;
+    let mut refused = 0;
+    for (field, entry) in fields.chain([(32, 0), (40, 0)]) {
+        if no_bits(entry) && field == entry + 32 {
+            continue;
+        }
+        for value in [1_u64 << 30, u64::MAX] {
+            let mut changed = code.clone();
+            changed[field..field + 8].copy_from_slice(&value.to_le_bytes());
+            let error = Module::load(&device, &changed).unwrap_err();
+            assert!(matches!(error, Error::CodeObject { .. }), "{field}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 40, "the file has segments and sections: {refused}");
 }

@@ -30,7 +30,7 @@ fn compiler() -> (tempfile::TempDir, Compiler) {
 fn a_program_is_compiled_once_and_runs() {
     let device = common::device();
     let stream = device.stream().unwrap();
-    let (folder, compiler) = compiler();
+    let (_folder, compiler) = compiler();
     let program = Program::new(SAXPY);
     for cached in [false, true] {
         let compiled = compiler.compile(&program, device.target()).unwrap();
@@ -47,50 +47,6 @@ fn a_program_is_compiled_once_and_runs() {
     for module in [device.compile(&text), device.compile(text.clone()), device.compile(&program)] {
         Blas::load(&module.unwrap()).unwrap();
     }
-    // Anything that changes the result is another entry.
-    for other in [
-        Program::new(format!("{SAXPY} ")),
-        program.clone().option("-DN=1"),
-        program.clone().header("a.h", ""),
-        program.clone().name("saxpy.hip"),
-        program.clone().expression("saxpy"),
-    ] {
-        assert!(!compiler.compile(&other, device.target()).unwrap().cached, "{other:?}");
-    }
-    assert!(
-        compiler.clone().cache(folder.path()).unwrap().compile(&program, device.target()).unwrap().cached
-    );
-    assert!(!compiler.clone().without_cache().compile(&program, device.target()).unwrap().cached);
-    // Files of the machine may change without a trace in the key.
-    let reads = program.clone().option(format!("-I{}", folder.path().display()));
-    for _ in 0..2 {
-        assert!(!compiler.compile(&reads, device.target()).unwrap().cached);
-    }
-    compiler.clear_cache().unwrap();
-    assert!(!compiler.cache_limit(0).compile(&program, device.target()).unwrap().cached);
-}
-
-#[test]
-fn what_is_damaged_in_the_cache_is_compiled_again() {
-    let device = common::device();
-    let (folder, compiler) = compiler();
-    let program = Program::new(SAXPY);
-    let good = compiler.compile(&program, device.target()).unwrap().code;
-    let mut damaged = 0;
-    for prefix in std::fs::read_dir(folder.path().join("objects")).unwrap() {
-        for object in std::fs::read_dir(prefix.unwrap().path()).unwrap() {
-            let path = object.unwrap().path();
-            let mut bytes = std::fs::read(&path).unwrap();
-            let middle = bytes.len() / 2;
-            bytes[middle] ^= 1;
-            std::fs::write(path, bytes).unwrap();
-            damaged += 1;
-        }
-    }
-    assert_eq!(damaged, 1);
-    let again = compiler.compile(&program, device.target()).unwrap();
-    assert!(!again.cached && again.code == good);
-    assert!(compiler.compile(&program, device.target()).unwrap().cached);
 }
 
 #[test]

@@ -93,3 +93,10 @@ pub(crate) fn module(device: &Device) -> Module {
     let code = compile(&device.target().processor);
     Module::load(device, &code).unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// Where the headers of an ELF file are, each with its size and count: of segments, of sections.
+pub(crate) fn elf_tables(code: &[u8]) -> [(usize, usize, usize); 2] {
+    let word = |at: usize| u64::from_le_bytes(*code[at..].first_chunk().unwrap()) as usize;
+    let half = |at: usize| usize::from(u16::from_le_bytes(*code[at..].first_chunk().unwrap()));
+    [(word(32), 56, half(56)), (word(40), 64, half(60))]
+}
