@@ -222,13 +222,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_printed_or_end_the_reading() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut next = crate::tests::random();
         for round in 0..300 {
             let mut bytes = Vec::new();
             for _ in 0..round % 20 {

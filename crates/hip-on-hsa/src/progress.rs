@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
@@ -268,7 +269,7 @@ impl Progress {
             }
         };
         // Without the thread, whoever waits for something looks now and then.
-        let _ = std::thread::Builder::new().name("hip-failure".into()).spawn(end);
+        let _ = start_thread(end);
     }
 
     /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens,
@@ -298,6 +299,15 @@ impl Progress {
             }
         }
     }
+}
+
+/// Starts a thread that looks after a failure. The system may refuse one.
+fn start_thread(run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    #[cfg(test)]
+    if crate::tests::REFUSE_THREADS.load(Ordering::Acquire) {
+        return Err(std::io::ErrorKind::WouldBlock.into());
+    }
+    std::thread::Builder::new().name("hip-failure".into()).spawn(run)
 }
 
 impl Drop for Progress {

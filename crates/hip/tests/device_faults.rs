@@ -2,6 +2,7 @@
 
 mod common;
 
+use hip::rtc::Program;
 use hip::{DeviceBuffer, Error, Function, HostBuffer, Stream};
 
 /// Lane 5 of the kernel writes to `data[index]`.
@@ -45,6 +46,33 @@ fn a_write_outside_of_a_buffer_is_reported_and_the_next_stream_works() {
         let mut data = DeviceBuffer::<f32>::zeroed(&next, 64).unwrap();
         write_at(&function, &next, &mut data, 7).unwrap();
         assert_eq!(data.to_vec(&next).unwrap()[7], 1.0);
+    }
+}
+
+/// With no option, built ahead of time and at run time.
+#[test]
+fn a_fault_names_the_line_of_its_source_by_default() {
+    const SOURCE: &str = "// The kernel.\nextern \"C\" __global__ void write_at(float *data, long long index) {\n    \
+                          if (threadIdx.x == 5)\n        data[index] = 1.0f;\n}\n";
+    let device = common::device();
+    if !common::finds_faults(&device) {
+        return;
+    }
+    let ahead = include_str!("kernels/test.cu");
+    let line = ahead.lines().position(|line| line.contains("data[index] = 1.0f")).unwrap() + 1;
+    let program = Program::new(SOURCE).name("line.cu");
+    let modules =
+        [(common::module(&device), "test.cu", line), (device.compile(program).unwrap(), "line.cu", 4)];
+    for (module, file, line) in modules {
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+        write_at(&module.function("write_at").unwrap(), &stream, &mut data, 1 << 30).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        let fault = error.fault().and_then(|report| report.details()).expect("the fault as data");
+        let frame = fault.at.source.frame().unwrap_or_else(|| panic!("{fault}"));
+        assert!(frame.file.as_deref().unwrap().ends_with(file), "{fault}");
+        assert_eq!(frame.line, Some(line as u32), "{fault}");
+        assert!(error.to_string().contains(&format!("{file}:{line}")), "{error}");
     }
 }
 

@@ -298,13 +298,7 @@ mod tests {
 
     #[test]
     fn any_bytes_in_the_packets_are_answered() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut next = crate::tests::random();
         for round in 0..2000 {
             let mut bytes: Vec<u8> = (0..4096 + round % 512).map(|_| (next() >> 32) as u8).collect();
             // A service that there is, and lanes that ask for it, in the header of the packet that is ready.

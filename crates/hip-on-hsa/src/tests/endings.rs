@@ -178,7 +178,17 @@ unsafe extern "C" fn rest(_: *mut c_void) {
 
 #[test]
 fn a_failure_from_outside_leaves_no_stream_waiting() {
+    a_failure_from_outside(false);
+}
+
+#[test]
+fn nor_does_it_where_the_system_refuses_a_thread() {
+    a_failure_from_outside(true);
+}
+
+fn a_failure_from_outside(refuse_threads: bool) {
     let hip = start();
+    let _refuse = refuse_threads.then(|| Switch::on(&REFUSE_THREADS));
     let module = hip.load(5);
     let work = hip.function(module, "work");
     let (failing, healthy, event) = (hip.stream(1), hip.stream(1), hip.event());

@@ -22,7 +22,7 @@ mod stubs;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -95,6 +95,20 @@ pub(super) fn begin<T: Send + 'static>(
         let _ = done.send(work(calls));
     });
     result
+}
+
+/// Has the system refuse the threads that look after failures.
+pub(crate) static REFUSE_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// Numbers without a pattern, the same in each run.
+pub(crate) fn random() -> impl FnMut() -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    }
 }
 
 /// Keeps kernels named `work` from ending while it lives.

@@ -30,33 +30,23 @@ fn seeds() -> Range<u64> {
     range.unwrap_or_else(|| panic!("FERROCM_DIFFERENTIAL_SEEDS is `{text}`, not a range such as `0..100`"))
 }
 
-/// The programs of a kind, written to a folder that no other test uses.
-fn write(kind: Kind, seeds: Range<u64>, how: &How) -> (PathBuf, Vec<Program>) {
-    let checked = if how.checks.is_some() { "-checked" } else { "" };
-    let name = format!("differential-{kind:?}-{}-{}{}{checked}", seeds.start, seeds.end, how.flags.concat());
-    let name = name.to_lowercase();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// Writes programs to a folder that no other test uses, some to a file.
+fn write(name: &str, files: &[Vec<Program>]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{name}"));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let mut all = Vec::new();
-    let mut files = Vec::new();
-    for first in seeds.clone().step_by(PER_FILE as usize) {
-        let programs: Vec<_> =
-            (first..seeds.end.min(first + PER_FILE)).map(|seed| generate::program(kind, seed)).collect();
+    for (index, programs) in files.iter().enumerate() {
         let mut source = include_str!("prelude.h").to_owned();
-        for program in &programs {
+        for program in programs {
             let _ = write!(source, "\n{}", program.source);
         }
-        files.push((folder.join(format!("programs_{first}.cu")), source));
-        all.extend(programs);
-    }
-    for (path, source) in files {
+        let path = folder.join(format!("programs_{index}.cu"));
         // What is there already is what the same seeds gave another time.
         if std::fs::read_to_string(&path).is_ok_and(|there| there == source) {
             continue;
         }
         std::fs::write(path, source).expect("a source file");
     }
-    (folder, all)
+    folder
 }
 
 /// The same words for every program: corners of all formats, then anything.
@@ -132,28 +122,36 @@ fn difference(expected: &Left, found: &Left) -> Option<String> {
 struct How {
     targets: &'static [&'static str],
     /// What the compiler is told besides.
-    flags: &'static [&'static str],
-    checks: Option<Checks>,
+    flag: Option<&'static str>,
+    /// The checks that they run with, one time for each.
+    checks: &'static [Option<Checks>],
 }
 
-/// As programs usually are.
-const USUAL: How = How { targets: TARGETS, flags: &[], checks: None };
+/// As programs usually are. None of them has a race or uses what nobody wrote; memory of the device counts as written here.
+const USUAL: How = How { targets: TARGETS, flag: None, checks: &[None, Some(Checks::ALL)] };
 
+/// All programs of a kind.
 fn compare(kind: Kind) {
-    compare_as(kind, seeds(), USUAL);
+    let seeds = seeds();
+    let name = format!("{kind:?}-{}-{}", seeds.start, seeds.end).to_lowercase();
+    let programs =
+        |first| (first..seeds.end.min(first + PER_FILE)).map(|seed| generate::program(kind, seed)).collect();
+    let files: Vec<_> = seeds.clone().step_by(PER_FILE as usize).map(programs).collect();
+    compare_as(&name, &files, USUAL);
 }
 
-/// The first program of every kind.
-fn compare_first(how: How) {
+/// The first program of every kind, all in one file.
+fn compare_first(flag: &'static str, targets: &'static [&'static str]) {
     let first = seeds().start;
-    for kind in Kind::ALL {
-        compare_as(kind, first..first + 1, how);
-    }
+    let programs = Kind::ALL.map(|kind| generate::program(kind, first));
+    let how = How { targets, flag: Some(flag), checks: &[None] };
+    compare_as(&format!("first-{first}{flag}").to_lowercase(), &[programs.into()], how);
 }
 
-fn compare_as(kind: Kind, seeds: Range<u64>, how: How) {
-    let (folder, programs) = write(kind, seeds, &how);
-    let builder = how.flags.iter().fold(kernel_build::Builder::new(&folder), |all, flag| all.flag(*flag));
+fn compare_as(name: &str, files: &[Vec<Program>], how: How) {
+    let folder = write(name, files);
+    let programs: Vec<&Program> = files.iter().flatten().collect();
+    let builder = how.flag.into_iter().fold(kernel_build::Builder::new(&folder), kernel_build::Builder::flag);
     let builder = builder
         .targets(how.targets)
         .jobs(2)
@@ -187,8 +185,10 @@ fn compare_as(kind: Kind, seeds: Range<u64>, how: How) {
                 if !module.kernels.contains(&program.name) {
                     continue;
                 }
-                if let Some(difference) = difference(expected, &on_device(&gpu, program, how.checks)) {
-                    let _ = writeln!(wrong, "{} on {target} {:?}: {difference}", program.name, how.flags);
+                for &checks in how.checks {
+                    if let Some(difference) = difference(expected, &on_device(&gpu, program, checks)) {
+                        let _ = writeln!(wrong, "{} on {target} {:?}: {difference}", program.name, how.flag);
+                    }
                 }
             }
         }
@@ -226,30 +226,20 @@ fn calls_return_what_they_return_on_the_cpu() {
     compare(Kind::Calls);
 }
 
-/// None of the programs has a race or uses what nobody wrote. Memory of the device counts as written here.
-#[test]
-fn checks_raise_no_alarm() {
-    compare_first(How { checks: Some(Checks::ALL), ..USUAL });
-}
-
 #[test]
 fn code_that_is_not_optimised_does_the_same() {
-    compare_first(How { flags: &["-O0"], ..USUAL });
+    compare_first("-O0", TARGETS);
 }
 
 #[test]
 fn code_that_is_little_optimised_does_the_same() {
-    compare_first(How { flags: &["-O1"], ..USUAL });
+    compare_first("-O1", TARGETS);
 }
 
 /// CDNA has no others, the other targets usually have waves of 32.
 #[test]
 fn waves_of_64_do_the_same() {
-    compare_first(How {
-        targets: &["gfx1030", "gfx1100", "gfx1201"],
-        flags: &["-mwavefrontsize64"],
-        ..USUAL
-    });
+    compare_first("-mwavefrontsize64", &["gfx1030", "gfx1100", "gfx1201"]);
 }
 
 #[test]
