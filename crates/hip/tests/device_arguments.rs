@@ -10,28 +10,7 @@ use hip::launch::Parameter;
 use hip::rtc::{Compiler, Program};
 use hip::{Device, DeviceBuffer, Error, Function, Graph, Launch, LaunchError, Module, Stream};
 
-const SOURCE: &str = r#"
-#include <hip/hip_bf16.h>
-#include <hip/hip_fp16.h>
-
-extern "C" __global__ void scale(int n, float factor, const float *x, float *y) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = factor * x[i];
-}
-
-extern "C" __global__ void count(unsigned *counter) { atomicAdd(counter, 1u); }
-
-struct Pair {
-    float first;
-    int second;
-};
-extern "C" __global__ void types(const __half *h, const __hip_bfloat16 *b, const float4 *v, const unsigned *u,
-                                 const Pair *p, const void *any, const bool *flags, Pair pair, float4 four, bool flag,
-                                 __half half, float *out) {
-    out[0] = __half2float(h[0]) + __bfloat162float(b[0]) + v[0].w + u[0] + p[0].first + p[0].second +
-             *static_cast<const int *>(any) + flags[0] + pair.first + pair.second + four.w + flag + __half2float(half);
-}
-"#;
+const SOURCE: &str = include_str!("arguments/arguments.cu");
 
 hip::kernels! {
     struct Right {
@@ -69,10 +48,9 @@ struct Point {
 }
 
 fn by_kernel_build(device: &Device) -> Module {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("arguments.cu"), SOURCE).unwrap();
-    let builder = kernel_build::Builder::new(folder.path()).targets([device.target().processor.as_str()]);
-    let build = builder.cache(folder.path().join("cache")).build().unwrap_or_else(|error| panic!("{error}"));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/arguments");
+    let builder = kernel_build::Builder::new(folder).targets([device.target().processor.as_str()]);
+    let build = builder.build().unwrap_or_else(|error| panic!("{error}"));
     Module::load(device, &build.modules[0].objects[0].bytes).unwrap()
 }
 
