@@ -90,6 +90,14 @@ pub enum Error {
         /// Processor of the metadata.
         metadata: String,
     },
+    /// Two `NT_AMDGPU_METADATA` notes name different targets.
+    #[error("the metadata names two targets, {first} and {other}")]
+    MetadataTargets {
+        /// That of the first note.
+        first: String,
+        /// That of a later one.
+        other: String,
+    },
     /// There is no `NT_AMDGPU_METADATA` note.
     #[error("no NT_AMDGPU_METADATA note: the kernels' metadata is missing")]
     MissingMetadata,

@@ -1,4 +1,4 @@
-//! The MessagePack document of the `NT_AMDGPU_METADATA` note, key by key. Unknown keys are ignored: newer
+//! The MessagePack document of an `NT_AMDGPU_METADATA` note, key by key. Unknown keys are ignored: newer
 //! compilers add some without a new version.
 
 use serde::Deserialize;
@@ -102,6 +102,21 @@ impl From<Flag> for bool {
 impl Metadata {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Error> {
         rmp_serde::from_slice(bytes).map_err(Error::Metadata)
+    }
+
+    /// Adds what another note of the same file says.
+    pub(crate) fn append(&mut self, next: Self) -> Result<(), Error> {
+        let Self { target, kernels, printf } = next;
+        match (&self.target, target) {
+            (Some(first), Some(other)) if *first != other => {
+                return Err(Error::MetadataTargets { first: first.clone(), other });
+            }
+            (None, Some(target)) => self.target = Some(target),
+            _ => {}
+        }
+        self.kernels.extend(kernels);
+        self.printf.extend(printf);
+        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ impl CodeObject {
         let (header, version) = check_header(bytes)?;
         bounds::check(header, bytes)?;
         let segments = read_segments(header, bytes)?;
-        let metadata = Metadata::decode(metadata_note(header, bytes)?)?;
+        let metadata = metadata(header, bytes)?;
         let flags = header.e_flags(LE);
         let target = target(flags, metadata.target.as_deref())?;
         let (symbols, relocations) = read_symbols(header, bytes, &segments)?;
@@ -336,7 +336,10 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
     Ok(segments)
 }
 
-fn metadata_note<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [u8], Error> {
+/// The metadata of all notes together: compilers write one note, but the linker keeps that of each of its inputs, and Tensile's objects
+/// have hundreds, of one kernel each.
+fn metadata(header: &Header, bytes: &[u8]) -> Result<Metadata, Error> {
+    let mut all: Option<Metadata> = None;
     for (i, ph) in program_headers(header, bytes)?.iter().enumerate() {
         let what = || format!("segment {i}");
         let Some(mut notes) = ph.notes(LE, bytes).map_err(|e| malformed(what(), e))? else {
@@ -344,11 +347,15 @@ fn metadata_note<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [u8], Error
         };
         while let Some(note) = notes.next().map_err(|e| malformed(what(), e))? {
             if note.name() == b"AMDGPU" && note.n_type(LE) == NT_AMDGPU_METADATA {
-                return Ok(note.desc());
+                let next = Metadata::decode(note.desc())?;
+                match &mut all {
+                    Some(all) => all.append(next)?,
+                    None => all = Some(next),
+                }
             }
         }
     }
-    Err(Error::MissingMetadata)
+    all.ok_or(Error::MissingMetadata)
 }
 
 fn target(flags: u32, metadata: Option<&str>) -> Result<TargetId, Error> {

@@ -213,6 +213,34 @@ fn metadata_must_be_complete_and_possible() {
     assert!(matches!(found, Error::DuplicateKernel { kernel } if kernel == "axpy"));
 }
 
+/// As the linker leaves them: a note of each of its inputs.
+#[test]
+fn metadata_of_several_notes_is_read_together() {
+    let mut object = Synthetic::default();
+    let mut second = kernel_metadata();
+    second[".name"] = "scal".into();
+    second[".symbol"] = "scal.kd".into();
+    object.symbols.insert(1, ("scal.kd", DESCRIPTOR, 64, 1 << 4 | 1, 1));
+    object.relocations.clear();
+    let target = "amdgcn-amd-amdhsa--gfx1100";
+    object.further = vec![
+        json!({"amdhsa.target": target, "amdhsa.kernels": [second], "amdhsa.printf": ["more"]}),
+        json!({"amdhsa.version": [1, 2]}),
+    ];
+    let parsed = CodeObject::parse(&object.build()).unwrap();
+    let names: Vec<&str> = parsed.kernels().iter().map(|kernel| &*kernel.name).collect();
+    assert_eq!(names, ["axpy", "scal"]);
+    assert_eq!(parsed.kernel("scal").unwrap().symbol, "scal.kd");
+    assert_eq!(parsed.printf_formats(), ["unknown to us", "more"]);
+
+    object.further[0]["amdhsa.target"] = "amdgcn-amd-amdhsa--gfx1030".into();
+    let error = error(&object.build());
+    assert!(matches!(&error, Error::MetadataTargets { other, .. } if other.ends_with("gfx1030")), "{error}");
+    object.further[0] = json!({"amdhsa.kernels": [kernel_metadata()]});
+    let error = self::error(&object.build());
+    assert!(matches!(&error, Error::DuplicateKernel { kernel } if kernel == "axpy"), "{error}");
+}
+
 #[test]
 fn a_module_without_kernels_is_fine() {
     let metadata = json!({"amdhsa.version": [1, 2], "amdhsa.kernels": []});

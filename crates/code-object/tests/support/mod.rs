@@ -25,6 +25,8 @@ pub struct Synthetic {
     pub metadata: Value,
     /// MessagePack to write in place of `metadata`.
     pub raw_metadata: Option<Vec<u8>>,
+    /// Metadata of further notes, behind the first.
+    pub further: Vec<Value>,
     /// Machine code, at most 4096 bytes.
     pub text: Vec<u8>,
     pub descriptor: [u8; 64],
@@ -69,6 +71,7 @@ impl Default for Synthetic {
             abi_version: 3,
             flags: 0x41,
             raw_metadata: None,
+            further: Vec::new(),
             // s_endpgm, s_code_end
             text: vec![0x00, 0x00, 0xb0, 0xbf, 0x00, 0x00, 0x9f, 0xbf],
             descriptor,
@@ -108,13 +111,19 @@ impl Synthetic {
         let note = out.len();
         let description =
             self.raw_metadata.clone().unwrap_or_else(|| rmp_serde::to_vec_named(&self.metadata).unwrap());
-        for word in [7, description.len() as u32, 32] {
-            out.extend_from_slice(&word.to_le_bytes());
+        let further = self.further.iter().map(|metadata| rmp_serde::to_vec_named(metadata).unwrap());
+        for (index, description) in std::iter::once(description).chain(further).enumerate() {
+            for word in [7, description.len() as u32, 32] {
+                out.extend_from_slice(&word.to_le_bytes());
+            }
+            out.extend_from_slice(b"AMDGPU\0\0");
+            if index == 0 {
+                self.places.note = out.len();
+            }
+            out.extend_from_slice(&description);
+            align(&mut out, 4);
         }
-        out.extend_from_slice(b"AMDGPU\0\0");
-        self.places.note = out.len();
-        out.extend_from_slice(&description);
-        let note_size = align(&mut out, 4) - note;
+        let note_size = out.len() - note;
         align(&mut out, 8);
 
         let (mut strings, dynsym) = (vec![0u8], out.len());
