@@ -157,15 +157,15 @@ impl SharedEvent {
 
     /// The byte that this process has locked, for as long as it or this object lives.
     fn own_byte(&self) -> Result<u64> {
-        // Two threads may each lock one: no other process looks at that of the slower.
-        if self.byte.get().is_none() {
-            let first = u64::from(std::process::id());
-            // Processes of other containers may have the same number.
-            let free = (first..first + BYTES).map(|byte| byte % BYTES).find(|&byte| self.lock(byte));
-            let byte = free.ok_or(hipError_t::hipErrorOperatingSystem)?;
-            let _ = self.byte.set(byte);
+        if let Some(&byte) = self.byte.get() {
+            return Ok(byte);
         }
-        self.byte.get().copied().ok_or(hipError_t::hipErrorOperatingSystem)
+        let first = u64::from(std::process::id());
+        // Processes of other containers may have the same number. Threads of this one have the same descriptor, which any of them may
+        // lock a byte for again.
+        let free = (first..first + BYTES).map(|byte| byte % BYTES).find(|&byte| self.lock(byte));
+        let byte = free.ok_or(hipError_t::hipErrorOperatingSystem)?;
+        Ok(*self.byte.get_or_init(|| byte))
     }
 
     /// Tries to lock a byte of the file, for this object's descriptor.
@@ -189,11 +189,14 @@ impl SharedEvent {
 
     /// Whether the record has completed; an error where its process has ended without that.
     fn state_of(&self, record: Record) -> Result<bool> {
-        // A process may complete its record and end: what has no recorder is looked at once more.
-        match self.has_completed(record) || self.has_recorder(record) || self.has_completed(record) {
-            true => Ok(self.has_completed(record)),
-            false => Err(LOST),
+        if self.has_completed(record) {
+            return Ok(true);
         }
+        if self.has_recorder(record) {
+            return Ok(false);
+        }
+        // The process may have completed its record, and ended, since the first look.
+        if self.has_completed(record) { Ok(true) } else { Err(LOST) }
     }
 
     /// Whether the last record has completed; an event that was never recorded is complete.

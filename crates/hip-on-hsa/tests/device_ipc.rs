@@ -79,16 +79,32 @@ fn from_text(text: &str) -> [std::ffi::c_char; 64] {
     std::array::from_fn(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap() as _)
 }
 
-#[test]
-fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
-    let _turn = turn();
+/// An event of several processes, and its handle.
+fn shared_event() -> (hip_sys::hipEvent_t, hip_sys::hipIpcEventHandle_t) {
     let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
-    let (mut event, mut other) = (null_mut(), null_mut());
-    let timed = hip!(hipEventCreateWithFlags(&mut event, hip_sys::hipEventInterprocess));
-    assert_eq!(timed, E::hipErrorInvalidValue, "such events have no times");
+    let mut event = null_mut();
     assert_eq!(hip!(hipEventCreateWithFlags(&mut event, flags)), OK);
     let mut handle = hip_sys::hipIpcEventHandle_t { reserved: [0; 64] };
     assert_eq!(hip!(hipIpcGetEventHandle(&mut handle, event)), OK);
+    (event, handle)
+}
+
+/// Holds a stream until the word in memory that is returned becomes 1.
+fn hold(stream: &Stream) -> *mut c_void {
+    let mut word = null_mut();
+    assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
+    let equal = hip_sys::hipStreamWaitValueEq;
+    assert_eq!(hip!(hipStreamWaitValue64(stream.0, word, 1, equal, u64::MAX)), OK);
+    word
+}
+
+#[test]
+fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
+    let _turn = turn();
+    let (mut none, mut other) = (null_mut(), null_mut());
+    let timed = hip!(hipEventCreateWithFlags(&mut none, hip_sys::hipEventInterprocess));
+    assert_eq!(timed, E::hipErrorInvalidValue, "such events have no times");
+    let (event, handle) = shared_event();
     assert_eq!(hip!(hipIpcOpenEventHandle(&mut other, handle)), E::hipErrorInvalidContext);
     let plain = support::Event::new();
     let mut none = handle;
@@ -97,10 +113,7 @@ fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
 
     // The stream is held by a word in memory until the other process has seen that the event is not there yet.
     let stream = Stream::new(hip_sys::hipStreamNonBlocking);
-    let mut word = null_mut();
-    assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
-    let equal = hip_sys::hipStreamWaitValueEq;
-    assert_eq!(hip!(hipStreamWaitValue64(stream.0, word, 1, equal, u64::MAX)), OK);
+    let word = hold(&stream);
     assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
     assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady);
 
@@ -148,11 +161,7 @@ fn the_process_that_waits() {
 #[test]
 fn a_record_whose_process_has_ended_is_an_error_for_who_waits() {
     let _turn = turn();
-    let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
-    let mut event = null_mut();
-    assert_eq!(hip!(hipEventCreateWithFlags(&mut event, flags)), OK);
-    let mut handle = hip_sys::hipIpcEventHandle_t { reserved: [0; 64] };
-    assert_eq!(hip!(hipIpcGetEventHandle(&mut handle, event)), OK);
+    let (event, handle) = shared_event();
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_process_that_ends_before_its_stream", "--include-ignored", "--nocapture"])
         .env(EVENT, to_text(handle.reserved))
@@ -196,10 +205,7 @@ fn the_process_that_ends_before_its_stream() {
     let mut event = null_mut();
     assert_eq!(hip!(hipIpcOpenEventHandle(&mut event, hip_sys::hipIpcEventHandle_t { reserved })), OK);
     let stream = Stream::new(hip_sys::hipStreamNonBlocking);
-    let mut word = null_mut();
-    assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
-    let equal = hip_sys::hipStreamWaitValueEq;
-    assert_eq!(hip!(hipStreamWaitValue64(stream.0, word, 1, equal, u64::MAX)), OK);
+    hold(&stream);
     assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
     println!("it has recorded");
     // The test above ends this process; where that has ended itself, so does this.

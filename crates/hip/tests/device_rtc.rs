@@ -2,28 +2,14 @@
 
 mod common;
 
-use hip::rtc::{Compiler, Diagnostic, Program, Severity};
+use common::{SAXPY, compiler};
+use hip::rtc::{Diagnostic, Program, Severity};
 use hip::{DeviceBuffer, Error, LaunchConfig};
-
-const SAXPY: &str = r#"
-extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] += a * x[i];
-}
-"#;
 
 hip::kernels! {
     struct Blas {
         unsafe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
     }
-}
-
-/// A compiler with a cache of its own.
-fn compiler() -> (tempfile::TempDir, Compiler) {
-    let folder = tempfile::tempdir().unwrap();
-    let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
-    let compiler = compiler.cache(folder.path()).unwrap();
-    (folder, compiler)
 }
 
 #[test]

@@ -1,26 +1,19 @@
 //! The cache of kernels that are compiled at run time: what is an entry of its own, and what becomes of damaged ones.
 
+mod common;
+
+use common::{SAXPY, compiler};
 use hip::TargetId;
-use hip::rtc::{Compiler, Program};
+use hip::rtc::Program;
 
-const SAXPY: &str = r#"
-extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] += a * x[i];
-}
-"#;
-
-/// A compiler with a cache of its own, and what it compiles for.
-fn compiler() -> (tempfile::TempDir, Compiler, TargetId) {
-    let folder = tempfile::tempdir().unwrap();
-    let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
-    let compiler = compiler.cache(folder.path()).unwrap();
-    (folder, compiler, "gfx1100".parse().unwrap())
+/// What the programs are compiled for.
+fn target() -> TargetId {
+    "gfx1100".parse().unwrap()
 }
 
 #[test]
 fn what_changes_the_result_is_another_entry() {
-    let (folder, compiler, target) = compiler();
+    let ((folder, compiler), target) = (compiler(), target());
     let program = Program::new(SAXPY);
     assert!(!compiler.compile(&program, &target).unwrap().cached);
     assert!(compiler.compile(&program, &target).unwrap().cached);
@@ -46,7 +39,7 @@ fn what_changes_the_result_is_another_entry() {
 
 #[test]
 fn what_is_damaged_in_the_cache_is_compiled_again() {
-    let (folder, compiler, target) = compiler();
+    let ((folder, compiler), target) = (compiler(), target());
     let program = Program::new(SAXPY);
     let good = compiler.compile(&program, &target).unwrap().code;
     let mut damaged = 0;

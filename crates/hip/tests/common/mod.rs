@@ -8,7 +8,24 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use hip::rtc::Compiler;
 use hip::{Device, Module};
+
+/// A program for the compiler at run time.
+pub(crate) const SAXPY: &str = r#"
+extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+"#;
+
+/// A compiler with a cache of its own.
+pub(crate) fn compiler() -> (tempfile::TempDir, Compiler) {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
+    let compiler = compiler.cache(folder.path()).unwrap();
+    (folder, compiler)
+}
 
 /// Lives as long as the thread of a test, so that everything the test made is dropped before.
 struct LeakCheck;
