@@ -1,6 +1,6 @@
 //! The disassembler prints what LLVM prints.
 //!
-//! `filetests/<target>.txt` has lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler, and
+//! `filetests/<target>.txt` and `filetests/gfx1201-true16.txt` have lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler, and
 //! `bytes ; illegal` for what it does not take for an instruction. Where llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes them anew.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu::isa::{DecodeErrorKind, Inst, Isa, Register, Span, decode, decode_wave64};
+use vgpu::isa::{DecodeErrorKind, Inst, Isa, Op, Register, Span, decode, decode_wave64};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -20,12 +20,34 @@ struct Case {
     text: String,
 }
 
-fn file_of(isa: Isa) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests").join(format!("{}.txt", isa.name()))
+/// A file of cases.
+struct Corpus {
+    isa: Isa,
+    name: &'static str,
+    /// What LLVM has to be told to print these texts.
+    attributes: &'static str,
 }
 
+/// The instructions of every target, and those of gfx1201 that LLVM knows only if it is told to.
+fn corpora() -> Vec<Corpus> {
+    let usual = Isa::ALL.iter().map(|&isa| Corpus { isa, name: isa.name(), attributes: "" });
+    let halves = Corpus { isa: Isa::Gfx1201, name: "gfx1201-true16", attributes: "+real-true16" };
+    usual.chain([halves]).collect()
+}
+
+impl Corpus {
+    fn file(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests").join(format!("{}.txt", self.name))
+    }
+}
+
+/// The cases of a target.
 fn cases(isa: Isa) -> Vec<Case> {
-    let path = file_of(isa);
+    cases_of(&Corpus { isa, name: isa.name(), attributes: "" })
+}
+
+fn cases_of(corpus: &Corpus) -> Vec<Case> {
+    let path = corpus.file();
     let content = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut cases = Vec::new();
     for (index, line) in content.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
@@ -40,8 +62,9 @@ fn cases(isa: Isa) -> Vec<Case> {
 #[test]
 fn every_line_decodes_and_prints_as_llvm_does() {
     let mut failures = String::new();
-    for &isa in Isa::ALL {
-        for case in cases(isa) {
+    for corpus in corpora() {
+        let isa = corpus.isa;
+        for case in cases_of(&corpus) {
             let got = match decode(isa, &case.bytes) {
                 Ok(inst) if usize::from(inst.size) != case.bytes.len() => {
                     format!("{} (of {} bytes instead of {})", inst.text(isa), inst.size, case.bytes.len())
@@ -52,7 +75,7 @@ fn every_line_decodes_and_prints_as_llvm_does() {
             };
             if got != case.text {
                 let _ =
-                    writeln!(failures, "{}:{}:\n  LLVM {}\n  here {got}", isa.name(), case.line, case.text);
+                    writeln!(failures, "{}:{}:\n  LLVM {}\n  here {got}", corpus.name, case.line, case.text);
             }
         }
     }
@@ -178,6 +201,44 @@ fn illegal_instructions_whose_second_word_is_one() {
 }
 
 #[test]
+fn hardware_ignores_the_fields_of_operands_that_there_are_not() {
+    // LLVM takes none of these for an instruction.
+    let cases: &[(Isa, &[u8], &str)] = &[
+        (Isa::Gfx90a, &[0, 0, 0x1a, 0xd8, 1, 2, 0, 5], "ds_write_b32 v1, v2"),
+        (Isa::Gfx1100, &[0, 0, 0x34, 0xd8, 1, 2, 3, 5], "ds_store_b32 v1, v2"),
+        (Isa::Gfx1201, &[0, 0, 0x34, 0xd8, 1, 2, 3, 5], "ds_store_b32 v1, v2"),
+        (Isa::Gfx1030, &[0, 0, 0xd8, 0xd8, 1, 2, 3, 5], "ds_read_b32 v5, v1"),
+        (Isa::Gfx1100, &[0x80, 0, 0x02, 0x7e], "v_nop"),
+        (Isa::Gfx1100, &[0x07, 0, 0xbd, 0xbf], "s_barrier"),
+    ];
+    for (isa, bytes, text) in cases {
+        let found = decode(*isa, bytes).map(|inst| inst.text(*isa).to_string());
+        assert_eq!(found.as_deref(), Ok(*text), "{} {bytes:02x?}", isa.name());
+    }
+}
+
+#[test]
+fn instructions_without_sources_take_the_word_about_source_0_too() {
+    let with = |field: u8| [field, 0, 0, 0x7e, 0, 0, 0, 0];
+    // SDWA, DPP over rows of 16 lanes, DPP over 8 lanes.
+    let cases: &[(Isa, &[u8])] = &[
+        (Isa::Gfx90a, &[0xf9, 0xfa]),
+        (Isa::Gfx942, &[0xf9, 0xfa]),
+        (Isa::Gfx1030, &[0xf9, 0xfa, 0xe9, 0xea]),
+        (Isa::Gfx1100, &[0xfa, 0xe9, 0xea]),
+        (Isa::Gfx1201, &[0xfa, 0xe9, 0xea]),
+    ];
+    for (isa, fields) in cases {
+        for field in *fields {
+            let inst = decode(*isa, &with(*field)).expect("v_nop");
+            assert_eq!((inst.op, inst.size), (Op::VNop, 8), "{} {field:#x}", isa.name());
+        }
+        let inst = decode(*isa, &with(0)).expect("v_nop");
+        assert_eq!((inst.op, inst.size), (Op::VNop, 4), "{}", isa.name());
+    }
+}
+
+#[test]
 fn sparse_products_of_waves_of_64_have_more_parts_of_the_index() {
     let code = |opcode: u32, key: u32| {
         let words = [0xcc00_4008 | opcode << 16 | key << 11, 266 | 268 << 9 | 270 << 18 | 3 << 27];
@@ -222,7 +283,7 @@ fn llvm_tool(name: &str) -> Option<PathBuf> {
 }
 
 /// What llvm-mc makes of each case; `None` where it takes the bytes for no instruction.
-fn disassemble(llvm_mc: &Path, isa: Isa, cases: &[Case]) -> Vec<Option<String>> {
+fn disassemble(llvm_mc: &Path, corpus: &Corpus, cases: &[Case]) -> Vec<Option<String>> {
     // Between instructions stands one that occurs nowhere else, so that each text finds its case.
     const SEPARATOR: &str = "s_nop 0x55";
     let mut input = String::new();
@@ -233,7 +294,8 @@ fn disassemble(llvm_mc: &Path, isa: Isa, cases: &[Case]) -> Vec<Option<String>> 
         }
     }
     let mut child = Command::new(llvm_mc)
-        .args(["-disassemble", "-triple=amdgcn", &format!("-mcpu={}", isa.name())])
+        .args(["-disassemble", "-triple=amdgcn", &format!("-mcpu={}", corpus.isa.name())])
+        .arg(format!("-mattr={}", corpus.attributes))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -255,7 +317,7 @@ fn disassemble(llvm_mc: &Path, isa: Isa, cases: &[Case]) -> Vec<Option<String>> 
             _ => current = Some(text),
         }
     }
-    assert_eq!(texts.len(), cases.len(), "llvm-mc lost instructions of {}", isa.name());
+    assert_eq!(texts.len(), cases.len(), "llvm-mc lost instructions of {}", corpus.name);
     texts
 }
 
@@ -266,22 +328,22 @@ fn llvm_prints_these_texts() {
         return;
     };
     let bless = std::env::var_os("FERROCM_BLESS").is_some();
-    for &isa in Isa::ALL {
-        let cases = cases(isa);
-        let texts = disassemble(&llvm_mc, isa, &cases);
+    for corpus in corpora() {
+        let cases = cases_of(&corpus);
+        let texts = disassemble(&llvm_mc, &corpus, &cases);
         if bless {
-            let old = std::fs::read_to_string(file_of(isa)).expect("read before");
+            let old = std::fs::read_to_string(corpus.file()).expect("read before");
             let mut new: String =
                 old.lines().filter(|line| line.starts_with('#')).flat_map(|l| [l, "\n"]).collect();
             for (case, text) in cases.iter().zip(&texts) {
                 let bytes: Vec<_> = case.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 let _ = writeln!(new, "{} ; {}", bytes.join(" "), text.as_deref().unwrap_or(ILLEGAL));
             }
-            std::fs::write(file_of(isa), new).expect("written");
+            std::fs::write(corpus.file(), new).expect("written");
         } else {
             for (case, text) in cases.iter().zip(&texts) {
                 let text = text.as_deref().unwrap_or(ILLEGAL);
-                assert_eq!(text, case.text, "{}:{}", isa.name(), case.line);
+                assert_eq!(text, case.text, "{}:{}", corpus.name, case.line);
             }
         }
     }

@@ -133,6 +133,7 @@ ops! {
     BufferStoreFormatXy "buffer_store_format_xy" (; B32, B64, B128, B32)
     BufferStoreFormatXyz "buffer_store_format_xyz" (; B32, B32 * 3, B128, B32)
     BufferStoreFormatXyzw "buffer_store_format_xyzw" (; B32, B32 * 4, B128, B32)
+    BufferStoreLdsB32 "buffer_store_lds_b32" (; None, None, B128, B32)
     BufferWbinvl1 "buffer_wbinvl1" (;)
     BufferWbinvl1Vol "buffer_wbinvl1_vol" (;)
     BufferWbl2 "buffer_wbl2" (;)

@@ -106,7 +106,7 @@ fn with_dpp(
     pool: &mut Pool,
     codes: &mut Vec<Code>,
 ) -> Option<()> {
-    if !parts::supported(dpp) || !matches!(code.src[0], Src::Vector(_)) {
+    if !parts::supported(dpp, context.generation) || !matches!(code.src[0], Src::Vector(_)) {
         return None;
     }
     if inst.op == Op::VMovB32

@@ -7,6 +7,7 @@ use crate::exec::lower::Context;
 use crate::exec::simd::{LANES, Simd, U};
 use crate::exec::{Body, Code, Flow, Handler, Src, TEMPS, Wave, handler};
 use crate::isa::{Dpp, Sdwa, scalar};
+use crate::machine::Generation;
 
 /// `Code::imm` of [`Shuffle`]: DPP's control in bits 0..=8 or the eight selectors in 0..=23, then these.
 const EIGHT: i64 = 1 << 40;
@@ -32,22 +33,16 @@ pub(super) fn encode(dpp: Dpp) -> i64 {
     }
 }
 
-/// Whether a DPP control is one that is executed. gfx90a's "row new broadcast" has the numbers of row_share.
-pub(super) fn supported(dpp: Dpp) -> bool {
+/// Whether a generation has a DPP control. gfx90a's "row new broadcast" has the numbers of row_share. From gfx10 on nothing goes beyond
+/// a row.
+pub(super) fn supported(dpp: Dpp, generation: Generation) -> bool {
     match dpp {
-        Dpp::Row { ctrl, .. } => matches!(
-            ctrl,
-            0..=0xff
-                | 0x101..=0x10f
-                | 0x111..=0x11f
-                | 0x121..=0x12f
-                | 0x130
-                | 0x134
-                | 0x138
-                | 0x13c
-                | 0x140..=0x143
-                | 0x150..=0x16f
-        ),
+        Dpp::Row { ctrl, .. } => match ctrl {
+            0..=0xff | 0x101..=0x10f | 0x111..=0x11f | 0x121..=0x12f | 0x140 | 0x141 | 0x150..=0x15f => true,
+            0x130 | 0x134 | 0x138 | 0x13c | 0x142 | 0x143 => generation.is_cdna(),
+            0x160..=0x16f => !generation.is_cdna(),
+            _ => false,
+        },
         Dpp::Eight { .. } => true,
     }
 }

@@ -34,15 +34,15 @@ impl Decoder<'_> {
             // Their only operand, a value, stands in the address field.
             (address, data) = (data, address);
         }
-        let field = |of: &Type, code: u32, acc: bool| match (of.exists(), code) {
-            (true, _) => Ok(vgpr_or_agpr(code, acc)),
-            (false, 0) => Ok(Operand::None),
-            (false, _) => Err(DecodeErrorKind::ReservedBits),
+        // Hardware ignores fields of operands that there are not; LLVM does not take them for an instruction.
+        let field = |of: &Type, code: u32, acc: bool| match of.exists() {
+            true => vgpr_or_agpr(code, acc),
+            false => Operand::None,
         };
-        inst.src[0] = field(&signature.src[0], address, false)?;
-        inst.src[1] = field(&signature.src[1], data, acc)?;
-        inst.src[3] = field(&signature.src[3], bits(second, 16, 8), acc)?;
-        inst.dst = field(&signature.dst, bits(second, 24, 8), acc)?;
+        inst.src[0] = field(&signature.src[0], address, false);
+        inst.src[1] = field(&signature.src[1], data, acc);
+        inst.src[3] = field(&signature.src[3], bits(second, 16, 8), acc);
+        inst.dst = field(&signature.dst, bits(second, 24, 8), acc);
         Ok(inst)
     }
 
@@ -317,6 +317,7 @@ impl Decoder<'_> {
                 | Op::BufferLoadU16
                 | Op::BufferLoadI16
                 | Op::BufferLoadB32
+                | Op::BufferStoreLdsB32
         );
         let atomic = inst.op.is_atomic();
         let reserved = mem.lds && (!into_lds || mem.tfe || matches!(data, Operand::Agpr(_)))

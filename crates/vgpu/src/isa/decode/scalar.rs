@@ -116,8 +116,6 @@ impl Decoder<'_> {
         if row.op.signature().src[0].exists() {
             let immediate = if row.op.is_branch() { signed(word, 16) } else { bits(word, 0, 16) as i32 };
             inst.src[0] = Operand::Imm(immediate);
-        } else {
-            unused(word, 0, 16)?;
         }
         Ok(inst)
     }

@@ -41,8 +41,7 @@ fn is_sdwa_float(op: Op, of: &Type) -> bool {
 /// Bit of `op_sel` that belongs to the destination.
 const DST_HIGH: u8 = 8;
 
-/// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half. gfx12 has these fields, too, but LLVM
-/// knows only the lower halves there.
+/// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half.
 fn half(isa: Isa, row: &Row, of: Type, code: u32) -> Result<(u32, bool)> {
     let byte_pair = matches!(row.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1;
     match of.is_half() || byte_pair {
@@ -167,11 +166,10 @@ impl Decoder<'_> {
         let row = self.row(Format::Vop1, bits(word, 9, 8))?;
         let mut inst = self.start(Format::Vop1, row.op);
         let signature = row.op.signature();
+        // Hardware ignores the fields of operands that there are not.
         if row.op.has_scalar_result() {
             inst.dst = self.lane_result(row.op, bits(word, 17, 8), signature.dst)?;
-        } else if !signature.dst.exists() {
-            unused(word, 17, 8)?;
-        } else {
+        } else if signature.dst.exists() {
             let (register, high) = half(self.isa, row, signature.dst, bits(word, 17, 8))?;
             let acc = row.op == Op::VAccvgprMovB32;
             inst.dst = vgpr_or_agpr(register, acc);
@@ -181,6 +179,20 @@ impl Decoder<'_> {
             self.first_source(&mut inst, row, bits(word, 0, 9))?;
             if let (Op::VAccvgprMovB32, Operand::Vgpr(register)) = (row.op, inst.src[0]) {
                 inst.src[0] = Operand::Agpr(register);
+            }
+        } else {
+            // `v_nop` and its kind have the word that describes source 0, too.
+            match bits(word, 0, 9) {
+                SDWA if self.isa <= Isa::Gfx1030 => {
+                    self.word()?;
+                }
+                DPP16 => {
+                    self.dpp16(&mut inst, None)?;
+                }
+                code @ (DPP8 | DPP8_FETCH_INACTIVE) if !self.isa.is_gfx9() => {
+                    self.dpp8(&mut inst, code)?;
+                }
+                _ => {}
             }
         }
         check_kinds(&inst, self.isa)?;
@@ -271,8 +283,6 @@ impl Decoder<'_> {
             inst.dst = self.lane_result(row.op, dst, signature.dst)?;
         } else if signature.dst.exists() {
             inst.dst = vgpr(dst);
-        } else {
-            unused(word, 0, 8)?;
         }
         self.three_sources(&mut inst, row, second)?;
         check_kinds(&inst, self.isa)?;
@@ -391,9 +401,6 @@ impl Decoder<'_> {
         let signature = op.signature();
         let first = self.source(bits(word, 0, 9), signature.src[0])?;
         let second = vgpr(bits(word, 9, 8));
-        if !signature.src[1].exists() {
-            unused(word, 9, 8)?;
-        }
         Ok(match op {
             Op::VFmaakF32 => [first, second, Operand::Literal(self.literal()?)],
             Op::VFmamkF32 => [first, Operand::Literal(self.literal()?), second],
@@ -504,13 +511,13 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, isa: Isa, dpp: bool) -> Resul
     let mut sources = form.sources;
     let used = form.op_sel.unwrap_or(0);
     if mods.op_sel & !used != 0 && !(dpp && form.dpp_any_op_sel) {
-        if !row.true16 || form.halves_only {
+        if !form.optional_halves && (!row.true16 || form.halves_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        // LLVM then takes the instruction for one that names whole registers, which has modifiers if a source is a float.
+        // LLVM then takes the instruction for one that names whole registers; on gfx11 that has modifiers if a source is a float.
         mods.whole = true;
         mods.op_sel &= used;
-        sources = if floats == 0 { 0 } else { sources };
+        sources = if floats == 0 && !form.optional_halves { 0 } else { sources };
     }
     let effective = match row.op {
         op if isa >= Isa::Gfx1100 && is_half_class(op) => sources,

@@ -80,13 +80,15 @@ impl Printer<'_, '_> {
         ];
         let read = |low: u16, width: u16| value >> low & ((1 << width) - 1);
         let known = FIELDS.iter().fold(0, |known, (_, low, width)| known | ((1 << width) - 1) << low);
-        if value & !known != 0 || FIELDS.iter().all(|&(_, low, width)| read(low, width) == (1 << width) - 1) {
+        if value & !known != 0 {
             return write!(self.f, "{value:#x}");
         }
+        let is_most = |low: u16, width: u16| read(low, width) == (1 << width) - 1;
+        let all = FIELDS.iter().all(|&(_, low, width)| is_most(low, width));
         let mut space = "";
         for (name, low, width) in FIELDS {
             let count = read(low, width);
-            if count != (1 << width) - 1 {
+            if all || !is_most(low, width) {
                 write!(self.f, "{space}depctr_{name}({count})")?;
                 space = " ";
             }

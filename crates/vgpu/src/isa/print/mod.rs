@@ -211,11 +211,27 @@ impl Printer<'_, '_> {
     /// The half of a register that a true16 operand names.
     fn half(&mut self, operand: Operand, of: Type, high: bool) -> fmt::Result {
         match operand {
-            Operand::Vgpr(_) if self.row.true16 && of.is_half() && !self.inst.mods.whole => {
+            Operand::Vgpr(_) if (of.is_half() || self.is_byte_pair(of)) && self.names_halves() => {
                 self.f.write_str(if high { ".h" } else { ".l" })
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether an operand is two bytes, half of a register.
+    fn is_byte_pair(&self, of: Type) -> bool {
+        matches!(self.inst.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1
+    }
+
+    /// Whether halves are named. Those of gfx12, which LLVM's usual text has as whole registers, are where one is an upper half.
+    fn names_halves(&self) -> bool {
+        let inst = self.inst;
+        let asks = || match inst.format {
+            _ if matches!(inst.op, Op::VMovB16 | Op::VSwapB16) => true,
+            Format::Vop3 => self.row.form.optional_halves && inst.mods.op_sel != 0,
+            _ => inst.mods.op_sel != 0,
+        };
+        self.row.true16 && !inst.mods.whole && (self.isa != Isa::Gfx1201 || asks())
     }
 
     fn flag(&mut self, set: bool, text: &str) -> fmt::Result {
@@ -452,7 +468,9 @@ impl Printer<'_, '_> {
         }
         if signature.src[2].exists() {
             let both = inst.mem.offen && inst.mem.idxen;
-            self.operand(inst.src[0], Type { elem: Elem::B32, count: 1 + u8::from(both) })?;
+            if signature.src[0].exists() {
+                self.operand(inst.src[0], Type { elem: Elem::B32, count: 1 + u8::from(both) })?;
+            }
             self.operand(inst.src[2], signature.src[2])?;
             self.operand(inst.src[3], signature.src[3])?;
         }

@@ -1491,6 +1491,7 @@ pub(super) static GFX90A: &[Set] = &[
     ] },
     Set { format: Format::Mubuf, rows: &[
         row(0x029, Op::BufferInvl2, "buffer_invl2"),
+        row(0x03d, Op::BufferStoreLdsB32, "buffer_store_lds_dword"),
         row(0x03e, Op::BufferWbinvl1, "buffer_wbinvl1"),
         row(0x03f, Op::BufferWbinvl1Vol, "buffer_wbinvl1_vol"),
     ] },

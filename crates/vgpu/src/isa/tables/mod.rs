@@ -19,7 +19,8 @@ pub(super) struct Row {
     pub(in crate::isa) op: Op,
     /// The mnemonic that LLVM prints, `_e32` or `_e64` included.
     pub(in crate::isa) name: &'static str,
-    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`).
+    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM knows them only if asked to (`real-true16`); its
+    /// usual code has whole registers, of which the upper half is zero in these fields.
     pub(in crate::isa) true16: bool,
     /// Which modifiers a vector encoding has.
     pub(in crate::isa) form: Form,
@@ -48,6 +49,8 @@ pub(super) struct Form {
     pub(in crate::isa) sdwa: bool,
     /// Whether halves must be named: other instructions with halves have a form that names whole registers.
     pub(in crate::isa) halves_only: bool,
+    /// gfx12: whether `op_sel` has a meaning only where halves are named, and bits that it lacks have none.
+    pub(in crate::isa) optional_halves: bool,
 }
 
 impl Form {
@@ -62,12 +65,13 @@ impl Form {
         dpp_any_op_sel: false,
         sdwa: false,
         halves_only: false,
+        optional_halves: false,
     };
 
     /// Reads the last column of the tables. Source modifiers: `1`, `2`, `3` sources, `a` only source 2 (an addend), `i` the
     /// low halves of two sources. `c`: clamp. `o`: output multiplier. `=`: `op_sel_hi` is all ones. `/`: of `op_sel` it has
     /// only the bits that follow, `d` for the destination. `+`: DPP. `~`: DPP that ignores the other bits of `op_sel`. `s`:
-    /// SDWA. `!`: halves of registers only.
+    /// SDWA. `!`: halves of registers only. `?`: halves or whole registers, with bits of `op_sel` that are ignored.
     const fn new(text: &str) -> Form {
         let mut form = Form::NONE;
         let mut index = 0;
@@ -96,6 +100,7 @@ impl Form {
                 }
                 (b's', _) => form.sdwa = true,
                 (b'!', _) => form.halves_only = true,
+                (b'?', _) => form.optional_halves = true,
                 _ => panic!("the tables use no other letters"),
             }
             index += 1;
