@@ -54,14 +54,22 @@ fn a_program_linked_with_the_original_runs_on_the_drop_in() {
     }
 }
 
-/// rocBLAS brings kernels for all these targets in its fat binary.
+/// rocBLAS brings the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
 #[test]
 fn amds_rocblas_computes_on_the_drop_in() {
+    rocblas_runs("rocblas.c");
+}
+
+#[test]
+fn amds_rocblas_multiplies_matrices_on_the_drop_in() {
+    rocblas_runs("rocblas_gemm.c");
+}
+
+fn rocblas_runs(file: &str) {
     let Some(folder) = originals() else { return };
     let library = DROP_IN.library();
     let libraries = [folder.join("librocblas.so.5"), library.clone()];
-    let program =
-        Program::link_c(&source("rocblas.c"), PLACE, &libraries.each_ref().map(|path| &**path), library);
+    let program = Program::link_c(&source(file), PLACE, &libraries.each_ref().map(|path| &**path), library);
     for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
         let run = program.with_loader_of(&folder).succeeds(&format!("vgpu:{target}"));
         assert_eq!(run.error, "", "{target}");

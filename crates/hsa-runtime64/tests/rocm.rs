@@ -161,13 +161,22 @@ fn a_bad_device_is_told_and_there_is_none() {
     }
 }
 
-/// rocBLAS brings kernels for these targets in its fat binary.
+/// rocBLAS brings the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
 #[test]
 fn amds_rocblas_computes_on_amds_hip() {
+    rocblas_runs("rocblas.c");
+}
+
+#[test]
+fn amds_rocblas_multiplies_matrices_on_amds_hip() {
+    rocblas_runs("rocblas_gemm.c");
+}
+
+fn rocblas_runs(file: &str) {
     let Some(hip) = Hip::of(SINCE_7) else { return };
     let place: Place = PLACE;
     let rocblas = hip.folder.join("librocblas.so.5");
-    let program = Program::link_c(&source("rocblas.c"), place, &[&rocblas, &hip.library], DROP_IN.library());
+    let program = Program::link_c(&source(file), place, &[&rocblas, &hip.library], DROP_IN.library());
     for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
         let run = program.with_loader_of(&hip.folder).succeeds(&format!("vgpu:{target}"));
         assert_eq!(run.error, "", "{target}");

@@ -185,7 +185,7 @@ impl Program {
         let path = folder.path().join(name);
         let mut command = Command::new("cc");
         command.args(["-O1", "-Wall", "-Werror", "-o"]).arg(&path).arg(source);
-        command.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").args(libraries);
+        command.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").args(libraries).arg("-lm");
         run(&mut command);
         Self { path, _folder: folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
