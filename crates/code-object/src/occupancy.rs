@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// LDS is given out in pieces of this many bytes.
-const LDS_GRANULE: u32 = 512;
+pub const LDS_GRANULE: u32 = 512;
 /// Scalar registers are given out in pieces of this many, where waves share them.
 const SGPR_GRANULE: u32 = 16;
 /// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.

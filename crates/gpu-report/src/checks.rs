@@ -4,25 +4,35 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which checks dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets what the process starts with:
-/// `races`, `uninitialised`, both with a comma, `all` or `none`.
+/// `bounds`, `races`, `uninitialised`, several of them with commas, `all` or `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Checks {
     /// Control flow and addresses must not depend on registers or memory that nobody wrote.
     pub uninitialised: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,
+    /// Accesses to LDS must lie in what the workgroup asked for. Without it, they read zero and write nothing beyond what it was
+    /// given, as on hardware.
+    pub bounds: bool,
 }
+
+/// The names, and how to get at what they stand for.
+const NAMES: [(&str, fn(&mut Checks) -> &mut bool); 3] = [
+    ("bounds", |checks| &mut checks.bounds),
+    ("races", |checks| &mut checks.races),
+    ("uninitialised", |checks| &mut checks.uninitialised),
+];
 
 impl Checks {
     /// None of them.
-    pub const NONE: Checks = Checks { uninitialised: false, races: false };
+    pub const NONE: Checks = Checks { uninitialised: false, races: false, bounds: false };
     /// All of them.
-    pub const ALL: Checks = Checks { uninitialised: true, races: true };
+    pub const ALL: Checks = Checks { uninitialised: true, races: true, bounds: true };
 }
 
 /// A check that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no check; expected `races`, `uninitialised`, `all` or `none`")]
+#[error("`{0}` is no check; expected `bounds`, `races`, `uninitialised`, `all` or `none`")]
 pub struct ChecksError(String);
 
 impl FromStr for Checks {
@@ -32,11 +42,12 @@ impl FromStr for Checks {
         let mut checks = Checks::NONE;
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             match name {
-                "races" => checks.races = true,
-                "uninitialised" => checks.uninitialised = true,
                 "all" => checks = Checks::ALL,
                 "none" => checks = Checks::NONE,
-                _ => return Err(ChecksError(name.to_owned())),
+                _ => match NAMES.iter().find(|(known, _)| *known == name) {
+                    Some((_, check)) => *check(&mut checks) = true,
+                    None => return Err(ChecksError(name.to_owned())),
+                },
             }
         }
         Ok(checks)
@@ -45,12 +56,11 @@ impl FromStr for Checks {
 
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.races, self.uninitialised) {
-            (true, true) => "races,uninitialised",
-            (true, false) => "races",
-            (false, true) => "uninitialised",
-            (false, false) => "none",
-        })
+        let mut checks = *self;
+        let names: Vec<&str> =
+            NAMES.iter().filter(|(_, check)| *check(&mut checks)).map(|(name, _)| *name).collect();
+        f.write_str(if names.is_empty() { "none" } else { "" })?;
+        f.write_str(&names.join(","))
     }
 }
 
@@ -60,12 +70,14 @@ mod tests {
 
     #[test]
     fn checks_are_named() {
-        for text in ["races", "uninitialised", "races,uninitialised", "none"] {
+        for text in
+            ["bounds", "races", "uninitialised", "races,uninitialised", "bounds,races,uninitialised", "none"]
+        {
             let checks: Checks = text.parse().unwrap();
             assert_eq!(checks.to_string(), text);
         }
         assert_eq!("all".parse(), Ok(Checks::ALL));
-        assert_eq!(" uninitialised , races,".parse(), Ok(Checks::ALL));
+        assert_eq!(" uninitialised , races,bounds,".parse(), Ok(Checks::ALL));
         assert_eq!("".parse(), Ok(Checks::NONE));
         let error = "race".parse::<Checks>().unwrap_err().to_string();
         assert!(error.contains("`race` is no check") && error.contains("`races`"), "{error}");

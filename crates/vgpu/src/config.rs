@@ -215,7 +215,7 @@ impl FromStr for DeviceConfig {
                 "check" => {
                     let checks = value.parse();
                     config.checks =
-                        Some(checks.map_err(|_| bad("check", "races, uninitialised, all or none"))?);
+                        Some(checks.map_err(|_| bad("check", "bounds, races, uninitialised, all or none"))?);
                 }
                 "counters" => {
                     config.counters = Some(value.parse().map_err(|_| bad("counters", "table or json"))?);

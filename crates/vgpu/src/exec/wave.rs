@@ -120,6 +120,8 @@ pub struct Wave {
     pub bases: [*const u8; 4],
     /// Scalar condition code.
     pub scc: bool,
+    /// Whether it stored to global memory since it last waited for stores: the host may still hold them back from others.
+    pub stored: bool,
     /// 32 or 64.
     pub lanes: u8,
     /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23); of gfx9, whether
@@ -168,6 +170,7 @@ impl Wave {
             vgpr: std::ptr::null_mut(),
             bases: [std::ptr::null(); 4],
             scc: false,
+            stored: false,
             lanes: 32,
             mode: 0,
             target: 0,

@@ -42,6 +42,10 @@ pub struct Access {
     pub lds: *mut u8,
     /// See `lds`.
     pub lds_size: u32,
+    /// Whether an access beyond the end of LDS is a fault. On hardware it reads zero and writes nothing.
+    pub strict_lds: bool,
+    /// Where accesses go that hardware drops.
+    nowhere: [u64; 2],
     /// The wave's scratch memory: dword `d` of lane `l` at dword `d * lanes + l`. 64-byte aligned.
     pub scratch: *mut u8,
     /// Bytes of scratch memory each lane has.
@@ -60,6 +64,8 @@ impl Access {
             code: 0..0,
             lds: std::ptr::null_mut(),
             lds_size: 0,
+            strict_lds: false,
+            nowhere: [0; 2],
             scratch: std::ptr::null_mut(),
             scratch_size: 0,
             sync: std::ptr::null(),
@@ -136,6 +142,33 @@ impl Access {
     ) -> Box<WaveFault> {
         let kind = self.memory.explain(access, address, size);
         Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
+    }
+
+    /// Where `bytes` bytes of LDS are, at most 16: in the workgroup's LDS, or, beyond its end, where an access reads zero and
+    /// what it writes is lost. A fault, if accesses are strict.
+    #[inline]
+    pub(crate) fn lds_place(
+        &mut self,
+        access: AccessKind,
+        address: u64,
+        bytes: u64,
+        lane: Option<usize>,
+    ) -> Result<*mut u8, Box<WaveFault>> {
+        if address.checked_add(bytes).is_some_and(|end| end <= u64::from(self.lds_size)) {
+            return Ok(self.lds.wrapping_add(address as usize));
+        }
+        if self.strict_lds {
+            let mut fault = self.beyond(Space::Lds, access, address, bytes, lane.unwrap_or(0));
+            fault.lane = lane.map(|lane| lane as u8);
+            return Err(fault);
+        }
+        Ok(self.nowhere())
+    }
+
+    /// Sixteen bytes that are zero, and that nobody reads later.
+    pub(crate) fn nowhere(&mut self) -> *mut u8 {
+        self.nowhere = [0; 2];
+        self.nowhere.as_mut_ptr().cast()
     }
 
     /// The fault for an access beyond the end of LDS or scratch.

@@ -92,12 +92,12 @@ impl Group {
         let waves = (self.size.iter().product::<u32>() as usize).div_ceil(launch.lanes);
         let dwords = launch.vgpr_dwords();
         let registers = self.registers.reserve(launch.waves() * dwords * 4)?.cast::<u32>();
-        let lds = self.lds.reserve(launch.lds as usize)?;
+        let lds = self.lds.reserve(launch.lds_limit as usize)?;
         let wave_scratch = launch.wave_scratch();
         let scratch = self.scratch.reserve(launch.waves() * wave_scratch)?;
-        if launch.lds != 0 {
-            // SAFETY: the buffer holds at least `launch.lds` bytes.
-            unsafe { lds.write_bytes(0, launch.lds as usize) };
+        if launch.lds_limit != 0 {
+            // SAFETY: the buffer holds at least so many bytes.
+            unsafe { lds.write_bytes(0, launch.lds_limit as usize) };
         }
         while self.waves.len() < waves {
             // SAFETY: the group points each wave at its own buffers before it runs, and keeps them as long.
@@ -124,7 +124,8 @@ impl Group {
             wave.vgpr = unsafe { registers.add(index * dwords) };
             wave.lanes = launch.lanes as u8;
             wave.access.lds = lds;
-            wave.access.lds_size = launch.lds;
+            wave.access.lds_size = launch.lds_limit;
+            wave.access.strict_lds = launch.checks.bounds;
             // SAFETY: as for the registers.
             wave.access.scratch = unsafe { scratch.add(index * wave_scratch) };
             wave.access.scratch_size = launch.scratch;
@@ -132,6 +133,7 @@ impl Group {
             wave.access.set_code(launch.code.base()..launch.code.end());
             wave.barrier = barrier;
             wave.passed = 0;
+            wave.stored = false;
             wave.fault = None;
             position.index = index;
             position.item = launch.start(wave, &position);

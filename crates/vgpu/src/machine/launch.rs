@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use code_object::KernelDescriptor;
-use code_object::occupancy::{Occupancy, Resources};
+use code_object::occupancy::{LDS_GRANULE, Occupancy, Resources};
 
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
@@ -36,8 +36,10 @@ pub(crate) struct Launch {
     watched_entry: Option<Place>,
     /// 32 or 64.
     pub(super) lanes: usize,
-    /// Bytes of LDS of a workgroup.
+    /// Bytes of LDS that a workgroup asked for.
     pub(super) lds: u32,
+    /// Bytes of LDS that it was given: whole pieces, unless it has to keep to what it asked for.
+    pub(super) lds_limit: u32,
     /// Bytes of scratch memory of a lane, a multiple of 4.
     pub(super) scratch: u32,
     /// Workgroups per dimension.
@@ -52,8 +54,8 @@ pub(crate) struct Launch {
     pub(super) resources: Resources,
     /// How the device's counters are written.
     pub(super) counters: Option<CounterFormat>,
-    /// The checks that the device's dispatches run with.
-    pub(super) checks: Option<Checks>,
+    /// The checks that it runs with.
+    pub(super) checks: Checks,
 }
 
 impl Launch {
@@ -80,6 +82,7 @@ impl Launch {
         // A compute unit without another to make a pair with holds half of what a pair does.
         let resident = u64::from(device.compute_units()) * u64::from(occupancy.workgroups_per_unit)
             / u64::from(occupancy.compute_units_per_unit());
+        let checks = dispatch.checks.or(device.checks).unwrap_or_else(|| device.machine.checker.checks());
         let start = entry;
         let entry = code.program().place(start, Form::new(lanes as u8, false));
         Ok(Launch {
@@ -92,6 +95,7 @@ impl Launch {
             watched_entry: None,
             lanes,
             lds,
+            lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(LDS_GRANULE) },
             scratch,
             groups,
             sync: WaveSync::default(),
@@ -100,7 +104,7 @@ impl Launch {
             generation,
             resources,
             counters: device.counters,
-            checks: dispatch.checks.or(device.checks),
+            checks,
         })
     }
 

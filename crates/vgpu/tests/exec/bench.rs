@@ -41,6 +41,7 @@ impl Bench {
         let mut scratch = vec![0u32; SCRATCH / 4 * lanes];
         wave.access.lds = lds.as_mut_ptr().cast();
         wave.access.lds_size = LDS as u32;
+        wave.access.strict_lds = true;
         wave.access.scratch = scratch.as_mut_ptr().cast();
         wave.access.scratch_size = SCRATCH as u32;
         Bench { reader: memory.reader(), memory, lanes, wave, registers, lds, scratch }

@@ -33,8 +33,8 @@ fn run(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) -> Result<(), 
 /// After a dispatch that is not checked for them, all values count as written, in the whole process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-const VALUES: Checks = Checks { uninitialised: true, races: false };
-const RACES: Checks = Checks { uninitialised: false, races: true };
+const VALUES: Checks = Checks { uninitialised: true, ..Checks::NONE };
+const RACES: Checks = Checks { races: true, ..Checks::NONE };
 
 /// A kernel that nothing is wrong with.
 fn is_right(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) {

@@ -1,5 +1,6 @@
 //! Kernels that do something wrong end with a report, and the process and the device go on.
 use crate::common::{Arg, Gpu, on_all};
+use gpu_report::Checks;
 use vgpu::DeviceConfig;
 use vgpu::machine::{AccessKind, Dispatch, DispatchError, Fault, FaultKind, LoadError, Machine, Space};
 
@@ -99,7 +100,7 @@ fn code_is_read_only() {
 }
 
 #[test]
-fn lds_beyond_the_end_is_a_fault() {
+fn lds_beyond_the_end_is_a_fault_where_bounds_are_checked() {
     on_all("faults", |gpu| {
         let out = gpu.alloc(4 * 128);
         let args = [Arg::I32(0), Arg::Pointer(out)];
@@ -111,6 +112,22 @@ fn lds_beyond_the_end_is_a_fault() {
         };
         assert_eq!((address, found.at.work_item), (512, Some([120, 0, 0])));
         still_works(gpu);
+
+        // Without the check a workgroup has all of the pieces that it was given, and beyond them nothing, as on hardware.
+        let sums = |dynamic, shift: i32| {
+            let dispatch = gpu.prepare(
+                "write_lds",
+                [128, 1, 1],
+                [128, 1, 1],
+                dynamic,
+                &[Arg::I32(shift), Arg::Pointer(out)],
+            );
+            gpu.dispatch(&Dispatch { checks: Some(Checks::NONE), ..dispatch }).unwrap();
+            gpu.download::<u32>(out, 128)
+        };
+        let whole = sums(512, 0);
+        assert_eq!(sums(300, 0), whole, "300 bytes are given as 512");
+        assert_eq!(sums(512, 1 << 20), [0; 128]);
     });
 }
 

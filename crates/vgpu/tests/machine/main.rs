@@ -9,6 +9,7 @@ mod faults;
 mod hostile;
 mod kernels;
 mod lines;
+mod litmus;
 mod matrix;
 mod preload;
 mod profile;

@@ -2,6 +2,7 @@
 
 use super::lanes::{Bits, EXTRA_SHIFT, Registers, register, scalar32};
 use super::moves::Move;
+use super::single;
 use super::spaces::{fail, linear, scratch};
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::scalar;
@@ -310,26 +311,29 @@ unsafe fn by_parts<M: Move, const L: usize>(
         }
         *place = Some(address);
     }
+    let together = |first: u64| (0..parts).all(|part| places[part] == Some(first + (part * size) as u64));
+    if let Some(first) = places[0]
+        && together(first)
+    {
+        wave.stored |= M::ACCESS == AccessKind::Write;
+        // SAFETY: every part lies in a live allocation, and allocations are not adjacent.
+        unsafe { M::one::<L>(wave, registers, first as *mut u8, lane, true) };
+        return Flow::Next;
+    }
     let parts = || (0..parts).filter_map(|part| places[part].map(|address| (part * size, address)));
     // SAFETY: `local` holds every lane's data, and every place lies in a live allocation.
     unsafe {
         let bytes = local.as_mut_ptr().cast::<u8>();
-        match (M::ACCESS, places[0]) {
-            (AccessKind::Atomic, Some(address)) => {
-                M::one::<L>(wave, registers, address as *mut u8, lane, true);
-                return Flow::Next;
+        if M::ACCESS == AccessKind::Read {
+            for (at, address) in parts() {
+                single::take(address as *const u8, bytes.add(at), size);
             }
-            (AccessKind::Read, _) => {
-                for (at, address) in parts() {
-                    std::ptr::copy_nonoverlapping(address as *const u8, bytes.add(at), size);
-                }
-            }
-            _ => {}
         }
         M::one::<L>(wave, registers, bytes, lane, false);
         if M::ACCESS == AccessKind::Write {
+            wave.stored = true;
             for (at, address) in parts() {
-                std::ptr::copy_nonoverlapping(bytes.add(at), address as *mut u8, size);
+                single::put(bytes.add(at), address as *mut u8, size);
             }
         }
     }

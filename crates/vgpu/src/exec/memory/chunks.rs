@@ -6,7 +6,8 @@
 use std::marker::PhantomData;
 
 use super::lanes::{Bits, EXTRA_SHIFT, offset};
-use super::moves::{Data, Dwords, Load, Move, Store};
+use super::moves::{Dwords, Load, Move, Store};
+use super::single;
 use super::table::{Global, Lds, LdsPair};
 use crate::exec::level::{Body, SimdBody, scalar_handler};
 use crate::exec::simd::{D, LANES, Mask, Simd, U};
@@ -90,8 +91,7 @@ impl<const DWORDS: usize> Whole for Load<Dwords<DWORDS>> {
                 Pattern::Same => {
                     for (memory, at) in places {
                         // Loaded once, so that all lanes see the same value.
-                        let mut value = [0; DWORDS];
-                        Dwords::<DWORDS>::load::<1>(memory.wrapping_add(first), value.as_mut_ptr());
+                        let value = lane::<S, DWORDS>(memory.wrapping_add(first));
                         for (i, value) in value.into_iter().enumerate() {
                             S::store(at.add(i * lanes), S::splat(value));
                         }
@@ -130,11 +130,8 @@ impl<const DWORDS: usize> Whole for Load<Dwords<DWORDS>> {
                     let offsets = chunk.offsets.array();
                     for (memory, at) in places {
                         for lane in Bits(chunk.enabled.into()) {
-                            let mut value = [0; DWORDS];
-                            Dwords::<DWORDS>::load::<1>(
-                                memory.wrapping_add(offsets[lane % LANES] as usize),
-                                value.as_mut_ptr(),
-                            );
+                            let value =
+                                self::lane::<S, DWORDS>(memory.wrapping_add(offsets[lane % LANES] as usize));
                             for (i, value) in value.into_iter().enumerate() {
                                 at.add(i * lanes + lane).write(value);
                             }
@@ -180,10 +177,11 @@ impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
                             for (i, dword) in value.iter_mut().enumerate() {
                                 *dword = at.add(i * lanes + lane).read();
                             }
-                            Dwords::<DWORDS>::store::<1>(
-                                memory.wrapping_add(offsets[lane % LANES] as usize),
-                                value.as_ptr(),
-                            );
+                            let to = memory.wrapping_add(offsets[lane % LANES] as usize);
+                            match S::VEX {
+                                true => single::store::<DWORDS, true>(to, value),
+                                false => single::store::<DWORDS, false>(to, value),
+                            }
                         }
                     }
                 }
@@ -194,6 +192,21 @@ impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
     #[inline(always)]
     fn register(code: &Code, second: bool, _: usize) -> u32 {
         if let Src::Vector(first) = code.src[if second { 3 } else { 1 }] { first } else { 0 }
+    }
+}
+
+/// One lane's dwords, in one access.
+///
+/// # Safety
+/// There must be so many.
+#[inline(always)]
+unsafe fn lane<S: Simd, const DWORDS: usize>(from: *const u8) -> [u32; DWORDS] {
+    // SAFETY: the caller's promise; the processor has what the level says.
+    unsafe {
+        match S::VEX {
+            true => single::load::<DWORDS, true>(from),
+            false => single::load::<DWORDS, false>(from),
+        }
     }
 }
 
@@ -210,7 +223,7 @@ unsafe fn load<S: Simd>(at: *const u32, offset: usize) -> U<S> {
 #[inline(always)]
 unsafe fn wide<S: Simd>(from: *const u8) -> D<S> {
     // SAFETY: the caller's promise.
-    D::from_array(unsafe { from.cast::<[u64; LANES]>().read_unaligned() })
+    D(unsafe { S::load64(from.cast()) })
 }
 
 /// # Safety
@@ -218,7 +231,7 @@ unsafe fn wide<S: Simd>(from: *const u8) -> D<S> {
 #[inline(always)]
 unsafe fn store_wide<S: Simd>(to: *mut u8, value: D<S>) {
     // SAFETY: the caller's promise.
-    unsafe { to.cast::<[u64; LANES]>().write_unaligned(value.array()) }
+    unsafe { S::store64(to.cast(), value.0) }
 }
 
 /// Leaves an instruction to its general handler.
@@ -326,6 +339,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
             {
                 return general::<Global<M>>(wave, code);
             }
+            wave.stored |= M::ACCESS == AccessKind::Write;
             if M::ACCESS == AccessKind::Read {
                 fetch_ahead(address.wrapping_add(lanes as u64 * size), lanes as u64 * size);
             }

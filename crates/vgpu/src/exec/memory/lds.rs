@@ -205,17 +205,12 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
     }
     let address = u64::from(wave.sgpr[usize::from(scalar::M0)]) + (offset(code) as u64 & 0xffff);
     let lane = mask.trailing_zeros() as usize;
-    if address + 4 > u64::from(wave.access.lds_size) {
-        let fault = wave.access.beyond(Space::Lds, AccessKind::Atomic, address, 4, lane);
-        return fail(wave, fault);
-    }
-    if !address.is_multiple_of(4) {
-        let fault = wave.access.misaligned(Space::Lds, AccessKind::Atomic, address, 4, lane);
-        return fail(wave, fault);
-    }
-    // SAFETY: the word lies in the workgroup's LDS, which only this thread uses; `dst` is in the wave's file.
+    let word = match word_at(wave, address, 4, lane) {
+        Ok(word) => word.cast::<u32>(),
+        Err(fault) => return fail(wave, fault),
+    };
+    // SAFETY: the word lies in the workgroup's LDS, which only this thread uses, or nowhere; `dst` is in the wave's file.
     unsafe {
-        let word = wave.access.lds.add(address as usize).cast::<u32>();
         let old = word.read();
         let lanes = mask.count_ones();
         let up = code.imm >> EXTRA_SHIFT & 1 == 0;
@@ -291,13 +286,10 @@ pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -
 
 /// The checked place of a word of `bytes` bytes in LDS.
 fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mut u8, Box<WaveFault>> {
-    if address + bytes > u64::from(wave.access.lds_size) {
-        return Err(wave.access.beyond(Space::Lds, AccessKind::Atomic, address, bytes, lane));
-    }
     if !address.is_multiple_of(bytes) {
         return Err(wave.access.misaligned(Space::Lds, AccessKind::Atomic, address, bytes, lane));
     }
-    Ok(wave.access.lds.wrapping_add(address as usize))
+    wave.access.lds_place(AccessKind::Atomic, address, bytes, Some(lane))
 }
 
 /// The element of LDS that M0 names, extended to a dword: address in its lower half, type above.
@@ -313,14 +305,9 @@ fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
             return Err(Box::new(FaultKind::Unsupported { what }.into()));
         }
     };
-    if address + bytes > u64::from(wave.access.lds_size) {
-        let mut fault = wave.access.beyond(Space::Lds, AccessKind::Read, address, bytes, 0);
-        fault.lane = None;
-        return Err(fault);
-    }
-    // SAFETY: the element lies in the workgroup's LDS.
+    let at = wave.access.lds_place(AccessKind::Read, address, bytes, None)?;
+    // SAFETY: the element lies in the workgroup's LDS, or nowhere.
     unsafe {
-        let at = wave.access.lds.add(address as usize);
         Ok(match m0 >> 16 & 7 {
             0 => u32::from(at.read()),
             4 => i32::from(at.cast::<i8>().read()) as u32,

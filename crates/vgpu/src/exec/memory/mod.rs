@@ -6,6 +6,7 @@
 //! | `lanes` | what the addresses of a wave's lanes have in common |
 //! | `moves`, `atomic` | what is moved between memory and registers |
 //! | `chunks` | whole registers, sixteen lanes at a time |
+//! | `single` | accesses that other threads see whole |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
 //! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
 //! | `to_lds` | loads from memory directly to LDS |
@@ -22,6 +23,7 @@ mod lds;
 mod moves;
 mod scalar;
 mod scalar_store;
+mod single;
 mod spaces;
 mod sync;
 mod table;

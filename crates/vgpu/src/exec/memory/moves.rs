@@ -1,6 +1,7 @@
 //! What is moved between memory and vector registers: sizes, extensions and halves.
 
 use super::lanes::{Bits, Registers, Survey};
+use super::single;
 use crate::exec::{Wave, all};
 use crate::machine::AccessKind;
 
@@ -22,6 +23,26 @@ pub(super) trait Data {
     /// # Safety
     /// `to` must be writable for `BYTES`, `at` readable for every register.
     unsafe fn store<const L: usize>(to: *mut u8, at: *const u32);
+
+    /// Loads one lane from memory of this thread alone, which the compiler may do in any way.
+    ///
+    /// # Safety
+    /// As for [`Data::load`].
+    #[inline(always)]
+    unsafe fn take<const L: usize>(from: *const u8, at: *mut u32) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::load::<L>(from, at) }
+    }
+
+    /// Stores one lane to memory of this thread alone.
+    ///
+    /// # Safety
+    /// As for [`Data::store`].
+    #[inline(always)]
+    unsafe fn put<const L: usize>(to: *mut u8, at: *const u32) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::store::<L>(to, at) }
+    }
 }
 
 /// `N` whole registers.
@@ -33,16 +54,9 @@ impl<const N: usize> Data for Dwords<N> {
 
     #[inline(always)]
     unsafe fn load<const L: usize>(from: *const u8, at: *mut u32) {
-        // SAFETY: the caller's promise. One read, so that a lane's data are not torn.
+        // SAFETY: the caller's promise.
         unsafe {
-            if N == 2 {
-                let value = from.cast::<u64>().read_unaligned();
-                at.write(value as u32);
-                at.add(L).write((value >> 32) as u32);
-                return;
-            }
-            let value = from.cast::<[u32; N]>().read_unaligned();
-            for (i, dword) in value.into_iter().enumerate() {
+            for (i, dword) in single::load::<N, false>(from).into_iter().enumerate() {
                 at.add(i * L).write(dword);
             }
         }
@@ -52,17 +66,28 @@ impl<const N: usize> Data for Dwords<N> {
     unsafe fn store<const L: usize>(to: *mut u8, at: *const u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            if N == 2 {
-                let value = u64::from(at.read()) | u64::from(at.add(L).read()) << 32;
-                to.cast::<u64>().write_unaligned(value);
-                return;
-            }
             let mut value = [0; N];
             for (i, dword) in value.iter_mut().enumerate() {
                 *dword = at.add(i * L).read();
             }
-            to.cast::<[u32; N]>().write_unaligned(value);
+            single::store::<N, false>(to, value);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn take<const L: usize>(from: *const u8, at: *mut u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (i, dword) in from.cast::<[u32; N]>().read_unaligned().into_iter().enumerate() {
+                at.add(i * L).write(dword);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put<const L: usize>(to: *mut u8, at: *const u32) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[u32; N]>().write_unaligned(std::array::from_fn(|i| at.add(i * L).read())) }
     }
 }
 
@@ -256,9 +281,9 @@ impl<D: Data> Move for Load<D> {
                 // A local copy tells the compiler that source and destination do not overlap.
                 let mut local = [0u64; 2 * 64];
                 let local = local.as_mut_ptr().cast::<u8>();
-                std::ptr::copy_nonoverlapping(origin, local, D::BYTES * L);
+                single::fetch(origin, local, D::BYTES * L);
                 for lane in 0..L {
-                    D::load::<L>(local.add(lane * D::BYTES), at.add(lane));
+                    D::take::<L>(local.add(lane * D::BYTES), at.add(lane));
                 }
                 return;
             }
@@ -334,7 +359,7 @@ impl<D: Data> Move for Store<D> {
                         if length == L {
                             origin.cast::<[u32; L]>().write_unaligned(at.cast::<[u32; L]>().read());
                         } else {
-                            std::ptr::copy_nonoverlapping(at.add(first).cast::<u8>(), origin, 4 * length);
+                            single::publish(at.add(first).cast(), origin, 4 * length);
                         }
                         return;
                     }
@@ -342,9 +367,9 @@ impl<D: Data> Move for Store<D> {
                         let mut local = [0u64; 2 * 64];
                         let local = local.as_mut_ptr().cast::<u8>();
                         for lane in 0..L {
-                            D::store::<L>(local.add(lane * D::BYTES), at.add(lane));
+                            D::put::<L>(local.add(lane * D::BYTES), at.add(lane));
                         }
-                        std::ptr::copy_nonoverlapping(local, origin, D::BYTES * L);
+                        single::publish(local, origin, D::BYTES * L);
                         return;
                     }
                 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 
 use super::lanes::{offset, scalar32};
+use super::single;
 use super::spaces::fail;
 use crate::exec::salu::{cycles, realtime};
 use crate::exec::{Code, Flow, Src, Wave};
@@ -108,7 +109,7 @@ pub(super) unsafe fn load<const KIND: u8, const N: usize>(wave: &mut Wave, code:
     if KIND != BUFFER {
         match location.check(wave, AccessKind::Read, 0, 4 * N as u64) {
             // SAFETY: the bytes lie in a live allocation, or in the wave's scratch memory.
-            Ok(Some(address)) => value = unsafe { (address as *const [u32; N]).read() },
+            Ok(Some(address)) => value = unsafe { single::load::<N, false>(address as *const u8) },
             Ok(None) => {}
             Err(fault) => return fail(wave, fault),
         }

@@ -2,7 +2,8 @@
 
 use super::atomic::{Flush, Rmw, Word};
 use super::lanes::{RETURNS, RMW_SHIFT};
-use super::scalar::locate;
+use super::scalar::{BUFFER, locate};
+use super::single;
 use super::spaces::fail;
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::scalar;
@@ -22,6 +23,19 @@ fn data(wave: &Wave, first: u8, i: usize) -> u32 {
 pub(super) unsafe fn store<const KIND: u8, const N: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Scalar(first) = code.src[1] else { return Flow::Next };
     let Some(location) = locate::<KIND>(wave, code, 4) else { return Flow::Next };
+    wave.stored = true;
+    let size = 4 * N as u64;
+    if KIND != BUFFER {
+        match location.check(wave, AccessKind::Write, 0, size) {
+            Ok(address) => {
+                let value = std::array::from_fn(|i| data(wave, first, i));
+                // SAFETY: the bytes lie in a live allocation, or in the wave's scratch memory.
+                address.into_iter().for_each(|to| unsafe { single::store::<N, false>(to as *mut u8, value) });
+                return Flow::Next;
+            }
+            Err(fault) => return fail(wave, fault),
+        }
+    }
     for i in 0..N {
         match location.check(wave, AccessKind::Write, 4 * i as u64, 4) {
             Ok(Some(address)) => {

@@ -157,6 +157,7 @@ pub(super) unsafe fn linear<M: Move, const L: usize>(
     let aligned = M::ALIGN == 1
         || Bits(mask).all(|lane| base.wrapping_add(u64::from(row[lane])).is_multiple_of(M::ALIGN));
     if aligned && wave.access.permits(M::ACCESS, start, size) {
+        wave.stored |= M::ACCESS == AccessKind::Write;
         // SAFETY: everything from the lowest to the highest lane's data lies in one live allocation.
         unsafe { M::many::<L>(wave, registers, base as *mut u8, row, &survey, true) };
         return Flow::Next;
@@ -178,6 +179,7 @@ pub(super) unsafe fn scattered<M: Move, const L: usize>(
     addresses: &[u64; L],
     mask: u64,
 ) -> Flow {
+    wave.stored |= M::ACCESS == AccessKind::Write;
     for lane in Bits(mask) {
         let address = addresses[lane];
         if !address.is_multiple_of(M::ALIGN) {
@@ -221,7 +223,8 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
         // SAFETY: the caller's promise.
         return unsafe { wrapped_lds::<M, L>(wave, registers, row, offset, mask) };
     }
-    bad_lds::<M, L>(wave, row, mask)
+    // SAFETY: the caller's promise.
+    unsafe { lds_lanes::<M, L>(wave, registers, row, mask) }
 }
 
 /// LDS where an address and its offset do not simply add up: the sum has 32 bits, so an address may be below zero.
@@ -239,20 +242,27 @@ unsafe fn wrapped_lds<M: Move, const L: usize>(
     unsafe { lds::<M, L>(wave, registers, &row, 0, mask) }
 }
 
+/// LDS, lane by lane. What is beyond its end reads zero and is not written.
 #[cold]
 #[inline(never)]
-fn bad_lds<M: Move, const L: usize>(wave: &mut Wave, row: &[u32; L], mask: u64) -> Flow {
-    let bytes = M::BYTES as u64;
+unsafe fn lds_lanes<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
     for lane in Bits(mask) {
         let address = u64::from(row[lane]);
-        if address.checked_add(bytes).is_none_or(|end| end > u64::from(wave.access.lds_size)) {
-            let fault = wave.access.beyond(Space::Lds, M::ACCESS, address, bytes, lane);
-            return fail(wave, fault);
-        }
+        let memory = match wave.access.lds_place(M::ACCESS, address, M::BYTES as u64, Some(lane)) {
+            Ok(memory) => memory,
+            Err(fault) => return fail(wave, fault),
+        };
         if !address.is_multiple_of(M::ALIGN) {
             let fault = wave.access.misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane);
             return fail(wave, fault);
         }
+        // SAFETY: the lane's bytes lie in the workgroup's LDS, or nowhere.
+        unsafe { M::one::<L>(wave, registers, memory, lane, false) };
     }
     Flow::Next
 }

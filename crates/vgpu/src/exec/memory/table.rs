@@ -7,11 +7,12 @@ use super::chunks::{GlobalChunks, LdsChunks, LdsPairChunks};
 use super::moves::{
     Dwords, I8, I8High, I8Low, I16, Load, Move, Store, U8, U8High, U8Low, U16, U16High, U16Low,
 };
-use super::to_lds::ToLds;
+use super::to_lds::{FromLds, ToLds};
 use super::{block, buffer, lds, scalar, scalar_store, spaces, to_lds, typed};
 use crate::exec::level::{Body, handler, scalar_handler, simd_handler};
 use crate::exec::{Code, Flow, Handler, Level, Wave};
 use crate::isa::Op;
+use crate::machine::AccessKind;
 
 macro_rules! bodies {
     ($($name:ident => $function:path;)*) => {$(
@@ -77,7 +78,18 @@ impl<B: Body> Body for Through<B> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe { to_lds::through::<L>(wave, code, |wave, code| B::run::<L>(wave, code)) }
+        unsafe { to_lds::through::<L>(wave, code, AccessKind::Write, |wave, code| B::run::<L>(wave, code)) }
+    }
+}
+
+/// A handler whose stores come from LDS.
+struct OutOf<B>(PhantomData<B>);
+
+impl<B: Body> Body for OutOf<B> {
+    #[inline(always)]
+    unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { to_lds::through::<L>(wave, code, AccessKind::Read, |wave, code| B::run::<L>(wave, code)) }
     }
 }
 
@@ -512,7 +524,7 @@ pub(super) fn atomic(op: Op, lanes: usize) -> Option<(Handler, Rmw)> {
     })
 }
 
-/// Loads whose data go to LDS.
+/// Loads whose data go to LDS, and the store of what is there.
 #[rustfmt::skip]
 pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
     macro_rules! body {
@@ -534,6 +546,7 @@ pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
         Op::BufferLoadU16 => body!(Buffer: U16),
         Op::BufferLoadI16 => body!(Buffer: I16),
         Op::BufferLoadB32 => body!(Buffer: Dwords<1>),
+        Op::BufferStoreLdsB32 => scalar_handler::<OutOf<Buffer<FromLds>>>(lanes),
         _ => return None,
     })
 }

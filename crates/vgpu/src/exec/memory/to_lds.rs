@@ -1,13 +1,14 @@
-//! Loads from memory directly to LDS: consecutive lanes to consecutive dwords, from M0 and the instruction's offset on.
+//! Moves between memory and LDS directly: consecutive lanes have consecutive dwords, from M0 and the instruction's offset on.
 
 use std::marker::PhantomData;
 
 use super::lanes::{Bits, Registers, offset};
 use super::moves::{Data, Move};
+use super::single;
 use super::spaces::fail;
 use crate::exec::{Code, Flow, Wave};
 use crate::isa::scalar;
-use crate::machine::{AccessKind, Space};
+use crate::machine::AccessKind;
 
 /// A load of `D` that goes to LDS, extended to a dword. [`Registers::dst`] is the byte offset there of lane 0.
 pub(super) struct ToLds<D>(PhantomData<D>);
@@ -26,7 +27,7 @@ impl<D: Data> Move for ToLds<D> {
         lane: usize,
         _: bool,
     ) {
-        // SAFETY: the caller's promise, and `through` checked the place in LDS.
+        // SAFETY: the caller's promise.
         unsafe {
             let mut value = 0;
             D::load::<1>(memory, &mut value);
@@ -35,16 +36,36 @@ impl<D: Data> Move for ToLds<D> {
     }
 }
 
-/// Where the dword of a lane is.
-///
-/// # Safety
-/// [`through`] must have checked `start`.
-pub(super) unsafe fn place(wave: &Wave, start: u32, lane: usize) -> *mut u8 {
-    // SAFETY: the caller's promise.
-    unsafe { wave.access.lds.add(start.wrapping_add(4 * lane as u32) as usize) }
+/// A store of what LDS holds. [`Registers::dst`] is as for [`ToLds`].
+pub(super) struct FromLds;
+
+impl Move for FromLds {
+    const ACCESS: AccessKind = AccessKind::Write;
+    const BYTES: usize = 4;
+    const DWORDS: usize = 0;
+    const ALIGN: u64 = 1;
+
+    #[inline(always)]
+    unsafe fn one<const L: usize>(
+        wave: &mut Wave,
+        registers: Registers,
+        memory: *mut u8,
+        lane: usize,
+        _: bool,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { single::put(place(wave, registers.dst, lane), memory, 4) };
+    }
 }
 
-/// Runs a load with the place in LDS as its destination, if all enabled lanes have theirs within the workgroup's LDS.
+/// Where the dword of a lane is; nowhere, if that is beyond the workgroup's LDS.
+pub(super) fn place(wave: &mut Wave, start: u32, lane: usize) -> *mut u8 {
+    let at = u64::from(start.wrapping_add(4 * lane as u32));
+    // What must not be there is refused before anything is moved.
+    wave.access.lds_place(AccessKind::Write, at, 4, Some(lane)).unwrap_or_else(|_| wave.access.nowhere())
+}
+
+/// Runs a move with the place in LDS, which it accesses so, as its destination.
 ///
 /// # Safety
 /// As for handlers.
@@ -52,16 +73,16 @@ pub(super) unsafe fn place(wave: &Wave, start: u32, lane: usize) -> *mut u8 {
 pub(super) unsafe fn through<const L: usize>(
     wave: &mut Wave,
     code: &Code,
-    load: impl FnOnce(&mut Wave, &Code) -> Flow,
+    access: AccessKind,
+    run: impl FnOnce(&mut Wave, &Code) -> Flow,
 ) -> Flow {
     let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff) + offset(code);
     for lane in Bits(wave.exec::<L>()) {
-        let at = start + 4 * lane as i64;
-        if at < 0 || at + 4 > i64::from(wave.access.lds_size) {
-            let fault = wave.access.beyond(Space::Lds, AccessKind::Write, at as u64, 4, lane);
+        let at = (start + 4 * lane as i64) as u64;
+        if let Err(fault) = wave.access.lds_place(access, at, 4, Some(lane)) {
             return fail(wave, fault);
         }
     }
     // Negative where the first lanes are off.
-    load(wave, &Code { dst: start as u32, ..*code })
+    run(wave, &Code { dst: start as u32, ..*code })
 }

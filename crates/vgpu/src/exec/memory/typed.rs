@@ -6,7 +6,7 @@ use super::buffer::{OOB_SELECT, View, WIDE_SWIZZLE, address_registers};
 use super::buffer_flags;
 use super::lanes::{Bits, EXTRA_SHIFT};
 use super::spaces::fail;
-use super::to_lds;
+use super::{single, to_lds};
 use crate::exec::float::convert::f32_to_f16_toward_zero;
 use crate::exec::{Code, Flow, Src, Wave};
 use crate::isa::{BufferFormat, Format, Inst, Isa, NumberFormat};
@@ -234,10 +234,11 @@ fn small_float(value: f64, bits: u8) -> u32 {
     (((exponent + 14) as u32) << fraction).saturating_add(units as u32).min(infinity)
 }
 
-/// Where the parts of an element are: every four bytes, which are never apart.
+/// Where the parts of an element are: all of it, or in a swizzled buffer every four bytes, which are never apart.
 fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, u64)> {
-    (0..bytes).step_by(4).map(move |at| {
-        (at, (bytes - at).min(4), view.base.wrapping_add(view.place(index, within + at as u64)))
+    let part = if view.is_swizzled() { 4 } else { bytes.max(1) };
+    (0..bytes).step_by(part).map(move |at| {
+        (at, (bytes - at).min(part), view.base.wrapping_add(view.place(index, within + at as u64)))
     })
 }
 
@@ -249,7 +250,9 @@ fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<I
 pub(super) unsafe fn load<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     if code.imm & TO_LDS != 0 {
         // SAFETY: the caller's promise.
-        return unsafe { to_lds::through::<L>(wave, code, |wave, code| load_to::<L>(wave, code)) };
+        return unsafe {
+            to_lds::through::<L>(wave, code, AccessKind::Write, |wave, code| load_to::<L>(wave, code))
+        };
     }
     // SAFETY: the caller's promise.
     unsafe { load_to::<L>(wave, code) }
@@ -275,7 +278,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
                 // SAFETY: the bytes lie in a live allocation, and `element` has room for them.
                 unsafe {
                     let to = (&raw mut element).cast::<u8>().add(at);
-                    std::ptr::copy_nonoverlapping(address as *const u8, to, size);
+                    single::take(address as *const u8, to, size);
                 }
             }
         }
@@ -349,11 +352,12 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
                 return fail(wave, fault);
             }
         }
+        wave.stored = true;
         for (at, size, address) in places(&view, index, within, bytes) {
             // SAFETY: the bytes lie in a live allocation, and `element` holds them.
             unsafe {
                 let from = (&raw const element).cast::<u8>().add(at);
-                std::ptr::copy_nonoverlapping(from, address as *mut u8, size);
+                single::put(from, address as *mut u8, size);
             }
         }
     }

@@ -8,9 +8,12 @@ mod registers;
 pub use hardware::Hardware;
 pub(super) use registers::{cycles, realtime};
 
+use std::sync::atomic::{Ordering, fence};
+
 use super::lower::{Context, operands};
 use super::{Code, Flow, Src, Wave};
-use crate::isa::{Inst, Op, Special};
+use crate::isa::{Inst, Op, Operand, Special};
+use crate::machine::Generation;
 
 /// Lowers a scalar instruction.
 pub(super) fn lower(
@@ -20,6 +23,10 @@ pub(super) fn lower(
     context: &Context,
     codes: &mut Vec<Code>,
 ) -> Option<()> {
+    if waits_for_stores(inst, context.generation) {
+        codes.push(super::lower::bare(wait_for_stores, 0, number));
+        return Some(());
+    }
     if vanishes(inst.op) {
         return Some(());
     }
@@ -36,7 +43,31 @@ pub(super) fn lower(
     Some(())
 }
 
-/// Hints, waits and cache control: memory is coherent and every instruction is done before the next.
+/// Whether the wave goes on only when others see all that it stored: the wait is for no outstanding store. gfx9 counts loads and
+/// stores together.
+fn waits_for_stores(inst: &Inst, generation: Generation) -> bool {
+    let count = match (inst.op, inst.src) {
+        (Op::SWaitcntVscnt, [_, Operand::Imm(count), ..]) => count,
+        (Op::SWaitStorecnt, [Operand::Imm(count), ..]) => count,
+        (Op::SWaitStorecntDscnt, [Operand::Imm(counts), ..]) => counts >> 8 & 0x3f,
+        (Op::SWaitcnt, [Operand::Imm(counts), ..]) if generation.is_cdna() => {
+            counts & 0xf | counts >> 10 & 0x30
+        }
+        _ => return false,
+    };
+    count == 0
+}
+
+/// Lets other threads of the host see what the wave stored, before it loads anything: the host would let the loads go first.
+unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
+    if wave.stored {
+        wave.stored = false;
+        fence(Ordering::SeqCst);
+    }
+    Flow::Next
+}
+
+/// Hints, other waits and cache control: memory is coherent and every instruction is done before the next.
 fn vanishes(op: Op) -> bool {
     matches!(
         op,

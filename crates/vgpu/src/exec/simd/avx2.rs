@@ -158,6 +158,8 @@ impl Simd for Avx2 {
     type D = [__m256i; 4];
     type M = [__m256i; 2];
 
+    const VEX: bool = true;
+
     #[inline(always)]
     unsafe fn array(a: Self::V) -> [u32; LANES] {
         // SAFETY: the sizes are equal and all bits are valid.
@@ -260,6 +262,27 @@ impl Simd for Avx2 {
         unsafe {
             _mm256_storeu_si256(to.cast(), a[0]);
             _mm256_storeu_si256(to.add(8).cast(), a[1]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load64(from: *const u64) -> Self::D {
+        // SAFETY: the caller's promise.
+        unsafe {
+            [
+                _mm256_loadu_si256(from.cast()),
+                _mm256_loadu_si256(from.add(4).cast()),
+                _mm256_loadu_si256(from.add(8).cast()),
+                _mm256_loadu_si256(from.add(12).cast()),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store64(to: *mut u64, a: Self::D) {
+        for (i, a) in a.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { _mm256_storeu_si256(to.add(4 * i).cast(), a) };
         }
     }
 

@@ -136,6 +136,8 @@ impl Simd for Avx512 {
 
     const REGISTERS: usize = 32;
 
+    const VEX: bool = true;
+
     #[inline(always)]
     unsafe fn array(a: Self::V) -> [u32; LANES] {
         // SAFETY: the sizes are equal and all bits are valid.
@@ -230,6 +232,20 @@ impl Simd for Avx512 {
     unsafe fn store(to: *mut u32, a: Self::V) {
         // SAFETY: the caller's promise.
         unsafe { _mm512_storeu_si512(to.cast(), a) }
+    }
+
+    #[inline(always)]
+    unsafe fn load64(from: *const u64) -> Self::D {
+        // SAFETY: the caller's promise.
+        unsafe { [_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8).cast())] }
+    }
+
+    #[inline(always)]
+    unsafe fn store64(to: *mut u64, a: Self::D) {
+        for (i, a) in a.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_storeu_si512(to.add(8 * i).cast(), a) };
+        }
     }
 
     #[inline(always)]

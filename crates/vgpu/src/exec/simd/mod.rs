@@ -255,6 +255,9 @@ pub(super) trait Simd: Call + Copy + 'static {
     /// Whether operations on lanes are functions that are called, to keep handlers small.
     const OUTLINE: bool = false;
 
+    /// Whether its code has VEX encodings, as with AVX.
+    const VEX: bool = false;
+
     /// Whether handlers round in other modes than to nearest even; others leave that to the lowest level.
     const ROUNDS: bool = false;
 
@@ -329,6 +332,20 @@ pub(super) trait Simd: Call + Copy + 'static {
     unsafe fn store(to: *mut u32, a: Self::V) {
         // SAFETY: the caller's promise.
         unsafe { to.cast::<[u32; LANES]>().write_unaligned(Self::array(a)) }
+    }
+
+    /// Reads 64-bit lanes from memory.
+    #[inline(always)]
+    unsafe fn load64(from: *const u64) -> Self::D {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_array64(from.cast::<[u64; LANES]>().read_unaligned()) }
+    }
+
+    /// Writes 64-bit lanes to memory.
+    #[inline(always)]
+    unsafe fn store64(to: *mut u64, a: Self::D) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[u64; LANES]>().write_unaligned(Self::array64(a)) }
     }
 
     /// Writes the lanes whose bit is set.

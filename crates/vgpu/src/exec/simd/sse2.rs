@@ -246,6 +246,31 @@ impl Simd for Baseline {
     }
 
     #[inline(always)]
+    unsafe fn load64(from: *const u64) -> Self::D {
+        // SAFETY: the caller's promise.
+        unsafe {
+            [
+                _mm_loadu_si128(from.cast()),
+                _mm_loadu_si128(from.add(2).cast()),
+                _mm_loadu_si128(from.add(4).cast()),
+                _mm_loadu_si128(from.add(6).cast()),
+                _mm_loadu_si128(from.add(8).cast()),
+                _mm_loadu_si128(from.add(10).cast()),
+                _mm_loadu_si128(from.add(12).cast()),
+                _mm_loadu_si128(from.add(14).cast()),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store64(to: *mut u64, a: Self::D) {
+        for (i, a) in a.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { _mm_storeu_si128(to.add(2 * i).cast(), a) };
+        }
+    }
+
+    #[inline(always)]
     unsafe fn join(low: Self::V, high: Self::V) -> Self::D {
         // SAFETY: every x86-64 CPU has SSE2.
         unsafe {

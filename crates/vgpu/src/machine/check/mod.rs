@@ -12,7 +12,8 @@
 //! | `shadow` | which bits of device memory were written, for all workgroups |
 //! | `races` | who accessed which byte of LDS, and what orders accesses |
 //!
-//! Both are observers of dispatches: a dispatch that is not checked does not know of them.
+//! Both are observers of dispatches: a dispatch that is not checked does not know of them. The third check, of accesses beyond the
+//! end of LDS, is made where LDS is accessed.
 
 pub mod depend;
 mod exchange;
@@ -83,14 +84,14 @@ impl Checker {
 
 impl Instrument for Checker {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
-        let checks = launch.checks.unwrap_or_else(|| self.checks());
+        let checks = launch.checks;
         if !checks.uninitialised {
             // Nobody sees what it writes.
             self.shadows.forget();
         }
         let shadows = Arc::clone(&self.shadows);
         let checked = Checked { checks, shadows, dependences: Arc::default() };
-        (checks != Checks::NONE).then(|| Box::new(checked) as _)
+        (checks.uninitialised || checks.races).then(|| Box::new(checked) as _)
     }
 
     fn allocated(&self, allocation: &Allocation) {

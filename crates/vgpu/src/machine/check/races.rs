@@ -126,7 +126,7 @@ impl Races {
             clock
         };
         Races {
-            bytes: vec![Byte::default(); launch.lds as usize],
+            bytes: vec![Byte::default(); launch.lds_limit as usize],
             clocks: (0..waves).map(clock).collect(),
             barrier: Rounds::new(waves),
             resources: HashMap::new(),
@@ -245,7 +245,7 @@ impl Races {
     fn look(&mut self, mut now: Now) -> Verdict {
         let mark = now.mark;
         let Some(byte) = self.bytes.get(now.at as usize) else {
-            // The instruction itself will fault.
+            // Nothing is there.
             return Ok(());
         };
         // That a byte is zero when the workgroup begins is nothing that a program may count on.

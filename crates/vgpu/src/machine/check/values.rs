@@ -183,7 +183,7 @@ impl Values {
         Values {
             generation: launch.generation,
             waves: (0..waves).map(|_| State::new(launch)).collect(),
-            lds: vec![0; launch.lds as usize],
+            lds: vec![0; launch.lds_limit as usize],
             scratch_size: launch.scratch as usize,
             shadows,
             dependences,

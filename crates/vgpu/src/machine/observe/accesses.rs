@@ -42,7 +42,7 @@ pub enum Moved {
     Converted,
     /// A matrix of 16 by 16 elements of so many bytes, whose rows the lanes name and whose columns they receive.
     Transposed(u8),
-    /// Into LDS, from the access with that number.
+    /// Into LDS or out of it, from the access with that number.
     Copied(u8),
 }
 
@@ -228,7 +228,9 @@ impl Accesses {
                 _ => finder.buffer(),
             }
         }
-        if is_to_lds(inst) {
+        if inst.op == Op::BufferStoreLdsB32 {
+            finder.copy_from_lds();
+        } else if is_to_lds(inst) {
             finder.copy_to_lds();
         }
     }
@@ -356,14 +358,31 @@ impl Finder<'_> {
         if slot == scalar::NULL { 0 } else { self.wave.scalar64(slot) }
     }
 
-    /// What all that are loaded write to LDS: lane after lane a dword, from M0 on.
-    fn copy_to_lds(&mut self) {
+    /// Lane after lane a dword of LDS, from M0 on.
+    fn lane_after_lane(&mut self, kind: AccessKind) {
         let start =
             i64::from(self.wave.sgpr[usize::from(scalar::M0)] & 0xffff) + i64::from(self.inst.mem.offset);
-        let loaded = self.found.len();
-        self.kind = AccessKind::Write;
+        self.kind = kind;
         self.bytes = 4;
         self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + 4 * lane as i64) as u64));
+    }
+
+    /// What a store reads from LDS comes before what it writes.
+    fn copy_from_lds(&mut self) {
+        self.lane_after_lane(AccessKind::Read);
+        self.found.rotate_right(1);
+        for (number, access) in self.found.iter_mut().enumerate() {
+            (access.loaded, access.stored) = (None, None);
+            if number != 0 {
+                access.moved = Moved::Copied(0);
+            }
+        }
+    }
+
+    /// What all that are loaded write to LDS.
+    fn copy_to_lds(&mut self) {
+        let loaded = self.found.len();
+        self.lane_after_lane(AccessKind::Write);
         for access in &mut self.found[..loaded] {
             access.loaded = None;
         }

@@ -279,3 +279,70 @@ fn sums_of_floats_obey_the_mode_as_to_subnormal_numbers() {
         }
     }
 }
+
+/// As on hardware. With strict accesses these are faults: `faults_name_lane_and_address`.
+#[test]
+fn beyond_its_end_lds_reads_zero_and_keeps_nothing() {
+    const FILLED: u64 = 0x0101_0101_0101_0101;
+    for &level in Level::available() {
+        let mut bench = Bench::new(64);
+        bench.wave.access.strict_lds = false;
+        let end = LDS as u32;
+        let mut bench_for = |name: &str, dst: Operand, sources: [Operand; 4], offset: i32| {
+            bench.lds.fill(FILLED);
+            bench.exec(u64::MAX);
+            for lane in 0..64 {
+                // The lower lanes are inside, the others beyond, the last of them by far; sums with offsets do not wrap to the start.
+                let address = if lane < 32 { 64 * lane as u32 } else { end + 64 * (lane as u32 - 32) };
+                bench.set(2, lane, if lane == 63 { 0xffff_ff00 } else { address });
+                for register in 8..24 {
+                    bench.set(register, lane, 0x5555_0080 + lane as u32);
+                }
+            }
+            let instruction = inst(op(name), dst, sources, offset);
+            assert_eq!(bench.run(&instruction, level), Flow::Next, "{name}");
+            let read: Vec<u32> = (0..64).map(|lane| bench.get(16, lane)).collect();
+            (read, bench.lds.to_vec())
+        };
+        let [address, data, second, none] =
+            [Operand::Vgpr(2), Operand::Vgpr(8), Operand::Vgpr(12), Operand::None];
+        for (name, inside) in [
+            ("ds_load_u8", 0x01),
+            ("ds_load_b32", 0x0101_0101),
+            ("ds_load_b64", 0x0101_0101),
+            ("ds_load_b96", 0x0101_0101),
+            ("ds_load_b128", 0x0101_0101),
+            ("ds_load_2addr_b32", 0x0101_0101),
+        ] {
+            let offset = if name.contains("2addr") { 1 << 8 } else { 0 };
+            let (read, _) = bench_for(name, Operand::Vgpr(16), [address, none, none, none], offset);
+            assert!(read[..32].iter().all(|&value| value == inside), "{name}: {read:x?}");
+            assert!(read[32..].iter().all(|&value| value == 0), "{name}: {read:x?}");
+        }
+        for name in ["ds_add_rtn_u32", "ds_max_rtn_u64", "ds_storexchg_rtn_b32"] {
+            let (read, lds) = bench_for(name, Operand::Vgpr(16), [address, data, none, none], 0);
+            assert!(read[..32].iter().all(|&value| value == 0x0101_0101), "{name}: {read:x?}");
+            assert!(read[32..].iter().all(|&value| value == 0), "{name}: {read:x?}");
+            assert_eq!(lds.iter().filter(|&&word| word != FILLED).count(), 32, "{name}");
+        }
+        for (name, second) in [
+            ("ds_store_b8", none),
+            ("ds_store_b32", none),
+            ("ds_store_b128", none),
+            ("ds_store_2addr_b32", second),
+        ] {
+            let offset = if name.contains("2addr") { 1 << 8 } else { 0 };
+            let (_, lds) = bench_for(name, none, [address, data, none, second], offset);
+            let words = if name == "ds_store_b128" { 2 } else { 1 };
+            assert_eq!(lds.iter().filter(|&&word| word != FILLED).count(), 32 * words, "{name}");
+        }
+        let (read, lds) = bench_for(
+            "ds_storexchg_2addr_rtn_b32",
+            Operand::Vgpr(16),
+            [address, data, none, Operand::Vgpr(12)],
+            1 << 8,
+        );
+        assert!(read[32..].iter().all(|&value| value == 0), "{read:x?}");
+        assert_eq!(lds.iter().filter(|&&word| word != FILLED).count(), 32);
+    }
+}

@@ -99,3 +99,33 @@ fn typed_buffers_convert_on_the_way_to_lds() {
     assert_eq!(bench.run_on(Generation::Gfx9, &load, Level::Baseline), Flow::Next);
     assert_eq!(dwords(&bench.lds)[..3], [0, 0x3f80_0000, 0]);
 }
+
+/// gfx90a: the way back. With lanes added to the index, consecutive dwords go to consecutive elements of the buffer.
+#[test]
+fn consecutive_dwords_of_lds_go_to_a_buffer() {
+    let mut bench = Bench::new(64);
+    let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
+    // SAFETY: the allocation holds 1024 dwords, and nothing else uses it.
+    let memory = unsafe { std::slice::from_raw_parts_mut(base as *mut u32, 1024) };
+    memory.fill(7);
+    for (i, word) in bench.lds.iter_mut().enumerate() {
+        *word = (2 * i as u64 + 1) << 32 | 2 * i as u64;
+    }
+    let (stride, add_lanes) = (12, 1 << 23);
+    let descriptor = [base as u32, (base >> 32) as u32 | stride << 16, 4096, add_lanes];
+    bench.wave.sgpr[8..12].copy_from_slice(&descriptor);
+    bench.wave.sgpr[usize::from(scalar::M0)] = 0x100;
+    let mask = 0x00ff_ffff_ffff_fff0;
+    bench.exec(mask);
+    let sources = [Operand::None, Operand::None, Operand::Sgpr(8), Operand::Int(0)];
+    let mut store = inst(op("buffer_store_lds_b32"), Operand::None, sources, 8);
+    store.mem.lds = true;
+    assert_eq!(bench.run_on(Generation::Gfx9, &store, Level::Baseline), Flow::Next);
+    for (i, &word) in memory.iter().enumerate() {
+        // The instruction's offset counts in both memories.
+        let lane = (i >= 2 && (i - 2) % 3 == 0).then(|| (i - 2) / 3).filter(|&lane| lane < 64);
+        let stored = lane.filter(|lane| mask >> lane & 1 != 0);
+        let expected = stored.map_or(7, |lane| (0x100 + 8) / 4 + lane as u32);
+        assert_eq!(word, expected, "dword {i}");
+    }
+}

@@ -214,6 +214,7 @@ fn accesses_are_those_that_handlers_make() {
             bench.wave.access.begin_slice(&memories.reader);
             bench.wave.access.lds = memories.lds.as_mut_ptr().cast();
             bench.wave.access.lds_size = LDS as u32;
+            bench.wave.access.strict_lds = true;
             bench.wave.access.scratch = memories.scratch.as_mut_ptr().cast();
             bench.wave.access.scratch_size = SCRATCH as u32;
             let full = vec![FILL; GLOBAL + LDS + SCRATCH * lanes];
