@@ -2,27 +2,21 @@
 //!
 //! The handle says which file of which process the memory is; whoever may look into that process can open it.
 
-use std::collections::HashSet;
 use std::ffi::c_void;
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{LazyLock, Mutex};
 
 use hsa_sys::*;
 
 use super::agent::Agent;
-use super::event::lock;
-use super::pool::{Pool, status_of};
+use super::pool::{PAGE, Pool, attached, detached, status_of};
 use super::{S, call, machine, write};
 use crate::machine::keeps_its_size;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 /// Begins every handle.
 const MAGIC: u32 = 0x7670_0000;
-
-/// What this process has attached, by address.
-static ATTACHED: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
 /// A handle's words.
 struct Shared {
@@ -55,20 +49,26 @@ impl Shared {
     }
 }
 
+/// Whether a size that a caller gives is the one that was asked for, or that in whole pages, which older programs give.
+fn is_size(given: u64, asked: u64) -> bool {
+    given == asked || given == asked.next_multiple_of(PAGE as u64)
+}
+
 unsafe extern "C" fn create(pointer: *mut c_void, size: usize, handle: *mut hsa_amd_ipc_memory_t) -> S {
     call(|| {
         if handle.is_null() {
             return Err(INVALID);
         }
         let found = machine().memory().lookup(pointer as u64).ok_or(INVALID)?;
-        if found.start != pointer as u64 || found.size != size as u64 {
+        let (pool, asked) = super::pool::of(found.start).ok_or(INVALID)?;
+        if found.start != pointer as u64 || !is_size(size as u64, asked) {
             return Err(INVALID);
         }
-        let pool = super::pool::of(found.start).and_then(|pool| pool.number()).ok_or(INVALID)?;
+        let pool = pool.number().ok_or(INVALID)?;
         let (file, _) = machine().memory().share(found.start).map_err(|error| status_of(&error))?;
         let inode = file.metadata().map_err(|_| S::HSA_STATUS_ERROR)?.ino();
         let descriptor = u32::try_from(file.as_raw_fd()).map_err(|_| S::HSA_STATUS_ERROR)?;
-        let shared = Shared { pool, process: std::process::id(), descriptor, inode, size: found.size };
+        let shared = Shared { pool, process: std::process::id(), descriptor, inode, size: asked };
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(handle, hsa_amd_ipc_memory_t { handle: shared.encode() }) }
     })
@@ -91,21 +91,22 @@ unsafe extern "C" fn attach(
         }
         // SAFETY: the caller's handle is valid for a read.
         let shared = Shared::decode(unsafe { handle.read_unaligned() }.handle).ok_or(INVALID)?;
-        if shared.size != size as u64 {
+        if !is_size(size as u64, shared.size) {
             return Err(INVALID);
         }
         let pool = Pool::from_number(shared.pool).ok_or(INVALID)?;
         let path = format!("/proc/{}/fd/{}", shared.process, shared.descriptor);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
         let found = file.metadata().map_err(|_| INVALID)?;
-        if found.ino() != shared.inode || found.len() != shared.size || !keeps_its_size(&file) {
+        let reach = found.len();
+        if found.ino() != shared.inode || reach != pool.reach(shared.size) || !keeps_its_size(&file) {
             return Err(INVALID);
         }
         let kind = pool.kind().ok_or(INVALID)?;
-        let address = machine().memory().adopt(file, shared.size, kind, pool.device());
+        let address = machine().memory().adopt(file, reach, kind, pool.device());
         let address = address.map_err(|error| status_of(&error))?;
-        machine().memory().wrote(address, shared.size);
-        lock(&ATTACHED).insert(address);
+        machine().memory().wrote(address, reach);
+        attached(address, pool, shared.size);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, address as *mut c_void) }
     })
@@ -114,7 +115,7 @@ unsafe extern "C" fn attach(
 unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
     call(|| {
         let address = pointer as u64;
-        if !lock(&ATTACHED).remove(&address) {
+        if !detached(address) {
             return Err(INVALID);
         }
         // SAFETY: it was attached for the caller, who says here that nobody uses it any more.

@@ -13,6 +13,9 @@ use super::event::lock;
 use super::{S, call, read_text, write};
 use crate::machine::{LoadError, LoadedCode};
 
+/// The least that an address of kernel arguments is a multiple of.
+const KERNARG_ALIGN: u32 = 16;
+
 /// A code object as bytes that have not been loaded yet.
 enum Source {
     /// Bytes of the program, which it keeps until the reader is destroyed.
@@ -568,7 +571,8 @@ unsafe extern "C" fn symbol_info(
                     write(value.cast(), kernel.ok_or(not_this_kind)?.kernarg_size)
                 }
                 I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT => {
-                    write(value.cast(), kernel.ok_or(not_this_kind)?.kernarg_align)
+                    // A compiler may note less; HSA has arguments at multiples of 16 all the same.
+                    write(value.cast(), kernel.ok_or(not_this_kind)?.kernarg_align.max(KERNARG_ALIGN))
                 }
                 I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE => {
                     write(value.cast(), kernel.ok_or(not_this_kind)?.group_segment_size)

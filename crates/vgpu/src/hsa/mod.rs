@@ -7,6 +7,7 @@
 //! | `pool` | memory pools, allocations, locked host memory |
 //! | `vmem`, `ipc` | virtual memory management; memory shared among processes |
 //! | `copy` | copies and fills |
+//! | `fatal` | faults that no queue's creator is told of |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
@@ -19,6 +20,7 @@ mod agent;
 mod beside;
 mod copy;
 mod event;
+mod fatal;
 mod handler;
 mod ipc;
 mod loader;
@@ -60,6 +62,7 @@ pub fn table() -> &'static Table {
         signal::provide(&mut builder);
         handler::provide(&mut builder);
         queue::provide(&mut builder);
+        fatal::provide(&mut builder);
         loader::provide(&mut builder);
         loader_amd::provide(&mut builder);
         builder.extensions(Extensions {

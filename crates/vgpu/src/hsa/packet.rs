@@ -238,7 +238,8 @@ fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
 fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Processed, Failure> {
     let dimensions = packet.u16(2) & 3;
     if dimensions == 0 {
-        return Err(malformed(id, "a kernel dispatch of 0 dimensions"));
+        let report = format!("packet {id} of the queue is a kernel dispatch of 0 dimensions");
+        return Err(Failure { status: S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, report, fault: None });
     }
     // Sizes in dimensions that the dispatch does not have are 1, whatever the packet says.
     let size = |dimension: u16, value: u32| if dimension < dimensions { value } else { 1 };
@@ -291,10 +292,12 @@ fn status_of(error: &DispatchError) -> S {
             S::HSA_STATUS_ERROR_INVALID_CODE_OBJECT
         }
         DispatchError::WrongDevice { .. } => S::HSA_STATUS_ERROR_INVALID_ISA,
-        DispatchError::ZeroSize { .. } => S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
-        DispatchError::WorkgroupTooLarge { .. }
-        | DispatchError::WorkgroupMismatch { .. }
-        | DispatchError::TooManyWorkgroups { .. } => S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+        DispatchError::ZeroSize { .. } | DispatchError::WorkgroupTooLarge { .. } => {
+            S::HSA_STATUS_ERROR_INVALID_ARGUMENT
+        }
+        DispatchError::WorkgroupMismatch { .. } | DispatchError::TooManyWorkgroups { .. } => {
+            S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS
+        }
         DispatchError::LdsTooLarge { .. } | DispatchError::ScratchTooLarge { .. } => {
             S::HSA_STATUS_ERROR_INVALID_ALLOCATION
         }

@@ -117,6 +117,15 @@ impl Pool {
         }
     }
 
+    /// Bytes that kernels can reach of an allocation. Host memory that kernels get their arguments in has whole pages, as on
+    /// hardware: compilers read arguments in blocks that end beyond the last one. Other memory is exact to the byte.
+    pub(super) fn reach(&self, size: u64) -> u64 {
+        match self {
+            Pool::HostFine | Pool::HostKernarg => size.next_multiple_of(PAGE as u64),
+            Pool::HostCoarse | Pool::DeviceCoarse(_) | Pool::DeviceFine(_) | Pool::Group(_) => size,
+        }
+    }
+
     pub(super) fn size(&self) -> u64 {
         match self {
             Pool::HostFine | Pool::HostKernarg | Pool::HostCoarse => host_memory(),
@@ -136,8 +145,12 @@ pub(super) fn host_memory() -> u64 {
 /// What is known of memory that a pool gave out or that was locked, beyond its range.
 struct Known {
     pool: Pool,
+    /// Bytes that were asked for.
+    size: u64,
     /// The program's own value, as a number because only the program knows what it points to.
     user_data: usize,
+    /// Whether another process allocated it.
+    attached: bool,
 }
 
 #[derive(Default)]
@@ -158,9 +171,25 @@ struct Locked {
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 
-/// The pool that gave out the allocation at an address.
-pub(super) fn of(address: u64) -> Option<Pool> {
-    lock(&STATE).allocated.get(&address).map(|known| known.pool.clone())
+/// The pool that gave out the allocation at an address, and the bytes that were asked for.
+pub(super) fn of(address: u64) -> Option<(Pool, u64)> {
+    lock(&STATE).allocated.get(&address).map(|known| (known.pool.clone(), known.size))
+}
+
+/// Notes memory of another process.
+pub(super) fn attached(address: u64, pool: Pool, size: u64) {
+    lock(&STATE).allocated.insert(address, Known { pool, size, user_data: 0, attached: true });
+}
+
+/// Forgets memory of another process; false if there is none at the address.
+pub(super) fn detached(address: u64) -> bool {
+    forget(address, true)
+}
+
+fn forget(address: u64, attached: bool) -> bool {
+    let mut state = lock(&STATE);
+    let is_there = state.allocated.get(&address).is_some_and(|known| known.attached == attached);
+    is_there && state.allocated.remove(&address).is_some()
 }
 
 unsafe extern "C" fn iterate(
@@ -318,12 +347,13 @@ unsafe extern "C" fn allocate(
         }
         let pool = Pool::from_handle(handle)?;
         let kind = pool.kind().ok_or(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        if size as u64 > pool.size() {
-            return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        let size = size as u64;
+        if size > pool.size() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
-        let allocated = machine().memory().allocate(size as u64, PAGE as u64, kind, pool.device());
+        let allocated = machine().memory().allocate(pool.reach(size), PAGE as u64, kind, pool.device());
         let address = allocated.map_err(|error| status_of(&error))?;
-        lock(&STATE).allocated.insert(address, Known { pool, user_data: 0 });
+        lock(&STATE).allocated.insert(address, Known { pool, size, user_data: 0, attached: false });
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(pointer, address as *mut c_void) }
     })
@@ -335,7 +365,7 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
             return Ok(());
         }
         let address = pointer as u64;
-        if lock(&STATE).allocated.remove(&address).is_none() {
+        if !forget(address, false) {
             return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
         // SAFETY: it was allocated for the caller, who says here that nobody uses it any more.
@@ -546,22 +576,23 @@ fn describe(found: Option<&Allocation>) -> hsa_amd_pointer_info_t {
     };
     let state = lock(&STATE);
     let base = found.start as *mut c_void;
-    let (type_, user_data, global_flags) = if found.kind == MemoryKind::Registered {
+    let (type_, size, user_data, global_flags) = if found.kind == MemoryKind::Registered {
         let user_data = state.locked.get(&found.start).map_or(0, |locked| locked.user_data);
-        (T::HSA_EXT_POINTER_TYPE_LOCKED, user_data, Pool::HostFine.flags())
+        (T::HSA_EXT_POINTER_TYPE_LOCKED, found.size, user_data, Pool::HostFine.flags())
     } else {
         let known = state.allocated.get(&found.start);
         let of_device = found.device.and_then(|index| machine().device(index)).map(Pool::DeviceCoarse);
         let pool = known.map(|known| known.pool.clone()).or(of_device).unwrap_or(Pool::HostFine);
         let flags = pool.flags();
-        (T::HSA_EXT_POINTER_TYPE_HSA, known.map_or(0, |known| known.user_data), flags)
+        let (size, user_data) = known.map_or((found.size, 0), |known| (known.size, known.user_data));
+        (T::HSA_EXT_POINTER_TYPE_HSA, size, user_data, flags)
     };
     hsa_amd_pointer_info_t {
         size: 0,
         type_,
         agentBaseAddress: base,
         hostBaseAddress: base,
-        sizeInBytes: found.size as usize,
+        sizeInBytes: size as usize,
         userData: user_data as *mut c_void,
         agentOwner: found.device.map_or_else(Agent::host_handle, Agent::device_handle),
         global_flags,

@@ -13,7 +13,7 @@ use hsa_sys::*;
 use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::lock;
 use super::signal::{Doorbell, Signal, notify_any};
-use super::{S, call, machine, packet, write};
+use super::{S, call, fatal, machine, packet, write};
 use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// Bytes of a packet.
@@ -302,9 +302,12 @@ impl Queue {
     /// Ends the queue: no further packet is processed. Returns what its creator is to be [told](Self::tell), if this was the
     /// first failure.
     pub(super) fn end(&self, failure: Failure) -> Option<S> {
-        tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
-        let status = failure.status;
         let mut known = lock(&self.failure);
+        // The last words of a process are written where they are said.
+        if known.is_some() || failure.fault.is_none() || self.callback.is_some() {
+            tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
+        }
+        let status = failure.status;
         let is_first = known.is_none();
         known.get_or_insert(failure);
         drop(known);
@@ -320,6 +323,19 @@ impl Queue {
             // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
             // held here: callbacks call HSA functions.
             unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
+            return;
+        }
+        let failure = lock(&self.failure);
+        let fault = failure.as_ref().and_then(|failure| Some((failure.fault.as_ref()?, &failure.report)));
+        // As with AMD's runtime, a packet that is none only ends the queue.
+        let Some((fault, report)) = fault else { return };
+        let event = fatal::event_of(Agent::device_handle(self.device.index()), fault);
+        let report = report.clone();
+        drop(failure);
+        if fatal::is_handled(&event) {
+            tracing::error!(queue = self.id, ?status, "{report}");
+        } else {
+            fatal::abort(&report);
         }
     }
 

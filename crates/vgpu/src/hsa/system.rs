@@ -218,11 +218,6 @@ unsafe extern "C" fn extension_table(extension: u16, major: u16, minor: u16, tab
     unsafe { major_extension_table(extension, major, length, table) }
 }
 
-unsafe extern "C" fn register_event_handler(callback: hsa_amd_system_event_callback_t, _: *mut c_void) -> S {
-    // Faults are reported to the queue's callback, with what is known of them; there are no other events.
-    call(|| callback.map(|_| ()).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT))
-}
-
 unsafe extern "C" fn enable_logging(_: *mut u8, _: *mut c_void) -> S {
     call(|| Ok(()))
 }
@@ -234,6 +229,5 @@ pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_system_major_extension_supported(major_extension_supported);
     builder.hsa_system_get_major_extension_table(major_extension_table);
     builder.hsa_system_get_extension_table(extension_table);
-    builder.hsa_amd_register_system_event_handler(register_event_handler);
     builder.hsa_amd_enable_logging(enable_logging);
 }

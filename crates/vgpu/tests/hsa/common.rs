@@ -217,3 +217,22 @@ pub(crate) const BARRIER_AND: u16 = 0x1503;
 pub(crate) const BARRIER_OR: u16 = 0x1505;
 pub(crate) const DISPATCH: u16 = 0x1502;
 pub(crate) const VENDOR: u16 = 0x1500;
+
+/// What the runtime knows of an address.
+pub(crate) fn pointer_info(pointer: *const c_void) -> hsa_amd_pointer_info_t {
+    let size = size_of::<hsa_amd_pointer_info_t>() as u32;
+    let mut info = hsa_amd_pointer_info_t { size, ..Default::default() };
+    ok!(hsa_amd_pointer_info(pointer, &mut info, None, std::ptr::null_mut(), std::ptr::null_mut()));
+    info
+}
+
+/// Runs one test of this program in a process of its own, with a variable that says so, and returns how it ended and what it wrote to
+/// standard error.
+pub(crate) fn in_child(test: &str, variable: &str, value: &str) -> (std::process::ExitStatus, String) {
+    let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(variable, value)
+        .output()
+        .expect("this program starts");
+    (ended.status, String::from_utf8_lossy(&ended.stderr).into_owned())
+}

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::common::*;
 use hsa_sys::*;
 
-const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
 /// The compiled kernels of a target.
 fn code(target: &str) -> &'static [u8] {
@@ -27,13 +27,13 @@ fn code(target: &str) -> &'static [u8] {
 }
 
 /// An executable with the test's kernels.
-struct Program {
-    executable: hsa_executable_t,
+pub(crate) struct Program {
+    pub(crate) executable: hsa_executable_t,
     agent: hsa_agent_t,
 }
 
 impl Program {
-    fn load(agent: hsa_agent_t, target: &str) -> Program {
+    pub(crate) fn load(agent: hsa_agent_t, target: &str) -> Program {
         let bytes = code(target);
         let mut executable = hsa_executable_t { handle: 0 };
         ok!(hsa_executable_create_alt(
@@ -50,7 +50,7 @@ impl Program {
         Program { executable, agent }
     }
 
-    fn symbol(&self, name: &str) -> Result<hsa_executable_symbol_t, S> {
+    pub(crate) fn symbol(&self, name: &str) -> Result<hsa_executable_symbol_t, S> {
         let name = CString::new(name).unwrap();
         let mut symbol = hsa_executable_symbol_t { handle: 0 };
         match hsa!(hsa_executable_get_symbol_by_name(
@@ -64,14 +64,19 @@ impl Program {
         }
     }
 
-    fn info<T: Copy>(&self, name: &str, attribute: hsa_executable_symbol_info_t, zero: T) -> T {
+    pub(crate) fn info<T: Copy>(&self, name: &str, attribute: hsa_executable_symbol_info_t, zero: T) -> T {
         let mut value = zero;
         ok!(hsa_executable_symbol_get_info(self.symbol(name).unwrap(), attribute, (&raw mut value).cast()));
         value
     }
 
     /// A dispatch of one-dimensional workgroups of 64, with its arguments in memory of their own.
-    fn packet(&self, kernel: &str, groups: u32, arguments: &[u64]) -> hsa_kernel_dispatch_packet_t {
+    pub(crate) fn packet(
+        &self,
+        kernel: &str,
+        groups: u32,
+        arguments: &[u64],
+    ) -> hsa_kernel_dispatch_packet_t {
         use hsa_executable_symbol_info_t as I;
         let name = format!("{kernel}.kd");
         let size = self.info(&name, I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, 0u32) as usize;
@@ -109,13 +114,13 @@ impl Drop for Program {
 }
 
 /// Dispatches and waits for the end.
-fn run(queue: &Queue, packet: hsa_kernel_dispatch_packet_t) {
+pub(crate) fn run(queue: &Queue, packet: hsa_kernel_dispatch_packet_t) {
     queue.submit(DISPATCH, 1, packet);
     queue.finish(packet.completion_signal);
 }
 
 /// Waits until the queue's callback was told of an error.
-fn error_of(queue: &Queue) -> S {
+pub(crate) fn error_of(queue: &Queue) -> S {
     let begin = Instant::now();
     while queue.errors.lock().unwrap().is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(20), "no error was reported");
@@ -240,7 +245,7 @@ fn a_trap_and_bad_sizes_have_codes_of_their_own() {
             (
                 hsa_kernel_dispatch_packet_t { workgroup_size_x: 2048, ..number },
                 1,
-                S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
             ),
             (
                 hsa_kernel_dispatch_packet_t { group_segment_size: 1 << 20, ..number },
@@ -252,7 +257,8 @@ fn a_trap_and_bad_sizes_have_codes_of_their_own() {
                 1,
                 S::HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
             ),
-            (number, 0, S::HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
+            (number, 0, S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
+            (number, 4, S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
         ] {
             let queue = Queue::new(agent, 64);
             queue.submit(DISPATCH, setup, packet);

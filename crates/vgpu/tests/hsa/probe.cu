@@ -26,3 +26,7 @@ extern "C" __global__ void give_up_after(long* value) {
     while (__hip_atomic_load(value, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
     __builtin_trap();
 }
+
+extern "C" __global__ void read_at(unsigned* out, const unsigned* in, unsigned long offset) {
+    out[index()] = in[offset + index()];
+}
