@@ -1,9 +1,9 @@
-//! Memory that several processes share.
+//! Memory and signals that several processes share.
 //!
-//! The handle says which file of which process the memory is; whoever may look into that process can open it.
+//! The handle says which file of which process it is; whoever may look into that process can open it.
 
 use std::ffi::c_void;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
@@ -11,10 +11,13 @@ use hsa_sys::*;
 
 use super::agent::Agent;
 use super::pool::{PAGE, Pool, attached, detached, status_of};
+use super::signal::Signal;
 use super::{S, call, machine, write};
 use crate::machine::keeps_its_size;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+/// What handles of signals have instead of a pool's number.
+const SIGNAL: u8 = 0xff;
 /// Begins every handle.
 const MAGIC: u32 = 0x7670_0000;
 
@@ -29,6 +32,22 @@ struct Shared {
 }
 
 impl Shared {
+    /// What stands for an open file of this process.
+    fn of(pool: u8, file: &File, size: u64) -> Result<Shared, S> {
+        let inode = file.metadata().map_err(|_| S::HSA_STATUS_ERROR)?.ino();
+        let descriptor = u32::try_from(file.as_raw_fd()).map_err(|_| S::HSA_STATUS_ERROR)?;
+        Ok(Shared { pool, process: std::process::id(), descriptor, inode, size })
+    }
+
+    /// The file, if it is still that file, of that many bytes.
+    fn open(&self, bytes: u64) -> Result<File, S> {
+        let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
+        let found = file.metadata().map_err(|_| INVALID)?;
+        let same = found.ino() == self.inode && found.len() == bytes && keeps_its_size(&file);
+        if same { Ok(file) } else { Err(INVALID) }
+    }
+
     fn encode(&self) -> [u32; 8] {
         let halves = |value: u64| (value as u32, (value >> 32) as u32);
         let ((inode, inode_high), (size, size_high)) = (halves(self.inode), halves(self.size));
@@ -66,9 +85,7 @@ unsafe extern "C" fn create(pointer: *mut c_void, size: usize, handle: *mut hsa_
         }
         let pool = pool.number().ok_or(INVALID)?;
         let (file, _) = machine().memory().share(found.start).map_err(|error| status_of(&error))?;
-        let inode = file.metadata().map_err(|_| S::HSA_STATUS_ERROR)?.ino();
-        let descriptor = u32::try_from(file.as_raw_fd()).map_err(|_| S::HSA_STATUS_ERROR)?;
-        let shared = Shared { pool, process: std::process::id(), descriptor, inode, size: asked };
+        let shared = Shared::of(pool, &file, asked)?;
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(handle, hsa_amd_ipc_memory_t { handle: shared.encode() }) }
     })
@@ -95,13 +112,8 @@ unsafe extern "C" fn attach(
             return Err(INVALID);
         }
         let pool = Pool::from_number(shared.pool).ok_or(INVALID)?;
-        let path = format!("/proc/{}/fd/{}", shared.process, shared.descriptor);
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
-        let found = file.metadata().map_err(|_| INVALID)?;
-        let reach = found.len();
-        if found.ino() != shared.inode || reach != pool.reach(shared.size) || !keeps_its_size(&file) {
-            return Err(INVALID);
-        }
+        let reach = pool.reach(shared.size);
+        let file = shared.open(reach)?;
         let kind = pool.kind().ok_or(INVALID)?;
         let address = machine().memory().adopt(file, reach, kind, pool.device());
         let address = address.map_err(|error| status_of(&error))?;
@@ -109,6 +121,35 @@ unsafe extern "C" fn attach(
         attached(address, pool, shared.size);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, address as *mut c_void) }
+    })
+}
+
+unsafe extern "C" fn signal_create(signal: hsa_signal_t, handle: *mut hsa_amd_ipc_signal_t) -> S {
+    call(|| {
+        if handle.is_null() {
+            return Err(INVALID);
+        }
+        // Only signals that were created for it can be shared.
+        let file = Signal::required(signal)?.file().ok_or(INVALID)?;
+        let shared = Shared::of(SIGNAL, &file, PAGE as u64)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(handle, hsa_amd_ipc_signal_t { handle: shared.encode() }) }
+    })
+}
+
+unsafe extern "C" fn signal_attach(handle: *const hsa_amd_ipc_signal_t, out: *mut hsa_signal_t) -> S {
+    call(|| {
+        if handle.is_null() || out.is_null() {
+            return Err(INVALID);
+        }
+        // SAFETY: the caller's handle is valid for a read.
+        let shared = Shared::decode(unsafe { handle.read_unaligned() }.handle).ok_or(INVALID)?;
+        if shared.pool != SIGNAL {
+            return Err(INVALID);
+        }
+        let signal = Signal::attach(shared.open(PAGE as u64)?)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(out, signal.handle()) }
     })
 }
 
@@ -126,6 +167,7 @@ unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
 pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_amd_ipc_memory_create(create).hsa_amd_ipc_memory_attach(attach);
     builder.hsa_amd_ipc_memory_detach(detach);
+    builder.hsa_amd_ipc_signal_create(signal_create).hsa_amd_ipc_signal_attach(signal_attach);
 }
 
 #[cfg(test)]

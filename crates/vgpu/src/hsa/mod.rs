@@ -5,11 +5,12 @@
 //! | `system` | start and end, system attributes, status texts, extension tables |
 //! | `agent` | agents and instruction sets |
 //! | `pool` | memory pools, allocations, locked host memory |
-//! | `vmem`, `ipc` | virtual memory management; memory shared among processes |
+//! | `pointer` | what is known of an address, callbacks for the end of its memory |
+//! | `vmem`, `ipc`, `dmabuf` | virtual memory management; memory shared among processes and APIs |
 //! | `copy` | copies and fills |
 //! | `fatal` | faults that no queue's creator is told of |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
-//! | `queue`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
+//! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
 //! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
@@ -19,13 +20,16 @@
 mod agent;
 mod beside;
 mod copy;
+mod dmabuf;
 mod event;
 mod fatal;
 mod handler;
 mod ipc;
 mod loader;
 mod loader_amd;
+mod mask;
 mod packet;
+mod pointer;
 mod pool;
 mod queue;
 mod signal;
@@ -58,11 +62,14 @@ pub fn table() -> &'static Table {
         pool::provide(&mut builder);
         vmem::provide(&mut builder);
         ipc::provide(&mut builder);
+        pointer::provide(&mut builder);
+        dmabuf::provide(&mut builder);
         copy::provide(&mut builder);
         signal::provide(&mut builder);
         handler::provide(&mut builder);
         queue::provide(&mut builder);
         fatal::provide(&mut builder);
+        mask::provide(&mut builder);
         loader::provide(&mut builder);
         loader_amd::provide(&mut builder);
         builder.extensions(Extensions {

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use hsa_sys::*;
 
 use super::agent::Agent;
 use super::event::lock;
+use super::pointer::Notifier;
 use super::{S, call, machine, write};
-use crate::machine::{Allocation, Device, MemoryError, MemoryKind};
+use crate::machine::{Device, MemoryError, MemoryKind};
 
 pub(super) const PAGE: usize = 4096;
 /// The size that the runtime recommends allocations to be multiples of.
@@ -87,7 +88,7 @@ impl Pool {
         hsa_amd_memory_pool_t { handle: FIRST_POOL + agent * 16 + number }
     }
 
-    fn owner(&self) -> Agent {
+    pub(super) fn owner(&self) -> Agent {
         match self {
             Pool::HostFine | Pool::HostKernarg | Pool::HostCoarse => Agent::Host,
             Pool::DeviceCoarse(device) | Pool::DeviceFine(device) | Pool::Group(device) => {
@@ -96,7 +97,7 @@ impl Pool {
         }
     }
 
-    fn flags(&self) -> u32 {
+    pub(super) fn flags(&self) -> u32 {
         use hsa_amd_memory_pool_global_flag_t as F;
         let fine = F::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED.0;
         match self {
@@ -143,53 +144,65 @@ pub(super) fn host_memory() -> u64 {
 }
 
 /// What is known of memory that a pool gave out or that was locked, beyond its range.
-struct Known {
-    pool: Pool,
+pub(super) struct Known {
+    pub(super) pool: Pool,
     /// Bytes that were asked for.
-    size: u64,
+    pub(super) size: u64,
     /// The program's own value, as a number because only the program knows what it points to.
-    user_data: usize,
+    pub(super) user_data: usize,
     /// Whether another process allocated it.
-    attached: bool,
+    pub(super) attached: bool,
+    /// Who hears of its end.
+    pub(super) notifiers: Vec<Notifier>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Allocations by address.
-    allocated: HashMap<u64, Known>,
+    pub(super) allocated: HashMap<u64, Known>,
     /// Locked host memory by address.
-    locked: HashMap<u64, Locked>,
+    pub(super) locked: HashMap<u64, Locked>,
 }
 
-struct Locked {
+pub(super) struct Locked {
     size: u64,
     count: u32,
     /// Whether the machine was told; not if the memory was known to it already.
     registered: bool,
-    user_data: usize,
+    pub(super) user_data: usize,
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 
+pub(super) fn state() -> MutexGuard<'static, State> {
+    lock(&STATE)
+}
+
+impl Known {
+    fn new(pool: Pool, size: u64, attached: bool) -> Known {
+        Known { pool, size, user_data: 0, attached, notifiers: Vec::new() }
+    }
+}
+
 /// The pool that gave out the allocation at an address, and the bytes that were asked for.
 pub(super) fn of(address: u64) -> Option<(Pool, u64)> {
-    lock(&STATE).allocated.get(&address).map(|known| (known.pool.clone(), known.size))
+    state().allocated.get(&address).map(|known| (known.pool.clone(), known.size))
 }
 
 /// Notes memory of another process.
 pub(super) fn attached(address: u64, pool: Pool, size: u64) {
-    lock(&STATE).allocated.insert(address, Known { pool, size, user_data: 0, attached: true });
+    state().allocated.insert(address, Known::new(pool, size, true));
 }
 
 /// Forgets memory of another process; false if there is none at the address.
 pub(super) fn detached(address: u64) -> bool {
-    forget(address, true)
+    forget(address, true).is_some()
 }
 
-fn forget(address: u64, attached: bool) -> bool {
-    let mut state = lock(&STATE);
-    let is_there = state.allocated.get(&address).is_some_and(|known| known.attached == attached);
-    is_there && state.allocated.remove(&address).is_some()
+fn forget(address: u64, attached: bool) -> Option<Known> {
+    let mut state = state();
+    state.allocated.get(&address).filter(|known| known.attached == attached)?;
+    state.allocated.remove(&address)
 }
 
 unsafe extern "C" fn iterate(
@@ -353,7 +366,7 @@ unsafe extern "C" fn allocate(
         }
         let allocated = machine().memory().allocate(pool.reach(size), PAGE as u64, kind, pool.device());
         let address = allocated.map_err(|error| status_of(&error))?;
-        lock(&STATE).allocated.insert(address, Known { pool, size, user_data: 0, attached: false });
+        state().allocated.insert(address, Known::new(pool, size, false));
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(pointer, address as *mut c_void) }
     })
@@ -365,9 +378,8 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
             return Ok(());
         }
         let address = pointer as u64;
-        if !forget(address, false) {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
-        }
+        let known = forget(address, false).ok_or(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
+        known.notifiers.into_iter().for_each(Notifier::tell);
         // SAFETY: it was allocated for the caller, who says here that nobody uses it any more.
         unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
@@ -424,7 +436,7 @@ unsafe fn lock_range(address: u64, size: u64) -> Result<(), S> {
     if address == 0 || size == 0 || address.checked_add(size).is_none() {
         return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let mut state = lock(&STATE);
+    let mut state = state();
     if let Some(locked) = state.locked.get_mut(&address) {
         if size > locked.size {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -443,7 +455,7 @@ unsafe fn lock_range(address: u64, size: u64) -> Result<(), S> {
 }
 
 fn unlock_range(address: u64) -> Result<(), S> {
-    let mut state = lock(&STATE);
+    let mut state = state();
     let locked = state.locked.get_mut(&address).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
     locked.count -= 1;
     if locked.count > 0 {
@@ -515,106 +527,6 @@ unsafe extern "C" fn deregister(pointer: *mut c_void, _size: usize) -> S {
     call(|| unlock_range(pointer as u64))
 }
 
-unsafe extern "C" fn pointer_info(
-    pointer: *const c_void,
-    info: *mut hsa_amd_pointer_info_t,
-    allocate: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
-    num_agents: *mut u32,
-    accessible: *mut *mut hsa_agent_t,
-) -> S {
-    call(|| {
-        if pointer.is_null() || info.is_null() {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
-        }
-        // SAFETY: every version of the structure begins with its size.
-        let given = unsafe { info.cast::<u32>().read_unaligned() } as usize;
-        if given < std::mem::offset_of!(hsa_amd_pointer_info_t, agentBaseAddress) {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
-        }
-        let size = given.min(size_of::<hsa_amd_pointer_info_t>());
-        let found = machine().memory().lookup(pointer as u64);
-        let answer = hsa_amd_pointer_info_t { size: size as u32, ..describe(found.as_ref()) };
-        // SAFETY: the caller's structure has `given` bytes, and `size` is no more than that.
-        unsafe { std::ptr::copy_nonoverlapping((&raw const answer).cast::<u8>(), info.cast(), size) };
-        let (Some(allocate), false, false) = (allocate, num_agents.is_null(), accessible.is_null()) else {
-            return Ok(());
-        };
-        let agents: Vec<hsa_agent_t> = match found {
-            Some(_) => std::iter::once(Agent::host_handle())
-                .chain((0..machine().devices().len()).map(Agent::device_handle))
-                .collect(),
-            None => Vec::new(),
-        };
-        let mut list: *mut hsa_agent_t = std::ptr::null_mut();
-        if !agents.is_empty() {
-            // SAFETY: the caller's allocator gives that many bytes, or null.
-            list = unsafe { allocate(size_of_val(agents.as_slice())) }.cast();
-            if list.is_null() {
-                return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-            }
-            // SAFETY: the list was allocated with that size.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    agents.as_ptr().cast::<u8>(),
-                    list.cast(),
-                    size_of_val(agents.as_slice()),
-                );
-            }
-        }
-        // SAFETY: checked for null above; the caller's pointers are valid for writes.
-        unsafe {
-            write(num_agents, agents.len() as u32)?;
-            write(accessible, list)
-        }
-    })
-}
-
-fn describe(found: Option<&Allocation>) -> hsa_amd_pointer_info_t {
-    use hsa_amd_pointer_type_t as T;
-    let Some(found) = found else {
-        return hsa_amd_pointer_info_t { type_: T::HSA_EXT_POINTER_TYPE_UNKNOWN, ..Default::default() };
-    };
-    let state = lock(&STATE);
-    let base = found.start as *mut c_void;
-    let (type_, size, user_data, global_flags) = if found.kind == MemoryKind::Registered {
-        let user_data = state.locked.get(&found.start).map_or(0, |locked| locked.user_data);
-        (T::HSA_EXT_POINTER_TYPE_LOCKED, found.size, user_data, Pool::HostFine.flags())
-    } else {
-        let known = state.allocated.get(&found.start);
-        let of_device = found.device.and_then(|index| machine().device(index)).map(Pool::DeviceCoarse);
-        let pool = known.map(|known| known.pool.clone()).or(of_device).unwrap_or(Pool::HostFine);
-        let flags = pool.flags();
-        let (size, user_data) = known.map_or((found.size, 0), |known| (known.size, known.user_data));
-        (T::HSA_EXT_POINTER_TYPE_HSA, size, user_data, flags)
-    };
-    hsa_amd_pointer_info_t {
-        size: 0,
-        type_,
-        agentBaseAddress: base,
-        hostBaseAddress: base,
-        sizeInBytes: size as usize,
-        userData: user_data as *mut c_void,
-        agentOwner: found.device.map_or_else(Agent::host_handle, Agent::device_handle),
-        global_flags,
-        registered: found.kind == MemoryKind::Registered,
-    }
-}
-
-unsafe extern "C" fn set_user_data(pointer: *const c_void, user_data: *mut c_void) -> S {
-    call(|| {
-        let found = machine().memory().lookup(pointer as u64).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        let mut state = lock(&STATE);
-        if let Some(known) = state.allocated.get_mut(&found.start) {
-            known.user_data = user_data as usize;
-        } else if let Some(locked) = state.locked.get_mut(&found.start) {
-            locked.user_data = user_data as usize;
-        } else {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
-        }
-        Ok(())
-    })
-}
-
 pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_amd_agent_iterate_memory_pools(iterate).hsa_amd_memory_pool_get_info(pool_info);
     builder.hsa_amd_agent_memory_pool_get_info(agent_pool_info);
@@ -623,5 +535,4 @@ pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_amd_memory_lock(lock_memory).hsa_amd_memory_lock_to_pool(lock_to_pool);
     builder.hsa_amd_memory_unlock(unlock_memory);
     builder.hsa_memory_register(register).hsa_memory_deregister(deregister);
-    builder.hsa_amd_pointer_info(pointer_info).hsa_amd_pointer_info_set_userdata(set_user_data);
 }

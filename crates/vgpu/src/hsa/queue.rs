@@ -60,6 +60,8 @@ pub(super) struct Queue {
     counting: AtomicBool,
     /// What those counted that have ended, the oldest first.
     counted: Mutex<VecDeque<Arc<Counters>>>,
+    /// The compute units that the program chose, as a mask.
+    pub(super) units: Mutex<Option<Vec<u32>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -155,6 +157,7 @@ impl Queue {
                 failure: Mutex::new(None),
                 counting: AtomicBool::new(false),
                 counted: Mutex::default(),
+                units: Mutex::new(None),
                 thread: Mutex::new(None),
             })
         });
@@ -378,7 +381,7 @@ impl Drop for Queue {
     }
 }
 
-fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
+pub(super) fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
     if queue.is_null() {
         return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
@@ -566,17 +569,6 @@ unsafe extern "C" fn set_priority(queue: *mut hsa_queue_t, priority: hsa_amd_que
     })
 }
 
-unsafe extern "C" fn set_cu_mask(queue: *const hsa_queue_t, bits: u32, mask: *const u32) -> S {
-    call(|| {
-        find(queue)?;
-        // The host's threads do the work, whatever compute units it is for.
-        if !bits.is_multiple_of(32) || (bits > 0 && mask.is_null()) {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
-        }
-        Ok(())
-    })
-}
-
 unsafe extern "C" fn get_info(
     queue: *mut hsa_queue_t,
     attribute: hsa_queue_info_attribute_t,
@@ -598,15 +590,13 @@ unsafe extern "C" fn get_info(
     })
 }
 
-/// The functions on indices have no way to report an error; a null queue has indices of 0.
+/// The functions on indices have no way to report an error; what is no queue has indices of 0.
 macro_rules! index_function {
     ($name:ident($($argument:ident),*) -> u64, $which:expr, $index:ident => $body:expr) => {
         unsafe extern "C" fn $name(queue: *const hsa_queue_t, $($argument: u64),*) -> u64 {
-            if queue.is_null() {
-                return 0;
-            }
-            // SAFETY: the caller's queue exists.
-            let $index = unsafe { index(queue as u64, $which) };
+            let Ok(found) = find(queue) else { return 0 };
+            // SAFETY: the queue's block stays while `found` does.
+            let $index = unsafe { index(found.address, $which) };
             $body
         }
     };
@@ -614,8 +604,12 @@ macro_rules! index_function {
 index_function!(load_write_index() -> u64, Index::Write, index => index.load(Ordering::Acquire));
 index_function!(add_write_index(value) -> u64, Index::Write, index => index.fetch_add(value, Ordering::AcqRel));
 index_function!(cas_write_index(expected, value) -> u64, Index::Write, index => index
-    .compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire)
-    .unwrap_or_else(|seen| seen));
+.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire)
+.unwrap_or_else(|seen| {
+    // Who it is the turn of may need this thread's core.
+    std::thread::yield_now();
+    seen
+}));
 
 /// The processor's own count: the structure's field is for kernels, which can write it.
 unsafe extern "C" fn load_read_index(queue: *const hsa_queue_t) -> u64 {
@@ -623,9 +617,9 @@ unsafe extern "C" fn load_read_index(queue: *const hsa_queue_t) -> u64 {
 }
 
 unsafe extern "C" fn store_write_index(queue: *const hsa_queue_t, value: u64) {
-    if !queue.is_null() {
-        // SAFETY: the caller's queue exists.
-        unsafe { index(queue as u64, Index::Write) }.store(value, Ordering::Release);
+    if let Ok(found) = find(queue) {
+        // SAFETY: the queue's block stays while `found` does.
+        unsafe { index(found.address, Index::Write) }.store(value, Ordering::Release);
     }
 }
 
@@ -639,7 +633,7 @@ macro_rules! orders {
 pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_queue_create(create).hsa_queue_destroy(destroy).hsa_queue_inactivate(inactivate);
     builder.hsa_amd_profiling_set_profiler_enabled(set_profiler_enabled);
-    builder.hsa_amd_queue_set_priority(set_priority).hsa_amd_queue_cu_set_mask(set_cu_mask);
+    builder.hsa_amd_queue_set_priority(set_priority);
     builder.hsa_amd_queue_get_info(get_info);
     orders!(builder, load_read_index, hsa_queue_load_read_index_relaxed hsa_queue_load_read_index_scacquire
         hsa_queue_load_read_index_acquire);

@@ -1,25 +1,39 @@
 //! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
 use super::event::{Event, POLL, lock};
+use super::pool::status_of;
 use super::{S, Status, call, handler, machine, write};
-use crate::machine::{MemoryKind, on_interrupt};
+use crate::machine::{MemoryKind, map_fixed, memory_file, on_interrupt};
 
 /// The most signals of each sort that can exist at once. Their address space is reserved when the first is made.
 const CAPACITY: u64 = 1 << 20;
 const SIZE: u64 = size_of::<amd_signal_t>() as u64;
 const BUCKETS: usize = 64;
 
+/// The most signals that can be shared with other processes: each has a page.
+const SHARED_CAPACITY: u64 = 1 << 14;
+const PAGE: u64 = 4096;
+
 /// Signals that kernels change, as HSA has them.
-static OPEN: Slab = Slab::new(MemoryKind::Host);
+static OPEN: Slab = Slab::new(MemoryKind::Host, SIZE, &OPEN_KINDS);
+static OPEN_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; CAPACITY as usize];
 /// Signals that kernels can only read.
-static GUARDED: Slab = Slab::new(MemoryKind::Guarded);
+static GUARDED: Slab = Slab::new(MemoryKind::Guarded, SIZE, &GUARDED_KINDS);
+static GUARDED_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; CAPACITY as usize];
+/// Signals that other processes have too. Those tell nobody here when they change one: waiters look.
+static SHARED: Slab = Slab::new(MemoryKind::Host, PAGE, &SHARED_KINDS);
+static SHARED_KINDS: [AtomicU8; SHARED_CAPACITY as usize] =
+    [const { AtomicU8::new(0) }; SHARED_CAPACITY as usize];
+/// The memory of shared signals, by address.
+static FILES: LazyLock<Mutex<HashMap<u64, Arc<File>>>> = LazyLock::new(Mutex::default);
 /// For threads that wait for one signal, by address.
 static WAITING: [Event; BUCKETS] = [const { Event::new() }; BUCKETS];
 /// For threads that wait for any of several signals.
@@ -33,30 +47,38 @@ struct Slots {
 /// The memory of all signals of a sort.
 struct Slab {
     memory: MemoryKind,
+    /// The distance of its slots.
+    stride: u64,
     /// Its start; 0 before there is a signal.
     base: AtomicU64,
     slots: Mutex<Slots>,
     /// What each slot holds, as [`Kind`]: kernels can write the field in memory that says so, too.
-    kinds: [AtomicU8; CAPACITY as usize],
+    kinds: &'static [AtomicU8],
 }
 
 /// What a slot holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Kind {
-    Nothing,
+    /// What slots hold at first.
+    Nothing = 0,
     User,
     Doorbell,
 }
 
 impl Slab {
-    const fn new(memory: MemoryKind) -> Slab {
+    const fn new(memory: MemoryKind, stride: u64, kinds: &'static [AtomicU8]) -> Slab {
         Slab {
             memory,
+            stride,
             base: AtomicU64::new(0),
             slots: Mutex::new(Slots { used: 0, free: Vec::new() }),
-            kinds: [const { AtomicU8::new(Kind::Nothing as u8) }; CAPACITY as usize],
+            kinds,
         }
+    }
+
+    const fn capacity(&self) -> u64 {
+        self.kinds.len() as u64
     }
 
     /// Takes a free slot and fills it with zeros.
@@ -66,7 +88,7 @@ impl Slab {
         if base == 0 {
             base = machine()
                 .memory()
-                .allocate(CAPACITY * SIZE, 4096, self.memory, None)
+                .allocate(self.capacity() * self.stride, PAGE, self.memory, None)
                 .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
             self.base.store(base, Ordering::Release);
             // The first slot is no signal but the mailbox.
@@ -75,10 +97,10 @@ impl Slab {
         }
         let address = match slots.free.pop() {
             Some(address) => address,
-            None if slots.used == CAPACITY => return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+            None if slots.used == self.capacity() => return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
             None => {
                 slots.used += 1;
-                base + (slots.used - 1) * SIZE
+                base + (slots.used - 1) * self.stride
             }
         };
         let signal = Signal(address);
@@ -91,10 +113,10 @@ impl Slab {
     fn kind(&self, address: u64) -> Option<&AtomicU8> {
         let base = self.base.load(Ordering::Acquire);
         let offset = address.checked_sub(base)?;
-        if base == 0 || offset == 0 || offset >= CAPACITY * SIZE || !offset.is_multiple_of(SIZE) {
+        if base == 0 || offset == 0 || !offset.is_multiple_of(self.stride) {
             return None;
         }
-        self.kinds.get((offset / SIZE) as usize)
+        self.kinds.get((offset / self.stride) as usize)
     }
 }
 
@@ -129,6 +151,37 @@ impl Signal {
         signal.value().store(value, Ordering::Relaxed);
         signal.set_kind(Kind::User);
         Ok(signal)
+    }
+
+    /// Makes a signal that other processes can attach.
+    fn shared(value: i64) -> Result<Signal, S> {
+        let file = memory_file(c"vgpu-signal", PAGE).map_err(|error| status_of(&error))?;
+        let signal = Signal::attach(file)?;
+        signal.value().store(value, Ordering::Relaxed);
+        signal.set_kind(Kind::User);
+        Ok(signal)
+    }
+
+    /// Makes another process's signal one of this process: the file is its memory, a page.
+    pub(super) fn attach(file: File) -> Result<Signal, S> {
+        let signal = SHARED.take()?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the page is the slot's, which was free, and stays mapped all the time.
+        let mapped = unsafe { map_fixed(signal.0, PAGE, protection, Some((&file, 0))) };
+        if let Err(error) = mapped {
+            lock(&SHARED.slots).free.push(signal.0);
+            return Err(status_of(&error));
+        }
+        lock(&FILES).insert(signal.0, Arc::new(file));
+        if let Some((_, place)) = signal.place() {
+            place.store(Kind::User as u8, Ordering::Release);
+        }
+        Ok(signal)
+    }
+
+    /// The memory of a signal that other processes can attach.
+    pub(super) fn file(self) -> Option<Arc<File>> {
+        lock(&FILES).get(&self.0).cloned()
     }
 
     /// Has kernels send an interrupt when they have changed the value, so that those who wait need not look for it: they
@@ -176,10 +229,21 @@ impl Signal {
         if self.as_doorbell().is_some() {
             DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
         }
-        self.set_kind(Kind::Nothing);
         handler::forget(self);
-        if let Some((slab, _)) = self.place() {
-            lock(&slab.slots).free.push(self.0);
+        let Some((slab, place)) = self.place() else { return };
+        let mut unmapped = Ok(());
+        if lock(&FILES).remove(&self.0).is_some() {
+            // Other processes have it still: only the page here becomes one of nobody's.
+            place.store(Kind::Nothing as u8, Ordering::Release);
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the page is the slot's, and stays mapped for whoever looks at it late.
+            unmapped = unsafe { map_fixed(self.0, PAGE, protection, None) };
+        } else {
+            self.set_kind(Kind::Nothing);
+        }
+        match unmapped {
+            Ok(()) => lock(&slab.slots).free.push(self.0),
+            Err(error) => tracing::error!(%error, "the page of a shared signal could not be taken back"),
         }
         self.changed();
     }
@@ -197,7 +261,7 @@ impl Signal {
 
     /// The slab that holds it, and the place of its kind there.
     fn place(self) -> Option<(&'static Slab, &'static AtomicU8)> {
-        [&OPEN, &GUARDED].into_iter().find_map(|slab| Some((slab, slab.kind(self.0)?)))
+        [&OPEN, &GUARDED, &SHARED].into_iter().find_map(|slab| Some((slab, slab.kind(self.0)?)))
     }
 
     fn kind(self) -> Kind {
@@ -400,7 +464,7 @@ unsafe extern "C" fn amd_create(
     value: i64,
     num_consumers: u32,
     consumers: *const hsa_agent_t,
-    _attributes: u64,
+    attributes: u64,
     signal: *mut hsa_signal_t,
 ) -> S {
     call(|| {
@@ -411,7 +475,8 @@ unsafe extern "C" fn amd_create(
             // SAFETY: the caller's list has that many agents.
             super::agent::Agent::from_handle(unsafe { consumers.add(index).read_unaligned() })?;
         }
-        let made = Signal::new(value)?;
+        let shared = attributes & u64::from(hsa_amd_signal_attribute_t::HSA_AMD_SIGNAL_IPC.0) != 0;
+        let made = if shared { Signal::shared(value)? } else { Signal::new(value)? };
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(signal, made.handle()) }
     })

@@ -68,9 +68,9 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
                 I::HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED
                 | I::HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT
                 | I::HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED
-                | I::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED
                 | I::HSA_AMD_SYSTEM_INFO_XNACK_ENABLED => write(value.cast(), false),
-                I::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED => write(value.cast(), true),
+                I::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED
+                | I::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED => write(value.cast(), true),
                 I::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR => write(value.cast(), AMD_VERSION.0),
                 I::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR => write(value.cast(), AMD_VERSION.1),
                 _ => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),

@@ -27,6 +27,8 @@ struct Physical {
     file: File,
     size: u64,
     pool: Pool,
+    /// What the program called it when it was created.
+    sort: hsa_amd_memory_type_t,
     /// What it takes of a device; imported memory counts where it was created.
     _charge: Option<Charge>,
 }
@@ -54,8 +56,10 @@ impl Drop for Charge {
     }
 }
 
+/// Memory, or a part of it, at an address.
 struct Mapped {
     physical: Arc<Physical>,
+    size: u64,
     /// What each agent may do, by handle.
     access: HashMap<u64, hsa_access_permission_t>,
     /// How the machine knows it: for kernels to write, to read, or not at all.
@@ -79,7 +83,13 @@ impl State {
     /// Whether something is mapped within the range.
     fn maps(&self, address: u64, size: u64) -> bool {
         let below = self.mapped.range(..address.saturating_add(size)).next_back();
-        below.is_some_and(|(&start, mapped)| start + mapped.physical.size > address)
+        below.is_some_and(|(&start, mapped)| start + mapped.size > address)
+    }
+
+    /// The mapping that holds an address, and where it begins.
+    fn mapping_of(&self, address: u64) -> Option<(u64, &Mapped)> {
+        let (&start, mapped) = self.mapped.range(..=address).next_back()?;
+        (address - start < mapped.size).then_some((start, mapped))
     }
 
     fn physical(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<&Arc<Physical>, S> {
@@ -105,6 +115,38 @@ pub(super) fn is_reserved(address: u64, size: u64) -> bool {
     let reserved = lock(&RESERVED);
     let below = reserved.range(..address.saturating_add(size)).next_back();
     below.is_some_and(|(&start, &length)| start + length > address)
+}
+
+/// What is known of an address in a reserved range, and who may access it; `None` elsewhere.
+pub(super) fn describe(address: u64) -> Option<(hsa_amd_pointer_info_t, Vec<hsa_agent_t>)> {
+    use hsa_amd_pointer_type_t as T;
+    let state = lock(&STATE);
+    let reserved = lock(&RESERVED);
+    let (&start, &size) = reserved.range(..=address).next_back()?;
+    if address - start >= size {
+        return None;
+    }
+    let (start, size, type_, owner, global_flags, agents) = match state.mapping_of(address) {
+        Some((start, mapped)) => {
+            let pool = &mapped.physical.pool;
+            let none = hsa_access_permission_t::HSA_ACCESS_PERMISSION_NONE;
+            let allowed = mapped.access.iter().filter(|&(_, &permission)| permission != none);
+            let agents = allowed.map(|(&handle, _)| hsa_agent_t { handle }).collect();
+            let owner = pool.owner().handle();
+            (start, mapped.size, T::HSA_EXT_POINTER_TYPE_HSA_VMEM, owner, pool.flags(), agents)
+        }
+        None => (start, size, T::HSA_EXT_POINTER_TYPE_RESERVED_ADDR, hsa_agent_t::default(), 0, Vec::new()),
+    };
+    let info = hsa_amd_pointer_info_t {
+        type_,
+        agentBaseAddress: start as *mut c_void,
+        hostBaseAddress: start as *mut c_void,
+        sizeInBytes: size as usize,
+        agentOwner: owner,
+        global_flags,
+        ..Default::default()
+    };
+    Some((info, agents))
 }
 
 unsafe extern "C" fn reserve_align(
@@ -179,26 +221,26 @@ unsafe extern "C" fn address_free(address: *mut c_void, size: usize) -> S {
 unsafe extern "C" fn handle_create(
     pool: hsa_amd_memory_pool_t,
     size: usize,
-    _type: hsa_amd_memory_type_t,
+    sort: hsa_amd_memory_type_t,
     _flags: u64,
     out: *mut hsa_amd_vmem_alloc_handle_t,
 ) -> S {
     call(|| {
         let pool = Pool::from_handle(pool)?;
-        if out.is_null() || size == 0 || !size.is_multiple_of(PAGE) {
+        if out.is_null() || size == 0 || !size.is_multiple_of(PAGE) || sort.name().is_none() {
             return Err(INVALID);
         }
         let size = size as u64;
         pool.kind().ok_or(INVALID_ALLOCATION)?;
         if size > pool.size() {
-            return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            return Err(INVALID_ALLOCATION);
         }
         let device = pool.device();
         let name = CString::new(pool.name()).map_err(|_| S::HSA_STATUS_ERROR)?;
         let charge = Charge::new(size, device)?;
         let file = memory_file(&name, size).map_err(|error| status_of(&error))?;
         let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
-        let physical = Arc::new(Physical { handle, file, size, pool, _charge: Some(charge) });
+        let physical = Arc::new(Physical { handle, file, size, pool, sort, _charge: Some(charge) });
         let handle = lock(&STATE).hold(&physical);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, handle) }
@@ -226,17 +268,18 @@ unsafe extern "C" fn map(
     _flags: u64,
 ) -> S {
     call(|| {
-        let (address, size) = (address as u64, size as u64);
+        let (address, size, offset) = (address as u64, size as u64, offset as u64);
         let mut state = lock(&STATE);
         let physical = Arc::clone(state.physical(handle)?);
-        let fits = size == physical.size && offset == 0 && address.is_multiple_of(PAGE as u64);
-        if !fits || !reserves(address, size) || state.maps(address, size) {
+        let pages = [address, size, offset].iter().all(|value| value.is_multiple_of(PAGE as u64));
+        let holds = offset.checked_add(size).is_some_and(|end| end <= physical.size);
+        if size == 0 || !pages || !holds || !reserves(address, size) || state.maps(address, size) {
             return Err(INVALID);
         }
         // SAFETY: the range is reserved and nothing is mapped in it.
-        unsafe { map_fixed(address, size, libc::PROT_NONE, Some((&physical.file, 0))) }
+        unsafe { map_fixed(address, size, libc::PROT_NONE, Some((&physical.file, offset))) }
             .map_err(|error| status_of(&error))?;
-        state.mapped.insert(address, Mapped { physical, access: HashMap::new(), known: None });
+        state.mapped.insert(address, Mapped { physical, size, access: HashMap::new(), known: None });
         Ok(())
     })
 }
@@ -245,7 +288,7 @@ unsafe extern "C" fn unmap(address: *mut c_void, size: usize) -> S {
     call(|| {
         let address = address as u64;
         let mut state = lock(&STATE);
-        let found = state.mapped.get(&address).filter(|found| found.physical.size == size as u64);
+        let found = state.mapped.get(&address).filter(|found| found.size == size as u64);
         if found.ok_or(INVALID_ALLOCATION)?.known.is_some() {
             machine().memory().unregister(address).map_err(|error| status_of(&error))?;
         }
@@ -284,7 +327,7 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
     if writable || may(&host, write) {
         protection |= libc::PROT_READ | libc::PROT_WRITE;
     }
-    let size = mapped.physical.size;
+    let size = mapped.size;
     let memory = machine().memory();
     if mapped.known != wanted && mapped.known.take().is_some() {
         memory.unregister(address).map_err(|error| status_of(&error))?;
@@ -323,7 +366,7 @@ unsafe extern "C" fn set_access(
         // Whole mappings that follow each other.
         let mut next = address;
         while next < end {
-            next += state.mapped.get(&next).ok_or(INVALID_ALLOCATION)?.physical.size;
+            next += state.mapped.get(&next).ok_or(INVALID_ALLOCATION)?.size;
         }
         if next != end || size == 0 {
             return Err(INVALID);
@@ -393,7 +436,8 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
             return Err(INVALID);
         }
         let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
-        let physical = Arc::new(Physical { handle, file, size, pool, _charge: None });
+        let sort = hsa_amd_memory_type_t::MEMORY_TYPE_NONE;
+        let physical = Arc::new(Physical { handle, file, size, pool, sort, _charge: None });
         let handle = lock(&STATE).hold(&physical);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, handle) }
@@ -406,11 +450,8 @@ unsafe extern "C" fn retain(out: *mut hsa_amd_vmem_alloc_handle_t, address: *mut
             return Err(INVALID);
         }
         let mut state = lock(&STATE);
-        let below = state.mapped.range(..=address as u64).next_back();
-        let physical = below
-            .filter(|(start, mapped)| (address as u64) - *start < mapped.physical.size)
-            .map(|(_, mapped)| Arc::clone(&mapped.physical))
-            .ok_or(INVALID_ALLOCATION)?;
+        let found = state.mapping_of(address as u64).ok_or(INVALID_ALLOCATION)?.1;
+        let physical = Arc::clone(&found.physical);
         let handle = state.hold(&physical);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
         unsafe { write(out, handle) }
@@ -428,7 +469,7 @@ unsafe extern "C" fn properties(
         // SAFETY: the caller's pointers are null or valid for writes.
         unsafe {
             write(pool, found.pool.handle())?;
-            write(kind, hsa_amd_memory_type_t::MEMORY_TYPE_PINNED)
+            write(kind, found.sort)
         }
     })
 }

@@ -1,0 +1,51 @@
+//! Masks of compute units.
+
+use std::ptr::{null, null_mut};
+
+use crate::common::*;
+use hsa_sys::*;
+
+const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+
+/// An agent with that many compute units.
+fn agent(target: &str, units: u32) -> hsa_agent_t {
+    ok!(hsa_init());
+    let config = format!("{target}?cus={units}&memory=64MiB").parse().unwrap();
+    let index = vgpu::attach(&config).unwrap();
+    agents()[1 + index]
+}
+
+fn get(queue: &Queue) -> [u32; 3] {
+    let mut mask = [9; 3];
+    ok!(hsa_amd_queue_cu_get_mask(queue.raw, 96, mask.as_mut_ptr()));
+    mask
+}
+
+fn set(queue: &Queue, mask: &[u32]) -> S {
+    hsa!(hsa_amd_queue_cu_set_mask(queue.raw, 32 * mask.len() as u32, mask.as_ptr()))
+}
+
+#[test]
+fn a_queue_has_the_mask_that_it_was_given_of_the_units_that_there_are() {
+    for target in ["gfx90a", "gfx1100"] {
+        let queue = Queue::new(agent(target, 40), 64);
+        assert_eq!(get(&queue), [u32::MAX, 0xff, 0], "all at first");
+        ok!(hsa_amd_queue_cu_set_mask(queue.raw, 64, [0x0000_fff0u32, 0xff03].as_ptr()));
+        assert_eq!(get(&queue), [0xfff0, 3, 0]);
+        assert_eq!(set(&queue, &[0x30]), S::HSA_STATUS_SUCCESS);
+        assert_eq!(get(&queue), [0x30, 0, 0], "words that are not given are 0");
+        assert_eq!(set(&queue, &[0, 0xff00]), INVALID, "no unit");
+        assert_eq!(get(&queue), [0x30, 0, 0]);
+        ok!(hsa_amd_queue_cu_set_mask(queue.raw, 0, null()));
+        assert_eq!(get(&queue), [u32::MAX, 0xff, 0], "all again");
+        assert_eq!(hsa!(hsa_amd_queue_cu_set_mask(queue.raw, 33, [1u32; 2].as_ptr())), INVALID);
+        assert_eq!(hsa!(hsa_amd_queue_cu_set_mask(queue.raw, 32, null())), INVALID);
+        for bits in [0, 16, 33] {
+            assert_eq!(hsa!(hsa_amd_queue_cu_get_mask(queue.raw, bits, [0u32; 2].as_mut_ptr())), INVALID);
+        }
+        assert_eq!(hsa!(hsa_amd_queue_cu_get_mask(queue.raw, 32, null_mut())), INVALID);
+        // The two units of a workgroup processor go together.
+        let single = set(&queue, &[0b0101]);
+        assert_eq!(single == S::HSA_STATUS_SUCCESS, target == "gfx90a", "{single:?}");
+    }
+}
