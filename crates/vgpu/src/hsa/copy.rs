@@ -8,6 +8,7 @@ use hsa_sys::*;
 
 use super::agent::Agent;
 use super::event::{POLL, lock};
+use super::pool::PAGE;
 use super::signal::{Signal, notify_any, wait_any_slowly};
 use super::{S, call, call_always, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
@@ -43,7 +44,8 @@ fn is_known(address: u64, size: u64) -> bool {
 /// and is the program's own.
 fn check(address: u64, size: u64) -> Result<(), S> {
     let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if address == 0 || address.checked_add(size).is_none() {
+    // Nothing is ever mapped in the first page.
+    if address < PAGE as u64 || address.checked_add(size).is_none() {
         return Err(invalid);
     }
     if is_known(address, size) {

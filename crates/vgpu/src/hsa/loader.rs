@@ -99,7 +99,8 @@ unsafe extern "C" fn reader_from_memory(
     reader: *mut hsa_code_object_reader_t,
 ) -> S {
     call(|| {
-        if bytes.is_null() || size == 0 || reader.is_null() {
+        let ends = (bytes as usize).checked_add(size).is_some() && isize::try_from(size).is_ok();
+        if bytes.is_null() || size == 0 || !ends || reader.is_null() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let handle = new_handle();
@@ -367,6 +368,12 @@ unsafe extern "C" fn agent_variable_define(
     })
 }
 
+/// Whether programs may use a symbol: kernels, by their descriptors, and variables. The code of a kernel, whose name some try first,
+/// is none.
+fn is_visible(symbol: &code_object::Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::KernelDescriptor | SymbolKind::Object) && !symbol.undefined
+}
+
 /// # Safety
 /// `symbol` is null or valid for a write.
 unsafe fn find_symbol(
@@ -381,7 +388,7 @@ unsafe fn find_symbol(
             return None;
         }
         let symbols = loaded.code.object().symbols();
-        let index = symbols.iter().position(|symbol| symbol.name == name && !symbol.undefined)?;
+        let index = symbols.iter().position(|symbol| symbol.name == name && is_visible(symbol))?;
         let code = Arc::clone(&loaded.code);
         Some(Symbol { device: loaded.device, code, index })
     });
@@ -434,8 +441,7 @@ fn all_symbols(
             continue;
         }
         for (index, symbol) in loaded.code.object().symbols().iter().enumerate() {
-            let visible = matches!(symbol.kind, SymbolKind::KernelDescriptor | SymbolKind::Object);
-            if visible && !symbol.undefined {
+            if is_visible(symbol) {
                 let code = Arc::clone(&loaded.code);
                 found.push(Symbol { device: loaded.device, code, index });
             }

@@ -293,6 +293,8 @@ fn symbols_are_found_listed_and_gone_with_their_executable() {
     let agent = gpu("gfx90a");
     let program = Program::load(agent, "gfx90a");
     assert_eq!(program.symbol("no_such_kernel.kd"), Err(S::HSA_STATUS_ERROR_INVALID_SYMBOL_NAME));
+    // The code of a kernel is no symbol of HSA's; those who try it first go on to the kernel.
+    assert_eq!(program.symbol("number"), Err(S::HSA_STATUS_ERROR_INVALID_SYMBOL_NAME));
     let number = program.symbol("number.kd").unwrap();
     assert_eq!(program.symbol("number.kd").unwrap(), number);
 

@@ -8,5 +8,6 @@ mod mask;
 mod queue_memory;
 mod release;
 mod share;
+mod spoiled;
 mod table;
 mod vmem;
