@@ -233,7 +233,7 @@ unsafe extern "C" fn handle_create(
         let size = size as u64;
         pool.kind().ok_or(INVALID_ALLOCATION)?;
         if size > pool.size() {
-            return Err(INVALID_ALLOCATION);
+            return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
         let device = pool.device();
         let name = CString::new(pool.name()).map_err(|_| S::HSA_STATUS_ERROR)?;
