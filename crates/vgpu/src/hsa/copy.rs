@@ -320,7 +320,7 @@ unsafe extern "C" fn async_copy_rect(
     from_offset: *const hsa_dim3_t,
     range: *const hsa_dim3_t,
     agent: hsa_agent_t,
-    _direction: hsa_amd_copy_direction_t,
+    direction: hsa_amd_copy_direction_t,
     num_dependencies: u32,
     dependency_list: *const hsa_signal_t,
     completion: hsa_signal_t,
@@ -328,6 +328,10 @@ unsafe extern "C" fn async_copy_rect(
     call(|| {
         let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
         if to.is_null() || from.is_null() || to_offset.is_null() || from_offset.is_null() || range.is_null() {
+            return Err(invalid);
+        }
+        // Devices make the copy, so that one end of it is theirs.
+        if direction.name().is_none() || direction == hsa_amd_copy_direction_t::hsaHostToHost {
             return Err(invalid);
         }
         Agent::from_handle(agent)?.gpu()?;

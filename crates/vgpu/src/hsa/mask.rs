@@ -5,7 +5,7 @@
 use hsa_sys::*;
 
 use super::event::lock;
-use super::queue::{Queue, find};
+use super::queue::{Queue, find_or};
 use super::{S, call};
 use crate::machine::Generation;
 
@@ -25,7 +25,7 @@ fn word_of_units(units: u32, word: u32) -> u32 {
 
 unsafe extern "C" fn set(queue: *const hsa_queue_t, bits: u32, mask: *const u32) -> S {
     call(|| {
-        let found = find(queue)?;
+        let found = find_or(queue, S::HSA_STATUS_ERROR_INVALID_QUEUE)?;
         if !bits.is_multiple_of(32) || (bits > 0 && mask.is_null()) {
             return Err(INVALID);
         }
@@ -50,7 +50,7 @@ unsafe extern "C" fn set(queue: *const hsa_queue_t, bits: u32, mask: *const u32)
 
 unsafe extern "C" fn get(queue: *const hsa_queue_t, bits: u32, mask: *mut u32) -> S {
     call(|| {
-        let found = find(queue)?;
+        let found = find_or(queue, S::HSA_STATUS_ERROR_INVALID_QUEUE)?;
         if bits == 0 || !bits.is_multiple_of(32) || mask.is_null() {
             return Err(INVALID);
         }

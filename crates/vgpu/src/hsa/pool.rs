@@ -388,10 +388,14 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
 unsafe extern "C" fn allow_access(
     count: u32,
     agents: *const hsa_agent_t,
-    _flags: *const u32,
+    flags: *const u32,
     pointer: *const c_void,
 ) -> S {
     call(|| {
+        // There are no flags yet.
+        if !flags.is_null() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         // SAFETY: the caller's list has `count` agents.
         unsafe { check_agents(count as usize, agents) }?;
         // Every agent can reach all memory; a pointer to none is a mistake all the same.
@@ -519,12 +523,21 @@ unsafe extern "C" fn unlock_memory(host: *mut c_void) -> S {
 }
 
 unsafe extern "C" fn register(pointer: *mut c_void, size: usize) -> S {
-    // SAFETY: the caller keeps the memory mapped until `hsa_memory_deregister`.
-    call(|| unsafe { lock_range(pointer as u64, size as u64) })
+    call(|| {
+        if pointer.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the caller keeps the memory mapped until `hsa_memory_deregister`.
+        unsafe { lock_range(pointer as u64, size as u64) }
+    })
 }
 
 unsafe extern "C" fn deregister(pointer: *mut c_void, _size: usize) -> S {
-    call(|| unlock_range(pointer as u64))
+    call(|| match unlock_range(pointer as u64) {
+        // HSA has no error for what was not registered.
+        Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT) => Ok(()),
+        result => result,
+    })
 }
 
 pub(super) fn provide(builder: &mut Builder) {

@@ -381,9 +381,14 @@ impl Drop for Queue {
     }
 }
 
-pub(super) fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
+fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
+    find_or(queue, S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
+}
+
+/// The queue behind a pointer; an error names what is no queue, and is `null` for the null pointer.
+pub(super) fn find_or(queue: *const hsa_queue_t, null: S) -> Result<Arc<Queue>, S> {
     if queue.is_null() {
-        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        return Err(null);
     }
     let queues = QUEUES.read().unwrap_or_else(PoisonError::into_inner);
     queues.get(&(queue as u64)).cloned().ok_or(S::HSA_STATUS_ERROR_INVALID_QUEUE)
@@ -547,7 +552,7 @@ pub(super) unsafe extern "C" fn missing_packet(queue: *const hsa_queue_t) -> u64
 
 unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) -> S {
     call(|| {
-        let found = find(queue)?;
+        let found = find_or(queue, S::HSA_STATUS_ERROR_INVALID_QUEUE)?;
         let bit = amd_queue_properties_t::AMD_QUEUE_PROPERTIES_ENABLE_PROFILING.0 as u32;
         let field = found.address + offset_of!(amd_queue_v2_t, queue_properties) as u64;
         // SAFETY: the field is 4 aligned bytes of the queue's structure, which `found` keeps.

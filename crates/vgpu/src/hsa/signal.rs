@@ -1,6 +1,6 @@
 //! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
@@ -471,9 +471,14 @@ unsafe extern "C" fn amd_create(
         if signal.is_null() || (num_consumers > 0 && consumers.is_null()) {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
+        let mut seen = HashSet::new();
         for index in 0..num_consumers as usize {
             // SAFETY: the caller's list has that many agents.
-            super::agent::Agent::from_handle(unsafe { consumers.add(index).read_unaligned() })?;
+            let consumer = unsafe { consumers.add(index).read_unaligned() };
+            super::agent::Agent::from_handle(consumer)?;
+            if !seen.insert(consumer.handle) {
+                return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+            }
         }
         let shared = attributes & u64::from(hsa_amd_signal_attribute_t::HSA_AMD_SIGNAL_IPC.0) != 0;
         let made = if shared { Signal::shared(value)? } else { Signal::new(value)? };
@@ -664,7 +669,7 @@ unsafe extern "C" fn value_pointer(signal: hsa_signal_t, pointer: *mut *mut i64)
     call(|| {
         let signal = Signal::required(signal)?;
         if signal.as_doorbell().is_some() {
-            return Err(S::HSA_STATUS_ERROR_INVALID_SIGNAL);
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller's pointer is valid for a write if it is not null.
         unsafe { write(pointer, signal.value().as_ptr()) }
@@ -683,7 +688,7 @@ unsafe extern "C" fn dispatch_time(
     time: *mut hsa_amd_profiling_dispatch_time_t,
 ) -> S {
     call(|| -> Status {
-        super::agent::Agent::from_handle(agent)?;
+        super::agent::Agent::from_handle(agent)?.gpu()?;
         let (start, end) = times(signal)?;
         // SAFETY: the caller's pointer is valid for a write if it is not null.
         unsafe { write(time, hsa_amd_profiling_dispatch_time_t { start, end }) }

@@ -570,3 +570,74 @@ fn every_status_has_a_text() {
     let mut text = null();
     assert_eq!(hsa!(hsa_status_string(S(0xdead), &mut text)), S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
+
+/// As the headers say of each function, and AMD's runtime does.
+#[test]
+fn every_mistake_has_the_status_that_the_headers_give_it() {
+    let agent = gpu("gfx1100");
+    let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    let queue = Queue::new(agent, 64);
+    // SAFETY: the queue exists.
+    let doorbell = unsafe { (*queue.raw).doorbell_signal };
+    let mut signal = signal(1);
+
+    // A null queue is no argument for some, no queue for others.
+    assert_eq!(hsa!(hsa_queue_inactivate(null_mut())), invalid);
+    assert_eq!(hsa!(hsa_amd_queue_set_priority(null_mut(), hsa_amd_queue_priority_t(1))), invalid);
+    let no_queue = S::HSA_STATUS_ERROR_INVALID_QUEUE;
+    assert_eq!(hsa!(hsa_amd_profiling_set_profiler_enabled(null_mut(), 1)), no_queue);
+    assert_eq!(hsa!(hsa_amd_queue_cu_set_mask(null(), 0, null())), no_queue);
+    assert_eq!(hsa!(hsa_amd_queue_cu_get_mask(null(), 32, [0u32].as_mut_ptr())), no_queue);
+    assert_eq!(hsa!(hsa_queue_load_write_index_relaxed(null())), 0);
+    assert_eq!(hsa!(hsa_queue_add_write_index_relaxed((&raw const signal).cast(), 7)), 0, "no queue");
+
+    // Consumers are named once each.
+    let twice = [agent, agent];
+    assert_eq!(hsa!(hsa_signal_create(1, 2, twice.as_ptr(), &mut signal)), invalid);
+    assert_eq!(hsa!(hsa_signal_create(1, 2, [agent, host()].as_ptr(), &mut signal)), S::HSA_STATUS_SUCCESS);
+    let mut value = null_mut();
+    assert_eq!(hsa!(hsa_amd_signal_value_pointer(doorbell, &mut value)), invalid);
+    assert_eq!(hsa!(hsa_signal_destroy(doorbell)), S::HSA_STATUS_ERROR_INVALID_SIGNAL);
+    let mut time = hsa_amd_profiling_dispatch_time_t::default();
+    assert_eq!(
+        hsa!(hsa_amd_profiling_get_dispatch_time(host(), signal, &mut time)),
+        S::HSA_STATUS_ERROR_INVALID_AGENT
+    );
+
+    // Nothing can be registered, and anything be given back.
+    ok!(hsa_memory_register(null_mut(), 0));
+    let mut mine = [0u64; 64];
+    let place: *mut c_void = mine.as_mut_ptr().cast();
+    assert_eq!(hsa!(hsa_memory_register(place, 0)), invalid);
+    ok!(hsa_memory_deregister(place, 512));
+    let memory = allocate(pool(agent, COARSE), 64);
+    let flags = 0u32;
+    assert_eq!(hsa!(hsa_amd_agents_allow_access(1, &agent, &flags, memory)), invalid);
+    let rectangle = |direction| {
+        let (pitched, origin) =
+            (hsa_pitched_ptr_t { base: memory, pitch: 8, slice: 64 }, hsa_dim3_t::default());
+        let range = hsa_dim3_t { x: 8, y: 1, z: 1 };
+        hsa!(hsa_amd_memory_async_copy_rect(
+            &pitched,
+            &origin,
+            &pitched,
+            &origin,
+            &range,
+            agent,
+            direction,
+            0,
+            null(),
+            signal
+        ))
+    };
+    assert_eq!(rectangle(hsa_amd_copy_direction_t::hsaHostToHost), invalid);
+    assert_eq!(rectangle(hsa_amd_copy_direction_t(9)), invalid);
+    assert_eq!(rectangle(hsa_amd_copy_direction_t::hsaDeviceToDevice), S::HSA_STATUS_SUCCESS);
+    assert_eq!(wait(signal), 0);
+    free(memory);
+
+    let mut reader = hsa_code_object_reader_t { handle: 0 };
+    for size in [usize::MAX, usize::MAX / 2 + 1] {
+        assert_eq!(hsa!(hsa_code_object_reader_create_from_memory(place, size, &mut reader)), invalid);
+    }
+}
