@@ -1,4 +1,5 @@
-//! `cargo xtask dropin`: builds `hip-on-hsa` and `vgpu` as the shared libraries that programs load in the place of AMD's.
+//! `cargo xtask dropin`: builds `hip-on-hsa`, `vgpu` and what tells of virtual GPUs as the shared libraries that programs load in the
+//! place of AMD's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use setup::run;
 use crate::tools;
 
 /// A library that takes the place of AMD's.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Library {
     /// The package whose static library it is made of, and that library's name.
     package: &'static str,
@@ -39,6 +40,29 @@ const HSA: Library = Library {
     folder: "hsa",
 };
 
+/// What RCCL and rocm-smi ask for the virtual GPUs.
+const ROCM_SMI: Library = Library {
+    package: "ferrocm-smi",
+    archive: "libsmi.a",
+    script: "crates/smi/rocm_smi64.map",
+    soname: "librocm_smi64.so.7",
+    folder: "hsa",
+};
+
+/// What the tests of the HSA runtime ask for them.
+const AMD_SMI: Library = Library {
+    package: "ferrocm-smi",
+    archive: "libsmi.a",
+    script: "crates/smi/amd_smi.map",
+    soname: "libamd_smi.so.26",
+    folder: "hsa",
+};
+
+/// The libraries of the virtual GPU, for AMD's own.
+const VIRTUAL: [Library; 3] = [HSA, ROCM_SMI, AMD_SMI];
+/// All of them.
+const ALL: [Library; 4] = [HIP, HSA, ROCM_SMI, AMD_SMI];
+
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
@@ -50,9 +74,9 @@ pub(crate) struct Options {
 
 /// Builds and links the libraries, and says how to use them.
 pub(crate) fn dropin(options: &Options) -> Result<()> {
-    run::run(&mut build(&[HIP, HSA], options.dev))?;
+    run::run(&mut build(options.dev))?;
     let folder = options.out.clone().unwrap_or_else(folder);
-    for library in [HIP, HSA] {
+    for library in ALL {
         println!("{}", library.link(&folder.join(library.folder), options.dev)?.display());
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
@@ -68,12 +92,29 @@ pub(crate) fn folder() -> PathBuf {
     tools::target_folder().join("dropin")
 }
 
-/// Builds the virtual GPU's HSA below a folder; returns its own.
+/// Builds the libraries of the virtual GPU below a folder; returns their own.
 pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<PathBuf> {
-    run::run(&mut build(&[HSA], dev))?;
+    run::run(&mut build(dev))?;
     let folder = folder.join(HSA.folder);
-    HSA.link(&folder, dev)?;
+    for library in VIRTUAL {
+        library.link(&folder, dev)?;
+    }
     Ok(folder)
+}
+
+/// Builds what a program on AMD's libraries loads before them: the virtual GPU's HSA, and this project's HIP in the place of
+/// AMD's if that is meant. Returns the folders in the order in which they are to be looked at.
+pub(crate) fn before_amds(folder: &Path, dev: bool, own_hip: bool) -> Result<Vec<PathBuf>> {
+    let libraries: Vec<Library> = own_hip.then_some(HIP).into_iter().chain(VIRTUAL).collect();
+    run::run(build(dev).arg("--quiet"))?;
+    let mut folders = Vec::new();
+    for library in &libraries {
+        let folder = folder.join(library.folder);
+        library.link(&folder, dev)?;
+        folders.push(folder);
+    }
+    folders.dedup();
+    Ok(folders)
 }
 
 impl Library {
@@ -85,11 +126,14 @@ impl Library {
     }
 }
 
-fn build(libraries: &[Library], dev: bool) -> Command {
+/// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other features.
+fn build(dev: bool) -> Command {
     let mut command = tools::cargo();
     command.arg("build");
-    for library in libraries {
-        command.args(["--package", library.package]);
+    let mut packages: Vec<&str> = ALL.iter().map(|library| library.package).collect();
+    packages.dedup();
+    for package in packages {
+        command.args(["--package", package]);
     }
     if !dev {
         command.arg("--release");
@@ -108,14 +152,15 @@ mod tests {
 
     #[test]
     fn the_profile_is_the_release_one_unless_said_otherwise() {
-        assert!(run::describe(&build(&[HIP], false)).ends_with("build --package ferrocm-amdhip64 --release"));
-        assert!(run::describe(&build(&[HSA], true)).ends_with("build --package ferrocm-hsa-runtime64"));
+        let all = "build --package ferrocm-amdhip64 --package ferrocm-hsa-runtime64 --package ferrocm-smi";
+        assert!(run::describe(&build(false)).ends_with(&format!("{all} --release")));
+        assert!(run::describe(&build(true)).ends_with(all));
         assert!(Options::default().out.is_none() && !Options::default().dev);
     }
 
     #[test]
     fn what_is_linked_is_where_the_crates_have_it() {
-        for library in [HIP, HSA] {
+        for library in ALL {
             assert!(tools::workspace().join(library.script).is_file(), "{}", library.script);
         }
         assert!(usage(Path::new("/a/b")).starts_with("LD_LIBRARY_PATH=/a/b "));

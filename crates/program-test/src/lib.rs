@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// Where a crate's tests find what they need and leave what they make.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The crate's folder: `env!("CARGO_MANIFEST_DIR")`. `symbols.map` in it is the version script of its drop-in.
+    /// The crate's folder: `env!("CARGO_MANIFEST_DIR")`.
     pub krate: &'static str,
     /// The folder for what tests make: `env!("CARGO_TARGET_TMPDIR")`.
     pub scratch: &'static str,
@@ -30,6 +30,8 @@ pub struct DropIn {
     pub archive: &'static str,
     /// Its name.
     pub soname: &'static str,
+    /// The version script in the crate's folder, which says what the library exports.
+    pub script: &'static str,
 }
 
 impl Place {
@@ -44,7 +46,7 @@ impl Place {
 impl DropIn {
     /// The version script: what the library exports.
     pub fn version_script(&self) -> PathBuf {
-        Path::new(self.place.krate).join("symbols.map")
+        Path::new(self.place.krate).join(self.script)
     }
 
     /// The library's path. It is linked once for all tests.

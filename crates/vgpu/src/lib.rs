@@ -13,12 +13,15 @@
 pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
 
 mod config;
+pub mod environment;
 // Public for the tests in `tests/exec` only: as unit tests they would have the engine compiled twice.
 #[doc(hidden)]
 pub mod exec;
 pub mod hsa;
+mod identity;
 pub mod isa;
 pub mod machine;
 
 pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT, attach};
 pub use gpu_report::{CounterFormat, CounterFormatError};
+pub use identity::Identity;

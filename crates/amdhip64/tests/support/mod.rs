@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use program_test::{DropIn, Place, Program};
 
 pub const PLACE: Place = Place { krate: env!("CARGO_MANIFEST_DIR"), scratch: env!("CARGO_TARGET_TMPDIR") };
-pub const DROP_IN: DropIn = DropIn { place: PLACE, archive: "amdhip64", soname: "libamdhip64.so.7" };
+pub const DROP_IN: DropIn =
+    DropIn { place: PLACE, archive: "amdhip64", soname: "libamdhip64.so.7", script: "symbols.map" };
 
 /// A file in `programs`.
 pub fn source(file: &str) -> PathBuf {

@@ -5,6 +5,6 @@ use program_test::{DropIn, Place};
 
 pub const PLACE: Place = Place { krate: env!("CARGO_MANIFEST_DIR"), scratch: env!("CARGO_TARGET_TMPDIR") };
 pub const DROP_IN: DropIn =
-    DropIn { place: PLACE, archive: "hsa_runtime64", soname: "libhsa-runtime64.so.1" };
+    DropIn { place: PLACE, archive: "hsa_runtime64", soname: "libhsa-runtime64.so.1", script: "symbols.map" };
 /// The version of all its symbols.
 pub const VERSION: &str = "ROCR_1";

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hsa_sys::*;
 
 use super::{S, call, machine, read_text, write, write_text};
+use crate::identity;
 use crate::machine::{Device, TARGETS, Target};
 
 /// Handles of agents: the host's, then those of devices.
@@ -88,12 +89,8 @@ fn processors() -> u32 {
 
 /// `GPU-` and 16 hexadecimal digits that tell the device from others and stay the same from run to run.
 fn uuid(device: &Device) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let text = format!("{}/{}/{}", device.target_id(), device.memory_size(), device.index());
-    for byte in text.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    format!("GPU-{hash:016x}")
+    let target = device.target_id().to_string();
+    format!("GPU-{:016x}", identity::unique(&target, device.memory_size(), device.index()))
 }
 
 unsafe extern "C" fn get_info(agent: hsa_agent_t, attribute: hsa_agent_info_t, value: *mut c_void) -> S {
@@ -242,7 +239,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
                 }
                 A::HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY => write(value.cast(), target.clock_mhz),
                 A::HSA_AMD_AGENT_INFO_DRIVER_NODE_ID => write(value.cast(), device.index() as u32 + 1),
-                A::HSA_AMD_AGENT_INFO_BDFID => write(value.cast(), (device.index() as u32 + 1) << 8),
+                A::HSA_AMD_AGENT_INFO_BDFID => write(value.cast(), identity::location(device.index())),
                 A::HSA_AMD_AGENT_INFO_MEMORY_WIDTH => write(value.cast(), 64u32),
                 A::HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY => write(value.cast(), 1000u32),
                 A::HSA_AMD_AGENT_INFO_PRODUCT_NAME => write_text::<64>(value, target.product),
