@@ -11,6 +11,8 @@ mod miri;
 #[cfg(test)]
 mod packages;
 mod rocm;
+mod rocm_run;
+mod suites;
 mod template;
 mod test;
 mod tools;
@@ -60,6 +62,12 @@ enum Task {
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, and libhsa-runtime64.so.1,
     /// virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
+    /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
+    ///
+    /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
+    /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
+    /// more.
+    Rocm(rocm_run::Options),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
@@ -106,6 +114,19 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
+    /// Run only AMD's own test programs of this suite (hsa, rccl, rocblas, rocfft, rocprim, rocrand, or all), which are fetched into the
+    /// target folder, and write docs/vgpu/suites.md; may be repeated
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
+    suites: Vec<String>,
+    /// With --suites: a target to run on; may be repeated [default: gfx1100 and gfx90a]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', requires = "suites")]
+    target: Vec<String>,
+    /// With --suites: run on this project's HIP in the place of AMD's, those that need nothing but HIP
+    #[arg(long, requires = "suites")]
+    own_hip: bool,
+    /// With --suites: run only tests with names of this form (* for anything, : between several), and leave the page as it is
+    #[arg(long, value_name = "PATTERN", requires = "suites")]
+    filter: Option<String>,
     /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     overflow_checks: bool,
@@ -133,7 +154,7 @@ struct BindgenArguments {
 
 fn main() -> ExitCode {
     match run_task(Cli::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             // Most errors here tell their causes themselves.
@@ -149,15 +170,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_task(task: Task) -> anyhow::Result<()> {
-    match task {
+fn run_task(task: Task) -> anyhow::Result<ExitCode> {
+    let done = match task {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(BuildKernelsArguments { target }) => {
             build_kernels::build(&build_kernels::Options { targets: target, table: true })
         }
         Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
-        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template, overflow_checks }) => {
+        Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {
+            suites::suites(&suites::Options { names: suites, targets: target, own_hip, filter, folder: None })
+        }
+        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template, overflow_checks, .. }) => {
             test::test(test::Options {
                 gpu,
                 miri,
@@ -168,6 +192,7 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             })
         }
         Task::Dropin(DropinArguments { out, dev }) => dropin::dropin(&dropin::Options { out, dev }),
+        Task::Rocm(options) => return rocm_run::run(&options),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
@@ -175,7 +200,8 @@ fn run_task(task: Task) -> anyhow::Result<()> {
             }
             bindgen::bindgen(&more)
         }
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

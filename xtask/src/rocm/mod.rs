@@ -1,8 +1,11 @@
 //! The ROCm releases that the bindings cover, and where Debian has them.
 
+pub(crate) mod additions;
 pub(crate) mod headers;
 pub(crate) mod kernels;
+pub(crate) mod program;
 pub(crate) mod sysroot;
+mod tree;
 
 use setup::debian::apt;
 use setup::debian::sources::Mirrors;
@@ -18,7 +21,7 @@ pub(crate) enum Suite {
 }
 
 /// One ROCm release: a folder of headers, a sysroot.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Release {
     /// What it is called here, in folders and on command lines. Its libraries have versions of their own.
     pub(crate) name: &'static str,

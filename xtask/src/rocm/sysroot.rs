@@ -6,19 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
-use setup::debian::apt::{self, PrivateApt};
-use setup::debian::index::{Candidate, Resolved, with_suites};
-use setup::debian::package::{self, ManifestPackage};
-use setup::debian::sources::{Mirrors, without_credentials};
-use setup::debian::store::{Staging, Store};
-use setup::debian::tested::{self, Tested};
-use setup::debian::{self, io_error};
-use setup::progress;
-use setup::table::bytes;
+use setup::debian;
+use setup::debian::tested::Tested;
 
-use super::headers::choose;
-use super::{RELEASES, Release, Suite};
+use super::tree::{self, Packages};
+use super::{RELEASES, Release};
 use crate::tools;
 
 /// Tells tests which release's libraries they run on.
@@ -140,14 +132,10 @@ static CONTENTS: [Contents; 4] = [
     },
 ];
 
-/// Stays packed: documentation, and rocBLAS's kernels for GPUs that are not there (up to 3 GB a release).
-const LEFT_OUT: [&str; 3] =
-    ["./usr/share/doc/*", "./usr/share/man/*", "./usr/lib/x86_64-linux-gnu/rocblas/*"];
 /// Where the libraries are.
-const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader, among them.
 const LOADER: &str = "ld-linux-x86-64.so.2";
-const MANIFEST: &str = "manifest.json";
 const CONFIGURATION: &str = "cargo.toml";
 const DROP_IN_CONFIGURATION: &str = "cargo-vgpu.toml";
 
@@ -193,7 +181,8 @@ pub(crate) fn folder() -> PathBuf {
 /// A complete sysroot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sysroot {
-    release: &'static str,
+    /// Its release.
+    pub(crate) release: &'static Release,
     folder: PathBuf,
     /// One line for each of the packages asked for that is not the one that was tested.
     pub(crate) differences: Vec<String>,
@@ -205,12 +194,17 @@ impl Sysroot {
         &self.folder
     }
 
+    /// The loader, which runs programs on the sysroot's libraries.
+    pub(crate) fn loader(&self) -> PathBuf {
+        self.folder.join(LIBRARIES).join(LOADER)
+    }
+
     /// A configuration for cargo that runs programs in the sysroot: by its own loader, which is told to look nowhere
     /// else, but before that in the folder of a library that takes another's place; and with what the tests have to know.
     fn configuration(&self, drop_in: Option<&Path>) -> String {
         let libraries = self.folder.join(LIBRARIES);
         let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
-        let loader = text(&libraries.join(LOADER));
+        let loader = text(&self.loader());
         let libraries = match drop_in {
             Some(folder) => text(Path::new(&format!("{}:{}", folder.display(), libraries.display()))),
             None => text(&libraries),
@@ -227,7 +221,7 @@ runner = [{loader}, \"--inhibit-cache\", \"--library-path\", {libraries}]
 # A kernel from the cache in the user's folder was not compiled by this release.
 AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
 ",
-            release = self.release,
+            release = self.release.name,
             folder = text(&self.folder)
         )
     }
@@ -238,42 +232,18 @@ AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
         fs::write(&path, self.configuration(drop_in))
             .map_err(|source| Error::Write { path: path.clone(), source })?;
         command.arg("--config").arg(path);
-        // What names or changes the libraries of the machine has no say here.
-        for variable in ["ROCM_PATH", "HIP_PATH", "LD_PRELOAD"] {
-            command.env_remove(variable);
-        }
-        for library in ["HSA", "HIP", "HIPRTC", "ROCBLAS", "RCCL"] {
-            command.env_remove(format!("FERROCM_{library}_LIBRARY"));
-        }
+        forget_the_machine(command);
         Ok(())
     }
 }
 
-/// What a sysroot consists of; stored in it as `manifest.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Manifest {
-    /// Name and version of each package that was asked for. The mirror may have had another version.
-    wanted: Vec<(String, String)>,
-    /// What was not unpacked.
-    left_out: Vec<String>,
-    packages: Vec<ManifestPackage>,
-}
-
-impl Manifest {
-    fn new(release: &Release, packages: Vec<ManifestPackage>) -> Self {
-        let wanted = tested_packages(release).iter().map(|(name, version, _)| (name, version));
-        let wanted = wanted.map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect();
-        Self { wanted, left_out: LEFT_OUT.map(str::to_owned).to_vec(), packages }
+/// Takes away what names or changes the libraries of the machine: it has no say in a sysroot.
+pub(crate) fn forget_the_machine(command: &mut Command) {
+    for variable in ["ROCM_PATH", "HIP_PATH", "LD_PRELOAD", "LD_LIBRARY_PATH"] {
+        command.env_remove(variable);
     }
-
-    fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()
-    }
-
-    fn write(&self, folder: &Path) -> Result<(), debian::Error> {
-        let path = folder.join(MANIFEST);
-        let text = serde_json::to_string_pretty(self).map_err(io::Error::other);
-        text.and_then(|text| fs::write(&path, text + "\n")).map_err(io_error("write", &path))
+    for library in ["HSA", "HIP", "HIPRTC", "ROCBLAS", "RCCL"] {
+        command.env_remove(format!("FERROCM_{library}_LIBRARY"));
     }
 }
 
@@ -286,124 +256,47 @@ pub(super) fn tested_packages(release: &Release) -> &'static [Tested] {
     contents(release).packages
 }
 
+/// What is fetched for a release's sysroot.
+fn packages(release: &'static Release) -> Packages {
+    let Contents { size, packages, .. } = *contents(release);
+    let title = format!("ROCm {}", release.name);
+    Packages { release, title, place: release.name.to_owned(), size, packages, alone: &[], had: Vec::new() }
+}
+
 /// The sysroot in `folder`, if what this version of the project asks for is there. Sysroots are published whole, so that
 /// the manifest answers for the rest.
 fn complete(release: &'static Release, folder: &Path) -> Option<Sysroot> {
+    let packages = packages(release);
+    let manifest = packages.manifest(folder)?;
     let folder = folder.join(release.name);
-    let manifest = Manifest::read(&folder)?;
-    let expected = Manifest::new(release, Vec::new());
-    if manifest.wanted != expected.wanted || manifest.left_out != expected.left_out {
-        return None;
-    }
     if !folder.join(LIBRARIES).join(LOADER).is_file() {
         return None;
     }
-    let tested = tested_packages(release);
-    let asked_for: Vec<ManifestPackage> =
-        manifest.packages.into_iter().filter(|package| tested.iter().any(|t| t.0 == package.name)).collect();
-    Some(Sysroot { release: release.name, folder, differences: tested::differences(&asked_for, tested) })
+    Some(Sysroot { release, folder, differences: packages.differences(&manifest) })
 }
 
 /// Makes a release's sysroot in `folder`, or takes the one that is there.
 pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<Sysroot, Error> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    if let Some(sysroot) = complete(release, &folder) {
-        return Ok(sysroot);
-    }
-    let failed = |source| Error::Fetch { release: release.name, source };
-    let mirrors = debian::mirrors().map_err(failed)?;
-    let store = Store::lock(&folder).map_err(failed)?;
-    // A run that held the lock until now may have made it.
-    if let Some(sysroot) = complete(release, &folder) {
-        return Ok(sysroot);
-    }
-    fetch(release, &mirrors, &store).map_err(failed)?;
-    complete(release, &folder).ok_or(Error::Incomplete { release: release.name })
-}
-
-fn fetch(release: &Release, mirrors: &Mirrors, store: &Store) -> Result<(), debian::Error> {
-    let state = apt::temporary_folder()?;
-    let staging = store.stage()?;
-    staging.note_apt_state(state.path())?;
-
-    let steps = progress::spinner("Fetching and verifying package indexes");
-    let apt = PrivateApt::create(state.path().join("apt"), &sources(release, mirrors))?;
-    apt.update()?;
-    let packages = resolve(release, &release.suites(mirrors), &apt)?;
-    steps.finish_and_clear();
-    let total: u64 = packages.iter().map(|package| package.file.size).sum();
-    println!(
-        "ROCm {}: {} packages, {} to download from {}, the mirror of {}; {} on disk",
-        release.name,
-        packages.len(),
-        bytes(total),
-        without_credentials(&mirrors.main.uri),
-        debian::sources_owner(),
-        bytes(contents(release).size)
-    );
-    package::ensure_room(state.path(), total)?;
-    package::ensure_room(staging.tree(), contents(release).size)?;
-
-    let bar = progress::bar(total, "Downloading", "{bytes}/{total_bytes}");
-    let files: Vec<_> = packages.iter().map(|package| package.file.clone()).collect();
-    apt.download(&files, &|here| bar.set_position(here))?;
-    bar.finish_and_clear();
-
-    let bar = progress::bar(packages.len() as u64, "Unpacking", "{pos}/{len}");
-    for file in &files {
-        package::unpack_without(file, &apt.downloads(), staging.tree(), &LEFT_OUT)?;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    publish(release, packages, staging, store)
-}
-
-fn publish(
-    release: &Release,
-    packages: Vec<Resolved>,
-    staging: Staging,
-    store: &Store,
-) -> Result<(), debian::Error> {
-    let manifest = Manifest::new(release, packages.iter().map(ManifestPackage::from).collect());
-    manifest.write(staging.tree())?;
-    let place = store.publish(staging, release.name)?;
-    println!("ROCm {}: {}", release.name, place.display());
-    Ok(())
-}
-
-/// The release's suites and, for experimental, which holds little more than what is tried there, the suite below it.
-fn sources(release: &Release, mirrors: &Mirrors) -> String {
-    let mut text = release.source(mirrors);
-    if release.suite == Suite::Other("experimental") {
-        text.push_str(&apt::stanza(&mirrors.main, &["sid"], Some(false)));
-    }
-    text
-}
-
-/// The packages and what they depend on: of each the version that was tested, or else the best one of the release's suites.
-fn resolve(release: &Release, suites: &[&str], apt: &PrivateApt) -> Result<Vec<Resolved>, debian::Error> {
-    let wanted = tested_packages(release);
-    let names: Vec<&str> = wanted.iter().map(|(name, _, _)| *name).collect();
-    let chosen = choose(wanted, suites, &apt.candidates(&names)?)?;
-    let roots: Vec<String> =
-        chosen.iter().map(|Candidate { name, version, .. }| format!("{name}={version}")).collect();
-    let closure = apt.closure(&roots)?;
-    let names: Vec<&str> = closure.iter().map(|file| file.name.as_str()).collect();
-    let candidates = apt.candidates(&names)?;
-    Ok(with_suites(closure, &candidates))
+    let made = tree::make(&packages(release), &folder, || complete(release, &folder));
+    let made = made.map_err(|source| Error::Fetch { release: release.name, source })?;
+    made.ok_or(Error::Incomplete { release: release.name })
 }
 
 #[cfg(test)]
 mod tests {
+    use setup::debian::package::ManifestPackage;
+
     use super::*;
     use crate::rocm::fixtures::{manifest_package, release};
+    use crate::rocm::tree::Manifest;
 
     /// A sysroot as `make` leaves it, as far as anything looks into it.
-    fn publish_in(folder: &Path, release: &Release, packages: Vec<ManifestPackage>) {
+    fn publish_in(folder: &Path, release: &'static Release, packages: Vec<ManifestPackage>) {
         let place = folder.join(release.name);
         fs::create_dir_all(place.join(LIBRARIES)).expect("folders");
         fs::write(place.join(LIBRARIES).join(LOADER), "").expect("loader");
-        Manifest::new(release, packages).write(&place).expect("manifest");
+        Manifest::new(&super::packages(release), packages).write(&place).expect("manifest");
     }
 
     #[test]
@@ -478,14 +371,5 @@ mod tests {
         assert!(text.contains("FERROCM_ROCM_RELEASE = { value = \"6.4\", force = true }\n"), "{text}");
         let text = sysroot.configuration(Some(Path::new("/drop/in")));
         assert!(text.contains(&format!("\"--library-path\", \"/drop/in:{libraries}\"]\n")), "{text}");
-    }
-
-    #[test]
-    fn experimental_stands_on_sid() {
-        use setup::debian::sources::{debian_mirrors, parse_list};
-        let mirrors = debian_mirrors(&parse_list("deb http://a.example/debian bookworm main")).expect("main");
-        let newest = sources(release("7.2"), &mirrors);
-        assert!(newest.contains("Suites: experimental\n") && newest.contains("Suites: sid\n"), "{newest}");
-        assert!(!sources(release("5.7"), &mirrors).contains("sid"));
     }
 }

@@ -1,0 +1,217 @@
+//! Programs that run in a sysroot: found there, started by its loader, over the drop-in libraries.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::sysroot::{self, LIBRARIES, Sysroot};
+
+/// A sysroot, what is beside it, and the libraries that come before its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The sysroot, whose loader is used.
+    pub(crate) sysroot: Sysroot,
+    /// Trees of further packages.
+    pub(crate) beside: Vec<PathBuf>,
+    /// Folders of libraries that take the place of the sysroot's.
+    pub(crate) first: Vec<PathBuf>,
+}
+
+/// Why a program cannot run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{}: {source}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("there is no program \"{name}\": not in {}, and not in PATH{}", list(folders), programs(there))]
+    NotFound { name: String, folders: Vec<PathBuf>, there: Vec<String> },
+    #[error("{} is no program: neither an ELF file nor a script that starts with #!", path.display())]
+    NoProgram { path: PathBuf },
+    #[error("{} is a program for another processor than x86-64", path.display())]
+    OtherMachine { path: PathBuf },
+    #[error("{} is a script for {interpreter}, which is neither in the sysroot nor beside it", path.display())]
+    NoInterpreter { path: PathBuf, interpreter: String },
+}
+
+fn list(folders: &[PathBuf]) -> String {
+    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn programs(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "; --with fetches AMD's tools and test programs".to_owned(),
+        false => format!("; there are {}", names.join(", ")),
+    }
+}
+
+/// What kind of file a program is.
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    Elf,
+    OtherElf,
+    Script(Vec<String>),
+    Other,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Result<Kind, Error> {
+        let error = |source| Error::Read { path: path.to_owned(), source };
+        let mut start = Vec::new();
+        File::open(path).map_err(error)?.take(256).read_to_end(&mut start).map_err(error)?;
+        Ok(Kind::of_bytes(&start))
+    }
+
+    fn of_bytes(start: &[u8]) -> Kind {
+        const X86_64: [u8; 2] = [62, 0];
+        if let Some(header) = start.strip_prefix(b"\x7fELF") {
+            let is_ours = header.first() == Some(&2) && header.get(14..16) == Some(&X86_64[..]);
+            return if is_ours { Kind::Elf } else { Kind::OtherElf };
+        }
+        let Some(line) = start.strip_prefix(b"#!") else { return Kind::Other };
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut words =
+            String::from_utf8_lossy(line).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        if words.first().is_some_and(|word| word.ends_with("/env")) {
+            words.remove(0);
+        }
+        if words.is_empty() { Kind::Other } else { Kind::Script(words) }
+    }
+}
+
+impl Place {
+    fn trees(&self) -> impl Iterator<Item = &Path> {
+        self.beside.iter().map(PathBuf::as_path).chain([self.sysroot.folder()])
+    }
+
+    /// Where programs are: `usr/bin` of each tree, and every folder in `usr/libexec`, where tests are.
+    fn program_folders(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for tree in self.trees() {
+            found.push(tree.join("usr/bin"));
+            let mut open = vec![tree.join("usr/libexec")];
+            while let Some(folder) = open.pop() {
+                let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+                open.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));
+                found.push(folder);
+            }
+        }
+        found.retain(|folder| folder.is_dir());
+        found
+    }
+
+    /// The names of the programs beside the sysroot, sorted.
+    pub(crate) fn programs(&self) -> Vec<String> {
+        let ours = |folder: &PathBuf| !folder.starts_with(self.sysroot.folder());
+        let folders = self.program_folders().into_iter().filter(ours);
+        let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let is_program =
+            |path: &PathBuf| path.is_file() && matches!(Kind::of(path), Ok(Kind::Elf | Kind::Script(_)));
+        let named = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        let mut names: Vec<String> =
+            files.map(|entry| entry.path()).filter(is_program).filter_map(named).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The file of a program: a path is taken as it is, a name is looked for beside the sysroot, in it, and in `PATH`.
+    pub(crate) fn find(&self, name: &OsStr) -> Result<PathBuf, Error> {
+        if Path::new(name).components().count() > 1 || name.as_encoded_bytes().contains(&b'/') {
+            return Ok(PathBuf::from(name));
+        }
+        let folders = self.program_folders();
+        let here = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+        let text = name.to_string_lossy();
+        here.or_else(|| setup::run::find_program(&text)).ok_or_else(|| Error::NotFound {
+            name: text.into_owned(),
+            folders,
+            there: self.programs(),
+        })
+    }
+
+    /// The folders in which the loader looks for libraries, in order.
+    fn library_path(&self) -> OsString {
+        let trees = [self.sysroot.folder()].into_iter().chain(self.beside.iter().map(PathBuf::as_path));
+        let folders = trees.flat_map(|tree| {
+            let own = tree.join(LIBRARIES);
+            // Debian keeps the implementations of BLAS and LAPACK in folders of their own.
+            ["blas", "lapack"]
+                .map(|folder| own.join(folder))
+                .into_iter()
+                .filter(|f| f.is_dir())
+                .chain([own.clone()])
+        });
+        let mut path = OsString::new();
+        for folder in self.first.iter().cloned().chain(folders) {
+            if !path.is_empty() {
+                path.push(":");
+            }
+            path.push(folder);
+        }
+        path
+    }
+
+    /// A command that runs a program with what the loader finds in this place, and nothing of the machine.
+    pub(crate) fn command(&self, program: &Path) -> Result<Command, Error> {
+        match Kind::of(program)? {
+            Kind::Elf => Ok(self.loaded(program)),
+            Kind::OtherElf => Err(Error::OtherMachine { path: program.to_owned() }),
+            Kind::Other => Err(Error::NoProgram { path: program.to_owned() }),
+            Kind::Script(words) => {
+                let mut words = words.into_iter();
+                let interpreter = words.next().unwrap_or_default();
+                let name = Path::new(&interpreter).file_name().unwrap_or_default();
+                let folders = self.trees().map(|tree| (tree, tree.join("usr/bin").join(name)));
+                let (tree, path) = folders.into_iter().find(|(_, path)| path.is_file()).ok_or_else(|| {
+                    Error::NoInterpreter { path: program.to_owned(), interpreter: interpreter.clone() }
+                })?;
+                let mut command = self.loaded(&path);
+                if name.as_encoded_bytes().starts_with(b"python") {
+                    // It looks for its library beside its program, which here is the loader.
+                    command.env("PYTHONHOME", tree.join("usr"));
+                }
+                command.args(words).arg(program);
+                Ok(command)
+            }
+        }
+    }
+
+    fn loaded(&self, program: &Path) -> Command {
+        let mut command = Command::new(self.sysroot.loader());
+        command.args(["--inhibit-cache", "--argv0"]).arg(program);
+        command.arg("--library-path").arg(self.library_path()).arg(program);
+        sysroot::forget_the_machine(&mut command);
+        // A kernel from the cache in the user's folder was not compiled by this release.
+        command.env("AMD_COMGR_CACHE", "0");
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_from_other_files() {
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(64, 0);
+        assert_eq!(Kind::of_bytes(&elf), Kind::OtherElf);
+        elf[18] = 62;
+        assert_eq!(Kind::of_bytes(&elf), Kind::Elf);
+        elf[4] = 1;
+        assert_eq!(Kind::of_bytes(&elf), Kind::OtherElf);
+        assert_eq!(Kind::of_bytes(b"\x7fELF"), Kind::OtherElf);
+        let script = |text: &str| Kind::of_bytes(text.as_bytes());
+        let words = |words: &[&str]| Kind::Script(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(script("#!/usr/bin/python3 -u\nimport os\n"), words(&["/usr/bin/python3", "-u"]));
+        assert_eq!(script("#! /usr/bin/env python3\n"), words(&["python3"]));
+        assert_eq!(script("#!\n"), Kind::Other);
+        assert_eq!(script("plain text"), Kind::Other);
+        assert_eq!(script(""), Kind::Other);
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask rocm`: runs a HIP program on AMD's own libraries, over virtual GPUs, on a machine that has neither.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::dropin;
+use crate::rocm::program::Place;
+use crate::rocm::{additions, sysroot};
+
+/// What is to run, and where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The ROCm release whose libraries the program runs on: 5.2, 5.7, 6.4 or 7.2
+    #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+    version: String,
+    /// What else is fetched, of release 7.2: hsa, rccl, rocblas, rocfft, rocprim, rocrand (AMD's test programs, and the library where
+    /// the sysroot lacks it), rocm-smi, rocminfo; may be repeated
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    with: Vec<String>,
+    /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else FERROCM_DEVICE if that
+    /// names virtual ones, else one gfx1100]
+    #[arg(long, value_name = "URI")]
+    device: Option<String>,
+    /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's; for programs of release 7.2
+    #[arg(long)]
+    own_hip: bool,
+    /// Build the drop-in libraries with the profile of the tests instead of release
+    #[arg(long)]
+    dev: bool,
+    /// Folder of the sysroots [default: rocm in the target folder]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// The program and its arguments: a path, or the name of a program in the sysroot or beside it. Without one, the sysroot is made and
+    /// the programs are listed
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Makes what is missing, and becomes the program.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let &[release] = &sysroot::releases(std::slice::from_ref(&options.version))?[..] else {
+        bail!("--version takes one release");
+    };
+    if options.own_hip && release.name != "7.2" {
+        bail!("this project's HIP takes the place of libamdhip64.so.7: --own-hip needs --version 7.2");
+    }
+    let additions = additions::named(&options.with, release.name)?;
+    let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
+    let sysroot = sysroot::make(release, &folder)?;
+    for line in &sysroot.differences {
+        eprintln!("note: not the package that was tried here: {line}");
+    }
+    let beside = additions.iter().map(|addition| addition.make(&sysroot)).collect::<Result<_, _>>()?;
+    let libraries = dropin::folder().with_file_name(if options.dev { "dropin-tests" } else { "dropin" });
+    let first = dropin::before_amds(&libraries, options.dev, options.own_hip)?;
+    let place = Place { sysroot, beside, first };
+    let Some((program, arguments)) = options.program.split_first() else {
+        println!("ROCm {} is in {}", release.name, place.sysroot.folder().display());
+        for tree in &place.beside {
+            println!("  and {}", tree.display());
+        }
+        for name in place.programs() {
+            println!("  {name}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut command = place.command(&place.find(program)?)?;
+    command.args(arguments).envs(variables(options.device.as_deref(), options.own_hip));
+    // Nothing of this program is left: signals and the exit code are the program's own.
+    let error = command.exec();
+    bail!("{} cannot be started: {error}", place.sysroot.loader().display())
+}
+
+/// What a program is told of its devices.
+pub(crate) fn variables(device: Option<&str>, own_hip: bool) -> Vec<(&'static str, String)> {
+    let mut variables = Vec::new();
+    if let Some(device) = device {
+        variables.push((dropin::HSA_DEVICE_VARIABLE, device.to_owned()));
+        if own_hip {
+            variables.push(("FERROCM_DEVICE", device.to_owned()));
+        }
+    }
+    // Without it, RCCL looks for GPUs among the files of the kernel.
+    variables.push(("RCCL_USE_ROCM_SMI_LIB", "1".to_owned()));
+    variables
+}

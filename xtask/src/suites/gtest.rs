@@ -1,0 +1,137 @@
+//! Tests of a program that is written with GoogleTest: their names, and what a run says of each.
+
+/// What became of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    Passed,
+    Skipped,
+    Failed,
+    OutOfTime,
+    /// The process ended during the test.
+    Crashed,
+}
+
+/// The names in what `--gtest_list_tests` prints: lines of suites that end in a dot, and below each, indented, its tests.
+pub(crate) fn names(listing: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut suite = None;
+    for line in listing.lines() {
+        let text = line.split("  # ").next().unwrap_or_default().trim_end();
+        match text.strip_prefix("  ") {
+            Some(test) if !test.starts_with(' ') => {
+                if let Some(suite) = suite {
+                    names.push(format!("{suite}{test}"));
+                }
+            }
+            _ => suite = (text.ends_with('.') && !text.contains(' ')).then_some(text),
+        }
+    }
+    names
+}
+
+/// What a line of a run says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    Started(&'a str),
+    Ended(&'a str, Outcome),
+    Other,
+}
+
+/// Reads one line. The summary at the end repeats names of failed tests, without the time that ends a test's own line.
+pub(crate) fn line(text: &str) -> Line<'_> {
+    if let Some(name) = text.strip_prefix("[ RUN      ] ") {
+        return Line::Started(name.trim_end());
+    }
+    let ends = [
+        ("[       OK ] ", Outcome::Passed),
+        ("[  SKIPPED ] ", Outcome::Skipped),
+        ("[  FAILED  ] ", Outcome::Failed),
+    ];
+    for (start, outcome) in ends {
+        let Some(rest) = text.strip_prefix(start) else { continue };
+        let Some((name, time)) = rest.trim_end().rsplit_once(" (") else { continue };
+        if !time.ends_with(" ms)") {
+            continue;
+        }
+        let name = name.split(", where ").next().unwrap_or(name);
+        return Line::Ended(name, outcome);
+    }
+    Line::Other
+}
+
+/// A sample: of the names that `key` puts into one group, up to `most`, spread evenly.
+pub(crate) fn sample(names: Vec<String>, most: usize, key: impl Fn(&str) -> String) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for name in names {
+        let key = key(&name);
+        let place = *places.entry(key.clone()).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(name);
+    }
+    let of_group = |(_, names): (String, Vec<String>)| {
+        let count = names.len();
+        let taken = count.min(most);
+        let chosen = move |index: usize| (0..taken).any(|number| number * count / taken == index);
+        names.into_iter().enumerate().filter(move |(index, _)| chosen(*index)).map(|(_, name)| name)
+    };
+    groups.into_iter().flat_map(of_group).collect()
+}
+
+/// Whether a pattern with `*` for anything stands for a name.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, between)) = parts.split_last() else { return rest.is_empty() };
+    for part in between {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_a_listing_with_other_lines() {
+        let listing = "rocBLAS info: something.\nRunning main() from x.cc\nFirst.\n  one\n  two  # GetParam() = 4\n_/gemm/7.  # TypeParam = f32\n  quick_f32/0\n";
+        assert_eq!(names(listing), ["First.one", "First.two", "_/gemm/7.quick_f32/0"]);
+        assert_eq!(names("  lost\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_run_tells_what_became_of_each() {
+        assert_eq!(line("[ RUN      ] A.b/0"), Line::Started("A.b/0"));
+        assert_eq!(line("[       OK ] A.b/0 (12 ms)"), Line::Ended("A.b/0", Outcome::Passed));
+        let failed = "[  FAILED  ] A.b/0, where GetParam() = (1, 2) (3 ms)";
+        assert_eq!(line(failed), Line::Ended("A.b/0", Outcome::Failed));
+        assert_eq!(line("[  SKIPPED ] A.b (0 ms)"), Line::Ended("A.b", Outcome::Skipped));
+        assert_eq!(line("[  FAILED  ] A.b/0, where GetParam() = 4"), Line::Other);
+        assert_eq!(line("[  FAILED  ] 2 tests, listed below:"), Line::Other);
+        assert_eq!(line("[  PASSED  ] 5 tests."), Line::Other);
+    }
+
+    #[test]
+    fn samples_are_spread_over_each_group() {
+        let names: Vec<String> = (0..10).flat_map(|n| [format!("a.{n}"), format!("b.{n}")]).collect();
+        let suite = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        assert_eq!(sample(names.clone(), 2, suite), ["a.0", "a.5", "b.0", "b.5"]);
+        assert_eq!(sample(names, 20, suite).len(), 20);
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        assert!(matches("A.*", "A.b") && matches("*b", "A.b") && matches("A.b", "A.b") && matches("*", ""));
+        assert!(matches("A*c*e", "A.b.c.d.e") && matches("A*", "A"));
+        assert!(!matches("A.b", "A.bc") && !matches("A*x*e", "A.b.c.d.e") && !matches("b*", "A.b"));
+        assert!(!matches("a*a", "a"));
+    }
+}

@@ -1,0 +1,291 @@
+//! `cargo xtask test --suites`: AMD's own test programs over virtual GPUs.
+
+mod gtest;
+mod page;
+mod run;
+mod table;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use self::gtest::Outcome;
+use self::page::Summary;
+use self::run::Ran;
+use self::table::{EXPECTED, SUITES, Suite, TARGETS};
+use crate::rocm::program::Place;
+use crate::rocm::{additions, sysroot};
+use crate::{dropin, rocm_run, tools};
+
+/// The release whose suites these are.
+const RELEASE: &str = "7.2";
+/// The page with the results, in the workspace.
+const PAGE: &str = "docs/vgpu/suites.md";
+/// How many processes run at the same time.
+const PARALLEL: usize = 2;
+
+/// What is to run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// The suites; all without one.
+    pub(crate) names: Vec<String>,
+    /// The targets; both of the table without one.
+    pub(crate) targets: Vec<String>,
+    /// Run them on this project's HIP, those that need nothing else.
+    pub(crate) own_hip: bool,
+    /// Run only tests that these patterns stand for, and leave the page as it is.
+    pub(crate) filter: Option<String>,
+    /// Folder of the sysroots.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The suites that a command line names; `all` is all of them.
+pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Suite>> {
+    let known = || SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) =
+        names.iter().find(|name| *name != "all" && SUITES.iter().all(|suite| suite.name != **name))
+    {
+        bail!("\"{name}\" is no suite: {}, or all", known());
+    }
+    let all = names.iter().any(|name| name == "all");
+    Ok(SUITES.iter().filter(|suite| all || names.iter().any(|name| name == suite.name)).collect())
+}
+
+/// Runs the suites and writes the page. An error names what failed without being expected to, and what passed although it was.
+pub(crate) fn suites(options: &Options) -> Result<()> {
+    let suites = named(&options.names)?;
+    let targets: Vec<&str> = match options.targets.is_empty() {
+        true => TARGETS.to_vec(),
+        false => options.targets.iter().map(String::as_str).collect(),
+    };
+    let release = sysroot::releases(&[RELEASE.to_owned()])?;
+    let release = release.first().context("the table of releases has it")?;
+    let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
+    let sysroot = sysroot::make(release, &folder)?;
+    // With the profile of the tests, whose engine is optimised as well: nothing is compiled for this alone.
+    let first = dropin::before_amds(&tools::target_folder().join("dropin-tests"), true, options.own_hip)?;
+    let mut surprises = Vec::new();
+    for suite in suites {
+        if options.own_hip && !suite.only_hip {
+            println!("{}: needs more than HIP", suite.name);
+            continue;
+        }
+        let addition = additions::named(&[suite.name.to_owned()], RELEASE)?;
+        let addition = addition.first().context("every suite is an addition")?;
+        let tree = addition.make(&sysroot)?;
+        let place = Place { sysroot: sysroot.clone(), beside: vec![tree.clone()], first: first.clone() };
+        for target in &targets {
+            surprises.extend(one(suite, target, &place, &tree, options)?);
+        }
+    }
+    match surprises.is_empty() {
+        true => Ok(()),
+        false => bail!("not as expected:\n  {}", surprises.join("\n  ")),
+    }
+}
+
+/// A program of a suite, on one device.
+struct Program<'a> {
+    suite: &'a Suite,
+    path: PathBuf,
+    folder: PathBuf,
+    tree: &'a Path,
+    place: &'a Place,
+    device: String,
+    own_hip: bool,
+}
+
+impl Program<'_> {
+    fn command(&self) -> Result<Command> {
+        let mut command = self.place.command(&self.path)?;
+        let tree = self.tree.display().to_string();
+        command.args(self.suite.arguments.iter().map(|argument| argument.replace("{tree}", &tree)));
+        command.envs(rocm_run::variables(Some(&self.device), self.own_hip));
+        command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
+        Ok(command)
+    }
+}
+
+/// Tests of one program that follow each other.
+struct Batch<'a> {
+    program: &'a Program<'a>,
+    tests: Vec<String>,
+}
+
+/// Runs a suite on a target. Returns what is not as expected.
+fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Options) -> Result<Vec<String>> {
+    let hip = if options.own_hip { "hip-on-hsa" } else { "AMD's" };
+    let logs = tools::target_folder().join("suites").join(format!("{}-{hip}-{target}", suite.name));
+    fs::create_dir_all(&logs).with_context(|| logs.display().to_string())?;
+    let programs = programs(suite, target, place, tree, options)?;
+    println!(
+        "{} on {target}, {hip} HIP: {} programs; logs in {}",
+        suite.name,
+        programs.len(),
+        logs.display()
+    );
+    let mut left_out = 0;
+    let mut batches = VecDeque::new();
+    for program in &programs {
+        let log = logs.join(format!("{}.list", name_of(program)));
+        let listed = run::list(program.command()?, suite.filter, &log)?;
+        if listed.is_empty() {
+            bail!("{} lists no tests; {} says why", program.path.display(), log.display());
+        }
+        let (out, mut tests): (Vec<String>, _) =
+            listed.into_iter().partition(|test| is_left_out(suite, test));
+        left_out += out.len();
+        if let Some(sample) = suite.sample {
+            tests = gtest::sample(tests, sample.most, |test| sample.groups.of(test));
+        }
+        if let Some(pattern) = &options.filter {
+            tests.retain(|test| pattern.split(':').any(|pattern| gtest::matches(pattern, test)));
+        }
+        batches.extend(tests.chunks(suite.batch).map(|tests| Batch { program, tests: tests.to_vec() }));
+    }
+    let started = Instant::now();
+    let ran = all(batches, suite, &logs)?;
+    let mut summary = Summary { left_out, ..Summary::default() };
+    ran.iter().for_each(|ran| summary.count(ran.outcome));
+    println!(
+        "{} on {target}, {hip} HIP: {} of {} pass in {} s",
+        suite.name,
+        summary.passed,
+        summary.tests(),
+        started.elapsed().as_secs()
+    );
+    let reason = |test: &str| {
+        let here = |known: &&table::Expected| {
+            known.suite == suite.name
+                && gtest::matches(known.tests, test)
+                && gtest::matches(known.target, target)
+                && known.own_hip.is_none_or(|own| own == options.own_hip)
+        };
+        EXPECTED.iter().find(here).map(|known| known.reason)
+    };
+    let mut surprises = Vec::new();
+    let mut failures = Vec::new();
+    for Ran { test, outcome, detail } in ran {
+        let expected = reason(&test);
+        match (outcome > Outcome::Skipped, expected) {
+            (true, None) => surprises.push(format!("{} {target}: {test}: {outcome:?}", suite.name)),
+            (false, Some(_)) if outcome == Outcome::Passed => {
+                surprises.push(format!("{} {target}: {test} passes, and is listed as failing", suite.name));
+            }
+            _ => {}
+        }
+        if outcome > Outcome::Skipped {
+            failures.push((test, outcome, expected.map_or(detail, str::to_owned)));
+        }
+    }
+    failures.sort_by(|a, b| a.0.cmp(&b.0));
+    if options.filter.is_none() {
+        let run = page::Run {
+            place: [suite.name, hip, target].map(str::to_owned),
+            summary,
+            seconds: suite.seconds,
+            date: setup::run::capture(Command::new("date").arg("+%-d %B %Y"))
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+            failures,
+        };
+        let path = tools::workspace().join(PAGE);
+        let page = page::with(&fs::read_to_string(&path).unwrap_or_default(), &run);
+        fs::write(&path, page).with_context(|| path.display().to_string())?;
+    }
+    Ok(surprises)
+}
+
+fn is_left_out(suite: &Suite, test: &str) -> bool {
+    suite.left_out.iter().any(|(pattern, _)| gtest::matches(pattern, test))
+}
+
+fn name_of(program: &Program<'_>) -> String {
+    program.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The programs of a suite, sorted by name.
+fn programs<'a>(
+    suite: &'a Suite,
+    target: &str,
+    place: &'a Place,
+    tree: &'a Path,
+    options: &Options,
+) -> Result<Vec<Program<'a>>> {
+    let mut found = Vec::new();
+    let folders = tree.join("usr/libexec/rocm");
+    let folders = fs::read_dir(&folders).with_context(|| folders.display().to_string())?.flatten();
+    for folder in folders.map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        for path in fs::read_dir(&folder)?.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_file() && name.starts_with(suite.programs) {
+                found.push(Program {
+                    suite,
+                    folder: folder.join(suite.folder.replace("{target}", target)),
+                    path,
+                    tree,
+                    place,
+                    device: format!("vgpu:{target}{}", suite.device),
+                    own_hip: options.own_hip,
+                });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    match found.is_empty() {
+        true => bail!("{} holds no program whose name begins with {}", tree.display(), suite.programs),
+        false => Ok(found),
+    }
+}
+
+/// Runs all batches, some at the same time; in the end all tests in the order of the batches.
+fn all(batches: VecDeque<Batch<'_>>, suite: &Suite, logs: &Path) -> Result<Vec<Ran>> {
+    let count = batches.len();
+    let queue = Mutex::new(batches.into_iter().enumerate().collect::<VecDeque<_>>());
+    let done = Mutex::new(Vec::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..PARALLEL {
+            scope.spawn(|| {
+                while let Some((index, batch)) = next() {
+                    let log = logs.join(format!("{}-{index:04}.log", name_of(batch.program)));
+                    let ran = run::run(|| batch.program.command(), &batch.tests, suite, &log);
+                    if let Ok(ran) = &ran {
+                        let failed = ran.iter().filter(|ran| ran.outcome > Outcome::Skipped);
+                        for Ran { test, outcome, .. } in failed {
+                            println!("  {test}: {outcome:?} ({})", log.display());
+                        }
+                        println!("  {} of {count}: {} tests", index + 1, ran.len());
+                    }
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, ran));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, ran)| ran).collect::<Result<Vec<_>>>().map(|ran| ran.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_are_named_once_each_or_all() {
+        let names = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
+            named(&given).map(|found| found.iter().map(|suite| suite.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["rocrand", "hsa", "rocrand"]).expect("known"), ["hsa", "rocrand"]);
+        assert_eq!(names(&["all"]).expect("all").len(), SUITES.len());
+        let error = names(&["miopen"]).expect_err("unknown").to_string();
+        assert!(error.starts_with("\"miopen\" is no suite: hsa, ") && error.ends_with(", or all"), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! `docs/vgpu/suites.md`: what each suite gave where it ran last. The page is its own record: a run replaces its rows and leaves the
+//! others.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::gtest::Outcome;
+
+const INTRODUCTION: &str = "\
+# AMD's own test programs on the virtual GPU
+
+Written by `cargo xtask test --suites`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
+release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, and with this project's (`hip-on-hsa`) where a program needs nothing
+but HIP. Each test has a time limit, and a test that fails is the last one of its process. *Left out* are tests that need what no virtual
+GPU has, with the reasons below; *sampled* suites run some tests of every function and type.
+
+";
+const RESULTS: &str = "## Results\n\n";
+const RESULT_HEAD: &str = "| suite | HIP | target | tests | pass | fail | out of time | skip themselves | left out | seconds for a test | date |\n\
+|---|---|---|---|---|---|---|---|---|---|---|\n";
+const FAILURES: &str = "\n## Tests that do not pass\n\n";
+const FAILURE_HEAD: &str = "| suite | HIP | target | test | outcome | why |\n|---|---|---|---|---|---|\n";
+
+/// What a suite gave in one place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) out_of_time: usize,
+    pub(crate) skipped: usize,
+    pub(crate) left_out: usize,
+}
+
+impl Summary {
+    pub(crate) fn count(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Passed => &mut self.passed,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::OutOfTime => &mut self.out_of_time,
+            Outcome::Failed | Outcome::Crashed => &mut self.failed,
+        } += 1;
+    }
+
+    pub(crate) fn tests(&self) -> usize {
+        self.passed + self.failed + self.out_of_time + self.skipped
+    }
+}
+
+/// Where a suite ran: its name, whose HIP, and the target. Rows are sorted by it.
+pub(crate) type Place = [String; 3];
+
+/// A run to be written.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) place: Place,
+    pub(crate) summary: Summary,
+    /// The limit of a test, in seconds.
+    pub(crate) seconds: u64,
+    pub(crate) date: String,
+    /// Test, outcome and reason of each that does not pass.
+    pub(crate) failures: Vec<(String, Outcome, String)>,
+}
+
+fn cells(row: &str) -> Option<Vec<String>> {
+    let row = row.strip_prefix("| ")?.strip_suffix(" |")?;
+    let cells: Vec<String> = row.split(" | ").map(|cell| cell.trim().to_owned()).collect();
+    (cells.len() >= 6 && cells[0] != "suite").then_some(cells)
+}
+
+/// A text that stays in its cell.
+fn cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// The page with a run's rows in the place of those that it had.
+pub(crate) fn with(page: &str, run: &Run) -> String {
+    let mut results: BTreeMap<Place, String> = BTreeMap::new();
+    let mut failures: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+    let (before, after) = page.split_once(FAILURES).unwrap_or((page, ""));
+    let place = |cells: &[String]| [cells[0].clone(), cells[1].clone(), cells[2].clone()];
+    for row in before.lines() {
+        if let Some(cells) = cells(row) {
+            results.insert(place(&cells), row.to_owned());
+        }
+    }
+    for row in after.lines() {
+        if let Some(cells) = cells(row) {
+            failures.entry(place(&cells)).or_default().push(row.to_owned());
+        }
+    }
+    let [suite, hip, target] = &run.place;
+    let Summary { passed, failed, out_of_time, skipped, left_out } = run.summary;
+    let row = format!(
+        "| {suite} | {hip} | {target} | {} | {passed} | {failed} | {out_of_time} | {skipped} | {left_out} | {} | {} |",
+        run.summary.tests(),
+        run.seconds,
+        run.date
+    );
+    results.insert(run.place.clone(), row);
+    let rows = run.failures.iter().map(|(test, outcome, why)| {
+        let outcome = match outcome {
+            Outcome::OutOfTime => "out of time",
+            Outcome::Crashed => "process ended",
+            _ => "fails",
+        };
+        format!("| {suite} | {hip} | {target} | `{}` | {outcome} | {} |", cell(test), cell(why))
+    });
+    failures.insert(run.place.clone(), rows.collect());
+
+    let mut text = format!("{INTRODUCTION}{RESULTS}{RESULT_HEAD}");
+    for row in results.values() {
+        let _ = writeln!(text, "{row}");
+    }
+    let _ = write!(text, "{FAILURES}{FAILURE_HEAD}");
+    for row in failures.values().flatten() {
+        let _ = writeln!(text, "{row}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(suite: &str, target: &str, passed: usize, failures: &[&str]) -> Run {
+        let failure = |test: &&str| ((*test).to_owned(), Outcome::Failed, "a | b\nc".to_owned());
+        let failures: Vec<_> = failures.iter().map(failure).collect();
+        let summary = Summary { passed, failed: failures.len(), left_out: 3, ..Summary::default() };
+        Run {
+            place: [suite, "AMD's", target].map(str::to_owned),
+            summary,
+            seconds: 60,
+            date: "1 May 2030".to_owned(),
+            failures,
+        }
+    }
+
+    #[test]
+    fn a_run_replaces_its_rows_and_leaves_the_others() {
+        let page = with("", &run("b", "gfx90a", 5, &["B.one", "B.two"]));
+        let page = with(&page, &run("a", "gfx90a", 1, &["A.one"]));
+        assert!(
+            page.contains("| b | AMD's | gfx90a | 7 | 5 | 2 | 0 | 0 | 3 | 60 | 1 May 2030 |\n"),
+            "{page}"
+        );
+        assert!(page.contains("| b | AMD's | gfx90a | `B.two` | fails | a \\| b c |\n"), "{page}");
+        assert!(page.find("| a |").expect("a") < page.find("| b |").expect("b"));
+        let page = with(&page, &run("b", "gfx90a", 7, &[]));
+        assert!(page.contains("| b | AMD's | gfx90a | 7 | 7 | 0 |"), "{page}");
+        assert!(!page.contains("B.one") && page.contains("`A.one`"), "{page}");
+        assert_eq!(with(&page, &run("b", "gfx90a", 7, &[])), page);
+    }
+}

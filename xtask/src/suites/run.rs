@@ -1,0 +1,231 @@
+//! Runs tests of one program in processes of their own.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::gtest::{self, Line, Outcome};
+use super::table::Suite;
+
+/// A test that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) test: String,
+    pub(crate) outcome: Outcome,
+    /// For a failed one, what the program said last before it ended.
+    pub(crate) detail: String,
+}
+
+/// How long a program may take until its first test starts, and to end after its last.
+const AROUND: Duration = Duration::from_secs(600);
+
+/// Kills a process and all that it started, which are one group.
+fn end(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    // A group that is gone by now is what is wanted.
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    let _ = child.wait();
+}
+
+/// What a program lists, within a time.
+pub(crate) fn list(mut command: Command, filter: &str, log: &Path) -> Result<Vec<String>> {
+    command.arg("--gtest_list_tests").arg(format!("--gtest_filter={filter}"));
+    command.stderr(File::create(log).with_context(|| log.display().to_string())?);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn()?;
+    let mut text = String::new();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n') {
+            text.push_str(&String::from_utf8_lossy(&line?));
+            text.push('\n');
+        }
+    }
+    end(&mut child);
+    Ok(gtest::names(&text))
+}
+
+/// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, and the next
+/// one goes on behind it.
+pub(crate) fn run(
+    command: impl Fn() -> Result<Command>,
+    tests: &[String],
+    suite: &Suite,
+    log: &Path,
+) -> Result<Vec<Ran>> {
+    let mut log = File::create(log).with_context(|| log.display().to_string())?;
+    let mut ran: Vec<Ran> = Vec::new();
+    while ran.len() < tests.len() {
+        let rest = &tests[ran.len()..];
+        let before = ran.len();
+        process(command()?, rest, suite, &mut log, &mut ran)?;
+        if ran.len() == before {
+            // Nothing started: what is wrong is not the test's alone, but it is the one that was to run.
+            let detail = "the program ended before the test started".to_owned();
+            ran.push(Ran { test: rest[0].clone(), outcome: Outcome::Crashed, detail });
+        }
+    }
+    Ok(ran)
+}
+
+fn process(
+    mut command: Command,
+    tests: &[String],
+    suite: &Suite,
+    log: &mut File,
+    ran: &mut Vec<Ran>,
+) -> Result<()> {
+    command.arg(format!("--gtest_filter={}", tests.join(":"))).arg("--gtest_color=no");
+    // One pipe for both, so that errors stand where they came.
+    let (output, writer) = std::io::pipe()?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+    let limit = suite.limit();
+    let mut child = command.spawn()?;
+    // It holds the ends that the program writes to, and the pipe ends with the last of them.
+    drop(command);
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut current: Option<String> = None;
+    let mut said: Vec<String> = Vec::new();
+    let mut deadline = Instant::now() + AROUND + limit;
+    let last = ran.len() + tests.len();
+    let mut done = |test: String, outcome: Outcome, said: &[String]| {
+        let detail = if outcome > Outcome::Skipped { reason(said) } else { String::new() };
+        ran.push(Ran { test, outcome, detail });
+        ran.len()
+    };
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(text) => {
+                writeln!(log, "{text}")?;
+                match gtest::line(&text) {
+                    Line::Started(name) => {
+                        current = Some(name.to_owned());
+                        said.clear();
+                        deadline = Instant::now() + limit;
+                    }
+                    Line::Ended(name, outcome) if current.as_deref() == Some(name) => {
+                        let test = current.take().unwrap_or_default();
+                        let count = done(test, outcome, &said);
+                        // What a failed test leaves behind is not the next one's matter.
+                        if outcome > Outcome::Skipped && !suite.goes_on || count == last {
+                            end(&mut child);
+                            return Ok(());
+                        }
+                        deadline = Instant::now() + AROUND;
+                    }
+                    _ if current.is_some() && !text.trim().is_empty() && said.len() < MOST_LINES => {
+                        said.push(text);
+                    }
+                    _ => {}
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                end(&mut child);
+                if let Some(test) = current {
+                    done(test, Outcome::OutOfTime, &said);
+                }
+                return Ok(());
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = child.wait()?;
+                end(&mut child);
+                if let Some(test) = current {
+                    let how = match status.signal() {
+                        Some(signal) => format!("{ENDED}by signal {signal}"),
+                        None => format!("{ENDED}with exit code {}", status.code().unwrap_or(-1)),
+                    };
+                    said.push(how);
+                    done(test, Outcome::Crashed, &said);
+                }
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How much of what a test says is kept.
+const MOST_LINES: usize = 5000;
+
+/// What of all that a failed test said tells best why: a failed check with what follows it, or else its last line.
+fn reason(said: &[String]) -> String {
+    const SIGNS: [&str; 6] = [": Failure", "Assertion", "fault", "terminate called", "ERROR", "rror:"];
+    let is_sign = |line: &String| SIGNS.iter().any(|sign| line.contains(sign));
+    let from = said.iter().position(is_sign).unwrap_or(said.len().saturating_sub(1));
+    let mut lines: Vec<&str> = said[from..].iter().take(4).map(|line| line.trim()).collect();
+    if let Some(end) = said.last().filter(|line| line.starts_with(ENDED)) {
+        if !lines.contains(&end.as_str()) {
+            lines.push(end);
+        }
+    }
+    lines.join("; ")
+}
+
+/// How the line begins that says how a process ended.
+const ENDED: &str = "the process ended ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suites::table::PLAIN;
+
+    /// A program that behaves as one of GoogleTest: it runs what the filter names, as the names say.
+    const PROGRAM: &str = r#"
+for argument; do case $argument in --gtest_filter=*) filter=${argument#*=};; esac; done
+IFS=:
+for test in $filter; do
+  echo "[ RUN      ] $test"
+  case $test in
+    *ok*) echo "[       OK ] $test (1 ms)";;
+    *bad*) echo 'file.cc:7: Failure'; echo "[  FAILED  ] $test (1 ms)";;
+    *skip*) echo "[  SKIPPED ] $test (0 ms)";;
+    *slow*) sleep 60 & wait;;
+    *crash*) kill -SEGV $$;;
+    *exit*) exit 3;;
+  esac
+done
+"#;
+
+    #[test]
+    fn each_test_has_its_outcome_and_none_ends_the_others() {
+        let folder = tempfile::tempdir().expect("folder");
+        let command = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", PROGRAM, "program"]);
+            Ok(command)
+        };
+        let names = ["A.ok1", "A.bad", "A.skip", "A.slow", "A.ok2", "A.crash", "A.exit", "A.ok3"];
+        let tests = names.map(str::to_owned);
+        let log = folder.path().join("log");
+        let started = Instant::now();
+        let ran = run(command, &tests, &Suite { seconds: 1, ..PLAIN }, &log).expect("runs");
+        assert!(started.elapsed() < Duration::from_secs(30));
+        use Outcome::*;
+        let outcomes = [Passed, Failed, Skipped, OutOfTime, Passed, Crashed, Crashed, Passed];
+        assert_eq!(ran.iter().map(|ran| ran.test.as_str()).collect::<Vec<_>>(), names);
+        assert_eq!(ran.iter().map(|ran| ran.outcome).collect::<Vec<_>>(), outcomes);
+        assert_eq!(ran[1].detail, "file.cc:7: Failure");
+        assert_eq!(ran[3].detail, "");
+        assert_eq!(ran[5].detail, "the process ended by signal 11");
+        assert_eq!(ran[6].detail, "the process ended with exit code 3");
+    }
+
+    #[test]
+    fn a_program_that_starts_nothing_fails_every_test() {
+        let folder = tempfile::tempdir().expect("folder");
+        let command = || Ok(Command::new("true"));
+        let tests = ["A.a".to_owned(), "A.b".to_owned()];
+        let ran = run(command, &tests, &PLAIN, &folder.path().join("log")).expect("runs");
+        assert!(ran.len() == 2 && ran.iter().all(|ran| ran.outcome == Outcome::Crashed), "{ran:?}");
+    }
+}

@@ -1,0 +1,186 @@
+//! AMD's test programs, how they run, and which of their tests are known to fail.
+
+use std::time::Duration;
+
+/// The virtual GPUs that suites run on, unless a command line says otherwise.
+pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+
+/// The programs of one of AMD's test packages.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    /// What it is called, here and as an addition to a sysroot.
+    pub(crate) name: &'static str,
+    /// The programs: all whose names begin so.
+    pub(crate) programs: &'static str,
+    /// Arguments before GoogleTest's; `{tree}` is the folder of the addition.
+    pub(crate) arguments: &'static [&'static str],
+    /// Environment variables.
+    pub(crate) variables: &'static [(&'static str, &'static str)],
+    /// The folder to run in, inside that of the programs; `{target}` is the device's.
+    pub(crate) folder: &'static str,
+    /// What follows the target in the device's URI.
+    pub(crate) device: &'static str,
+    /// The most seconds that one test takes.
+    pub(crate) seconds: u64,
+    /// How many tests one process may run, one after the other.
+    pub(crate) batch: usize,
+    /// Whether a process goes on after a test that failed; for programs that take minutes to start. Otherwise that test is its last.
+    pub(crate) goes_on: bool,
+    /// Which tests there are, as GoogleTest's filter.
+    pub(crate) filter: &'static str,
+    /// Of each group of tests, how many run; `None` for all.
+    pub(crate) sample: Option<Sample>,
+    /// Whether HIP is all that the programs need, so that they run on this project's HIP as well.
+    pub(crate) only_hip: bool,
+    /// Tests that do not run, and why.
+    pub(crate) left_out: &'static [(&'static str, &'static str)],
+}
+
+/// A choice of the tests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// How many of each group.
+    pub(crate) most: usize,
+    /// What makes a group.
+    pub(crate) groups: Groups,
+}
+
+/// How tests are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Groups {
+    /// By what GoogleTest calls a test suite.
+    Suite,
+    /// By suite, and by the first words of the parameters: function and precision in rocBLAS's names.
+    SuiteAndType,
+}
+
+impl Groups {
+    /// The group of a test.
+    pub(crate) fn of(self, name: &str) -> String {
+        let (suite, test) = name.split_once('.').unwrap_or((name, ""));
+        match self {
+            Groups::Suite => suite.to_owned(),
+            Groups::SuiteAndType => {
+                // `quick_gemm_f32_r_NN_…`: everything up to the types, which end in `_r` or `_c`.
+                let words: Vec<&str> = test.split('_').collect();
+                let last = words.iter().rposition(|word| matches!(*word, "r" | "c")).unwrap_or(0);
+                format!("{suite}.{}", words[..=last.min(words.len() - 1)].join("_"))
+            }
+        }
+    }
+}
+
+impl Suite {
+    /// The time that a test has.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+}
+
+/// What most of them have in common.
+pub(crate) const PLAIN: Suite = Suite {
+    name: "",
+    programs: "test_",
+    arguments: &[],
+    variables: &[],
+    folder: "",
+    device: "",
+    seconds: 60,
+    batch: 20,
+    goes_on: false,
+    filter: "*",
+    sample: None,
+    only_hip: true,
+    left_out: &[],
+};
+
+/// All of them.
+pub(crate) static SUITES: [Suite; 6] = [
+    Suite {
+        name: "hsa",
+        programs: "rocrtst64",
+        arguments: &["--gtest_also_run_disabled_tests"],
+        folder: "{target}",
+        batch: 1,
+        only_hip: false,
+        ..PLAIN
+    },
+    Suite {
+        name: "rccl",
+        programs: "rccl-UnitTests",
+        // Its tests of collectives make all combinations of sizes, types and numbers of GPUs unless told otherwise.
+        variables: &[("UT_MAX_GPUS", "2"), ("UT_DATATYPES", "ncclFloat32,ncclInt8"), ("UT_REDOPS", "sum")],
+        device: "?count=2",
+        seconds: 300,
+        batch: 1,
+        ..PLAIN
+    },
+    Suite {
+        name: "rocblas",
+        programs: "rocblas-test",
+        arguments: &["--data", "{tree}/usr/share/librocblas5-tests/data/rocblas_gtest.data"],
+        variables: &[("GTEST_LISTENER", "PASS_LINE_IN_LOG")],
+        filter: "*quick*",
+        // The list of the quick tier alone is 130 MB of names.
+        sample: Some(Sample { most: 1, groups: Groups::SuiteAndType }),
+        // Reading its data takes minutes.
+        batch: 1000,
+        goes_on: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "rocfft",
+        programs: "rocfft-test",
+        sample: Some(Sample { most: 3, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite { name: "rocprim", seconds: 300, batch: 5, ..PLAIN },
+    Suite { name: "rocrand", ..PLAIN },
+];
+
+/// A failure that is known.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    /// The suite.
+    pub(crate) suite: &'static str,
+    /// The tests, with `*` for anything.
+    pub(crate) tests: &'static str,
+    /// The target, or `*`.
+    pub(crate) target: &'static str,
+    /// On which HIP: this project's, AMD's, or both.
+    pub(crate) own_hip: Option<bool>,
+    /// Why.
+    pub(crate) reason: &'static str,
+}
+
+/// All of them.
+pub(crate) static EXPECTED: &[Expected] = &[];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rocm::additions;
+
+    #[test]
+    fn every_suite_is_an_addition_of_the_newest_release() {
+        assert!(SUITES.is_sorted_by(|a, b| a.name < b.name));
+        for suite in &SUITES {
+            assert!(additions::of("7.2").any(|addition| addition.name == suite.name), "{}", suite.name);
+            assert!(suite.batch > 0 && suite.seconds > 0);
+        }
+        for known in EXPECTED {
+            assert!(SUITES.iter().any(|suite| suite.name == known.suite), "{known:?}");
+            assert!(!known.reason.is_empty());
+        }
+    }
+
+    #[test]
+    fn tests_of_rocblas_are_grouped_by_function_and_type() {
+        let group = |name| Groups::SuiteAndType.of(name);
+        assert_eq!(group("_/gemm.blas3/quick_gemm_f32_r_NN_1_2_3"), "_/gemm.blas3/quick_gemm_f32_r");
+        assert_eq!(group("_/x.y/quick_swap_f32_c_f32_r_N_1"), "_/x.y/quick_swap_f32_c_f32_r");
+        assert_eq!(group("_/x.plain"), "_/x.plain");
+        assert_eq!(group("alone"), "alone.");
+        assert_eq!(Groups::Suite.of("A/b.c/0"), "A/b");
+    }
+}
