@@ -422,34 +422,37 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     })
 }
 
-/// `hipFree`: waits until the device is idle, then frees. Null is allowed.
+/// What a program allocates and frees.
+const ALLOCATED: [Origin; 4] = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
+
+/// Frees memory of any kind: the functions for host and for device memory are the same, as AMD's are. RCCL frees uncached device memory
+/// with `hipHostFree`.
+fn free(pointer: *mut c_void) -> Result {
+    let runtime = active()?;
+    graph::permit()?;
+    if pointer.is_null() {
+        return Ok(());
+    }
+    if let Some(memory) = graph::memory_at(pointer as usize) {
+        return memory.end_and_wait();
+    }
+    let found = runtime.memory.remove(pointer as usize, &ALLOCATED).ok_or(INVALID_VALUE)?;
+    quiesce_for_release(runtime, &found);
+    release(runtime, &found)?;
+    if found.pool.is_some() {
+        runtime.pools.synchronized(runtime);
+    }
+    Ok(())
+}
+
+/// `hipFree`: waits until the device is idle, then frees memory of the host or of a device. Null is allowed.
 pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        graph::permit()?;
-        if pointer.is_null() {
-            return Ok(());
-        }
-        if let Some(memory) = graph::memory_at(pointer as usize) {
-            return memory.end_and_wait();
-        }
-        let found = runtime
-            .memory
-            .remove(pointer as usize, &[Origin::Device, Origin::Managed, Origin::Signal])
-            .ok_or(INVALID_VALUE)?;
-        quiesce_for_release(runtime, &found);
-        release(runtime, &found)?;
-        if found.pool.is_some() {
-            runtime.pools.synchronized(runtime);
-        }
-        Ok(())
-    })
+    entry(|| free(pointer))
 }
 
 /// Frees all memory that was allocated while the device was current, but managed variables and what graphs keep for their
 /// next launches.
 pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
-    let allocated = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
     let mut result = Ok(());
     for base in runtime.memory.bases_of(device) {
         if is_managed(base) {
@@ -460,7 +463,7 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
             let _ = memory.end();
             continue;
         }
-        if let Some(found) = runtime.memory.remove(base, &allocated) {
+        if let Some(found) = runtime.memory.remove(base, &ALLOCATED) {
             quiesce_users(runtime, &found);
             result = result.and(release(runtime, &found));
         }
@@ -643,25 +646,14 @@ pub(crate) unsafe extern "C" fn hipMemAllocHost(out: *mut *mut c_void, size: usi
     entry(|| unsafe { host_malloc(out, size, hip_sys::hipHostMallocDefault) })
 }
 
-fn host_free(pointer: *mut c_void) -> Result {
-    let runtime = active()?;
-    graph::permit()?;
-    if pointer.is_null() {
-        return Ok(());
-    }
-    let found = runtime.memory.remove(pointer as usize, &[Origin::Host]).ok_or(INVALID_VALUE)?;
-    quiesce_for_release(runtime, &found);
-    release(runtime, &found)
-}
-
-/// `hipHostFree`: waits until the devices are idle, then frees. Null is allowed.
+/// `hipHostFree`: the same as `hipFree`.
 pub(crate) unsafe extern "C" fn hipHostFree(pointer: *mut c_void) -> hipError_t {
-    entry(|| host_free(pointer))
+    entry(|| free(pointer))
 }
 
 /// `hipFreeHost`.
 pub(crate) unsafe extern "C" fn hipFreeHost(pointer: *mut c_void) -> hipError_t {
-    entry(|| host_free(pointer))
+    entry(|| free(pointer))
 }
 
 /// `hipHostRegister`: pins memory of the program for the devices there are now.

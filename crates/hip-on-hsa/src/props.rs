@@ -285,7 +285,7 @@ pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
     })
 }
 
-/// `hipDeviceGetAttribute`.
+/// `hipDeviceGetAttribute`. Two attributes, the registers that flush the host's data path, are pointers of eight bytes, as AMD's are.
 pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
     value: *mut i32,
     which: hipDeviceAttribute_t,
@@ -293,9 +293,22 @@ pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
 ) -> hipError_t {
     entry(|| {
         let device = by_ordinal(ordinal)?;
-        // SAFETY: the caller passes null or a valid place.
-        let value = unsafe { value.as_mut() }.ok_or(INVALID_VALUE)?;
-        *value = attribute(device, which).ok_or(INVALID_VALUE)?;
+        if value.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        use hipDeviceAttribute_t as A;
+        let register = match which {
+            A::hipDeviceAttributeHdpMemFlushCntl => Some(&device.info.hdp_mem_flush),
+            A::hipDeviceAttributeHdpRegFlushCntl => Some(&device.info.hdp_reg_flush),
+            _ => None,
+        };
+        // SAFETY: the caller passes null or a valid place; for these two attributes, of a pointer.
+        unsafe {
+            match register {
+                Some(register) => value.cast::<*mut u32>().write_unaligned(register.0),
+                None => value.write(attribute(device, which).ok_or(INVALID_VALUE)?),
+            }
+        }
         Ok(())
     })
 }

@@ -242,11 +242,18 @@ mod starting {
         assert_eq!(properties.totalGlobalMem, fake::DEVICE_BYTES);
         assert_eq!(properties.uuid.bytes.map(|byte| byte as u8), *b"0123456789abcdef");
         let mut value = 0;
-        let attribute = hip_sys::hipDeviceAttribute_t::hipDeviceAttributeMaxThreadsPerBlock;
+        use hip_sys::hipDeviceAttribute_t as A;
+        let attribute = A::hipDeviceAttributeMaxThreadsPerBlock;
         assert_eq!(hip!(hip, hipDeviceGetAttribute(&mut value, attribute, 0)), OK);
         assert_eq!(value, 1024);
         let unknown = hip_sys::hipDeviceAttribute_t(424_242);
         assert_eq!(hip!(hip, hipDeviceGetAttribute(&mut value, unknown, 0)), E::hipErrorInvalidValue);
+        // These two are pointers, to registers that this device has not.
+        for flush in [A::hipDeviceAttributeHdpMemFlushCntl, A::hipDeviceAttributeHdpRegFlushCntl] {
+            let mut register = std::ptr::dangling_mut::<u32>();
+            assert_eq!(hip!(hip, hipDeviceGetAttribute((&raw mut register).cast(), flush, 0)), OK);
+            assert!(register.is_null());
+        }
         let mut id = [0; 32];
         assert_eq!(hip!(hip, hipDeviceGetPCIBusId(id.as_mut_ptr(), 32, 0)), OK);
         let id = id.map(|byte| byte as u8);
