@@ -58,10 +58,19 @@ const AMD_SMI: Library = Library {
     folder: "hsa",
 };
 
+/// What stands for the traces of AMD's driver.
+const DRIVER: Library = Library {
+    package: "ferrocm-smi",
+    archive: "libsmi.a",
+    script: "crates/smi/driver.map",
+    soname: "libferrocm-driver.so.1",
+    folder: "hsa",
+};
+
 /// The libraries of the virtual GPU, for AMD's own.
-const VIRTUAL: [Library; 3] = [HSA, ROCM_SMI, AMD_SMI];
+const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
-const ALL: [Library; 4] = [HIP, HSA, ROCM_SMI, AMD_SMI];
+const ALL: [Library; 5] = [HIP, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -102,9 +111,17 @@ pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Builds what a program on AMD's libraries loads before them: the virtual GPU's HSA, and this project's HIP in the place of
-/// AMD's if that is meant. Returns the folders in the order in which they are to be looked at.
-pub(crate) fn before_amds(folder: &Path, dev: bool, own_hip: bool) -> Result<Vec<PathBuf>> {
+/// What a program on AMD's libraries loads before them.
+#[derive(Debug, Clone)]
+pub(crate) struct First {
+    /// Folders of libraries, in the order in which they are to be looked at.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The library that is loaded before all others.
+    pub(crate) driver: PathBuf,
+}
+
+/// Builds the virtual GPU's libraries, and this project's HIP in the place of AMD's if that is meant.
+pub(crate) fn before_amds(folder: &Path, dev: bool, own_hip: bool) -> Result<First> {
     let libraries: Vec<Library> = own_hip.then_some(HIP).into_iter().chain(VIRTUAL).collect();
     run::run(build(dev).arg("--quiet"))?;
     let mut folders = Vec::new();
@@ -114,7 +131,8 @@ pub(crate) fn before_amds(folder: &Path, dev: bool, own_hip: bool) -> Result<Vec
         folders.push(folder);
     }
     folders.dedup();
-    Ok(folders)
+    let driver = folder.join(DRIVER.folder).join(DRIVER.soname);
+    Ok(First { folders, driver })
 }
 
 impl Library {

@@ -6,12 +6,16 @@
 //! temperatures and power, is "not supported"; the log (`FERROCM_LOG=warn`) names each function that is asked for that. Memory in use
 //! is among that: it is a process's own, and other processes cannot see it.
 //!
-//! `cargo xtask dropin` links both libraries from this crate's archive. The engine of the virtual GPU is not part of them: the linker
+//! A third one, `libferrocm-driver.so.1`, is preloaded by `cargo xtask rocm`: it stands for the traces of AMD's driver that `rocminfo`
+//! and `rocm-smi` look for before they ask a library.
+//!
+//! `cargo xtask dropin` links the libraries from this crate's archive. The engine of the virtual GPU is not part of them: the linker
 //! leaves out what nothing calls.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the names are AMD's: `rsmi_is_P2P_accessible`")]
 
 mod amd_smi;
 mod devices;
+mod driver;
 mod missing;
 mod rocm_smi;

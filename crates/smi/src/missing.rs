@@ -74,7 +74,6 @@ unsupported! {
     rsmi_dev_overdrive_level_get,
     rsmi_dev_overdrive_level_set,
     rsmi_dev_overdrive_level_set_v1,
-    rsmi_dev_partition_id_get,
     rsmi_dev_pci_bandwidth_get,
     rsmi_dev_pci_bandwidth_set,
     rsmi_dev_pci_replay_counter_get,

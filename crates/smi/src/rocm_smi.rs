@@ -114,6 +114,7 @@ numbers! {
     rsmi_dev_unique_id_get: u64 = |device| device.unique;
     rsmi_dev_guid_get: u64 = |device| device.unique >> 32;
     rsmi_dev_node_id_get: u32 = |device| device.index as u32 + 1;
+    rsmi_dev_partition_id_get: u32 = |_device| 0;
     rsmi_dev_target_graphics_version_get: u64 = |device| graphics_version(device.target.name);
     rsmi_topo_numa_affinity_get: i32 = |_device| 0;
     rsmi_topo_get_numa_node_number: u32 = |_device| 0;

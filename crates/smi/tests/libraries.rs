@@ -90,6 +90,19 @@ fan: 2, no handle: 1, null: 1
     says("amd_smi.c", AMD_SMI, "vgpu:gfx1100?count=2&memory=32MiB", expected);
 }
 
+/// What stands for the driver is seen by a program that it is preloaded into, and the rest of the files is as it is.
+#[test]
+fn the_driver_seems_to_be_there() {
+    let driver =
+        DropIn { place: PLACE, archive: "smi", soname: "libferrocm-driver.so.1", script: "driver.map" };
+    let script = "cat /sys/module/amdgpu/initstate; test -e /sys/module/amdgpu && echo folder; \
+                  test -e /sys/module/amdgpu/nothing || echo nothing; (exec 3<>/dev/kfd) && echo device; test -e /etc/passwd && echo file";
+    let run =
+        std::process::Command::new("bash").args(["-c", script]).env("LD_PRELOAD", driver.library()).output();
+    let run = run.expect("bash");
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "live\nfolder\nnothing\ndevice\nfile\n", "{run:?}");
+}
+
 #[test]
 fn a_bad_variable_is_an_error_of_the_start() {
     for (source, library) in [("rocm_smi.c", ROCM_SMI), ("amd_smi.c", AMD_SMI)] {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::sysroot::{self, LIBRARIES, Sysroot};
+use crate::dropin::First;
 
 /// A sysroot, what is beside it, and the libraries that come before its own.
 #[derive(Debug, Clone)]
@@ -15,8 +16,8 @@ pub(crate) struct Place {
     pub(crate) sysroot: Sysroot,
     /// Trees of further packages.
     pub(crate) beside: Vec<PathBuf>,
-    /// Folders of libraries that take the place of the sysroot's.
-    pub(crate) first: Vec<PathBuf>,
+    /// Libraries that take the place of the sysroot's.
+    pub(crate) first: First,
 }
 
 /// Why a program cannot run.
@@ -48,6 +49,9 @@ fn programs(names: &[String]) -> String {
         false => format!("; there are {}", names.join(", ")),
     }
 }
+
+/// Tells the preloaded library how programs run here.
+const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
 
 /// What kind of file a program is.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,7 +151,7 @@ impl Place {
                 .chain([own.clone()])
         });
         let mut path = OsString::new();
-        for folder in self.first.iter().cloned().chain(folders) {
+        for folder in self.first.folders.iter().cloned().chain(folders) {
             if !path.is_empty() {
                 path.push(":");
             }
@@ -182,10 +186,27 @@ impl Place {
     }
 
     fn loaded(&self, program: &Path) -> Command {
-        let mut command = Command::new(self.sysroot.loader());
-        command.args(["--inhibit-cache", "--argv0"]).arg(program);
-        command.arg("--library-path").arg(self.library_path()).arg(program);
+        let loader = self.sysroot.loader();
+        let libraries = self.library_path();
+        let driver = self.first.driver.as_os_str();
+        let options = [
+            OsStr::new("--inhibit-cache"),
+            "--preload".as_ref(),
+            driver,
+            "--library-path".as_ref(),
+            &libraries,
+        ];
+        let mut command = Command::new(&loader);
+        command.args(options).arg("--argv0").arg(program).arg(program);
+        // The programs of these trees that the program starts are run in the same way.
+        let real = |tree: &Path| tree.canonicalize().unwrap_or_else(|_| tree.to_owned()).into_os_string();
+        let trees: Vec<OsString> = self.trees().map(real).collect();
+        let trees = trees.join(OsStr::new(":"));
+        let run = [&[trees.as_os_str(), loader.as_os_str()][..], &options].concat();
+        command.env(RUN_VARIABLE, run.join(OsStr::new("\n")));
         sysroot::forget_the_machine(&mut command);
+        // rocm-smi asks no loader for its library.
+        command.env("ROCM_SMI_LIB_PATH", self.first.driver.with_file_name("librocm_smi64.so.7"));
         // A kernel from the cache in the user's folder was not compiled by this release.
         command.env("AMD_COMGR_CACHE", "0");
         command

@@ -1,0 +1,283 @@
+//! `libferrocm-driver.so.1`: what programs find of AMD's driver where there is none. `rocminfo` and `rocm-smi` look at
+//! `/sys/module/amdgpu` before they ask any library, and `rocminfo` opens `/dev/kfd`.
+//!
+//! The library is preloaded. Its functions stand before the C library's and pass every other path on. Programs of the sysroot that a
+//! program starts, as `rocm_agent_enumerator` starts `rocminfo`, are given to the sysroot's loader as well: [`RUN_VARIABLE`] says how.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+
+/// The variable with what runs a program of the sysroot: the folders whose programs are meant, separated by colons, and, after a line's
+/// end each, the loader and its arguments.
+const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
+
+/// The files that there seem to be, and what they hold.
+const FILES: [(&CStr, &str); 2] = [
+    (c"/sys/module/amdgpu/initstate", "live\n"),
+    (c"/sys/module/amdgpu/version", concat!("ferrocm ", env!("CARGO_PKG_VERSION"), "\n")),
+];
+/// The folder that there seems to be.
+const FOLDER: &CStr = c"/sys/module/amdgpu";
+/// The device that there seems to be. Nothing reads from it: AMD's HSA library, which would, is not the one that is loaded.
+const DEVICE: &CStr = c"/dev/kfd";
+
+/// What stands for a path.
+enum Stand {
+    Text(&'static str),
+    File(&'static CStr),
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn stand(path: *const c_char) -> Option<Stand> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: as this function's contract.
+    let path = unsafe { CStr::from_ptr(path) };
+    if path == DEVICE {
+        return Some(Stand::File(c"/dev/null"));
+    }
+    if path == FOLDER {
+        return Some(Stand::File(c"/sys/module"));
+    }
+    FILES.iter().find(|(file, _)| path == *file).map(|(_, text)| Stand::Text(text))
+}
+
+/// The C library's function of this name.
+macro_rules! next {
+    ($name:literal as $signature:ty) => {{
+        // SAFETY: the name is a C string.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
+        // SAFETY: the C library has it, with this signature; null is `None`.
+        unsafe { std::mem::transmute::<*mut c_void, Option<$signature>>(found) }
+    }};
+}
+
+fn failed(code: c_int) -> c_int {
+    // SAFETY: the place of the thread's error number is always valid.
+    unsafe { *libc::__errno_location() = code };
+    -1
+}
+
+/// A file without a name that holds the text.
+fn file_of(text: &str) -> c_int {
+    // SAFETY: the name is a C string, and the text is valid for its length.
+    unsafe {
+        let file = libc::memfd_create(c"ferrocm".as_ptr(), libc::MFD_CLOEXEC);
+        if file >= 0 && libc::write(file, text.as_ptr().cast(), text.len()) >= 0 {
+            libc::lseek(file, 0, libc::SEEK_SET);
+        }
+        file
+    }
+}
+
+/// Functions with the signature of `open`. The mode is only there where the flags say so; it is passed on as it comes.
+macro_rules! open {
+    ($($name:ident, $text:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int {
+                let next = next!($text as unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int);
+                let Some(next) = next else { return failed(libc::ENOSYS) };
+                // SAFETY: the caller keeps the contract of `open`.
+                unsafe {
+                    match stand(path) {
+                        Some(Stand::Text(text)) => file_of(text),
+                        Some(Stand::File(file)) => next(file.as_ptr(), flags, mode),
+                        None => next(path, flags, mode),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+open! {
+    open, c"open";
+    open64, c"open64";
+}
+
+/// Functions with the signature of `fopen`.
+macro_rules! fopen {
+    ($($name:ident, $text:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(path: *const c_char, mode: *const c_char) -> *mut libc::FILE {
+                let next = next!($text as unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE);
+                let Some(next) = next else { return ptr::null_mut() };
+                // SAFETY: the caller keeps the contract of `fopen`.
+                unsafe {
+                    match stand(path) {
+                        Some(Stand::Text(text)) => libc::fdopen(file_of(text), mode),
+                        Some(Stand::File(file)) => next(file.as_ptr(), mode),
+                        None => next(path, mode),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+fopen! {
+    fopen, c"fopen";
+    fopen64, c"fopen64";
+}
+
+/// Functions with the signature of `stat`.
+macro_rules! stat {
+    ($($name:ident, $text:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(path: *const c_char, into: *mut c_void) -> c_int {
+                let next = next!($text as unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int);
+                let Some(next) = next else { return failed(libc::ENOSYS) };
+                // SAFETY: the caller keeps the contract of `stat`.
+                unsafe {
+                    match stand(path) {
+                        Some(Stand::Text(_)) => next(c"/proc/version".as_ptr(), into),
+                        Some(Stand::File(file)) => next(file.as_ptr(), into),
+                        None => next(path, into),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+stat! {
+    stat, c"stat";
+    stat64, c"stat64";
+}
+
+/// The folder of graphics cards, which rocm-smi lists, is there even where the kernel has no driver for any.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn opendir(path: *const c_char) -> *mut libc::DIR {
+    let next = next!(c"opendir" as unsafe extern "C" fn(*const c_char) -> *mut libc::DIR);
+    let Some(next) = next else { return ptr::null_mut() };
+    // SAFETY: the caller keeps the contract of `opendir`.
+    unsafe {
+        let found = next(path);
+        let is_cards = !path.is_null() && CStr::from_ptr(path) == c"/sys/class/drm";
+        if found.is_null() && is_cards { next(c"/proc/self/fdinfo".as_ptr()) } else { found }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
+    let next = next!(c"access" as unsafe extern "C" fn(*const c_char, c_int) -> c_int);
+    let Some(next) = next else { return failed(libc::ENOSYS) };
+    // SAFETY: the caller keeps the contract of `access`.
+    unsafe { if stand(path).is_some() { 0 } else { next(path, mode) } }
+}
+
+type Execve = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
+
+/// The arguments that have the sysroot's loader run a program, if it is one of the sysroot's.
+fn loaded(program: &CStr, run: &[u8]) -> Option<Vec<CString>> {
+    let mut lines = run.split(|byte| *byte == b'\n');
+    let path = std::fs::canonicalize(std::ffi::OsStr::from_bytes(program.to_bytes())).ok()?;
+    let folders = lines.next()?.split(|byte| *byte == b':');
+    let is_ours = folders
+        .filter(|folder| !folder.is_empty())
+        .any(|folder| path.starts_with(std::ffi::OsStr::from_bytes(folder)));
+    let is_elf = || {
+        let mut start = [0; 4];
+        let mut file = std::fs::File::open(&path).ok()?;
+        std::io::Read::read_exact(&mut file, &mut start).ok()?;
+        Some(start == *b"\x7fELF")
+    };
+    if !is_ours || is_elf() != Some(true) {
+        return None;
+    }
+    let mut arguments: Vec<CString> = lines.map(CString::new).collect::<Result<_, _>>().ok()?;
+    if arguments.is_empty() || arguments[0].as_c_str() == program {
+        return None;
+    }
+    arguments.push(program.to_owned());
+    Some(arguments)
+}
+
+/// The program and the arguments that are really meant.
+struct Started {
+    /// Owns what the pointers lead to.
+    _first: Vec<CString>,
+    /// The arguments, and null.
+    all: Vec<*const c_char>,
+}
+
+impl Started {
+    /// What starts a program of the sysroot; nothing for others.
+    ///
+    /// # Safety
+    /// `path` is null or a C string, `arguments` null or an array of such that ends in null.
+    unsafe fn of(path: *const c_char, arguments: *const *const c_char) -> Option<Started> {
+        if path.is_null() || arguments.is_null() {
+            return None;
+        }
+        let run = std::env::var_os(RUN_VARIABLE)?;
+        // SAFETY: as this function's contract.
+        let first = loaded(unsafe { CStr::from_ptr(path) }, run.as_bytes())?;
+        let mut all: Vec<*const c_char> = first.iter().map(|argument| argument.as_ptr()).collect();
+        // The program's own name is in the loader's arguments.
+        let mut index = 1;
+        // SAFETY: as this function's contract: nothing is read behind the first null.
+        unsafe {
+            if !(*arguments).is_null() {
+                while !(*arguments.add(index)).is_null() {
+                    all.push(*arguments.add(index));
+                    index += 1;
+                }
+            }
+        }
+        all.push(ptr::null());
+        Some(Started { _first: first, all })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execve(
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) -> c_int {
+    let Some(next) = next!(c"execve" as Execve) else { return failed(libc::ENOSYS) };
+    // SAFETY: the caller keeps the contract of `execve`.
+    unsafe {
+        match Started::of(path, arguments) {
+            Some(started) => next(started.all[0], started.all.as_ptr(), environment),
+            None => next(path, arguments, environment),
+        }
+    }
+}
+
+type Spawn = unsafe extern "C" fn(
+    *mut libc::pid_t,
+    *const c_char,
+    *const c_void,
+    *const c_void,
+    *const *const c_char,
+    *const *const c_char,
+) -> c_int;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    child: *mut libc::pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) -> c_int {
+    let Some(next) = next!(c"posix_spawn" as Spawn) else { return libc::ENOSYS };
+    // SAFETY: the caller keeps the contract of `posix_spawn`.
+    unsafe {
+        match Started::of(path, arguments) {
+            Some(started) => {
+                next(child, started.all[0], actions, attributes, started.all.as_ptr(), environment)
+            }
+            None => next(child, path, actions, attributes, arguments, environment),
+        }
+    }
+}
