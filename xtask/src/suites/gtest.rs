@@ -29,6 +29,11 @@ pub(crate) fn names(listing: &str) -> Vec<String> {
     names
 }
 
+/// Whether a test is switched off by its name, or by that of its suite.
+pub(crate) fn is_disabled(name: &str) -> bool {
+    name.split(['/', '.']).any(|part| part.starts_with("DISABLED_"))
+}
+
 /// What a line of a run says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
@@ -105,6 +110,14 @@ mod tests {
         let listing = "rocBLAS info: something.\nRunning main() from x.cc\nFirst.\n  one\n  two  # GetParam() = 4\n_/gemm/7.  # TypeParam = f32\n  quick_f32/0\n";
         assert_eq!(names(listing), ["First.one", "First.two", "_/gemm/7.quick_f32/0"]);
         assert_eq!(names("  lost\n"), [""; 0]);
+    }
+
+    #[test]
+    fn tests_are_switched_off_by_their_names() {
+        assert!(
+            is_disabled("A.DISABLED_b") && is_disabled("DISABLED_A/b.c") && is_disabled("p/DISABLED_A.b/0")
+        );
+        assert!(!is_disabled("A.b_DISABLED_c") && !is_disabled("A.b"));
     }
 
     #[test]

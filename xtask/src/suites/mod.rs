@@ -133,7 +133,10 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     let mut batches = VecDeque::new();
     for program in &programs {
         let log = logs.join(format!("{}.list", name_of(program)));
-        let listed = run::list(program.command()?, suite.filter, &log)?;
+        let mut listed = run::list(program.command()?, suite.filter, &log)?;
+        if !suite.arguments.contains(&table::WITH_DISABLED) {
+            listed.retain(|test| !gtest::is_disabled(test));
+        }
         if listed.is_empty() {
             bail!("{} lists no tests; {} says why", program.path.display(), log.display());
         }
@@ -147,6 +150,9 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
             tests.retain(|test| pattern.split(':').any(|pattern| gtest::matches(pattern, test)));
         }
         batches.extend(tests.chunks(suite.batch).map(|tests| Batch { program, tests: tests.to_vec() }));
+    }
+    if batches.is_empty() {
+        bail!("{}: no test is of that form", suite.name);
     }
     let started = Instant::now();
     let ran = all(batches, suite, &logs)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::gtest::Outcome;
+use super::table::SUITES;
 
 const INTRODUCTION: &str = "\
 # AMD's own test programs on the virtual GPU
@@ -18,6 +19,8 @@ GPU has, with the reasons below; *sampled* suites run some tests of every functi
 const RESULTS: &str = "## Results\n\n";
 const RESULT_HEAD: &str = "| suite | HIP | target | tests | pass | fail | out of time | skip themselves | left out | seconds for a test | date |\n\
 |---|---|---|---|---|---|---|---|---|---|---|\n";
+const LEFT_OUT: &str = "\n## Tests that are left out\n\n";
+const LEFT_OUT_HEAD: &str = "| suite | tests | why |\n|---|---|---|\n";
 const FAILURES: &str = "\n## Tests that do not pass\n\n";
 const FAILURE_HEAD: &str = "| suite | HIP | target | test | outcome | why |\n|---|---|---|---|---|---|\n";
 
@@ -110,6 +113,12 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
     let mut text = format!("{INTRODUCTION}{RESULTS}{RESULT_HEAD}");
     for row in results.values() {
         let _ = writeln!(text, "{row}");
+    }
+    let _ = write!(text, "{LEFT_OUT}{LEFT_OUT_HEAD}");
+    for suite in &SUITES {
+        for (tests, why) in suite.left_out {
+            let _ = writeln!(text, "| {} | `{tests}` | {why} |", suite.name);
+        }
     }
     let _ = write!(text, "{FAILURES}{FAILURE_HEAD}");
     for row in failures.values().flatten() {

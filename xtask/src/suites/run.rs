@@ -163,11 +163,8 @@ fn reason(said: &[String]) -> String {
     let is_sign = |line: &String| SIGNS.iter().any(|sign| line.contains(sign));
     let from = said.iter().position(is_sign).unwrap_or(said.len().saturating_sub(1));
     let mut lines: Vec<&str> = said[from..].iter().take(4).map(|line| line.trim()).collect();
-    if let Some(end) = said.last().filter(|line| line.starts_with(ENDED)) {
-        if !lines.contains(&end.as_str()) {
-            lines.push(end);
-        }
-    }
+    let end = said.last().map(String::as_str).filter(|line| line.starts_with(ENDED));
+    lines.extend(end.filter(|end| !lines.contains(end)));
     lines.join("; ")
 }
 
