@@ -235,4 +235,56 @@ mod tests {
         assert_eq!(script("plain text"), Kind::Other);
         assert_eq!(script(""), Kind::Other);
     }
+
+    #[test]
+    fn programs_are_found_and_started_by_the_loader_with_the_first_libraries_first() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let root = folder.path().join("7.2");
+        let beside = folder.path().join("7.2-tools");
+        let tests = beside.join("usr/libexec/rocm/a-tests");
+        for folder in [&root.join("usr/bin"), &beside.join("usr/bin"), &tests] {
+            fs::create_dir_all(folder).expect("folder");
+        }
+        let mut elf = b"\x7fELF\x02".to_vec();
+        elf.resize(64, 0);
+        elf[18] = 62;
+        fs::write(tests.join("a-test"), &elf).expect("write");
+        fs::write(root.join("usr/bin/python3"), &elf).expect("write");
+        fs::write(beside.join("usr/bin/tool"), "#!/usr/bin/env python3\n").expect("write");
+        fs::write(beside.join("usr/bin/other"), "#!/usr/bin/perl\n").expect("write");
+        let first =
+            First { folders: vec![PathBuf::from("/first")], driver: PathBuf::from("/first/driver.so") };
+        let sysroot = Sysroot::at(crate::rocm::fixtures::release("7.2"), &root);
+        let place = Place { sysroot, beside: vec![beside.clone()], first };
+        assert_eq!(place.programs(), ["a-test", "other", "tool"]);
+        assert_eq!(place.find("a-test".as_ref()).expect("found"), tests.join("a-test"));
+        assert_eq!(place.find("./a-test".as_ref()).expect("a path"), Path::new("./a-test"));
+        let error = place.find("no-such-test".as_ref()).expect_err("none").to_string();
+        assert!(
+            error.contains("no program \"no-such-test\"") && error.ends_with("there are a-test, other, tool"),
+            "{error}"
+        );
+
+        let text = |command: &Command| setup::run::describe(command);
+        let command = text(&place.command(&tests.join("a-test")).expect("runs"));
+        let (root_text, beside_text) = (root.display(), beside.display());
+        let libraries =
+            format!("--library-path /first:{root_text}/{LIBRARIES}:{beside_text}/{LIBRARIES} --argv0");
+        assert!(command.contains(&libraries), "{command}");
+        assert!(
+            command.contains("ld-linux-x86-64.so.2 --inhibit-cache --preload /first/driver.so "),
+            "{command}"
+        );
+        let script = text(&place.command(&beside.join("usr/bin/tool")).expect("runs"));
+        assert!(
+            script.ends_with(&format!("{root_text}/usr/bin/python3 {beside_text}/usr/bin/tool")),
+            "{script}"
+        );
+        let error = place.command(&beside.join("usr/bin/other")).expect_err("no perl").to_string();
+        assert!(error.contains("is a script for /usr/bin/perl"), "{error}");
+        fs::write(root.join("text"), "text").expect("write");
+        let error = place.command(&root.join("text")).expect_err("text").to_string();
+        assert!(error.contains("is no program"), "{error}");
+        assert!(place.command(&root.join("absent")).is_err());
+    }
 }

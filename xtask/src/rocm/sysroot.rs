@@ -189,6 +189,12 @@ pub(crate) struct Sysroot {
 }
 
 impl Sysroot {
+    /// One for tests, in a folder of any contents.
+    #[cfg(test)]
+    pub(super) fn at(release: &'static Release, folder: &Path) -> Self {
+        Sysroot { release, folder: folder.to_owned(), differences: Vec::new() }
+    }
+
     /// Where it is.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
