@@ -113,15 +113,11 @@ impl Layout {
         }
     }
 
-    /// Whether these arguments can be passed to the kernel.
+    /// Whether these arguments can be passed to the kernel. A buffer may have any size, as AMD's HIP looks at none: programs pass
+    /// the kernel's padding or leave it out, and hidden arguments too. What the buffer lacks is 0.
     pub(crate) fn accepts(&self, arguments: Explicit) -> Result {
         match arguments {
-            Explicit::Pointers(_) => Ok(()),
-            Explicit::Packed(_, size)
-                if size >= self.explicit_end && size <= self.size.max(self.explicit_end) =>
-            {
-                Ok(())
-            }
+            Explicit::Pointers(_) | Explicit::Packed(..) => Ok(()),
             Explicit::None if self.explicit.is_empty() => Ok(()),
             _ => Err(hipError_t::hipErrorInvalidValue),
         }
@@ -164,7 +160,7 @@ impl Layout {
     ///
     /// # Safety
     /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for each argument;
-    /// with [`Explicit::Packed`], the bytes are readable and [`accepts`](Self::accepts) has agreed to them.
+    /// with [`Explicit::Packed`], the bytes are readable.
     pub(crate) unsafe fn write(&self, segment: &mut [u8], arguments: Explicit, geometry: &Geometry) {
         segment.fill(0);
         match arguments {
@@ -179,13 +175,10 @@ impl Layout {
                 }
             }
             Explicit::Packed(bytes, size) => {
-                let size = size.min(segment.len());
-                // SAFETY: the caller vouches for `size` readable bytes; the destination has at least as many.
-                unsafe { segment.as_mut_ptr().copy_from_nonoverlapping(bytes, size) };
                 // Padding that reaches into the hidden part must not leave values there.
-                if let Some(tail) = segment.get_mut(self.explicit_end..) {
-                    tail.fill(0);
-                }
+                let place = &mut segment[..size.min(self.explicit_end)];
+                // SAFETY: the caller vouches for `size` readable bytes, and the place has no more.
+                unsafe { place.as_mut_ptr().copy_from_nonoverlapping(bytes, place.len()) };
             }
             Explicit::None => {}
         }

@@ -19,7 +19,7 @@ use super::user_object::Objects;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::kernarg::KernargBlock;
-use crate::op::{KernelOp, Op};
+use crate::op::Op;
 use crate::packet::{Packet, prepared_packet};
 use crate::runtime::{Runtime, active};
 use crate::signal::Marker;
@@ -439,15 +439,18 @@ impl State {
             Op::Kernel(kernel) if is_packet(step) && step.enabled => Some(kernel.clone()),
             _ => None,
         };
-        // Whole cache lines, as in a stream's own ring.
-        let place_of = |kernel: &KernelOp, end: usize| {
-            let layout = &kernel.launch.function.layout;
-            (end.next_multiple_of(layout.align.max(64)), layout.size)
-        };
-        let size = self.steps.iter().filter_map(prepared).fold(0, |end, kernel| {
-            let (start, size) = place_of(&kernel, end);
-            start + size
-        });
+        let enqueued = plan.enqueued();
+        // Whole cache lines, as in a stream's own ring. The places follow each other in the order of the plan.
+        let mut places: HashMap<usize, Range<usize>> = HashMap::new();
+        let mut size = 0usize;
+        for &place in enqueued.iter().flat_map(|&index| &plan.units[index].steps) {
+            if let Some(kernel) = prepared(&self.steps[place]) {
+                let layout = &kernel.launch.function.layout;
+                let start = size.next_multiple_of(layout.align.max(64));
+                size = start + layout.size;
+                places.insert(place, start..size);
+            }
+        }
         let mut arguments = match (self.spare.iter_mut())
             .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
         {
@@ -456,10 +459,10 @@ impl State {
         };
         let base = arguments.start();
         let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
-        let (mut packets, mut actions, mut end) = (Vec::new(), Vec::new(), 0);
+        let (mut packets, mut actions) = (Vec::new(), Vec::new());
         // The point behind each unit that another lane waits for.
         let mut points: HashMap<usize, usize> = HashMap::new();
-        for index in plan.enqueued() {
+        for index in enqueued {
             let unit = &plan.units[index];
             let lane = unit.lane;
             if unit.is_first {
@@ -470,16 +473,14 @@ impl State {
             let mut ordered = true;
             for &place in &unit.steps {
                 let step = &self.steps[place];
-                let Some(kernel) = prepared(step) else {
+                let (Some(kernel), Some(range)) = (prepared(step), places.get(&place)) else {
                     if step.enabled && !is_silent(step) {
                         actions.push(Action::Enqueue { lane, step: place });
                     }
                     continue;
                 };
-                let (start, size) = place_of(&kernel, end);
-                end = start + size;
-                kernel.write(&mut block.bytes()[start..end]);
-                let address = if size == 0 { 0 } else { base + start };
+                kernel.write(&mut block.bytes()[range.clone()]);
+                let address = if range.is_empty() { 0 } else { base + range.start };
                 packets.push(prepared_packet(&kernel.launch.dispatch, address as u64, ordered));
                 ordered = false;
                 let count = packets.len();

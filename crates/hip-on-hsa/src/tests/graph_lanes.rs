@@ -471,3 +471,30 @@ fn idle_lanes_do_not_fail_with_the_stream_that_they_were_for() {
     });
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
+
+/// The segments' sizes are no multiples of a cache line, so that their total depends on which comes last.
+#[test]
+fn segments_of_kernels_fit_in_whatever_order_they_were_made() {
+    let hip = start();
+    let module = hip.load(5);
+    let functions = ["empty", "saxpy", "geometry", "mixed", "reverse"].map(|name| hip.function(module, name));
+    let mut next = random();
+    for _ in 0..50 {
+        let graph = hip.graph();
+        let nodes: Vec<_> = (0..12)
+            .map(|_| hip.kernel_of_zeros(graph, &[], functions[next() as usize % functions.len()]))
+            .collect();
+        // Any order of time that is none of making.
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        for left in (1..order.len()).rev() {
+            order.swap(left, next() as usize % (left + 1));
+        }
+        for pair in order.windows(2) {
+            let (from, to) = (nodes[pair[0]], nodes[pair[1]]);
+            assert_eq!(hip!(hip, hipGraphAddDependencies(graph, &from, &to, 1)), OK);
+        }
+        assert_eq!(hip.run_once(graph), OK);
+        assert_eq!(fake::take_dispatched().len(), nodes.len());
+    }
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}

@@ -114,49 +114,92 @@ fn hidden_arguments_describe_the_launch_in_each_version() {
     }
 }
 
+/// As Tensile passes arguments: without the padding at the end, with it, and with hidden arguments behind.
 #[test]
-fn packed_arguments_need_the_right_size() {
+fn a_buffer_of_packed_arguments_may_have_any_size_and_what_it_lacks_is_zero() {
     let hip = start();
-    let module = hip.load(5);
-    let function = hip.function(module, "saxpy");
-    #[repr(C)]
-    struct Packed {
-        a: f32,
-        x: u64,
-        y: u64,
-        n: u32,
+    for version in [4, 5] {
+        let module = hip.load(version);
+        let function = hip.function(module, "saxpy");
+        #[repr(C)]
+        #[derive(Clone, Copy)]
+        struct Arguments {
+            a: f32,
+            x: u64,
+            y: u64,
+            n: u32,
+        }
+        let arguments = Arguments { a: 1.5, x: 0x10, y: 0x20, n: 99 };
+        // What lies behind the arguments must not get to hidden ones.
+        let mut buffer = [0xee_u8; 1 << 12];
+        // SAFETY: the buffer has room, at any alignment.
+        unsafe { buffer.as_mut_ptr().cast::<Arguments>().write_unaligned(arguments) };
+        let bytes = kernels(version, "gfx1100");
+        let object = CodeObject::parse(&bytes).unwrap();
+        let kernel = object.kernel("saxpy").unwrap();
+        let is_padding = |at: usize| {
+            !kernel
+                .args
+                .iter()
+                .any(|arg| (arg.offset as usize..(arg.offset + arg.size) as usize).contains(&at))
+        };
+        let mut reference: Option<Vec<u8>> = None;
+        for size in [28, 32, 27, 24, 8, 1, 0, 29, 36, 64, 128, 255, 256, 257, 1 << 12] {
+            let mut stated = size;
+            let mut extra: [*mut c_void; 5] = [
+                without_provenance_mut(1),
+                buffer.as_mut_ptr().cast(),
+                without_provenance_mut(2),
+                (&raw mut stated).cast(),
+                without_provenance_mut(3),
+            ];
+            let list = extra.as_mut_ptr();
+            let plain =
+                hip!(hip, hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, null_mut(), list));
+            let none = null_mut();
+            let extended = hip!(
+                hip,
+                hipExtModuleLaunchKernel(
+                    function,
+                    32,
+                    1,
+                    1,
+                    32,
+                    1,
+                    1,
+                    0,
+                    NULL,
+                    null_mut(),
+                    list,
+                    none,
+                    null_mut(),
+                    0
+                )
+            );
+            assert_eq!((plain, extended), (OK, OK), "{size} bytes, version {version}");
+            assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), OK);
+            let all = fake::take_dispatched();
+            assert_eq!(all.len(), 2);
+            for seen in all {
+                // The first size is that of the arguments: the others differ in what they lack only.
+                let whole = reference.get_or_insert_with(|| seen.arguments.clone());
+                for (at, (&found, &given)) in seen.arguments.iter().zip(whole.iter()).enumerate() {
+                    let expected = if at >= size && at < 28 { 0 } else { given };
+                    assert!(found == expected || is_padding(at), "byte {at} of {size}, version {version}");
+                }
+            }
+        }
+        let whole = reference.unwrap();
+        assert_eq!(value(&whole, 0, 4) as u32, 1.5f32.to_bits());
+        assert_eq!((value(&whole, 8, 8), value(&whole, 16, 8), value(&whole, 24, 4)), (0x10, 0x20, 99));
+        let mut unknown: [*mut c_void; 2] = [9 as *mut c_void, null_mut()];
+        let launched = hip!(
+            hip,
+            hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, null_mut(), unknown.as_mut_ptr())
+        );
+        assert_eq!(launched, E::hipErrorInvalidValue);
+        assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
     }
-    let mut packed = Packed { a: 1.5, x: 0x10, y: 0x20, n: 99 };
-    let mut launch = |mut size: usize| {
-        let mut extra: [*mut c_void; 5] = [
-            without_provenance_mut(1),
-            (&raw mut packed).cast(),
-            without_provenance_mut(2),
-            (&raw mut size).cast(),
-            without_provenance_mut(3),
-        ];
-        hip!(hip, hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, null_mut(), extra.as_mut_ptr()))
-    };
-    // With and without the padding at the end.
-    assert_eq!(launch(size_of::<Packed>()), OK);
-    assert_eq!(launch(28), OK);
-    assert_eq!(launch(27), E::hipErrorInvalidValue);
-    assert_eq!(launch(0), E::hipErrorInvalidValue);
-    assert_eq!(launch(1 << 20), E::hipErrorInvalidValue);
-    assert_eq!(hip!(hip, hipStreamSynchronize(NULL)), OK);
-    for seen in fake::take_dispatched() {
-        assert_eq!(value(&seen.arguments, 0, 4) as u32, 1.5f32.to_bits());
-        assert_eq!(value(&seen.arguments, 8, 8), 0x10);
-        assert_eq!(value(&seen.arguments, 16, 8), 0x20);
-        assert_eq!(value(&seen.arguments, 24, 4), 99);
-    }
-    let mut unknown: [*mut c_void; 2] = [9 as *mut c_void, null_mut()];
-    let launched = hip!(
-        hip,
-        hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, null_mut(), unknown.as_mut_ptr())
-    );
-    assert_eq!(launched, E::hipErrorInvalidValue);
-    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
 
 #[test]
