@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::{hipCtx_t, hipDevice_t, hipError_t, hipFuncCache_t, hipSharedMemConfig};
 
+use crate::caller;
 use crate::device::{Device, VERSION, by_ordinal, current_device, set_current};
 use crate::error::{Result, entry};
 use crate::graph;
@@ -49,7 +50,7 @@ fn device_of(runtime: &Runtime, context: hipCtx_t) -> Result<&'static Device> {
 /// `out` is null or valid for writing.
 unsafe fn set<T>(out: *mut T, value: T) -> Result {
     // SAFETY: as this function's contract.
-    *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = value;
+    *unsafe { caller::place(out) }? = value;
     Ok(())
 }
 
@@ -175,7 +176,7 @@ pub(crate) unsafe extern "C" fn hipCtxPopCurrent(out: *mut hipCtx_t) -> hipError
             set_current(previous);
         }
         // SAFETY: the caller passes null, which asks for nothing, or a valid place.
-        if let Some(out) = unsafe { out.as_mut() } {
+        if let Some(out) = unsafe { caller::optional_place(out) }? {
             *out = handle(popped);
         }
         Ok(())

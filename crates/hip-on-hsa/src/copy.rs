@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use hip_sys::{hipDeviceptr_t, hipError_t, hipMemcpyKind, hipStream_t};
 
+use crate::caller::{self, Access};
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
@@ -61,7 +62,9 @@ impl Place {
         let Some((found, offset)) = runtime.memory.find(address) else {
             // What was freed is no memory of the program, and touching it would end the process.
             let ends = [address, address + extent.max(1) - 1];
-            let is_own = ends.into_iter().all(|end| runtime.hsa.host_can_access(end));
+            let access = if what.writes { Access::Write } else { Access::Read };
+            let is_own = ends.into_iter().all(|end| runtime.hsa.host_can_access(end))
+                && caller::is_accessible(address, extent, access);
             return if is_own { Ok((Self::Pageable, address)) } else { Err(INVALID_VALUE) };
         };
         if !runtime.memory.holds(&found, offset, extent, what) {
@@ -108,6 +111,12 @@ impl Transfer {
     /// Checks the copy against what is at its addresses now. `device` is the stream's, once there is one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
+    }
+
+    /// Whether destination and source are memory of devices; nothing for an empty copy.
+    pub(crate) fn ends(self, runtime: &Runtime) -> Result<Option<[bool; 2]>> {
+        let found = self.sort_out(runtime, None)?;
+        Ok(found.map(|(_, dst, src)| [dst, src].map(|place| place.device().is_some())))
     }
 
     /// Enqueues the copy as a part of other work of the stream: it reads and writes nothing before its turn, and nobody waits

@@ -7,6 +7,7 @@ use hip_sys::{
     hipMemcpyAttributes, hipMemcpyKind, hipStream_t,
 };
 
+use crate::caller;
 use crate::copy::{Transfer, copy};
 use crate::copy_param::box_at;
 use crate::error::{Result, entry};
@@ -27,10 +28,11 @@ unsafe fn enqueue(
     stream: hipStream_t,
 ) -> Result {
     let runtime = active()?;
+    // SAFETY: as this function's contract.
+    let failed = std::cell::RefCell::new(unsafe { caller::optional_place(failed) }?);
     let note = |index: usize| {
-        // SAFETY: as this function's contract.
-        if let Some(failed) = unsafe { failed.as_mut() } {
-            *failed = index;
+        if let Some(failed) = failed.borrow_mut().as_mut() {
+            **failed = index;
         }
     };
     // What is wrong with no copy in particular.
@@ -67,7 +69,7 @@ unsafe fn check_attributes(
         return Err(INVALID_VALUE);
     }
     // SAFETY: as this function's contract.
-    let first = unsafe { std::slice::from_raw_parts(first, count) };
+    let first = unsafe { caller::list(first, count) }?;
     let in_order = first.windows(2).all(|pair| pair[0] < pair[1]);
     if first[0] == 0 && in_order && first[count - 1] < copies { Ok(()) } else { Err(INVALID_VALUE) }
 }
@@ -85,14 +87,12 @@ pub(crate) unsafe extern "C" fn hipMemcpyBatchAsync(
     stream: hipStream_t,
 ) -> hipError_t {
     entry(|| {
-        if dsts.is_null() || srcs.is_null() || sizes.is_null() {
-            return Err(INVALID_VALUE);
-        }
         // SAFETY: the caller's lists have as many entries as it says.
         unsafe {
             check_attributes(attributes, attribute_firsts, attribute_count, count)?;
-            let transfer =
-                |index| Ok(Transfer::plain(*dsts.add(index), *srcs.add(index), *sizes.add(index), KIND));
+            let (dsts, srcs) = (caller::list(dsts, count)?, caller::list(srcs, count)?);
+            let sizes = caller::list(sizes, count)?;
+            let transfer = |index: usize| Ok(Transfer::plain(dsts[index], srcs[index], sizes[index], KIND));
             enqueue(count, transfer, failed, stream)
         }
     })
@@ -122,12 +122,13 @@ pub(crate) unsafe extern "C" fn hipMemcpy3DBatchAsync(
     stream: hipStream_t,
 ) -> hipError_t {
     entry(|| {
-        if list.is_null() || flags != 0 {
+        if flags != 0 {
             return Err(INVALID_VALUE);
         }
-        let transfer = |index| {
-            // SAFETY: the caller's list has as many entries as it says.
-            let op = unsafe { &*list.add(index) };
+        // SAFETY: the caller's list has as many entries as it says.
+        let list = unsafe { caller::list(list, count) }?;
+        let transfer = |index: usize| {
+            let op = &list[index];
             let rect = Rect { dst: end(&op.dst, op.extent)?, src: end(&op.src, op.extent)? };
             Ok(Transfer { rect, kind: KIND })
         };

@@ -5,6 +5,7 @@ use hip_sys::{
     hipMemcpyKind, hipMemoryType, hipPitchedPtr, hipPos, hipStream_t,
 };
 
+use crate::caller;
 use crate::copy::{DEFAULT_STREAM, Transfer, copy};
 use crate::device::by_ordinal;
 use crate::error::{Result, entry};
@@ -66,7 +67,7 @@ pub(crate) fn box_at(
 /// `parameters` is null or valid for reading.
 unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wait: bool) -> Result {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
     let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
     let start = |base: usize, x: usize, y: usize, pitch: usize| {
@@ -123,7 +124,7 @@ fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hi
 /// `parameters` is null or valid for reading.
 pub(crate) unsafe fn transfer_3d(parameters: *const hipMemcpy3DParms) -> Result<Transfer> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     let rect = Rect {
         dst: pitched(p.dstArray, p.dstPtr, p.dstPos, p.extent)?,
         src: pitched(p.srcArray, p.srcPtr, p.srcPos, p.extent)?,
@@ -158,7 +159,7 @@ pub(crate) unsafe extern "C" fn hipMemcpy3DAsync(
 /// `parameters` is null or valid for reading.
 unsafe fn copy_3d_peer(parameters: *const hipMemcpy3DPeerParms, stream: hipStream_t, wait: bool) -> Result {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     by_ordinal(p.dstDevice).and(by_ordinal(p.srcDevice))?;
     let rect = Rect {
         dst: pitched(p.dstArray, p.dstPtr, p.dstPos, p.extent)?,
@@ -188,7 +189,7 @@ pub(crate) unsafe extern "C" fn hipMemcpy3DPeerAsync(
 /// `parameters` is null or valid for reading.
 pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Result<Transfer> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     if p.srcLOD != 0 || p.dstLOD != 0 {
         return Err(INVALID_VALUE);
     }

@@ -1,7 +1,7 @@
 //! Devices: the GPU agents of HSA, what is known about them, and each thread's current one.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
@@ -10,6 +10,7 @@ use code_object::TargetId;
 use hip_sys::{hipError_t, hipUUID};
 use hsa_sys::*;
 
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::{SpareLanes, Usage};
 use crate::heap::Heap;
@@ -446,7 +447,7 @@ fn device(ordinal: i32) -> Result<&'static Device> {
 /// `out` is null or valid for writing.
 unsafe fn set<T>(out: *mut T, value: T) -> Result {
     // SAFETY: as this function's contract.
-    *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = value;
+    *unsafe { caller::place(out) }? = value;
     Ok(())
 }
 
@@ -457,13 +458,8 @@ unsafe fn set<T>(out: *mut T, value: T) -> Result {
 unsafe fn set_text(out: *mut c_char, length: i32, text: &str) -> Result {
     let room =
         usize::try_from(length).ok().filter(|&room| room != 0 && !out.is_null()).ok_or(INVALID_VALUE)?;
-    let count = text.len().min(room - 1);
-    // SAFETY: as this function's contract; `count` is less than the room.
-    unsafe {
-        out.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), count);
-        out.add(count).write(0);
-    }
-    Ok(())
+    // SAFETY: as this function's contract.
+    unsafe { caller::put_text(out, room, text) }
 }
 
 /// `hipInit`.
@@ -523,7 +519,7 @@ pub(crate) unsafe extern "C" fn hipSetValidDevices(list: *mut i32, count: i32) -
             return Err(hipError_t::hipErrorInvalidValue);
         }
         // SAFETY: the caller's list has as many entries.
-        let list = unsafe { std::slice::from_raw_parts(list, count) };
+        let list = unsafe { caller::list(list, count) }?;
         let devices = list.iter().map(|&ordinal| runtime.device(ordinal)).collect::<Result<Vec<_>>>()?;
         if !CHOSEN.get() {
             CURRENT.set(Some(devices[0]));
@@ -611,11 +607,8 @@ pub(crate) unsafe extern "C" fn hipDeviceGetPCIBusId(
 pub(crate) unsafe extern "C" fn hipDeviceGetByPCIBusId(ordinal: *mut i32, id: *const c_char) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if id.is_null() {
-            return Err(INVALID_VALUE);
-        }
         // SAFETY: the caller passes a NUL-terminated text.
-        let text = unsafe { CStr::from_ptr(id) }.to_str().map_err(|_| INVALID_VALUE)?;
+        let text = unsafe { caller::text(id) }?.to_str().map_err(|_| INVALID_VALUE)?;
         let wanted = parse_pci(text).ok_or(INVALID_VALUE)?;
         runtime.refresh()?;
         let found = runtime.devices().into_iter().find(|device| {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::caller;
 use hip_sys::hipError_t;
 use hsa_sys::hsa_status_t;
 
@@ -88,7 +89,7 @@ pub(crate) unsafe extern "C" fn hipDrvGetErrorString(
 /// `out` is null or valid for writing a pointer.
 unsafe fn write_text(out: *mut *const std::ffi::c_char, text: Option<&'static CStr>) -> Result {
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(hipError_t::hipErrorInvalidValue)?;
+    let out = unsafe { caller::place(out) }?;
     *out = text.map_or(std::ptr::null(), CStr::as_ptr);
     text.map(|_| ()).ok_or(hipError_t::hipErrorInvalidValue)
 }

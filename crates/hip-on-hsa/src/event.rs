@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 
+use crate::caller;
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{CapturedPoint, Capturing};
@@ -105,7 +106,7 @@ unsafe fn create(out: *mut hipEvent_t, flags: u32) -> Result {
     use hip_sys::*;
     let runtime = active()?;
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     let known = hipEventBlockingSync
         | hipEventDisableTiming
         | hipEventDisableSystemFence
@@ -226,7 +227,7 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { milliseconds.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(milliseconds) }?;
         let (start, stop) = (find(runtime, start)?, find(runtime, stop)?);
         if (start.flags | stop.flags) & hip_sys::hipEventDisableTiming != 0
             || !std::ptr::eq(start.device, stop.device)

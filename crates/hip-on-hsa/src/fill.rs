@@ -142,10 +142,13 @@ impl Fill {
         if !rows.is_apart() {
             return Err(hipError_t::hipErrorInvalidPitchValue);
         }
+        let extent = rows.extent().ok_or(INVALID_VALUE)?;
+        if rows.start.checked_add(extent).is_none() {
+            return Err(INVALID_VALUE);
+        }
         if rows.iter().take(2).any(|row| !row.is_multiple_of(pattern.element)) {
             return Err(INVALID_VALUE);
         }
-        let extent = rows.extent().ok_or(INVALID_VALUE)?;
         let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
         if !runtime.memory.holds(&found, offset, extent, Use { writes: true, device }) {
             return Err(INVALID_VALUE);

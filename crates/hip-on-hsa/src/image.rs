@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 use std::ffi::c_void;
-use std::slice;
 
 use code_object::TargetId;
 use code_object::bundle::{self, Extent};
 use hip_sys::hipError_t;
 
+use crate::caller;
 use crate::error::Result;
 
 const INVALID_IMAGE: hipError_t = hipError_t::hipErrorInvalidImage;
@@ -23,26 +23,24 @@ const FAT_BINARY_MAGIC: u32 = 0x4849_5046;
 /// # Safety
 /// At the address is an image, complete as its own headers describe it.
 pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> Result<Cow<'a, [u8]>> {
-    let mut start = image.cast::<u8>();
-    // SAFETY: the caller passes an image, every form of which has at least these bytes.
-    if unsafe { start.cast::<u32>().read_unaligned() } == FAT_BINARY_MAGIC {
-        // SAFETY: the structure is magic, version, pointer to the image, and a pointer that is not used.
-        start = unsafe { start.add(8).cast::<*const u8>().read_unaligned() };
-        if start.is_null() {
+    let mut start = image as usize;
+    // SAFETY: the caller passes an image.
+    let bytes = |start: usize, size: usize| unsafe { caller::bytes(start, size) };
+    if bytes(start, 4)? == FAT_BINARY_MAGIC.to_le_bytes() {
+        // Magic, version, pointer to the image, and a pointer that is not used.
+        let mut address = [0; 8];
+        address.copy_from_slice(&bytes(start, 16)?[8..]);
+        start = usize::from_le_bytes(address);
+        if start == 0 {
             return Err(INVALID_IMAGE);
         }
     }
     let mut known = 4;
     loop {
-        // SAFETY: an image has four bytes, and then as many as its own headers announce.
-        let beginning = unsafe { slice::from_raw_parts(start, known) };
+        let beginning = bytes(start, known)?;
         match bundle::extent(beginning).map_err(refused)? {
             Extent::AtLeast(more) => known = more,
-            Extent::Bytes(length) => {
-                // SAFETY: the image has as many bytes as its headers announce.
-                let image = unsafe { slice::from_raw_parts(start, length) };
-                return in_bytes(image, device);
-            }
+            Extent::Bytes(length) => return in_bytes(bytes(start, length)?, device),
         }
     }
 }

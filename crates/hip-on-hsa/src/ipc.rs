@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip_sys::{hipError_t, hipIpcMemHandle_t};
 use hsa_sys::hsa_amd_ipc_memory_t;
 
+use crate::caller;
 use crate::device::current_device;
 use crate::error::entry;
 use crate::graph;
@@ -83,7 +84,7 @@ pub(crate) unsafe extern "C" fn hipIpcGetMemHandle(
         let runtime = active()?;
         graph::permit()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
         if found.origin != Origin::Device || found.pool.is_some() {
             return Err(INVALID_VALUE);
@@ -109,7 +110,7 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
         let runtime = active()?;
         graph::permit()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         if flags != hip_sys::hipIpcMemLazyEnablePeerAccess {
             return Err(INVALID_VALUE);
         }

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use hip_sys::{hipError_t, hipEvent_t, hipIpcEventHandle_t};
 
+use crate::caller;
 use crate::device::current_device;
 use crate::error::{Result, entry};
 use crate::event::{Event, find};
 use crate::runtime::{Runtime, active};
 use crate::stream::Stream;
 
-const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 const OUT_OF_MEMORY: hipError_t = hipError_t::hipErrorOutOfMemory;
 
@@ -313,7 +313,7 @@ pub(crate) unsafe extern "C" fn hipIpcGetEventHandle(
     entry(|| {
         let event = find(active()?, event)?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let shared = event.shared().ok_or(hipError_t::hipErrorInvalidConfiguration)?;
         *out = shared.encode().ok_or(hipError_t::hipErrorOperatingSystem)?;
         Ok(())
@@ -329,7 +329,7 @@ pub(crate) unsafe extern "C" fn hipIpcOpenEventHandle(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let event = Event::of_processes(current_device(runtime)?, SharedEvent::open(&handle)?);
         *out = runtime.events.insert(Arc::new(event)).ok_or(OUT_OF_MEMORY)? as hipEvent_t;
         Ok(())

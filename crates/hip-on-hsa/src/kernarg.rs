@@ -6,6 +6,7 @@ use code_object::{ArgKind, HiddenArg, Kernel};
 use hip_sys::hipError_t;
 use hsa_sys::hsa_agent_t;
 
+use crate::caller;
 use crate::device::Device;
 use crate::error::Result;
 use crate::runtime::Runtime;
@@ -113,11 +114,22 @@ impl Layout {
         }
     }
 
-    /// Whether these arguments can be passed to the kernel. A buffer may have any size, as AMD's HIP looks at none: programs pass
+    /// Whether these arguments can be passed to the kernel, as far as their addresses tell. A buffer may have any size, as AMD's HIP looks at none: programs pass
     /// the kernel's padding or leave it out, and hidden arguments too. What the buffer lacks is 0.
     pub(crate) fn accepts(&self, arguments: Explicit) -> Result {
         match arguments {
-            Explicit::Pointers(_) | Explicit::Packed(..) => Ok(()),
+            Explicit::Pointers(list) => {
+                // SAFETY: the caller's list has a pointer for each argument.
+                let pointers = unsafe { caller::list(list, self.explicit.len()) }?;
+                // To ask for each would take longer than the launch.
+                let plausible = pointers.iter().all(|pointer| caller::is_plausible(*pointer as usize));
+                if plausible { Ok(()) } else { Err(hipError_t::hipErrorInvalidValue) }
+            }
+            Explicit::Packed(bytes, size) => {
+                let size = size.min(self.explicit_end);
+                // SAFETY: only the addresses are looked at.
+                unsafe { caller::bytes(bytes as usize, size) }.map(drop)
+            }
             Explicit::None if self.explicit.is_empty() => Ok(()),
             _ => Err(hipError_t::hipErrorInvalidValue),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hip_sys::{hipError_t, hipFunction_t, hipStream_t};
 
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::kernarg::{Explicit, GRID_SYNC, Geometry, grid_sync};
@@ -58,18 +59,21 @@ pub(crate) unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
     let (mut buffer, mut size) = (None, None);
     // Two keys with a value each, and the end.
     for pair in 0..3 {
+        let at = extra.wrapping_add(2 * pair);
         // SAFETY: the list goes on until its end has been seen.
         unsafe {
-            match *extra.add(2 * pair) as usize {
-                PARAM_BUFFER => buffer = Some(*extra.add(2 * pair + 1)),
-                PARAM_SIZE => size = (*extra.add(2 * pair + 1)).cast::<usize>().as_ref(),
+            match *caller::value(at)? as usize {
+                PARAM_BUFFER => buffer = Some(*caller::value(at.wrapping_add(1))?),
+                PARAM_SIZE => {
+                    size = Some(*caller::value(caller::value(at.wrapping_add(1))?.cast::<usize>())?)
+                }
                 PARAM_END => break,
                 _ => return Err(INVALID_VALUE),
             }
         }
     }
     match (buffer, size) {
-        (Some(buffer), Some(&size)) if !buffer.is_null() || size == 0 => {
+        (Some(buffer), Some(size)) if !buffer.is_null() || size == 0 => {
             Ok(Explicit::Packed(buffer.cast(), size))
         }
         _ => Err(INVALID_VALUE),
@@ -263,9 +267,9 @@ fn fits_at_once(function: &Function, blocks: [u32; 3], block: [u32; 3], shared_b
     if !device.has_grid_barriers() {
         return Err(hipError_t::hipErrorNotSupported);
     }
-    let count = blocks.iter().map(|&count| u64::from(count)).product::<u64>();
+    let count = blocks.iter().map(|&count| u128::from(count)).product::<u128>();
     let held = active_blocks(function, block.iter().product(), shared_bytes as usize)?;
-    if count > u64::from(held) * u64::from(device.multiprocessors()) {
+    if count > u128::from(held) * u128::from(device.multiprocessors()) {
         return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
     }
     Ok(())

@@ -41,6 +41,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("HSA's large machine model needs 64-bit addresses");
 
+mod caller;
 mod context;
 mod copy;
 mod copy_batch;

@@ -9,6 +9,7 @@ use hip_sys::{
     hipError_t, hipFunction_t, hipJitOption, hipKernel_t, hipLibrary_t, hipLibraryOption, hipModule_t,
 };
 
+use crate::caller;
 use crate::error::{Result, entry, succeed};
 use crate::module::{Module, function, hipModuleLoad, hipModuleLoadData, hipModuleUnload, text};
 use crate::runtime::{Runtime, active};
@@ -37,7 +38,7 @@ fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
 /// `out` is null or valid for writing.
 unsafe fn load(out: *mut hipLibrary_t, load: impl FnOnce(*mut hipModule_t) -> hipError_t) -> Result {
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     let mut module = std::ptr::null_mut();
     succeed(load(&mut module))?;
     libraries().push(module as usize);
@@ -96,7 +97,7 @@ pub(crate) unsafe extern "C" fn hipLibraryGetKernel(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (out, name) = unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, text(name)?) };
+        let (out, name) = unsafe { (caller::place(out)?, text(name)?) };
         *out = library(runtime, handle)?.function(runtime, name)?.cast();
         Ok(())
     })
@@ -109,7 +110,7 @@ pub(crate) unsafe extern "C" fn hipLibraryGetKernelCount(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let count = unsafe { count.as_mut() }.ok_or(INVALID_VALUE)?;
+        let count = unsafe { caller::place(count) }?;
         *count = library(active()?, handle)?.kernel_names().count() as u32;
         Ok(())
     })
@@ -127,10 +128,12 @@ pub(crate) unsafe extern "C" fn hipLibraryEnumerateKernels(
             return Err(INVALID_VALUE);
         }
         let module = library(runtime, handle)?;
-        for (index, name) in module.kernel_names().take(room as usize).enumerate() {
+        let count = module.kernel_names().count().min(room as usize);
+        // SAFETY: the caller's list has as many places as it says.
+        let places = unsafe { caller::places(list, count) }?;
+        for (place, name) in places.iter_mut().zip(module.kernel_names()) {
             let kernel: hipFunction_t = module.function(runtime, name)?;
-            // SAFETY: the caller's list has as many places as it says.
-            unsafe { list.add(index).write(kernel.cast()) };
+            *place = kernel.cast();
         }
         Ok(())
     })
@@ -144,7 +147,7 @@ pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let all = libraries().clone();
         let has = |&handle: &usize| {
             runtime.modules.get(handle).is_some_and(|module| module.has_function(kernel as usize))
@@ -158,7 +161,7 @@ pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
 pub(crate) unsafe extern "C" fn hipKernelGetName(out: *mut *const c_char, kernel: hipKernel_t) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = function(active()?, kernel.cast())?.name.as_ptr();
         Ok(())
     })

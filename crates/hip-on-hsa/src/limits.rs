@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hip_sys::{hipError_t, hipLimit_t};
 
+use crate::caller;
 use crate::device::current_device;
 use crate::error::{Result, entry};
 use crate::runtime::active;
@@ -69,7 +70,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetLimit(out: *mut usize, limit: hipLim
     entry(|| {
         let device = current_device(active()?)?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = device.limits.of(limit)?.load(Ordering::Relaxed);
         Ok(())
     })

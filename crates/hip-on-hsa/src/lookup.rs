@@ -4,10 +4,9 @@ use std::ffi::{CStr, c_char, c_int, c_ulonglong, c_void};
 
 use hip_sys::{SYMBOLS, hipDriverEntryPointQueryResult, hipDriverProcAddressQueryResult, hipError_t};
 
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::table::table;
-
-const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
 /// Asks for the variants of functions whose default stream is the thread's.
 const PER_THREAD: u64 = hip_sys::hipEnablePerThreadDefaultStream as u64;
@@ -28,15 +27,12 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 /// # Safety
 /// `name` is null or NUL-terminated.
 unsafe fn look_up(name: *const c_char, today: bool, per_thread: bool) -> Result<Option<*mut c_void>> {
-    if name.is_null() {
-        return Err(INVALID_VALUE);
-    }
     // SAFETY: as this function's contract.
-    let name = match unsafe { CStr::from_ptr(name) }.to_bytes() {
+    let name = unsafe { caller::text(name) }?;
+    let name = match name.to_bytes() {
         b"hipGetDeviceProperties" if today => c"hipGetDevicePropertiesR0600",
         b"hipChooseDevice" if today => c"hipChooseDeviceR0600",
-        // SAFETY: as above.
-        _ => unsafe { CStr::from_ptr(name) },
+        _ => name,
     };
     if per_thread {
         let own = [name.to_bytes(), b"_spt\0"].concat();
@@ -58,11 +54,11 @@ pub(crate) unsafe extern "C" fn hipGetProcAddress(
     type Answer = hipDriverProcAddressQueryResult;
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         // SAFETY: the caller passes null or a NUL-terminated name.
         let found = unsafe { look_up(name, version >= TODAYS_PROPERTIES, flags & PER_THREAD != 0) }?;
         // SAFETY: the caller passes null, which asks for nothing, or a valid place.
-        if let Some(status) = unsafe { status.as_mut() } {
+        if let Some(status) = unsafe { caller::optional_place(status) }? {
             *status = match found {
                 Some(_) => Answer::HIP_GET_PROC_ADDRESS_SUCCESS,
                 None => Answer::HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
@@ -84,9 +80,9 @@ unsafe fn entry_point(
     type Answer = hipDriverEntryPointQueryResult;
     // SAFETY: as this function's contract.
     unsafe {
-        let out = out.as_mut().ok_or(INVALID_VALUE)?;
+        let out = caller::place(out)?;
         let found = look_up(name, true, per_thread)?;
-        if let Some(status) = status.as_mut() {
+        if let Some(status) = caller::optional_place(status)? {
             *status = match found {
                 Some(_) => Answer::hipDriverEntryPointSuccess,
                 None => Answer::hipDriverEntryPointSymbolNotFound,

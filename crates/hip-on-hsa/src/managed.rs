@@ -10,6 +10,7 @@ use hip_sys::{
     hipMemoryAdvise, hipStream_t,
 };
 
+use crate::caller;
 use crate::device::by_ordinal;
 use crate::error::{Result, entry};
 use crate::memory::{Allocation, Origin};
@@ -285,7 +286,7 @@ unsafe fn range_attribute(
     }
     for (index, value) in attribute(hints, which, size / size_of::<i32>())?.into_iter().enumerate() {
         // SAFETY: as this function's contract; there are no more values than the place has room for.
-        unsafe { data.cast::<i32>().add(index).write_unaligned(value) };
+        unsafe { caller::put(data.cast::<i32>().wrapping_add(index).cast(), value) }?;
     }
     Ok(())
 }
@@ -323,12 +324,17 @@ pub(crate) unsafe extern "C" fn hipMemRangeGetAttributes(
         }
         let (start, end) = range(runtime, pointer, count)?;
         let hints = runtime.managed.lock().of(start, end);
-        for index in 0..attribute_count {
-            // SAFETY: the caller's lists have that many entries, and each place its size.
-            unsafe {
-                let (data, size) = (data.add(index).read(), sizes.add(index).read());
-                range_attribute(data, size, attributes.add(index).read(), &hints)?;
-            }
+        // SAFETY: the caller's lists have that many entries.
+        let (data, sizes, attributes) = unsafe {
+            (
+                caller::list(data, attribute_count)?,
+                caller::list(sizes, attribute_count)?,
+                caller::list(attributes, attribute_count)?,
+            )
+        };
+        for ((&data, &size), &attribute) in data.iter().zip(sizes).zip(attributes) {
+            // SAFETY: each place has its size.
+            unsafe { range_attribute(data, size, attribute, &hints) }?;
         }
         Ok(())
     })

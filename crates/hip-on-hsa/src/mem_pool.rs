@@ -16,9 +16,10 @@ use hip_sys::{
 };
 use hsa_sys::hsa_agent_t;
 
+use crate::caller;
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
-use crate::graph::Capturing;
+use crate::graph::{self, Capturing};
 use crate::memory::{Allocation, Origin, accessors, allocate_to};
 use crate::peer::apply_or_undo;
 use crate::runtime::{Runtime, active};
@@ -143,6 +144,7 @@ impl Pools {
 
     /// Does what a pool does when the program synchronises: goes down to its release threshold.
     pub(crate) fn synchronized(&self, runtime: &Runtime) {
+        graph::synchronized(runtime);
         if self.held.load(Ordering::Acquire) == 0 {
             return;
         }
@@ -441,7 +443,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetDefaultMemPool(
     entry(|| {
         let (runtime, device) = (active()?, by_ordinal(device)?);
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = Pool::default_of(runtime, device)?.handle();
+        *unsafe { caller::place(out) }? = Pool::default_of(runtime, device)?.handle();
         Ok(())
     })
 }
@@ -451,7 +453,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetMemPool(out: *mut hipMemPool_t, devi
     entry(|| {
         let (runtime, device) = (active()?, by_ordinal(device)?);
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = Pool::current_of(runtime, device)?.handle();
+        *unsafe { caller::place(out) }? = Pool::current_of(runtime, device)?.handle();
         Ok(())
     })
 }
@@ -479,7 +481,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolCreate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (out, properties) = unsafe { out.as_mut().zip(properties.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let (out, properties) = unsafe { (caller::place(out)?, caller::value(properties)?) };
         if properties.allocType != hipMemAllocationType::hipMemAllocationTypePinned {
             return Err(INVALID_VALUE);
         }
@@ -547,17 +549,13 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAttribute(
     entry(|| {
         let pool = Pool::find(active()?, pool)?;
         let found = attribute(&pool.state(), which)?;
-        if value.is_null() {
-            return Err(INVALID_VALUE);
-        }
         // SAFETY: the caller's place is one of the attribute's type.
         unsafe {
             match found {
-                Value::Flag(flag) => value.cast::<i32>().write(flag.into()),
-                Value::Bytes(bytes) => value.cast::<u64>().write(bytes),
+                Value::Flag(flag) => caller::put(value, i32::from(flag)),
+                Value::Bytes(bytes) => caller::put(value, bytes),
             }
         }
-        Ok(())
     })
 }
 
@@ -570,15 +568,12 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
     type A = hipMemPoolAttr;
     entry(|| {
         let pool = Pool::find(active()?, pool)?;
-        if value.is_null() {
-            return Err(INVALID_VALUE);
-        }
         let mut state = pool.state();
         // SAFETY: the caller's place is one of the attribute's type.
         let value = unsafe {
             match attribute(&state, which)? {
-                Value::Flag(_) => Value::Flag(value.cast::<i32>().read() != 0),
-                Value::Bytes(_) => Value::Bytes(value.cast::<u64>().read()),
+                Value::Flag(_) => Value::Flag(*caller::value(value.cast::<i32>())? != 0),
+                Value::Bytes(_) => Value::Bytes(*caller::value(value.cast::<u64>())?),
             }
         };
         match (which, value) {
@@ -621,7 +616,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
             return Err(INVALID_VALUE);
         }
         // SAFETY: the caller's list has that many entries.
-        let list = unsafe { std::slice::from_raw_parts(list, count) };
+        let list = unsafe { caller::list(list, count) }?;
         let mut access = pool.state().access.clone();
         let before = access.clone();
         for wanted in list {
@@ -663,7 +658,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAccess(
     entry(|| {
         let pool = Pool::find(active()?, pool)?;
         // SAFETY: the caller passes null or valid places.
-        let (flags, location) = unsafe { flags.as_mut().zip(location.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let (flags, location) = unsafe { (caller::place(flags)?, caller::value(location)?) };
         let device = device_at(*location)?;
         let may = std::ptr::eq(device, pool.device)
             || pool.state().access.iter().any(|known| std::ptr::eq(*known, device));

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipMemAccessFlags, hipPitchedPtr, hipStream_t};
 use hsa_sys::hsa_agent_t;
 
+use crate::caller;
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
@@ -381,7 +382,7 @@ pub(crate) unsafe fn allocate_to(
 ) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     *out = std::ptr::null_mut();
     if size != 0 {
         *out = allocate(runtime)? as *mut c_void;
@@ -548,7 +549,7 @@ pub(crate) unsafe extern "C" fn hipMallocManaged(
 unsafe fn malloc_pitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Result {
     graph::permit()?;
     // SAFETY: as this function's contract.
-    let pitch = unsafe { pitch.as_mut() }.ok_or(INVALID_VALUE)?;
+    let pitch = unsafe { caller::place(pitch) }?;
     let row = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(INVALID_VALUE)?;
     let size = row.checked_mul(height).ok_or(INVALID_VALUE)?;
     // SAFETY: as this function's contract.
@@ -574,7 +575,7 @@ pub(crate) unsafe extern "C" fn hipMallocPitch(
 pub(crate) unsafe extern "C" fn hipMalloc3D(out: *mut hipPitchedPtr, extent: hipExtent) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let hipExtent { width, height, depth } = extent;
         let rows = height.checked_mul(depth).ok_or(INVALID_VALUE)?;
         let (mut pointer, mut pitch) = (std::ptr::null_mut(), 0);
@@ -730,7 +731,7 @@ pub(crate) unsafe extern "C" fn hipHostGetDevicePointer(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a pointer.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         if flags != 0 {
             return Err(INVALID_VALUE);
         }
@@ -748,7 +749,7 @@ pub(crate) unsafe extern "C" fn hipHostGetFlags(flags: *mut u32, pointer: *mut c
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let flags = unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)?;
+        let flags = unsafe { caller::place(flags) }?;
         let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
         if !matches!(found.origin, Origin::Host | Origin::Registered) {
             return Err(INVALID_VALUE);

@@ -1,7 +1,7 @@
 //! Modules and functions: code objects loaded on a device, and what a launch has to know about each kernel.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +12,7 @@ use hip_sys::{
 };
 use hsa_sys::*;
 
+use crate::caller;
 use crate::device::{Device, current_device};
 use crate::error::{Result, check, entry};
 use crate::image;
@@ -325,7 +326,7 @@ pub(crate) unsafe fn load(
 unsafe fn load_data(out: *mut hipModule_t, image: *const c_void) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.filter(|_| !image.is_null()).ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     // SAFETY: as this function's contract.
     *out = insert(runtime, unsafe { load(runtime, current_device(runtime)?, image) }?)?;
     Ok(())
@@ -341,9 +342,9 @@ pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *cons
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.filter(|_| !name.is_null()).ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         // SAFETY: the caller passes a NUL-terminated path.
-        let path = unsafe { CStr::from_ptr(name) };
+        let path = unsafe { caller::text(name) }?;
         let path = std::path::Path::new(std::ffi::OsStr::new(path.to_str().map_err(|_| INVALID_VALUE)?));
         let device = current_device(runtime)?;
         let bytes = std::fs::read(path).map_err(|error| {
@@ -395,11 +396,8 @@ pub(crate) unsafe extern "C" fn hipModuleUnload(handle: hipModule_t) -> hipError
 /// # Safety
 /// `name` is null or NUL-terminated.
 pub(crate) unsafe fn text<'a>(name: *const c_char) -> Result<&'a str> {
-    if name.is_null() {
-        return Err(INVALID_VALUE);
-    }
     // SAFETY: as this function's contract.
-    unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| hipError_t::hipErrorNotFound)
+    unsafe { caller::text(name) }?.to_str().map_err(|_| hipError_t::hipErrorNotFound)
 }
 
 /// `hipModuleGetFunction`: the same name gives the same handle.
@@ -411,7 +409,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetFunction(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let module = module(runtime, handle)?;
         // SAFETY: the caller passes null or a NUL-terminated name.
         let name = unsafe { text(name) }?;
@@ -428,7 +426,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetFunctionCount(
     entry(|| {
         let module = module(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { count.as_mut() }.ok_or(INVALID_VALUE)? = module.code.object.kernels().len() as u32;
+        *unsafe { caller::place(count) }? = module.code.object.kernels().len() as u32;
         Ok(())
     })
 }
@@ -451,10 +449,10 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
         let (start, size) = module.variable(runtime, name)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(address) = address.as_mut() {
+            if let Some(address) = caller::optional_place(address)? {
                 *address = start as hipDeviceptr_t;
             }
-            if let Some(bytes) = bytes.as_mut() {
+            if let Some(bytes) = caller::optional_place(bytes)? {
                 *bytes = size;
             }
         }
@@ -472,7 +470,7 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttribute(
         type A = hipFunction_attribute;
         let function = function(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
-        let value = unsafe { value.as_mut() }.ok_or(INVALID_VALUE)?;
+        let value = unsafe { caller::place(value) }?;
         let found = match attribute {
             A::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => function.block_limit(),
             A::HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => function.group_bytes,
@@ -508,7 +506,7 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
         let function = by_pointer(handle)?;
         let int = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = hipFuncAttributes {
+        *unsafe { caller::place(out) }? = hipFuncAttributes {
             binaryVersion: int(binary_version(&function)),
             cacheModeCA: 0,
             constSizeBytes: 0,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
 use hip_sys::{hipError_t, hipFunction_t};
 
+use crate::caller;
 use crate::device::Info;
 use crate::error::{Result, entry};
 use crate::module::{Function, by_pointer, function};
@@ -52,7 +53,7 @@ pub(crate) fn active_blocks(function: &Function, block: u32, dynamic_lds: usize)
 /// `out` is null or valid for writing.
 unsafe fn max_active(out: *mut i32, function: &Function, block: i32, dynamic_lds: usize) -> Result {
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     let block = u32::try_from(block).map_err(|_| INVALID_VALUE)?;
     *out = active_blocks(function, block, dynamic_lds)? as i32;
     Ok(())
@@ -68,7 +69,7 @@ unsafe fn potential(
     limit: i32,
 ) -> Result {
     // SAFETY: as this function's contract.
-    let (grid, block) = unsafe { grid.as_mut().zip(block.as_mut()) }.ok_or(INVALID_VALUE)?;
+    let (grid, block) = unsafe { (caller::place(grid)?, caller::place(block)?) };
     let limit = match u32::try_from(limit).map_err(|_| INVALID_VALUE)? {
         0 => function.block_limit(),
         limit => limit.min(function.block_limit()),
@@ -181,7 +182,7 @@ pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
     entry(|| {
         let function = by_pointer(pointer)?;
         // SAFETY: the caller passes null or a valid place.
-        let bytes = unsafe { bytes.as_mut() }.ok_or(INVALID_VALUE)?;
+        let bytes = unsafe { caller::place(bytes) }?;
         let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks != 0).ok_or(INVALID_VALUE)?;
         let block = u32::try_from(block).ok().filter(|&block| block != 0).ok_or(INVALID_VALUE)?;
         let room = function.code.device.info.lds_bytes.saturating_sub(function.group_bytes) as usize;

@@ -4,6 +4,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use hip_sys::{hipDevice_t, hipDeviceP2PAttr, hipError_t};
 
+use crate::caller;
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, entry};
 use crate::runtime::{Runtime, active};
@@ -17,7 +18,7 @@ pub(crate) unsafe extern "C" fn hipDeviceCanAccessPeer(can: *mut i32, device: i3
         let runtime = active()?;
         let able = !std::ptr::eq(device, peer) && runtime.hsa.can_access(device.agent, peer.pool);
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { can.as_mut() }.ok_or(INVALID_VALUE)? = i32::from(able);
+        *unsafe { caller::place(can) }? = i32::from(able);
         Ok(())
     })
 }
@@ -96,7 +97,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetP2PAttribute(
         let runtime = active()?;
         let (from, to) = (by_ordinal(from)?, by_ordinal(to)?);
         // SAFETY: the caller passes null or a valid place.
-        let value = unsafe { value.as_mut() }.ok_or(INVALID_VALUE)?;
+        let value = unsafe { caller::place(value) }?;
         if std::ptr::eq(from, to) {
             return Err(hipError_t::hipErrorInvalidDevice);
         }

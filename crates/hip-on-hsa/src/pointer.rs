@@ -7,6 +7,7 @@ use hip_sys::{
     hipPointer_attribute, hipPointerAttribute_t,
 };
 
+use crate::caller::{self, Access};
 use crate::error::{Result, entry};
 use crate::memory::{Allocation, Origin};
 use crate::runtime::active;
@@ -34,7 +35,7 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
         let (kind, host) = kind_of(&found, offset);
         *out = hipPointerAttribute_t {
@@ -59,10 +60,10 @@ pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
         let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(base) = base.as_mut() {
+            if let Some(base) = caller::optional_place(base)? {
                 *base = found.device_base as hipDeviceptr_t;
             }
-            if let Some(size) = size.as_mut() {
+            if let Some(size) = caller::optional_place(size)? {
                 *size = found.size;
             }
         }
@@ -75,7 +76,7 @@ pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mu
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let size = unsafe { size.as_mut() }.ok_or(INVALID_VALUE)?;
+        let size = unsafe { caller::place(size) }?;
         *size = match pointer.is_null() {
             true => 0,
             false => runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
@@ -84,14 +85,34 @@ pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mu
     })
 }
 
+fn size_of_attribute(which: hipPointer_attribute) -> usize {
+    type A = hipPointer_attribute;
+    match which {
+        A::HIP_POINTER_ATTRIBUTE_IS_MANAGED
+        | A::HIP_POINTER_ATTRIBUTE_MAPPED
+        | A::HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE
+        | A::HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => 1,
+        A::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE
+        | A::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        | A::HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        | A::HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS => size_of::<u32>(),
+        _ => size_of::<u64>(),
+    }
+}
+
 /// # Safety
-/// `data` is valid for a value of the attribute's type.
+/// `data` is null or valid for a value of the attribute's type.
 unsafe fn attribute(
     data: *mut c_void,
     which: hipPointer_attribute,
     found: Option<(&Allocation, usize)>,
 ) -> Result {
     type A = hipPointer_attribute;
+    // No attribute is larger than a word, at any alignment.
+    let size = size_of_attribute(which);
+    if !caller::is_accessible(data as usize, size, Access::Write) {
+        return Err(INVALID_VALUE);
+    }
     // SAFETY: as this function's contract.
     let put = |value: u32| unsafe { data.cast::<u32>().write_unaligned(value) };
     // SAFETY: as this function's contract.
@@ -164,33 +185,29 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
     data: *mut *mut c_void,
     pointer: hipDeviceptr_t,
 ) -> hipError_t {
-    type A = hipPointer_attribute;
     entry(|| {
         let runtime = active()?;
         if attributes.is_null() || data.is_null() || count == 0 {
             return Err(INVALID_VALUE);
         }
         let found = runtime.memory.find(pointer as usize);
-        for index in 0..count as usize {
-            // SAFETY: the caller's lists have that many entries.
-            let (which, place) = unsafe { (attributes.add(index).read(), data.add(index).read()) };
+        // SAFETY: the caller's lists have that many entries.
+        let (attributes, data) =
+            unsafe { (caller::list(attributes, count as usize)?, caller::list(data, count as usize)?) };
+        for (&which, &place) in attributes.iter().zip(data) {
             if place.is_null() {
                 return Err(INVALID_VALUE);
             }
             // SAFETY: the caller's place is one of the attribute's type.
             let result =
                 unsafe { attribute(place, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) };
-            let size = match which {
-                A::HIP_POINTER_ATTRIBUTE_IS_MANAGED
-                | A::HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE
-                | A::HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => 1,
-                A::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE
-                | A::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS
-                | A::HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-                | A::HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS => size_of::<u32>(),
-                _ if which.name().is_none() => return Err(INVALID_VALUE),
-                _ => size_of::<u64>(),
-            };
+            if which.name().is_none() {
+                return Err(INVALID_VALUE);
+            }
+            let size = size_of_attribute(which);
+            if !caller::is_accessible(place as usize, size, Access::Write) {
+                return Err(INVALID_VALUE);
+            }
             if result.is_err() && found.is_none() {
                 // SAFETY: as above; no attribute of these is smaller.
                 unsafe { place.cast::<u8>().write_bytes(0, size) };
@@ -233,6 +250,9 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         if flags != 0 || found.memory_of().is_none() || size > found.size - offset {
             return Err(INVALID_VALUE);
         }
+        if !caller::is_accessible(out as usize, size_of::<i32>(), Access::Write) {
+            return Err(INVALID_VALUE);
+        }
         // The buffer is of whole pages; a range that begins elsewhere cannot be told to the caller.
         let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
         if start != 0 {
@@ -241,7 +261,6 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
             return Err(INVALID_VALUE);
         }
         // SAFETY: the caller's place is one for a file descriptor.
-        unsafe { out.cast::<i32>().write(descriptor) };
-        Ok(())
+        unsafe { caller::put(out, descriptor) }
     })
 }

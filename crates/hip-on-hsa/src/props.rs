@@ -6,6 +6,7 @@ use hip_sys::{
     hipDeviceArch_t, hipDeviceAttribute_t, hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipUUID,
 };
 
+use crate::caller;
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, entry};
 use crate::occupancy::compute_unit;
@@ -267,7 +268,7 @@ pub(crate) unsafe extern "C" fn hipGetDevicePropertiesR0600(
     entry(|| {
         let device = by_ordinal(ordinal)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = properties(device);
+        *unsafe { caller::place(out) }? = properties(device);
         Ok(())
     })
 }
@@ -280,7 +281,7 @@ pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
     entry(|| {
         let device = by_ordinal(ordinal)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = old_properties(device);
+        *unsafe { caller::place(out) }? = old_properties(device);
         Ok(())
     })
 }
@@ -293,9 +294,6 @@ pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
 ) -> hipError_t {
     entry(|| {
         let device = by_ordinal(ordinal)?;
-        if value.is_null() {
-            return Err(INVALID_VALUE);
-        }
         use hipDeviceAttribute_t as A;
         let register = match which {
             A::hipDeviceAttributeHdpMemFlushCntl => Some(&device.info.hdp_mem_flush),
@@ -305,8 +303,8 @@ pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
         // SAFETY: the caller passes null or a valid place; for these two attributes, of a pointer.
         unsafe {
             match register {
-                Some(register) => value.cast::<*mut u32>().write_unaligned(register.0),
-                None => value.write(attribute(device, which).ok_or(INVALID_VALUE)?),
+                Some(register) => *caller::place(value.cast::<*mut u32>())? = register.0,
+                None => *caller::place(value)? = attribute(device, which).ok_or(INVALID_VALUE)?,
             }
         }
         Ok(())
@@ -321,7 +319,7 @@ pub(crate) unsafe extern "C" fn hipChooseDeviceR0600(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (ordinal, wanted) = unsafe { ordinal.as_mut().zip(wanted.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let (ordinal, wanted) = unsafe { (caller::place(ordinal)?, caller::value(wanted)?) };
         *ordinal = choose(runtime, wanted)?;
         Ok(())
     })
@@ -335,7 +333,7 @@ pub(crate) unsafe extern "C" fn hipChooseDevice(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (ordinal, wanted) = unsafe { ordinal.as_mut().zip(wanted.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let (ordinal, wanted) = unsafe { (caller::place(ordinal)?, caller::value(wanted)?) };
         *ordinal = choose(runtime, &hipDeviceProp_tR0600::of_5(wanted))?;
         Ok(())
     })

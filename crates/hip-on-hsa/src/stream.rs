@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipHostFn_t, hipStream_t, hipStreamCallback_t};
 
+use crate::caller;
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
@@ -545,7 +546,7 @@ pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<
 unsafe fn create(out: *mut hipStream_t, flags: u32, priority: i32) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     if flags & !hip_sys::hipStreamNonBlocking != 0 {
         return Err(INVALID_VALUE);
     }
@@ -591,10 +592,10 @@ pub(crate) unsafe extern "C" fn hipDeviceGetStreamPriorityRange(
         active()?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(least) = least.as_mut() {
+            if let Some(least) = caller::optional_place(least)? {
                 *least = LEAST_PRIORITY;
             }
-            if let Some(greatest) = greatest.as_mut() {
+            if let Some(greatest) = caller::optional_place(greatest)? {
                 *greatest = GREATEST_PRIORITY;
             }
         }
@@ -652,7 +653,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetFlags(stream: hipStream_t, flags: *m
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)? = stream.flags;
+        *unsafe { caller::place(flags) }? = stream.flags;
         Ok(())
     })
 }
@@ -662,7 +663,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetPriority(stream: hipStream_t, priori
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { priority.as_mut() }.ok_or(INVALID_VALUE)? = stream.priority;
+        *unsafe { caller::place(priority) }? = stream.priority;
         Ok(())
     })
 }
@@ -677,7 +678,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetDevice(stream: hipStream_t, device: 
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { device.as_mut() }.ok_or(INVALID_VALUE)? = stream.device.ordinal;
+        *unsafe { caller::place(device) }? = stream.device.ordinal;
         Ok(())
     })
 }

@@ -6,6 +6,7 @@ use hip_sys::{
     hipError_t, hipLaunchAttributeID, hipLaunchAttributeValue, hipStream_t, hipSynchronizationPolicy,
 };
 
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::Window;
 use crate::runtime::active;
@@ -37,7 +38,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetId(stream: hipStream_t, out: *mut u6
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = stream.id;
+        *unsafe { caller::place(out) }? = stream.id;
         Ok(())
     })
 }
@@ -51,7 +52,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetAttribute(
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let found = *attributes(&stream);
         let mut value = hipLaunchAttributeValue { pad: [0; 64] };
         match attribute {
@@ -93,7 +94,7 @@ pub(crate) unsafe extern "C" fn hipStreamSetAttribute(
     entry(|| {
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a value of the attribute.
-        unsafe { set(&stream, attribute, value.as_ref().ok_or(INVALID_VALUE)?) }
+        unsafe { set(&stream, attribute, caller::value(value)?) }
     })
 }
 

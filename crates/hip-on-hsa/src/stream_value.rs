@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hip_sys::{hipError_t, hipStream_t, hipStreamBatchMemOpParams, hipStreamBatchMemOpType};
 
+use crate::caller;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
@@ -234,7 +235,7 @@ impl MemoryOps {
             return Err(INVALID_VALUE);
         }
         // SAFETY: as this function's contract.
-        let params = unsafe { std::slice::from_raw_parts(list, count as usize) };
+        let params = unsafe { caller::list(list, count as usize) }?;
         // SAFETY: as this function's contract.
         let ops = params.iter().map(|params| unsafe { MemoryOp::of(params) }).collect::<Result<_>>()?;
         Ok(Arc::new(Self { ops, params: params.into() }))

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hip_sys::{hipError_t, hipFunction_t, hipMemcpyKind, hipStream_t};
 
+use crate::caller;
 use crate::copy::{hipMemcpy, hipMemcpyAsync, upload};
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry, succeed};
@@ -291,7 +292,7 @@ pub(crate) unsafe extern "C" fn hipGetFuncBySymbol(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = kernel(runtime, stub, current_device(runtime)?)?;
         Ok(())
     })
@@ -318,7 +319,7 @@ pub(crate) unsafe extern "C" fn hipGetSymbolAddress(
     entry(|| {
         let (address, _) = variable(active()?, symbol)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = address as *mut c_void;
+        *unsafe { caller::place(out) }? = address as *mut c_void;
         Ok(())
     })
 }
@@ -328,7 +329,7 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     entry(|| {
         let (_, size) = variable(active()?, symbol)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = size;
+        *unsafe { caller::place(out) }? = size;
         Ok(())
     })
 }

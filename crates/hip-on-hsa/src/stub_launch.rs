@@ -11,6 +11,7 @@ use hip_sys::{
     hipLaunchConfig_t, hipStream_t,
 };
 
+use crate::caller;
 use crate::error::{Result, entry, succeed};
 use crate::event::hipEventRecord;
 use crate::kernarg::Explicit;
@@ -129,15 +130,12 @@ pub(crate) unsafe extern "C" fn __hipPopCallConfiguration(
 ) -> hipError_t {
     entry(|| {
         let shape = announced()?.shape;
-        if grid.is_null() || block.is_null() || shared_bytes.is_null() || stream.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the caller passes valid places, as they are not null.
+        // SAFETY: the caller passes null or valid places.
         unsafe {
-            grid.write(shape.grid);
-            block.write(shape.block);
-            shared_bytes.write(shape.shared_bytes);
-            stream.write(shape.stream);
+            *caller::place(grid)? = shape.grid;
+            *caller::place(block)? = shape.block;
+            *caller::place(shared_bytes)? = shape.shared_bytes;
+            *caller::place(stream)? = shape.stream;
         }
         Ok(())
     })
@@ -161,14 +159,12 @@ pub(crate) unsafe extern "C" fn hipSetupArgument(
 ) -> hipError_t {
     entry(|| {
         let end = offset.checked_add(size).filter(|&end| end <= MAX_ARGUMENTS).ok_or(INVALID_VALUE)?;
-        if argument.is_null() && size != 0 {
-            return Err(INVALID_VALUE);
-        }
+        // SAFETY: the caller vouches for the argument.
+        let argument = unsafe { caller::bytes(argument as usize, size) }?;
         let mut configuration = announced()?;
         let bytes = &mut configuration.arguments;
         bytes.resize(bytes.len().max(end), 0);
-        // SAFETY: the caller vouches for the argument; its place has just been made.
-        unsafe { bytes[offset..end].as_mut_ptr().copy_from_nonoverlapping(argument.cast(), size) };
+        bytes[offset..end].copy_from_slice(argument);
         ANNOUNCED
             .try_with(|announced| announced.borrow_mut().push(configuration))
             .map_err(|_| hipError_t::hipErrorContextIsDestroyed)
@@ -314,12 +310,8 @@ pub(crate) unsafe extern "C" fn hipHccModuleLaunchKernel(
 /// # Safety
 /// There are as many attributes at the address.
 unsafe fn is_cooperative(attributes: *const hipLaunchAttribute, count: u32) -> Result<bool> {
-    let attributes = match (attributes.is_null(), count) {
-        (_, 0) => &[],
-        (true, _) => return Err(INVALID_VALUE),
-        // SAFETY: as this function's contract.
-        (false, count) => unsafe { std::slice::from_raw_parts(attributes, count as usize) },
-    };
+    // SAFETY: as this function's contract.
+    let attributes = unsafe { caller::list(attributes, count as usize) }?;
     let mut cooperative = false;
     for attribute in attributes {
         match attribute.id {
@@ -342,7 +334,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid configuration.
-        let config = unsafe { config.as_ref() }.ok_or(INVALID_VALUE)?;
+        let config = unsafe { caller::value(config) }?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         let shape = Shape {
@@ -365,7 +357,7 @@ pub(crate) unsafe extern "C" fn hipDrvLaunchKernelEx(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid configuration.
-        let config = unsafe { config.as_ref() }.ok_or(INVALID_VALUE)?;
+        let config = unsafe { caller::value(config) }?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         // SAFETY: the caller vouches for the arguments.

@@ -15,6 +15,7 @@ use hip_sys::{
 };
 use hsa_sys::{hsa_access_permission_t, hsa_amd_memory_access_desc_t, hsa_amd_memory_pool_info_t};
 
+use crate::caller;
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph;
@@ -166,7 +167,7 @@ unsafe fn wanted(
     properties: *const hipMemAllocationProp,
 ) -> Result<(&'static Device, hipMemAllocationHandleType)> {
     // SAFETY: as this function's contract.
-    let properties = unsafe { properties.as_ref() }.ok_or(INVALID_VALUE)?;
+    let properties = unsafe { caller::value(properties) }?;
     // SAFETY: both members are the same number under two names.
     let types = unsafe { properties.__bindgen_anon_1.requestedHandleTypes };
     match properties.type_ {
@@ -196,7 +197,7 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         if flags != 0 || size == 0 || (alignment != 0 && !alignment.is_power_of_two()) {
             return Err(INVALID_VALUE);
         }
@@ -233,8 +234,7 @@ pub(crate) unsafe extern "C" fn hipMemCreate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (out, (device, handle_types)) =
-            unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, wanted(properties)?) };
+        let (out, (device, handle_types)) = unsafe { (caller::place(out)?, wanted(properties)?) };
         if flags != 0 || size == 0 || !size.is_multiple_of(granularity(runtime, device).0) {
             return Err(INVALID_VALUE);
         }
@@ -327,9 +327,8 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
             return Err(INVALID_VALUE);
         }
         let mut wanted = Vec::new();
-        for index in 0..count {
-            // SAFETY: the caller's list has that many entries.
-            let hipMemAccessDesc { location, flags } = unsafe { list.add(index).read() };
+        // SAFETY: the caller's list has that many entries.
+        for &hipMemAccessDesc { location, flags } in unsafe { caller::list(list, count) }? {
             let permission = match flags {
                 hipMemAccessFlags::hipMemAccessFlagsProtNone => {
                     hsa_access_permission_t::HSA_ACCESS_PERMISSION_NONE
@@ -399,7 +398,7 @@ pub(crate) unsafe extern "C" fn hipMemGetAccess(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (flags, location) = unsafe { flags.as_mut().zip(location.as_ref()) }.ok_or(INVALID_VALUE)?;
+        let (flags, location) = unsafe { (caller::place(flags)?, caller::value(location)?) };
         let device = device_at(*location)?;
         let state = runtime.virtual_memory.lock();
         let below = state.mappings.range(..=pointer as usize).next_back();
@@ -419,7 +418,7 @@ pub(crate) unsafe extern "C" fn hipMemGetAllocationGranularity(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (out, (device, _)) = unsafe { (out.as_mut().ok_or(INVALID_VALUE)?, wanted(properties)?) };
+        let (out, (device, _)) = unsafe { (caller::place(out)?, wanted(properties)?) };
         let (least, best) = granularity(runtime, device);
         *out = match which {
             hipMemAllocationGranularity_flags::hipMemAllocationGranularityMinimum => least,
@@ -438,7 +437,7 @@ pub(crate) unsafe extern "C" fn hipMemGetAllocationPropertiesFromHandle(
     entry(|| {
         let physical = find(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = hipMemAllocationProp {
             type_: hipMemAllocationType::hipMemAllocationTypePinned,
             location: hipMemLocation {
@@ -460,7 +459,7 @@ pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let state = runtime.virtual_memory.lock();
         let below = state.mappings.range(..=pointer as usize).next_back();
         let found = below.filter(|(start, mapping)| pointer as usize - **start < mapping.physical.size);
@@ -486,9 +485,10 @@ pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
         if out.is_null() || flags != 0 || physical.handle_types != kind {
             return Err(INVALID_VALUE);
         }
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { caller::place(out.cast::<i32>()) }?;
         let descriptor = runtime.hsa.export_physical(physical.raw)?;
-        // SAFETY: the caller's place is one for a file descriptor.
-        unsafe { out.cast::<i32>().write(descriptor) };
+        *out = descriptor;
         Ok(())
     })
 }
@@ -502,7 +502,7 @@ pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         if kind != hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor {
             return Err(NOT_SUPPORTED);
         }

@@ -15,6 +15,7 @@ use hip_sys::{
 
 use super::memory::GraphMemory;
 use super::structure::{Graph, NodeId, graph, node_list};
+use crate::caller;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::op::Op;
@@ -400,7 +401,7 @@ pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *m
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = std::ptr::null_mut();
         let stream = resolve(runtime, stream)?;
         let mut captures = lock();
@@ -459,7 +460,7 @@ fn look<T>(
 pub(crate) unsafe extern "C" fn hipStreamIsCapturing(stream: hipStream_t, out: *mut Status) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = look(stream, |capture, _| capture.status(), || Status::hipStreamCaptureStatusNone)?;
         Ok(())
     })
@@ -495,7 +496,16 @@ pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or valid places.
-        let status = unsafe { status.as_mut() }.ok_or(INVALID_VALUE)?;
+        let status = unsafe { caller::place(status) }?;
+        // SAFETY: the caller passes null or valid places.
+        let (id, graph, dependencies, count) = unsafe {
+            (
+                caller::optional_place(id)?,
+                caller::optional_place(graph)?,
+                caller::optional_place(dependencies)?,
+                caller::optional_place(count)?,
+            )
+        };
         let found = |capture: &mut Capture, stream: &Arc<Stream>| {
             let (number, current, shown) = (capture.id, capture.status(), capture.graph.clone());
             let mut list = (std::ptr::null(), 0);
@@ -505,20 +515,17 @@ pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
                 member.shown = handles.map(|node| node.handle as hipGraphNode_t).collect();
                 list = (member.shown.as_ptr(), member.shown.len());
             }
-            // SAFETY: the caller passes null or valid places.
-            unsafe {
-                if let Some(id) = id.as_mut() {
-                    *id = number;
-                }
-                if let Some(graph) = graph.as_mut() {
-                    *graph = shown.handle();
-                }
-                if let Some(dependencies) = dependencies.as_mut() {
-                    *dependencies = list.0;
-                }
-                if let Some(count) = count.as_mut() {
-                    *count = list.1;
-                }
+            if let Some(id) = id {
+                *id = number;
+            }
+            if let Some(graph) = graph {
+                *graph = shown.handle();
+            }
+            if let Some(dependencies) = dependencies {
+                *dependencies = list.0;
+            }
+            if let Some(count) = count {
+                *count = list.1;
             }
             current
         };
@@ -566,7 +573,7 @@ pub(crate) unsafe extern "C" fn hipStreamUpdateCaptureDependencies(
 pub(crate) unsafe extern "C" fn hipThreadExchangeStreamCaptureMode(mode: *mut Mode) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let mode = unsafe { mode.as_mut() }.ok_or(INVALID_VALUE)?;
+        let mode = unsafe { caller::place(mode) }?;
         if mode.0 > Mode::hipStreamCaptureModeRelaxed.0 {
             return Err(INVALID_VALUE);
         }

@@ -12,6 +12,7 @@ use hip_sys::{
 
 use super::edit::{add_node, change, change_exec, read};
 use super::plain_nodes::replace;
+use crate::caller;
 use crate::copy::Transfer;
 use crate::copy_param::{transfer_3d, transfer_param_3d};
 use crate::error::{Result, entry};
@@ -34,7 +35,7 @@ pub(super) fn checked(runtime: &Runtime, transfer: Transfer) -> Result<Op> {
 /// The parameters are null or readable.
 pub(super) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams) -> Result<Op> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     if !matches!(p.elementSize, 1 | 2 | 4) {
         return Err(INVALID_VALUE);
     }
@@ -43,6 +44,17 @@ pub(super) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams)
     let fill = Fill::new(Rows::rectangle(p.dst as usize, p.pitch, width, p.height), p.value, element);
     fill.check(runtime, None)?;
     Ok(Op::Fill(fill))
+}
+
+/// Puts another copy into a node of an executable graph: which end is a device's memory and which is the host's stays, as with
+/// AMD's runtime. What is at the old places may be gone by now, and then says nothing.
+pub(super) fn replace_exec(runtime: &Runtime, op: &mut Op, other: Op) -> Result {
+    if let (Op::Copy(old), Op::Copy(new)) = (&*op, &other)
+        && old.ends(runtime).is_ok_and(|ends| ends.is_some() && ends != new.ends(runtime).unwrap_or(ends))
+    {
+        return Err(INVALID_VALUE);
+    }
+    replace(op, other)
 }
 
 fn as_copy(op: &Op) -> Result<Transfer> {
@@ -81,7 +93,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
         let place = |rows: Rows| hipPitchedPtr {
             ptr: rows.start as *mut c_void,
@@ -124,8 +136,9 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or valid parameters.
-        let copy = checked(active()?, unsafe { transfer_3d(parameters) }?)?;
-        change_exec(exec, node, |op| replace(op, copy))
+        let runtime = active()?;
+        let copy = checked(runtime, unsafe { transfer_3d(parameters) }?)?;
+        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
     })
 }
 
@@ -172,8 +185,9 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams1D(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
-        let copy = checked(active()?, Transfer::plain(dst, src, size, kind))?;
-        change_exec(exec, node, |op| replace(op, copy))
+        let runtime = active()?;
+        let copy = checked(runtime, Transfer::plain(dst, src, size, kind))?;
+        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
     })
 }
 
@@ -199,7 +213,7 @@ pub(crate) unsafe extern "C" fn hipDrvGraphMemcpyNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
         let (src_device, dst_device) = match kind {
             hipMemcpyKind::hipMemcpyHostToHost => (false, false),
@@ -253,8 +267,9 @@ pub(crate) unsafe extern "C" fn hipDrvGraphExecMemcpyNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or valid parameters.
-        let copy = checked(active()?, unsafe { transfer_param_3d(parameters) }?)?;
-        change_exec(exec, node, |op| replace(op, copy))
+        let runtime = active()?;
+        let copy = checked(runtime, unsafe { transfer_param_3d(parameters) }?)?;
+        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
     })
 }
 
@@ -290,7 +305,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemsetNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let fill = read(node, |op| match op {
             Op::Fill(fill) => Ok(*fill),
             _ => Err(INVALID_VALUE),

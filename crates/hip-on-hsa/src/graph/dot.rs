@@ -1,11 +1,12 @@
 //! Graphs as text, in the DOT language.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::fmt::Write;
 
 use hip_sys::{hipError_t, hipGraph_t, hipGraphDebugDotFlags as Flags};
 
 use super::structure::{Graph, graph};
+use crate::caller;
 use crate::error::entry;
 use crate::op::Op;
 use crate::runtime::active;
@@ -97,11 +98,8 @@ pub(crate) unsafe extern "C" fn hipGraphDebugDotPrint(
 ) -> hipError_t {
     entry(|| {
         let graph = graph(active()?, handle)?;
-        if path.is_null() {
-            return Err(INVALID_VALUE);
-        }
         // SAFETY: the caller passes a NUL-terminated path.
-        let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| INVALID_VALUE)?;
+        let path = unsafe { caller::text(path) }?.to_str().map_err(|_| INVALID_VALUE)?;
         let mut text = "digraph graph_ {\n  node [shape=box];\n".to_owned();
         print(&graph, Flags::from_bits_retain(flags), &mut text);
         text.push_str("}\n");

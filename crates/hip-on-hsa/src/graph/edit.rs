@@ -6,6 +6,7 @@ use hip_sys::{hipError_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipGraphNo
 
 use super::exec::exec;
 use super::structure::{Graph, NodeId, Nodes, graph, node, node_list};
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::op::Op;
 use crate::runtime::{Runtime, active};
@@ -25,7 +26,7 @@ pub(super) unsafe fn add_node(
 ) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     let graph = graph(runtime, handle)?;
     // SAFETY: as this function's contract.
     let after = unsafe { node_list(runtime, &graph, dependencies, count) }?;
@@ -67,16 +68,16 @@ pub(super) fn change_exec(
 /// Both are null or valid for writing, the list for as many handles as the number says.
 unsafe fn put_list(handles: &[usize], list: *mut hipGraphNode_t, count: *mut usize) -> Result {
     // SAFETY: as this function's contract.
-    let count = unsafe { count.as_mut() }.ok_or(INVALID_VALUE)?;
+    let count = unsafe { caller::place(count) }?;
     if list.is_null() {
         *count = handles.len();
         return Ok(());
     }
-    let room = std::mem::replace(count, handles.len().min(*count));
-    for index in 0..room {
-        let handle = handles.get(index).copied().unwrap_or(0);
-        // SAFETY: as this function's contract.
-        unsafe { list.add(index).write(handle as hipGraphNode_t) };
+    // SAFETY: as this function's contract.
+    let places = unsafe { caller::places(list, *count) }?;
+    *count = handles.len().min(*count);
+    for (index, place) in places.iter_mut().enumerate() {
+        *place = handles.get(index).copied().unwrap_or(0) as hipGraphNode_t;
     }
     Ok(())
 }
@@ -136,7 +137,7 @@ pub(crate) unsafe extern "C" fn hipGraphGetEdges(
         }
         // SAFETY: the caller's lists have as many places as it says.
         unsafe {
-            let mut room = *count.as_mut().ok_or(INVALID_VALUE)?;
+            let mut room = *caller::place(count)?;
             put_list(&starts, from, &mut room)?;
             put_list(&ends, to, count)
         }
@@ -181,7 +182,7 @@ pub(crate) unsafe extern "C" fn hipGraphNodeGetType(
     entry(|| {
         let kind = read(handle, |op| Ok(op.kind()))?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { out.as_mut() }.ok_or(INVALID_VALUE)? = kind;
+        *unsafe { caller::place(out) }? = kind;
         Ok(())
     })
 }
@@ -197,13 +198,10 @@ unsafe fn edges(
     to: *const hipGraphNode_t,
     count: usize,
 ) -> Result<Vec<(NodeId, NodeId)>> {
-    if count != 0 && (from.is_null() || to.is_null()) {
-        return Err(INVALID_VALUE);
-    }
+    // SAFETY: as this function's contract.
+    let (from, to) = unsafe { (caller::list(from, count)?, caller::list(to, count)?) };
     let mut edges = Vec::with_capacity(count.min(1024));
-    for index in 0..count {
-        // SAFETY: as this function's contract.
-        let (from, to) = unsafe { (*from.add(index), *to.add(index)) };
+    for (&from, &to) in from.iter().zip(to) {
         let ((first, from), (second, to)) = (node(runtime, from)?, node(runtime, to)?);
         let same = Arc::ptr_eq(&first, owner) && Arc::ptr_eq(&second, owner);
         if !same || from == to || edges.contains(&(from, to)) {
@@ -288,7 +286,7 @@ pub(crate) unsafe extern "C" fn hipGraphClone(out: *mut hipGraph_t, original: hi
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let clone = graph(runtime, original)?.duplicate(runtime)?;
         clone.nest(0)?;
         *out = clone.publish(runtime)?;
@@ -305,7 +303,7 @@ pub(crate) unsafe extern "C" fn hipGraphNodeFindInClone(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let (_, id) = node(runtime, original)?;
         let graph = graph(runtime, clone)?;
         let nodes = graph.nodes();
@@ -352,7 +350,7 @@ pub(crate) unsafe extern "C" fn hipGraphNodeGetEnabled(
         let exec = exec(runtime, handle)?;
         let (_, id) = node(runtime, node_handle)?;
         // SAFETY: the caller passes null or a valid place.
-        let enabled = unsafe { enabled.as_mut() }.ok_or(INVALID_VALUE)?;
+        let enabled = unsafe { caller::place(enabled) }?;
         exec.look(id, |step| {
             can_rest(&step.op)?;
             *enabled = u32::from(step.enabled);

@@ -16,6 +16,7 @@ use super::memory::memory_at;
 use super::plan::{LaneDevice, Plan, devices_of, is_packet, is_silent};
 use super::structure::{Graph, NodeId, Nodes, graph, handle_within};
 use super::user_object::Objects;
+use crate::caller;
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::kernarg::KernargBlock;
@@ -576,7 +577,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let graph = graph(runtime, handle)?;
         let done = instantiate(runtime, &graph, 0);
         let (node, text) = match &done {
@@ -585,13 +586,11 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiate(
         };
         // SAFETY: the caller passes null or valid places; the log has `size` bytes.
         unsafe {
-            if let Some(error_node) = error_node.as_mut() {
+            if let Some(error_node) = caller::optional_place(error_node)? {
                 *error_node = node;
             }
             if !log.is_null() && size != 0 {
-                let length = text.len().min(size - 1);
-                log.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
-                log.add(length).write(0);
+                caller::put_text(log, size, &text)?;
             }
         }
         *out = done?;
@@ -608,7 +607,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = instantiate(runtime, &*graph(runtime, handle)?, flags)?;
         Ok(())
     })
@@ -623,8 +622,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithParams(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (out, parameters) = unsafe { (out.as_mut(), parameters.as_mut()) };
-        let (Some(out), Some(parameters)) = (out, parameters) else { return Err(INVALID_VALUE) };
+        let (out, parameters) = unsafe { (caller::place(out)?, caller::place(parameters)?) };
         let graph = graph(runtime, handle)?;
         if parameters.flags & UPLOAD != 0 {
             resolve(runtime, parameters.uploadStream)?;
@@ -678,7 +676,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecGetFlags(handle: hipGraphExec_t, fla
     entry(|| {
         let exec = exec(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
-        *unsafe { flags.as_mut() }.ok_or(INVALID_VALUE)? = exec.flags;
+        *unsafe { caller::place(flags) }? = exec.flags;
         Ok(())
     })
 }

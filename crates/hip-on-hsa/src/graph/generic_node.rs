@@ -6,7 +6,8 @@ use super::copy_node::{checked, fill};
 use super::edit::{add_node, change, change_exec};
 use super::memory::{allocation, free};
 use super::plain_nodes::{child, host, record, replace, wait};
-use super::{kernel_node, update};
+use super::{copy_node, kernel_node, update};
+use crate::caller;
 use crate::copy_param::transfer_3d;
 use crate::error::{Result, entry};
 use crate::op::Op;
@@ -21,7 +22,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 unsafe fn operation(runtime: &'static Runtime, parameters: *mut hipGraphNodeParams) -> Result<Op> {
     type Kind = hipGraphNodeType;
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_mut() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::place(parameters) }?;
     let member = &mut p.__bindgen_anon_1;
     // SAFETY: as this function's contract.
     unsafe {
@@ -53,7 +54,7 @@ unsafe fn operation(runtime: &'static Runtime, parameters: *mut hipGraphNodePara
 unsafe fn changed(runtime: &'static Runtime, parameters: *mut hipGraphNodeParams) -> Result<Op> {
     type Kind = hipGraphNodeType;
     // SAFETY: as this function's contract.
-    match unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?.type_ {
+    match unsafe { caller::value(parameters) }?.type_ {
         Kind::hipGraphNodeTypeMemAlloc
         | Kind::hipGraphNodeTypeMemFree
         | Kind::hipGraphNodeTypeEmpty
@@ -97,15 +98,16 @@ pub(crate) unsafe extern "C" fn hipGraphExecNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or valid parameters.
-        let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+        let p = unsafe { caller::value(parameters) }?;
         if p.type_ == hipGraphNodeType::hipGraphNodeTypeGraph {
             // SAFETY: the type says which member is valid.
             return update::set_child(exec, node, unsafe { p.__bindgen_anon_1.graph.graph });
         }
         // SAFETY: the caller keeps the contract of the function.
-        match unsafe { changed(active()?, parameters) }? {
+        let runtime = active()?;
+        match unsafe { changed(runtime, parameters) }? {
             Op::Kernel(kernel) => change_exec(exec, node, |op| kernel_node::replace_exec(op, kernel)),
-            other => change_exec(exec, node, |op| replace(op, other)),
+            other => change_exec(exec, node, |op| copy_node::replace_exec(runtime, op, other)),
         }
     })
 }

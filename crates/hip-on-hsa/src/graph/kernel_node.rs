@@ -6,6 +6,7 @@ use hip_sys::{
 };
 
 use super::edit::{add_node, change, change_exec, read};
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::kernarg::Explicit;
 use crate::launch::{Launch, packed};
@@ -21,7 +22,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 /// The parameters are null or readable, and their arguments are as `hipModuleLaunchKernel` needs them.
 pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     let found = by_pointer(p.func)?;
     let arguments = match (p.kernelParams.is_null(), p.extra.is_null()) {
         (false, true) => Explicit::Pointers(p.kernelParams),
@@ -75,7 +76,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = read(node, |op| {
             let KernelOp { launch, arguments, handle, .. } = as_kernel(op)?;
             let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
@@ -136,7 +137,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeSetAttribute(
     entry(|| {
         type A = hipLaunchAttributeID;
         // SAFETY: the caller passes null or a valid value.
-        let value = unsafe { value.as_ref() }.ok_or(INVALID_VALUE)?;
+        let value = unsafe { caller::value(value) }?;
         change(node, |op| {
             let Op::Kernel(kernel) = op else { return Err(INVALID_VALUE) };
             match attribute {
@@ -170,7 +171,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetAttribute(
     entry(|| {
         type A = hipLaunchAttributeID;
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { value.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(value) }?;
         read(node, |op| {
             let KernelOp { launch, attributes, .. } = as_kernel(op)?;
             let mut value = hipLaunchAttributeValue { pad: [0; 64] };

@@ -2,12 +2,14 @@
 //!
 //! The memory of an allocation node is taken from HSA when the node is made, and is given back with the last graph that has the
 //! node: its address is known from the beginning, and no two nodes share memory. A launch makes it the program's; a free node,
-//! `hipFree` or `hipFreeAsync` ends that. So what is reserved is what all allocation nodes have, and nothing is ever there to be
-//! trimmed.
+//! `hipFree` or `hipFreeAsync` ends that.
+//!
+//! The attributes count as AMD's runtime does, which takes memory with the launch: whole pages, reserved from the launch until the first
+//! synchronisation after the free, or until it is trimmed.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{
@@ -16,6 +18,7 @@ use hip_sys::{
 };
 
 use super::edit::{add_node, read};
+use crate::caller;
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::memory::{Allocation, accessors, allocate_device, release};
@@ -59,13 +62,51 @@ pub(crate) struct Usage(Mutex<Bytes>);
 struct Bytes {
     used: u64,
     used_high: u64,
-    reserved: u64,
+    /// Freed, and not yet given back.
+    idle: u64,
     reserved_high: u64,
 }
+
+/// Whether a device may have idle bytes.
+static ANY_IDLE: AtomicBool = AtomicBool::new(false);
+/// What sizes are rounded to.
+const PAGE: u64 = 4096;
 
 impl Usage {
     fn lock(&self) -> MutexGuard<'_, Bytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, size: usize) {
+        let mut bytes = self.lock();
+        let size = (size as u64).next_multiple_of(PAGE);
+        bytes.used += size;
+        bytes.idle = bytes.idle.saturating_sub(size);
+        bytes.used_high = bytes.used_high.max(bytes.used);
+        bytes.reserved_high = bytes.reserved_high.max(bytes.reserved());
+    }
+
+    fn end(&self, size: usize) {
+        let mut bytes = self.lock();
+        let size = (size as u64).next_multiple_of(PAGE);
+        bytes.used -= size;
+        bytes.idle += size;
+        ANY_IDLE.store(true, Ordering::Release);
+    }
+}
+
+impl Bytes {
+    fn reserved(&self) -> u64 {
+        self.used + self.idle
+    }
+}
+
+/// Does what the program's synchronising does: what was freed is no longer reserved.
+pub(crate) fn synchronized(runtime: &Runtime) {
+    if ANY_IDLE.load(Ordering::Acquire) && ANY_IDLE.swap(false, Ordering::AcqRel) {
+        for device in runtime.devices() {
+            device.graph_memory.lock().idle = 0;
+        }
     }
 }
 
@@ -82,10 +123,6 @@ impl GraphMemory {
         let memory = Arc::new(Self { runtime, device, base, size, allocation, user: Mutex::default() });
         known().all.insert(base, Arc::downgrade(&memory));
         COUNT.fetch_add(1, Ordering::AcqRel);
-        let mut bytes = device.graph_memory.lock();
-        bytes.reserved += size as u64;
-        bytes.reserved_high = bytes.reserved_high.max(bytes.reserved);
-        drop(bytes);
         if !others.is_empty() {
             let mut agents = accessors(runtime, device);
             agents.extend(others.iter().map(|device| device.agent));
@@ -107,9 +144,7 @@ impl GraphMemory {
     pub(crate) fn begin(self: &Arc<Self>) -> bool {
         let begins = known().live.insert(self.base, self.clone()).is_none();
         if begins {
-            let mut bytes = self.device.graph_memory.lock();
-            bytes.used += self.size as u64;
-            bytes.used_high = bytes.used_high.max(bytes.used);
+            self.device.graph_memory.begin(self.size);
         }
         begins
     }
@@ -117,13 +152,15 @@ impl GraphMemory {
     /// As [`end`](Self::end), for `hipFree`: waits until the device is idle.
     pub(crate) fn end_and_wait(&self) -> Result {
         self.device.quiesce(self.runtime);
-        self.end()
+        self.end()?;
+        synchronized(self.runtime);
+        Ok(())
     }
 
     /// Takes the memory from the program; an error if it was not the program's.
     pub(crate) fn end(&self) -> Result {
         let ended = known().live.remove(&self.base).ok_or(INVALID_VALUE)?;
-        self.device.graph_memory.lock().used -= self.size as u64;
+        self.device.graph_memory.end(self.size);
         drop(ended);
         Ok(())
     }
@@ -145,7 +182,6 @@ impl Drop for GraphMemory {
     fn drop(&mut self) {
         known().all.remove(&self.base);
         COUNT.fetch_sub(1, Ordering::AcqRel);
-        self.device.graph_memory.lock().reserved -= self.size as u64;
         // Launches that use the memory may be in flight on any stream.
         self.device.quiesce_for_release(self.runtime);
         if self.runtime.memory.remove_known(&self.allocation)
@@ -174,7 +210,7 @@ pub(super) unsafe fn allocation(
     parameters: *mut hipMemAllocNodeParams,
 ) -> Result<Op> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_mut() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::place(parameters) }?;
     p.dptr = std::ptr::null_mut();
     let hipMemPoolProps { allocType, location, handleTypes, .. } = p.poolProps;
     if allocType != hipMemAllocationType::hipMemAllocationTypePinned
@@ -190,9 +226,9 @@ pub(super) unsafe fn allocation(
     };
     let device = at(location)?;
     let mut others = Vec::new();
-    for index in 0..p.accessDescCount {
-        // SAFETY: as this function's contract.
-        let other = at(unsafe { (*p.accessDescs.add(index)).location })?;
+    // SAFETY: as this function's contract.
+    for descriptor in unsafe { caller::list(p.accessDescs, p.accessDescCount) }? {
+        let other = at(descriptor.location)?;
         if !std::ptr::eq(other, device) {
             others.push(other);
         }
@@ -226,7 +262,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemAllocNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = read(node, |op| {
             let Op::Allocate(memory) = op else { return Err(INVALID_VALUE) };
             let location = hipMemLocation {
@@ -281,7 +317,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemFreeNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place for a pointer.
-        let out = unsafe { out.cast::<*mut c_void>().as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out.cast::<*mut c_void>()) }?;
         *out = read(node, |op| match op {
             Op::Free(address) => Ok(*address),
             _ => Err(INVALID_VALUE),
@@ -299,12 +335,12 @@ pub(crate) unsafe extern "C" fn hipDeviceGetGraphMemAttribute(
     entry(|| {
         type A = hipGraphMemAttributeType;
         // SAFETY: the caller passes null or a valid place for the number.
-        let value = unsafe { value.cast::<u64>().as_mut() }.ok_or(INVALID_VALUE)?;
+        let value = unsafe { caller::place(value.cast::<u64>()) }?;
         let bytes = *by_ordinal(device)?.graph_memory.lock();
         *value = match attribute {
             A::hipGraphMemAttrUsedMemCurrent => bytes.used,
             A::hipGraphMemAttrUsedMemHigh => bytes.used_high,
-            A::hipGraphMemAttrReservedMemCurrent => bytes.reserved,
+            A::hipGraphMemAttrReservedMemCurrent => bytes.reserved(),
             A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high,
             _ => return Err(INVALID_VALUE),
         };
@@ -321,21 +357,24 @@ pub(crate) unsafe extern "C" fn hipDeviceSetGraphMemAttribute(
     entry(|| {
         type A = hipGraphMemAttributeType;
         // SAFETY: the caller passes null or a valid number.
-        let value = *unsafe { value.cast::<u64>().as_ref() }.ok_or(INVALID_VALUE)?;
+        let value = *unsafe { caller::value(value.cast::<u64>()) }?;
         let mut bytes = by_ordinal(device)?.graph_memory.lock();
         if value != 0 {
             return Err(INVALID_VALUE);
         }
         match attribute {
             A::hipGraphMemAttrUsedMemHigh => bytes.used_high = bytes.used,
-            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high = bytes.reserved,
+            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high = bytes.reserved(),
             _ => return Err(INVALID_VALUE),
         }
         Ok(())
     })
 }
 
-/// `hipDeviceGraphMemTrim`: graphs of this runtime hold nothing that none of their nodes has.
+/// `hipDeviceGraphMemTrim`: what was freed is no longer reserved.
 pub(crate) unsafe extern "C" fn hipDeviceGraphMemTrim(device: i32) -> hipError_t {
-    entry(|| by_ordinal(device).map(drop))
+    entry(|| {
+        by_ordinal(device)?.graph_memory.lock().idle = 0;
+        Ok(())
+    })
 }

@@ -4,6 +4,7 @@ use hip_sys::{hipBatchMemOpNodeParams, hipError_t, hipGraph_t, hipGraphExec_t, h
 
 use super::edit::{add_node, change, change_exec, read};
 use super::plain_nodes::replace;
+use crate::caller;
 use crate::context::current;
 use crate::error::{Result, entry};
 use crate::op::Op;
@@ -19,7 +20,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 unsafe fn operations(runtime: &Runtime, parameters: *const hipBatchMemOpNodeParams) -> Result<Op> {
     // SAFETY: as this function's contract.
     let ops = unsafe {
-        let p = parameters.as_ref().ok_or(INVALID_VALUE)?;
+        let p = caller::value(parameters)?;
         MemoryOps::of(p.paramArray, p.count, p.flags)?
     };
     ops.check(runtime, None)?;
@@ -46,7 +47,7 @@ pub(crate) unsafe extern "C" fn hipGraphBatchMemOpNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         let ctx = current()?;
         *out = read(node, |op| match op {
             Op::Memory(ops) => Ok(hipBatchMemOpNodeParams {

@@ -4,6 +4,7 @@ use hip_sys::{hipError_t, hipEvent_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t
 
 use super::edit::{add_node, change, change_exec, read};
 use super::structure::graph;
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::event;
 use crate::host_op::{HostFunction, UserData};
@@ -27,7 +28,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddEmptyNode(
 /// The parameters are null or readable.
 pub(super) unsafe fn host(parameters: *const hipHostNodeParams) -> Result<Op> {
     // SAFETY: as this function's contract.
-    let p = unsafe { parameters.as_ref() }.ok_or(INVALID_VALUE)?;
+    let p = unsafe { caller::value(parameters) }?;
     Ok(Op::Host(HostFunction { function: p.fn_.ok_or(INVALID_VALUE)?, data: UserData(p.userData) }))
 }
 
@@ -50,7 +51,7 @@ pub(crate) unsafe extern "C" fn hipGraphHostNodeGetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = read(node, |op| match op {
             Op::Host(host) => Ok(hipHostNodeParams { fn_: Some(host.function), userData: host.data.get() }),
             _ => Err(INVALID_VALUE),
@@ -113,7 +114,7 @@ pub(super) fn wait(runtime: &Runtime, handle: hipEvent_t) -> Result<Op> {
 /// `out` is null or valid for writing.
 unsafe fn get_event(node: hipGraphNode_t, out: *mut hipEvent_t, of: fn(&Op) -> Option<&EventOp>) -> Result {
     // SAFETY: as this function's contract.
-    let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+    let out = unsafe { caller::place(out) }?;
     *out = read(node, |op| Ok(of(op).ok_or(INVALID_VALUE)?.handle))? as hipEvent_t;
     Ok(())
 }
@@ -233,7 +234,7 @@ pub(crate) unsafe extern "C" fn hipGraphChildGraphNodeGetGraph(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         *out = read(node, |op| match op {
             Op::Child(child) => child.lend(runtime),
             _ => Err(INVALID_VALUE),

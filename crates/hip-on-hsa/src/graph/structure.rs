@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t};
 
 use super::user_object::Objects;
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::op::Op;
 use crate::runtime::{Runtime, active, runtime};
@@ -235,13 +236,11 @@ pub(crate) unsafe fn node_list(
     list: *const hipGraphNode_t,
     count: usize,
 ) -> Result<Vec<NodeId>> {
-    if count != 0 && list.is_null() {
-        return Err(INVALID_VALUE);
-    }
+    // SAFETY: as this function's contract.
+    let list = unsafe { caller::list(list, count) }?;
     let mut ids = Vec::with_capacity(count.min(1024));
-    for index in 0..count {
-        // SAFETY: as this function's contract.
-        let (graph, id) = node(runtime, unsafe { *list.add(index) })?;
+    for &handle in list {
+        let (graph, id) = node(runtime, handle)?;
         if !Arc::ptr_eq(&graph, owner) || ids.contains(&id) {
             return Err(INVALID_VALUE);
         }
@@ -255,7 +254,10 @@ pub(crate) unsafe extern "C" fn hipGraphCreate(out: *mut hipGraph_t, flags: u32)
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
+        if flags != 0 {
+            return Err(INVALID_VALUE);
+        }
         *out = Graph::new().publish(runtime)?;
         Ok(())
     })

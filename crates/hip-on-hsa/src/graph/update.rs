@@ -8,6 +8,7 @@ use hip_sys::{hipError_t, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateResult a
 
 use super::exec::{Step, exec, flatten};
 use super::structure::{NodeId, graph, handle_within, node};
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::op::Op;
 use crate::runtime::active;
@@ -62,8 +63,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (error_node, result) = unsafe { (error_node.as_mut(), result.as_mut()) };
-        let result = result.ok_or(INVALID_VALUE)?;
+        let (error_node, result) = unsafe { (caller::optional_place(error_node)?, caller::place(result)?) };
         *result = Outcome::hipGraphExecUpdateError;
         let exec = exec(runtime, handle)?;
         let graph = graph(runtime, graph_handle)?;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hip_sys::{hipError_t, hipGraph_t, hipHostFn_t, hipUserObject_t, hipUserObjectFlags};
 
 use super::structure::graph;
+use crate::caller;
 use crate::error::{Result, entry};
 use crate::host_op::{HostFunction, UserData};
 use crate::runtime::{Runtime, active, runtime};
@@ -89,7 +90,7 @@ pub(crate) unsafe extern "C" fn hipUserObjectCreate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { out.as_mut() }.ok_or(INVALID_VALUE)?;
+        let out = unsafe { caller::place(out) }?;
         if !(1..=MOST).contains(&references)
             || flags != hipUserObjectFlags::hipUserObjectNoDestructorSync.bits()
         {

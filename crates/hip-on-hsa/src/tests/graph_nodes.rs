@@ -333,13 +333,19 @@ fn memory_of_a_graph_is_the_programs_from_a_launch_to_a_free() {
     let second = hip!(hip, hipGraphInstantiate(&mut other, graph, null_mut(), null_mut(), 0));
     assert_eq!(second, INVALID, "one at a time");
     let [used, _, reserved, _] = hip.memory_use();
-    assert_eq!((used - before[0], reserved - before[2]), (0, 4096));
+    assert_eq!((used, reserved), (before[0], before[2]), "what no launch has used is not there");
     hip.run(exec, stream);
-    assert_eq!(hip.memory_use()[0] - before[0], 4096);
+    let [used, high, reserved, reserved_high] = hip.memory_use();
+    assert_eq!((used - before[0], reserved - before[2]), (4096, 4096));
+    assert!(high >= used && reserved_high >= reserved);
     assert_eq!(hip.read(memory, 32), [1; 32]);
     assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), INVALID, "it is still the program's");
     assert_eq!(hip!(hip, hipFreeAsync(memory, stream)), OK);
     assert_eq!(hip!(hip, hipFreeAsync(memory, stream)), INVALID);
+    let [used, _, reserved, _] = hip.memory_use();
+    assert_eq!((used - before[0], reserved - before[2]), (0, 4096), "reserved until somebody waits");
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    assert_eq!(hip.memory_use()[2], before[2]);
     hip.run(exec, stream);
     // It outlives the graphs, until it is freed.
     assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
@@ -634,4 +640,48 @@ fn threads_capture_beside_each_other() {
     });
     assert_eq!(fake::take_dispatched().len(), 4 * (1..30).sum::<usize>());
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
+#[test]
+fn a_copy_of_an_executable_graph_keeps_its_direction() {
+    let hip = start();
+    let (device, other) = (hip.malloc(256), hip.malloc(256));
+    let mut host = [0u8; 256];
+    let host = host.as_mut_ptr().cast::<c_void>();
+    let kind = hipMemcpyKind::hipMemcpyDefault;
+    let mut pinned = null_mut();
+    assert_eq!(hip!(hip, hipHostMalloc(&mut pinned, 256, 0)), OK);
+    let ends = [(device, other), (device, host), (host, device), (host, pinned)];
+    for (index, (dst, src)) in ends.into_iter().enumerate() {
+        let graph = hip.graph();
+        let mut node = null_mut();
+        let added = hip!(hip, hipGraphAddMemcpyNode1D(&mut node, graph, null(), 0, dst, src, 64, kind));
+        assert_eq!(added, OK);
+        let exec = hip.instantiate(graph);
+        for (wanted, (dst, src)) in ends.into_iter().enumerate() {
+            // Another size and another place of the same kind are right.
+            let (dst, src) = (dst.wrapping_byte_add(64), src.wrapping_byte_add(128));
+            let code = if wanted == index { OK } else { INVALID };
+            let set = hip!(hip, hipGraphExecMemcpyNodeSetParams1D(exec, node, dst, src, 32, kind));
+            assert_eq!(set, code, "{index} to {wanted}");
+            let mut params = hipMemcpy3DParms {
+                dstPtr: hipPitchedPtr { ptr: dst, pitch: 32, xsize: 32, ysize: 1 },
+                srcPtr: hipPitchedPtr { ptr: src, pitch: 32, xsize: 32, ysize: 1 },
+                extent: hipExtent { width: 32, height: 1, depth: 1 },
+                kind,
+                ..Default::default()
+            };
+            assert_eq!(hip!(hip, hipGraphExecMemcpyNodeSetParams(exec, node, &mut params)), code);
+            assert_eq!(
+                hip!(hip, hipGraphMemcpyNodeSetParams1D(node, dst, src, 32, kind)),
+                OK,
+                "the graph's own"
+            );
+        }
+        assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+        assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    }
+    assert_eq!(hip!(hip, hipHostFree(pinned)), OK);
+    hip.free(device);
+    hip.free(other);
 }
