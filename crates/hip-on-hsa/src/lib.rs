@@ -46,6 +46,7 @@ mod context;
 mod copy;
 mod copy_batch;
 mod copy_param;
+mod cu_mask;
 mod device;
 mod error;
 mod event;

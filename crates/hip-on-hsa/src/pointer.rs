@@ -27,7 +27,20 @@ fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
     }
 }
 
-/// `hipPointerGetAttributes`: unknown memory is an error, as the header says.
+/// `hipInvalidDeviceId`.
+const INVALID_DEVICE: i32 = -2;
+
+/// What `hipPointerGetAttributes` says of memory that HIP does not know.
+const UNREGISTERED: hipPointerAttribute_t = hipPointerAttribute_t {
+    type_: hipMemoryType::hipMemoryTypeUnregistered,
+    device: INVALID_DEVICE,
+    devicePointer: std::ptr::null_mut(),
+    hostPointer: std::ptr::null_mut(),
+    isManaged: 0,
+    allocationFlags: 0,
+};
+
+/// `hipPointerGetAttributes`: memory that HIP does not know is unregistered, as since HIP 6; before, that was an error.
 pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
     out: *mut hipPointerAttribute_t,
     pointer: *const c_void,
@@ -36,7 +49,10 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let Some((found, offset)) = runtime.memory.find(pointer as usize) else {
+            *out = UNREGISTERED;
+            return Ok(());
+        };
         let (kind, host) = kind_of(&found, offset);
         *out = hipPointerAttribute_t {
             type_: kind,

@@ -242,6 +242,19 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Restricts kernels to compute units, a bit for each.
+    pub(crate) fn set_cu_mask(&mut self, mask: &[u32]) -> Result {
+        let bits = mask.len() as u32 * u32::BITS;
+        // SAFETY: the queue is live, and the list has as many bits.
+        let status =
+            unsafe { (self.runtime.hsa.table.hsa_amd_queue_cu_set_mask)(self.queue, bits, mask.as_ptr()) };
+        // HSA may have reduced the mask by what its own environment says.
+        match status {
+            hsa_status_t::HSA_STATUS_CU_MASK_REDUCED => Ok(()),
+            status => check(status, hipError_t::hipErrorInvalidValue),
+        }
+    }
+
     /// Address of the queue and high halves of the LDS and scratch apertures, for hidden arguments.
     pub(crate) fn geometry(&self) -> (u64, u32, u32) {
         self.geometry

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use hip_sys::{hipError_t, hipHostFn_t, hipStream_t, hipStreamCallback_t};
 
 use crate::caller;
+use crate::cu_mask::CuMask;
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
@@ -54,6 +55,8 @@ pub(crate) struct Stream {
     pub(crate) role: Role,
     this: Weak<Stream>,
     handle: OnceLock<usize>,
+    /// Where its kernels run, unless that is anywhere.
+    cu_mask: OnceLock<CuMask>,
     inner: Mutex<Inner>,
     /// How far the queue in `inner` has come. That is locked as long as somebody waits for room in the queue, and a failure
     /// must be noted and seen meanwhile.
@@ -101,6 +104,7 @@ impl Stream {
             role,
             this: this.clone(),
             handle: OnceLock::new(),
+            cu_mask: OnceLock::new(),
             inner: Mutex::default(),
             current: Mutex::default(),
             work: AtomicU64::new(0),
@@ -109,6 +113,11 @@ impl Stream {
         });
         device.add_stream(stream.clone());
         stream
+    }
+
+    /// The multiprocessors that the stream was made for.
+    pub(crate) fn cu_mask(&self) -> Option<&CuMask> {
+        self.cu_mask.get()
     }
 
     /// Whether the stream and the null stream wait for each other.
@@ -131,6 +140,9 @@ impl Stream {
         }
         if inner.engine.is_none() {
             let mut engine = Engine::new(runtime, self.device, self.priority, self.this.clone())?;
+            if let Some(mask) = self.cu_mask() {
+                engine.set_cu_mask(&mask.compute_units(self.device))?;
+            }
             for marker in &inner.unreached {
                 engine.wait_for(marker.clone())?;
             }
@@ -543,7 +555,12 @@ pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<
 
 /// # Safety
 /// `out` is null or valid for writing.
-unsafe fn create(out: *mut hipStream_t, flags: u32, priority: i32) -> Result {
+pub(crate) unsafe fn create(
+    out: *mut hipStream_t,
+    flags: u32,
+    priority: i32,
+    mask: Option<CuMask>,
+) -> Result {
     let runtime = active()?;
     // SAFETY: as this function's contract.
     let out = unsafe { caller::place(out) }?;
@@ -552,6 +569,9 @@ unsafe fn create(out: *mut hipStream_t, flags: u32, priority: i32) -> Result {
     }
     let device = current_device(runtime)?;
     let stream = Stream::new(device, flags, priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY), Role::User);
+    if let Some(mask) = mask {
+        let _ = stream.cu_mask.set(mask);
+    }
     let Some(handle) = runtime.streams.insert(stream.clone()) else {
         stream.close(runtime);
         return Err(hipError_t::hipErrorOutOfMemory);
@@ -564,13 +584,13 @@ unsafe fn create(out: *mut hipStream_t, flags: u32, priority: i32) -> Result {
 /// `hipStreamCreate`.
 pub(crate) unsafe extern "C" fn hipStreamCreate(stream: *mut hipStream_t) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a handle.
-    entry(|| unsafe { create(stream, hip_sys::hipStreamDefault, 0) })
+    entry(|| unsafe { create(stream, hip_sys::hipStreamDefault, 0, None) })
 }
 
 /// `hipStreamCreateWithFlags`.
 pub(crate) unsafe extern "C" fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: u32) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a handle.
-    entry(|| unsafe { create(stream, flags, 0) })
+    entry(|| unsafe { create(stream, flags, 0, None) })
 }
 
 /// `hipStreamCreateWithPriority`: a priority outside of the range is taken to its nearest end.
@@ -580,7 +600,7 @@ pub(crate) unsafe extern "C" fn hipStreamCreateWithPriority(
     priority: i32,
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a handle.
-    entry(|| unsafe { create(stream, flags, priority) })
+    entry(|| unsafe { create(stream, flags, priority, None) })
 }
 
 /// `hipDeviceGetStreamPriorityRange`.

@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
-    context, copy, copy_batch, copy_param, device, error, event, fill, graph, hostcall, ipc, ipc_event,
-    launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer, per_thread,
-    pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch, virtual_memory,
+    context, copy, copy_batch, copy_param, cu_mask, device, error, event, fill, graph, hostcall, ipc,
+    ipc_event, launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer,
+    per_thread, pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch,
+    virtual_memory,
 };
 
 macro_rules! functions {
@@ -38,6 +39,8 @@ functions! {
     copy_param:
         hipDrvMemcpy2DUnaligned hipDrvMemcpy3D hipDrvMemcpy3DAsync hipMemcpy3D hipMemcpy3DAsync hipMemcpy3DPeer
         hipMemcpy3DPeerAsync hipMemcpyParam2D hipMemcpyParam2DAsync;
+    cu_mask:
+        hipExtStreamCreateWithCUMask hipExtStreamGetCUMask;
     device:
         hipDeviceComputeCapability hipDeviceGet hipDeviceGetByPCIBusId hipDeviceGetName hipDeviceGetPCIBusId
         hipDeviceGetUuid hipDeviceTotalMem hipDriverGetVersion hipGetDevice hipGetDeviceCount hipInit hipMemGetInfo

@@ -71,6 +71,10 @@ impl DropIn {
     }
 }
 
+/// What programs are linked with beside HIP, the last one only where they use it.
+const LIBRARIES: [&str; 5] =
+    ["-lpthread", "-ldl", "-Wl,--push-state,--as-needed", "-lstdc++", "-Wl,--pop-state"];
+
 fn toolchain() -> Toolchain {
     // The error says what was looked for and how to get it.
     toolchain::find().unwrap_or_else(|error| panic!("{error}"))
@@ -175,7 +179,7 @@ impl Program {
         let mut link = Command::new("cc");
         // What a library itself needs is not looked for: it may be one of another system.
         link.args([kind, "-Wl,--unresolved-symbols=ignore-in-shared-libs"]);
-        run(link.arg("-o").arg(&path).arg(&object).arg(linked).args(["-lpthread", "-ldl"]));
+        run(link.arg("-o").arg(&path).arg(&object).arg(linked).args(LIBRARIES));
         Self { path, _folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 

@@ -1,6 +1,8 @@
 //! The drop-in and the programs of its tests.
 #![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
 
+pub mod calls;
+
 use std::path::{Path, PathBuf};
 
 use program_test::{DropIn, Place, Program};

@@ -87,6 +87,8 @@ struct FakeSignal {
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
+/// The masks of compute units that queues were given, the latest last.
+pub(super) static CU_MASKS: Mutex<Vec<Vec<u32>>> = Mutex::new(Vec::new());
 /// The next copies end with an error.
 pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
 /// The next copy that begins ends with an error at once.
@@ -170,6 +172,13 @@ unsafe fn put<T>(out: *mut c_void, value: T) -> S {
     // SAFETY: the runtime passes a place of the attribute's type.
     unsafe { out.cast::<T>().write_unaligned(value) };
     S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn set_cu_mask(_queue: *const hsa_queue_t, bits: u32, mask: *const u32) -> hsa_status_t {
+    // SAFETY: the caller's list has as many bits.
+    let mask = unsafe { std::slice::from_raw_parts(mask, bits as usize / 32) };
+    CU_MASKS.lock().unwrap().push(mask.to_vec());
+    hsa_status_t::HSA_STATUS_SUCCESS
 }
 
 unsafe extern "C" fn init() -> S {
@@ -978,6 +987,7 @@ pub(super) fn table() -> &'static Table {
     TABLE.get_or_init(|| {
         let mut builder = Builder::new("fake", "0");
         builder
+            .hsa_amd_queue_cu_set_mask(set_cu_mask)
             .hsa_init(init)
             .hsa_system_get_info(system_get_info)
             .hsa_iterate_agents(iterate_agents)

@@ -250,7 +250,8 @@ fn registered_memory_is_pinned_until_it_is_unregistered() {
     assert_eq!(attributes.type_, hip_sys::hipMemoryType::hipMemoryTypeHost);
     assert_eq!(hip!(hip, hipHostUnregister(host)), OK);
     assert_eq!(hip!(hip, hipHostUnregister(host)), E::hipErrorHostMemoryNotRegistered);
-    assert_eq!(hip!(hip, hipPointerGetAttributes(&mut attributes, host)), E::hipErrorInvalidValue);
+    assert_eq!(hip!(hip, hipPointerGetAttributes(&mut attributes, host)), OK);
+    assert_eq!(attributes.type_, hip_sys::hipMemoryType::hipMemoryTypeUnregistered);
     assert_eq!(hip!(hip, hipHostGetDevicePointer(&mut mapped, host, 0)), E::hipErrorInvalidValue);
 }
 
@@ -272,6 +273,14 @@ fn pointers_say_where_their_memory_is() {
     assert_eq!((attributes.type_, attributes.isManaged), (hip_sys::hipMemoryType::hipMemoryTypeManaged, 1));
     hip.free(managed);
     hip.free(device);
+    // Any other address is memory of the program, for all that HIP knows.
+    for unknown in [device, null_mut(), (&raw mut size).cast()] {
+        assert_eq!(hip!(hip, hipPointerGetAttributes(&mut attributes, unknown)), OK);
+        let expected = (hip_sys::hipMemoryType::hipMemoryTypeUnregistered, -2, 0, 0);
+        let hip_sys::hipPointerAttribute_t { type_, device, isManaged, allocationFlags, .. } = attributes;
+        assert_eq!((type_, device, isManaged, allocationFlags), expected);
+        assert!(attributes.devicePointer.is_null() && attributes.hostPointer.is_null());
+    }
 }
 
 #[test]

@@ -290,3 +290,37 @@ fn many_threads_use_many_streams_at_once() {
     assert!(fake::live().0 <= before.0 + 2 * 40 + 4, "{:?} {:?}", before, fake::live());
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
+
+#[test]
+fn streams_can_be_kept_to_some_multiprocessors() {
+    let hip = start();
+    // The device has two, of two compute units each.
+    for (words, found, units) in [
+        (&[1u32][..], 1, Some(3)),
+        (&[2, 7], 2, Some(12)),
+        (&[u32::MAX], 3, Some(15)),
+        // None of the device's restricts nothing.
+        (&[4], 3, None),
+        (&[0, 1], 3, None),
+    ] {
+        let (mut stream, mut mask) = (NULL, [0x1111u32; 3]);
+        let count = words.len() as u32;
+        fake::CU_MASKS.lock().unwrap().clear();
+        assert_eq!(hip!(hip, hipExtStreamCreateWithCUMask(&mut stream, count, words.as_ptr())), OK);
+        assert_eq!(hip!(hip, hipExtStreamGetCUMask(stream, 3, mask.as_mut_ptr())), OK);
+        assert_eq!(mask, [found, 0x1111, 0x1111], "{words:?}");
+        assert_eq!(hip!(hip, hipEventRecord(hip.event(), stream)), OK);
+        let given = fake::CU_MASKS.lock().unwrap().pop();
+        assert_eq!(given.map(|mask| mask[0]), units, "{words:?}");
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+    let (mut stream, mut mask, invalid) = (NULL, 1u32, E::hipErrorInvalidValue);
+    assert_eq!(hip!(hip, hipExtStreamGetCUMask(NULL, 1, &mut mask)), OK);
+    assert_eq!(mask, 3);
+    assert_eq!(hip!(hip, hipExtStreamGetCUMask(NULL, 0, &mut mask)), invalid);
+    assert_eq!(hip!(hip, hipExtStreamGetCUMask(NULL, 1, null_mut())), invalid);
+    assert_eq!(hip!(hip, hipExtStreamCreateWithCUMask(&mut stream, 0, &mask)), invalid);
+    assert_eq!(hip!(hip, hipExtStreamCreateWithCUMask(&mut stream, 1, null_mut())), invalid);
+    let handle = E::hipErrorInvalidHandle;
+    assert_eq!(hip!(hip, hipExtStreamCreateWithCUMask(null_mut(), 1, &mask)), handle);
+}
