@@ -30,6 +30,7 @@ unsafe fn look_up(name: *const c_char, today: bool, per_thread: bool) -> Result<
     // SAFETY: as this function's contract.
     let name = unsafe { caller::text(name) }?;
     let name = match name.to_bytes() {
+        b"" => return Err(hipError_t::hipErrorInvalidValue),
         b"hipGetDeviceProperties" if today => c"hipGetDevicePropertiesR0600",
         b"hipChooseDevice" if today => c"hipChooseDeviceR0600",
         _ => name,

@@ -400,6 +400,16 @@ pub(crate) unsafe fn text<'a>(name: *const c_char) -> Result<&'a str> {
     unsafe { caller::text(name) }?.to_str().map_err(|_| hipError_t::hipErrorNotFound)
 }
 
+/// As [`text`]; none is an error of its own, as with AMD's runtime.
+///
+/// # Safety
+/// As [`text`].
+unsafe fn some_text<'a>(name: *const c_char) -> Result<&'a str> {
+    // SAFETY: as this function's contract.
+    let name = unsafe { text(name) }?;
+    if name.is_empty() { Err(INVALID_VALUE) } else { Ok(name) }
+}
+
 /// `hipModuleGetFunction`: the same name gives the same handle.
 pub(crate) unsafe extern "C" fn hipModuleGetFunction(
     out: *mut hipFunction_t,
@@ -412,7 +422,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetFunction(
         let out = unsafe { caller::place(out) }?;
         let module = module(runtime, handle)?;
         // SAFETY: the caller passes null or a NUL-terminated name.
-        let name = unsafe { text(name) }?;
+        let name = unsafe { some_text(name) }?;
         *out = module.function(runtime, name)?;
         Ok(())
     })
@@ -445,7 +455,7 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
             return Err(INVALID_VALUE);
         }
         // SAFETY: the caller passes null or a NUL-terminated name.
-        let name = unsafe { text(name) }?;
+        let name = unsafe { some_text(name) }?;
         let (start, size) = module.variable(runtime, name)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {

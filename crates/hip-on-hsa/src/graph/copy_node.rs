@@ -135,8 +135,8 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams(
     parameters: *mut hipMemcpy3DParms,
 ) -> hipError_t {
     entry(|| {
-        // SAFETY: the caller passes null or valid parameters.
         let runtime = active()?;
+        // SAFETY: the caller passes null or valid parameters.
         let copy = checked(runtime, unsafe { transfer_3d(parameters) }?)?;
         change_exec(exec, node, |op| replace_exec(runtime, op, copy))
     })
@@ -266,8 +266,8 @@ pub(crate) unsafe extern "C" fn hipDrvGraphExecMemcpyNodeSetParams(
     _context: hipCtx_t,
 ) -> hipError_t {
     entry(|| {
-        // SAFETY: the caller passes null or valid parameters.
         let runtime = active()?;
+        // SAFETY: the caller passes null or valid parameters.
         let copy = checked(runtime, unsafe { transfer_param_3d(parameters) }?)?;
         change_exec(exec, node, |op| replace_exec(runtime, op, copy))
     })

@@ -103,8 +103,8 @@ pub(crate) unsafe extern "C" fn hipGraphExecNodeSetParams(
             // SAFETY: the type says which member is valid.
             return update::set_child(exec, node, unsafe { p.__bindgen_anon_1.graph.graph });
         }
-        // SAFETY: the caller keeps the contract of the function.
         let runtime = active()?;
+        // SAFETY: the caller keeps the contract of the function.
         match unsafe { changed(runtime, parameters) }? {
             Op::Kernel(kernel) => change_exec(exec, node, |op| kernel_node::replace_exec(op, kernel)),
             other => change_exec(exec, node, |op| copy_node::replace_exec(runtime, op, other)),

@@ -63,7 +63,8 @@ fn functions_are_found_by_name() {
         (hip.table.hipGetDeviceProperties as usize, hip.table.hipGetDevicePropertiesR0600 as usize);
     assert_eq!(look_up(c"hipGetDeviceProperties", 500, 0).1, old);
     assert_eq!(look_up(c"hipGetDeviceProperties", 600, 0).1, new);
-    for missing in [c"hipNoSuchFunction", c"", c"hipBindTexture2D"] {
+    assert_eq!(look_up(c"", 70_200_000, 0).0, E::hipErrorInvalidValue);
+    for missing in [c"hipNoSuchFunction", c"hipBindTexture2D"] {
         let (code, found, status) = look_up(missing, 70_200_000, 0);
         assert_eq!((code, found), (E::hipErrorNotFound, 0), "{missing:?}");
         assert_eq!(status, Answer::HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
