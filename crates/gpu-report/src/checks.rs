@@ -16,8 +16,11 @@ pub struct Checks {
     pub bounds: bool,
 }
 
-/// The names, and how to get at what they stand for.
-const NAMES: [(&str, fn(&mut Checks) -> &mut bool); 3] = [
+/// One of the checks.
+type Check = fn(&mut Checks) -> &mut bool;
+
+/// The names, and what they stand for.
+const NAMES: [(&str, Check); 3] = [
     ("bounds", |checks| &mut checks.bounds),
     ("races", |checks| &mut checks.races),
     ("uninitialised", |checks| &mut checks.uninitialised),

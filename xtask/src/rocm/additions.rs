@@ -60,7 +60,7 @@ static ADDITIONS: [Addition; 8] = [
         release: "7.2",
         name: "rocblas",
         holds: "rocblas-test, the tests of rocBLAS",
-        size: 300_000_000,
+        size: 1_000_000_000,
         packages: &[
             (
                 "librocblas5-tests",
@@ -134,7 +134,7 @@ static ADDITIONS: [Addition; 8] = [
         release: "7.2",
         name: "rocrand",
         holds: "rocRAND and its tests",
-        size: 300_000_000,
+        size: 1_100_000_000,
         packages: &[
             (
                 "librocrand1",

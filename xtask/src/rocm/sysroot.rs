@@ -90,7 +90,7 @@ static CONTENTS: [Contents; 4] = [
     },
     Contents {
         release: "7.2",
-        size: 1_000_000_000,
+        size: 1_400_000_000,
         packages: &[
             (
                 "libamd-comgr3",

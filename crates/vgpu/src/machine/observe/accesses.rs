@@ -367,8 +367,12 @@ impl Finder<'_> {
         self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + 4 * lane as i64) as u64));
     }
 
-    /// What a store reads from LDS comes before what it writes.
+    /// What a store reads from LDS comes before what it writes; lanes that write nothing need nothing.
     fn copy_from_lds(&mut self) {
+        self.exec = self.found.iter().fold(0, |lanes, access| lanes | access.mask);
+        if self.exec == 0 {
+            return;
+        }
         self.lane_after_lane(AccessKind::Read);
         self.found.rotate_right(1);
         for (number, access) in self.found.iter_mut().enumerate() {

@@ -66,6 +66,7 @@ impl Bench {
         // SAFETY: what it is pointed at lives as long as it.
         let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         wave.lanes = lanes as u8;
+        wave.access.strict_lds = true;
         Bench { wave, file, offset, lanes }
     }
 
