@@ -15,11 +15,20 @@ __device__ bool is_torn(unsigned) { return false; }
 __device__ bool is_torn(Words2 v) { return v.x != v.y; }
 __device__ bool is_torn(Words4 v) { return v.x != v.y || v.y != v.z || v.z != v.w; }
 
+// The last word of a descriptor of plain bytes: no conversion, bounds in bytes.
+#if defined(__GFX9__)
+constexpr unsigned RAW = 0x00020000;
+#elif defined(__GFX10__)
+constexpr unsigned RAW = 0x31014000;
+#else
+constexpr unsigned RAW = 0x31004000;
+#endif
+
 // Global memory through a buffer descriptor. Its offsets are in bytes.
 struct Buffer {
     __amdgpu_buffer_rsrc_t resource;
     __device__ Buffer(void *memory, unsigned bytes)
-        : resource(__builtin_amdgcn_make_buffer_rsrc(memory, 0, bytes, __AMDGCN_UNSIGNED_NUMERIC_FORMAT)) {}
+        : resource(__builtin_amdgcn_make_buffer_rsrc(memory, 0, bytes, RAW)) {}
 };
 
 // The places that lanes use: each its own, one after the other; all the same; each its own, apart; one after the other without every
@@ -31,7 +40,15 @@ template <int PLACES> __device__ unsigned place() {
     return PLACES == Apart ? 3 * threadIdx.x : threadIdx.x;
 }
 
+template <class T> using Global = __attribute__((address_space(1))) volatile T;
+
 struct ToGlobal {
+    template <class T> static __device__ void store(T *memory, unsigned at, T value) { ((Global<T> *)memory)[at] = value; }
+    template <class T> static __device__ T load(T *memory, unsigned at) { return ((Global<T> *)memory)[at]; }
+};
+
+// With addresses that only run time knows the space of.
+struct ToFlat {
     template <class T> static __device__ void store(T *memory, unsigned at, T value) { *const_cast<volatile T *>(memory + at) = value; }
     template <class T> static __device__ T load(T *memory, unsigned at) { return *const_cast<volatile T *>(memory + at); }
 };
@@ -57,30 +74,21 @@ template <class T, int PLACES, class Access> __device__ void publish(T *memory, 
     add(torn, bad);
 }
 
-#define PUBLISH(NAME, T)                                                                                                          \
+#define PUBLISH(NAME, T, ACCESS)                                                                                                  \
     extern "C" __global__ void NAME(T *memory, unsigned places, unsigned rounds, unsigned *state, unsigned *torn) {               \
         switch (places) {                                                                                                         \
-        case Consecutive: return publish<T, Consecutive, ToGlobal>(memory, rounds, state, torn);                                  \
-        case Same: return publish<T, Same, ToGlobal>(memory, rounds, state, torn);                                                \
-        case Apart: return publish<T, Apart, ToGlobal>(memory, rounds, state, torn);                                              \
-        default: return publish<T, Some, ToGlobal>(memory, rounds, state, torn);                                                  \
-        }                                                                                                                         \
-    }                                                                                                                             \
-    /* With addresses that only run time knows the space of. */                                                                   \
-    extern "C" __global__ void NAME##_flat(T *memory, unsigned places, unsigned rounds, unsigned *state, unsigned *torn) {        \
-        T *volatile hidden = memory;                                                                                              \
-        T *const flat = hidden;                                                                                                   \
-        switch (places) {                                                                                                         \
-        case Consecutive: return publish<T, Consecutive, ToGlobal>(flat, rounds, state, torn);                                    \
-        case Same: return publish<T, Same, ToGlobal>(flat, rounds, state, torn);                                                  \
-        case Apart: return publish<T, Apart, ToGlobal>(flat, rounds, state, torn);                                                \
-        default: return publish<T, Some, ToGlobal>(flat, rounds, state, torn);                                                    \
+        case Consecutive: return publish<T, Consecutive, ACCESS>(memory, rounds, state, torn);                                    \
+        case Same: return publish<T, Same, ACCESS>(memory, rounds, state, torn);                                                  \
+        case Apart: return publish<T, Apart, ACCESS>(memory, rounds, state, torn);                                                \
+        default: return publish<T, Some, ACCESS>(memory, rounds, state, torn);                                                    \
         }                                                                                                                         \
     }
 
-PUBLISH(publish_4, unsigned)
-PUBLISH(publish_8, Words2)
-PUBLISH(publish_16, Words4)
+PUBLISH(publish_4, unsigned, ToGlobal)
+PUBLISH(publish_8, Words2, ToGlobal)
+PUBLISH(publish_16, Words4, ToGlobal)
+PUBLISH(publish_8_flat, Words2, ToFlat)
+PUBLISH(publish_16_flat, Words4, ToFlat)
 
 struct ThroughBuffer {
     static __device__ void store(Words4 *memory, unsigned at, Words4 value) {
@@ -93,14 +101,7 @@ struct ThroughBuffer {
     }
 };
 
-extern "C" __global__ void publish_16_buffer(Words4 *memory, unsigned places, unsigned rounds, unsigned *state, unsigned *torn) {
-    switch (places) {
-    case Consecutive: return publish<Words4, Consecutive, ThroughBuffer>(memory, rounds, state, torn);
-    case Same: return publish<Words4, Same, ThroughBuffer>(memory, rounds, state, torn);
-    case Apart: return publish<Words4, Apart, ThroughBuffer>(memory, rounds, state, torn);
-    default: return publish<Words4, Some, ThroughBuffer>(memory, rounds, state, torn);
-    }
-}
+PUBLISH(publish_16_buffer, Words4, ThroughBuffer)
 
 // The waves of one workgroup, in LDS.
 extern "C" __global__ void publish_16_lds(unsigned rounds, unsigned *torn) {
