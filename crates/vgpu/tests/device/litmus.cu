@@ -2,6 +2,9 @@
 // stores that later loads must not overtake.
 #include <hip/hip_runtime.h>
 
+// Words of the memory that keeps the host busy.
+constexpr unsigned COLD = 4 << 20;
+
 typedef unsigned Words2 __attribute__((ext_vector_type(2)));
 typedef unsigned Words4 __attribute__((ext_vector_type(4)));
 
@@ -170,35 +173,35 @@ __device__ void meet(unsigned *at) {
     while (look(at) < 2) {}
 }
 
+// Stores to as many lines of memory as there are lanes, which the host's caches do not have: what is stored next waits behind them.
+__device__ void keep_busy(unsigned *cold, unsigned round) {
+    ((Global<unsigned> *)cold)[((round * 2 + blockIdx.x) * 64 + threadIdx.x) * 16 % COLD] = round;
+}
+
 // Two workgroups write one word each and read the other's: at least one must see what the other wrote.
-template <int SCOPE> __device__ void cross(unsigned *words, unsigned *meetings, unsigned rounds, unsigned *found) {
-    if (threadIdx.x != 0) return;
+template <class Write, class Read>
+__device__ void cross(unsigned *words, unsigned *meetings, unsigned *cold, unsigned rounds, unsigned *found, Write write, Read read) {
     for (unsigned i = 0; i < rounds; i++) {
         // Each in a line of its own.
         unsigned *const mine = &words[64 * (i * 2 + blockIdx.x)];
         unsigned *const other = &words[64 * (i * 2 + 1 - blockIdx.x)];
-        meet(&meetings[i]);
-        __hip_atomic_store(mine, 1u, __ATOMIC_SEQ_CST, SCOPE);
-        found[i * 2 + blockIdx.x] = __hip_atomic_load(other, __ATOMIC_SEQ_CST, SCOPE);
+        if (threadIdx.x == 0) meet(&meetings[i]);
+        keep_busy(cold, i);
+        if (threadIdx.x == 0) {
+            write(mine);
+            found[i * 2 + blockIdx.x] = read(other);
+        }
     }
 }
 
-extern "C" __global__ void crossing_agent(unsigned *words, unsigned *meetings, unsigned rounds, unsigned *found) {
-    cross<__HIP_MEMORY_SCOPE_AGENT>(words, meetings, rounds, found);
-}
-
-extern "C" __global__ void crossing_system(unsigned *words, unsigned *meetings, unsigned rounds, unsigned *found) {
-    cross<__HIP_MEMORY_SCOPE_SYSTEM>(words, meetings, rounds, found);
-}
-
-extern "C" __global__ void crossing_fence(unsigned *words, unsigned *meetings, unsigned rounds, unsigned *found) {
-    if (threadIdx.x != 0) return;
-    for (unsigned i = 0; i < rounds; i++) {
-        volatile unsigned *const mine = &words[64 * (i * 2 + blockIdx.x)];
-        volatile unsigned *const other = &words[64 * (i * 2 + 1 - blockIdx.x)];
-        meet(&meetings[i]);
-        *mine = 1;
-        __threadfence();
-        found[i * 2 + blockIdx.x] = *other;
+#define CROSS(NAME, WRITE, READ)                                                                                                  \
+    extern "C" __global__ void NAME(unsigned *words, unsigned *meetings, unsigned *cold, unsigned rounds, unsigned *found) {      \
+        cross(                                                                                                                    \
+            words, meetings, cold, rounds, found, [](unsigned *mine) { WRITE; }, [](unsigned *other) { return READ; });           \
     }
-}
+
+CROSS(crossing_agent, __hip_atomic_store(mine, 1u, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_AGENT),
+      __hip_atomic_load(other, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_AGENT))
+CROSS(crossing_system, __hip_atomic_store(mine, 1u, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_SYSTEM),
+      __hip_atomic_load(other, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_SYSTEM))
+CROSS(crossing_fence, *const_cast<volatile unsigned *>(mine) = 1; __threadfence(), *const_cast<volatile unsigned *>(other))
