@@ -92,6 +92,10 @@ mod tests {
     #[test]
     fn every_call_is_a_span_with_what_is_known_of_it() {
         let stream = fake::device(1).stream().unwrap();
+        // Places in the code are known to `tracing` from their first call on. One that another thread's test makes known at the same time
+        // might miss the subscriber.
+        DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+        assert!(stream.is_done().unwrap());
         let calls = Calls::default();
         let buffer = tracing::subscriber::with_default(calls.clone(), || {
             let buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
