@@ -1,11 +1,13 @@
 //! `cargo xtask dropin`: builds `hip-on-hsa`, `vgpu` and what tells of virtual GPUs as the shared libraries that programs load in the
 //! place of AMD's.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use drop_in::DropIn;
+use serde::Deserialize;
 use setup::run;
 
 use crate::tools;
@@ -13,9 +15,9 @@ use crate::tools;
 /// A library that takes the place of AMD's.
 #[derive(Debug, Clone, Copy)]
 struct Library {
-    /// The package whose static library it is made of, and that library's name.
+    /// The package whose static library it is made of, and the name of its library target.
     package: &'static str,
-    archive: &'static str,
+    target: &'static str,
     script: &'static str,
     soname: &'static str,
     /// Where it goes inside the folder. One folder for both would have the first find the second and take it for AMD's.
@@ -25,7 +27,7 @@ struct Library {
 /// HIP over any HSA.
 const HIP: Library = Library {
     package: "ferrocm-amdhip64",
-    archive: "libamdhip64.a",
+    target: "amdhip64",
     script: "crates/amdhip64/symbols.map",
     soname: "libamdhip64.so.7",
     folder: "",
@@ -34,7 +36,7 @@ const HIP: Library = Library {
 /// The virtual GPU's HSA, for AMD's HIP.
 const HSA: Library = Library {
     package: "ferrocm-hsa-runtime64",
-    archive: "libhsa_runtime64.a",
+    target: "hsa_runtime64",
     script: "crates/hsa-runtime64/symbols.map",
     soname: "libhsa-runtime64.so.1",
     folder: "hsa",
@@ -43,7 +45,7 @@ const HSA: Library = Library {
 /// What RCCL and rocm-smi ask for the virtual GPUs.
 const ROCM_SMI: Library = Library {
     package: "ferrocm-smi",
-    archive: "libsmi.a",
+    target: "smi",
     script: "crates/smi/rocm_smi64.map",
     soname: "librocm_smi64.so.7",
     folder: "hsa",
@@ -52,7 +54,7 @@ const ROCM_SMI: Library = Library {
 /// What the tests of the HSA runtime ask for them.
 const AMD_SMI: Library = Library {
     package: "ferrocm-smi",
-    archive: "libsmi.a",
+    target: "smi",
     script: "crates/smi/amd_smi.map",
     soname: "libamd_smi.so.26",
     folder: "hsa",
@@ -61,7 +63,7 @@ const AMD_SMI: Library = Library {
 /// What stands for the traces of AMD's driver.
 const DRIVER: Library = Library {
     package: "ferrocm-smi",
-    archive: "libsmi.a",
+    target: "smi",
     script: "crates/smi/driver.map",
     soname: "libferrocm-driver.so.1",
     folder: "hsa",
@@ -83,10 +85,10 @@ pub(crate) struct Options {
 
 /// Builds and links the libraries, and says how to use them.
 pub(crate) fn dropin(options: &Options) -> Result<()> {
-    run::run(&mut build(options.dev))?;
-    let folder = options.out.clone().unwrap_or_else(folder);
+    let built = Built::new(options.dev)?;
+    let folder = options.out.clone().unwrap_or_else(|| folder_of(false));
     for library in ALL {
-        println!("{}", library.link(&folder.join(library.folder), options.dev)?.display());
+        println!("{}", built.link(&library, &folder.join(library.folder))?.display());
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
     println!("\nTo run one on AMD's own HIP over the second one:\n  {}", usage(&folder.join(HSA.folder)));
@@ -96,19 +98,14 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
 /// Name of the environment variable with the virtual GPUs of the HSA library.
 pub(crate) const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
 
-/// Where the libraries go unless told otherwise.
-pub(crate) fn folder() -> PathBuf {
-    tools::target_folder().join("dropin")
+/// Where the libraries of a build profile go unless told otherwise.
+fn folder_of(dev: bool) -> PathBuf {
+    tools::target_folder().join(if dev { "dropin-tests" } else { "dropin" })
 }
 
-/// Builds the libraries of the virtual GPU below a folder; returns their own.
-pub(crate) fn hsa(folder: &Path, dev: bool) -> Result<PathBuf> {
-    run::run(&mut build(dev))?;
-    let folder = folder.join(HSA.folder);
-    for library in VIRTUAL {
-        library.link(&folder, dev)?;
-    }
-    Ok(folder)
+/// Builds the libraries of the virtual GPU; returns their folder.
+pub(crate) fn hsa(dev: bool) -> Result<PathBuf> {
+    Built::new(dev)?.link_virtual()
 }
 
 /// What a program on AMD's libraries loads before them.
@@ -121,44 +118,103 @@ pub(crate) struct First {
 }
 
 /// Builds the virtual GPU's libraries, and this project's HIP in the place of AMD's if that is meant.
-pub(crate) fn before_amds(folder: &Path, dev: bool, own_hip: bool) -> Result<First> {
-    let libraries: Vec<Library> = own_hip.then_some(HIP).into_iter().chain(VIRTUAL).collect();
-    run::run(build(dev).arg("--quiet"))?;
-    let mut folders = Vec::new();
-    for library in &libraries {
-        let folder = folder.join(library.folder);
-        library.link(&folder, dev)?;
-        folders.push(folder);
+pub(crate) fn before_amds(dev: bool, own_hip: bool) -> Result<First> {
+    let built = Built::new(dev)?;
+    let mut folders = vec![built.link_virtual()?];
+    let driver = folders[0].join(DRIVER.soname);
+    if own_hip {
+        let folder = folder_of(dev).join(HIP.folder);
+        built.link(&HIP, &folder)?;
+        folders.insert(0, folder);
     }
-    folders.dedup();
-    let driver = folder.join(DRIVER.folder).join(DRIVER.soname);
     Ok(First { folders, driver })
 }
 
-impl Library {
-    fn link(&self, folder: &Path, dev: bool) -> Result<PathBuf> {
-        let archive = tools::target_folder().join(if dev { "debug" } else { "release" }).join(self.archive);
-        let script = tools::workspace().join(self.script);
-        let drop_in = DropIn { archive: &archive, script: &script, soname: self.soname, strip: !dev };
+/// The static libraries of a build.
+#[derive(Debug)]
+struct Built {
+    dev: bool,
+    /// By the names of their targets.
+    archives: HashMap<String, PathBuf>,
+}
+
+impl Built {
+    /// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other
+    /// features.
+    fn new(dev: bool) -> Result<Built> {
+        let mut command = build(dev);
+        let messages = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).output();
+        let messages = messages.with_context(|| format!("cannot start {}", run::describe(&command)))?;
+        if !messages.status.success() {
+            bail!("{} failed ({})", run::describe(&command), messages.status);
+        }
+        Ok(Built { dev, archives: archives(&String::from_utf8_lossy(&messages.stdout)) })
+    }
+
+    fn link(&self, library: &Library, folder: &Path) -> Result<PathBuf> {
+        let archive = self.archives.get(library.target);
+        let archive =
+            archive.with_context(|| format!("cargo made no static library of {}", library.package))?;
+        let script = tools::workspace().join(library.script);
+        let drop_in = DropIn { archive, script: &script, soname: library.soname, strip: !self.dev };
         Ok(drop_in.link(folder)?)
+    }
+
+    /// Links the libraries of the virtual GPU; returns their folder.
+    fn link_virtual(&self) -> Result<PathBuf> {
+        let folder = folder_of(self.dev).join(HSA.folder);
+        for library in &VIRTUAL {
+            self.link(library, &folder)?;
+        }
+        Ok(folder)
     }
 }
 
-/// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other features.
+/// The static libraries that Cargo's messages tell of, by the names of their targets.
+fn archives(messages: &str) -> HashMap<String, PathBuf> {
+    /// What there is of a message that is wanted here.
+    #[derive(Deserialize)]
+    struct Message {
+        target: Target,
+        filenames: Vec<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    let files = messages.flat_map(|message| {
+        let archives =
+            message.filenames.into_iter().filter(|file| file.extension().is_some_and(|e| e == "a"));
+        archives.map(|file| (message.target.name.clone(), file)).collect::<Vec<_>>()
+    });
+    files.collect()
+}
+
+/// With the tests' profile, the build is that of some tests of the whole workspace: for packages alone, the virtual GPU would be
+/// compiled with other features than the tests have.
 fn build(dev: bool) -> Command {
     let mut command = tools::cargo();
-    command.arg("build");
-    let mut packages: Vec<&str> = ALL.iter().map(|library| library.package).collect();
-    packages.dedup();
-    for package in packages {
-        command.args(["--package", package]);
+    if dev {
+        command.args(["test", "--no-run", "--workspace"]);
+        for test in TESTS {
+            command.args(["--test", test]);
+        }
+    } else {
+        command.args(["build", "--release"]);
+        let mut packages: Vec<&str> = ALL.iter().map(|library| library.package).collect();
+        packages.dedup();
+        for package in packages {
+            command.args(["--package", package]);
+        }
     }
-    if !dev {
-        command.arg("--release");
-    }
+    command.args(["--quiet", "--message-format", "json-render-diagnostics"]);
     command.current_dir(tools::workspace());
     command
 }
+
+/// Integration tests of all the packages, such as take no time to compile.
+const TESTS: [&str; 2] = ["libraries", "symbols"];
 
 fn usage(folder: &Path) -> String {
     format!("LD_LIBRARY_PATH={} FERROCM_DEVICE=vgpu:gfx1100 ./program", folder.display())
@@ -169,11 +225,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_profile_is_the_release_one_unless_said_otherwise() {
-        let all = "build --package ferrocm-amdhip64 --package ferrocm-hsa-runtime64 --package ferrocm-smi";
-        assert!(run::describe(&build(false)).ends_with(&format!("{all} --release")));
-        assert!(run::describe(&build(true)).ends_with(all));
-        assert!(Options::default().out.is_none() && !Options::default().dev);
+    fn every_package_is_built_in_both_profiles() {
+        assert!(run::describe(&build(false)).contains("build --release"));
+        assert!(run::describe(&build(true)).contains("--workspace --test libraries --test symbols"));
+        for library in ALL {
+            let folder = Path::new(library.script).parent().unwrap().join("tests");
+            let tests = TESTS.map(|test| tools::workspace().join(&folder).join(test).with_extension("rs"));
+            assert!(tests.iter().any(|test| test.is_file()), "{}", library.package);
+            assert!(run::describe(&build(false)).contains(library.package));
+        }
+    }
+
+    #[test]
+    fn static_libraries_are_found_in_cargos_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"smi","kind":["staticlib","rlib"]},"filenames":["/t/libsmi.rlib","/t/libsmi-1.a"]}
+{"reason":"build-script-executed","package_id":"x","out_dir":"/t/out"}
+{"reason":"compiler-artifact","target":{"name":"libraries","kind":["test"]},"filenames":["/t/libraries-2"]}
+{"reason":"build-finished","success":true}"#;
+        let found = archives(messages);
+        assert_eq!(found, HashMap::from([("smi".to_owned(), PathBuf::from("/t/libsmi-1.a"))]));
     }
 
     #[test]

@@ -55,8 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         eprintln!("note: not the package that was tried here: {line}");
     }
     let beside = additions.iter().map(|addition| addition.make(&sysroot)).collect::<Result<_, _>>()?;
-    let libraries = dropin::folder().with_file_name(if options.dev { "dropin-tests" } else { "dropin" });
-    let first = dropin::before_amds(&libraries, options.dev, options.own_hip)?;
+    let first = dropin::before_amds(options.dev, options.own_hip)?;
     let place = Place { sysroot, beside, first };
     let Some((program, arguments)) = options.program.split_first() else {
         println!("ROCm {} is in {}", release.name, place.sysroot.folder().display());

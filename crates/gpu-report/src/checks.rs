@@ -29,13 +29,16 @@ const NAMES: [(&str, Check); 3] = [
 impl Checks {
     /// None of them.
     pub const NONE: Checks = Checks { uninitialised: false, races: false, bounds: false };
+    /// What a text that names checks may be made of, for messages.
+    pub const EXPECTED: &str =
+        "`bounds`, `races`, `uninitialised`, several of them with commas, `all` or `none`";
     /// All of them.
     pub const ALL: Checks = Checks { uninitialised: true, races: true, bounds: true };
 }
 
 /// A check that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no check; expected `bounds`, `races`, `uninitialised`, `all` or `none`")]
+#[error("`{0}` is no check; expected {expected}", expected = Checks::EXPECTED)]
 pub struct ChecksError(String);
 
 impl FromStr for Checks {
@@ -70,6 +73,13 @@ impl fmt::Display for Checks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_is_expected() {
+        for (name, _) in NAMES {
+            assert!(Checks::EXPECTED.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 
     #[test]
     fn checks_are_named() {

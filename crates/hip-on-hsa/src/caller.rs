@@ -34,23 +34,44 @@ pub(crate) enum Access {
     Write,
 }
 
-thread_local! {
-    /// The part of the thread's stack that is surely mapped: from the deepest call that has asked so far to the stack's end.
-    static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+/// A thread's stack, as the system made it.
+#[derive(Clone, Copy)]
+struct Stack {
+    start: usize,
+    end: usize,
+    /// The deepest call that has asked so far. From there to the end it is mapped; below, there may be nothing.
+    deepest: usize,
 }
 
-/// The end of the calling thread's stack; 0 if nobody knows.
-fn stack_end() -> usize {
+impl Stack {
+    /// Notes how deep a call is, and says whether a range is in the part that is mapped. Calls on a stack that the program switched
+    /// to say nothing of this one.
+    fn holds(&mut self, here: usize, start: usize, end: usize) -> bool {
+        if (self.start..self.deepest).contains(&here) {
+            self.deepest = here;
+        }
+        start >= self.deepest && end <= self.end
+    }
+}
+
+thread_local! {
+    static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
+}
+
+/// The calling thread's stack; empty if nobody knows.
+fn own_stack() -> Stack {
     // SAFETY: the functions fill the places that they get, and the attributes are destroyed.
     unsafe {
         let mut attributes = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return 0;
+            return Stack { start: 0, end: 0, deepest: 0 };
         }
         let (mut start, mut size) = (std::ptr::null_mut(), 0);
         let found = libc::pthread_attr_getstack(&attributes, &mut start, &mut size) == 0;
         libc::pthread_attr_destroy(&mut attributes);
-        if found { start as usize + size } else { 0 }
+        let start = start as usize;
+        let end = if found { start + size } else { start };
+        Stack { start, end, deepest: end }
     }
 }
 
@@ -59,17 +80,10 @@ fn is_on_stack(start: usize, end: usize) -> bool {
     let here = &raw const start as usize;
     STACK
         .try_with(|known| {
-            let (mut from, mut to) = known.get();
-            // Programs that switch stacks themselves are elsewhere; what was found stays right for those of the thread.
-            if to == 0 {
-                (from, to) = (usize::MAX, stack_end().max(1));
-            }
-            if here < from && here < to {
-                from = here;
-            }
-            known.set((from, to));
-            // Below a deeper call of the past there may be nothing any more that is in use, but it is mapped.
-            start >= from && end <= to
+            let mut stack = known.get().unwrap_or_else(own_stack);
+            let held = stack.holds(here, start, end);
+            known.set(Some(stack));
+            held
         })
         .unwrap_or(false)
 }
@@ -355,6 +369,18 @@ mod tests {
         static FIXED: u64 = 5;
         // SAFETY: nothing is done with what is refused.
         assert!(unsafe { place((&raw const FIXED).cast_mut()) }.is_err());
+    }
+
+    #[test]
+    fn a_stack_that_the_program_made_says_nothing_of_the_threads_own() {
+        let mut stack = Stack { start: 0x1000, end: 0x9000, deepest: 0x9000 };
+        // From a stack below it, and one above it.
+        assert!(!stack.holds(0x800, 0x810, 0x820) && !stack.holds(0xa000, 0x8ff0, 0x9000));
+        assert!(!stack.holds(0x800, 0x8ff0, 0x9000));
+        // From its own, and what was mapped then stays so.
+        assert!(stack.holds(0x8000, 0x8010, 0x9000) && !stack.holds(0x8000, 0x7ff0, 0x8010));
+        assert!(!stack.holds(0x8800, 0x8ff0, 0x9008));
+        assert!(stack.holds(0x800, 0x8000, 0x8008) && stack.holds(0x8800, 0x8000, 0x8008));
     }
 
     #[test]

@@ -116,19 +116,19 @@ fn size_of_attribute(which: hipPointer_attribute) -> usize {
     }
 }
 
+/// Whether there is room for the value of an attribute. None is larger than a word, at any alignment.
+fn has_room(data: *mut c_void, which: hipPointer_attribute) -> bool {
+    caller::is_accessible(data as usize, size_of_attribute(which), Access::Write)
+}
+
 /// # Safety
-/// `data` is null or valid for a value of the attribute's type.
+/// `data` is valid for a value of the attribute's type.
 unsafe fn attribute(
     data: *mut c_void,
     which: hipPointer_attribute,
     found: Option<(&Allocation, usize)>,
 ) -> Result {
     type A = hipPointer_attribute;
-    // No attribute is larger than a word, at any alignment.
-    let size = size_of_attribute(which);
-    if !caller::is_accessible(data as usize, size, Access::Write) {
-        return Err(INVALID_VALUE);
-    }
     // SAFETY: as this function's contract.
     let put = |value: u32| unsafe { data.cast::<u32>().write_unaligned(value) };
     // SAFETY: as this function's contract.
@@ -184,7 +184,7 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if data.is_null() {
+        if !has_room(data, which) {
             return Err(INVALID_VALUE);
         }
         let found = runtime.memory.find(pointer as usize);
@@ -211,22 +211,15 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
         let (attributes, data) =
             unsafe { (caller::list(attributes, count as usize)?, caller::list(data, count as usize)?) };
         for (&which, &place) in attributes.iter().zip(data) {
-            if place.is_null() {
+            if which.name().is_none() || !has_room(place, which) {
                 return Err(INVALID_VALUE);
             }
             // SAFETY: the caller's place is one of the attribute's type.
             let result =
                 unsafe { attribute(place, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) };
-            if which.name().is_none() {
-                return Err(INVALID_VALUE);
-            }
-            let size = size_of_attribute(which);
-            if !caller::is_accessible(place as usize, size, Access::Write) {
-                return Err(INVALID_VALUE);
-            }
             if result.is_err() && found.is_none() {
                 // SAFETY: as above; no attribute of these is smaller.
-                unsafe { place.cast::<u8>().write_bytes(0, size) };
+                unsafe { place.cast::<u8>().write_bytes(0, size_of_attribute(which)) };
             }
         }
         Ok(())

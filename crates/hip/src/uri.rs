@@ -227,7 +227,7 @@ fn parse_virtual(whole: &Text<'_>, rest: &str) -> Result<VirtualGpu, UriError> {
             }
             "check" => {
                 let checks = value.parse::<gpu_report::Checks>();
-                let expected = "expected `races`, `uninitialised`, both with a comma, `all` or `none`";
+                let expected = format!("expected {}", gpu_report::Checks::EXPECTED);
                 let checks = checks.map_err(|_| whole.bad(value, "is no check", expected))?;
                 gpu.checks.replace(checks).is_some()
             }

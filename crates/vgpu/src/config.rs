@@ -214,8 +214,7 @@ impl FromStr for DeviceConfig {
                 "count" => config.count = parse_number(value).ok_or_else(|| bad("count", "a number"))?,
                 "check" => {
                     let checks = value.parse();
-                    config.checks =
-                        Some(checks.map_err(|_| bad("check", "bounds, races, uninitialised, all or none"))?);
+                    config.checks = Some(checks.map_err(|_| bad("check", Checks::EXPECTED))?);
                 }
                 "counters" => {
                     config.counters = Some(value.parse().map_err(|_| bad("counters", "table or json"))?);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use hsa_sys::*;
 
 use super::beside::Beside;
+use super::event::lock;
 use super::queue::{Failure, PACKET, Queue};
 use super::signal::{Condition, Signal, wait_any};
 use super::{S, now};
@@ -260,6 +261,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         timeout: None,
         counters: queue.counts(),
         checks: None,
+        units: *lock(&queue.units),
     };
     // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
     unsafe {

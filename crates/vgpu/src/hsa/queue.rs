@@ -14,7 +14,7 @@ use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::lock;
 use super::signal::{Doorbell, Signal, notify_any};
 use super::{S, call, fatal, machine, packet, write};
-use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE, UnitMask};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
@@ -60,8 +60,8 @@ pub(super) struct Queue {
     counting: AtomicBool,
     /// What those counted that have ended, the oldest first.
     counted: Mutex<VecDeque<Arc<Counters>>>,
-    /// The compute units that the program chose, as a mask.
-    pub(super) units: Mutex<Option<Vec<u32>>>,
+    /// The compute units that the program chose.
+    pub(super) units: Mutex<Option<UnitMask>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 

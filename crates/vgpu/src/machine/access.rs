@@ -158,9 +158,7 @@ impl Access {
             return Ok(self.lds.wrapping_add(address as usize));
         }
         if self.strict_lds {
-            let mut fault = self.beyond(Space::Lds, access, address, bytes, lane.unwrap_or(0));
-            fault.lane = lane.map(|lane| lane as u8);
-            return Err(fault);
+            return Err(self.beyond(Space::Lds, access, address, bytes, lane));
         }
         Ok(self.nowhere())
     }
@@ -179,11 +177,11 @@ impl Access {
         access: AccessKind,
         address: u64,
         size: u64,
-        lane: usize,
+        lane: Option<usize>,
     ) -> Box<WaveFault> {
         let limit = u64::from(if space == Space::Lds { self.lds_size } else { self.scratch_size });
         let kind = FaultKind::BeyondLimit { space, access, address, size, limit };
-        Box::new(WaveFault { kind, lane: Some(lane as u8), other: None })
+        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
     }
 
     /// The fault for a misaligned access.

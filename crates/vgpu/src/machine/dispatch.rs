@@ -10,7 +10,7 @@ use code_object::occupancy::Occupancy;
 use super::count::Executed;
 use super::launch::Launch;
 use super::pool::Job;
-use super::{Device, Generation, LoadedCode};
+use super::{Device, Generation, LoadedCode, UnitMask};
 use gpu_report::Checks;
 use gpu_report::Counters;
 use gpu_report::Fault;
@@ -45,6 +45,8 @@ pub struct Dispatch {
     pub counters: bool,
     /// Which checks it runs with; none stands for [`Machine::checks`](super::Machine::checks).
     pub checks: Option<Checks>,
+    /// The compute units that it may run on, if not all of the device. Units that the device does not have count for nothing.
+    pub units: Option<UnitMask>,
 }
 
 /// What running a kernel took.

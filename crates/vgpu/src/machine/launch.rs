@@ -9,7 +9,7 @@ use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
 use super::wave_sync::WaveSync;
-use super::{Device, Generation, LoadedCode};
+use super::{Device, Generation, LoadedCode, UnitMask};
 use crate::exec::{Form, Hardware, Place, Program, Wave};
 use gpu_report::Checks;
 use gpu_report::CounterFormat;
@@ -45,6 +45,8 @@ pub(crate) struct Launch {
     /// Workgroups per dimension.
     groups: [u32; 3],
     pub(super) sync: WaveSync,
+    /// The compute units that it runs on.
+    units: Box<[u32]>,
     /// Workgroups that may be in progress at the same time.
     pub(super) resident: u32,
     /// The registers that waves begin with.
@@ -80,7 +82,11 @@ impl Launch {
         let resources = target.resources(&descriptor, items, lds);
         let occupancy = Occupancy::new(&target.unit, resources);
         // A compute unit without another to make a pair with holds half of what a pair does.
-        let resident = u64::from(device.compute_units()) * u64::from(occupancy.workgroups_per_unit)
+        let present = UnitMask::first(device.compute_units());
+        let chosen = dispatch.units.map(|units| present.and(units.words()));
+        let units: Box<[u32]> =
+            chosen.filter(|units| !units.is_empty()).unwrap_or(present).numbers().collect();
+        let resident = units.len() as u64 * u64::from(occupancy.workgroups_per_unit)
             / u64::from(occupancy.compute_units_per_unit());
         let checks = dispatch.checks.or(device.checks).unwrap_or_else(|| device.machine.checker.checks());
         let start = entry;
@@ -99,6 +105,7 @@ impl Launch {
             scratch,
             groups,
             sync: WaveSync::default(),
+            units,
             resident: u32::try_from(resident).unwrap_or(u32::MAX).max(1),
             initial,
             generation,
@@ -140,6 +147,13 @@ impl Launch {
             let before = u64::from(id[i]) * u64::from(self.dispatch.workgroup[i]);
             u64::from(self.dispatch.workgroup[i]).min(u64::from(self.dispatch.grid[i]) - before) as u32
         })
+    }
+
+    /// The compute unit of a workgroup: one after the other gets one.
+    fn unit_of(&self, id: [u32; 3]) -> u32 {
+        let [x, y, _] = self.groups.map(u64::from);
+        let number = u64::from(id[0]) + x.wrapping_mul(u64::from(id[1]) + y * u64::from(id[2]));
+        self.units[(number % self.units.len() as u64) as usize]
     }
 
     /// Waves of a full workgroup.
@@ -188,6 +202,7 @@ impl Launch {
             lds: self.lds,
             index: index as u32,
             waves,
+            unit: self.unit_of(position.group),
             scratch: match self.generation {
                 // Kernels compute it themselves.
                 Generation::Gfx9 | Generation::Gfx940 | Generation::Gfx10 => 0,

@@ -28,6 +28,7 @@ mod source;
 mod target;
 #[cfg(test)]
 mod tests;
+mod units;
 mod wave_sync;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ pub use memory::Reader;
 pub use memory::{Memory, MemoryError};
 pub(crate) use shared::{keeps_its_size, map_fixed, memory_file};
 pub use target::{Generation, TARGETS, Target};
+pub use units::UnitMask;
 
 /// The virtual machine: all devices and all memory.
 #[derive(Debug)]

@@ -1,8 +1,10 @@
 //! Masks of compute units.
 
+use std::collections::BTreeSet;
 use std::ptr::{null, null_mut};
 
 use crate::common::*;
+use crate::kernels::{Program, TARGETS, run};
 use hsa_sys::*;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -47,5 +49,27 @@ fn a_queue_has_the_mask_that_it_was_given_of_the_units_that_there_are() {
         // The two units of a workgroup processor go together.
         let single = set(&queue, &[0b0101]);
         assert_eq!(single == S::HSA_STATUS_SUCCESS, target == "gfx90a", "{single:?}");
+    }
+}
+
+#[test]
+fn kernels_run_on_the_units_of_the_mask() {
+    const GROUPS: u32 = 64;
+    for target in TARGETS {
+        let agent = agent(target, 8);
+        let program = Program::load(agent, target);
+        let queue = Queue::new(agent, 64);
+        let units = || {
+            let out = allocate(pool(agent, COARSE), 4 * 64 * GROUPS as usize);
+            run(&queue, program.packet("compute_unit", GROUPS, &[out as u64]));
+            let units = slice::<u32>(out, 64 * GROUPS as usize);
+            assert!(units.chunks(64).all(|group| group.iter().all(|unit| *unit == group[0])), "{target}");
+            units.iter().copied().collect::<BTreeSet<u32>>()
+        };
+        assert_eq!(units(), (0..8).collect(), "{target}");
+        assert_eq!(set(&queue, &[0b1100_0011]), S::HSA_STATUS_SUCCESS);
+        assert_eq!(units(), BTreeSet::from([0, 1, 6, 7]), "{target}");
+        assert_eq!(set(&queue, &[]), S::HSA_STATUS_SUCCESS);
+        assert_eq!(units(), (0..8).collect(), "{target}");
     }
 }

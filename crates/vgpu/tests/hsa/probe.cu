@@ -30,3 +30,15 @@ extern "C" __global__ void give_up_after(long* value) {
 extern "C" __global__ void read_at(unsigned* out, const unsigned* in, unsigned long offset) {
     out[index()] = in[offset + index()];
 }
+
+#define HARDWARE(id, first, bits) __builtin_amdgcn_s_getreg((bits - 1) << 11 | first << 6 | id)
+
+// The number of the compute unit that runs the work-item, of those of the first shader engine.
+extern "C" __global__ void compute_unit(unsigned* out) {
+#ifdef __GFX9__
+    out[index()] = HARDWARE(4, 8, 5);
+#else
+    // Two units are a workgroup processor, and have two of its SIMDs each.
+    out[index()] = HARDWARE(23, 10, 4) << 1 | HARDWARE(23, 9, 1);
+#endif
+}

@@ -326,14 +326,14 @@ unsafe fn by_parts<M: Move, const L: usize>(
         let bytes = local.as_mut_ptr().cast::<u8>();
         if M::ACCESS == AccessKind::Read {
             for (at, address) in parts() {
-                single::take(address as *const u8, bytes.add(at), size);
+                single::copy_in::<false>(address as *const u8, bytes.add(at), size);
             }
         }
         M::one::<L>(wave, registers, bytes, lane, false);
         if M::ACCESS == AccessKind::Write {
             wave.stored = true;
             for (at, address) in parts() {
-                single::put(bytes.add(at), address as *mut u8, size);
+                single::copy_out::<false>(bytes.add(at), address as *mut u8, size);
             }
         }
     }

@@ -281,7 +281,7 @@ impl<D: Data> Move for Load<D> {
                 // A local copy tells the compiler that source and destination do not overlap.
                 let mut local = [0u64; 2 * 64];
                 let local = local.as_mut_ptr().cast::<u8>();
-                single::fetch(origin, local, D::BYTES * L);
+                single::copy_in::<false>(origin, local, D::BYTES * L);
                 for lane in 0..L {
                     D::take::<L>(local.add(lane * D::BYTES), at.add(lane));
                 }
@@ -359,7 +359,7 @@ impl<D: Data> Move for Store<D> {
                         if length == L {
                             origin.cast::<[u32; L]>().write_unaligned(at.cast::<[u32; L]>().read());
                         } else {
-                            single::publish(at.add(first).cast(), origin, 4 * length);
+                            single::copy_out::<false>(at.add(first).cast(), origin, 4 * length);
                         }
                         return;
                     }
@@ -369,7 +369,7 @@ impl<D: Data> Move for Store<D> {
                         for lane in 0..L {
                             D::put::<L>(local.add(lane * D::BYTES), at.add(lane));
                         }
-                        single::publish(local, origin, D::BYTES * L);
+                        single::copy_out::<false>(local, origin, D::BYTES * L);
                         return;
                     }
                 }

@@ -93,6 +93,68 @@ pub(super) unsafe fn store16<const VEX: bool>(to: *mut u8, value: [u32; 4]) {
     }
 }
 
+/// Copies what others may write to memory of this thread: 16, 8, 4, 2 and 1 bytes at once, the largest pieces first.
+///
+/// # Safety
+/// As for `copy_nonoverlapping`; with `VEX`, the processor must have AVX.
+#[inline(always)]
+pub(super) unsafe fn copy_in<const VEX: bool>(from: *const u8, to: *mut u8, bytes: usize) {
+    let mut at = 0;
+    // SAFETY: the caller's promise; every piece lies within the bytes.
+    unsafe {
+        while bytes - at >= 16 {
+            to.add(at).cast::<[u32; 4]>().write_unaligned(load16::<VEX>(from.add(at)));
+            at += 16;
+        }
+        if bytes - at >= 8 {
+            to.add(at).cast::<u64>().write_unaligned(load8(from.add(at)));
+            at += 8;
+        }
+        if bytes - at >= 4 {
+            to.add(at).cast::<u32>().write_unaligned(from.add(at).cast::<u32>().read_unaligned());
+            at += 4;
+        }
+        if bytes - at >= 2 {
+            to.add(at).cast::<u16>().write_unaligned(from.add(at).cast::<u16>().read_unaligned());
+            at += 2;
+        }
+        if bytes > at {
+            to.add(at).write(from.add(at).read());
+        }
+    }
+}
+
+/// Copies memory of this thread to where others may read it; see [`copy_in`]. Each byte is written once.
+///
+/// # Safety
+/// As for [`copy_in`].
+#[inline(always)]
+pub(super) unsafe fn copy_out<const VEX: bool>(from: *const u8, to: *mut u8, bytes: usize) {
+    let mut at = 0;
+    // SAFETY: the caller's promise; every piece lies within the bytes.
+    unsafe {
+        while bytes - at >= 16 {
+            store16::<VEX>(to.add(at), from.add(at).cast::<[u32; 4]>().read_unaligned());
+            at += 16;
+        }
+        if bytes - at >= 8 {
+            store8(to.add(at), from.add(at).cast::<u64>().read_unaligned());
+            at += 8;
+        }
+        if bytes - at >= 4 {
+            to.add(at).cast::<u32>().write_unaligned(from.add(at).cast::<u32>().read_unaligned());
+            at += 4;
+        }
+        if bytes - at >= 2 {
+            to.add(at).cast::<u16>().write_unaligned(from.add(at).cast::<u16>().read_unaligned());
+            at += 2;
+        }
+        if bytes > at {
+            to.add(at).write(from.add(at).read());
+        }
+    }
+}
+
 /// `N` dwords of a lane: one access for one, two and four of them; three are two accesses.
 ///
 /// # Safety
@@ -101,24 +163,7 @@ pub(super) unsafe fn store16<const VEX: bool>(to: *mut u8, value: [u32; 4]) {
 pub(super) unsafe fn load<const N: usize, const VEX: bool>(from: *const u8) -> [u32; N] {
     let mut value = [0; N];
     // SAFETY: the caller's promise.
-    unsafe {
-        for first in (0..N).step_by(4) {
-            let from = from.add(4 * first);
-            let part = &mut value[first..];
-            if part.len() >= 4 {
-                part[..4].copy_from_slice(&load16::<VEX>(from));
-                continue;
-            }
-            if part.len() >= 2 {
-                let pair = load8(from);
-                (part[0], part[1]) = (pair as u32, (pair >> 32) as u32);
-            }
-            if part.len() % 2 == 1 {
-                let last = part.len() - 1;
-                part[last] = from.cast::<u32>().add(last).read_unaligned();
-            }
-        }
-    }
+    unsafe { copy_in::<VEX>(from, value.as_mut_ptr().cast(), 4 * N) };
     value
 }
 
@@ -129,90 +174,7 @@ pub(super) unsafe fn load<const N: usize, const VEX: bool>(from: *const u8) -> [
 #[inline(always)]
 pub(super) unsafe fn store<const N: usize, const VEX: bool>(to: *mut u8, value: [u32; N]) {
     // SAFETY: the caller's promise.
-    unsafe {
-        for first in (0..N).step_by(4) {
-            let to = to.add(4 * first);
-            let part = &value[first..];
-            if part.len() >= 4 {
-                store16::<VEX>(to, [part[0], part[1], part[2], part[3]]);
-                continue;
-            }
-            if part.len() >= 2 {
-                store8(to, u64::from(part[0]) | u64::from(part[1]) << 32);
-            }
-            if part.len() % 2 == 1 {
-                let last = part.len() - 1;
-                to.cast::<u32>().add(last).write_unaligned(part[last]);
-            }
-        }
-    }
-}
-
-/// One element of up to 16 bytes, to memory of this thread: 1, 2, 4, 8 and 16 bytes at once.
-///
-/// # Safety
-/// As for `copy_nonoverlapping`.
-#[inline(always)]
-pub(super) unsafe fn take(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match bytes {
-            1 => to.write(from.read()),
-            2 => to.cast::<u16>().write_unaligned(from.cast::<u16>().read_unaligned()),
-            4 => to.cast::<[u32; 1]>().write_unaligned(load::<1, false>(from)),
-            8 => to.cast::<[u32; 2]>().write_unaligned(load::<2, false>(from)),
-            16 => to.cast::<[u32; 4]>().write_unaligned(load::<4, false>(from)),
-            _ => std::ptr::copy_nonoverlapping(from, to, bytes),
-        }
-    }
-}
-
-/// The opposite of [`take`].
-///
-/// # Safety
-/// As for `copy_nonoverlapping`.
-#[inline(always)]
-pub(super) unsafe fn put(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match bytes {
-            1 => to.write(from.read()),
-            2 => to.cast::<u16>().write_unaligned(from.cast::<u16>().read_unaligned()),
-            4 => store::<1, false>(to, from.cast::<[u32; 1]>().read_unaligned()),
-            8 => store::<2, false>(to, from.cast::<[u32; 2]>().read_unaligned()),
-            16 => store::<4, false>(to, from.cast::<[u32; 4]>().read_unaligned()),
-            _ => std::ptr::copy_nonoverlapping(from, to, bytes),
-        }
-    }
-}
-
-/// Copies what a row of lanes loads from memory that others may write: every aligned 16 bytes are loaded at once.
-///
-/// # Safety
-/// As for `copy_nonoverlapping`; `bytes` must be a multiple of 16.
-#[inline(always)]
-pub(super) unsafe fn fetch(from: *const u8, to: *mut u8, bytes: usize) {
-    for at in (0..bytes).step_by(16) {
-        // SAFETY: the caller's promise.
-        unsafe { to.add(at).cast::<[u32; 4]>().write_unaligned(load16::<false>(from.add(at))) };
-    }
-}
-
-/// Copies what a row of lanes stores to memory that others may read: every aligned 16 bytes are stored at once, each byte once.
-///
-/// # Safety
-/// As for `copy_nonoverlapping`; `bytes` must be a multiple of 4.
-#[inline(always)]
-pub(super) unsafe fn publish(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        for at in (0..bytes & !15).step_by(16) {
-            store16::<false>(to.add(at), from.add(at).cast::<[u32; 4]>().read_unaligned());
-        }
-        for at in (bytes & !15..bytes).step_by(4) {
-            store::<1, false>(to.add(at), [from.add(at).cast::<u32>().read_unaligned()]);
-        }
-    }
+    unsafe { copy_out::<VEX>(value.as_ptr().cast(), to, 4 * N) };
 }
 
 #[cfg(test)]
@@ -243,17 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_moved_whole() {
+    fn any_number_of_bytes_is_moved() {
         let from: Vec<u8> = (0..=255).collect();
-        for bytes in [4, 12, 16, 20, 128, 252] {
-            let mut to = [0u8; 256];
-            // SAFETY: both buffers are large enough.
-            unsafe { publish(from.as_ptr(), to.as_mut_ptr(), bytes) };
-            assert!(to[..bytes] == from[..bytes] && to[bytes..].iter().all(|&byte| byte == 0), "{bytes}");
+        for bytes in (0..=40).chain([128, 252]) {
+            for copy in [copy_in::<false>, copy_out::<false>] {
+                let mut to = [0xff_u8; 256];
+                // SAFETY: both buffers are large enough.
+                unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes) };
+                assert!(
+                    to[..bytes] == from[..bytes] && to[bytes..].iter().all(|&byte| byte == 0xff),
+                    "{bytes}"
+                );
+            }
         }
-        let mut to = [0u8; 256];
-        // SAFETY: both buffers are large enough.
-        unsafe { fetch(from.as_ptr(), to.as_mut_ptr(), 128) };
-        assert!(to[..128] == from[..128] && to[128..].iter().all(|&byte| byte == 0));
     }
 }

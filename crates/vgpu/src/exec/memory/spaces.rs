@@ -331,7 +331,7 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
         let start = row[lane].wrapping_add(offset as u32);
         if u64::from(start) + M::BYTES as u64 > u64::from(wave.access.scratch_size) {
             let fault =
-                wave.access.beyond(Space::Scratch, M::ACCESS, u64::from(start), M::BYTES as u64, lane);
+                wave.access.beyond(Space::Scratch, M::ACCESS, u64::from(start), M::BYTES as u64, Some(lane));
             return fail(wave, fault);
         }
         if !u64::from(start).is_multiple_of(M::ALIGN) {

@@ -54,7 +54,7 @@ impl Move for FromLds {
         _: bool,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { single::put(place(wave, registers.dst, lane), memory, 4) };
+        unsafe { single::copy_out::<false>(place(wave, registers.dst, lane), memory, 4) };
     }
 }
 

@@ -278,7 +278,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
                 // SAFETY: the bytes lie in a live allocation, and `element` has room for them.
                 unsafe {
                     let to = (&raw mut element).cast::<u8>().add(at);
-                    single::take(address as *const u8, to, size);
+                    single::copy_in::<false>(address as *const u8, to, size);
                 }
             }
         }
@@ -357,7 +357,7 @@ pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
             // SAFETY: the bytes lie in a live allocation, and `element` holds them.
             unsafe {
                 let from = (&raw const element).cast::<u8>().add(at);
-                single::put(from, address as *mut u8, size);
+                single::copy_out::<false>(from, address as *mut u8, size);
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Hardware {
     pub index: u32,
     /// See `index`.
     pub waves: u32,
+    /// The number of its compute unit.
+    pub unit: u32,
     /// Where its scratch memory is. Kernels of gfx1030 write it; scratch instructions know the address without it.
     pub scratch: u64,
     /// TRAPSTS, of gfx12 EXCP_FLAG_USER: exceptions that there were. Arithmetic adds none.
@@ -135,10 +137,18 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
         Register::LdsAlloc => hardware.lds.div_ceil(if gfx12 { 512 } else { 256 }) << 12,
         Register::ScratchLow => hardware.scratch as u32,
         Register::ScratchHigh => (hardware.scratch >> 32) as u32,
-        // All workgroups are on the first compute unit; its waves are dealt out to its SIMDs. Compute queues belong to
-        // microengine 1.
-        Register::HwId => hardware.index >> 2 & 15 | (hardware.index & 3) << 4 | 1 << 30,
-        Register::HwId1 => hardware.index >> 2 & 31 | (hardware.index & 3) << 8,
+        // Waves are dealt out to the SIMDs of their unit. Units beyond those that an array has are in further engines and arrays
+        // as far as there are bits. Compute queues belong to microengine 1.
+        Register::HwId => {
+            let (simd, slot) = (hardware.index & 3, hardware.index >> 2 & 15);
+            slot | simd << 4 | (hardware.unit & 0xff) << 8 | 1 << 30
+        }
+        // Two units are a workgroup processor, which has two SIMDs of each.
+        Register::HwId1 => {
+            let (simd, slot) = (hardware.index & 3 ^ (hardware.unit & 1) << 1, hardware.index >> 2 & 31);
+            let (processor, engine) = (hardware.unit >> 1 & 15, hardware.unit >> 5);
+            slot | simd << 8 | processor << 10 | (engine & 1) << 16 | (engine >> 1 & 7) << 18
+        }
         Register::HwId2 => 1 << 8,
         Register::MemBases => SH_MEM_BASES,
         Register::IbStatus2 => wave64 << 11,

@@ -309,7 +309,7 @@ impl Decoder<'_> {
     ) -> Result<Inst> {
         let signature = inst.op.signature();
         let mem = inst.mem;
-        let into_lds = matches!(
+        let with_lds = matches!(
             inst.op,
             Op::BufferLoadFormatX
                 | Op::BufferLoadU8
@@ -320,7 +320,7 @@ impl Decoder<'_> {
                 | Op::BufferStoreLdsB32
         );
         let atomic = inst.op.is_atomic();
-        let reserved = mem.lds && (!into_lds || mem.tfe || matches!(data, Operand::Agpr(_)))
+        let reserved = mem.lds && (!with_lds || mem.tfe || matches!(data, Operand::Agpr(_)))
             || mem.tfe && (atomic || inst.format == Format::Mtbuf)
             || self.isa == Isa::Gfx1030 && atomic && mem.dlc
             || self.isa == Isa::Gfx90a && mem.scc && is_float_atomic(inst.op);

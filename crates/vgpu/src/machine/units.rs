@@ -1,0 +1,60 @@
+//! Which compute units a dispatch may run on.
+//!
+//! The host's threads do the work, whatever units it is for. What kernels can see of it is right: the number of a unit that a wave
+//! reads from its hardware registers, and how many workgroups are in progress at the same time.
+
+use crate::MAX_COMPUTE_UNITS;
+
+const WORDS: usize = MAX_COMPUTE_UNITS as usize / 32;
+
+/// A set of a device's compute units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitMask([u32; WORDS]);
+
+impl UnitMask {
+    /// The first `count` units.
+    pub fn first(count: u32) -> UnitMask {
+        UnitMask(std::array::from_fn(|word| {
+            let left = count.saturating_sub(32 * word as u32);
+            if left >= 32 { u32::MAX } else { (1 << left) - 1 }
+        }))
+    }
+
+    /// The units that are both here and in the words of a mask, of which the lowest bit of the first one is unit 0. Words that are
+    /// not there have no unit.
+    #[must_use]
+    pub fn and(&self, words: &[u32]) -> UnitMask {
+        UnitMask(std::array::from_fn(|word| self.0[word] & words.get(word).copied().unwrap_or(0)))
+    }
+
+    /// The words of the mask.
+    pub fn words(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    /// The numbers of the units, the lowest first.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+        (0..MAX_COMPUTE_UNITS).filter(|unit| self.0[*unit as usize / 32] >> (unit % 32) & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_the_units_of_their_bits() {
+        let all = UnitMask::first(40);
+        assert_eq!(all.words()[..3], [u32::MAX, 0xff, 0]);
+        assert!(all.numbers().eq(0..40));
+        let some = all.and(&[0x8000_0001, 0x180]);
+        assert_eq!(some.numbers().collect::<Vec<_>>(), [0, 31, 39]);
+        assert!(!some.is_empty() && some.and(&[2]).is_empty() && some.and(&[]).is_empty());
+        assert_eq!(UnitMask::first(MAX_COMPUTE_UNITS).numbers().count(), MAX_COMPUTE_UNITS as usize);
+    }
+}
