@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::LoadedCode;
 use super::access::Access;
 use super::fault::{Elsewhere, WaveFault};
 use super::initial::Position;
@@ -58,6 +59,8 @@ pub(super) struct Group {
     memory: Arc<Memory>,
     waves: Vec<Wave>,
     states: Vec<State>,
+    /// For each wave, the code object that it is in, unless that is the kernel's own.
+    away: Vec<Option<Arc<LoadedCode>>>,
     /// In a place of its own: waves point to it.
     barrier: Box<Barrier>,
     registers: Buffer,
@@ -75,6 +78,7 @@ impl Group {
             memory: Arc::clone(memory),
             waves: Vec::new(),
             states: Vec::new(),
+            away: Vec::new(),
             barrier: Box::default(),
             registers: Buffer::default(),
             lds: Buffer::default(),
@@ -105,6 +109,8 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.away.clear();
+        self.away.resize(waves, None);
         *self.barrier = Barrier::new(waves as u32);
         let barrier = &raw mut *self.barrier;
         self.observers.begin(launch, self.id, self.size);
@@ -163,7 +169,6 @@ impl Group {
     }
 
     fn run(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
-        let program = launch.program();
         for _ in 0..TURN {
             let mut ready = false;
             let mut still = true;
@@ -174,6 +179,8 @@ impl Group {
                 if stop() {
                     return Turn::Parked;
                 }
+                let away = self.away[index].clone();
+                let program = away.as_ref().unwrap_or(&launch.code).program();
                 let wave = &mut self.waves[index];
                 wave.access.begin_slice(reader);
                 // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
@@ -191,7 +198,12 @@ impl Group {
                         self.states[index] = State::Ended;
                         wave.leave_barrier();
                     }
-                    Flow::Fault => return Turn::Fault(self.fault(launch, index)),
+                    Flow::Fault => {
+                        if !self.cross(launch, index) {
+                            return Turn::Fault(self.fault(launch, index));
+                        }
+                        ready = true;
+                    }
                     _ => {
                         ready = true;
                         // SAFETY: `begin` set the file up for this launch, and the wave does not run meanwhile.
@@ -215,6 +227,22 @@ impl Group {
             }
         }
         Turn::Parked
+    }
+
+    /// Puts a wave that left its code object where it jumped to, if there is code of another one: a function that the program passed
+    /// by its address, or the way back from it. The object stays loaded while the wave is in it.
+    fn cross(&mut self, launch: &Launch, index: usize) -> bool {
+        let wave = &mut self.waves[index];
+        let Some(FaultKind::BadJump { target }) = wave.fault.as_ref().map(|fault| &fault.kind) else {
+            return false;
+        };
+        let Some(code) = launch.code_with(*target) else { return false };
+        if !exec::enter(wave, code.program(), *target) {
+            return false;
+        }
+        wave.fault = None;
+        self.away[index] = Some(code).filter(|code| !Arc::ptr_eq(code, &launch.code));
+        true
     }
 
     /// Lets waves go on that wait at the barrier if it is complete. Says whether there were any.
@@ -260,16 +288,17 @@ impl Group {
 
     /// What is known of an instruction of a wave, and which work-item the lane is.
     fn site_of(&self, launch: &Launch, index: usize, address: u64, lane: Option<u8>) -> Site {
-        let pc = launch.pc_of(address);
+        let code = launch.code_with(address).unwrap_or_else(|| Arc::clone(&launch.code));
+        let pc = address.wrapping_sub(code.base());
         let item = lane.map(|lane| {
             let number = index * launch.lanes + usize::from(lane);
             launch.work_item(self.size, number as u32)
         });
         Site {
             pc,
-            function: launch.code.function_at(pc),
-            source: launch.code.source_at(pc),
-            instruction: launch.program().text_at(address, launch.lanes as u8),
+            function: code.function_at(pc),
+            source: code.source_at(pc),
+            instruction: code.program().text_at(address, launch.lanes as u8),
             workgroup: self.id,
             wave: index as u32,
             lane,

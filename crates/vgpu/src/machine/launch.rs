@@ -9,7 +9,7 @@ use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
 use super::wave_sync::WaveSync;
-use super::{Device, Generation, LoadedCode, UnitMask};
+use super::{Device, Generation, LoadedCode, Shared, UnitMask};
 use crate::exec::{Form, Hardware, Place, Program, Wave};
 use gpu_report::Checks;
 use gpu_report::CounterFormat;
@@ -23,6 +23,7 @@ const PADDING: usize = 16 * 5;
 /// Everything that the workgroups of a dispatch share.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    machine: Arc<Shared>,
     pub(super) code: Arc<LoadedCode>,
     pub(super) kernel: String,
     pub(super) dispatch: Dispatch,
@@ -92,6 +93,7 @@ impl Launch {
         let start = entry;
         let entry = code.program().place(start, Form::new(lanes as u8, false));
         Ok(Launch {
+            machine: Arc::clone(&device.machine),
             code,
             kernel,
             dispatch,
@@ -182,9 +184,15 @@ impl Launch {
         self.initial.vgprs_set()
     }
 
-    /// An address in the code as an offset into the code object, as disassemblers print it.
-    pub(crate) fn pc_of(&self, address: u64) -> u64 {
-        address.wrapping_sub(self.code.base())
+    /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's own, or another one that
+    /// a kernel came to by the address of a function.
+    pub(super) fn code_with(&self, address: u64) -> Option<Arc<LoadedCode>> {
+        let found = match (self.code.base()..self.code.end()).contains(&address) {
+            true => Arc::clone(&self.code),
+            false => self.machine.codes.find(address)?,
+        };
+        let fits = std::ptr::eq(found.target(), self.code.target()) && found.text_at(address).is_some();
+        fits.then_some(found)
     }
 
     pub(super) fn program(&self) -> &Program {

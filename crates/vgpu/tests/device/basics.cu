@@ -236,3 +236,9 @@ extern "C" __global__ void unsignalled_barrier() { __builtin_amdgcn_s_barrier_wa
 extern "C" __global__ void labels() {
     asm volatile("s_branch over_%=\nbefore_%=:\ns_nop 0\nover_%=:\ns_cbranch_scc0 after_%=\nafter_%=:" ::);
 }
+
+// Functions that other modules call by their addresses.
+static __device__ unsigned thrice(unsigned x) { return x > 1000 ? 7 : 3 * x; }
+static __device__ unsigned read_nothing(unsigned x) { return *(volatile unsigned *)(size_t)(16 + 4 * x); }
+__device__ unsigned (*address_of_thrice)(unsigned) = thrice;
+__device__ unsigned (*address_of_read_nothing)(unsigned) = read_nothing;

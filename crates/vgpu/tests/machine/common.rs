@@ -95,6 +95,12 @@ pub(crate) fn on_all_wave_sizes(module: &str, mut test: impl FnMut(&Gpu)) {
     }
 }
 
+fn bytes_of<'a>(build: &'a kernel_build::Build, module: &str, target: &str) -> &'a [u8] {
+    let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
+    let object = module.objects.iter().find(|object| object.target.processor == target).expect("its code");
+    &object.bytes
+}
+
 impl Gpu {
     pub(crate) fn open(module: &str, target: &str) -> Result<Gpu, &'static str> {
         Gpu::open_as(module, target, target)
@@ -106,10 +112,14 @@ impl Gpu {
     }
 
     fn of_build(build: &kernel_build::Build, module: &str, target: &str, config: &str) -> Gpu {
-        let module = build.modules.iter().find(|built| built.name == module).expect("a test module");
-        let object =
-            module.objects.iter().find(|object| object.target.processor == target).expect("its code");
-        Gpu::load(config, &object.bytes)
+        Gpu::load(config, bytes_of(build, module, target))
+    }
+
+    /// Loads another one of the test modules.
+    pub(crate) fn load_beside(&self, module: &str) -> Arc<LoadedCode> {
+        let build = build().expect("the module that is loaded was built");
+        let bytes = bytes_of(build, module, self.device.target().name);
+        self.device.load(bytes, &mut |_| None).expect("code that loads")
     }
 
     /// A virtual GPU with a code object loaded; `config` is a target's name, with options or without.

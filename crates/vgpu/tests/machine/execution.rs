@@ -2,7 +2,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::common::{Arg, Gpu, Random, on_all_wave_sizes};
+use crate::common::{Arg, Gpu, Random, on_all, on_all_wave_sizes};
 use vgpu::machine::{DispatchError, FaultKind, Machine, Space};
 
 fn fibonacci(n: u32) -> u32 {
@@ -71,6 +71,49 @@ fn functions_are_called_by_their_address() {
             _ => 6 * i * i,
         };
         assert!(gpu.download::<u32>(out, 256).into_iter().eq((0..256).map(expected)));
+    });
+}
+
+#[test]
+fn functions_of_other_code_objects_are_called_by_their_address() {
+    on_all("execution", |gpu| {
+        let target = gpu.device.target().name;
+        let other = gpu.load_beside("basics");
+        let address = |name| {
+            let variable = other.symbol_address(name).expect("the variable");
+            gpu.download::<u64>(variable, 1)[0]
+        };
+        let (thrice, read_nothing) = (address("address_of_thrice"), address("address_of_read_nothing"));
+        let values: Vec<u32> = (0..512).map(|i| i * 7).collect();
+        let out = gpu.upload(&values);
+        gpu.run("call_by_address", 4, 128, &[Arg::Pointer(thrice), Arg::Pointer(out)]);
+        let of = |x: u32| if x > 1000 { 7 } else { 3 * x };
+        let expected = |(i, &x): (usize, &u32)| if i % 3 == 1 { x } else { of(of(x)) + 1 };
+        let expected: Vec<u32> = values.iter().enumerate().map(expected).collect();
+        assert_eq!(gpu.download::<u32>(out, 512), expected, "{target}");
+
+        let call = |function| {
+            let result = gpu.launch(
+                "call_by_address",
+                [64, 1, 1],
+                [64, 1, 1],
+                0,
+                &[Arg::Pointer(function), Arg::Pointer(out)],
+            );
+            let Err(DispatchError::Fault(fault)) = result else { panic!("{target}: {result:?}") };
+            *fault
+        };
+        // A fault there is told with the function and the line there.
+        let fault = call(read_nothing);
+        assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "{target}: {fault}");
+        let (function, _) = fault.at.function.as_ref().expect("a function");
+        assert!(function.contains("read_nothing"), "{target}: {function}");
+        assert!(fault.to_string().contains("basics.cu"), "{target}: {fault}");
+        // Variables are no code, and neither is what was unloaded.
+        let variable = other.symbol_address("address_of_thrice").expect("the variable");
+        assert!(matches!(call(variable).kind, FaultKind::BadJump { target } if target == variable));
+        drop(other);
+        assert!(matches!(call(thrice).kind, FaultKind::BadJump { target } if target == thrice));
     });
 }
 
