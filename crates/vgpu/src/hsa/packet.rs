@@ -261,7 +261,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         timeout: None,
         counters: queue.counts(),
         checks: None,
-        units: *lock(&queue.units),
+        units: Some(lock(&queue.units).chosen),
     };
     // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
     unsafe {

@@ -12,9 +12,10 @@ use hsa_sys::*;
 
 use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::lock;
+use super::mask::Units;
 use super::signal::{Doorbell, Signal, notify_any};
 use super::{S, call, fatal, machine, packet, write};
-use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE, UnitMask};
+use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
@@ -60,8 +61,8 @@ pub(super) struct Queue {
     counting: AtomicBool,
     /// What those counted that have ended, the oldest first.
     counted: Mutex<VecDeque<Arc<Counters>>>,
-    /// The compute units that the program chose.
-    pub(super) units: Mutex<Option<UnitMask>>,
+    /// The compute units that its kernels run on.
+    pub(super) units: Mutex<Units>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -122,6 +123,7 @@ impl Queue {
         callback: Option<Callback>,
         data: usize,
     ) -> Result<Arc<Queue>, S> {
+        let units = Units::of(&device)?;
         let memory = machine().memory();
         let no_memory = |_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
         let ring_size = u64::from(size) * PACKET;
@@ -157,7 +159,7 @@ impl Queue {
                 failure: Mutex::new(None),
                 counting: AtomicBool::new(false),
                 counted: Mutex::default(),
-                units: Mutex::new(None),
+                units: Mutex::new(units),
                 thread: Mutex::new(None),
             })
         });

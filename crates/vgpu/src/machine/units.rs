@@ -39,7 +39,10 @@ impl UnitMask {
 
     /// The numbers of the units, the lowest first.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        (0..MAX_COMPUTE_UNITS).filter(|unit| self.0[*unit as usize / 32] >> (unit % 32) & 1 == 1)
+        let words = (0..).zip(self.0).filter(|(_, bits)| *bits != 0);
+        words.flat_map(|(word, bits)| {
+            (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 32 * word + bit)
+        })
     }
 }
 

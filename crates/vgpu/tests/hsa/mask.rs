@@ -73,3 +73,27 @@ fn kernels_run_on_the_units_of_the_mask() {
         assert_eq!(units(), (0..8).collect(), "{target}");
     }
 }
+
+#[test]
+fn the_environment_takes_units_from_all_queues() {
+    let gpu = agent("gfx90a", 40);
+    let index = agents().iter().position(|other| other.handle == gpu.handle).unwrap() - 1;
+    // SAFETY: the test has a process of its own, and no other thread of it looks at the environment.
+    let mask = |text: &str| unsafe { std::env::set_var("HSA_CU_MASK", text) };
+    mask(&format!("{index}:4-7, 33"));
+    let queue = Queue::new(gpu, 64);
+    assert_eq!(get(&queue), [0xf0, 2, 0]);
+    assert_eq!(set(&queue, &[0x3f, 0]), S::HSA_STATUS_CU_MASK_REDUCED);
+    assert_eq!(get(&queue), [0x30, 0, 0]);
+    assert_eq!(set(&queue, &[0xc0]), S::HSA_STATUS_SUCCESS);
+    assert_eq!(set(&queue, &[0xf]), INVALID, "no unit is left");
+    assert_eq!(get(&queue), [0xc0, 0, 0]);
+    assert_eq!(set(&queue, &[]), S::HSA_STATUS_SUCCESS);
+    assert_eq!(get(&queue), [0xf0, 2, 0]);
+    mask(&format!("{}:0", index + 1));
+    assert_eq!(get(&Queue::new(gpu, 64)), [u32::MAX, 0xff, 0], "another GPU's");
+    mask("4-7");
+    let mut refused = null_mut();
+    let status = hsa!(hsa_queue_create(gpu, 64, 0, None, null_mut(), u32::MAX, u32::MAX, &mut refused));
+    assert_eq!(status, INVALID);
+}
