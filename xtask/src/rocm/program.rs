@@ -187,7 +187,14 @@ impl Place {
 
     fn loaded(&self, program: &Path) -> Command {
         let loader = self.sysroot.loader();
-        let libraries = self.library_path();
+        let mut libraries = self.library_path();
+        // A program of these trees may have libraries of its own beside it.
+        if let Some(folder) =
+            program.parent().filter(|folder| self.trees().any(|tree| folder.starts_with(tree)))
+        {
+            libraries.push(":");
+            libraries.push(folder);
+        }
         let driver = self.first.driver.as_os_str();
         let options = [
             OsStr::new("--inhibit-cache"),
