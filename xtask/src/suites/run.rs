@@ -1,14 +1,14 @@
 //! Runs tests of one program in processes of their own.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::gtest::{self, Line, Outcome};
 use super::table::Suite;
@@ -23,7 +23,7 @@ pub(crate) struct Ran {
 }
 
 /// How long a program may take until its first test starts, and to end after its last.
-const AROUND: Duration = Duration::from_secs(600);
+pub(crate) const AROUND: Duration = Duration::from_secs(600);
 
 /// Kills a process and all that it started, which are one group.
 fn end(child: &mut Child) {
@@ -33,20 +33,30 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What a program lists, within a time.
-pub(crate) fn list(mut command: Command, filter: &str, log: &Path) -> Result<Vec<String>> {
+/// What a program lists, within a time. A program that fails, or takes longer, is an error.
+pub(crate) fn list(mut command: Command, filter: &str, log: &Path, limit: Duration) -> Result<Vec<String>> {
     command.arg("--gtest_list_tests").arg(format!("--gtest_filter={filter}"));
     command.stderr(File::create(log).with_context(|| log.display().to_string())?);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn()?;
-    let mut text = String::new();
-    if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).split(b'\n') {
-            text.push_str(&String::from_utf8_lossy(&line?));
-            text.push('\n');
-        }
-    }
+    let output = child.stdout.take();
+    let (sender, listing) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = output.map_or(Ok(0), |mut output| output.read_to_end(&mut bytes));
+        // Nobody waits for it any more after the limit.
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    let program = setup::run::describe(&command);
+    let Ok(bytes) = listing.recv_timeout(limit) else {
+        end(&mut child);
+        bail!("{program} has listed no tests in {} s", limit.as_secs());
+    };
+    let status = child.wait()?;
     end(&mut child);
-    Ok(gtest::names(&text))
+    if !status.success() {
+        bail!("{program} lists no tests ({status}); {} says why", log.display());
+    }
+    Ok(gtest::names(&String::from_utf8_lossy(&bytes?)))
 }
 
 /// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, and the next
@@ -215,6 +225,23 @@ done
         assert_eq!(ran[3].detail, "");
         assert_eq!(ran[5].detail, "the process ended by signal 11");
         assert_eq!(ran[6].detail, "the process ended with exit code 3");
+    }
+
+    #[test]
+    fn a_listing_has_an_end() {
+        let folder = tempfile::tempdir().expect("folder");
+        let listed = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            list(command, "*", &folder.path().join("log"), Duration::from_secs(1))
+        };
+        assert_eq!(listed("echo A.; echo '  b'").expect("lists"), ["A.b"]);
+        assert_eq!(listed("true").expect("has none"), [""; 0]);
+        let failed = listed("echo A.; exit 3").expect_err("fails").to_string();
+        assert!(failed.contains("exit status: 3") && failed.contains("log says why"), "{failed}");
+        let started = Instant::now();
+        let slow = listed("echo A.; sleep 60").expect_err("is slow").to_string();
+        assert!(slow.contains("no tests in 1 s") && started.elapsed() < Duration::from_secs(30), "{slow}");
     }
 
     #[test]

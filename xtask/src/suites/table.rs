@@ -144,7 +144,7 @@ pub(crate) static SUITES: [Suite; 6] = [
         sample: Some(Sample { most: 3, groups: Groups::Suite }),
         ..PLAIN
     },
-    Suite { name: "rocprim", seconds: 300, batch: 5, ..PLAIN },
+    Suite { name: "rocprim", seconds: 300, ..PLAIN },
     Suite { name: "rocrand", ..PLAIN },
 ];
 
