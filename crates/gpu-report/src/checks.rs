@@ -11,8 +11,9 @@ pub struct Checks {
     pub uninitialised: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,
-    /// Accesses to LDS must lie in what the workgroup asked for. Without it, they read zero and write nothing beyond what it was
-    /// given, as on hardware.
+    /// Accesses to LDS must lie in what the workgroup asked for, and those to the kernel's arguments in what it declares. Without it,
+    /// LDS beyond what was given reads zero and is not written, and the rest of the arguments' last page is memory like any other, as
+    /// on hardware.
     pub bounds: bool,
 }
 

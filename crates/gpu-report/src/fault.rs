@@ -85,6 +85,17 @@ pub enum FaultKind {
         /// The read-only memory.
         allocation: Allocation,
     },
+    /// An access beyond the end of the kernel's arguments, in their last page.
+    BeyondArguments {
+        /// Read, write or atomic.
+        access: AccessKind,
+        /// First byte accessed, relative to the first argument.
+        address: u64,
+        /// Bytes accessed.
+        size: u64,
+        /// Bytes that the kernel declares.
+        limit: u64,
+    },
     /// An access beyond the end of the workgroup's LDS or the work-item's scratch memory.
     BeyondLimit {
         /// LDS or scratch.
@@ -276,12 +287,13 @@ fn describe(allocation: &Allocation) -> String {
 }
 
 impl FaultKind {
-    /// The address that was accessed, if it is about one: of global memory, or relative to the start of LDS or scratch memory.
+    /// The address that was accessed, if it is about one: of global memory, or relative to the start of LDS, scratch memory or the arguments.
     pub fn address(&self) -> Option<u64> {
         match self {
             FaultKind::OutOfBounds { address, .. }
             | FaultKind::UseAfterFree { address, .. }
             | FaultKind::ReadOnly { address, .. }
+            | FaultKind::BeyondArguments { address, .. }
             | FaultKind::BeyondLimit { address, .. }
             | FaultKind::Misaligned { address, .. }
             | FaultKind::Race { address, .. }
@@ -363,6 +375,12 @@ impl fmt::Display for FaultKind {
                     f,
                     "write of {size} bytes at {address:#x} to read-only memory\n  {}",
                     describe(allocation)
+                )
+            }
+            FaultKind::BeyondArguments { access, address, size, limit } => {
+                write!(
+                    f,
+                    "{access} of {size} bytes at {address:#x} is beyond the kernel's {limit} bytes of arguments"
                 )
             }
             FaultKind::BeyondLimit { space, access, address, size, limit } => write!(

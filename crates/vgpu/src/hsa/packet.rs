@@ -310,6 +310,7 @@ fn status_of(error: &DispatchError) -> S {
             FaultKind::OutOfBounds { .. }
             | FaultKind::UseAfterFree { .. }
             | FaultKind::ReadOnly { .. }
+            | FaultKind::BeyondArguments { .. }
             | FaultKind::BeyondLimit { .. }
             | FaultKind::Misaligned { .. } => S::HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
             FaultKind::IllegalInstruction { .. } | FaultKind::Unsupported { .. } => {

@@ -27,6 +27,22 @@ struct Verified {
     writable: bool,
 }
 
+/// Where a kernel's arguments are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arguments {
+    pub(crate) start: u64,
+    /// Bytes that the kernel declares.
+    pub(crate) size: u32,
+}
+
+impl Arguments {
+    /// What is left of the last page behind them. Compilers load whole pieces of 16 bytes, which is the segment's alignment.
+    fn rest(self) -> Range<u64> {
+        let end = self.start.saturating_add(u64::from(self.size).next_multiple_of(16));
+        end..end.checked_next_multiple_of(4096).unwrap_or(end)
+    }
+}
+
 const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
 
 /// A wave's way to memory.
@@ -38,6 +54,8 @@ pub struct Access {
     memory: Arc<Memory>,
     /// The code object that runs, which may not change its own constants.
     code: Range<u64>,
+    /// The arguments of the kernel that runs, if they have a limit.
+    arguments: Option<Arguments>,
     /// The workgroup's LDS and its size in bytes.
     pub lds: *mut u8,
     /// See `lds`.
@@ -62,6 +80,7 @@ impl Access {
             epoch: 0,
             memory,
             code: 0..0,
+            arguments: None,
             lds: std::ptr::null_mut(),
             lds_size: 0,
             strict_lds: false,
@@ -76,6 +95,14 @@ impl Access {
     pub(crate) fn set_code(&mut self, code: Range<u64>) {
         if self.code != code {
             self.code = code;
+            self.verified = [NOTHING; WAYS];
+        }
+    }
+
+    /// Says where the arguments of the kernel are that the wave runs from now on, if it must not go beyond them.
+    pub(crate) fn set_arguments(&mut self, arguments: Option<Arguments>) {
+        if self.arguments != arguments {
+            self.arguments = arguments;
             self.verified = [NOTHING; WAYS];
         }
     }
@@ -126,6 +153,15 @@ impl Access {
             let Some((start, end)) = self.memory.find_variable(address, size) else { return false };
             found = Verified { start, end, writable: true };
         }
+        if let Some(rest) = self.arguments.map(|arguments| arguments.rest()) {
+            if rest.start < address + size && address < rest.end {
+                return false;
+            }
+            match address < rest.start {
+                true => found.end = found.end.min(rest.start),
+                false => found.start = found.start.max(rest.end),
+            }
+        }
         self.verified.rotate_right(1);
         self.verified[0] = found;
         found.writable || access == AccessKind::Read
@@ -140,7 +176,17 @@ impl Access {
         size: u64,
         lane: Option<usize>,
     ) -> Box<WaveFault> {
-        let kind = self.memory.explain(access, address, size);
+        let beyond = self.arguments.filter(|arguments| {
+            let rest = arguments.rest();
+            rest.start < address.saturating_add(size) && address < rest.end
+        });
+        let kind = match beyond {
+            Some(Arguments { start, size: limit }) => {
+                let address = address.wrapping_sub(start);
+                FaultKind::BeyondArguments { access, address, size, limit: limit.into() }
+            }
+            None => self.memory.explain(access, address, size),
+        };
         Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
     }
 

@@ -136,6 +136,7 @@ impl Group {
             wave.access.scratch = unsafe { scratch.add(index * wave_scratch) };
             wave.access.scratch_size = launch.scratch;
             wave.access.sync = &raw const launch.sync;
+            wave.access.set_arguments(launch.arguments);
             wave.access.set_code(launch.code.base()..launch.code.end());
             wave.barrier = barrier;
             wave.passed = 0;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use code_object::KernelDescriptor;
 use code_object::occupancy::{LDS_GRANULE, Occupancy, Resources};
 
+use super::access::Arguments;
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
@@ -41,6 +42,8 @@ pub(crate) struct Launch {
     pub(super) lds: u32,
     /// Bytes of LDS that it was given: whole pieces, unless it has to keep to what it asked for.
     pub(super) lds_limit: u32,
+    /// The arguments, if the kernel has to keep to them.
+    pub(super) arguments: Option<Arguments>,
     /// Bytes of scratch memory of a lane, a multiple of 4.
     pub(super) scratch: u32,
     /// Workgroups per dimension.
@@ -90,6 +93,9 @@ impl Launch {
         let resident = units.len() as u64 * u64::from(occupancy.workgroups_per_unit)
             / u64::from(occupancy.compute_units_per_unit());
         let checks = dispatch.checks.or(device.checks).unwrap_or_else(|| device.machine.checker.checks());
+        let limited = checks.bounds && descriptor.kernarg_size != 0;
+        let arguments =
+            limited.then_some(Arguments { start: dispatch.kernarg, size: descriptor.kernarg_size });
         let start = entry;
         let entry = code.program().place(start, Form::new(lanes as u8, false));
         Ok(Launch {
@@ -104,6 +110,7 @@ impl Launch {
             lanes,
             lds,
             lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(LDS_GRANULE) },
+            arguments,
             scratch,
             groups,
             sync: WaveSync::default(),

@@ -92,3 +92,10 @@ extern "C" __global__ __launch_bounds__(128) void greedy(int *out)
     asm volatile("v_mov_b32 v255, 0" ::: "v255");
     out[threadIdx.x] = threadIdx.x;
 }
+
+// Loads behind the arguments, by its vector and its scalar unit.
+extern "C" __global__ void load_arguments(unsigned *out, unsigned at, unsigned vector) {
+    const unsigned *arguments = (const unsigned *)__builtin_amdgcn_kernarg_segment_ptr();
+    unsigned index = vector ? at + threadIdx.x / 64 : at;
+    out[threadIdx.x] = arguments[index];
+}

@@ -132,6 +132,40 @@ fn lds_beyond_the_end_is_a_fault_where_bounds_are_checked() {
 }
 
 #[test]
+fn loads_beyond_the_arguments_are_faults_where_bounds_are_checked() {
+    on_all("faults", |gpu| {
+        let out = gpu.alloc(4 * 64);
+        let size = gpu.code.object().kernel("load_arguments").unwrap().kernarg_size;
+        let end = size.next_multiple_of(16) / 4;
+        for vector in [0, 1] {
+            let load = |at: u32, checks| {
+                let args = [Arg::Pointer(out), Arg::U32(at), Arg::U32(vector)];
+                let dispatch = gpu.prepare("load_arguments", [64, 1, 1], [64, 1, 1], 0, &args);
+                // A page of them, as HSA gives them out.
+                let page = gpu.alloc(4096);
+                // SAFETY: both are that long, and no kernel runs.
+                unsafe { std::ptr::copy(dispatch.kernarg as *const u8, page as *mut u8, size as usize) };
+                gpu.device.memory().wrote(page, size.into());
+                gpu.dispatch(&Dispatch { kernarg: page, checks: Some(checks), ..dispatch })
+            };
+            let bounds = Checks { bounds: true, ..Checks::NONE };
+            load(2, bounds).unwrap();
+            assert_eq!(gpu.download::<u32>(out, 64), [2; 64]);
+            load(end - 1, bounds).unwrap();
+            for at in [end, 1023] {
+                let found = fault(load(at, bounds));
+                let FaultKind::BeyondArguments { address, limit, .. } = found.kind else { panic!("{found}") };
+                assert_eq!((address, limit), (4 * u64::from(at), size.into()), "{found}");
+                load(at, Checks::NONE).unwrap();
+            }
+            // The page after it is somebody else's.
+            assert!(matches!(fault(load(1024, bounds)).kind, FaultKind::OutOfBounds { .. }));
+        }
+        still_works(gpu);
+    });
+}
+
+#[test]
 fn traps_and_illegal_instructions_end_the_dispatch() {
     on_all("faults", |gpu| {
         let found = fault(gpu.launch("trap_at", [64 * 40, 1, 1], [64, 1, 1], 0, &[Arg::I32(33)]));
