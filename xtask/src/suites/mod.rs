@@ -129,7 +129,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
         programs.len(),
         logs.display()
     );
-    let mut left_out = 0;
+    let (mut left_out, mut listed_in_all) = (0, 0);
     let mut batches = VecDeque::new();
     for program in &programs {
         let log = logs.join(format!("{}.list", name_of(program)));
@@ -143,6 +143,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
         let (out, mut tests): (Vec<String>, _) =
             listed.into_iter().partition(|test| is_left_out(suite, test));
         left_out += out.len();
+        listed_in_all += tests.len();
         if let Some(sample) = suite.sample {
             tests = gtest::sample(tests, sample.most, |test| sample.groups.of(test));
         }
@@ -156,7 +157,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     }
     let started = Instant::now();
     let ran = all(batches, suite, &logs)?;
-    let mut summary = Summary { left_out, ..Summary::default() };
+    let mut summary = Summary { left_out, listed: listed_in_all, ..Summary::default() };
     ran.iter().for_each(|ran| summary.count(ran.outcome));
     println!(
         "{} on {target}, {hip} HIP: {} of {} pass in {} s",

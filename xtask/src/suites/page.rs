@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 Written by `cargo xtask test --suites`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
 release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, and with this project's (`hip-on-hsa`) where a program needs nothing
 but HIP. Each test has a time limit, and a test that fails is the last one of its process. *Left out* are tests that need what no virtual
-GPU has, with the reasons below; *sampled* suites run some tests of every function and type.
+GPU has, with the reasons below. Where the tests are \"some of all\", these are a sample with tests of every function and type.
 
 ";
 const RESULTS: &str = "## Results\n\n";
@@ -32,6 +32,8 @@ pub(crate) struct Summary {
     pub(crate) out_of_time: usize,
     pub(crate) skipped: usize,
     pub(crate) left_out: usize,
+    /// How many there are, those that are left out not counted.
+    pub(crate) listed: usize,
 }
 
 impl Summary {
@@ -92,12 +94,14 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
         }
     }
     let [suite, hip, target] = &run.place;
-    let Summary { passed, failed, out_of_time, skipped, left_out } = run.summary;
+    let Summary { passed, failed, out_of_time, skipped, left_out, listed } = run.summary;
+    let tests = match run.summary.tests() {
+        tests if tests == listed => tests.to_string(),
+        tests => format!("{tests} of {listed}"),
+    };
     let row = format!(
-        "| {suite} | {hip} | {target} | {} | {passed} | {failed} | {out_of_time} | {skipped} | {left_out} | {} | {} |",
-        run.summary.tests(),
-        run.seconds,
-        run.date
+        "| {suite} | {hip} | {target} | {tests} | {passed} | {failed} | {out_of_time} | {skipped} | {left_out} | {} | {} |",
+        run.seconds, run.date
     );
     results.insert(run.place.clone(), row);
     let rows = run.failures.iter().map(|(test, outcome, why)| {
@@ -134,7 +138,8 @@ mod tests {
     fn run(suite: &str, target: &str, passed: usize, failures: &[&str]) -> Run {
         let failure = |test: &&str| ((*test).to_owned(), Outcome::Failed, "a | b\nc".to_owned());
         let failures: Vec<_> = failures.iter().map(failure).collect();
-        let summary = Summary { passed, failed: failures.len(), left_out: 3, ..Summary::default() };
+        let listed = 7;
+        let summary = Summary { passed, failed: failures.len(), left_out: 3, listed, ..Summary::default() };
         Run {
             place: [suite, "AMD's", target].map(str::to_owned),
             summary,
@@ -148,6 +153,7 @@ mod tests {
     fn a_run_replaces_its_rows_and_leaves_the_others() {
         let page = with("", &run("b", "gfx90a", 5, &["B.one", "B.two"]));
         let page = with(&page, &run("a", "gfx90a", 1, &["A.one"]));
+        assert!(page.contains("| a | AMD's | gfx90a | 2 of 7 | 1 | 1 |"), "{page}");
         assert!(
             page.contains("| b | AMD's | gfx90a | 7 | 5 | 2 | 0 | 0 | 3 | 60 | 1 May 2030 |\n"),
             "{page}"

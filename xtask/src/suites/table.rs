@@ -52,6 +52,8 @@ pub(crate) struct Sample {
 pub(crate) enum Groups {
     /// By what GoogleTest calls a test suite.
     Suite,
+    /// By the names of suite and test, without the numbers of types and parameters.
+    Test,
     /// By suite, and by the first words of the parameters: function and precision in rocBLAS's names.
     SuiteAndType,
 }
@@ -62,6 +64,7 @@ impl Groups {
         let (suite, test) = name.split_once('.').unwrap_or((name, ""));
         match self {
             Groups::Suite => suite.to_owned(),
+            Groups::Test => format!("{}.{}", without_number(suite), without_number(test)),
             Groups::SuiteAndType => {
                 // `quick_gemm_f32_r_NN_…`: everything up to the types, which end in `_r` or `_c`.
                 let words: Vec<&str> = test.split('_').collect();
@@ -70,6 +73,12 @@ impl Groups {
             }
         }
     }
+}
+
+/// A name without the number that follows its last slash.
+fn without_number(name: &str) -> &str {
+    let parts = name.rsplit_once('/').filter(|(_, last)| last.bytes().all(|byte| byte.is_ascii_digit()));
+    parts.map_or(name, |(name, _)| name)
 }
 
 impl Suite {
@@ -146,7 +155,13 @@ pub(crate) static SUITES: [Suite; 6] = [
         sample: Some(Sample { most: 3, groups: Groups::Suite }),
         ..PLAIN
     },
-    Suite { name: "rocprim", seconds: 300, ..PLAIN },
+    Suite {
+        name: "rocprim",
+        seconds: 300,
+        // All 10,581 take many hours.
+        sample: Some(Sample { most: 2, groups: Groups::Test }),
+        ..PLAIN
+    },
     Suite { name: "rocrand", ..PLAIN },
 ];
 
@@ -209,5 +224,7 @@ mod tests {
         assert_eq!(group("_/x.plain"), "_/x.plain");
         assert_eq!(group("alone"), "alone.");
         assert_eq!(Groups::Suite.of("A/b.c/0"), "A/b");
+        assert_eq!(Groups::Test.of("A/b/12.c/0"), "A/b.c");
+        assert_eq!(Groups::Test.of("A/b.c/x1"), "A/b.c/x1");
     }
 }
