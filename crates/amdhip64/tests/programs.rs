@@ -110,6 +110,15 @@ fn properties_have_the_layout_of_the_function_that_is_called() {
     program.succeeds("vgpu:gfx90a");
 }
 
+/// Two ways in which descriptors say what elements are, and a device that has no instructions for images.
+#[test]
+fn textures_over_linear_memory_are_read_by_index() {
+    let program = compile("texture", &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"], &[]);
+    for target in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"] {
+        program.succeeds(&format!("vgpu:{target}"));
+    }
+}
+
 #[test]
 fn handles_and_addresses_of_nothing_are_errors() {
     compile("misuse", GFX1100, &[]).succeeds("vgpu:gfx1100");

@@ -57,6 +57,8 @@ pub(crate) struct Info {
     pub(crate) max_block: u32,
     pub(crate) max_block_dim: [u32; 3],
     pub(crate) copy_engines: u32,
+    /// The most elements of an image that is a buffer; 0 if there are no images.
+    pub(crate) max_texels: usize,
     pub(crate) is_apu: bool,
     pub(crate) hdp_mem_flush: HdpFlush,
     pub(crate) hdp_reg_flush: HdpFlush,
@@ -303,6 +305,11 @@ impl Device {
 }
 
 impl Info {
+    /// The most bytes of a texture over linear memory: elements have up to 16.
+    pub(crate) fn max_linear_texture(&self) -> usize {
+        self.max_texels.saturating_mul(16).min(i32::MAX as usize)
+    }
+
     fn ask(
         hsa: Hsa,
         agent: hsa_agent_t,
@@ -349,6 +356,9 @@ impl Info {
             let caches = hsa.agent_info(agent, A::HSA_AGENT_INFO_CACHE_SIZE.0, [0u32; 4]).unwrap_or([0; 4]);
             let properties =
                 hsa.agent_info(agent, X::HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES.0, [0u8; 8]).unwrap_or([0; 8]);
+            let extensions =
+                hsa.agent_info(agent, A::HSA_AGENT_INFO_EXTENSIONS.0, [0u8; 128]).unwrap_or([0; 128]);
+            let has_images = extensions[0] & 1 << hsa_extension_t::HSA_EXTENSION_IMAGES.0 != 0;
             let apu = hsa_amd_agent_memory_properties_t::HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU.0;
             Ok(Self {
                 name: text(X::HSA_AMD_AGENT_INFO_PRODUCT_NAME.0).unwrap_or_else(|| target.processor.clone()),
@@ -384,6 +394,11 @@ impl Info {
                     .unwrap_or(1024),
                 max_block_dim: dims.map(u32::from),
                 copy_engines: some(X::HSA_AMD_AGENT_INFO_NUM_SDMA_ENG.0),
+                max_texels: if has_images {
+                    hsa.agent_info(agent, A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0, 0usize).unwrap_or(0)
+                } else {
+                    0
+                },
                 is_apu: properties[(apu / 8) as usize % 8] & 1 << (apu % 8) != 0,
                 hdp_mem_flush: HdpFlush(hdp.map_or(std::ptr::null_mut(), |hdp| hdp.HDP_MEM_FLUSH_CNTL)),
                 hdp_reg_flush: HdpFlush(hdp.map_or(std::ptr::null_mut(), |hdp| hdp.HDP_REG_FLUSH_CNTL)),

@@ -32,7 +32,7 @@
 //!   fault is what the table's extension `stream_fault_report` returns.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
-//! * Textures and surfaces are not there.
+//! * Of textures there are those over linear memory (`tex1Dfetch`). Arrays and surfaces are not there.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -93,6 +93,7 @@ mod stub_launch;
 mod table;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod virtual_memory;
 mod visible;
 

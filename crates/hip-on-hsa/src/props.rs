@@ -11,6 +11,7 @@ use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, entry};
 use crate::occupancy::compute_unit;
 use crate::runtime::{Runtime, active, runtime};
+use crate::texture;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -43,8 +44,8 @@ fn threads(device: &Device) -> u32 {
     device.info.waves_per_cu * device.info.wave_size * device.units_per_multiprocessor()
 }
 
-/// Everything that is known about a device in HIP's form. Textures and surfaces are not offered, so that their limits are
-/// 0.
+/// Everything that is known about a device in HIP's form. Of textures only those over linear memory are offered, and no surfaces, so
+/// that the limits of all others are 0.
 fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is valid.
     let mut p: hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
@@ -64,6 +65,11 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.totalConstMem = info.max_allocation.min(i32::MAX as u64) as usize;
     p.major = int(info.gfx[0]);
     p.minor = int(info.gfx[1]);
+    if info.max_texels != 0 {
+        p.maxTexture1DLinear = int(info.max_linear_texture());
+        p.textureAlignment = texture::ALIGNMENT;
+        p.texturePitchAlignment = texture::ALIGNMENT;
+    }
     p.deviceOverlap = 1;
     p.multiProcessorCount = int(device.multiprocessors());
     p.integrated = i32::from(info.is_apu);
@@ -245,7 +251,7 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         A::hipDeviceAttributeIsLargeBar => p.isLargeBar,
         A::hipDeviceAttributeAsicRevision => p.asicRevision,
         A::hipDeviceAttributeCanUseStreamWaitValue => device.host_visible.into(),
-        A::hipDeviceAttributeImageSupport => 0,
+        A::hipDeviceAttributeImageSupport => i32::from(info.max_texels != 0),
         A::hipDeviceAttributePhysicalMultiProcessorCount => p.multiProcessorCount,
         A::hipDeviceAttributeFineGrainSupport => i32::from(device.fine_pool.is_some()),
         A::hipDeviceAttributeNumberOfXccs => int(info.xccs),

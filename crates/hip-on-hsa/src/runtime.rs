@@ -22,6 +22,7 @@ use crate::module::{Function, Module};
 use crate::registry::{Kind, Registry};
 use crate::signal::SignalPool;
 use crate::stream::Stream;
+use crate::texture::Textures;
 use crate::virtual_memory::{Physical, VirtualMemory};
 use crate::visible::Visible;
 
@@ -83,6 +84,7 @@ pub(crate) struct Runtime {
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) imports: Imports,
     pub(crate) managed: Managed,
+    pub(crate) textures: Textures,
 }
 
 /// How often those who wait awake look at the health of all streams.
@@ -142,6 +144,7 @@ pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Res
         virtual_memory: VirtualMemory::default(),
         imports: Imports::default(),
         managed: Managed::default(),
+        textures: Textures::default(),
     };
     let runtime = RUNTIME.get_or_init(|| runtime);
     register_event_handler(runtime);

@@ -7,7 +7,7 @@ use hip_sys::{Builder, Extensions, Table};
 use crate::{
     context, copy, copy_batch, copy_param, cu_mask, device, error, event, fill, graph, hostcall, ipc,
     ipc_event, launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer,
-    per_thread, pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch,
+    per_thread, pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch, texture,
     virtual_memory,
 };
 
@@ -148,6 +148,9 @@ functions! {
         __hipPopCallConfiguration __hipPushCallConfiguration hipConfigureCall hipDrvLaunchKernelEx hipExtLaunchKernel
         hipExtModuleLaunchKernel hipHccModuleLaunchKernel hipLaunchByPtr hipLaunchCooperativeKernel hipLaunchKernel
         hipLaunchKernelExC hipSetupArgument;
+    texture:
+        hipCreateChannelDesc hipCreateTextureObject hipDestroyTextureObject hipDeviceGetTexture1DLinearMaxWidth
+        hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc;
     virtual_memory:
         hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
         hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle

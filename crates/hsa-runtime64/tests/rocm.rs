@@ -75,6 +75,12 @@ fn launches_compute_and_their_errors_are_told() {
 }
 
 #[test]
+fn textures_over_linear_memory_are_read_by_index() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.runs("texture", &[]);
+}
+
+#[test]
 fn variables_are_found_by_their_host_side() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
     hip.runs("symbols", &[]);

@@ -11,6 +11,7 @@
 //! | `fatal` | faults that no queue's creator is told of |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
+//! | `image` | images that are buffers |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
 //! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
@@ -24,6 +25,7 @@ mod dmabuf;
 mod event;
 mod fatal;
 mod handler;
+mod image;
 mod ipc;
 mod loader;
 mod loader_amd;
@@ -68,6 +70,7 @@ pub fn table() -> &'static Table {
         signal::provide(&mut builder);
         handler::provide(&mut builder);
         queue::provide(&mut builder);
+        image::provide(&mut builder);
         fatal::provide(&mut builder);
         mask::provide(&mut builder);
         loader::provide(&mut builder);

@@ -1,11 +1,11 @@
 //! The runtime as a whole: start and end, system attributes, status texts, extension tables.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hsa_sys::*;
 
-use super::{S, call, call_always, loader_amd, now, write};
+use super::{S, call, call_always, image, loader_amd, now, write};
 
 /// How many times `hsa_init` was called without `hsa_shut_down`.
 static USERS: AtomicU32 = AtomicU32::new(0);
@@ -13,8 +13,6 @@ static USERS: AtomicU32 = AtomicU32::new(0);
 const HSA_VERSION: (u16, u16) = (1, 1);
 /// Version of the AMD extensions whose functions are here.
 const AMD_VERSION: (u16, u16) = (1, 7);
-const LOADER: u16 = hsa_extension_t::HSA_EXTENSION_AMD_LOADER.0 as u16;
-const LOADER_VERSION: (u16, u16) = (1, 3);
 
 /// How the build version begins.
 pub(super) const BUILD: &str = "ferrocm virtual GPU";
@@ -56,11 +54,7 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
                 I::HSA_SYSTEM_INFO_MACHINE_MODEL => {
                     write(value.cast(), hsa_machine_model_t::HSA_MACHINE_MODEL_LARGE)
                 }
-                I::HSA_SYSTEM_INFO_EXTENSIONS => {
-                    let mut mask = [0u8; 128];
-                    mask[usize::from(LOADER / 8)] = 1 << (LOADER % 8);
-                    write(value.cast(), mask)
-                }
+                I::HSA_SYSTEM_INFO_EXTENSIONS => write(value.cast(), extension_mask()),
                 I::HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
                     static VERSION: &str = concat!("ferrocm virtual GPU ", env!("CARGO_PKG_VERSION"), "\0");
                     write(value.cast(), VERSION.as_ptr())
@@ -82,9 +76,9 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
 macro_rules! texts {
     ($($name:ident => $text:literal,)*) => {
         /// What a status means. The strings are static because callers keep them.
-        fn text(status: S) -> Option<&'static std::ffi::CStr> {
+        fn text(status: S) -> Option<&'static CStr> {
             Some(match status {
-                $(S::$name => match std::ffi::CStr::from_bytes_with_nul(
+                $(S::$name => match CStr::from_bytes_with_nul(
                     concat!(stringify!($name), ": ", $text, "\0").as_bytes(),
                 ) {
                     Ok(text) => text,
@@ -150,72 +144,120 @@ unsafe extern "C" fn status_string(status: S, string: *mut *const c_char) -> S {
     })
 }
 
+/// An extension that is here.
+struct Extension {
+    kind: hsa_extension_t,
+    name: &'static CStr,
+    major: u16,
+    /// Bytes of its table of functions in each minor version.
+    sizes: &'static [usize],
+}
+
+static EXTENSIONS: [Extension; 2] = [
+    Extension {
+        kind: hsa_extension_t::HSA_EXTENSION_IMAGES,
+        name: c"HSA_EXTENSION_IMAGES",
+        major: 1,
+        sizes: &[size_of::<hsa_ext_images_1_00_pfn_t>(), size_of::<hsa_ext_images_1_pfn_t>()],
+    },
+    Extension {
+        kind: hsa_extension_t::HSA_EXTENSION_AMD_LOADER,
+        name: c"HSA_EXTENSION_AMD_LOADER",
+        major: 1,
+        sizes: &[
+            size_of::<hsa_ven_amd_loader_1_00_pfn_t>(),
+            size_of::<hsa_ven_amd_loader_1_01_pfn_t>(),
+            size_of::<hsa_ven_amd_loader_1_02_pfn_t>(),
+            size_of::<hsa_ven_amd_loader_1_03_pfn_t>(),
+        ],
+    },
+];
+
+impl Extension {
+    fn with_number(number: u16) -> Option<&'static Extension> {
+        EXTENSIONS.iter().find(|extension| extension.kind.0 == u32::from(number))
+    }
+
+    fn newest_minor(&self) -> u16 {
+        self.sizes.len() as u16 - 1
+    }
+}
+
+/// The extensions as bits of a mask.
+fn extension_mask() -> [u8; 128] {
+    let mut mask = [0u8; 128];
+    for extension in &EXTENSIONS {
+        mask[extension.kind.0 as usize / 8] |= 1 << (extension.kind.0 % 8);
+    }
+    mask
+}
+
 unsafe extern "C" fn extension_get_name(extension: u16, name: *mut *const c_char) -> S {
     call(|| {
-        let text =
-            if extension == LOADER { c"HSA_EXTENSION_AMD_LOADER" } else { return Err(unknown_extension()) };
+        let extension = Extension::with_number(extension).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         // SAFETY: the caller's pointer is null or valid for a write.
-        unsafe { write(name, text.as_ptr()) }
+        unsafe { write(name, extension.name.as_ptr()) }
     })
 }
 
-fn unknown_extension() -> S {
-    S::HSA_STATUS_ERROR_INVALID_ARGUMENT
-}
-
-unsafe extern "C" fn extension_supported(extension: u16, major: u16, minor: u16, result: *mut bool) -> S {
+unsafe extern "C" fn extension_supported(number: u16, major: u16, minor: u16, result: *mut bool) -> S {
     call(|| {
-        let has = extension == LOADER && major == LOADER_VERSION.0 && minor <= LOADER_VERSION.1;
+        let found = Extension::with_number(number);
+        let has = found.is_some_and(|found| major == found.major && minor <= found.newest_minor());
         // SAFETY: the caller's pointer is null or valid for a write.
         unsafe { write(result, has) }
     })
 }
 
 unsafe extern "C" fn major_extension_supported(
-    extension: u16,
+    number: u16,
     major: u16,
     minor: *mut u16,
     result: *mut bool,
 ) -> S {
     call(|| {
-        let has = extension == LOADER && major == LOADER_VERSION.0;
+        let found = Extension::with_number(number).filter(|found| found.major == major);
         // SAFETY: the caller's pointers are null or valid for a write.
         unsafe {
-            if has {
-                write(minor, LOADER_VERSION.1)?;
+            if let Some(found) = found {
+                write(minor, found.newest_minor())?;
             }
-            write(result, has)
+            write(result, found.is_some())
         }
     })
 }
 
-unsafe extern "C" fn major_extension_table(
-    extension: u16,
-    major: u16,
-    length: usize,
-    table: *mut c_void,
-) -> S {
+/// # Safety
+/// `table` is valid for writes of `length` bytes. The functions are plain pointers.
+unsafe fn give<T>(functions: T, length: usize, table: *mut c_void) {
+    let length = length.min(size_of::<T>());
+    // SAFETY: the caller's promise; the source is at least as long.
+    unsafe { std::ptr::copy_nonoverlapping((&raw const functions).cast::<u8>(), table.cast(), length) };
+}
+
+unsafe extern "C" fn major_extension_table(number: u16, major: u16, length: usize, table: *mut c_void) -> S {
     call(|| {
-        if table.is_null() || length == 0 || extension != LOADER || major != LOADER_VERSION.0 {
+        let found = Extension::with_number(number).filter(|found| found.major == major);
+        let found = found.ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        if table.is_null() || length == 0 {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let functions = loader_amd::extension_table();
-        let length = length.min(size_of_val(&functions));
-        // SAFETY: the caller's buffer has `length` bytes; the table is plain pointers and at least as long.
-        unsafe { std::ptr::copy_nonoverlapping((&raw const functions).cast::<u8>(), table.cast(), length) };
+        // SAFETY: the caller's buffer has `length` bytes.
+        unsafe {
+            match found.kind {
+                hsa_extension_t::HSA_EXTENSION_IMAGES => give(image::extension_table(), length, table),
+                _ => give(loader_amd::extension_table(), length, table),
+            }
+        }
         Ok(())
     })
 }
 
-unsafe extern "C" fn extension_table(extension: u16, major: u16, minor: u16, table: *mut c_void) -> S {
-    let length = match minor {
-        0 => size_of::<hsa_ven_amd_loader_1_00_pfn_t>(),
-        1 => size_of::<hsa_ven_amd_loader_1_01_pfn_t>(),
-        2 => size_of::<hsa_ven_amd_loader_1_02_pfn_t>(),
-        _ => size_of::<hsa_ven_amd_loader_1_03_pfn_t>(),
-    };
+unsafe extern "C" fn extension_table(number: u16, major: u16, minor: u16, table: *mut c_void) -> S {
+    let sizes = Extension::with_number(number).map_or(&[][..], |found| found.sizes);
+    let length = sizes.get(usize::from(minor)).or(sizes.last()).copied().unwrap_or(0);
     // SAFETY: as this function's contract: the caller's table is that of the version it names.
-    unsafe { major_extension_table(extension, major, length, table) }
+    unsafe { major_extension_table(number, major, length, table) }
 }
 
 unsafe extern "C" fn enable_logging(_: *mut u8, _: *mut c_void) -> S {

@@ -87,6 +87,21 @@ impl BufferFormat {
     }
 }
 
+impl BufferFormat {
+    /// The format of elements with channels of so many bits each. None if there is none.
+    pub fn uniform(channels: u8, bits: u8, number: NumberFormat) -> Option<BufferFormat> {
+        let mut all = [0; 4];
+        all.get_mut(..usize::from(channels))?.fill(bits);
+        let format = BufferFormat { bits: all, channels, number };
+        (0..128).any(|code| BufferFormat::by_code(Isa::Gfx1030, code) == Some(format)).then_some(format)
+    }
+
+    /// The code of the format, the opposite of [`BufferFormat::by_code`]. None if the generation does not have it.
+    pub fn code(&self, isa: Isa) -> Option<u8> {
+        (0..128).find(|&code| BufferFormat::by_code(isa, code) == Some(*self))
+    }
+}
+
 /// LLVM's name of a format of gfx10 and later.
 pub(super) fn name(isa: Isa, code: u8) -> Option<&'static str> {
     let names = if isa == Isa::Gfx1030 { GFX10 } else { GFX11 };

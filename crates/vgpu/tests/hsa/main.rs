@@ -3,6 +3,7 @@
 mod arguments;
 mod common;
 mod fatal;
+mod images;
 mod kernels;
 mod mask;
 mod queue_memory;

@@ -20,13 +20,14 @@ fn nothing_works_before_init_and_counts_are_kept() {
 #[test]
 fn the_table_says_what_it_has() {
     let table = vgpu::hsa::table();
-    assert!(table.has("hsa_init") && table.has("hsa_queue_create") && !table.has("hsa_ext_image_create"));
+    assert!(table.has("hsa_init") && table.has("hsa_queue_create") && !table.has("hsa_ext_image_import"));
     assert_eq!(table.implementation(), Some("virtual GPU"));
     ok!(hsa_init());
     assert!(vgpu::hsa::is_behind(table) && !vgpu::hsa::is_behind(Table::unsupported()));
     ok!(hsa_shut_down());
     let (image, nobody) = (hsa_ext_image_t { handle: 0 }, hsa_agent_t { handle: 0 });
-    assert_eq!(hsa!(hsa_ext_image_destroy(nobody, image)), S::HSA_STATUS_ERROR_NOT_SUPPORTED);
+    let cleared = hsa!(hsa_ext_image_clear(nobody, image, std::ptr::null(), std::ptr::null()));
+    assert_eq!(cleared, S::HSA_STATUS_ERROR_NOT_SUPPORTED);
 }
 
 /// Everything that AMD's HIP calls, and rocminfo; other functions report that they are not supported.

@@ -1,0 +1,373 @@
+//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA's images of the geometry 1DB.
+//!
+//! Arrays are not there, nor rows with a pitch: textures over them are `hipErrorNotSupported`.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{
+    hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipResourceDesc, hipResourceType,
+    hipResourceViewDesc, hipTextureDesc, hipTextureObject_t, hipTextureReadMode,
+};
+use hsa_sys::*;
+
+use crate::caller;
+use crate::device::{Device, by_ordinal, current_device};
+use crate::error::{Result, check, entry};
+use crate::memory::Use;
+use crate::runtime::{Runtime, active};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
+
+/// What addresses of textures, and their pitches, are a multiple of.
+pub(crate) const ALIGNMENT: usize = 256;
+
+/// Words of an image's descriptor. Device code finds the sampler's behind them.
+const IMAGE_WORDS: usize = 12;
+const SAMPLER_WORDS: usize = 8;
+
+/// A texture object. Its handle is the address at which kernels find its descriptors.
+struct Texture {
+    device: &'static Device,
+    resource: hipResourceDesc,
+    description: hipTextureDesc,
+    image: hsa_ext_image_t,
+    sampler: hsa_ext_sampler_t,
+}
+
+// SAFETY: the pointers in the descriptions are only ever given back to the program.
+unsafe impl Send for Texture {}
+
+/// All texture objects, by their handles.
+#[derive(Default)]
+pub(crate) struct Textures(Mutex<HashMap<usize, Texture>>);
+
+impl Textures {
+    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Texture>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a texture's elements are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Element {
+    channels: usize,
+    /// Bits of the first channel, of which the others are copies.
+    bits: i32,
+    kind: hipChannelFormatKind,
+}
+
+impl Element {
+    fn of(format: &hipChannelFormatDesc) -> Result<Self> {
+        let bits = [format.x, format.y, format.z, format.w];
+        let channels = bits.iter().filter(|&&bits| bits != 0).count();
+        let element = Self { channels, bits: format.x, kind: format.f };
+        if channels == 0 || bits[..channels].iter().any(|&bits| bits != format.x) || format.x % 8 != 0 {
+            return Err(INVALID_VALUE);
+        }
+        element.channel_type(hipTextureReadMode::hipReadModeElementType)?;
+        Ok(element)
+    }
+
+    fn bytes(self) -> usize {
+        self.channels * self.bits as usize / 8
+    }
+
+    /// HSA's type of a channel. Integers of 32 bits are never made numbers between 0 and 1, as with AMD's runtime.
+    fn channel_type(self, mode: hipTextureReadMode) -> Result<hsa_ext_image_channel_type_t> {
+        use hsa_ext_image_channel_type_t as T;
+        let normalized = mode == hipTextureReadMode::hipReadModeNormalizedFloat;
+        type K = hipChannelFormatKind;
+        Ok(match (self.kind, self.bits, normalized) {
+            (K::hipChannelFormatKindSigned, 8, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT8,
+            (K::hipChannelFormatKindSigned, 8, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8,
+            (K::hipChannelFormatKindSigned, 16, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16,
+            (K::hipChannelFormatKindSigned, 16, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT16,
+            (K::hipChannelFormatKindSigned, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT32,
+            (K::hipChannelFormatKindUnsigned, 8, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8,
+            (K::hipChannelFormatKindUnsigned, 8, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8,
+            (K::hipChannelFormatKindUnsigned, 16, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT16,
+            (K::hipChannelFormatKindUnsigned, 16, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16,
+            (K::hipChannelFormatKindUnsigned, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32,
+            (K::hipChannelFormatKindFloat, 16, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT,
+            (K::hipChannelFormatKindFloat, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT,
+            _ => return Err(INVALID_VALUE),
+        })
+    }
+
+    fn channel_order(self) -> Result<hsa_ext_image_channel_order_t> {
+        use hsa_ext_image_channel_order_t as O;
+        match self.channels {
+            1 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_R),
+            2 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_RG),
+            4 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+}
+
+/// What is wrong with a resource, before anything is known about how it shall be read.
+fn check_resource(
+    device: &Device,
+    resource: &hipResourceDesc,
+    description: &hipTextureDesc,
+    has_view: bool,
+) -> Result {
+    type R = hipResourceType;
+    let is_array = matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray);
+    if has_view && !is_array {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the type says which member there is; all are plain data.
+    let is_valid = unsafe {
+        match resource.resType {
+            R::hipResourceTypeArray => !resource.res.array.array.is_null(),
+            R::hipResourceTypeMipmappedArray => {
+                !resource.res.mipmap.mipmap.is_null() && description.normalizedCoords != 0
+            }
+            R::hipResourceTypeLinear => {
+                let linear = &resource.res.linear;
+                let elements = linear.sizeInBytes / Element::of(&linear.desc)?.bytes();
+                let is_aligned = (linear.devPtr as usize).is_multiple_of(ALIGNMENT);
+                !linear.devPtr.is_null() && is_aligned && elements < device.info.max_texels
+            }
+            R::hipResourceTypePitch2D => !resource.res.pitch2D.devPtr.is_null(),
+            _ => false,
+        }
+    };
+    if is_valid { Ok(()) } else { Err(INVALID_VALUE) }
+}
+
+/// The image of a linear resource.
+fn make_image(
+    runtime: &Runtime,
+    device: &'static Device,
+    resource: &hipResourceDesc,
+    description: &hipTextureDesc,
+) -> Result<hsa_ext_image_t> {
+    // SAFETY: the resource was found to be linear memory.
+    let linear = unsafe { &resource.res.linear };
+    let element = Element::of(&linear.desc)?;
+    let (memory, offset) = runtime.memory.find(linear.devPtr as usize).ok_or(INVALID_VALUE)?;
+    if !runtime.memory.holds(&memory, offset, linear.sizeInBytes, Use { writes: false, device: Some(device) })
+    {
+        return Err(INVALID_VALUE);
+    }
+    if description.sRGB != 0 && element.channels == 4 {
+        return Err(NOT_SUPPORTED);
+    }
+    let format = hsa_ext_image_format_t {
+        channel_type: element.channel_type(description.readMode)?.0,
+        channel_order: element.channel_order()?.0,
+    };
+    let image = hsa_ext_image_descriptor_t {
+        geometry: hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB,
+        width: linear.sizeInBytes / element.bytes(),
+        height: 0,
+        depth: 0,
+        array_size: 0,
+        format,
+    };
+    let mut made = hsa_ext_image_t { handle: 0 };
+    // SAFETY: the description is complete, and the memory is there, as was checked.
+    let status = unsafe {
+        (runtime.hsa.table.hsa_ext_image_create_with_layout)(
+            device.agent,
+            &image,
+            linear.devPtr,
+            hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW,
+            hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR,
+            0,
+            0,
+            &mut made,
+        )
+    };
+    check(status, INVALID_VALUE).map(|()| made)
+}
+
+/// The sampler of all textures over linear memory, which have neither filters nor addressing modes.
+fn make_sampler(
+    runtime: &Runtime,
+    device: &Device,
+    description: &hipTextureDesc,
+) -> Result<hsa_ext_sampler_t> {
+    use hsa_ext_sampler_addressing_mode_t as A;
+    use hsa_ext_sampler_coordinate_mode_t as C;
+    let normalized = description.normalizedCoords != 0;
+    let coordinates = if normalized {
+        C::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED
+    } else {
+        C::HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED
+    };
+    let sampler = hsa_ext_sampler_descriptor_v2_t {
+        coordinate_mode: coordinates.0,
+        filter_mode: hsa_ext_sampler_filter_mode_t::HSA_EXT_SAMPLER_FILTER_MODE_NEAREST.0,
+        address_modes: [A::HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED.0; 3],
+    };
+    let mut made = hsa_ext_sampler_t { handle: 0 };
+    // SAFETY: the description is complete.
+    let status = unsafe { (runtime.hsa.table.hsa_ext_sampler_create_v2)(device.agent, &sampler, &mut made) };
+    check(status, hipError_t::hipErrorOutOfMemory).map(|()| made)
+}
+
+/// Frees what a texture object is made of.
+fn release(runtime: &Runtime, handle: usize, texture: &Texture) {
+    // SAFETY: the objects were made here and nobody else has them.
+    unsafe {
+        let _ = (runtime.hsa.table.hsa_ext_image_destroy)(texture.device.agent, texture.image);
+        let _ = (runtime.hsa.table.hsa_ext_sampler_destroy)(texture.device.agent, texture.sampler);
+        if handle != 0 {
+            let _ = runtime.hsa.free(handle as *mut c_void);
+        }
+    }
+}
+
+/// Puts the descriptors of a texture where kernels find them.
+fn descriptors(runtime: &Runtime, texture: &Texture) -> Result<usize> {
+    let size = (IMAGE_WORDS + SAMPLER_WORDS) * size_of::<u32>();
+    let memory = runtime.allocate_shared(texture.device.agent, size)?.cast::<u32>();
+    let (image, sampler) = (texture.image.handle as *const u32, texture.sampler.handle as *const u32);
+    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just allocated.
+    unsafe {
+        memory.copy_from_nonoverlapping(image, IMAGE_WORDS);
+        memory.add(IMAGE_WORDS).copy_from_nonoverlapping(sampler, SAMPLER_WORDS);
+    }
+    Ok(memory as usize)
+}
+
+/// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and addressing modes are
+/// ignored, as HIP says for such textures.
+pub(crate) unsafe extern "C" fn hipCreateTextureObject(
+    out: *mut hipTextureObject_t,
+    resource: *const hipResourceDesc,
+    description: *const hipTextureDesc,
+    view: *const hipResourceViewDesc,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let device = current_device(runtime)?;
+        if device.info.max_texels == 0 {
+            return Err(NOT_SUPPORTED);
+        }
+        // SAFETY: the caller passes null or valid addresses.
+        let (out, resource, description) =
+            unsafe { (caller::place(out)?, *caller::value(resource)?, *caller::value(description)?) };
+        check_resource(device, &resource, &description, !view.is_null())?;
+        let is_plain = description.maxAnisotropy == 0
+            && description.mipmapLevelBias == 0.0
+            && description.minMipmapLevelClamp == 0.0
+            && description.maxMipmapLevelClamp == 0.0;
+        if resource.resType != hipResourceType::hipResourceTypeLinear || !is_plain {
+            return Err(NOT_SUPPORTED);
+        }
+        let mut texture = Texture {
+            device,
+            resource,
+            description,
+            image: make_image(runtime, device, &resource, &description)?,
+            sampler: hsa_ext_sampler_t { handle: 0 },
+        };
+        let made = make_sampler(runtime, device, &description).and_then(|sampler| {
+            texture.sampler = sampler;
+            descriptors(runtime, &texture)
+        });
+        match made {
+            Ok(handle) => {
+                runtime.textures.lock().insert(handle, texture);
+                *out = handle as hipTextureObject_t;
+                Ok(())
+            }
+            Err(code) => {
+                release(runtime, 0, &texture);
+                Err(code)
+            }
+        }
+    })
+}
+
+/// `hipDestroyTextureObject`: waits for the device, whose kernels may read it. Null is fine.
+pub(crate) unsafe extern "C" fn hipDestroyTextureObject(handle: hipTextureObject_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if handle.is_null() {
+            return Ok(());
+        }
+        let texture = runtime.textures.lock().remove(&(handle as usize)).ok_or(INVALID_VALUE)?;
+        texture.device.quiesce_for_release(runtime);
+        release(runtime, handle as usize, &texture);
+        Ok(())
+    })
+}
+
+/// Gives what is known about a texture object.
+///
+/// # Safety
+/// `out` is null or valid for a write.
+unsafe fn describe<T>(
+    out: *mut T,
+    handle: hipTextureObject_t,
+    what: impl FnOnce(&Texture) -> Result<T>,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: as this function's contract.
+        let out = unsafe { caller::place(out) }?;
+        *out = what(runtime.textures.lock().get(&(handle as usize)).ok_or(INVALID_VALUE)?)?;
+        Ok(())
+    })
+}
+
+/// `hipGetTextureObjectResourceDesc`.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceDesc(
+    out: *mut hipResourceDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |texture| Ok(texture.resource)) }
+}
+
+/// `hipGetTextureObjectResourceViewDesc`: only textures over arrays have views, so that it is always an error.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceViewDesc(
+    out: *mut hipResourceViewDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |_| Err(INVALID_VALUE)) }
+}
+
+/// `hipGetTextureObjectTextureDesc`.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectTextureDesc(
+    out: *mut hipTextureDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |texture| Ok(texture.description)) }
+}
+
+/// `hipCreateChannelDesc`.
+pub(crate) unsafe extern "C" fn hipCreateChannelDesc(
+    x: i32,
+    y: i32,
+    z: i32,
+    w: i32,
+    f: hipChannelFormatKind,
+) -> hipChannelFormatDesc {
+    hipChannelFormatDesc { x, y, z, w, f }
+}
+
+/// `hipDeviceGetTexture1DLinearMaxWidth`: elements of a format that a texture over linear memory can have.
+pub(crate) unsafe extern "C" fn hipDeviceGetTexture1DLinearMaxWidth(
+    out: *mut usize,
+    format: *const hipChannelFormatDesc,
+    ordinal: i32,
+) -> hipError_t {
+    entry(|| {
+        let device = by_ordinal(ordinal)?;
+        // SAFETY: the caller passes null or valid addresses.
+        let (out, format) = unsafe { (caller::place(out)?, caller::value(format)?) };
+        *out = device.info.max_linear_texture() / Element::of(format)?.bytes();
+        Ok(())
+    })
+}

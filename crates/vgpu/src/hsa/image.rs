@@ -1,0 +1,444 @@
+//! Images that are buffers: HSA's image extension for the geometry 1DB, whose elements kernels load with the buffer instructions
+//! (`tex1Dfetch` of HIP). The instructions of all others (`image_load`, `image_sample` …) are not executed, so there are no other images.
+//!
+//! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs copy to where their kernels
+//! find it: of an image four words for the buffer instructions, and type, order and width in words 8 to 10; of a sampler eight words,
+//! which buffer instructions have no use for.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{LazyLock, Mutex};
+
+use hsa_sys::*;
+
+use super::agent::Agent;
+use super::event::lock;
+use super::{S, call, write};
+use crate::exec::lower::isa;
+use crate::isa::{BufferFormat, NumberFormat};
+use crate::machine::{Device, Generation};
+
+const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+const FORMAT_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
+const SIZE_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
+
+/// The most elements of an image: as many as a descriptor can count.
+const MAX_ELEMENTS: usize = u32::MAX as usize;
+/// Bytes that image data are aligned to.
+const ALIGNMENT: usize = 256;
+/// Bytes that rows of linear images are aligned to.
+const PITCH_ALIGNMENT: usize = 256;
+/// How many handles there may be at the same time, as far as the program is told.
+const MAX_HANDLES: usize = 4096;
+
+/// A descriptor, at the address that is its handle.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Descriptor(#[expect(dead_code, reason = "programs read it by its address")] [u32; 16]);
+
+/// The descriptors of a kind of object.
+type Descriptors = LazyLock<Mutex<HashMap<u64, Box<Descriptor>>>>;
+
+static IMAGES: Descriptors = LazyLock::new(Mutex::default);
+static SAMPLERS: Descriptors = LazyLock::new(Mutex::default);
+
+/// Keeps a descriptor; returns its handle.
+fn keep(all: &Descriptors, words: [u32; 16]) -> u64 {
+    let descriptor = Box::new(Descriptor(words));
+    let handle = &raw const *descriptor as u64;
+    lock(all).insert(handle, descriptor);
+    handle
+}
+
+fn forget(all: &Descriptors, handle: u64) -> Result<(), S> {
+    lock(all).remove(&handle).map(drop).ok_or(INVALID)
+}
+
+/// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime none of their functions there.
+pub(super) fn has_images(device: &Device) -> bool {
+    device.target().generation != Generation::Gfx940
+}
+
+fn device_of(agent: hsa_agent_t) -> Result<std::sync::Arc<Device>, S> {
+    match Agent::from_handle(agent)? {
+        Agent::Gpu(device) if has_images(&device) => Ok(device),
+        _ => Err(S::HSA_STATUS_ERROR_NOT_SUPPORTED),
+    }
+}
+
+/// Bits and meaning of a channel.
+fn channel(kind: hsa_ext_image_channel_type32_t) -> Option<(u8, NumberFormat)> {
+    use NumberFormat::{Float, Sint, Snorm, Uint, Unorm};
+    use hsa_ext_image_channel_type_t as T;
+    Some(match T(kind) {
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8 => (8, Snorm),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT16 => (16, Snorm),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8 => (8, Unorm),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16 => (16, Unorm),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT8 => (8, Sint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16 => (16, Sint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT32 => (32, Sint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8 => (8, Uint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT16 => (16, Uint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32 => (32, Uint),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT => (16, Float),
+        T::HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT => (32, Float),
+        _ => return None,
+    })
+}
+
+/// How many channels an order has in memory, and what x, y, z and w of a result are: 0, 1, or 4 and up for a channel.
+fn order(order: hsa_ext_image_channel_order32_t) -> Option<(u8, [u32; 4])> {
+    use hsa_ext_image_channel_order_t as O;
+    const X: u32 = 4;
+    const Y: u32 = 5;
+    const Z: u32 = 6;
+    const W: u32 = 7;
+    Some(match O(order) {
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_A => (1, [0, 0, 0, X]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_R => (1, [X, 0, 0, 1]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_INTENSITY => (1, [X, X, X, X]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_LUMINANCE => (1, [X, X, X, 1]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_RG => (2, [X, Y, 0, 1]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_RA => (2, [X, 0, 0, Y]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA => (4, [X, Y, Z, W]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_BGRA => (4, [Z, Y, X, W]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_ARGB => (4, [Y, Z, W, X]),
+        O::HSA_EXT_IMAGE_CHANNEL_ORDER_ABGR => (4, [W, Z, Y, X]),
+        _ => return None,
+    })
+}
+
+/// The element of a format in memory, and what of it a result is.
+fn element(format: &hsa_ext_image_format_t) -> Option<(BufferFormat, [u32; 4])> {
+    let (channels, selection) = order(format.channel_order)?;
+    let (bits, number) = channel(format.channel_type)?;
+    Some((BufferFormat::uniform(channels, bits, number)?, selection))
+}
+
+/// What is checked of every image: its format, or why there is none of it.
+fn checked(
+    descriptor: *const hsa_ext_image_descriptor_t,
+) -> Result<(hsa_ext_image_descriptor_t, BufferFormat, [u32; 4]), S> {
+    if descriptor.is_null() {
+        return Err(INVALID);
+    }
+    // SAFETY: the caller's descriptor is there.
+    let descriptor = unsafe { descriptor.read_unaligned() };
+    if descriptor.geometry != hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB {
+        tracing::warn!("of images the virtual GPU has those of the geometry 1DB only, buffers of texels");
+        return Err(FORMAT_UNSUPPORTED);
+    }
+    let (format, selection) = element(&descriptor.format).ok_or(FORMAT_UNSUPPORTED)?;
+    if descriptor.width == 0 || descriptor.height != 0 || descriptor.depth != 0 || descriptor.array_size != 0
+    {
+        return Err(INVALID);
+    }
+    if descriptor.width > MAX_ELEMENTS {
+        return Err(SIZE_UNSUPPORTED);
+    }
+    Ok((descriptor, format, selection))
+}
+
+/// The words of an image's descriptor.
+fn words(
+    device: &Device,
+    data: u64,
+    image: &hsa_ext_image_descriptor_t,
+    format: &BufferFormat,
+    selection: [u32; 4],
+) -> Option<[u32; 16]> {
+    let generation = device.target().generation;
+    let code = u32::from(format.code(isa(generation))?);
+    let code = match generation {
+        // Codes of instructions have the format of the data below that of the numbers, descriptors the other way round.
+        Generation::Gfx9 | Generation::Gfx940 => (code >> 4 & 7) << 12 | (code & 15) << 15,
+        // With the resource level that all descriptors of gfx10 have.
+        Generation::Gfx10 => code << 12 | 1 << 24,
+        Generation::Gfx11 | Generation::Gfx12 => code << 12,
+    };
+    let selected = selection.iter().rev().fold(0, |bits, channel| bits << 3 | channel);
+    let mut words = [0; 16];
+    words[0] = data as u32;
+    words[1] = (data >> 32) as u32 & 0xffff | (format.bytes() as u32) << 16;
+    words[2] = image.width as u32;
+    words[3] = selected | code;
+    words[8] = image.format.channel_type;
+    words[9] = image.format.channel_order;
+    words[10] = image.width as u32;
+    Some(words)
+}
+
+unsafe extern "C" fn capability(
+    agent: hsa_agent_t,
+    geometry: hsa_ext_image_geometry_t,
+    format: *const hsa_ext_image_format_t,
+    mask: *mut u32,
+) -> S {
+    call(|| {
+        device_of(agent)?;
+        if format.is_null() {
+            return Err(INVALID);
+        }
+        // SAFETY: the caller's format is there.
+        let format = unsafe { format.read_unaligned() };
+        let has =
+            geometry == hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB && element(&format).is_some();
+        let all = hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_READ_ONLY.0
+            | hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY.0
+            | hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_READ_WRITE.0;
+        // SAFETY: the caller's place is null or valid for a write.
+        unsafe { write(mask, if has { all } else { 0 }) }
+    })
+}
+
+unsafe extern "C" fn capability_with_layout(
+    agent: hsa_agent_t,
+    geometry: hsa_ext_image_geometry_t,
+    format: *const hsa_ext_image_format_t,
+    layout: hsa_ext_image_data_layout_t,
+    mask: *mut u32,
+) -> S {
+    if layout != hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR {
+        return call(|| Err(INVALID));
+    }
+    // SAFETY: as this function's contract.
+    unsafe { capability(agent, geometry, format, mask) }
+}
+
+unsafe extern "C" fn data_info(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    _: hsa_access_permission_t,
+    info: *mut hsa_ext_image_data_info_t,
+) -> S {
+    call(|| {
+        device_of(agent)?;
+        let (image, format, _) = checked(descriptor)?;
+        let answer = hsa_ext_image_data_info_t { size: image.width * format.bytes(), alignment: ALIGNMENT };
+        // SAFETY: the caller's place is null or valid for a write.
+        unsafe { write(info, answer) }
+    })
+}
+
+/// Refuses layouts that no image has here: the rows of a linear one follow each other.
+fn check_layout(
+    layout: hsa_ext_image_data_layout_t,
+    image: &hsa_ext_image_descriptor_t,
+    format: &BufferFormat,
+    row_pitch: usize,
+    slice_pitch: usize,
+) -> Result<(), S> {
+    let size = image.width * format.bytes();
+    let fits = |pitch: usize| pitch == 0 || pitch >= size;
+    match layout == hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR {
+        false => Err(INVALID),
+        true if fits(row_pitch) && fits(slice_pitch) => Ok(()),
+        true => Err(S::HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED),
+    }
+}
+
+unsafe extern "C" fn data_info_with_layout(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    permission: hsa_access_permission_t,
+    layout: hsa_ext_image_data_layout_t,
+    row_pitch: usize,
+    slice_pitch: usize,
+    info: *mut hsa_ext_image_data_info_t,
+) -> S {
+    let checked = call(|| {
+        device_of(agent)?;
+        let (image, format, _) = checked(descriptor)?;
+        check_layout(layout, &image, &format, row_pitch, slice_pitch)
+    });
+    match checked {
+        // SAFETY: as this function's contract.
+        S::HSA_STATUS_SUCCESS => unsafe { data_info(agent, descriptor, permission, info) },
+        refused => refused,
+    }
+}
+
+fn make(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    data: *const c_void,
+    image: *mut hsa_ext_image_t,
+    layout: Option<(hsa_ext_image_data_layout_t, usize, usize)>,
+) -> Result<(), S> {
+    let device = device_of(agent)?;
+    let (described, format, selection) = checked(descriptor)?;
+    if let Some((layout, row_pitch, slice_pitch)) = layout {
+        check_layout(layout, &described, &format, row_pitch, slice_pitch)?;
+    }
+    if image.is_null() || data.is_null() || !(data as usize).is_multiple_of(format.bytes()) {
+        return Err(INVALID);
+    }
+    let words = words(&device, data as u64, &described, &format, selection).ok_or(FORMAT_UNSUPPORTED)?;
+    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words) }) }
+}
+
+unsafe extern "C" fn create(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    data: *const c_void,
+    _: hsa_access_permission_t,
+    image: *mut hsa_ext_image_t,
+) -> S {
+    call(|| make(agent, descriptor, data, image, None))
+}
+
+unsafe extern "C" fn create_with_layout(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    data: *const c_void,
+    _: hsa_access_permission_t,
+    layout: hsa_ext_image_data_layout_t,
+    row_pitch: usize,
+    slice_pitch: usize,
+    image: *mut hsa_ext_image_t,
+) -> S {
+    call(|| make(agent, descriptor, data, image, Some((layout, row_pitch, slice_pitch))))
+}
+
+unsafe extern "C" fn destroy(agent: hsa_agent_t, image: hsa_ext_image_t) -> S {
+    call(|| {
+        device_of(agent)?;
+        forget(&IMAGES, image.handle)
+    })
+}
+
+/// Whether modes are of those that the headers name; undefined addressing is the first of them.
+fn is_sampler(coordinates: u32, filter: u32, addressing: &[u32]) -> bool {
+    let last = hsa_ext_sampler_addressing_mode_t::HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT.0;
+    coordinates <= hsa_ext_sampler_coordinate_mode_t::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED.0
+        && filter <= hsa_ext_sampler_filter_mode_t::HSA_EXT_SAMPLER_FILTER_MODE_LINEAR.0
+        && addressing.iter().all(|mode| *mode <= last)
+}
+
+/// A sampler of modes that there are. Nothing samples, so its words are zeros.
+fn make_sampler(agent: hsa_agent_t, known: bool, sampler: *mut hsa_ext_sampler_t) -> Result<(), S> {
+    device_of(agent)?;
+    if !known || sampler.is_null() {
+        return Err(INVALID);
+    }
+    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    unsafe { write(sampler, hsa_ext_sampler_t { handle: keep(&SAMPLERS, [0; 16]) }) }
+}
+
+unsafe extern "C" fn sampler_create(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_sampler_descriptor_t,
+    sampler: *mut hsa_ext_sampler_t,
+) -> S {
+    call(|| {
+        // SAFETY: the caller's descriptor is null or there.
+        let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
+        let known =
+            described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &[d.address_mode]));
+        make_sampler(agent, known, sampler)
+    })
+}
+
+unsafe extern "C" fn sampler_create_v2(
+    agent: hsa_agent_t,
+    descriptor: *const hsa_ext_sampler_descriptor_v2_t,
+    sampler: *mut hsa_ext_sampler_t,
+) -> S {
+    call(|| {
+        // SAFETY: the caller's descriptor is null or there.
+        let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
+        let known = described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &d.address_modes));
+        make_sampler(agent, known, sampler)
+    })
+}
+
+unsafe extern "C" fn sampler_destroy(agent: hsa_agent_t, sampler: hsa_ext_sampler_t) -> S {
+    call(|| {
+        device_of(agent)?;
+        forget(&SAMPLERS, sampler.handle)
+    })
+}
+
+/// What an agent says of images. None if the attribute is about something else.
+///
+/// # Safety
+/// `value` is valid for a write of the attribute's type.
+pub(super) unsafe fn info(
+    device: &Device,
+    attribute: hsa_agent_info_t,
+    value: *mut c_void,
+) -> Option<Result<(), S>> {
+    use hsa_agent_info_t as I;
+    let has = |size: usize| if has_images(device) { size } else { 0 };
+    // SAFETY: as this function's contract; the types are those the headers give.
+    Some(unsafe {
+        match attribute {
+            I::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => write(value.cast(), has(MAX_ELEMENTS)),
+            I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS
+            | I::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS
+            | I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), 0usize),
+            I::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS
+            | I::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS
+            | I::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS
+            | I::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => write(value.cast(), [0usize; 2]),
+            I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => write(value.cast(), [0usize; 3]),
+            I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES
+            | I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES
+            | I::HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS => write(value.cast(), has(MAX_HANDLES)),
+            I::HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT => {
+                write(value.cast(), has(PITCH_ALIGNMENT))
+            }
+            _ => return None,
+        }
+    })
+}
+
+unsafe extern "C" fn max_dimension(agent: hsa_agent_t, attribute: hsa_agent_info_t, value: *mut c_void) -> S {
+    use hsa_agent_info_t as I;
+    call(|| {
+        let Agent::Gpu(device) = Agent::from_handle(agent)? else {
+            return Err(S::HSA_STATUS_ERROR_INVALID_AGENT);
+        };
+        let first = I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS.0;
+        let last = I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS.0;
+        if value.is_null() || !(first..=last).contains(&attribute.0) {
+            return Err(INVALID);
+        }
+        // SAFETY: as the header says of the attribute.
+        unsafe { info(&device, attribute, value) }.unwrap_or(Err(INVALID))
+    })
+}
+
+/// The extension's functions. Those of images that are no buffers report that they are not supported.
+pub(super) fn extension_table() -> hsa_ext_images_1_pfn_t {
+    let table = super::table();
+    hsa_ext_images_1_pfn_t {
+        hsa_ext_image_get_capability: Some(capability),
+        hsa_ext_image_data_get_info: Some(data_info),
+        hsa_ext_image_create: Some(create),
+        hsa_ext_image_destroy: Some(destroy),
+        hsa_ext_image_copy: Some(table.hsa_ext_image_copy),
+        hsa_ext_image_import: Some(table.hsa_ext_image_import),
+        hsa_ext_image_export: Some(table.hsa_ext_image_export),
+        hsa_ext_image_clear: Some(table.hsa_ext_image_clear),
+        hsa_ext_sampler_create: Some(sampler_create),
+        hsa_ext_sampler_destroy: Some(sampler_destroy),
+        hsa_ext_image_get_capability_with_layout: Some(capability_with_layout),
+        hsa_ext_image_data_get_info_with_layout: Some(data_info_with_layout),
+        hsa_ext_image_create_with_layout: Some(create_with_layout),
+        hsa_ext_sampler_create_v2: Some(sampler_create_v2),
+    }
+}
+
+pub(super) fn provide(builder: &mut Builder) {
+    builder.hsa_ext_image_get_capability(capability);
+    builder.hsa_ext_image_get_capability_with_layout(capability_with_layout);
+    builder.hsa_ext_image_data_get_info(data_info);
+    builder.hsa_ext_image_data_get_info_with_layout(data_info_with_layout);
+    builder.hsa_ext_image_create(create).hsa_ext_image_create_with_layout(create_with_layout);
+    builder.hsa_ext_image_destroy(destroy).hsa_amd_image_get_info_max_dim(max_dimension);
+    builder.hsa_ext_sampler_create(sampler_create).hsa_ext_sampler_create_v2(sampler_create_v2);
+    builder.hsa_ext_sampler_destroy(sampler_destroy);
+}
