@@ -20,6 +20,8 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
+/// What AMD's runtime says of missing descriptions, and of linear memory that is none or too large.
+const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor;
 
 /// What addresses of textures, and their pitches, are a multiple of.
 pub(crate) const ALIGNMENT: usize = 256;
@@ -108,36 +110,32 @@ impl Element {
     }
 }
 
-/// What is wrong with a resource, before anything is known about how it shall be read.
-fn check_resource(
-    device: &Device,
-    resource: &hipResourceDesc,
-    description: &hipTextureDesc,
-    has_view: bool,
-) -> Result {
+/// What is wrong with a resource that is not linear memory, in the order in which AMD's runtime looks.
+fn check_resource(device: &Device, resource: &hipResourceDesc, has_view: bool) -> Result {
     type R = hipResourceType;
-    let is_array = matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray);
-    if has_view && !is_array {
-        return Err(INVALID_VALUE);
+    if has_view && !matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray) {
+        return Err(hipError_t::hipErrorUnknown);
     }
     // SAFETY: the type says which member there is; all are plain data.
-    let is_valid = unsafe {
+    unsafe {
         match resource.resType {
-            R::hipResourceTypeArray => !resource.res.array.array.is_null(),
-            R::hipResourceTypeMipmappedArray => {
-                !resource.res.mipmap.mipmap.is_null() && description.normalizedCoords != 0
-            }
             R::hipResourceTypeLinear => {
                 let linear = &resource.res.linear;
-                let elements = linear.sizeInBytes / Element::of(&linear.desc)?.bytes();
+                let most = device.info.max_texels.saturating_mul(Element::of(&linear.desc)?.bytes());
                 let is_aligned = (linear.devPtr as usize).is_multiple_of(ALIGNMENT);
-                !linear.devPtr.is_null() && is_aligned && elements < device.info.max_texels
+                if linear.devPtr.is_null() || !is_aligned || linear.sizeInBytes >= most {
+                    return Err(BAD_DESCRIPTION);
+                }
+                Ok(())
             }
-            R::hipResourceTypePitch2D => !resource.res.pitch2D.devPtr.is_null(),
-            _ => false,
+            R::hipResourceTypeArray if resource.res.array.array.is_null() => Err(INVALID_VALUE),
+            R::hipResourceTypePitch2D if resource.res.pitch2D.devPtr.is_null() => Err(INVALID_VALUE),
+            R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray | R::hipResourceTypePitch2D => {
+                Err(NOT_SUPPORTED)
+            }
+            _ => Err(INVALID_VALUE),
         }
-    };
-    if is_valid { Ok(()) } else { Err(INVALID_VALUE) }
+    }
 }
 
 /// The image of a linear resource.
@@ -252,14 +250,13 @@ pub(crate) unsafe extern "C" fn hipCreateTextureObject(
             return Err(NOT_SUPPORTED);
         }
         // SAFETY: the caller passes null or valid addresses.
-        let (out, resource, description) =
-            unsafe { (caller::place(out)?, *caller::value(resource)?, *caller::value(description)?) };
-        check_resource(device, &resource, &description, !view.is_null())?;
-        let is_plain = description.maxAnisotropy == 0
-            && description.mipmapLevelBias == 0.0
-            && description.minMipmapLevelClamp == 0.0
-            && description.maxMipmapLevelClamp == 0.0;
-        if resource.resType != hipResourceType::hipResourceTypeLinear || !is_plain {
+        let given = unsafe {
+            (caller::place(out), caller::value(resource).copied(), caller::value(description).copied())
+        };
+        let (Ok(out), Ok(resource), Ok(description)) = given else { return Err(BAD_DESCRIPTION) };
+        check_resource(device, &resource, !view.is_null())?;
+        // AMD's runtime ignores the limits of levels, too.
+        if description.maxAnisotropy != 0 || description.mipmapLevelBias != 0.0 {
             return Err(NOT_SUPPORTED);
         }
         let mut texture = Texture {
@@ -328,13 +325,13 @@ pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceDesc(
     unsafe { describe(out, handle, |texture| Ok(texture.resource)) }
 }
 
-/// `hipGetTextureObjectResourceViewDesc`: only textures over arrays have views, so that it is always an error.
+/// `hipGetTextureObjectResourceViewDesc`: zeros, as only textures over arrays have views.
 pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceViewDesc(
     out: *mut hipResourceViewDesc,
     handle: hipTextureObject_t,
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place.
-    unsafe { describe(out, handle, |_| Err(INVALID_VALUE)) }
+    unsafe { describe(out, handle, |_| Ok(hipResourceViewDesc::default())) }
 }
 
 /// `hipGetTextureObjectTextureDesc`.

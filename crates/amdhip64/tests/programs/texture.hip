@@ -82,19 +82,30 @@ static void refusals() {
     auto refused = [&](hipResourceDesc resource, hipTextureDesc description, hipError_t code) {
         EXPECT_CODE(hipCreateTextureObject(&texture, &resource, &description, nullptr), code);
     };
-    EXPECT_CODE(hipCreateTextureObject(nullptr, &good, &description, nullptr), hipErrorInvalidValue);
-    EXPECT_CODE(hipCreateTextureObject(&texture, nullptr, &description, nullptr), hipErrorInvalidValue);
-    EXPECT_CODE(hipCreateTextureObject(&texture, &good, nullptr, nullptr), hipErrorInvalidValue);
+    auto null = hipErrorInvalidChannelDescriptor;
+    EXPECT_CODE(hipCreateTextureObject(nullptr, &good, &description, nullptr), null);
+    EXPECT_CODE(hipCreateTextureObject(&texture, nullptr, &description, nullptr), null);
+    EXPECT_CODE(hipCreateTextureObject(&texture, &good, nullptr, nullptr), null);
     hipResourceViewDesc view = {};
-    EXPECT_CODE(hipCreateTextureObject(&texture, &good, &description, &view), hipErrorInvalidValue);
-    refused(linear(nullptr, format, 1024), description, hipErrorInvalidValue);
-    refused(linear(memory + 4, format, 1024), description, hipErrorInvalidValue);
+    EXPECT_CODE(hipCreateTextureObject(&texture, &good, &description, &view), hipErrorUnknown);
+    refused(linear(nullptr, format, 1024), description, hipErrorInvalidChannelDescriptor);
+    refused(linear(memory + 4, format, 1024), description, hipErrorInvalidChannelDescriptor);
     hipTextureDesc special = description;
     special.maxAnisotropy = 2;
     refused(good, special, hipErrorNotSupported);
     special = description;
     special.mipmapLevelBias = 1;
     refused(good, special, hipErrorNotSupported);
+    special = description;
+    special.minMipmapLevelClamp = special.maxMipmapLevelClamp = 1;
+    OK(hipCreateTextureObject(&texture, &good, &special, nullptr));
+    OK(hipDestroyTextureObject(texture));
+    auto array = good;
+    array.resType = hipResourceTypeArray;
+    array.res.array.array = nullptr;
+    refused(array, description, hipErrorInvalidValue);
+    array.resType = hipResourceTypeMipmappedArray;
+    refused(array, description, hipErrorNotSupported);
     OK(hipDestroyTextureObject(nullptr));
     OK(hipFree(memory));
 }

@@ -160,7 +160,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "textures, surfaces",
-        "not planned: kernels here read buffers",
+        "not planned: kernels here read buffers; the table has textures over linear memory, for programs in HIP C++",
         &[
             "hipCreateChannelDesc",
             "hipCreateSurfaceObject",
