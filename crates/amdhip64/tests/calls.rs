@@ -9,6 +9,9 @@ use support::calls::{Answer, answers, program};
 /// `hipErrorUnknown`, which is what a panic becomes.
 const PANICKED: &str = "999 ";
 
+/// Functions that return that code on their own account, as AMD's do: of a view for what is no array.
+const UNKNOWN: &[&str] = &["hipCreateTextureObject"];
+
 #[test]
 fn no_call_ends_the_process_or_panics_whatever_its_arguments() {
     let library = DROP_IN.library();
@@ -18,7 +21,7 @@ fn no_call_ends_the_process_or_panics_whatever_its_arguments() {
         for ((place, spoiled), answer) in calls {
             count += 1;
             let is_wrong = match answer {
-                Answer::Returned(answer) => answer.starts_with(PANICKED),
+                Answer::Returned(answer) => answer.starts_with(PANICKED) && !UNKNOWN.contains(&name.as_str()),
                 Answer::Died(_) => true,
             };
             if is_wrong {

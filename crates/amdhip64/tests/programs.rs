@@ -120,6 +120,19 @@ fn textures_over_linear_memory_are_read_by_index() {
 }
 
 #[test]
+fn fills_of_device_memory_return_before_they_have_happened() {
+    compile("fills", GFX1100, &[]).succeeds("vgpu:gfx1100");
+}
+
+#[test]
+fn grids_of_several_devices_wait_for_each_other() {
+    let program = compile("multi_device", BOTH, &[]);
+    for target in BOTH {
+        program.succeeds(&format!("vgpu:{target}?count=2&memory=64MiB"));
+    }
+}
+
+#[test]
 fn handles_and_addresses_of_nothing_are_errors() {
     compile("misuse", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }

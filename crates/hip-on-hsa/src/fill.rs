@@ -171,7 +171,8 @@ fn fill(rows: Rows, pattern: Pattern, stream: hipStream_t, wait: bool) -> Result
         return capture.add(Op::Fill(fill));
     }
     match fill.sort_out(runtime, Some(stream.device))? {
-        Some((target, rows)) => run(runtime, &stream, target, rows, pattern, wait),
+        // Of fills without a stream, those of device memory are in the null stream's order and nothing waits for them.
+        Some((target, rows)) => run(runtime, &stream, target, rows, pattern, wait && target.device.is_none()),
         None => Ok(()),
     }
 }
@@ -233,7 +234,8 @@ fn plain(
     fill(rows, Pattern::new(value, element), stream, wait)
 }
 
-/// `hipMemset`: the memory is written on return.
+/// `hipMemset`: in the order of the null stream; host memory, pinned or managed, is written on return, as with all fills without a
+/// stream.
 pub(crate) unsafe extern "C" fn hipMemset(dst: *mut c_void, value: i32, size: usize) -> hipError_t {
     entry(|| plain(dst, value as u32, 1, size, DEFAULT_STREAM, true))
 }

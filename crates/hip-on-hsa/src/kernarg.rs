@@ -38,6 +38,13 @@ pub(crate) enum Explicit {
     None,
 }
 
+impl Explicit {
+    /// A list of pointers, which may be missing where there are none.
+    pub(crate) fn listed(arguments: *mut *mut c_void) -> Self {
+        if arguments.is_null() { Self::None } else { Self::Pointers(arguments) }
+    }
+}
+
 /// What hidden arguments say about a launch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Geometry {
@@ -55,7 +62,7 @@ pub(crate) struct Geometry {
     pub(crate) private_base: u32,
     /// Addresses of what the kernel needs from the host, 0 where it does not.
     pub(crate) services: Services<u64>,
-    /// Address of a cooperative launch's [`grid_sync`], else 0.
+    /// Address of what the grid of a cooperative launch synchronises by, else 0.
     pub(crate) grid_sync: u64,
 }
 
@@ -73,15 +80,34 @@ pub(crate) struct Services<T> {
 /// Bytes of what the workgroups of a cooperative launch synchronise by.
 pub(crate) const GRID_SYNC: usize = 48;
 
-/// The start of it: what the device libraries call `mg_info`, for a grid on one device. They count arrivals in the word at
-/// offset 32.
-pub(crate) fn grid_sync(workgroups: u32, items: u64) -> [u8; GRID_SYNC] {
-    let mut bytes = [0; GRID_SYNC];
-    // One grid, which has all work-items.
-    bytes[12..16].copy_from_slice(&1u32.to_le_bytes());
-    bytes[24..32].copy_from_slice(&items.to_le_bytes());
-    bytes[40..44].copy_from_slice(&workgroups.to_le_bytes());
-    bytes
+/// A grid's place among those that were launched together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grids {
+    pub(crate) index: u32,
+    pub(crate) count: u32,
+    /// Work-items of those before it, and of all.
+    pub(crate) before: u64,
+    pub(crate) all: u64,
+}
+
+impl Grids {
+    /// The only one, of so many work-items.
+    pub(crate) fn alone(items: u64) -> Self {
+        Self { index: 0, count: 1, before: 0, all: items }
+    }
+
+    /// What a grid synchronises by: `mg_info` of the device libraries. The workgroups count their arrivals in the word at offset 32,
+    /// the grids theirs in what is shared, if there are several.
+    pub(crate) fn sync(self, shared: u64, workgroups: u32) -> [u8; GRID_SYNC] {
+        let mut bytes = [0; GRID_SYNC];
+        bytes[..8].copy_from_slice(&shared.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.index.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.count.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.before.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.all.to_le_bytes());
+        bytes[40..44].copy_from_slice(&workgroups.to_le_bytes());
+        bytes
+    }
 }
 
 impl Layout {

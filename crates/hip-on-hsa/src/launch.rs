@@ -8,7 +8,7 @@ use hip_sys::{hipError_t, hipFunction_t, hipStream_t};
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
-use crate::kernarg::{Explicit, GRID_SYNC, Geometry, grid_sync};
+use crate::kernarg::{Explicit, GRID_SYNC, Geometry, Grids, KernargBlock};
 use crate::module::{Function, function};
 use crate::occupancy::active_blocks;
 use crate::op::{KernelOp, Op};
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     parameters: *mut *mut c_void,
 ) -> hipError_t {
     entry(|| {
-        let arguments = if parameters.is_null() { Explicit::None } else { Explicit::Pointers(parameters) };
+        let arguments = Explicit::listed(parameters);
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         // SAFETY: the caller vouches for the arguments.
         unsafe { launch(handle, grid, block, shared_bytes, stream, arguments, true) }
@@ -225,11 +225,28 @@ impl Launch {
         stream: &Stream,
         arguments: Explicit,
     ) -> Result {
+        let items = self.dispatch.grid.iter().map(|&size| u64::from(size)).product();
+        // SAFETY: as this function's contract.
+        unsafe { self.run_among(runtime, stream, arguments, Grids::alone(items), None) }
+    }
+
+    /// As [`run`](Self::run), as one of several grids, which share memory if they synchronise with each other.
+    ///
+    /// # Safety
+    /// As of `run`.
+    pub(crate) unsafe fn run_among(
+        &self,
+        runtime: &'static Runtime,
+        stream: &Stream,
+        arguments: Explicit,
+        grids: Grids,
+        shared: Option<Arc<KernargBlock>>,
+    ) -> Result {
         let Self { function, blocks, dispatch, cooperative, .. } = self;
-        let (layout, cooperative) = (&function.layout, *cooperative);
-        // What workgroups synchronise by lies behind the arguments and lives as long as they do.
-        let sync_at = layout.size.next_multiple_of(16);
-        let size = if cooperative { sync_at + GRID_SYNC } else { layout.size };
+        let layout = &function.layout;
+        // What workgroups synchronise by lies before the arguments and lives as long as they do. Behind them would be where kernels that
+        // go beyond their arguments read.
+        let before = if *cooperative { GRID_SYNC.next_multiple_of(layout.align.max(64)) } else { 0 };
         let printed = stream.submit(runtime, |engine| {
             let (queue, shared_base, private_base) = engine.geometry();
             let services = engine.services(layout.services)?;
@@ -241,17 +258,18 @@ impl Launch {
             if let Some(printed) = &printed {
                 printed.know(&function.code.formats);
             }
-            engine.dispatch(dispatch, size, layout.align, |segment| {
-                let (segment, rest) = segment.split_at_mut(layout.size);
-                if cooperative {
-                    let sync = &mut rest[sync_at - layout.size..];
-                    let items = dispatch.grid.iter().map(|&size| u64::from(size)).product();
-                    sync.copy_from_slice(&grid_sync(blocks.iter().product(), items));
+            engine.dispatch(dispatch, before, layout.size, layout.align, |sync, segment| {
+                if let Some(sync) = sync.first_chunk_mut() {
+                    let shared = shared.as_ref().map_or(0, |shared| shared.start() as u64);
+                    *sync = grids.sync(shared, blocks.iter().product());
                     geometry.grid_sync = sync.as_ptr() as u64;
                 }
                 // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
                 unsafe { layout.write(segment, arguments, &geometry) }
             })?;
+            if let Some(shared) = shared {
+                engine.hold(shared);
+            }
             Ok(printed)
         })?;
         match printed {

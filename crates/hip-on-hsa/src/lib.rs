@@ -61,6 +61,7 @@ mod ipc;
 mod ipc_event;
 mod kernarg;
 mod launch;
+mod launch_devices;
 mod library;
 mod limits;
 mod lookup;

@@ -101,6 +101,7 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.maxSharedMemoryPerMultiProcessor = lds;
     p.clockInstructionRate = int(info.wall_clock_hz / 1000);
     p.cooperativeLaunch = i32::from(device.has_grid_barriers());
+    p.cooperativeMultiDeviceLaunch = p.cooperativeLaunch;
     p.arch = arch();
     p.hdpMemFlushCntl = info.hdp_mem_flush.0;
     p.hdpRegFlushCntl = info.hdp_reg_flush.0;

@@ -387,6 +387,11 @@ impl Engine {
         self.kept.push_back((fence, thing));
     }
 
+    /// Holds memory that what was dispatched last uses.
+    pub(crate) fn hold(&mut self, block: Arc<KernargBlock>) {
+        self.keep(Kept::Arguments(block));
+    }
+
     /// Lets go of what completed fences no longer need.
     fn reap(&mut self) {
         if self.kept.is_empty() || self.progress.fault().is_some() {
@@ -514,22 +519,28 @@ impl Engine {
         Ok(self.fences)
     }
 
-    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes.
+    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes, and `before` bytes in front of it, a multiple of the
+    /// alignment.
     pub(crate) fn dispatch(
         &mut self,
         dispatch: &Dispatch,
+        before: usize,
         size: usize,
         align: usize,
-        fill: impl FnOnce(&mut [u8]),
+        fill: impl FnOnce(&mut [u8], &mut [u8]),
     ) -> Result {
         self.check()?;
-        let arguments = self.arguments(size, align)?;
-        if size != 0 {
+        let start = self.arguments(before + size, align)?;
+        let mut arguments = start as u64;
+        if !start.is_null() {
             // SAFETY: the bytes belong to this dispatch until its part of the ring is used again.
-            fill(unsafe { std::slice::from_raw_parts_mut(arguments, size) });
+            let bytes = unsafe { std::slice::from_raw_parts_mut(start, before + size) };
+            let (front, segment) = bytes.split_at_mut(before);
+            arguments = segment.as_ptr() as u64;
+            fill(front, segment);
         }
         let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
-        self.push(&[dispatch_packet(dispatch, arguments as u64, acquire)])?;
+        self.push(&[dispatch_packet(dispatch, arguments, acquire)])?;
         self.acquire = false;
         Ok(())
     }

@@ -75,11 +75,6 @@ impl Shape {
     }
 }
 
-/// The arguments as a list of pointers, which may be missing where there are none.
-fn listed(arguments: *mut *mut c_void) -> Explicit {
-    if arguments.is_null() { Explicit::None } else { Explicit::Pointers(arguments) }
-}
-
 /// The arguments in whichever of the two forms they are.
 ///
 /// # Safety
@@ -88,7 +83,7 @@ unsafe fn either(arguments: *mut *mut c_void, extra: *mut *mut c_void) -> Result
     match (arguments.is_null(), extra.is_null()) {
         // SAFETY: as this function's contract.
         (true, false) => unsafe { packed(extra) },
-        (_, true) => Ok(listed(arguments)),
+        (_, true) => Ok(Explicit::listed(arguments)),
         (false, false) => Err(INVALID_VALUE),
     }
 }
@@ -191,7 +186,9 @@ pub(crate) unsafe extern "C" fn hipLaunchKernel(
     stream: hipStream_t,
 ) -> hipError_t {
     // SAFETY: the caller vouches for the arguments.
-    entry(|| unsafe { Shape { grid, block, shared_bytes, stream }.launch(stub, listed(arguments), false) })
+    entry(|| unsafe {
+        Shape { grid, block, shared_bytes, stream }.launch(stub, Explicit::listed(arguments), false)
+    })
 }
 
 /// `hipLaunchCooperativeKernel`.
@@ -205,7 +202,7 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
 ) -> hipError_t {
     let shape = Shape { grid, block, shared_bytes: shared_bytes as usize, stream };
     // SAFETY: the caller vouches for the arguments.
-    entry(|| unsafe { shape.launch(stub, listed(arguments), true) })
+    entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), true) })
 }
 
 /// `hipExtLaunchKernel`: the events are recorded before and behind the kernel. The flag that lets kernels overtake each
@@ -225,7 +222,7 @@ pub(crate) unsafe extern "C" fn hipExtLaunchKernel(
     entry(|| {
         between(start, stop, stream, || {
             // SAFETY: the caller vouches for the arguments.
-            unsafe { shape.launch(stub, listed(arguments), false) }
+            unsafe { shape.launch(stub, Explicit::listed(arguments), false) }
         })
     })
 }
@@ -344,7 +341,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
             stream: config.stream,
         };
         // SAFETY: the caller vouches for the arguments.
-        unsafe { shape.launch(stub, listed(arguments), cooperative) }
+        unsafe { shape.launch(stub, Explicit::listed(arguments), cooperative) }
     })
 }
 

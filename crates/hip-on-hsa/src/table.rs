@@ -6,9 +6,9 @@ use hip_sys::{Builder, Extensions, Table};
 
 use crate::{
     context, copy, copy_batch, copy_param, cu_mask, device, error, event, fill, graph, hostcall, ipc,
-    ipc_event, launch, library, limits, lookup, managed, mem_pool, memory, module, occupancy, output, peer,
-    per_thread, pointer, props, release, stream, stream_attribute, stream_value, stub, stub_launch, texture,
-    virtual_memory,
+    ipc_event, launch, launch_devices, library, limits, lookup, managed, mem_pool, memory, module, occupancy,
+    output, peer, per_thread, pointer, props, release, stream, stream_attribute, stream_value, stub,
+    stub_launch, texture, virtual_memory,
 };
 
 macro_rules! functions {
@@ -90,6 +90,9 @@ functions! {
         hipIpcGetEventHandle hipIpcOpenEventHandle;
     launch:
         hipModuleLaunchCooperativeKernel hipModuleLaunchKernel;
+    launch_devices:
+        hipExtLaunchMultiKernelMultiDevice hipLaunchCooperativeKernelMultiDevice
+        hipModuleLaunchCooperativeKernelMultiDevice;
     library:
         hipKernelGetLibrary hipKernelGetName hipLibraryEnumerateKernels hipLibraryGetKernel hipLibraryGetKernelCount
         hipLibraryLoadData hipLibraryLoadFromFile hipLibraryUnload;

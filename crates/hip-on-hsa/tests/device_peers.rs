@@ -97,6 +97,7 @@ fn memory_goes_between_devices_with_and_without_peer_access() {
 
     let stream = Stream::new(0);
     assert_eq!(hip!(hipMemset(here.pointer, 0, size)), OK);
+    assert_eq!(hip!(hipDeviceSynchronize()), OK);
     let (to, from) = (here.pointer, there.pointer);
     assert_eq!(hip!(hipMemcpyAsync(to, from, size, Kind::hipMemcpyDefault, stream.0)), OK);
     assert_eq!(stream.wait(), OK);

@@ -81,6 +81,21 @@ fn textures_over_linear_memory_are_read_by_index() {
 }
 
 #[test]
+fn fills_of_device_memory_return_before_they_have_happened() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.runs("fills", &[]);
+}
+
+#[test]
+fn grids_of_several_devices_wait_for_each_other() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    let program = hip.program("multi_device", &[]);
+    for target in TARGETS {
+        program.succeeds(&format!("vgpu:{target}?count=2&memory=64MiB"));
+    }
+}
+
+#[test]
 fn variables_are_found_by_their_host_side() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
     hip.runs("symbols", &[]);

@@ -162,7 +162,13 @@ pub(crate) static SUITES: [Suite; 6] = [
         sample: Some(Sample { most: 2, groups: Groups::Test }),
         ..PLAIN
     },
-    Suite { name: "rocrand", ..PLAIN },
+    Suite {
+        name: "rocrand",
+        seconds: 120,
+        // All 3,000 take hours on a small machine.
+        sample: Some(Sample { most: 2, groups: Groups::Test }),
+        ..PLAIN
+    },
 ];
 
 /// A failure that is known.

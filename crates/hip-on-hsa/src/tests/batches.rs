@@ -72,6 +72,7 @@ fn boxes_of_a_batch_have_rows_and_layers_of_their_own() {
     let stream = hip.stream(1);
     let memory = hip.malloc(64);
     assert_eq!(hip!(hip, hipMemset(memory, 0, 64)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
     // 2 x 2 x 2 bytes out of rows of 4 and layers of 3 rows, into rows without gaps.
     let mut source: Vec<u8> = (0..24).collect();
     let mut op =

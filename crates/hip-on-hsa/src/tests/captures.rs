@@ -120,6 +120,7 @@ fn nothing_runs_while_it_is_captured_and_each_launch_runs_everything() {
     let exec = hip.instantiate(graph);
     for launches in 1..=3 {
         assert_eq!(hip!(hip, hipMemset(to, 0, 64)), OK);
+        assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
         assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
         assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
         assert_eq!(calls.load(Ordering::Acquire), launches);

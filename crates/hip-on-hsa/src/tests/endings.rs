@@ -341,6 +341,7 @@ fn copies_of_a_failed_stream_wait_for_what_they_were_ordered_behind() {
     let device = hip.malloc(1 << 16);
     assert_eq!(hip!(hip, hipMemset(device, 0x11, 4096)), OK);
     assert_eq!(hip!(hip, hipMemset(device.wrapping_byte_add(4096), 0x22, 4096)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
     let hold = Hold::new();
     assert_eq!(hip.launch(work, reader), OK);
     assert_eq!(hip!(hip, hipEventRecord(event, reader)), OK);

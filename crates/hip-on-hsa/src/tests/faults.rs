@@ -187,6 +187,7 @@ fn a_failed_stream_has_ended_only_when_its_copies_have() {
     let device = hip.malloc(8192);
     assert_eq!(hip!(hip, hipMemset(device, 0x11, 4096)), OK);
     assert_eq!(hip!(hip, hipMemset(device.wrapping_byte_add(4096), 0x22, 4096)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
     // The fault comes only after everything has been submitted, and copies behind it take their time.
     fake::HOLD.store(true, Ordering::Release);
     fake::HOLD_COPIES.store(true, Ordering::Release);

@@ -90,6 +90,7 @@ fn copies_and_fills_do_what_their_parameters_say_and_show_them() {
     let exec = hip.instantiate(graph);
     assert_eq!(hip!(hip, hipMemset(from, 0, 256)), OK);
     assert_eq!(hip!(hip, hipMemset(to, 0xff, 256)), OK);
+    assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
     hip.run(exec, stream);
     let mut expected = [0xffu8; 256];
     for row in [1, 2] {
@@ -397,6 +398,7 @@ fn stream_ordered_allocations_are_captured() {
     let used = hip.memory_use()[0];
     for _ in 0..3 {
         assert_eq!(hip!(hip, hipMemset(out, 0, 64)), OK);
+        assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
         hip.run(exec, stream);
         assert_eq!(hip.read(out, 64), [5; 64]);
         assert_eq!(hip.memory_use()[0], used);

@@ -44,9 +44,14 @@ impl Units {
 
 /// Refuses masks that no queue can have.
 fn check(device: &Device, units: &UnitMask) -> Result<(), S> {
-    // From gfx10 on, two units are one workgroup processor.
+    // From gfx10 on, two units are one workgroup processor. The last one of a device may have a single unit.
     let alone = matches!(device.target().generation, Generation::Gfx9 | Generation::Gfx940);
-    let paired = alone || units.words().iter().all(|word| word & 0x5555_5555 == word >> 1 & 0x5555_5555);
+    let present = UnitMask::first(device.compute_units());
+    let paired = alone
+        || units.words().iter().zip(present.words()).all(|(word, present)| {
+            let processors = (word | word >> 1) & 0x5555_5555;
+            (processors | processors << 1) & present == *word
+        });
     if paired && !units.is_empty() { Ok(()) } else { Err(INVALID) }
 }
 

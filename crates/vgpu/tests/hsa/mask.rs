@@ -53,6 +53,15 @@ fn a_queue_has_the_mask_that_it_was_given_of_the_units_that_there_are() {
 }
 
 #[test]
+fn the_last_unit_of_an_odd_number_is_a_processor_of_its_own() {
+    let queue = Queue::new(agent("gfx1100", 3), 64);
+    assert_eq!(get(&queue), [7, 0, 0]);
+    for (mask, accepted) in [(4, true), (3, true), (1, false), (6, false)] {
+        assert_eq!(set(&queue, &[mask]) == S::HSA_STATUS_SUCCESS, accepted, "{mask:#b}");
+    }
+}
+
+#[test]
 fn kernels_run_on_the_units_of_the_mask() {
     const GROUPS: u32 = 64;
     for target in TARGETS {

@@ -277,7 +277,7 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "launches on several devices",
-        "launch on each device's stream; kernels that wait for each other across devices are not planned",
+        "launch on each device's stream; kernels that wait for each other across devices are not wrapped",
         &[
             "hipExtLaunchMultiKernelMultiDevice",
             "hipLaunchCooperativeKernelMultiDevice",
