@@ -32,3 +32,29 @@ fn no_call_ends_the_process_or_panics_whatever_its_arguments() {
     assert!(wrong.is_empty(), "of {count} calls:{wrong}");
     assert!(count > 25_000, "{count} calls");
 }
+
+/// Calls of any functions one after the other, half of them with spoiled arguments, on what those before have left.
+#[test]
+fn no_order_of_calls_ends_the_process_or_panics() {
+    const CALLS: &str = "4000";
+    let library = DROP_IN.library();
+    let program = program(&library, &library).variable("FERROCM_LOG", "off");
+    let mut wrong = String::new();
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let run = program.arguments(["mixed", seed, CALLS]).run("vgpu:gfx1100");
+        let mut lines = run.output.lines();
+        let last = lines.next_back().unwrap_or_default();
+        if last != "end" {
+            let error = run.error.lines().next().unwrap_or_default();
+            wrong.push_str(&format!("\nseed {seed}: {last:?} ended with {:?} {error}", run.code));
+        }
+        for line in lines {
+            let (name, answer) = (line.split('\t').next(), line.rsplit('\t').next().unwrap_or_default());
+            let is_own = name.is_some_and(|name| UNKNOWN.contains(&name));
+            if answer.starts_with(PANICKED) && !is_own {
+                wrong.push_str(&format!("\nseed {seed}: {line:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

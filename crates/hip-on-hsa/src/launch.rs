@@ -225,7 +225,7 @@ impl Launch {
         stream: &Stream,
         arguments: Explicit,
     ) -> Result {
-        let items = self.dispatch.grid.iter().map(|&size| u64::from(size)).product();
+        let items = self.dispatch.grid.iter().fold(1u64, |items, &size| items.saturating_mul(size.into()));
         // SAFETY: as this function's contract.
         unsafe { self.run_among(runtime, stream, arguments, Grids::alone(items), None) }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipMemAccessFlags, hipPitchedPtr, hipStream_t};
 use hsa_sys::hsa_agent_t;
 
-use crate::caller;
+use crate::caller::{self, Access};
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
@@ -657,7 +657,14 @@ pub(crate) unsafe extern "C" fn hipFreeHost(pointer: *mut c_void) -> hipError_t 
     entry(|| free(pointer))
 }
 
-/// `hipHostRegister`: pins memory of the program for the devices there are now.
+/// What devices may do with memory that the host may read only.
+fn read_only(runtime: &Runtime) -> Arc<BTreeMap<i32, hipMemAccessFlags>> {
+    let devices = runtime.devices().into_iter();
+    Arc::new(devices.map(|device| (device.ordinal, hipMemAccessFlags::hipMemAccessFlagsProtRead)).collect())
+}
+
+/// `hipHostRegister`: pins memory of the program for the devices there are now. It must be mapped for reads and writes; with
+/// `hipHostRegisterReadOnly` for reads at least, and then is not written by anyone.
 pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usize, flags: u32) -> hipError_t {
     entry(|| {
         use hip_sys::*;
@@ -681,6 +688,12 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
         if runtime.memory.overlaps(base, size) {
             return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
         }
+        let is_writable = caller::is_accessible(base, size, Access::Write);
+        let is_readable =
+            flags & hipHostRegisterReadOnly != 0 && caller::is_accessible(base, size, Access::Read);
+        if !is_writable && !is_readable {
+            return Err(INVALID_VALUE);
+        }
         let mut agents = runtime.gpu_agents();
         // SAFETY: the caller vouches that the memory is there until it is unregistered.
         let mapped = unsafe { runtime.hsa.lock(pointer, size, &mut agents, runtime.host_pool) }?;
@@ -693,7 +706,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             flags,
             pool: None,
             serial: 0,
-            access: None,
+            access: (!is_writable).then(|| read_only(runtime)),
         });
         Ok(())
     })

@@ -2,7 +2,8 @@
 //
 // `calls` prints the names of the functions; `calls NAME FIRST` does the calls of one function from a number on, each announced before
 // it is made, so that whoever reads the output knows the call that ended the process. One function a process: what a call changes
-// is seen by later ones.
+// is seen by later ones. `calls mixed SEED COUNT` makes many calls of any functions one after the other, with any number of arguments
+// spoiled, on what the calls before have left.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 #include <hip/hip_runtime.h>
@@ -315,6 +316,17 @@ template <class T> T baseline(size_t place) {
 
 static size_t first = 0, next_call = 0;
 
+// The state of the random numbers of mixed calls; 0 for calls in turn.
+static uint64_t mixed = 0;
+
+// A number below a limit (xorshift64*).
+static size_t below(size_t limit) {
+    mixed ^= mixed >> 12;
+    mixed ^= mixed << 25;
+    mixed ^= mixed >> 27;
+    return (mixed * 0x2545f4914f6cdd1d >> 32) % limit;
+}
+
 static void refresh() {
     for (char *area : it.areas) memset(area, 0, AREA);
     memset(it.ones, 0xff, AREA);
@@ -388,6 +400,19 @@ static void every(const Kind *kinds, size_t count, void (*call)(Arguments &), Ad
         for (size_t place = 0; place < count; place++) kinds[place].baseline(place, all);
         if (adapt) adapt(all);
     };
+    if (mixed) {
+        // Half of the calls are as they should be.
+        size_t wrong = count ? below(2) * (1 + below(count)) : 0;
+        announce(wrong, "mixed", [&] {
+            base();
+            for (size_t i = 0; i < wrong; i++) {
+                size_t place = below(count);
+                if (size_t values = kinds[place].count()) kinds[place].spoil(below(values), place, all);
+            }
+            call(all);
+        });
+        return;
+    }
     for (size_t place = 0; place < count; place++)
         for (size_t number = 0; number < kinds[place].count(); number++) {
             Arguments names;
@@ -674,10 +699,30 @@ static bool plain(const char *wanted) {
     return false;
 }
 
+// Functions after which streams wait for what nobody does here.
+static bool waits_for_ever(const char *name) {
+    for (const char *part : {"WaitValue", "BatchMemOp", "ThreadExchangeStreamCaptureMode"})
+        if (strstr(name, part)) return true;
+    return false;
+}
+
 int main(int count, char **words) {
     if (count < 2) {
         for (const char *name : NAMES) puts(name);
         return 0;
+    }
+    if (count > 3 && !strcmp(words[1], "mixed")) {
+        prepare(words[0]);
+        mixed = strtoull(words[2], nullptr, 10) * 2 + 1;
+        for (size_t left = strtoul(words[3], nullptr, 10); left > 0; left--) {
+            const char *name = NAMES[below(sizeof NAMES / sizeof *NAMES)];
+            if (waits_for_ever(name)) continue;
+            printf("%s\t", name);
+            if (!special(name)) plain(name);
+        }
+        puts("end");
+        fflush(stdout);
+        _exit(0);
     }
     first = count > 2 ? strtoul(words[2], nullptr, 10) : 0;
     is_gentle = getenv("GENTLE") != nullptr;
