@@ -395,6 +395,7 @@ impl Info {
                 max_block_dim: dims.map(u32::from),
                 copy_engines: some(X::HSA_AMD_AGENT_INFO_NUM_SDMA_ENG.0),
                 max_texels: if has_images {
+                    // AMD's runtime writes 32 bits, where the header says `size_t`.
                     hsa.agent_info(agent, A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0, 0usize).unwrap_or(0)
                 } else {
                     0

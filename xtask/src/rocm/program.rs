@@ -278,8 +278,10 @@ mod tests {
         let text = |command: &Command| setup::run::describe(command);
         let command = text(&place.command(&tests.join("a-test")).expect("runs"));
         let (root_text, beside_text) = (root.display(), beside.display());
-        let libraries =
-            format!("--library-path /first:{root_text}/{LIBRARIES}:{beside_text}/{LIBRARIES} --argv0");
+        let libraries = format!(
+            "--library-path /first:{root_text}/{LIBRARIES}:{beside_text}/{LIBRARIES}:{} --argv0",
+            tests.display()
+        );
         assert!(command.contains(&libraries), "{command}");
         assert!(
             command.contains("ld-linux-x86-64.so.2 --inhibit-cache --preload /first/driver.so "),

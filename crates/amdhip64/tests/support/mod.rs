@@ -10,6 +10,16 @@ use program_test::{DropIn, Place, Program};
 pub const PLACE: Place = Place { krate: env!("CARGO_MANIFEST_DIR"), scratch: env!("CARGO_TARGET_TMPDIR") };
 pub const DROP_IN: DropIn =
     DropIn { place: PLACE, archive: "amdhip64", soname: "libamdhip64.so.7", script: "symbols.map" };
+/// The virtual GPU below AMD's HIP.
+pub const HSA_DROP_IN: DropIn = DropIn {
+    place: Place {
+        krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../hsa-runtime64"),
+        scratch: env!("CARGO_TARGET_TMPDIR"),
+    },
+    archive: "hsa_runtime64",
+    soname: "libhsa-runtime64.so.1",
+    script: "symbols.map",
+};
 
 /// A file in `programs`.
 pub fn source(file: &str) -> PathBuf {

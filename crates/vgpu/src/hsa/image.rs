@@ -23,13 +23,13 @@ const FORMAT_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
 const SIZE_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
 
 /// The most elements of an image: as many as a descriptor can count.
-const MAX_ELEMENTS: usize = u32::MAX as usize;
+const MAX_ELEMENTS: u32 = u32::MAX;
 /// Bytes that image data are aligned to.
 const ALIGNMENT: usize = 256;
 /// Bytes that rows of linear images are aligned to.
-const PITCH_ALIGNMENT: usize = 256;
+const PITCH_ALIGNMENT: u32 = 256;
 /// How many handles there may be at the same time, as far as the program is told.
-const MAX_HANDLES: usize = 4096;
+const MAX_HANDLES: u32 = 4096;
 
 /// A descriptor, at the address that is its handle.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ fn checked(
     {
         return Err(INVALID);
     }
-    if descriptor.width > MAX_ELEMENTS {
+    if descriptor.width > MAX_ELEMENTS as usize {
         return Err(SIZE_UNSUPPORTED);
     }
     Ok((descriptor, format, selection))
@@ -371,19 +371,20 @@ pub(super) unsafe fn info(
     value: *mut c_void,
 ) -> Option<Result<(), S>> {
     use hsa_agent_info_t as I;
-    let has = |size: usize| if has_images(device) { size } else { 0 };
-    // SAFETY: as this function's contract; the types are those the headers give.
+    let has = |size: u32| if has_images(device) { size } else { 0 };
+    // The header says `size_t`; AMD's runtime writes words of 32 bits, and AMD's HIP has room for no more.
+    // SAFETY: as this function's contract.
     Some(unsafe {
         match attribute {
             I::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => write(value.cast(), has(MAX_ELEMENTS)),
             I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS
             | I::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), 0usize),
+            | I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), 0u32),
             I::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS
             | I::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS
             | I::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => write(value.cast(), [0usize; 2]),
-            I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => write(value.cast(), [0usize; 3]),
+            | I::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => write(value.cast(), [0u32; 2]),
+            I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => write(value.cast(), [0u32; 3]),
             I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES
             | I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES
             | I::HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS => write(value.cast(), has(MAX_HANDLES)),

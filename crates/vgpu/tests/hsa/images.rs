@@ -109,8 +109,11 @@ fn other_images_are_refused_and_capabilities_say_so() {
 fn devices_without_instructions_for_images_have_none() {
     let agent = gpu("gfx942");
     let max = hsa_agent_info_t::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0;
-    assert_eq!(agent_info(agent, max, 1usize), 0);
-    assert_ne!(agent_info(gpu("gfx90a"), max, 0usize), 0);
+    // Words of 32 bits, as AMD's runtime writes them: what follows in memory stays.
+    assert_eq!(agent_info(agent, max, [1u32; 2]), [0, 1]);
+    assert_eq!(agent_info(gpu("gfx90a"), max, [1u32; 2]), [u32::MAX, 1]);
+    let box_sizes = hsa_agent_info_t::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS.0;
+    assert_eq!(agent_info(gpu("gfx90a"), box_sizes, [1u32; 4]), [0, 0, 0, 1]);
     let data = [0u32; 64];
     assert!(create(agent, &bytes(16), data.as_ptr().cast()).is_err());
 }

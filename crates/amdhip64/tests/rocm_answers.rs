@@ -1,0 +1,138 @@
+//! What this HIP answers to bad calls beside what AMD's does, both over the virtual GPU; `cargo xtask test --rocm 7.2` runs it.
+//!
+//! Each function is called with one argument at a time spoiled, with what AMD's survives ([`support::calls`]). Where the answers differ,
+//! a row of `differences.txt` says why.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use support::calls::{Answer, Answers, answers, program};
+use support::{DROP_IN, HSA_DROP_IN, PLACE};
+use sysroot_test::Sysroot;
+
+/// A kind of calls that the two answer differently on purpose.
+struct Difference {
+    /// Function, number of the argument, what it was spoiled by, AMD's answer and ours; each may have `*` for anything.
+    call: [&'static str; 5],
+    reason: &'static str,
+}
+
+/// The rows of the table: five fields and a reason, with tabs between them.
+fn differences() -> Vec<Difference> {
+    let rows = include_str!("support/differences.txt").lines();
+    rows.filter(|row| !row.is_empty() && !row.starts_with('#'))
+        .map(|row| {
+            let mut fields = row.split('\t');
+            let call = std::array::from_fn(|_| fields.next().expect("five fields"));
+            Difference { call, reason: fields.next().expect("a reason") }
+        })
+        .collect()
+}
+
+/// Whether a text is of a form, in which `*` stands for anything and `|` is between several forms.
+fn is_of(form: &str, text: &str) -> bool {
+    form.split('|').any(|form| {
+        let mut parts = form.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = text.strip_prefix(first) else { return false };
+        let mut is_last = !form.contains('*');
+        for part in parts {
+            let Some(at) = rest.find(part) else { return false };
+            rest = if part.is_empty() { "" } else { &rest[at + part.len()..] };
+            is_last = true;
+        }
+        is_last && rest.is_empty()
+    })
+}
+
+fn shown(answer: &Answer) -> String {
+    match answer {
+        Answer::Returned(code) => code.clone(),
+        Answer::Died(_) => "died".to_owned(),
+    }
+}
+
+/// The calls as lines, for reading beside each other.
+fn keep(name: &str, all: &Answers) {
+    let lines = all.iter().flat_map(|(function, calls)| {
+        calls
+            .iter()
+            .map(move |((place, spoiled), answer)| format!("{function}\t{place}\t{spoiled}\t{answer:?}\n"))
+    });
+    fs::write(Path::new(PLACE.scratch).join(name), lines.collect::<String>()).expect("a file of answers");
+}
+
+#[test]
+fn bad_calls_get_the_answers_of_amds_hip() {
+    let Some(sysroot) = Sysroot::find() else { return };
+    if sysroot.pick("the library that the drop-in stands for", &[("7.2", ())]).is_none() {
+        return;
+    }
+    let folder = sysroot.folder.join("usr/lib/x86_64-linux-gnu");
+    let original = folder.join(DROP_IN.soname);
+    let gentle = |program: program_test::Program| {
+        answers(&program.variable("GENTLE", "1").variable("FERROCM_LOG", "off"))
+    };
+    let amds = gentle(program(&original, &HSA_DROP_IN.library()).with_loader_of(&folder));
+    let ours = gentle(program(&original, &DROP_IN.library()));
+    keep("answers-amd.tsv", &amds);
+    keep("answers-own.tsv", &ours);
+
+    let rows = differences();
+    let mut used = vec![0; rows.len()];
+    let (mut wrong, mut count) = (String::new(), 0);
+    for (function, calls) in &amds {
+        let ours: BTreeMap<_, _> = ours[function].iter().map(|(call, answer)| (call, answer)).collect();
+        for (call, theirs) in calls {
+            // A call after which AMD's process ended may be the one before.
+            let Some(own) = ours.get(call) else { continue };
+            count += 1;
+            let (theirs, own) = (shown(theirs), shown(own));
+            if theirs == own || theirs == "died" {
+                continue;
+            }
+            let place = call.0.to_string();
+            let fields = [function.as_str(), &place, &call.1, &theirs, &own];
+            let row =
+                rows.iter().position(|row| row.call.iter().zip(fields).all(|(form, text)| is_of(form, text)));
+            match row {
+                Some(row) => used[row] += 1,
+                None => wrong.push_str(&format!("{}\n", fields.join("\t"))),
+            }
+        }
+    }
+    keep_text("answers-differ.tsv", &wrong);
+    for (row, used) in rows.iter().zip(used) {
+        if used == 0 {
+            wrong.push_str(&format!("no call is as row {:?} says ({})\n", row.call, row.reason));
+        }
+    }
+    let lines = wrong.lines().count();
+    let first: Vec<&str> = wrong.lines().take(40).collect();
+    assert!(wrong.is_empty(), "{lines} of {count} calls, all in answers-differ.tsv:\n{}", first.join("\n"));
+    assert!(count > 8_000, "{count} calls");
+}
+
+fn keep_text(name: &str, text: &str) {
+    fs::write(Path::new(PLACE.scratch).join(name), text).expect("a file of differences");
+}
+
+#[test]
+fn forms_stand_for_texts() {
+    for (form, text, expected) in [
+        ("*", "", true),
+        ("*", "x", true),
+        ("hipMem*", "hipMemcpy", true),
+        ("hipMem*", "hipFree", false),
+        ("hip*Async", "hipMemcpyAsync", true),
+        ("hip*Async", "hipMemcpyAsync_spt", false),
+        ("1|2", "2", true),
+        ("1|2", "12", false),
+        ("null", "nullx", false),
+    ] {
+        assert_eq!(is_of(form, text), expected, "{form} {text}");
+    }
+}
