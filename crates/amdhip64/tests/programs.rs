@@ -133,6 +133,13 @@ fn grids_of_several_devices_wait_for_each_other() {
 }
 
 #[test]
+fn grids_in_work_items_may_end_with_a_smaller_workgroup() {
+    let program = compile("partial", BOTH, &["-fno-offload-uniform-block"]);
+    program.succeeds("vgpu:gfx1100");
+    program.succeeds("vgpu:gfx90a");
+}
+
+#[test]
 fn handles_and_addresses_of_nothing_are_errors() {
     compile("misuse", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }

@@ -13,23 +13,33 @@ use support::calls::{Answer, Answers, answers, program};
 use support::{DROP_IN, HSA_DROP_IN, PLACE};
 use sysroot_test::Sysroot;
 
-/// A kind of calls that the two answer differently on purpose.
+/// How the reason of a row begins whose calls AMD's answers in one way or another.
+const VARIES: &str = "Varies";
+
+/// A kind of calls that the two answer differently.
 struct Difference {
     /// Function, number of the argument, what it was spoiled by, AMD's answer and ours; each may have `*` for anything.
     call: [&'static str; 5],
     reason: &'static str,
 }
 
-/// The rows of the table: five fields and a reason, with tabs between them.
+/// The rows of the table: five fields with tabs between them, below a line with the reason.
 fn differences() -> Vec<Difference> {
-    let rows = include_str!("support/differences.txt").lines();
-    rows.filter(|row| !row.is_empty() && !row.starts_with('#'))
-        .map(|row| {
-            let mut fields = row.split('\t');
-            let call = std::array::from_fn(|_| fields.next().expect("five fields"));
-            Difference { call, reason: fields.next().expect("a reason") }
-        })
-        .collect()
+    let mut reason = "";
+    let mut rows = Vec::new();
+    for line in include_str!("support/differences.txt").lines() {
+        match line.strip_prefix("## ") {
+            Some(next) => reason = next,
+            None if line.is_empty() || line.starts_with('#') => {}
+            None => {
+                let mut fields = line.split('\t');
+                let call = std::array::from_fn(|_| fields.next().expect("five fields"));
+                assert!(fields.next().is_none() && !reason.is_empty(), "{line}");
+                rows.push(Difference { call, reason });
+            }
+        }
+    }
+    rows
 }
 
 /// Whether a text is of a form, in which `*` stands for anything and `|` is between several forms.
@@ -106,7 +116,7 @@ fn bad_calls_get_the_answers_of_amds_hip() {
     }
     keep_text("answers-differ.tsv", &wrong);
     for (row, used) in rows.iter().zip(used) {
-        if used == 0 {
+        if used == 0 && !row.reason.starts_with(VARIES) {
             wrong.push_str(&format!("no call is as row {:?} says ({})\n", row.call, row.reason));
         }
     }

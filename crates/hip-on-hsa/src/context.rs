@@ -2,7 +2,7 @@
 //! settable has no effect on AMD's devices and is only kept.
 
 use std::cell::RefCell;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 use std::sync::atomic::Ordering;
 
 use hip_sys::{hipCtx_t, hipDevice_t, hipError_t, hipFuncCache_t, hipSharedMemConfig};
@@ -12,7 +12,6 @@ use crate::device::{Device, VERSION, by_ordinal, current_device, set_current};
 use crate::error::{Result, entry};
 use crate::graph;
 use crate::memory::free_all_of;
-use crate::module::by_pointer;
 use crate::runtime::{Runtime, active};
 use crate::stream::hipDeviceSynchronize;
 
@@ -128,12 +127,11 @@ cache_and_banks! {
 /// `hipCtxCreate`: the device's context, which becomes the thread's current one.
 pub(crate) unsafe extern "C" fn hipCtxCreate(
     out: *mut hipCtx_t,
-    flags: c_uint,
+    _flags: c_uint,
     device: hipDevice_t,
 ) -> hipError_t {
     entry(|| {
-        check_flags(flags)?;
-        let device = by_ordinal(device)?;
+        let device = by_ordinal(device).map_err(|_| INVALID_VALUE)?;
         // SAFETY: the caller passes null or a valid place.
         unsafe { set(out, handle(device)) }?;
         pushed(|all| all.push(device))?;
@@ -145,6 +143,9 @@ pub(crate) unsafe extern "C" fn hipCtxCreate(
 /// `hipCtxDestroy`: takes the context off the thread's, where it is the current one. What belongs to the device stays.
 pub(crate) unsafe extern "C" fn hipCtxDestroy(context: hipCtx_t) -> hipError_t {
     entry(|| {
+        if context.is_null() {
+            return Err(INVALID_VALUE);
+        }
         let device = device_of(active()?, context)?;
         pushed(|all| {
             if all.pop_if(|last| std::ptr::eq(*last, device)).is_some()
@@ -294,9 +295,14 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxGetState(
         let current = current_device(active()?)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            set(flags, flags_of(device))?;
-            set(is_active, i32::from(std::ptr::eq(current, device)))
+            if let Some(flags) = caller::optional_place(flags)? {
+                *flags = flags_of(device);
+            }
+            if let Some(is_active) = caller::optional_place(is_active)? {
+                *is_active = std::ptr::eq(current, device).into();
+            }
         }
+        Ok(())
     })
 }
 
@@ -325,16 +331,4 @@ pub(crate) unsafe extern "C" fn hipCtxDisablePeerAccess(context: hipCtx_t) -> hi
         Ok(device) => unsafe { crate::peer::hipDeviceDisablePeerAccess(device.ordinal) },
         Err(code) => entry(|| Err(code)),
     }
-}
-
-/// `hipFuncSetSharedMemConfig`: advice that AMD's devices have no use for.
-pub(crate) unsafe extern "C" fn hipFuncSetSharedMemConfig(
-    function: *const c_void,
-    config: hipSharedMemConfig,
-) -> hipError_t {
-    entry(|| {
-        by_pointer(function)?;
-        let last = hipSharedMemConfig::hipSharedMemBankSizeEightByte;
-        if config.0 > last.0 { Err(INVALID_VALUE) } else { Ok(()) }
-    })
 }

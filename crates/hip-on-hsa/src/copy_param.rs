@@ -10,6 +10,8 @@ use crate::copy::{DEFAULT_STREAM, Transfer, copy};
 use crate::device::by_ordinal;
 use crate::error::{Result, entry};
 use crate::rect::{Rect, Rows};
+use crate::runtime::active;
+use crate::stream::resolve;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -68,6 +70,9 @@ pub(crate) fn box_at(
 unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wait: bool) -> Result {
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
+    if p.WidthInBytes == 0 || p.Height == 0 {
+        return resolve(active()?, stream).map(drop);
+    }
     let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
     let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
     let start = |base: usize, x: usize, y: usize, pitch: usize| {
@@ -220,6 +225,11 @@ pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Resul
 /// # Safety
 /// `parameters` is null or valid for reading.
 unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wait: bool) -> Result {
+    // SAFETY: as this function's contract.
+    let p = unsafe { caller::value(parameters) }?;
+    if p.WidthInBytes == 0 || p.Height == 0 || p.Depth == 0 {
+        return resolve(active()?, stream).map(drop);
+    }
     // SAFETY: as this function's contract.
     let Transfer { rect, kind } = unsafe { transfer_param_3d(parameters) }?;
     copy(rect, kind, stream, wait)

@@ -23,6 +23,8 @@ use crate::runtime::{Runtime, active, global_flags};
 use crate::stream::{Role, Stream};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+/// `0000:c3:00.0` with its NUL.
+const PCI_ID_BYTES: i32 = 13;
 
 /// `hipRuntimeGetVersion` and `hipDriverGetVersion`: HIP 7.2.4, whose behaviour this follows.
 pub(crate) const VERSION: i32 = 7 * 10_000_000 + 2 * 100_000 + 53_211;
@@ -614,6 +616,10 @@ pub(crate) unsafe extern "C" fn hipDeviceGetPCIBusId(
 ) -> hipError_t {
     entry(|| {
         let Pci { domain, bus, device: slot, function } = device(ordinal)?.info.pci;
+        // What would be cut short is refused.
+        if length < PCI_ID_BYTES {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller's buffer has `length` bytes.
         unsafe { set_text(out, length, &format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")) }
     })
@@ -632,7 +638,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetByPCIBusId(ordinal: *mut i32, id: *c
             Pci { function: wanted.function, ..pci } == wanted
         });
         // SAFETY: the caller passes null or a valid place.
-        unsafe { set(ordinal, found.ok_or(hipError_t::hipErrorInvalidDevice)?.ordinal) }
+        unsafe { set(ordinal, found.ok_or(INVALID_VALUE)?.ordinal) }
     })
 }
 
@@ -657,9 +663,14 @@ pub(crate) unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usiz
         let (available, size) = current_device(runtime)?.memory_info(runtime);
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            set(free, available as usize)?;
-            set(total, size as usize)
+            if let Some(free) = caller::optional_place(free)? {
+                *free = available as usize;
+            }
+            if let Some(total) = caller::optional_place(total)? {
+                *total = size as usize;
+            }
         }
+        Ok(())
     })
 }
 

@@ -140,7 +140,7 @@ impl Fill {
             return Err(INVALID_VALUE);
         }
         if !rows.is_apart() {
-            return Err(hipError_t::hipErrorInvalidPitchValue);
+            return Err(INVALID_VALUE);
         }
         let extent = rows.extent().ok_or(INVALID_VALUE)?;
         if rows.start.checked_add(extent).is_none() {

@@ -26,6 +26,7 @@ use crate::runtime::{Runtime, active};
 use crate::stream::Stream;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const OUT_OF_MEMORY: hipError_t = hipError_t::hipErrorOutOfMemory;
 
 const PAGE: usize = 4096;
@@ -269,7 +270,7 @@ impl SharedEvent {
         let (process, descriptor) = (word(4), word(8));
         let inode = u64::from(word(20)) << 32 | u64::from(word(16));
         if word(0) != MAGIC || bytes[24..] != [0; 40] {
-            return Err(INVALID_HANDLE);
+            return Err(INVALID_VALUE);
         }
         if process == std::process::id() {
             return Err(hipError_t::hipErrorInvalidContext);
@@ -311,6 +312,9 @@ pub(crate) unsafe extern "C" fn hipIpcGetEventHandle(
     event: hipEvent_t,
 ) -> hipError_t {
     entry(|| {
+        if event.is_null() {
+            return Err(INVALID_VALUE);
+        }
         let event = find(active()?, event)?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;

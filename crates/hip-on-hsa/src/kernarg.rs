@@ -48,8 +48,10 @@ impl Explicit {
 /// What hidden arguments say about a launch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Geometry {
-    /// Workgroups of the grid, all of which are whole.
+    /// Whole workgroups of the grid.
     pub(crate) blocks: [u32; 3],
+    /// Work-items of the workgroup behind them, if there is one.
+    pub(crate) rest: [u32; 3],
     /// Work-items of a workgroup.
     pub(crate) block: [u32; 3],
     /// LDS that the launch adds, bytes.
@@ -301,7 +303,7 @@ impl Drop for KernargBlock {
     }
 }
 
-/// Hidden arguments that this runtime always passes as 0: offsets, incomplete workgroups and enqueueing by kernels, which HIP
+/// Hidden arguments that this runtime always passes as 0: offsets and enqueueing by kernels, which HIP
 /// does not have.
 fn is_zero(kind: HiddenArg) -> bool {
     matches!(
@@ -309,9 +311,6 @@ fn is_zero(kind: HiddenArg) -> bool {
         HiddenArg::GlobalOffsetX
             | HiddenArg::GlobalOffsetY
             | HiddenArg::GlobalOffsetZ
-            | HiddenArg::RemainderX
-            | HiddenArg::RemainderY
-            | HiddenArg::RemainderZ
             | HiddenArg::DefaultQueue
             | HiddenArg::CompletionAction
             | HiddenArg::None
@@ -324,6 +323,9 @@ impl Geometry {
             HiddenArg::BlockCountX => self.blocks[0].into(),
             HiddenArg::BlockCountY => self.blocks[1].into(),
             HiddenArg::BlockCountZ => self.blocks[2].into(),
+            HiddenArg::RemainderX => self.rest[0].into(),
+            HiddenArg::RemainderY => self.rest[1].into(),
+            HiddenArg::RemainderZ => self.rest[2].into(),
             HiddenArg::GroupSizeX => self.block[0].into(),
             HiddenArg::GroupSizeY => self.block[1].into(),
             HiddenArg::GroupSizeZ => self.block[2].into(),

@@ -24,21 +24,41 @@ const PARAM_BUFFER: usize = 1;
 const PARAM_SIZE: usize = 2;
 const PARAM_END: usize = 3;
 
+/// A grid: whole workgroups, or work-items, of which the last workgroup may have fewer than the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Grid {
+    Blocks([u32; 3]),
+    Items([u32; 3]),
+}
+
 /// Checks a launch's shape against the kernel and the device; gives what the packet says.
-fn shape(function: &Function, blocks: [u32; 3], block: [u32; 3], dynamic_lds: u32) -> Result<Dispatch> {
+fn shape(function: &Function, grid: Grid, block: [u32; 3], dynamic_lds: u32) -> Result<Dispatch> {
     let info = &function.code.device.info;
-    let mut grid = [0; 3];
-    for axis in 0..3 {
-        if blocks[axis] == 0 || block[axis] == 0 || block[axis] > info.max_block_dim[axis] {
-            return Err(INVALID_CONFIGURATION);
-        }
-        // A packet counts the grid in work-items, in 32 bits.
-        grid[axis] = blocks[axis].checked_mul(block[axis]).ok_or(INVALID_CONFIGURATION)?;
+    let (counts, is_items) = match grid {
+        Grid::Blocks(counts) => (counts, false),
+        Grid::Items(counts) => (counts, true),
+    };
+    let is_within = |axis: usize| block[axis] != 0 && block[axis] <= info.max_block_dim[axis];
+    if counts.contains(&0) || !(0..3).all(is_within) {
+        return Err(INVALID_CONFIGURATION);
     }
     let items = block.iter().map(|&size| u64::from(size)).product::<u64>();
-    if items > function.block_limit().into()
-        || function.required_block.is_some_and(|required| required != block)
-    {
+    if items > function.block_limit().into() {
+        return Err(INVALID_CONFIGURATION);
+    }
+    let (grid, block) = match is_items {
+        // A workgroup is never larger than the grid.
+        true => (counts, std::array::from_fn(|axis| block[axis].min(counts[axis]))),
+        false => {
+            // A packet counts the grid in work-items, in 32 bits.
+            let size = |axis: usize| counts[axis].checked_mul(block[axis]).ok_or(INVALID_CONFIGURATION);
+            ([size(0)?, size(1)?, size(2)?], block)
+        }
+    };
+    if function.is_uniform && (0..3).any(|axis| !grid[axis].is_multiple_of(block[axis])) {
+        return Err(INVALID_VALUE);
+    }
+    if function.required_block.is_some_and(|required| required != block) {
         return Err(INVALID_CONFIGURATION);
     }
     let group = function.group_bytes.checked_add(dynamic_lds).filter(|&size| size <= info.lds_bytes);
@@ -80,11 +100,19 @@ pub(crate) unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
     }
 }
 
+/// The most workgroups in y and z: what the properties of devices say.
+const MOST_BLOCKS: u32 = 65536;
+
+/// What AMD's runtime says where a function of a module is launched: the shape is a value like others.
+fn of_module(code: hipError_t) -> hipError_t {
+    if code == INVALID_CONFIGURATION { INVALID_VALUE } else { code }
+}
+
 /// `hipModuleLaunchKernel`.
 ///
-/// `hipErrorInvalidConfiguration` for a grid or workgroup that is empty, too large for packet, device or kernel, or not
-/// the one that the kernel requires; `hipErrorInvalidValue` for too much LDS and for arguments in both forms, in neither
-/// although the kernel has some, or in a buffer of the wrong size.
+/// `hipErrorInvalidValue` for a grid or workgroup that is empty, too large for packet, device or kernel, or not the one that the kernel
+/// requires, for too much LDS, and for arguments in both forms, in neither although the kernel has some, or in a buffer of the wrong
+/// size.
 pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     handle: hipFunction_t,
     grid_x: u32,
@@ -107,8 +135,13 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
             (false, false) => return Err(INVALID_VALUE),
         };
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        if grid[1..].iter().any(|&count| count > MOST_BLOCKS) {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller vouches for the arguments.
-        unsafe { launch(handle, grid, block, shared_bytes, stream, arguments, false) }
+        let launched =
+            unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, false) };
+        launched.map_err(of_module)
     })
 }
 
@@ -131,8 +164,13 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     entry(|| {
         let arguments = Explicit::listed(parameters);
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        if grid.iter().zip(block).any(|(&count, size)| count.checked_mul(size).is_none()) {
+            return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
+        }
         // SAFETY: the caller vouches for the arguments.
-        unsafe { launch(handle, grid, block, shared_bytes, stream, arguments, true) }
+        let launched =
+            unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, true) };
+        launched.map_err(of_module)
     })
 }
 
@@ -150,7 +188,7 @@ pub(crate) struct Launch {
 /// The arguments are as [`Layout::write`](crate::kernarg::Layout::write) needs them for the function that the handle names.
 pub(crate) unsafe fn launch(
     handle: hipFunction_t,
-    blocks: [u32; 3],
+    grid: Grid,
     block: [u32; 3],
     shared_bytes: u32,
     stream: hipStream_t,
@@ -160,7 +198,7 @@ pub(crate) unsafe fn launch(
     let runtime = active()?;
     let function = function(runtime, handle)?;
     let stream = resolve(runtime, stream)?;
-    let launch = Launch::new(function, blocks, block, shared_bytes, cooperative)?;
+    let launch = Launch::new(function, grid, block, shared_bytes, cooperative)?;
     launch.function.layout.accepts(arguments)?;
     launch.suits(&stream)?;
     if let Some(capture) = Capturing::of(&stream)? {
@@ -174,12 +212,14 @@ pub(crate) unsafe fn launch(
 impl Launch {
     pub(crate) fn new(
         function: Arc<Function>,
-        blocks: [u32; 3],
+        grid: Grid,
         block: [u32; 3],
         dynamic_lds: u32,
         cooperative: bool,
     ) -> Result<Self> {
-        let dispatch = shape(&function, blocks, block, dynamic_lds)?;
+        let dispatch = shape(&function, grid, block, dynamic_lds)?;
+        let block = dispatch.block;
+        let blocks = std::array::from_fn(|axis| dispatch.grid[axis] / block[axis]);
         if cooperative {
             fits_at_once(&function, blocks, block, dynamic_lds)?;
         }
@@ -188,7 +228,8 @@ impl Launch {
 
     /// The same launch, cooperative or not.
     pub(crate) fn with_cooperation(&self, cooperative: bool) -> Result<Self> {
-        Self::new(self.function.clone(), self.blocks, self.dispatch.block, self.dynamic_lds, cooperative)
+        let grid = Grid::Items(self.dispatch.grid);
+        Self::new(self.function.clone(), grid, self.dispatch.block, self.dynamic_lds, cooperative)
     }
 
     /// Whether the stream is one of the function's device.
@@ -208,6 +249,7 @@ impl Launch {
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry {
             blocks: self.blocks,
+            rest: std::array::from_fn(|axis| self.dispatch.grid[axis] % self.dispatch.block[axis]),
             block: self.dispatch.block,
             dynamic_lds: self.dynamic_lds,
             ..Geometry::default()

@@ -10,7 +10,7 @@ use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::kernarg::{Explicit, Grids, KernargBlock};
-use crate::launch::Launch;
+use crate::launch::{Grid, Launch};
 use crate::module::function;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Role, Stream, resolve};
@@ -90,7 +90,8 @@ unsafe fn launch(
         .zip(streams)
         .map(|(part, stream)| {
             let function = function(runtime, part.function)?;
-            let launch = Launch::new(function, part.grid, part.block, part.shared_bytes, cooperative)?;
+            let launch =
+                Launch::new(function, Grid::Blocks(part.grid), part.block, part.shared_bytes, cooperative)?;
             launch.suits(stream)?;
             let arguments = Explicit::listed(part.arguments);
             launch.function.layout.accepts(arguments)?;

@@ -26,6 +26,9 @@ fn libraries() -> MutexGuard<'static, Vec<usize>> {
 
 /// The module that a library is.
 fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
+    if handle.is_null() {
+        return Err(INVALID_VALUE);
+    }
     if !libraries().contains(&(handle as usize)) {
         return Err(INVALID_HANDLE);
     }
@@ -73,7 +76,12 @@ pub(crate) unsafe extern "C" fn hipLibraryLoadFromFile(
     _count: u32,
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place, and a path.
-    entry(|| unsafe { load(out, |module| hipModuleLoad(module, name)) })
+    entry(|| unsafe {
+        load(out, |module| match hipModuleLoad(module, name) {
+            hipError_t::hipErrorFileNotFound => INVALID_VALUE,
+            other => other,
+        })
+    })
 }
 
 /// `hipLibraryUnload`: as `hipModuleUnload`.
@@ -146,6 +154,9 @@ pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
+        if kernel.is_null() {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         let all = libraries().clone();
@@ -160,6 +171,9 @@ pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
 /// `hipKernelGetName`: valid as long as the library.
 pub(crate) unsafe extern "C" fn hipKernelGetName(out: *mut *const c_char, kernel: hipKernel_t) -> hipError_t {
     entry(|| {
+        if kernel.is_null() {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         *out = function(active()?, kernel.cast())?.name.as_ptr();

@@ -58,6 +58,8 @@ impl Limits {
         match limit {
             hipLimit_t::hipLimitStackSize => Ok(&self.stack),
             hipLimit_t::hipLimitMallocHeapSize => Ok(&self.heap),
+            // Numbers beyond those of limits; AMD's runtime compares them with signs.
+            hipLimit_t(number) if number as i32 >= hipLimit_t::hipLimitRange.0 as i32 => Err(INVALID_VALUE),
             _ => Err(hipError_t::hipErrorUnsupportedLimit),
         }
     }

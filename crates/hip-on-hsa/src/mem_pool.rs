@@ -451,7 +451,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetDefaultMemPool(
 /// `hipDeviceGetMemPool`: the pool that `hipMallocAsync` allocates from.
 pub(crate) unsafe extern "C" fn hipDeviceGetMemPool(out: *mut hipMemPool_t, device: i32) -> hipError_t {
     entry(|| {
-        let (runtime, device) = (active()?, by_ordinal(device)?);
+        let (runtime, device) = (active()?, by_ordinal(device).map_err(|_| INVALID_VALUE)?);
         // SAFETY: the caller passes null or a valid place.
         *unsafe { caller::place(out) }? = Pool::current_of(runtime, device)?.handle();
         Ok(())
@@ -461,7 +461,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetMemPool(out: *mut hipMemPool_t, devi
 /// `hipDeviceSetMemPool`: a pool of that device.
 pub(crate) unsafe extern "C" fn hipDeviceSetMemPool(device: i32, pool: hipMemPool_t) -> hipError_t {
     entry(|| {
-        let (runtime, device) = (active()?, by_ordinal(device)?);
+        let (runtime, device) = (active()?, by_ordinal(device).map_err(|_| INVALID_VALUE)?);
         let pool = Pool::find(runtime, pool)?;
         if !std::ptr::eq(pool.device, device) {
             return Err(INVALID_VALUE);
@@ -612,15 +612,18 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
     entry(|| {
         let runtime = active()?;
         let pool = Pool::find(runtime, pool)?;
-        if list.is_null() || count == 0 || count > runtime.device_count() {
+        if list.is_null() {
             return Err(INVALID_VALUE);
+        }
+        if count > runtime.device_count() {
+            return Err(hipError_t::hipErrorInvalidDevice);
         }
         // SAFETY: the caller's list has that many entries.
         let list = unsafe { caller::list(list, count) }?;
         let mut access = pool.state().access.clone();
         let before = access.clone();
         for wanted in list {
-            let device = device_at(wanted.location)?;
+            let device = device_at(wanted.location).map_err(|_| hipError_t::hipErrorInvalidDevice)?;
             let own = std::ptr::eq(device, pool.device);
             match wanted.flags {
                 hipMemAccessFlags::hipMemAccessFlagsProtReadWrite if own => {}

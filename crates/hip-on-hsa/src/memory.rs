@@ -498,7 +498,7 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
         if pointer.is_null() {
-            return Err(INVALID_VALUE);
+            return Ok(());
         }
         if let Some(capture) = Capturing::of(&stream)? {
             return capture.add(graph::free(pointer)?);
@@ -550,8 +550,9 @@ unsafe fn malloc_pitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, h
     graph::permit()?;
     // SAFETY: as this function's contract.
     let pitch = unsafe { caller::place(pitch) }?;
+    let too_large = hipError_t::hipErrorOutOfMemory;
     let row = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(INVALID_VALUE)?;
-    let size = row.checked_mul(height).ok_or(INVALID_VALUE)?;
+    let size = row.checked_mul(height).ok_or(too_large)?;
     // SAFETY: as this function's contract.
     unsafe {
         allocate_to(out, size, |runtime| allocate_device(runtime, current_device(runtime)?, size, false, 0))?;
@@ -596,7 +597,7 @@ pub(crate) unsafe extern "C" fn hipMemAllocPitch(
 ) -> hipError_t {
     // SAFETY: the caller passes null or valid places.
     entry(|| unsafe {
-        if !matches!(element, 4 | 8 | 16) {
+        if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 {
             return Err(INVALID_VALUE);
         }
         malloc_pitch(out, pitch, width, height)
@@ -607,15 +608,8 @@ pub(crate) unsafe extern "C" fn hipMemAllocPitch(
 /// `out` is null or valid for writing.
 unsafe fn host_malloc(out: *mut *mut c_void, size: usize, flags: u32) -> Result {
     use hip_sys::*;
-    let known = hipHostMallocPortable
-        | hipHostMallocMapped
-        | hipHostMallocWriteCombined
-        | hipHostMallocUncached
-        | hipHostMallocNumaUser
-        | hipHostMallocCoherent
-        | hipHostMallocNonCoherent;
     let both = hipHostMallocCoherent | hipHostMallocNonCoherent;
-    if flags & !known != 0 || flags & both == both {
+    if flags & both == both {
         return Err(INVALID_VALUE);
     }
     graph::permit()?;
@@ -623,7 +617,8 @@ unsafe fn host_malloc(out: *mut *mut c_void, size: usize, flags: u32) -> Result 
     unsafe { allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Host, flags)) }
 }
 
-/// `hipHostMalloc`: pinned, coherent, mapped for all devices whatever the flags say.
+/// `hipHostMalloc`: pinned, coherent, mapped for all devices whatever the flags say. Bits that are no flag are not looked at, as with
+/// AMD's runtime.
 pub(crate) unsafe extern "C" fn hipHostMalloc(out: *mut *mut c_void, size: usize, flags: u32) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe { host_malloc(out, size, flags) })
@@ -631,8 +626,18 @@ pub(crate) unsafe extern "C" fn hipHostMalloc(out: *mut *mut c_void, size: usize
 
 /// `hipHostAlloc`.
 pub(crate) unsafe extern "C" fn hipHostAlloc(out: *mut *mut c_void, size: usize, flags: u32) -> hipError_t {
-    // SAFETY: the caller passes null or a valid place for a pointer.
-    entry(|| unsafe { host_malloc(out, size, flags) })
+    use hip_sys::*;
+    let known = hipHostAllocPortable
+        | hipHostAllocMapped
+        | hipHostAllocWriteCombined
+        | hipHostMallocUncached
+        | hipHostMallocNumaUser
+        | hipHostMallocCoherent;
+    entry(|| match flags & !known {
+        // SAFETY: the caller passes null or a valid place for a pointer.
+        0 => unsafe { host_malloc(out, size, flags) },
+        _ => Err(INVALID_VALUE),
+    })
 }
 
 /// `hipMallocHost`.

@@ -61,6 +61,8 @@ pub(crate) struct Function {
     pub(crate) layout: Layout,
     pub(crate) max_block: u32,
     pub(crate) required_block: Option<[u32; 3]>,
+    /// All its workgroups have the same size.
+    pub(crate) is_uniform: bool,
     pub(crate) wave_size: u32,
     pub(crate) vgprs: u32,
     pub(crate) sgprs: u32,
@@ -179,6 +181,7 @@ impl Code {
                 size => size,
             },
             required_block: kernel.required_workgroup_size,
+            is_uniform: kernel.uniform_workgroup_size,
             wave_size: if kernel.wavefront_size == 32 { 32 } else { 64 },
             vgprs: kernel.vgpr_count,
             sgprs: kernel.sgpr_count,
@@ -304,7 +307,12 @@ pub(crate) fn function(runtime: &Runtime, handle: hipFunction_t) -> Result<Arc<F
 }
 
 fn module(runtime: &Runtime, handle: hipModule_t) -> Result<Arc<Module>> {
-    runtime.modules.get(handle as usize).ok_or(INVALID_HANDLE)
+    runtime.modules.get(handle as usize).ok_or_else(|| no_module(handle))
+}
+
+/// What AMD's runtime says of handles that are no module's: none is another error than an unknown one.
+fn no_module(handle: hipModule_t) -> hipError_t {
+    if handle.is_null() { INVALID_HANDLE } else { hipError_t::hipErrorNotFound }
 }
 
 /// Loads the part of an image that is for a device.
@@ -345,6 +353,9 @@ pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *cons
         let out = unsafe { caller::place(out) }?;
         // SAFETY: the caller passes a NUL-terminated path.
         let path = unsafe { caller::text(name) }?;
+        if path.is_empty() {
+            return Err(INVALID_VALUE);
+        }
         let path = std::path::Path::new(std::ffi::OsStr::new(path.to_str().map_err(|_| INVALID_VALUE)?));
         let device = current_device(runtime)?;
         let bytes = std::fs::read(path).map_err(|error| {
@@ -388,7 +399,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoadFatBinary(
 pub(crate) unsafe extern "C" fn hipModuleUnload(handle: hipModule_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        runtime.modules.remove(handle as usize).ok_or(INVALID_HANDLE)?.unload(runtime);
+        runtime.modules.remove(handle as usize).ok_or_else(|| no_module(handle))?.unload(runtime);
         Ok(())
     })
 }
@@ -513,7 +524,8 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
     handle: *const c_void,
 ) -> hipError_t {
     entry(|| {
-        let function = by_pointer(handle)?;
+        let unknown = |code| if handle.is_null() { code } else { hipError_t::hipErrorInvalidSymbol };
+        let function = by_pointer(handle).map_err(unknown)?;
         let int = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
         // SAFETY: the caller passes null or a valid place.
         *unsafe { caller::place(out) }? = hipFuncAttributes {
@@ -563,6 +575,8 @@ pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
             hipFuncAttribute::hipFuncAttributePreferredSharedMemoryCarveout => {
                 if (-1..=100).contains(&value) { Ok(()) } else { Err(INVALID_VALUE) }
             }
+            // AMD's runtime takes any other that there can be, and does nothing.
+            attribute if attribute.0 <= hipFuncAttribute::hipFuncAttributeMax.0 => Ok(()),
             _ => Err(INVALID_VALUE),
         }
     })
@@ -571,15 +585,21 @@ pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
 /// `hipFuncSetCacheConfig`: advice that AMD's devices have no use for.
 pub(crate) unsafe extern "C" fn hipFuncSetCacheConfig(
     handle: *const c_void,
-    _config: hipFuncCache_t,
+    config: hipFuncCache_t,
 ) -> hipError_t {
-    entry(|| by_pointer(handle).map(drop))
+    entry(|| match config.0 > hipFuncCache_t::hipFuncCachePreferEqual.0 {
+        true => Err(INVALID_VALUE),
+        false => by_pointer(handle).map(drop),
+    })
 }
 
 /// `hipFuncSetSharedMemConfig`: advice that AMD's devices have no use for.
 pub(crate) unsafe extern "C" fn hipFuncSetSharedMemConfig(
     handle: *const c_void,
-    _config: hipSharedMemConfig,
+    config: hipSharedMemConfig,
 ) -> hipError_t {
-    entry(|| by_pointer(handle).map(drop))
+    entry(|| match config.0 > hipSharedMemConfig::hipSharedMemBankSizeEightByte.0 {
+        true => Err(INVALID_VALUE),
+        false => by_pointer(handle).map(drop),
+    })
 }

@@ -96,6 +96,9 @@ unsafe fn potential(
 
 /// A function by its handle.
 fn by_handle(handle: hipFunction_t) -> Result<Arc<Function>> {
+    if handle.is_null() {
+        return Err(INVALID_VALUE);
+    }
     function(active()?, handle)
 }
 

@@ -52,6 +52,9 @@ pub(crate) unsafe extern "C" fn hipDeviceDisablePeerAccess(peer: i32) -> hipErro
     entry(|| {
         let runtime = active()?;
         let (device, peer) = (current_device(runtime)?, by_ordinal(peer)?);
+        if std::ptr::eq(device, peer) {
+            return Err(hipError_t::hipErrorInvalidDevice);
+        }
         device.quiesce(runtime);
         let mut peers = peers_of(device);
         let Some(index) = peers.iter().position(|&ordinal| ordinal == peer.ordinal) else {

@@ -671,6 +671,9 @@ pub(crate) unsafe extern "C" fn hipDeviceSynchronize() -> hipError_t {
 /// `hipStreamGetFlags`.
 pub(crate) unsafe extern "C" fn hipStreamGetFlags(stream: hipStream_t, flags: *mut u32) -> hipError_t {
     entry(|| {
+        if stream.is_null() {
+            return Err(INVALID_VALUE);
+        }
         let stream = resolve(active()?, stream)?;
         // SAFETY: the caller passes null or a valid place.
         *unsafe { caller::place(flags) }? = stream.flags;

@@ -307,13 +307,9 @@ fn start_wait(
     })
 }
 
-fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: u64, flags: u32) -> Result {
-    start(stream, || match flags {
-        0 => {
-            Ok(MemoryOps::one(MemoryOp { address: pointer as usize, is_long, action: Action::Write(value) }))
-        }
-        _ => Err(INVALID_VALUE),
-    })
+fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: u64) -> Result {
+    let action = Action::Write(value);
+    start(stream, || Ok(MemoryOps::one(MemoryOp { address: pointer as usize, is_long, action })))
 }
 
 /// `hipStreamBatchMemOp`: at most 256 operations, done one after the other. Flushes and barriers are `hipErrorInvalidValue`, as in
@@ -350,14 +346,14 @@ pub(crate) unsafe extern "C" fn hipStreamWaitValue64(
     entry(|| start_wait(stream, pointer, true, (flags, value, mask)))
 }
 
-/// `hipStreamWriteValue32`: once everything before it on the stream has completed.
+/// `hipStreamWriteValue32`: once everything before it on the stream has completed. The flags change nothing, as with AMD's runtime.
 pub(crate) unsafe extern "C" fn hipStreamWriteValue32(
     stream: hipStream_t,
     pointer: *mut c_void,
     value: u32,
-    flags: u32,
+    _flags: u32,
 ) -> hipError_t {
-    entry(|| start_write(stream, pointer, false, value.into(), flags))
+    entry(|| start_write(stream, pointer, false, value.into()))
 }
 
 /// `hipStreamWriteValue64`.
@@ -365,9 +361,9 @@ pub(crate) unsafe extern "C" fn hipStreamWriteValue64(
     stream: hipStream_t,
     pointer: *mut c_void,
     value: u64,
-    flags: u32,
+    _flags: u32,
 ) -> hipError_t {
-    entry(|| start_write(stream, pointer, true, value, flags))
+    entry(|| start_write(stream, pointer, true, value))
 }
 
 #[cfg(test)]

@@ -334,6 +334,14 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     })
 }
 
+/// Refuses directions that a copy to a variable, or from one, cannot have; also `hipMemcpyDefault`, as AMD's runtime does.
+fn check_direction(kind: hipMemcpyKind, other: hipMemcpyKind) -> Result {
+    match kind == other || kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
+        true => Ok(()),
+        false => Err(hipError_t::hipErrorInvalidMemcpyDirection),
+    }
+}
+
 /// The address of a part of the current device's variable.
 pub(crate) fn part(symbol: *const c_void, offset: usize, size: usize) -> Result<usize> {
     let (address, whole) = variable(active()?, symbol)?;
@@ -352,6 +360,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbol(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
+        check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
         // SAFETY: the part is the variable's; the caller vouches for the source.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
@@ -367,6 +376,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbol(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
+        check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
         // SAFETY: the part is the variable's; the caller vouches for the destination.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
@@ -383,6 +393,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbolAsync(
     stream: hipStream_t,
 ) -> hipError_t {
     entry(|| {
+        check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
         // SAFETY: the part is the variable's; the caller vouches for the source.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })
@@ -399,6 +410,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbolAsync(
     stream: hipStream_t,
 ) -> hipError_t {
     entry(|| {
+        check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
         // SAFETY: the part is the variable's; the caller vouches for the destination.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })

@@ -15,7 +15,7 @@ use crate::caller;
 use crate::error::{Result, entry, succeed};
 use crate::event::hipEventRecord;
 use crate::kernarg::Explicit;
-use crate::launch::{launch, packed};
+use crate::launch::{Grid, launch, packed};
 use crate::runtime::active;
 use crate::stream::resolve;
 use crate::stub::kernel;
@@ -71,7 +71,9 @@ impl Shape {
         let function = kernel(runtime, pointer, resolve(runtime, self.stream)?.device)?;
         let (grid, block) = (axes(self.grid), axes(self.block));
         // SAFETY: as this function's contract.
-        unsafe { launch(function, grid, block, shared_bytes, self.stream, arguments, cooperative) }
+        unsafe {
+            launch(function, Grid::Blocks(grid), block, shared_bytes, self.stream, arguments, cooperative)
+        }
     }
 }
 
@@ -201,8 +203,20 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
     stream: hipStream_t,
 ) -> hipError_t {
     let shape = Shape { grid, block, shared_bytes: shared_bytes as usize, stream };
-    // SAFETY: the caller vouches for the arguments.
-    entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), true) })
+    entry(|| {
+        let runtime = active()?;
+        let device = resolve(runtime, stream)?.device;
+        // Codes of AMD's runtime for this function alone.
+        if shared_bytes > device.info.lds_bytes {
+            return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
+        }
+        if !stub.is_null() && kernel(runtime, stub, device) == Err(hipError_t::hipErrorInvalidDeviceFunction)
+        {
+            return Err(hipError_t::hipErrorInvalidSymbol);
+        }
+        // SAFETY: the caller vouches for the arguments.
+        unsafe { shape.launch(stub, Explicit::listed(arguments), true) }
+    })
 }
 
 /// `hipExtLaunchKernel`: the events are recorded before and behind the kernel. The flag that lets kernels overtake each
@@ -239,22 +253,15 @@ unsafe fn launch_items(
     arguments: Explicit,
     events: (hipEvent_t, hipEvent_t),
 ) -> Result {
-    let mut grid = [0; 3];
-    for axis in 0..3 {
-        // Workgroups are all alike here.
-        if block[axis] == 0 || !items[axis].is_multiple_of(block[axis]) {
-            return Err(INVALID_CONFIGURATION);
-        }
-        grid[axis] = items[axis] / block[axis];
-    }
     let shared_bytes = u32::try_from(shared_bytes).map_err(|_| INVALID_VALUE)?;
     between(events.0, events.1, stream, || {
         // SAFETY: as this function's contract.
-        unsafe { launch(function, grid, block, shared_bytes, stream, arguments, false) }
+        unsafe { launch(function, Grid::Items(items), block, shared_bytes, stream, arguments, false) }
     })
 }
 
-/// `hipExtModuleLaunchKernel`: the grid is counted in work-items and has whole workgroups only.
+/// `hipExtModuleLaunchKernel`: the grid is counted in work-items; of kernels that
+/// are compiled for it, the last workgroup may have fewer than the others (clang's `-fno-offload-uniform-block`).
 pub(crate) unsafe extern "C" fn hipExtModuleLaunchKernel(
     function: hipFunction_t,
     items_x: u32,
@@ -323,6 +330,11 @@ unsafe fn is_cooperative(attributes: *const hipLaunchAttribute, count: u32) -> R
     Ok(cooperative)
 }
 
+/// Refuses grids and workgroups of nothing, before anything else is looked at.
+fn check_sizes(sizes: [[u32; 3]; 2]) -> Result {
+    if sizes.as_flattened().contains(&0) { Err(INVALID_CONFIGURATION) } else { Ok(()) }
+}
+
 /// `hipLaunchKernelExC`: a launch with attributes.
 pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
     config: *const hipLaunchConfig_t,
@@ -331,7 +343,11 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid configuration.
-        let config = unsafe { caller::value(config) }?;
+        let config = unsafe { caller::value(config) }.map_err(|_| INVALID_CONFIGURATION)?;
+        if stub.is_null() {
+            return Err(hipError_t::hipErrorInvalidDeviceFunction);
+        }
+        check_sizes([axes(config.gridDim), axes(config.blockDim)])?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         let shape = Shape {
@@ -355,14 +371,20 @@ pub(crate) unsafe extern "C" fn hipDrvLaunchKernelEx(
     entry(|| {
         // SAFETY: the caller passes null or a valid configuration.
         let config = unsafe { caller::value(config) }?;
+        if function.is_null() {
+            return Err(hipError_t::hipErrorInvalidHandle);
+        }
+        let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
+        let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
+        check_sizes([grid, block])?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         // SAFETY: the caller vouches for the arguments.
         let arguments = unsafe { either(arguments, extra) }?;
-        let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
-        let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
         let shared_bytes = config.sharedMemBytes;
         // SAFETY: the caller vouches for the arguments.
-        unsafe { launch(function, grid, block, shared_bytes, config.hStream, arguments, cooperative) }
+        unsafe {
+            launch(function, Grid::Blocks(grid), block, shared_bytes, config.hStream, arguments, cooperative)
+        }
     })
 }

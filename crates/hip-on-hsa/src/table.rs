@@ -30,7 +30,7 @@ functions! {
         hipCtxPopCurrent hipCtxPushCurrent hipCtxSetCacheConfig hipCtxSetCurrent hipCtxSetSharedMemConfig
         hipCtxSynchronize hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipDevicePrimaryCtxGetState
         hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDevicePrimaryCtxRetain hipDevicePrimaryCtxSetFlags hipDeviceReset hipDeviceSetCacheConfig
-        hipDeviceSetSharedMemConfig hipFuncSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
+        hipDeviceSetSharedMemConfig hipGetDeviceFlags hipSetDeviceFlags;
     copy:
         hipMemcpy hipMemcpy2D hipMemcpy2DAsync hipMemcpyAsync hipMemcpyDtoD hipMemcpyDtoDAsync hipMemcpyDtoH
         hipMemcpyDtoHAsync hipMemcpyHtoD hipMemcpyHtoDAsync hipMemcpyPeer hipMemcpyPeerAsync hipMemcpyWithStream;

@@ -201,6 +201,8 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
         if flags != 0 || size == 0 || (alignment != 0 && !alignment.is_power_of_two()) {
             return Err(INVALID_VALUE);
         }
+        // Addresses begin at pages.
+        let alignment = if alignment < 4096 { 0 } else { alignment };
         let start = runtime.hsa.reserve_addresses(size, address as usize, alignment)?;
         runtime.virtual_memory.lock().reserved.insert(start, size);
         *out = start as *mut c_void;
@@ -235,7 +237,13 @@ pub(crate) unsafe extern "C" fn hipMemCreate(
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
         let (out, (device, handle_types)) = unsafe { (caller::place(out)?, wanted(properties)?) };
-        if flags != 0 || size == 0 || !size.is_multiple_of(granularity(runtime, device).0) {
+        if flags != 0 || size == 0 {
+            return Err(INVALID_VALUE);
+        }
+        if size as u64 > device.info.memory_bytes {
+            return Err(hipError_t::hipErrorOutOfMemory);
+        }
+        if !size.is_multiple_of(granularity(runtime, device).0) {
             return Err(INVALID_VALUE);
         }
         let mut raw = runtime.hsa.create_physical(device.pool, size);

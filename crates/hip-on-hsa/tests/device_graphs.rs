@@ -155,7 +155,8 @@ fn an_updated_graph_runs_the_new_arguments() {
     for a in [2.0f32, 4.0, 8.0] {
         let other = with(a);
         let mut outcome = hipGraphExecUpdateResult::hipGraphExecUpdateError;
-        assert_eq!(hip!(hipGraphExecUpdate(exec, other, null_mut(), &mut outcome)), OK);
+        let mut node = null_mut();
+        assert_eq!(hip!(hipGraphExecUpdate(exec, other, &mut node, &mut outcome)), OK);
         assert_eq!(hip!(hipGraphDestroy(other)), OK);
         for _ in 0..3 {
             assert_eq!(hip!(hipGraphLaunch(exec, stream.0)), OK);

@@ -134,7 +134,7 @@ fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
     assert_eq!(hip!(hipFree(word)), OK);
     assert_eq!(hip!(hipEventDestroy(event)), OK);
     let gone = hip!(hipIpcOpenEventHandle(&mut other, hip_sys::hipIpcEventHandle_t { reserved: [0; 64] }));
-    assert_eq!(gone, E::hipErrorInvalidHandle);
+    assert_eq!(gone, E::hipErrorInvalidValue);
 }
 
 #[test]

@@ -160,10 +160,10 @@ fn device_limits_are_enforced_before_the_launch() {
     let (narrow, work) = (kernels.get("narrow"), kernels.get("work"));
     let out = Memory::new(8);
     let (mut rounds, mut po) = (1u32, out.pointer);
-    let configuration = E::hipErrorInvalidConfiguration;
-    assert_eq!(launch(narrow, [1; 3], [65, 1, 1], 0, NULL, arguments![po]), configuration);
-    assert_eq!(launch(work, [0, 1, 1], [1; 3], 0, NULL, arguments![rounds, po]), configuration);
-    assert_eq!(launch(work, [1; 3], [1025, 1, 1], 0, NULL, arguments![rounds, po]), configuration);
+    let invalid = E::hipErrorInvalidValue;
+    assert_eq!(launch(narrow, [1; 3], [65, 1, 1], 0, NULL, arguments![po]), invalid);
+    assert_eq!(launch(work, [0, 1, 1], [1; 3], 0, NULL, arguments![rounds, po]), invalid);
+    assert_eq!(launch(work, [1; 3], [1025, 1, 1], 0, NULL, arguments![rounds, po]), invalid);
     assert_eq!(launch(work, [1; 3], [1; 3], 65537, NULL, arguments![rounds, po]), E::hipErrorInvalidValue);
     assert_eq!(hip!(hipStreamSynchronize(NULL)), OK);
 }

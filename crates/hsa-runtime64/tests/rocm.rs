@@ -96,6 +96,12 @@ fn grids_of_several_devices_wait_for_each_other() {
 }
 
 #[test]
+fn grids_in_work_items_may_end_with_a_smaller_workgroup() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.runs("partial", &["-fno-offload-uniform-block"]);
+}
+
+#[test]
 fn variables_are_found_by_their_host_side() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
     hip.runs("symbols", &[]);

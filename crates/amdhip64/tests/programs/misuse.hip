@@ -28,10 +28,10 @@ int main() {
     EXPECT_CODE(hipGraphAddKernelNode(&node, graph, nullptr, 0, &parameters), hipErrorInvalidDeviceFunction);
     OK(hipGraphDestroy(graph));
 
-    // A grid of work-items that is not made of whole blocks, which the library of AMD calls an invalid value.
+    // A grid of work-items that is not made of whole blocks, of a kernel that is compiled for those.
     OK(hipGetFuncBySymbol(&function, (const void*)spread));
     EXPECT_CODE(hipExtModuleLaunchKernel(function, 5, 1, 1, 4, 1, 1, 0, nullptr, arguments, nullptr, nullptr, nullptr, 0),
-                hipErrorInvalidConfiguration);
+                hipErrorInvalidValue);
 
     // A launch that was not configured.
     EXPECT_CODE(hipLaunchByPtr((const void*)spread), hipErrorMissingConfiguration);

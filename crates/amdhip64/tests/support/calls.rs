@@ -104,9 +104,10 @@ fn answers_of(program: &Program, name: &str) -> Vec<(Call, Answer)> {
         let mut next = first;
         let mut unfinished = None;
         for line in run.output.lines() {
-            // What device code prints may be in between.
+            // What the library and device code print may be in between, and at the beginning.
             let fields: Vec<&str> = line.split('\t').collect();
             let [number, place, spoiled, answer] = fields[..] else { continue };
+            let number = number.trim_start_matches(|printed: char| !printed.is_ascii_digit());
             let call = (place.parse().expect("the number of an argument"), spoiled.to_owned());
             next = number.parse::<usize>().expect("the number of a call") + 1;
             match answer {

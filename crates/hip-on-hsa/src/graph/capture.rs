@@ -400,12 +400,12 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
 pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *mut hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { caller::place(out) }?;
-        *out = std::ptr::null_mut();
         let stream = resolve(runtime, stream)?;
         let mut captures = lock();
         let index = captures.iter().position(|capture| capture.holds(&stream)).ok_or(ILLEGAL_STATE)?;
+        // SAFETY: the caller passes null or a valid place for a handle.
+        let out = unsafe { caller::place(out) }?;
+        *out = std::ptr::null_mut();
         let capture = &captures[index];
         if !capture.members.first().is_some_and(|origin| origin.is(&stream)) {
             return Err(hipError_t::hipErrorStreamCaptureUnmatched);
@@ -544,13 +544,13 @@ pub(crate) unsafe extern "C" fn hipStreamUpdateCaptureDependencies(
     entry(|| {
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
+        let mut captures = lock();
+        let capture = captures.iter_mut().find(|capture| capture.holds(&stream)).ok_or(ILLEGAL_STATE)?;
         let replace = match UpdateFlags(flags) {
             UpdateFlags::hipStreamAddCaptureDependencies => false,
             UpdateFlags::hipStreamSetCaptureDependencies => true,
             _ => return Err(INVALID_VALUE),
         };
-        let mut captures = lock();
-        let capture = captures.iter_mut().find(|capture| capture.holds(&stream)).ok_or(ILLEGAL_STATE)?;
         if capture.invalid {
             return Err(INVALIDATED);
         }

@@ -606,6 +606,10 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
+        // AMD's runtime takes the others only in the parameters of the function below.
+        if flags & !(AUTO_FREE | NODE_PRIORITY) != 0 {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller passes null or a valid place for a handle.
         let out = unsafe { caller::place(out) }?;
         *out = instantiate(runtime, &*graph(runtime, handle)?, flags)?;

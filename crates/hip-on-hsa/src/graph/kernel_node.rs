@@ -9,7 +9,7 @@ use super::edit::{add_node, change, change_exec, read};
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::kernarg::Explicit;
-use crate::launch::{Launch, packed};
+use crate::launch::{Grid, Launch, packed};
 use crate::module::by_pointer;
 use crate::op::{KernelOp, Op};
 
@@ -23,6 +23,9 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
+    if p.func.is_null() {
+        return Err(INVALID_VALUE);
+    }
     let found = by_pointer(p.func)?;
     let arguments = match (p.kernelParams.is_null(), p.extra.is_null()) {
         (false, true) => Explicit::Pointers(p.kernelParams),
@@ -33,7 +36,7 @@ pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<Ke
     };
     let (grid, block) = (p.gridDim, p.blockDim);
     let (grid, block) = ([grid.x, grid.y, grid.z], [block.x, block.y, block.z]);
-    let launch = Launch::new(found, grid, block, p.sharedMemBytes, false)?;
+    let launch = Launch::new(found, Grid::Blocks(grid), block, p.sharedMemBytes, false)?;
     launch.function.layout.accepts(arguments)?;
     // SAFETY: as this function's contract; the layout has agreed to the arguments.
     Ok(unsafe { KernelOp::new(launch, p.func as usize, arguments) })

@@ -95,6 +95,9 @@ pub(crate) unsafe extern "C" fn hipGraphExecHostNodeSetParams(
 }
 
 fn event_op(runtime: &Runtime, handle: hipEvent_t) -> Result<EventOp> {
+    if handle.is_null() {
+        return Err(INVALID_VALUE);
+    }
     Ok(EventOp { event: event::find(runtime, handle)?, handle: handle as usize })
 }
 

@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     entry(|| {
         let runtime = active()?;
         // SAFETY: the caller passes null or valid places.
-        let (error_node, result) = unsafe { (caller::optional_place(error_node)?, caller::place(result)?) };
+        let (error_node, result) = unsafe { (caller::place(error_node)?, caller::place(result)?) };
         *result = Outcome::hipGraphExecUpdateError;
         let exec = exec(runtime, handle)?;
         let graph = graph(runtime, graph_handle)?;
@@ -74,9 +74,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
             Err(difference) => difference,
         };
         *result = outcome;
-        if let Some(error_node) = error_node {
-            *error_node = at.and_then(|id| handle_within(&graph, id)).unwrap_or(0) as hipGraphNode_t;
-        }
+        *error_node = at.and_then(|id| handle_within(&graph, id)).unwrap_or(0) as hipGraphNode_t;
         if outcome != Outcome::hipGraphExecUpdateSuccess {
             return Err(hipError_t::hipErrorGraphExecUpdateFailure);
         }

@@ -130,7 +130,9 @@ fn circles_and_edges_that_cannot_be_are_refused() {
     assert_eq!(hip!(hip, hipGraphInstantiateWithParams(&mut exec, graph, &mut params)), INVALID);
     assert_eq!(params.result_out, hip_sys::hipGraphInstantiateResult::hipGraphInstantiateInvalidStructure);
     assert_eq!(hip!(hip, hipGraphInstantiateWithFlags(&mut exec, other, 1 << 20)), INVALID);
-    assert_eq!(hip!(hip, hipGraphInstantiateWithFlags(&mut exec, other, 4)), E::hipErrorNotSupported);
+    for flags in [2, 4] {
+        assert_eq!(hip!(hip, hipGraphInstantiateWithFlags(&mut exec, other, flags)), INVALID);
+    }
     assert_eq!(hip!(hip, hipGraphInstantiateWithFlags(&mut exec, other, 9)), OK);
     let mut flags = 0;
     assert_eq!(hip!(hip, hipGraphExecGetFlags(exec, &mut flags)), OK);
@@ -262,7 +264,7 @@ fn changes_concern_later_launches_only() {
     assert_eq!(invalid, INVALID);
     let invalid = parameters(null_mut(), 32, null_mut());
     let code = hip!(hip, hipGraphExecKernelNodeSetParams(exec, node, &invalid));
-    assert_eq!(code, E::hipErrorInvalidDeviceFunction);
+    assert_eq!(code, INVALID);
     hip.end_all(graph, exec, stream);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }

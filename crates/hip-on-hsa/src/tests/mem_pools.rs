@@ -377,7 +377,7 @@ fn wrong_uses_of_pools_are_errors() {
     assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 1)), invalid, "the owner keeps its access");
     access.flags = hipMemAccessFlags::hipMemAccessFlagsProtRead;
     assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 1)), E::hipErrorNotSupported);
-    assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 2)), invalid);
+    assert_eq!(hip!(hip, hipMemPoolSetAccess(pool, &access, 2)), E::hipErrorInvalidDevice);
 }
 
 #[test]

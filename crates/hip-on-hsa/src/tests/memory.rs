@@ -44,7 +44,7 @@ fn sizes_that_cannot_be_are_out_of_memory_and_nothing_is_lost() {
     let mut pitch = 0;
     assert_eq!(hip!(hip, hipMallocPitch(&mut pointer, &mut pitch, usize::MAX, 2)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hip, hipMallocManaged(&mut pointer, 64, 77)), E::hipErrorInvalidValue);
-    assert_eq!(hip!(hip, hipHostMalloc(&mut pointer, 64, 0x8)), E::hipErrorInvalidValue);
+    assert_eq!(hip!(hip, hipHostAlloc(&mut pointer, 64, 0x8)), E::hipErrorInvalidValue);
     assert_eq!(fake::live().0, before);
 }
 
