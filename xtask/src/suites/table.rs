@@ -166,7 +166,7 @@ pub(crate) static SUITES: [Suite; 6] = [
         name: "rocrand",
         seconds: 120,
         // All 3,000 take hours on a small machine.
-        sample: Some(Sample { most: 2, groups: Groups::Test }),
+        sample: Some(Sample { most: 1, groups: Groups::Test }),
         ..PLAIN
     },
 ];
