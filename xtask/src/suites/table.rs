@@ -110,6 +110,8 @@ pub(crate) static SUITES: [Suite; 6] = [
     Suite {
         name: "hsa",
         programs: "rocrtst64",
+        // One test initialises the runtime two thousand million times.
+        seconds: 300,
         arguments: &[WITH_DISABLED],
         folder: "{target}",
         batch: 1,
