@@ -134,6 +134,9 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
         }
         // SAFETY: the caller passes null or a list of so many.
         let list = unsafe { caller::list(list.cast_const(), count as usize) }?;
+        if list.iter().any(|one| [one.blockDimX, one.blockDimY, one.blockDimZ].contains(&0)) {
+            return Err(hipError_t::hipErrorInvalidConfiguration);
+        }
         let streams = list.iter().map(|one| stream_of(runtime, one.hStream)).collect::<Result<Vec<_>>>()?;
         let parts: Vec<Part> = list
             .iter()

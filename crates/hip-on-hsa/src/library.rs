@@ -35,13 +35,20 @@ fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
     runtime.modules.get(handle as usize).ok_or(INVALID_HANDLE)
 }
 
-/// Loads a module and notes that it is a library.
+/// Loads a module without options for compilers and notes that it is a library.
 ///
 /// # Safety
 /// `out` is null or valid for writing.
-unsafe fn load(out: *mut hipLibrary_t, load: impl FnOnce(*mut hipModule_t) -> hipError_t) -> Result {
+unsafe fn load(
+    out: *mut hipLibrary_t,
+    options: u32,
+    load: impl FnOnce(*mut hipModule_t) -> hipError_t,
+) -> Result {
     // SAFETY: as this function's contract.
     let out = unsafe { caller::place(out) }?;
+    if options > 0 {
+        return Err(INVALID_VALUE);
+    }
     let mut module = std::ptr::null_mut();
     succeed(load(&mut module))?;
     libraries().push(module as usize);
@@ -49,19 +56,20 @@ unsafe fn load(out: *mut hipLibrary_t, load: impl FnOnce(*mut hipModule_t) -> hi
     Ok(())
 }
 
-/// `hipLibraryLoadData`: the options are for compilers of intermediate code, and for when code is loaded, and change nothing here.
+/// `hipLibraryLoadData`: options for compilers of intermediate code, which there is none of, are `hipErrorInvalidValue`; those for when
+/// code is loaded change nothing here.
 pub(crate) unsafe extern "C" fn hipLibraryLoadData(
     out: *mut hipLibrary_t,
     code: *const c_void,
     _jit_options: *mut hipJitOption,
     _jit_values: *mut *mut c_void,
-    _jit_count: u32,
+    jit_count: u32,
     _options: *mut hipLibraryOption,
     _values: *mut *mut c_void,
     _count: u32,
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place, and a complete image.
-    entry(|| unsafe { load(out, |module| hipModuleLoadData(module, code)) })
+    entry(|| unsafe { load(out, jit_count, |module| hipModuleLoadData(module, code)) })
 }
 
 /// `hipLibraryLoadFromFile`: as [`hipLibraryLoadData`].
@@ -70,14 +78,14 @@ pub(crate) unsafe extern "C" fn hipLibraryLoadFromFile(
     name: *const c_char,
     _jit_options: *mut hipJitOption,
     _jit_values: *mut *mut c_void,
-    _jit_count: u32,
+    jit_count: u32,
     _options: *mut hipLibraryOption,
     _values: *mut *mut c_void,
     _count: u32,
 ) -> hipError_t {
     // SAFETY: the caller passes null or a valid place, and a path.
     entry(|| unsafe {
-        load(out, |module| match hipModuleLoad(module, name) {
+        load(out, jit_count, |module| match hipModuleLoad(module, name) {
             hipError_t::hipErrorFileNotFound => INVALID_VALUE,
             other => other,
         })
@@ -132,7 +140,7 @@ pub(crate) unsafe extern "C" fn hipLibraryEnumerateKernels(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if list.is_null() || room == 0 {
+        if list.is_null() {
             return Err(INVALID_VALUE);
         }
         let module = library(runtime, handle)?;

@@ -44,7 +44,7 @@ unsafe fn look_up(name: *const c_char, today: bool, per_thread: bool) -> Result<
     Ok(find(name))
 }
 
-/// `hipGetProcAddress`: one that is not implemented is not found.
+/// `hipGetProcAddress`: one that is not implemented is not found, which is `hipErrorInvalidValue`, as with AMD's runtime.
 pub(crate) unsafe extern "C" fn hipGetProcAddress(
     name: *const c_char,
     out: *mut *mut c_void,
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn hipGetProcAddress(
             };
         }
         *out = found.unwrap_or(std::ptr::null_mut());
-        found.map(drop).ok_or(hipError_t::hipErrorNotFound)
+        found.map(drop).ok_or(hipError_t::hipErrorInvalidValue)
     })
 }
 
@@ -75,10 +75,14 @@ pub(crate) unsafe extern "C" fn hipGetProcAddress(
 unsafe fn entry_point(
     name: *const c_char,
     out: *mut *mut c_void,
+    flags: u64,
     per_thread: bool,
     status: *mut hipDriverEntryPointQueryResult,
 ) -> Result {
     type Answer = hipDriverEntryPointQueryResult;
+    if flags > PER_THREAD {
+        return Err(hipError_t::hipErrorInvalidValue);
+    }
     // SAFETY: as this function's contract.
     unsafe {
         let out = caller::place(out)?;
@@ -90,7 +94,7 @@ unsafe fn entry_point(
             };
         }
         *out = found.unwrap_or(std::ptr::null_mut());
-        found.map(drop).ok_or(hipError_t::hipErrorNotFound)
+        found.map(drop).ok_or(hipError_t::hipErrorInvalidValue)
     }
 }
 
@@ -102,16 +106,16 @@ pub(crate) unsafe extern "C" fn hipGetDriverEntryPoint(
     status: *mut hipDriverEntryPointQueryResult,
 ) -> hipError_t {
     // SAFETY: the caller passes what the headers say.
-    entry(|| unsafe { entry_point(name, out, flags & PER_THREAD != 0, status) })
+    entry(|| unsafe { entry_point(name, out, flags, flags & PER_THREAD != 0, status) })
 }
 
 /// `hipGetDriverEntryPoint_spt`: prefers the variants of the thread's default stream.
 pub(crate) unsafe extern "C" fn hipGetDriverEntryPoint_spt(
     name: *const c_char,
     out: *mut *mut c_void,
-    _flags: c_ulonglong,
+    flags: c_ulonglong,
     status: *mut hipDriverEntryPointQueryResult,
 ) -> hipError_t {
     // SAFETY: the caller passes what the headers say.
-    entry(|| unsafe { entry_point(name, out, true, status) })
+    entry(|| unsafe { entry_point(name, out, flags, true, status) })
 }

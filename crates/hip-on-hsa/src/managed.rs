@@ -194,25 +194,31 @@ pub(crate) unsafe extern "C" fn hipMemAdvise(
     entry(|| advise(pointer, count, advice, || place(device)))
 }
 
-/// `hipMemAdvise_v2`.
+/// `hipMemAdvise_v2`: the location has to be one even where the advice names none.
 pub(crate) unsafe extern "C" fn hipMemAdvise_v2(
     pointer: *const c_void,
     count: usize,
     advice: hipMemoryAdvise,
     location: hipMemLocation,
 ) -> hipError_t {
-    entry(|| advise(pointer, count, advice, || place_at(location)))
+    entry(|| {
+        let place = place_at(location)?;
+        advise(pointer, count, advice, || Ok(place))
+    })
 }
 
 fn prefetch(pointer: *const c_void, count: usize, place: i32, stream: hipStream_t) -> Result {
     let runtime = active()?;
     resolve(runtime, stream)?.failure().map_or(Ok(()), Err)?;
+    if !pointer.is_null() && count > 0 && runtime.memory.find(pointer as usize).is_none() {
+        return Err(hipError_t::hipErrorNotSupported);
+    }
     let (start, end) = range(runtime, pointer, count)?;
     runtime.managed.lock().update(start, end, |hints| hints.prefetched = place);
     Ok(())
 }
 
-/// `hipMemPrefetchAsync`: of managed memory.
+/// `hipMemPrefetchAsync`: of managed memory; `hipErrorNotSupported` for memory that HIP does not know.
 pub(crate) unsafe extern "C" fn hipMemPrefetchAsync(
     pointer: *const c_void,
     count: usize,

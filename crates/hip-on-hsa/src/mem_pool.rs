@@ -428,9 +428,10 @@ impl Pool {
 }
 
 /// The device that a location names.
-fn device_at(location: hipMemLocation) -> Result<&'static Device> {
+/// The device at a location, or the code if there is none of that number.
+fn device_at(location: hipMemLocation, code: hipError_t) -> Result<&'static Device> {
     match location.type_ {
-        hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| INVALID_VALUE),
+        hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| code),
         _ => Err(INVALID_VALUE),
     }
 }
@@ -488,7 +489,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolCreate(
         if properties.handleTypes != hipMemAllocationHandleType::hipMemHandleTypeNone {
             return Err(hipError_t::hipErrorNotSupported);
         }
-        let device = device_at(properties.location)?;
+        let device = device_at(properties.location, INVALID_VALUE)?;
         let max_size = if properties.maxSize == 0 { u64::MAX } else { properties.maxSize as u64 };
         *out = Pool::new(runtime, device, false, max_size)?.handle();
         Ok(())
@@ -623,7 +624,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
         let mut access = pool.state().access.clone();
         let before = access.clone();
         for wanted in list {
-            let device = device_at(wanted.location).map_err(|_| hipError_t::hipErrorInvalidDevice)?;
+            let device = device_at(wanted.location, hipError_t::hipErrorInvalidDevice)?;
             let own = std::ptr::eq(device, pool.device);
             match wanted.flags {
                 hipMemAccessFlags::hipMemAccessFlagsProtReadWrite if own => {}
@@ -662,7 +663,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAccess(
         let pool = Pool::find(active()?, pool)?;
         // SAFETY: the caller passes null or valid places.
         let (flags, location) = unsafe { (caller::place(flags)?, caller::value(location)?) };
-        let device = device_at(*location)?;
+        let device = device_at(*location, INVALID_VALUE)?;
         let may = std::ptr::eq(device, pool.device)
             || pool.state().access.iter().any(|known| std::ptr::eq(*known, device));
         *flags = if may {

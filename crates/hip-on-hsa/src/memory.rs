@@ -679,25 +679,25 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             | hipHostRegisterMapped
             | hipHostRegisterReadOnly
             | hipExtHostRegisterUncached;
+        if pointer.is_null() || size == 0 || flags & !(known | hipHostRegisterIoMemory) != 0 {
+            return Err(INVALID_VALUE);
+        }
         if flags & hipHostRegisterIoMemory != 0 {
             return Err(hipError_t::hipErrorNotSupported);
-        }
-        if pointer.is_null() || size == 0 || flags & !known != 0 {
-            return Err(INVALID_VALUE);
         }
         let base = pointer as usize;
         if base.checked_add(size).is_none() {
             return Err(INVALID_VALUE);
         }
         let device = current_device(runtime)?;
-        if runtime.memory.overlaps(base, size) {
-            return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
-        }
         let is_writable = caller::is_accessible(base, size, Access::Write);
         let is_readable =
             flags & hipHostRegisterReadOnly != 0 && caller::is_accessible(base, size, Access::Read);
         if !is_writable && !is_readable {
             return Err(INVALID_VALUE);
+        }
+        if runtime.memory.overlaps(base, size) {
+            return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
         }
         let mut agents = runtime.gpu_agents();
         // SAFETY: the caller vouches that the memory is there until it is unregistered.

@@ -70,9 +70,10 @@ unsafe fn potential(
 ) -> Result {
     // SAFETY: as this function's contract.
     let (grid, block) = unsafe { (caller::place(grid)?, caller::place(block)?) };
-    let limit = match u32::try_from(limit).map_err(|_| INVALID_VALUE)? {
-        0 => function.block_limit(),
-        limit => limit.min(function.block_limit()),
+    // Nothing, and less, is no limit.
+    let limit = match u32::try_from(limit) {
+        Ok(limit @ 1..) => limit.min(function.block_limit()),
+        _ => function.block_limit(),
     };
     let wave = function.wave_size;
     // The largest workgroup among those that keep most work-items resident.
@@ -175,7 +176,8 @@ pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags
     })
 }
 
-/// `hipOccupancyAvailableDynamicSMemPerBlock`: what dynamic LDS each of so many workgroups on a multiprocessor can have.
+/// `hipOccupancyAvailableDynamicSMemPerBlock`: what dynamic LDS each of so many workgroups on a multiprocessor can have; 0 if there cannot
+/// be so many.
 pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
     bytes: *mut usize,
     pointer: *const c_void,
@@ -191,10 +193,7 @@ pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
         let room = function.code.device.info.lds_bytes.saturating_sub(function.group_bytes) as usize;
         // The answer falls with what a workgroup uses: the most that still lets all of them in.
         let fits = |lds: usize| -> Result<bool> { Ok(active_blocks(&function, block, lds)? >= blocks) };
-        if !fits(0)? {
-            return Err(INVALID_VALUE);
-        }
-        let (mut least, mut most) = (0, room);
+        let (mut least, mut most) = (0, if fits(0)? { room } else { 0 });
         while least < most {
             let middle = (least + most).div_ceil(2);
             if fits(middle)? { least = middle } else { most = middle - 1 }

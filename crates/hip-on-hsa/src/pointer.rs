@@ -193,8 +193,8 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
     })
 }
 
-/// `hipDrvPointerGetAttributes`: attributes that the memory does not have are left as they are, and those of unknown memory become
-/// zero.
+/// `hipDrvPointerGetAttributes`: attributes that the memory does not have, or that there are none of, are left as they are, and those of
+/// unknown memory become zero.
 pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
     count: u32,
     attributes: *mut hipPointer_attribute,
@@ -211,7 +211,10 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
         let (attributes, data) =
             unsafe { (caller::list(attributes, count as usize)?, caller::list(data, count as usize)?) };
         for (&which, &place) in attributes.iter().zip(data) {
-            if which.name().is_none() || !has_room(place, which) {
+            if which.name().is_none() {
+                continue;
+            }
+            if !has_room(place, which) {
                 return Err(INVALID_VALUE);
             }
             // SAFETY: the caller's place is one of the attribute's type.

@@ -10,11 +10,11 @@ use program_test::{DropIn, Place, Program};
 pub const PLACE: Place = Place { krate: env!("CARGO_MANIFEST_DIR"), scratch: env!("CARGO_TARGET_TMPDIR") };
 pub const DROP_IN: DropIn =
     DropIn { place: PLACE, archive: "amdhip64", soname: "libamdhip64.so.7", script: "symbols.map" };
-/// The virtual GPU below AMD's HIP.
+/// The virtual GPU below AMD's HIP, in a folder that other libraries may be put into.
 pub const HSA_DROP_IN: DropIn = DropIn {
     place: Place {
         krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../hsa-runtime64"),
-        scratch: env!("CARGO_TARGET_TMPDIR"),
+        scratch: concat!(env!("CARGO_TARGET_TMPDIR"), "/answers"),
     },
     archive: "hsa_runtime64",
     soname: "libhsa-runtime64.so.1",

@@ -375,7 +375,7 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCapture(stream: hipStream_t, mode:
     })
 }
 
-/// `hipStreamBeginCaptureToGraph`: data of edges is not supported.
+/// `hipStreamBeginCaptureToGraph`: data of edges is not supported. A list of nothing is null.
 pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
     stream: hipStream_t,
     handle: hipGraph_t,
@@ -387,9 +387,12 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
     entry(|| {
         let runtime = active()?;
         if !data.is_null() {
-            return Err(INVALID_VALUE);
+            return Err(hipError_t::hipErrorNotSupported);
         }
         let graph = graph(runtime, handle)?;
+        if dependencies.is_null() != (count == 0) {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller's list has as many handles.
         let tips = unsafe { node_list(runtime, &graph, dependencies, count) }?;
         begin(runtime, stream, mode, || Ok((graph, tips, false)))

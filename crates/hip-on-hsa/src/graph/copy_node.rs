@@ -10,7 +10,7 @@ use hip_sys::{
     hipMemcpy3DParms, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr, hipPos,
 };
 
-use super::edit::{add_node, change, change_exec, read};
+use super::edit::{add_node, change, change_exec, look_exec, read};
 use super::plain_nodes::replace;
 use crate::caller;
 use crate::copy::Transfer;
@@ -46,15 +46,41 @@ pub(super) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams)
     Ok(Op::Fill(fill))
 }
 
-/// Puts another copy into a node of an executable graph: which end is a device's memory and which is the host's stays, as with
-/// AMD's runtime. What is at the old places may be gone by now, and then says nothing.
+/// The plain copy that a node is to do: of something, and from elsewhere than to.
+pub(super) fn plain(
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> Result<Transfer> {
+    match size == 0 || dst.cast_const() == src {
+        true => Err(INVALID_VALUE),
+        false => Ok(Transfer::plain(dst, src, size, kind)),
+    }
+}
+
+/// Puts another copy into a node of an executable graph: its direction stays as the program named it, as with AMD's runtime, and which
+/// end is a device's memory and which is the host's. What is at the old places may be gone by now, and then says nothing.
 pub(super) fn replace_exec(runtime: &Runtime, op: &mut Op, other: Op) -> Result {
-    if let (Op::Copy(old), Op::Copy(new)) = (&*op, &other)
-        && old.ends(runtime).is_ok_and(|ends| ends.is_some() && ends != new.ends(runtime).unwrap_or(ends))
-    {
-        return Err(INVALID_VALUE);
+    if let (Op::Copy(old), Op::Copy(new)) = (&*op, &other) {
+        let changed = |ends: Option<[bool; 2]>| ends.is_some() && ends != new.ends(runtime).unwrap_or(ends);
+        if old.kind != new.kind || old.ends(runtime).is_ok_and(changed) {
+            return Err(INVALID_VALUE);
+        }
     }
     replace(op, other)
+}
+
+/// Whether the copy of a node in an executable graph has this direction, which stays.
+pub(super) fn keeps_direction(exec: hipGraphExec_t, node: hipGraphNode_t, kind: hipMemcpyKind) -> Result {
+    look_exec(exec, node, |op| if as_copy(op)?.kind == kind { Ok(()) } else { Err(INVALID_VALUE) })
+}
+
+/// As [`replace_exec`]. Whatever is wrong with the copy, even its direction, is a bad value here.
+fn change_exec_copy(exec: hipGraphExec_t, node: hipGraphNode_t, transfer: Result<Transfer>) -> Result {
+    let runtime = active()?;
+    let copy = transfer.and_then(|transfer| checked(runtime, transfer)).map_err(|_| INVALID_VALUE)?;
+    change_exec(exec, node, |op| replace_exec(runtime, op, copy))
 }
 
 fn as_copy(op: &Op) -> Result<Transfer> {
@@ -135,10 +161,8 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams(
     parameters: *mut hipMemcpy3DParms,
 ) -> hipError_t {
     entry(|| {
-        let runtime = active()?;
         // SAFETY: the caller passes null or valid parameters.
-        let copy = checked(runtime, unsafe { transfer_3d(parameters) }?)?;
-        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
+        change_exec_copy(exec, node, unsafe { transfer_3d(parameters) })
     })
 }
 
@@ -155,8 +179,9 @@ pub(crate) unsafe extern "C" fn hipGraphAddMemcpyNode1D(
 ) -> hipError_t {
     // SAFETY: the caller keeps the contract of the function.
     entry(|| unsafe {
-        add_node(out, graph, dependencies, count, |runtime| {
-            checked(runtime, Transfer::plain(dst, src, size, kind))
+        add_node(out, graph, dependencies, count, |runtime| match size {
+            0 => Err(INVALID_VALUE),
+            _ => checked(runtime, Transfer::plain(dst, src, size, kind)),
         })
     })
 }
@@ -170,7 +195,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeSetParams1D(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
-        let copy = checked(active()?, Transfer::plain(dst, src, size, kind))?;
+        let copy = checked(active()?, plain(dst, src, size, kind)?)?;
         change(node, |op| replace(op, copy))
     })
 }
@@ -184,25 +209,24 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams1D(
     size: usize,
     kind: hipMemcpyKind,
 ) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let copy = checked(runtime, Transfer::plain(dst, src, size, kind))?;
-        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
-    })
+    entry(|| change_exec_copy(exec, node, plain(dst, src, size, kind)))
 }
 
-/// `hipDrvGraphAddMemcpyNode`: linear memory only; the context changes nothing.
+/// `hipDrvGraphAddMemcpyNode`: linear memory only; which context it is changes nothing.
 pub(crate) unsafe extern "C" fn hipDrvGraphAddMemcpyNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
     dependencies: *const hipGraphNode_t,
     count: usize,
     parameters: *const HIP_MEMCPY3D,
-    _context: hipCtx_t,
+    context: hipCtx_t,
 ) -> hipError_t {
     // SAFETY: the caller keeps the contract of the function.
     entry(|| unsafe {
-        add_node(out, graph, dependencies, count, |runtime| checked(runtime, transfer_param_3d(parameters)?))
+        add_node(out, graph, dependencies, count, |runtime| match context.is_null() {
+            true => Err(INVALID_VALUE),
+            false => checked(runtime, transfer_param_3d(parameters)?),
+        })
     })
 }
 
@@ -266,10 +290,8 @@ pub(crate) unsafe extern "C" fn hipDrvGraphExecMemcpyNodeSetParams(
     _context: hipCtx_t,
 ) -> hipError_t {
     entry(|| {
-        let runtime = active()?;
         // SAFETY: the caller passes null or valid parameters.
-        let copy = checked(runtime, unsafe { transfer_param_3d(parameters) }?)?;
-        change_exec(exec, node, |op| replace_exec(runtime, op, copy))
+        change_exec_copy(exec, node, unsafe { transfer_param_3d(parameters) })
     })
 }
 

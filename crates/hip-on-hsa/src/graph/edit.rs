@@ -13,7 +13,7 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Adds a node for one of the functions that do.
+/// Adds a node for one of the functions that do. What the node is to do is looked at before what it waits for, as by AMD's runtime.
 ///
 /// # Safety
 /// `out` is null or valid for writing; `dependencies` is null or has `count` readable handles.
@@ -28,9 +28,13 @@ pub(super) unsafe fn add_node(
     // SAFETY: as this function's contract.
     let out = unsafe { caller::place(out) }?;
     let graph = graph(runtime, handle)?;
+    if count > 0 && dependencies.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let op = op(runtime)?;
     // SAFETY: as this function's contract.
     let after = unsafe { node_list(runtime, &graph, dependencies, count) }?;
-    let id = graph.add(runtime, op(runtime)?, &after)?;
+    let id = graph.add(runtime, op, &after)?;
     *out = graph.nodes().get(&id).map_or(0, |node| node.handle) as hipGraphNode_t;
     Ok(())
 }
@@ -59,6 +63,18 @@ pub(super) fn change_exec(
     let exec = exec(runtime, handle)?;
     let (_, id) = node(runtime, node_handle)?;
     exec.change(id, |step| work(&mut step.op))
+}
+
+/// Reads the operation of a node in an executable graph.
+pub(super) fn look_exec(
+    handle: hipGraphExec_t,
+    node_handle: hipGraphNode_t,
+    work: impl FnOnce(&Op) -> Result,
+) -> Result {
+    let runtime = active()?;
+    let exec = exec(runtime, handle)?;
+    let (_, id) = node(runtime, node_handle)?;
+    exec.look(id, |step| work(&step.op))
 }
 
 /// Writes handles to a caller's list, as HIP's functions that return lists do: without a list, only their number; else as many

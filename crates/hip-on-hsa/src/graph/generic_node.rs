@@ -60,7 +60,12 @@ unsafe fn changed(runtime: &'static Runtime, parameters: *mut hipGraphNodeParams
         | Kind::hipGraphNodeTypeEmpty
         | Kind::hipGraphNodeTypeGraph => Err(hipError_t::hipErrorNotSupported),
         // SAFETY: as this function's contract.
-        _ => unsafe { operation(runtime, parameters) },
+        kind => unsafe {
+            if kind == Kind::hipGraphNodeTypeKernel {
+                kernel_node::has_shape(&(*parameters).__bindgen_anon_1.kernel)?;
+            }
+            operation(runtime, parameters)
+        },
     }
 }
 

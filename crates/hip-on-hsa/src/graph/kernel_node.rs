@@ -23,9 +23,6 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
-    if p.func.is_null() {
-        return Err(INVALID_VALUE);
-    }
     let found = by_pointer(p.func)?;
     let arguments = match (p.kernelParams.is_null(), p.extra.is_null()) {
         (false, true) => Explicit::Pointers(p.kernelParams),
@@ -40,6 +37,28 @@ pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<Ke
     launch.function.layout.accepts(arguments)?;
     // SAFETY: as this function's contract; the layout has agreed to the arguments.
     Ok(unsafe { KernelOp::new(launch, p.func as usize, arguments) })
+}
+
+/// As [`kernel`], for the functions of kernel nodes, to which no function is a bad value.
+///
+/// # Safety
+/// As [`kernel`].
+unsafe fn named_kernel(parameters: *const hipKernelNodeParams) -> Result<KernelOp> {
+    // SAFETY: as this function's contract.
+    match unsafe { caller::value(parameters) }?.func.is_null() {
+        true => Err(INVALID_VALUE),
+        // SAFETY: as this function's contract.
+        false => unsafe { kernel(parameters) },
+    }
+}
+
+/// Whether there is anything in the grid and the workgroups: what AMD's runtime asks first where a node gets other parameters.
+pub(super) fn has_shape(parameters: &hipKernelNodeParams) -> Result {
+    let (grid, block) = (parameters.gridDim, parameters.blockDim);
+    match [grid.x, grid.y, grid.z, block.x, block.y, block.z].contains(&0) {
+        true => Err(hipError_t::hipErrorInvalidConfiguration),
+        false => Ok(()),
+    }
 }
 
 fn as_kernel(op: &Op) -> Result<&KernelOp> {
@@ -69,7 +88,9 @@ pub(crate) unsafe extern "C" fn hipGraphAddKernelNode(
     parameters: *const hipKernelNodeParams,
 ) -> hipError_t {
     // SAFETY: the caller keeps the contract of the function.
-    entry(|| unsafe { add_node(out, graph, dependencies, count, |_| Ok(Op::Kernel(kernel(parameters)?))) })
+    entry(|| unsafe {
+        add_node(out, graph, dependencies, count, |_| Ok(Op::Kernel(named_kernel(parameters)?)))
+    })
 }
 
 /// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or gets others.
@@ -103,7 +124,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller keeps the contract of the function.
-        let kernel = unsafe { kernel(parameters) }?;
+        let kernel = unsafe { named_kernel(parameters) }?;
         change(node, |op| replace(op, kernel))
     })
 }
@@ -116,7 +137,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
 ) -> hipError_t {
     entry(|| {
         // SAFETY: the caller keeps the contract of the function.
-        let kernel = unsafe { kernel(parameters) }?;
+        let kernel = unsafe { named_kernel(parameters) }?;
         change_exec(exec, node, |op| replace_exec(op, kernel))
     })
 }

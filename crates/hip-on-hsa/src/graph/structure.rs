@@ -263,11 +263,15 @@ pub(crate) unsafe extern "C" fn hipGraphCreate(out: *mut hipGraph_t, flags: u32)
     })
 }
 
-/// `hipGraphDestroy`: executable graphs made from it stay. The graph of a node ends with the node only.
+/// `hipGraphDestroy`: executable graphs made from it stay. The graph of a node ends with the node only; one that has ended is
+/// `hipErrorIllegalState`.
 pub(crate) unsafe extern "C" fn hipGraphDestroy(handle: hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let name = runtime.graphs.get(handle as usize).ok_or(INVALID_VALUE)?;
+        if handle.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let name = runtime.graphs.get(handle as usize).ok_or(hipError_t::hipErrorIllegalState)?;
         name.owned.as_ref().ok_or(INVALID_VALUE)?.unpublish(runtime)
     })
 }

@@ -1,5 +1,6 @@
 //! Copies to and from variables of device code, named by their host side: nodes like those of other copies, to or from the
-//! current device's variable.
+//! current device's variable. As with AMD's runtime, a node that is made may have any direction, and one that is changed only that of
+//! its memory.
 
 use std::ffi::c_void;
 
@@ -7,9 +8,39 @@ use hip_sys::{hipError_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipMemcpyK
 
 use super::copy_node::{
     hipGraphAddMemcpyNode1D, hipGraphExecMemcpyNodeSetParams1D, hipGraphMemcpyNodeSetParams1D,
+    keeps_direction,
 };
-use crate::error::{entry, succeed};
+use crate::error::{Result, entry, succeed};
+use crate::runtime::active;
 use crate::stub::part;
+
+/// Which end of a copy is the variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variable {
+    Source,
+    Destination,
+}
+
+/// Refuses a direction that a copy between a variable and other memory cannot have.
+fn check_direction(variable: Variable, other: *const c_void, kind: hipMemcpyKind) -> Result {
+    type Kind = hipMemcpyKind;
+    if other.is_null() {
+        return Err(hipError_t::hipErrorInvalidValue);
+    }
+    let (to_host, from_host) = (Kind::hipMemcpyDeviceToHost, Kind::hipMemcpyHostToDevice);
+    let (with_host, reverse, code) = match variable {
+        Variable::Source => (to_host, from_host, hipError_t::hipErrorInvalidMemcpyDirection),
+        Variable::Destination => (from_host, to_host, hipError_t::hipErrorInvalidValue),
+    };
+    let is_any = kind == Kind::hipMemcpyDefault;
+    let among_devices = matches!(kind, Kind::hipMemcpyDeviceToDevice | Kind::hipMemcpyDeviceToDeviceNoCU);
+    let fits = match active()?.memory.find(other as usize) {
+        None => is_any || kind == with_host,
+        Some((found, _)) if found.memory_of().is_some() => is_any || among_devices,
+        Some(_) => kind != Kind::hipMemcpyHostToHost && kind != reverse,
+    };
+    if fits { Ok(()) } else { Err(code) }
+}
 
 /// `hipGraphAddMemcpyNodeToSymbol`.
 pub(crate) unsafe extern "C" fn hipGraphAddMemcpyNodeToSymbol(
@@ -60,6 +91,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeSetParamsToSymbol(
 ) -> hipError_t {
     entry(|| {
         let dst = part(symbol, offset, size)? as *mut c_void;
+        check_direction(Variable::Destination, src, kind)?;
         // SAFETY: the caller keeps the contract of the function; the part is the variable's.
         succeed(unsafe { hipGraphMemcpyNodeSetParams1D(node, dst, src, size, kind) })
     })
@@ -76,6 +108,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeSetParamsFromSymbol(
 ) -> hipError_t {
     entry(|| {
         let src = part(symbol, offset, size)? as *const c_void;
+        check_direction(Variable::Source, dst, kind)?;
         // SAFETY: the caller keeps the contract of the function; the part is the variable's.
         succeed(unsafe { hipGraphMemcpyNodeSetParams1D(node, dst, src, size, kind) })
     })
@@ -92,7 +125,9 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParamsToSymbol(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
+        keeps_direction(exec, node, kind)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
+        check_direction(Variable::Destination, src, kind)?;
         // SAFETY: the caller keeps the contract of the function; the part is the variable's.
         succeed(unsafe { hipGraphExecMemcpyNodeSetParams1D(exec, node, dst, src, size, kind) })
     })
@@ -109,7 +144,9 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParamsFromSymbol(
     kind: hipMemcpyKind,
 ) -> hipError_t {
     entry(|| {
+        keeps_direction(exec, node, kind)?;
         let src = part(symbol, offset, size)? as *const c_void;
+        check_direction(Variable::Source, dst, kind)?;
         // SAFETY: the caller keeps the contract of the function; the part is the variable's.
         succeed(unsafe { hipGraphExecMemcpyNodeSetParams1D(exec, node, dst, src, size, kind) })
     })

@@ -101,7 +101,7 @@ fn nodes_run_behind_what_they_wait_for_whatever_the_order_they_were_made_in() {
     assert_eq!(hip!(hip, hipGraphExecDestroy(changed)), OK);
     hip.end_all(graph, exec, stream);
     assert_eq!(hip!(hip, hipGraphLaunch(exec, NULL)), INVALID);
-    assert_eq!(hip!(hip, hipGraphDestroy(graph)), INVALID);
+    assert_eq!(hip!(hip, hipGraphDestroy(graph)), E::hipErrorIllegalState);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
 
