@@ -36,7 +36,7 @@ __constant__ int constant[64];
 static void host_function(void *) {}
 static void stream_callback(hipStream_t, hipError_t, void *) {}
 
-constexpr size_t PAGE = 4096, AREA = 16 * PAGE;
+constexpr size_t PAGE = 4096, AREA = 16 * PAGE, BEHIND = 2 << 20;
 
 // What baselines are made of. What a library cannot make stays null.
 struct Fixture {
@@ -488,9 +488,9 @@ static void prepare(const char *program) {
     it.readable = map(PAGE, PROT_READ);
     it.ones = map(AREA, PROT_READ | PROT_WRITE);
     for (char *&area : it.areas) {
-        // What is behind an area is the same in each process: nothing.
-        area = map(AREA + PAGE, PROT_READ | PROT_WRITE);
-        mprotect(area + AREA, PAGE, PROT_NONE);
+        // What is behind an area is the same in each process: nothing for more than a size that calls are spoiled by.
+        area = map(AREA + BEHIND, PROT_READ | PROT_WRITE);
+        mprotect(area + AREA, BEHIND, PROT_NONE);
     }
     char *two = map(2 * PAGE, PROT_READ | PROT_WRITE);
     mprotect(two + PAGE, PAGE, PROT_NONE);

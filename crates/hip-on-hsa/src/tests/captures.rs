@@ -488,6 +488,11 @@ fn the_state_of_a_capture_can_be_seen_and_changed() {
     assert_eq!(hip!(hip, hipGraphCreate(&mut target, 0)), OK);
     let mut first = null_mut();
     assert_eq!(hip!(hip, hipGraphAddEmptyNode(&mut first, target, null(), 0)), OK);
+    let none = hip!(hip, hipStreamBeginCaptureToGraph(stream, target, &first, null(), 0, GLOBAL));
+    assert_eq!(none, E::hipErrorInvalidValue, "a list of nothing");
+    let data = hip_sys::hipGraphEdgeData::default();
+    let edges = hip!(hip, hipStreamBeginCaptureToGraph(stream, target, &first, &data, 1, GLOBAL));
+    assert_eq!(edges, E::hipErrorNotSupported);
     let begun = hip!(hip, hipStreamBeginCaptureToGraph(stream, target, &first, null(), 1, GLOBAL));
     assert_eq!(begun, OK);
     assert_eq!(hip.launch(empty, stream), OK);

@@ -660,6 +660,16 @@ fn a_copy_of_an_executable_graph_keeps_its_direction() {
         let added = hip!(hip, hipGraphAddMemcpyNode1D(&mut node, graph, null(), 0, dst, src, 64, kind));
         assert_eq!(added, OK);
         let exec = hip.instantiate(graph);
+        // Nothing, a copy onto itself, and another direction, whether there is one of that name or not.
+        let explicit = hipMemcpyKind::hipMemcpyDeviceToDevice;
+        for (src, size, kind) in
+            [(src, 0, kind), (dst, 64, kind), (src, 64, explicit), (src, 64, hipMemcpyKind(99))]
+        {
+            let set = hip!(hip, hipGraphExecMemcpyNodeSetParams1D(exec, node, dst, src, size, kind));
+            assert_eq!(set, INVALID, "{size} {kind:?}");
+        }
+        let added = hip!(hip, hipGraphAddMemcpyNode1D(&mut node, graph, null(), 0, dst, src, 0, kind));
+        assert_eq!(added, INVALID);
         for (wanted, (dst, src)) in ends.into_iter().enumerate() {
             // Another size and another place of the same kind are right.
             let (dst, src) = (dst.wrapping_byte_add(64), src.wrapping_byte_add(128));

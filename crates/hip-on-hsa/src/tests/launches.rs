@@ -370,6 +370,10 @@ fn attributes_and_occupancy_come_from_the_code_object() {
     assert_eq!(active(&mut blocks, -1, 0), E::hipErrorInvalidValue);
     let (mut grid, mut block) = (0, 0);
     assert_eq!(hip!(hip, hipModuleOccupancyMaxPotentialBlockSize(&mut grid, &mut block, work, 0, 0)), OK);
+    let (mut no_grid, mut no_block) = (0, 0);
+    let no_limit =
+        hip!(hip, hipModuleOccupancyMaxPotentialBlockSize(&mut no_grid, &mut no_block, work, 0, -1));
+    assert_eq!((no_limit, no_grid, no_block), (OK, grid, block));
     assert_eq!((grid, block), (4, 1024));
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }

@@ -21,6 +21,10 @@ impl Hip {
         let loaded =
             hip!(self, hipLibraryLoadData(&mut library, code, no, null_mut(), 0, null_mut(), null_mut(), 0));
         assert_eq!(loaded, OK);
+        let mut other = null_mut();
+        let optional =
+            hip!(self, hipLibraryLoadData(&mut other, code, no, null_mut(), 1, null_mut(), null_mut(), 0));
+        assert_eq!((optional, other), (INVALID, null_mut()), "options for a compiler");
         library
     }
 }
@@ -34,6 +38,7 @@ fn kernels_of_a_library_are_functions_that_know_it() {
     let mut all: Vec<hipKernel_t> = vec![null_mut(); count as usize + 2];
     assert_eq!(hip!(hip, hipLibraryEnumerateKernels(all.as_mut_ptr(), count + 2, library)), OK);
     assert!(all[count as usize..].iter().all(|kernel| kernel.is_null()));
+    assert_eq!(hip!(hip, hipLibraryEnumerateKernels(all.as_mut_ptr(), 0, library)), OK);
     let mut names = BTreeSet::new();
     for &kernel in &all[..count as usize] {
         let (mut of, mut name) = (null_mut(), std::ptr::null());
