@@ -113,8 +113,9 @@ fn properties_have_the_layout_of_the_function_that_is_called() {
 /// Two ways in which descriptors say what elements are, and a device that has no instructions for images.
 #[test]
 fn textures_over_linear_memory_are_read_by_index() {
-    let program = compile("texture", &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"], &[]);
-    for target in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"] {
+    let targets = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
+    let program = compile("texture", &targets, &[]);
+    for target in targets {
         program.succeeds(&format!("vgpu:{target}"));
     }
 }

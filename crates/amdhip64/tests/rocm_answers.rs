@@ -68,14 +68,19 @@ fn shown(answer: &Answer) -> String {
     }
 }
 
-/// The calls as lines, for reading beside each other.
-fn keep(name: &str, all: &Answers) {
+/// Keeps lines for reading beside each other.
+fn keep(name: &str, lines: &str) {
+    fs::write(Path::new(PLACE.scratch).join(name), lines).expect("a file of answers");
+}
+
+/// The calls as lines.
+fn lines(all: &Answers) -> String {
     let lines = all.iter().flat_map(|(function, calls)| {
         calls
             .iter()
             .map(move |((place, spoiled), answer)| format!("{function}\t{place}\t{spoiled}\t{answer:?}\n"))
     });
-    fs::write(Path::new(PLACE.scratch).join(name), lines.collect::<String>()).expect("a file of answers");
+    lines.collect()
 }
 
 #[test]
@@ -100,8 +105,8 @@ fn bad_calls_get_the_answers_of_amds_hip() {
     let amds = program(&original, &hsa).with_loader_of(&folder);
     let amds = gentle(amds.variable("AMD_COMGR_CACHE", "1").variable("AMD_COMGR_CACHE_DIR", cache));
     let ours = gentle(program(&original, &DROP_IN.library()));
-    keep("answers-amd.tsv", &amds);
-    keep("answers-own.tsv", &ours);
+    keep("answers-amd.tsv", &lines(&amds));
+    keep("answers-own.tsv", &lines(&ours));
 
     let rows = differences();
     let mut used = vec![0; rows.len()];
@@ -128,20 +133,20 @@ fn bad_calls_get_the_answers_of_amds_hip() {
             }
         }
     }
-    keep_text("answers-differ.tsv", &wrong);
+    keep("answers-differ.tsv", &wrong);
     for (row, used) in rows.iter().zip(used) {
         if used == 0 && !row.reason.starts_with(VARIES) {
             wrong.push_str(&format!("no call is as row {:?} says ({})\n", row.call, row.reason));
         }
     }
-    let lines = wrong.lines().count();
+    let count_of_wrong = wrong.lines().count();
     let first: Vec<&str> = wrong.lines().take(40).collect();
-    assert!(wrong.is_empty(), "{lines} of {count} calls, all in answers-differ.tsv:\n{}", first.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{count_of_wrong} of {count} calls, all in answers-differ.tsv:\n{}",
+        first.join("\n")
+    );
     assert!(count > 8_000, "{count} calls");
-}
-
-fn keep_text(name: &str, text: &str) {
-    fs::write(Path::new(PLACE.scratch).join(name), text).expect("a file of differences");
 }
 
 #[test]

@@ -19,7 +19,8 @@ use crate::error::Result;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-const PAGE: usize = 4096;
+/// What the kernel maps at once.
+pub(crate) const PAGE: usize = 4096;
 /// Linux maps nothing for programs below this.
 const LOWEST: usize = 64 << 10;
 /// The first address that no program has, with four levels of page tables; five levels are only for who asks for them.
@@ -212,6 +213,18 @@ pub(crate) unsafe fn place<'a, T>(address: *mut T) -> Result<&'a mut T> {
 pub(crate) unsafe fn optional_place<'a, T>(address: *mut T) -> Result<Option<&'a mut T>> {
     // SAFETY: as this function's contract.
     if address.is_null() { Ok(None) } else { unsafe { place(address) }.map(Some) }
+}
+
+/// Writes a result, unless null leaves it out.
+///
+/// # Safety
+/// As [`place`].
+pub(crate) unsafe fn store_optional<T>(address: *mut T, value: T) -> Result {
+    // SAFETY: as this function's contract.
+    if let Some(place) = unsafe { optional_place(address) }? {
+        *place = value;
+    }
+    Ok(())
 }
 
 /// A structure that is read.

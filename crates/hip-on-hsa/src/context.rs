@@ -177,10 +177,7 @@ pub(crate) unsafe extern "C" fn hipCtxPopCurrent(out: *mut hipCtx_t) -> hipError
             set_current(previous);
         }
         // SAFETY: the caller passes null, which asks for nothing, or a valid place.
-        if let Some(out) = unsafe { caller::optional_place(out) }? {
-            *out = handle(popped);
-        }
-        Ok(())
+        unsafe { caller::store_optional(out, handle(popped)) }
     })
 }
 
@@ -295,14 +292,9 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxGetState(
         let current = current_device(active()?)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(flags) = caller::optional_place(flags)? {
-                *flags = flags_of(device);
-            }
-            if let Some(is_active) = caller::optional_place(is_active)? {
-                *is_active = std::ptr::eq(current, device).into();
-            }
+            caller::store_optional(flags, flags_of(device))?;
+            caller::store_optional(is_active, std::ptr::eq(current, device).into())
         }
-        Ok(())
     })
 }
 

@@ -65,13 +65,18 @@ pub(crate) fn box_at(
     if in_row && in_rectangle { Ok(found) } else { Err(hipError_t::hipErrorInvalidPitchValue) }
 }
 
+/// A copy of nothing, whose ends are not looked at, as with AMD's runtime.
+fn copy_nothing(stream: hipStream_t) -> Result {
+    resolve(active()?, stream).map(drop)
+}
+
 /// # Safety
 /// `parameters` is null or valid for reading.
 unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wait: bool) -> Result {
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
     if p.WidthInBytes == 0 || p.Height == 0 {
-        return resolve(active()?, stream).map(drop);
+        return copy_nothing(stream);
     }
     let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
     let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
@@ -228,7 +233,7 @@ unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wa
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
     if p.WidthInBytes == 0 || p.Height == 0 || p.Depth == 0 {
-        return resolve(active()?, stream).map(drop);
+        return copy_nothing(stream);
     }
     // SAFETY: as this function's contract.
     let Transfer { rect, kind } = unsafe { transfer_param_3d(parameters) }?;

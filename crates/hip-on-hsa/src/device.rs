@@ -663,14 +663,9 @@ pub(crate) unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usiz
         let (available, size) = current_device(runtime)?.memory_info(runtime);
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(free) = caller::optional_place(free)? {
-                *free = available as usize;
-            }
-            if let Some(total) = caller::optional_place(total)? {
-                *total = size as usize;
-            }
+            caller::store_optional(free, available as usize)?;
+            caller::store_optional(total, size as usize)
         }
-        Ok(())
     })
 }
 

@@ -136,10 +136,7 @@ impl Fill {
         if rows.is_empty() {
             return Ok(None);
         }
-        if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) {
-            return Err(INVALID_VALUE);
-        }
-        if !rows.is_apart() {
+        if rows.start == 0 || !rows.start.is_multiple_of(pattern.element) || !rows.is_apart() {
             return Err(INVALID_VALUE);
         }
         let extent = rows.extent().ok_or(INVALID_VALUE)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hip_sys::{hipError_t, hipFunction_t, hipStream_t};
+use hip_sys::{dim3, hipError_t, hipFunction_t, hipStream_t};
 
 use crate::caller;
 use crate::error::{Result, entry};
@@ -31,44 +31,58 @@ pub(crate) enum Grid {
     Items([u32; 3]),
 }
 
-/// Checks a launch's shape against the kernel and the device; gives what the packet says.
-fn shape(function: &Function, grid: Grid, block: [u32; 3], dynamic_lds: u32) -> Result<Dispatch> {
+/// A size in three dimensions as a list.
+pub(crate) fn axes(size: dim3) -> [u32; 3] {
+    [size.x, size.y, size.z]
+}
+
+/// Refuses a grid or workgroups of nothing, where AMD's runtime looks at them before anything else.
+pub(crate) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
+    match grid.contains(&0) || block.contains(&0) {
+        true => Err(INVALID_CONFIGURATION),
+        false => Ok(()),
+    }
+}
+
+/// Checks a launch's shape against the kernel and the device; gives what the packet says, and the whole workgroups.
+fn shape(function: &Function, grid: Grid, block: [u32; 3], dynamic_lds: u32) -> Result<(Dispatch, [u32; 3])> {
     let info = &function.code.device.info;
-    let (counts, is_items) = match grid {
-        Grid::Blocks(counts) => (counts, false),
-        Grid::Items(counts) => (counts, true),
-    };
-    let is_within = |axis: usize| block[axis] != 0 && block[axis] <= info.max_block_dim[axis];
-    if counts.contains(&0) || !(0..3).all(is_within) {
+    let (Grid::Blocks(counts) | Grid::Items(counts)) = grid;
+    check_sizes(counts, block)?;
+    if block.iter().zip(info.max_block_dim).any(|(&size, most)| size > most) {
         return Err(INVALID_CONFIGURATION);
     }
     let items = block.iter().map(|&size| u64::from(size)).product::<u64>();
     if items > function.block_limit().into() {
         return Err(INVALID_CONFIGURATION);
     }
-    let (grid, block) = match is_items {
-        // A workgroup is never larger than the grid.
-        true => (counts, std::array::from_fn(|axis| block[axis].min(counts[axis]))),
-        false => {
+    let (grid, block, blocks) = match grid {
+        Grid::Blocks(blocks) => {
             // A packet counts the grid in work-items, in 32 bits.
-            let size = |axis: usize| counts[axis].checked_mul(block[axis]).ok_or(INVALID_CONFIGURATION);
-            ([size(0)?, size(1)?, size(2)?], block)
+            let size = |axis: usize| blocks[axis].checked_mul(block[axis]).ok_or(INVALID_CONFIGURATION);
+            ([size(0)?, size(1)?, size(2)?], block, blocks)
+        }
+        Grid::Items(items) => {
+            // A workgroup is never larger than the grid.
+            let block: [u32; 3] = std::array::from_fn(|axis| block[axis].min(items[axis]));
+            if function.is_uniform && (0..3).any(|axis| !items[axis].is_multiple_of(block[axis])) {
+                return Err(INVALID_VALUE);
+            }
+            (items, block, std::array::from_fn(|axis| items[axis] / block[axis]))
         }
     };
-    if function.is_uniform && (0..3).any(|axis| !grid[axis].is_multiple_of(block[axis])) {
-        return Err(INVALID_VALUE);
-    }
     if function.required_block.is_some_and(|required| required != block) {
         return Err(INVALID_CONFIGURATION);
     }
     let group = function.group_bytes.checked_add(dynamic_lds).filter(|&size| size <= info.lds_bytes);
-    Ok(Dispatch {
+    let dispatch = Dispatch {
         grid,
         block,
         private: function.scratch(),
         group: group.ok_or(INVALID_VALUE)?,
         kernel: function.object,
-    })
+    };
+    Ok((dispatch, blocks))
 }
 
 /// Reads the `extra` list: a buffer with all arguments and its size.
@@ -217,11 +231,9 @@ impl Launch {
         dynamic_lds: u32,
         cooperative: bool,
     ) -> Result<Self> {
-        let dispatch = shape(&function, grid, block, dynamic_lds)?;
-        let block = dispatch.block;
-        let blocks = std::array::from_fn(|axis| dispatch.grid[axis] / block[axis]);
+        let (dispatch, blocks) = shape(&function, grid, block, dynamic_lds)?;
         if cooperative {
-            fits_at_once(&function, blocks, block, dynamic_lds)?;
+            fits_at_once(&function, blocks, dispatch.block, dynamic_lds)?;
         }
         Ok(Self { function, blocks, dispatch, dynamic_lds, cooperative })
     }
@@ -245,11 +257,18 @@ impl Launch {
         !self.cooperative && self.function.layout.is_portable()
     }
 
+    /// Work-items of the grid.
+    pub(crate) fn items(&self) -> u64 {
+        self.dispatch.grid.iter().fold(1, |items: u64, &size| items.saturating_mul(size.into()))
+    }
+
     /// What hidden arguments say on every queue.
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry {
             blocks: self.blocks,
-            rest: std::array::from_fn(|axis| self.dispatch.grid[axis] % self.dispatch.block[axis]),
+            rest: std::array::from_fn(|axis| {
+                self.dispatch.grid[axis] - self.blocks[axis] * self.dispatch.block[axis]
+            }),
             block: self.dispatch.block,
             dynamic_lds: self.dynamic_lds,
             ..Geometry::default()
@@ -267,9 +286,8 @@ impl Launch {
         stream: &Stream,
         arguments: Explicit,
     ) -> Result {
-        let items = self.dispatch.grid.iter().fold(1u64, |items, &size| items.saturating_mul(size.into()));
         // SAFETY: as this function's contract.
-        unsafe { self.run_among(runtime, stream, arguments, Grids::alone(items), None) }
+        unsafe { self.run_among(runtime, stream, arguments, Grids::alone(self.items()), None) }
     }
 
     /// As [`run`](Self::run), as one of several grids, which share memory if they synchronise with each other.

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hip_sys::{dim3, hipError_t, hipFunction_t, hipFunctionLaunchParams, hipLaunchParams, hipStream_t};
+use hip_sys::{hipError_t, hipFunction_t, hipFunctionLaunchParams, hipLaunchParams, hipStream_t};
 
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::kernarg::{Explicit, Grids, KernargBlock};
-use crate::launch::{Grid, Launch};
+use crate::launch::{Grid, Launch, axes};
 use crate::module::function;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Role, Stream, resolve};
@@ -22,8 +22,8 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const SHARED_BYTES: usize = 64;
 
 /// The part of a launch that one device runs.
-#[derive(Clone, Copy)]
 struct Part {
+    stream: Arc<Stream>,
     function: hipFunction_t,
     grid: [u32; 3],
     block: [u32; 3],
@@ -34,10 +34,6 @@ struct Part {
 impl Part {
     fn is_alike(&self, other: &Part) -> bool {
         (self.grid, self.block, self.shared_bytes) == (other.grid, other.block, other.shared_bytes)
-    }
-
-    fn items(&self) -> u64 {
-        self.grid.iter().chain(&self.block).map(|&size| u64::from(size)).fold(1, u64::saturating_mul)
     }
 }
 
@@ -57,27 +53,21 @@ fn stream_of(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Strea
 ///
 /// # Safety
 /// The arguments are those of the kernels.
-unsafe fn launch(
-    runtime: &'static Runtime,
-    parts: &[Part],
-    streams: &[Arc<Stream>],
-    flags: u32,
-    cooperative: bool,
-) -> Result {
+unsafe fn launch(runtime: &'static Runtime, parts: &[Part], flags: u32, cooperative: bool) -> Result {
     let known = hip_sys::hipCooperativeLaunchMultiDeviceNoPreSync
         | hip_sys::hipCooperativeLaunchMultiDeviceNoPostSync;
-    if parts.is_empty() || parts.len() > runtime.device_count() || flags & !known != 0 {
+    if parts.is_empty() || flags & !known != 0 {
         return Err(INVALID_VALUE);
     }
     if parts.iter().any(|part| part.block.contains(&0)) {
         return Err(hipError_t::hipErrorInvalidConfiguration);
     }
     let mut devices = HashSet::new();
-    if !streams.iter().all(|stream| devices.insert(stream.device.ordinal)) {
+    if !parts.iter().all(|part| devices.insert(part.stream.device.ordinal)) {
         return Err(hipError_t::hipErrorInvalidDevice);
     }
     let wait = |without: u32| match flags & without {
-        0 => streams.iter().try_for_each(|stream| stream.synchronize(runtime)),
+        0 => parts.iter().try_for_each(|part| part.stream.synchronize(runtime)),
         _ => Ok(()),
     };
     wait(hip_sys::hipCooperativeLaunchMultiDeviceNoPreSync)?;
@@ -87,15 +77,14 @@ unsafe fn launch(
     // All are checked before the first runs, as a grid waits for the others for ever.
     let launches = parts
         .iter()
-        .zip(streams)
-        .map(|(part, stream)| {
+        .map(|part| {
             let function = function(runtime, part.function)?;
             let launch =
                 Launch::new(function, Grid::Blocks(part.grid), part.block, part.shared_bytes, cooperative)?;
-            launch.suits(stream)?;
+            launch.suits(&part.stream)?;
             let arguments = Explicit::listed(part.arguments);
             launch.function.layout.accepts(arguments)?;
-            match stream.failure() {
+            match part.stream.failure() {
                 Some(code) => Err(code),
                 None => Ok((launch, arguments)),
             }
@@ -103,20 +92,20 @@ unsafe fn launch(
         .collect::<Result<Vec<_>>>()?;
     let shared = match cooperative {
         true => {
-            let devices: Vec<_> = streams.iter().map(|stream| stream.device).collect();
+            let devices: Vec<_> = parts.iter().map(|part| part.stream.device).collect();
             let mut block = KernargBlock::new(runtime, &devices, SHARED_BYTES)?;
             block.bytes().fill(0);
             Some(Arc::new(block))
         }
         false => None,
     };
-    let all = parts.iter().fold(0u64, |all, part| all.saturating_add(part.items()));
-    let mut before = 0;
+    let all = launches.iter().fold(0u64, |all, (launch, _)| all.saturating_add(launch.items()));
+    let mut before = 0u64;
     for (index, ((launch, arguments), part)) in launches.iter().zip(parts).enumerate() {
         let grids = Grids { index: index as u32, count: parts.len() as u32, before, all };
         // SAFETY: as this function's contract; the layout has agreed to the form of the arguments.
-        unsafe { launch.run_among(runtime, &streams[index], *arguments, grids, shared.clone()) }?;
-        before = before.saturating_add(part.items());
+        unsafe { launch.run_among(runtime, &part.stream, *arguments, grids, shared.clone()) }?;
+        before = before.saturating_add(launch.items());
     }
     wait(hip_sys::hipCooperativeLaunchMultiDeviceNoPostSync)
 }
@@ -137,19 +126,19 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
         if list.iter().any(|one| [one.blockDimX, one.blockDimY, one.blockDimZ].contains(&0)) {
             return Err(hipError_t::hipErrorInvalidConfiguration);
         }
-        let streams = list.iter().map(|one| stream_of(runtime, one.hStream)).collect::<Result<Vec<_>>>()?;
-        let parts: Vec<Part> = list
-            .iter()
-            .map(|one| Part {
+        let part = |one: &hipFunctionLaunchParams| -> Result<Part> {
+            Ok(Part {
+                stream: stream_of(runtime, one.hStream)?,
                 function: one.function,
                 grid: [one.gridDimX, one.gridDimY, one.gridDimZ],
                 block: [one.blockDimX, one.blockDimY, one.blockDimZ],
                 shared_bytes: one.sharedMemBytes,
                 arguments: one.kernelParams,
             })
-            .collect();
+        };
+        let parts = list.iter().map(part).collect::<Result<Vec<_>>>()?;
         // SAFETY: the caller vouches for the arguments.
-        unsafe { launch(runtime, &parts, &streams, flags, true) }
+        unsafe { launch(runtime, &parts, flags, true) }
     })
 }
 
@@ -166,8 +155,7 @@ unsafe fn launch_stubs(list: *mut hipLaunchParams, count: i32, flags: u32, coope
     let count = count.ok_or(hipError_t::hipErrorInvalidDevice)?;
     // SAFETY: as this function's contract.
     let list = unsafe { caller::list(list.cast_const(), count) }?;
-    let axes = |size: dim3| [size.x, size.y, size.z];
-    let (mut parts, mut streams) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
     for one in list {
         let stream = stream_of(runtime, one.stream)?;
         let function = kernel(runtime, one.func, stream.device)?;
@@ -175,16 +163,16 @@ unsafe fn launch_stubs(list: *mut hipLaunchParams, count: i32, flags: u32, coope
             return Err(INVALID_VALUE);
         }
         parts.push(Part {
+            stream,
             function,
             grid: axes(one.gridDim),
             block: axes(one.blockDim),
             shared_bytes: u32::try_from(one.sharedMem).map_err(|_| INVALID_VALUE)?,
             arguments: one.args,
         });
-        streams.push(stream);
     }
     // SAFETY: as this function's contract.
-    unsafe { launch(runtime, &parts, &streams, flags, cooperative) }
+    unsafe { launch(runtime, &parts, flags, cooperative) }
 }
 
 /// `hipLaunchCooperativeKernelMultiDevice`: one kernel on several devices, with the same grid, on streams that the program made.

@@ -427,7 +427,6 @@ impl Pool {
     }
 }
 
-/// The device that a location names.
 /// The device at a location, or the code if there is none of that number.
 fn device_at(location: hipMemLocation, code: hipError_t) -> Result<&'static Device> {
     match location.type_ {

@@ -550,9 +550,8 @@ unsafe fn malloc_pitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, h
     graph::permit()?;
     // SAFETY: as this function's contract.
     let pitch = unsafe { caller::place(pitch) }?;
-    let too_large = hipError_t::hipErrorOutOfMemory;
     let row = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(INVALID_VALUE)?;
-    let size = row.checked_mul(height).ok_or(too_large)?;
+    let size = row.checked_mul(height).ok_or(hipError_t::hipErrorOutOfMemory)?;
     // SAFETY: as this function's contract.
     unsafe {
         allocate_to(out, size, |runtime| allocate_device(runtime, current_device(runtime)?, size, false, 0))?;

@@ -470,14 +470,9 @@ pub(crate) unsafe extern "C" fn hipModuleGetGlobal(
         let (start, size) = module.variable(runtime, name)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(address) = caller::optional_place(address)? {
-                *address = start as hipDeviceptr_t;
-            }
-            if let Some(bytes) = caller::optional_place(bytes)? {
-                *bytes = size;
-            }
+            caller::store_optional(address, start as hipDeviceptr_t)?;
+            caller::store_optional(bytes, size)
         }
-        Ok(())
     })
 }
 

@@ -76,14 +76,9 @@ pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
         let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(base) = caller::optional_place(base)? {
-                *base = found.device_base as hipDeviceptr_t;
-            }
-            if let Some(size) = caller::optional_place(size)? {
-                *size = found.size;
-            }
+            caller::store_optional(base, found.device_base as hipDeviceptr_t)?;
+            caller::store_optional(size, found.size)
         }
-        Ok(())
     })
 }
 

@@ -612,14 +612,9 @@ pub(crate) unsafe extern "C" fn hipDeviceGetStreamPriorityRange(
         active()?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
-            if let Some(least) = caller::optional_place(least)? {
-                *least = LEAST_PRIORITY;
-            }
-            if let Some(greatest) = caller::optional_place(greatest)? {
-                *greatest = GREATEST_PRIORITY;
-            }
+            caller::store_optional(least, LEAST_PRIORITY)?;
+            caller::store_optional(greatest, GREATEST_PRIORITY)
         }
-        Ok(())
     })
 }
 

@@ -15,7 +15,7 @@ use crate::caller;
 use crate::error::{Result, entry, succeed};
 use crate::event::hipEventRecord;
 use crate::kernarg::Explicit;
-use crate::launch::{Grid, launch, packed};
+use crate::launch::{Grid, axes, check_sizes, launch, packed};
 use crate::runtime::active;
 use crate::stream::resolve;
 use crate::stub::kernel;
@@ -54,10 +54,6 @@ fn announce(shape: Shape) -> Result {
 fn announced() -> Result<Configuration> {
     let last = ANNOUNCED.try_with(|announced| announced.borrow_mut().pop());
     last.ok().flatten().ok_or(hipError_t::hipErrorMissingConfiguration)
-}
-
-fn axes(size: dim3) -> [u32; 3] {
-    [size.x, size.y, size.z]
 }
 
 impl Shape {
@@ -204,18 +200,16 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
 ) -> hipError_t {
     let shape = Shape { grid, block, shared_bytes: shared_bytes as usize, stream };
     entry(|| {
-        let runtime = active()?;
-        let device = resolve(runtime, stream)?.device;
         // Codes of AMD's runtime for this function alone.
-        if shared_bytes > device.info.lds_bytes {
+        if shared_bytes > resolve(active()?, stream)?.device.info.lds_bytes {
             return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
         }
-        if !stub.is_null() && kernel(runtime, stub, device) == Err(hipError_t::hipErrorInvalidDeviceFunction)
-        {
-            return Err(hipError_t::hipErrorInvalidSymbol);
-        }
         // SAFETY: the caller vouches for the arguments.
-        unsafe { shape.launch(stub, Explicit::listed(arguments), true) }
+        let launched = unsafe { shape.launch(stub, Explicit::listed(arguments), true) };
+        launched.map_err(|code| match code {
+            hipError_t::hipErrorInvalidDeviceFunction if !stub.is_null() => hipError_t::hipErrorInvalidSymbol,
+            code => code,
+        })
     })
 }
 
@@ -260,8 +254,8 @@ unsafe fn launch_items(
     })
 }
 
-/// `hipExtModuleLaunchKernel`: the grid is counted in work-items; of kernels that
-/// are compiled for it, the last workgroup may have fewer than the others (clang's `-fno-offload-uniform-block`).
+/// `hipExtModuleLaunchKernel`: the grid is counted in work-items; of kernels that are compiled for it, the last workgroup may have fewer
+/// than the others (clang's `-fno-offload-uniform-block`).
 pub(crate) unsafe extern "C" fn hipExtModuleLaunchKernel(
     function: hipFunction_t,
     items_x: u32,
@@ -330,11 +324,6 @@ unsafe fn is_cooperative(attributes: *const hipLaunchAttribute, count: u32) -> R
     Ok(cooperative)
 }
 
-/// Refuses grids and workgroups of nothing, before anything else is looked at.
-fn check_sizes(sizes: [[u32; 3]; 2]) -> Result {
-    if sizes.as_flattened().contains(&0) { Err(INVALID_CONFIGURATION) } else { Ok(()) }
-}
-
 /// `hipLaunchKernelExC`: a launch with attributes.
 pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
     config: *const hipLaunchConfig_t,
@@ -347,7 +336,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
         if stub.is_null() {
             return Err(hipError_t::hipErrorInvalidDeviceFunction);
         }
-        check_sizes([axes(config.gridDim), axes(config.blockDim)])?;
+        check_sizes(axes(config.gridDim), axes(config.blockDim))?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         let shape = Shape {
@@ -376,7 +365,7 @@ pub(crate) unsafe extern "C" fn hipDrvLaunchKernelEx(
         }
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
-        check_sizes([grid, block])?;
+        check_sizes(grid, block)?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
         // SAFETY: the caller vouches for the arguments.

@@ -110,7 +110,7 @@ impl Element {
     }
 }
 
-/// What is wrong with a resource that is not linear memory, in the order in which AMD's runtime looks.
+/// Refuses what is not linear memory that a texture can be over, in the order in which AMD's runtime looks.
 fn check_resource(device: &Device, resource: &hipResourceDesc, has_view: bool) -> Result {
     type R = hipResourceType;
     if has_view && !matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray) {

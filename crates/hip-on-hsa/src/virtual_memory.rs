@@ -202,7 +202,7 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
             return Err(INVALID_VALUE);
         }
         // Addresses begin at pages.
-        let alignment = if alignment < 4096 { 0 } else { alignment };
+        let alignment = if alignment < caller::PAGE { 0 } else { alignment };
         let start = runtime.hsa.reserve_addresses(size, address as usize, alignment)?;
         runtime.virtual_memory.lock().reserved.insert(start, size);
         *out = start as *mut c_void;

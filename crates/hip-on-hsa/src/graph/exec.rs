@@ -586,9 +586,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiate(
         };
         // SAFETY: the caller passes null or valid places; the log has `size` bytes.
         unsafe {
-            if let Some(error_node) = caller::optional_place(error_node)? {
-                *error_node = node;
-            }
+            caller::store_optional(error_node, node)?;
             if !log.is_null() && size != 0 {
                 caller::put_text(log, size, &text)?;
             }

@@ -10,6 +10,7 @@ use super::{copy_node, kernel_node, update};
 use crate::caller;
 use crate::copy_param::transfer_3d;
 use crate::error::{Result, entry};
+use crate::launch::{axes, check_sizes};
 use crate::op::Op;
 use crate::runtime::{Runtime, active};
 
@@ -62,7 +63,8 @@ unsafe fn changed(runtime: &'static Runtime, parameters: *mut hipGraphNodeParams
         // SAFETY: as this function's contract.
         kind => unsafe {
             if kind == Kind::hipGraphNodeTypeKernel {
-                kernel_node::has_shape(&(*parameters).__bindgen_anon_1.kernel)?;
+                let kernel = &(*parameters).__bindgen_anon_1.kernel;
+                check_sizes(axes(kernel.gridDim), axes(kernel.blockDim))?;
             }
             operation(runtime, parameters)
         },

@@ -9,7 +9,7 @@ use super::edit::{add_node, change, change_exec, read};
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::kernarg::Explicit;
-use crate::launch::{Grid, Launch, packed};
+use crate::launch::{Grid, Launch, axes, packed};
 use crate::module::by_pointer;
 use crate::op::{KernelOp, Op};
 
@@ -31,9 +31,8 @@ pub(super) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<Ke
         (true, true) => Explicit::None,
         (false, false) => return Err(INVALID_VALUE),
     };
-    let (grid, block) = (p.gridDim, p.blockDim);
-    let (grid, block) = ([grid.x, grid.y, grid.z], [block.x, block.y, block.z]);
-    let launch = Launch::new(found, Grid::Blocks(grid), block, p.sharedMemBytes, false)?;
+    let grid = Grid::Blocks(axes(p.gridDim));
+    let launch = Launch::new(found, grid, axes(p.blockDim), p.sharedMemBytes, false)?;
     launch.function.layout.accepts(arguments)?;
     // SAFETY: as this function's contract; the layout has agreed to the arguments.
     Ok(unsafe { KernelOp::new(launch, p.func as usize, arguments) })
@@ -49,15 +48,6 @@ unsafe fn named_kernel(parameters: *const hipKernelNodeParams) -> Result<KernelO
         true => Err(INVALID_VALUE),
         // SAFETY: as this function's contract.
         false => unsafe { kernel(parameters) },
-    }
-}
-
-/// Whether there is anything in the grid and the workgroups: what AMD's runtime asks first where a node gets other parameters.
-pub(super) fn has_shape(parameters: &hipKernelNodeParams) -> Result {
-    let (grid, block) = (parameters.gridDim, parameters.blockDim);
-    match [grid.x, grid.y, grid.z, block.x, block.y, block.z].contains(&0) {
-        true => Err(hipError_t::hipErrorInvalidConfiguration),
-        false => Ok(()),
     }
 }
 

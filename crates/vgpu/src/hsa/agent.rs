@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hsa_sys::*;
 
-use super::{S, call, image, machine, read_text, write, write_text};
+use super::{S, call, image, machine, read_text, system, write, write_text};
 use crate::identity;
 use crate::machine::{Device, TARGETS, Target};
 
@@ -229,11 +229,8 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
             I::HSA_AGENT_INFO_CACHE_SIZE => write(value.cast(), [16u32 << 10, 4 << 20, 0, 0]),
             I::HSA_AGENT_INFO_ISA => write(value.cast(), isa_handle(target)),
             I::HSA_AGENT_INFO_EXTENSIONS => {
-                let mut extensions = [0u8; 128];
-                if image::has_images(device) {
-                    extensions[0] |= 1 << hsa_extension_t::HSA_EXTENSION_IMAGES.0;
-                }
-                write(value.cast(), extensions)
+                let images = image::has_images(device).then_some(hsa_extension_t::HSA_EXTENSION_IMAGES);
+                write(value.cast(), system::extension_mask(images))
             }
             I::HSA_AGENT_INFO_VERSION_MAJOR | I::HSA_AGENT_INFO_VERSION_MINOR => write(value.cast(), 1u16),
             other => match A(other.0) {

@@ -54,7 +54,9 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
                 I::HSA_SYSTEM_INFO_MACHINE_MODEL => {
                     write(value.cast(), hsa_machine_model_t::HSA_MACHINE_MODEL_LARGE)
                 }
-                I::HSA_SYSTEM_INFO_EXTENSIONS => write(value.cast(), extension_mask()),
+                I::HSA_SYSTEM_INFO_EXTENSIONS => {
+                    write(value.cast(), extension_mask(EXTENSIONS.iter().map(|extension| extension.kind)))
+                }
                 I::HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
                     static VERSION: &str = concat!("ferrocm virtual GPU ", env!("CARGO_PKG_VERSION"), "\0");
                     write(value.cast(), VERSION.as_ptr())
@@ -183,11 +185,11 @@ impl Extension {
     }
 }
 
-/// The extensions as bits of a mask.
-fn extension_mask() -> [u8; 128] {
+/// Extensions as bits of a mask.
+pub(super) fn extension_mask(kinds: impl IntoIterator<Item = hsa_extension_t>) -> [u8; 128] {
     let mut mask = [0u8; 128];
-    for extension in &EXTENSIONS {
-        mask[extension.kind.0 as usize / 8] |= 1 << (extension.kind.0 % 8);
+    for kind in kinds {
+        mask[kind.0 as usize / 8] |= 1 << (kind.0 % 8);
     }
     mask
 }
