@@ -3,10 +3,15 @@
 //!
 //! The library is preloaded. Its functions stand before the C library's and pass every other path on. Programs of the sysroot that a
 //! program starts, as `rocm_agent_enumerator` starts `rocminfo`, are given to the sysroot's loader as well: [`RUN_VARIABLE`] says how.
+//! So that a program finds its data, a path in `/usr` leads to the sysroot's file where there is one, and `/proc/self/exe` to the program
+//! itself, where the kernel names the loader.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::OnceLock;
 
 /// The variable with what runs a program of the sysroot: the folders whose programs are meant, separated by colons, and, after a line's
 /// end each, the loader and its arguments.
@@ -22,10 +27,45 @@ const FOLDER: &CStr = c"/sys/module/amdgpu";
 /// The device that there seems to be. Nothing reads from it: AMD's HSA library, which would, is not the one that is loaded.
 const DEVICE: &CStr = c"/dev/kfd";
 
+/// The C library's function of this name.
+macro_rules! next {
+    ($name:literal as $signature:ty) => {{
+        // SAFETY: the name is a C string.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
+        // SAFETY: the C library has it, with this signature; null is `None`.
+        unsafe { std::mem::transmute::<*mut c_void, Option<$signature>>(found) }
+    }};
+}
+
 /// What stands for a path.
 enum Stand {
     Text(&'static str),
-    File(&'static CStr),
+    File(Cow<'static, CStr>),
+}
+
+/// The folders whose programs run here.
+fn trees() -> &'static [PathBuf] {
+    static TREES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    TREES.get_or_init(|| {
+        let run = std::env::var_os(RUN_VARIABLE).unwrap_or_default();
+        let first = run.as_bytes().split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let folders = first.split(|byte| *byte == b':').filter(|folder| !folder.is_empty());
+        folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder))).collect()
+    })
+}
+
+/// The file of one of the folders that a path in `/usr` leads to.
+fn in_trees(path: &CStr) -> Option<CString> {
+    let inside = path.to_bytes().strip_prefix(b"/")?;
+    if !inside.starts_with(b"usr/") {
+        return None;
+    }
+    let access = next!(c"access" as unsafe extern "C" fn(*const c_char, c_int) -> c_int)?;
+    trees().iter().find_map(|tree| {
+        let file = CString::new(tree.join(OsStr::from_bytes(inside)).into_os_string().into_vec()).ok()?;
+        // SAFETY: the path is a C string.
+        (unsafe { access(file.as_ptr(), libc::F_OK) } == 0).then_some(file)
+    })
 }
 
 /// # Safety
@@ -37,22 +77,13 @@ unsafe fn stand(path: *const c_char) -> Option<Stand> {
     // SAFETY: as this function's contract.
     let path = unsafe { CStr::from_ptr(path) };
     if path == DEVICE {
-        return Some(Stand::File(c"/dev/null"));
+        return Some(Stand::File(Cow::Borrowed(c"/dev/null")));
     }
     if path == FOLDER {
-        return Some(Stand::File(c"/sys/module"));
+        return Some(Stand::File(Cow::Borrowed(c"/sys/module")));
     }
-    FILES.iter().find(|(file, _)| path == *file).map(|(_, text)| Stand::Text(text))
-}
-
-/// The C library's function of this name.
-macro_rules! next {
-    ($name:literal as $signature:ty) => {{
-        // SAFETY: the name is a C string.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
-        // SAFETY: the C library has it, with this signature; null is `None`.
-        unsafe { std::mem::transmute::<*mut c_void, Option<$signature>>(found) }
-    }};
+    let text = FILES.iter().find(|(file, _)| path == *file).map(|(_, text)| Stand::Text(text));
+    text.or_else(|| in_trees(path).map(|file| Stand::File(Cow::Owned(file))))
 }
 
 fn failed(code: c_int) -> c_int {
@@ -158,7 +189,10 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut libc::DIR {
     let Some(next) = next else { return ptr::null_mut() };
     // SAFETY: the caller keeps the contract of `opendir`.
     unsafe {
-        let found = next(path);
+        let found = match stand(path) {
+            Some(Stand::File(file)) => next(file.as_ptr()),
+            _ => next(path),
+        };
         let is_cards = !path.is_null() && CStr::from_ptr(path) == c"/sys/class/drm";
         if found.is_null() && is_cards { next(c"/proc/self/fdinfo".as_ptr()) } else { found }
     }
@@ -169,19 +203,75 @@ unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     let next = next!(c"access" as unsafe extern "C" fn(*const c_char, c_int) -> c_int);
     let Some(next) = next else { return failed(libc::ENOSYS) };
     // SAFETY: the caller keeps the contract of `access`.
-    unsafe { if stand(path).is_some() { 0 } else { next(path, mode) } }
+    unsafe {
+        match stand(path) {
+            Some(Stand::Text(_)) => 0,
+            Some(Stand::File(file)) => next(file.as_ptr(), mode),
+            None => next(path, mode),
+        }
+    }
+}
+
+/// The file of this program. For the kernel, a program that the loader was started with is the loader.
+fn program() -> Option<CString> {
+    // SAFETY: no more than reading a number. The loader puts in the program's place what the kernel put there of the loader.
+    let header = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+    let maps = std::fs::read("/proc/self/maps").ok()?;
+    let file = maps.split(|byte| *byte == b'\n').find_map(|line| {
+        let (range, rest) = line.split_at_checked(line.iter().position(|byte| *byte == b' ')?)?;
+        let (from, to) = std::str::from_utf8(range).ok()?.split_once('-')?;
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        let holds = (address(from)?..address(to)?).contains(&header);
+        holds.then(|| rest.iter().position(|byte| *byte == b'/').map(|start| &rest[start..])).flatten()
+    })?;
+    CString::new(file).ok()
+}
+
+/// The file of this program, if a path asks for it.
+///
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn asked_for_program(path: *const c_char) -> Option<CString> {
+    // SAFETY: as this function's contract.
+    let asks = !path.is_null() && unsafe { CStr::from_ptr(path) } == c"/proc/self/exe";
+    asks.then(program).flatten()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readlink(path: *const c_char, into: *mut c_char, size: usize) -> isize {
+    let next = next!(c"readlink" as unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> isize);
+    let Some(next) = next else { return failed(libc::ENOSYS) as isize };
+    // SAFETY: the caller keeps the contract of `readlink`.
+    unsafe {
+        match asked_for_program(path) {
+            Some(program) => {
+                let length = program.count_bytes().min(size);
+                ptr::copy_nonoverlapping(program.as_ptr(), into, length);
+                length as isize
+            }
+            None => next(path, into, size),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_char {
+    let next = next!(c"realpath" as unsafe extern "C" fn(*const c_char, *mut c_char) -> *mut c_char);
+    let Some(next) = next else { return ptr::null_mut() };
+    // SAFETY: the caller keeps the contract of `realpath`.
+    unsafe {
+        let program = asked_for_program(path);
+        next(program.as_ref().map_or(path, |program| program.as_ptr()), into)
+    }
 }
 
 type Execve = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
 
 /// The arguments that have the sysroot's loader run a program, if it is one of the sysroot's.
 fn loaded(program: &CStr, run: &[u8]) -> Option<Vec<CString>> {
-    let mut lines = run.split(|byte| *byte == b'\n');
-    let path = std::fs::canonicalize(std::ffi::OsStr::from_bytes(program.to_bytes())).ok()?;
-    let folders = lines.next()?.split(|byte| *byte == b':');
-    let is_ours = folders
-        .filter(|folder| !folder.is_empty())
-        .any(|folder| path.starts_with(std::ffi::OsStr::from_bytes(folder)));
+    let lines = run.split(|byte| *byte == b'\n').skip(1);
+    let path = Path::new(OsStr::from_bytes(program.to_bytes())).canonicalize().ok()?;
+    let is_ours = trees().iter().any(|tree| path.starts_with(tree));
     let is_elf = || {
         let mut start = [0; 4];
         let mut file = std::fs::File::open(&path).ok()?;

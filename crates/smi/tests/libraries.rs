@@ -90,17 +90,38 @@ fan: 2, no handle: 1, null: 1
     says("amd_smi.c", AMD_SMI, "vgpu:gfx1100?count=2&memory=32MiB", expected);
 }
 
+const DRIVER: DropIn =
+    DropIn { place: PLACE, archive: "smi", soname: "libferrocm-driver.so.1", script: "driver.map" };
+
 /// What stands for the driver is seen by a program that it is preloaded into, and the rest of the files is as it is.
 #[test]
 fn the_driver_seems_to_be_there() {
-    let driver =
-        DropIn { place: PLACE, archive: "smi", soname: "libferrocm-driver.so.1", script: "driver.map" };
     let script = "cat /sys/module/amdgpu/initstate; test -e /sys/module/amdgpu && echo folder; \
                   test -e /sys/module/amdgpu/nothing || echo nothing; (exec 3<>/dev/kfd) && echo device; test -e /etc/passwd && echo file";
     let run =
-        std::process::Command::new("bash").args(["-c", script]).env("LD_PRELOAD", driver.library()).output();
+        std::process::Command::new("bash").args(["-c", script]).env("LD_PRELOAD", DRIVER.library()).output();
     let run = run.expect("bash");
     assert_eq!(String::from_utf8_lossy(&run.stdout), "live\nfolder\nnothing\ndevice\nfile\n", "{run:?}");
+}
+
+/// A program that a loader was started with, with another folder before `/usr`.
+#[test]
+fn a_program_finds_itself_and_its_files() {
+    const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+    let tree = tempfile::tempdir().expect("folder");
+    let files = tree.path().join("usr/share/ferrocm-files");
+    std::fs::create_dir_all(&files).expect("folder");
+    std::fs::write(files.join("text"), "a text\n").expect("file");
+    let source = Path::new(PLACE.krate).join("tests/files.c");
+    let program = Program::link_c(&source, PLACE, &[], DRIVER.library());
+    let path = Path::new(program.path()).canonicalize().expect("exists");
+    let mut command = std::process::Command::new(LOADER);
+    command.arg("--preload").arg(DRIVER.library()).args(["--argv0", "other", program.path()]);
+    command.env("FERROCM_ROCM_RUN", format!("/nowhere:{}\n{LOADER}", tree.path().display()));
+    let run = command.output().expect("runs");
+    let path = path.display();
+    let expected = format!("{path}\n{path}\n1, -1, 0\na text\nnothing\n0, -1\n");
+    assert_eq!(String::from_utf8_lossy(&run.stdout), expected, "{run:?}");
 }
 
 #[test]

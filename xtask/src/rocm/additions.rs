@@ -26,8 +26,125 @@ pub(crate) struct Addition {
     alone: &'static [Tested],
 }
 
+// Libraries that more than one of them holds.
+const HIPRAND: Tested =
+    ("libhiprand1", "7.2.4-1~exp1", "ffe4c8c43dbc86ffea84123a263aa667255c93253639edf4ab2101b74ef73b0c");
+const HIPSPARSE: Tested =
+    ("libhipsparse4", "7.2.4-1~exp1", "21198c9110dbe53bf656887aa0e76074362d55d4a01836e6aff033fe3fafa93f");
+const ROCFFT: Tested =
+    ("librocfft0", "7.2.4-1~exp1", "9c19c237198365ef45a21d22bf1691b10f92776f730c0146d16ff409ca15c3a4");
+const ROCRAND: Tested =
+    ("librocrand1", "7.2.4-1~exp1", "9926865e63fa2dcb4224a7f78774ab1dc5ace888372f1e87e7f0c3ab16135258");
+const ROCSOLVER: Tested =
+    ("librocsolver0", "7.2.4-1~exp1+b1", "851981df23b9d2a5f00399b57498ac8efbccd203639283e28eb2a3154bc6b717");
+const ROCSPARSE: Tested =
+    ("librocsparse1", "7.2.4-1~exp1", "b45eca42324826583edea4057497ad708e41cc55702b9899be7f5d862b171151");
+
 /// All of them, by name.
-static ADDITIONS: [Addition; 8] = [
+static ADDITIONS: &[Addition] = &[
+    Addition {
+        release: "7.2",
+        name: "hipcub",
+        holds: "the tests of hipCUB, a program for each algorithm",
+        size: 1_200_000_000,
+        packages: &[(
+            "libhipcub-tests",
+            "7.2.4-1~exp1",
+            "d0c9572779e7867de16499fa765979e65178ff398bb056b7c2a35bee7b70b705",
+        )],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "hipfft",
+        holds: "hipFFT and its tests",
+        size: 550_000_000,
+        packages: &[
+            (
+                "libfftw3-double3",
+                "3.3.11-1",
+                "5700f1129eb692e5d7f3f19e1d06d00bf75bad2ed16806bf0ed09773e4842f57",
+            ),
+            (
+                "libfftw3-single3",
+                "3.3.11-1",
+                "db75f0947f85db7b76f57862d22ec49c9fb47f362fb4778918b90458829ba25b",
+            ),
+            (
+                "libhipfft0",
+                "7.2.4-1~exp1",
+                "fb9289170ded98fc9d473929783f5adfb9a14029a5c4a9d7e68adc13d436a86d",
+            ),
+            HIPRAND,
+            ROCFFT,
+            ROCRAND,
+        ],
+        // It depends on header files that nothing here needs.
+        alone: &[(
+            "libhipfft0-tests",
+            "7.2.4-1~exp1",
+            "f07bc35aa15f40d65ef0a1882580d8d95f6f61cd191ec9db857d3055068d5b5c",
+        )],
+    },
+    Addition {
+        release: "7.2",
+        name: "hiprand",
+        holds: "hipRAND and its tests",
+        size: 550_000_000,
+        packages: &[
+            HIPRAND,
+            (
+                "libhiprand1-tests",
+                "7.2.4-1~exp1",
+                "bb78a2143c7b956c672680eb015793eed15e1dc8c4079ba7fb87ac55eee6aacb",
+            ),
+            ROCRAND,
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "hipsolver",
+        holds: "hipSOLVER and its tests",
+        size: 1_200_000_000,
+        packages: &[
+            (
+                "libhipsolver1",
+                "7.2.4-1~exp1",
+                "140196e1838b17f7503cd7415e74dbc0074629b471b61590ebd22fc677b68c86",
+            ),
+            (
+                "libhipsolver1-tests",
+                "7.2.4-1~exp1",
+                "8b351c74ba9a377ab816ddac0dc72446f04b908d8588bffe1798650ebe22c563",
+            ),
+            (
+                "libhipsolver1-tests-data",
+                "7.2.4-1~exp1",
+                "51630e469ef83b661e7c43783b93962ea1abc20fd617dbfe3ce3b3f0d1a54a8c",
+            ),
+            HIPSPARSE,
+            ROCSOLVER,
+            ROCSPARSE,
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "hipsparse",
+        holds: "hipSPARSE and its tests",
+        size: 500_000_000,
+        packages: &[
+            HIPSPARSE,
+            (
+                "libhipsparse4-tests",
+                "7.2.4-1~exp1",
+                "4abcf32704feeac444fcd0d627920ab18d1c4f0d16f572c65effad70a05bf594",
+            ),
+            ROCSPARSE,
+        ],
+        alone: &[],
+    },
     Addition {
         release: "7.2",
         name: "hsa",
@@ -58,6 +175,25 @@ static ADDITIONS: [Addition; 8] = [
     },
     Addition {
         release: "7.2",
+        name: "rocalution",
+        holds: "rocALUTION and its tests",
+        size: 20_000_000,
+        packages: &[
+            (
+                "librocalution1",
+                "7.2.4-1~exp1",
+                "c6877c65fbb56685ed53fe5bf51ef8079d9a364ba15125b5f0bebb9390ab053d",
+            ),
+            (
+                "librocalution1-tests",
+                "7.2.4-1~exp1",
+                "ab7ee34e40418a84921061e772d658fa0589cc9f1ce5045016040250298f018c",
+            ),
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
         name: "rocblas",
         holds: "rocblas-test, the tests of rocBLAS",
         size: 1_000_000_000,
@@ -81,11 +217,7 @@ static ADDITIONS: [Addition; 8] = [
         holds: "rocFFT and its tests",
         size: 100_000_000,
         packages: &[
-            (
-                "librocfft0",
-                "7.2.4-1~exp1",
-                "9c19c237198365ef45a21d22bf1691b10f92776f730c0146d16ff409ca15c3a4",
-            ),
+            ROCFFT,
             (
                 "librocfft0-tests",
                 "7.2.4-1~exp1",
@@ -136,17 +268,72 @@ static ADDITIONS: [Addition; 8] = [
         holds: "rocRAND and its tests",
         size: 1_100_000_000,
         packages: &[
-            (
-                "librocrand1",
-                "7.2.4-1~exp1",
-                "9926865e63fa2dcb4224a7f78774ab1dc5ace888372f1e87e7f0c3ab16135258",
-            ),
+            ROCRAND,
             (
                 "librocrand1-tests",
                 "7.2.4-1~exp1",
                 "8907397a9c0cef8b7faba82d0dfa9541add5e63c7e56103bb3a94b09a93f6b82",
             ),
         ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "rocsolver",
+        holds: "rocSOLVER and its tests",
+        size: 800_000_000,
+        packages: &[
+            ROCSOLVER,
+            (
+                "librocsolver0-tests",
+                "7.2.4-1~exp1+b1",
+                "cf553f04b655503b3f027a7e70cb3e80233a4fb11237be61657b56ed50a5b220",
+            ),
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "rocsparse",
+        holds: "rocSPARSE and its tests",
+        size: 800_000_000,
+        packages: &[
+            ROCSPARSE,
+            (
+                "librocsparse1-tests",
+                "7.2.4-1~exp1",
+                "279fa648f43d110d4a24d00a951fbb5aa63ad70b27e42d4e3355f685e6d694f4",
+            ),
+            (
+                "librocsparse1-tests-data",
+                "7.2.4-1~exp1",
+                "f673ac0cf8511b8017c937a53d70859380ad5ed04406f2a03b2dc74c722135b8",
+            ),
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "rocthrust",
+        holds: "the tests of rocThrust, a program for each algorithm",
+        size: 1_800_000_000,
+        packages: &[(
+            "librocthrust-tests",
+            "7.2.4-1~exp1",
+            "f0df6f18bc4f67db6e9bc21a9e17f3c73412a6af2844e4f5b1599dfa5abdbdb3",
+        )],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
+        name: "rocwmma",
+        holds: "the tests of rocWMMA, a program for each kind of fragment",
+        size: 900_000_000,
+        packages: &[(
+            "librocwmma-tests-validate",
+            "7.2.4-1~exp1",
+            "510b3066010ddb754a7a87f2f9898ab96de745d559298ecf9bde7a4fb1e931f9",
+        )],
         alone: &[],
     },
 ];
@@ -223,7 +410,7 @@ mod tests {
     #[test]
     fn additions_are_sorted_whole_and_of_a_known_release() {
         assert!(ADDITIONS.is_sorted_by(|a, b| (a.release, a.name) < (b.release, b.name)));
-        for addition in &ADDITIONS {
+        for addition in ADDITIONS {
             let packages = || addition.packages.iter().chain(addition.alone);
             assert!(packages().all(|(_, _, hash)| hash.len() == 64), "{}", addition.name);
             assert!(addition.packages.is_sorted_by(|a, b| a.0 < b.0), "{}", addition.name);

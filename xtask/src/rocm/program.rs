@@ -144,7 +144,7 @@ impl Place {
         let folders = trees.flat_map(|tree| {
             let own = tree.join(LIBRARIES);
             // Debian keeps the implementations of BLAS and LAPACK in folders of their own.
-            ["blas", "lapack"]
+            ["blas", "lapack", "openblas-pthread"]
                 .map(|folder| own.join(folder))
                 .into_iter()
                 .filter(|f| f.is_dir())

@@ -94,7 +94,6 @@ struct Program<'a> {
     suite: &'a Suite,
     path: PathBuf,
     folder: PathBuf,
-    tree: &'a Path,
     place: &'a Place,
     device: String,
     own_hip: bool,
@@ -103,8 +102,7 @@ struct Program<'a> {
 impl Program<'_> {
     fn command(&self) -> Result<Command> {
         let mut command = self.place.command(&self.path)?;
-        let tree = self.tree.display().to_string();
-        command.args(self.suite.arguments.iter().map(|argument| argument.replace("{tree}", &tree)));
+        command.args(self.suite.arguments);
         command.envs(rocm_run::variables(Some(&self.device), self.own_hip));
         command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
         Ok(command)
@@ -222,7 +220,7 @@ fn programs<'a>(
     suite: &'a Suite,
     target: &str,
     place: &'a Place,
-    tree: &'a Path,
+    tree: &Path,
     options: &Options,
 ) -> Result<Vec<Program<'a>>> {
     let mut found = Vec::new();
@@ -236,7 +234,6 @@ fn programs<'a>(
                     suite,
                     folder: folder.join(suite.folder.replace("{target}", target)),
                     path,
-                    tree,
                     place,
                     device: format!("vgpu:{target}{}", suite.device),
                     own_hip: options.own_hip,
@@ -293,6 +290,9 @@ mod tests {
         assert_eq!(names(&["rocrand", "hsa", "rocrand"]).expect("known"), ["hsa", "rocrand"]);
         assert_eq!(names(&["all"]).expect("all").len(), SUITES.len());
         let error = names(&["miopen"]).expect_err("unknown").to_string();
-        assert!(error.starts_with("\"miopen\" is no suite: hsa, ") && error.ends_with(", or all"), "{error}");
+        assert!(
+            error.starts_with("\"miopen\" is no suite: hipcub, ") && error.ends_with(", or all"),
+            "{error}"
+        );
     }
 }

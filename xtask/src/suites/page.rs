@@ -119,7 +119,7 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
         let _ = writeln!(text, "{row}");
     }
     let _ = write!(text, "{LEFT_OUT}{LEFT_OUT_HEAD}");
-    for suite in &SUITES {
+    for suite in SUITES {
         for (tests, why) in suite.left_out {
             let _ = writeln!(text, "| {} | `{tests}` | {why} |", suite.name);
         }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Runs tests that are switched off by their names, too.
 pub(crate) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
+/// For programs whose list of tests depends on random numbers.
+const SEED: &[&str] = &["--seed", "1"];
 /// The virtual GPUs that suites run on, unless a command line says otherwise.
 pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
@@ -14,7 +16,7 @@ pub(crate) struct Suite {
     pub(crate) name: &'static str,
     /// The programs: all whose names begin so.
     pub(crate) programs: &'static str,
-    /// Arguments before GoogleTest's; `{tree}` is the folder of the addition.
+    /// Arguments before GoogleTest's.
     pub(crate) arguments: &'static [&'static str],
     /// Environment variables.
     pub(crate) variables: &'static [(&'static str, &'static str)],
@@ -106,7 +108,30 @@ pub(crate) const PLAIN: Suite = Suite {
 };
 
 /// All of them.
-pub(crate) static SUITES: [Suite; 6] = [
+pub(crate) static SUITES: &[Suite] = &[
+    Suite { name: "hipcub", seconds: 300, sample: Some(Sample { most: 1, groups: Groups::Test }), ..PLAIN },
+    Suite {
+        name: "hipfft",
+        programs: "hipfft-test",
+        arguments: SEED,
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite { name: "hiprand", sample: Some(Sample { most: 2, groups: Groups::Suite }), ..PLAIN },
+    Suite {
+        name: "hipsolver",
+        programs: "hipsolver-test",
+        filter: "checkin_*",
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite {
+        name: "hipsparse",
+        programs: "hipsparse-test",
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
+        batch: 100,
+        ..PLAIN
+    },
     Suite {
         name: "hsa",
         programs: "rocrtst64",
@@ -133,13 +158,20 @@ pub(crate) static SUITES: [Suite; 6] = [
         variables: &[("UT_MAX_GPUS", "2"), ("UT_DATATYPES", "ncclFloat32,ncclInt8"), ("UT_REDOPS", "sum")],
         device: "?count=2",
         seconds: 300,
+        // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its processes.
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
         batch: 1,
+        ..PLAIN
+    },
+    Suite {
+        name: "rocalution",
+        programs: "rocalution-test",
+        sample: Some(Sample { most: 4, groups: Groups::Suite }),
         ..PLAIN
     },
     Suite {
         name: "rocblas",
         programs: "rocblas-test",
-        arguments: &["--data", "{tree}/usr/share/librocblas5-tests/data/rocblas_gtest.data"],
         variables: &[("GTEST_LISTENER", "PASS_LINE_IN_LOG")],
         filter: "*quick*",
         // The list of the quick tier alone is 130 MB of names.
@@ -152,8 +184,7 @@ pub(crate) static SUITES: [Suite; 6] = [
     Suite {
         name: "rocfft",
         programs: "rocfft-test",
-        // Which tests there are depends on random numbers.
-        arguments: &["--seed", "1"],
+        arguments: SEED,
         sample: Some(Sample { most: 3, groups: Groups::Suite }),
         ..PLAIN
     },
@@ -161,14 +192,45 @@ pub(crate) static SUITES: [Suite; 6] = [
         name: "rocprim",
         seconds: 300,
         // All 10,581 take many hours.
-        sample: Some(Sample { most: 2, groups: Groups::Test }),
+        sample: Some(Sample { most: 1, groups: Groups::Test }),
         ..PLAIN
     },
     Suite {
         name: "rocrand",
         seconds: 120,
-        // All 3,000 take hours on a small machine.
-        sample: Some(Sample { most: 1, groups: Groups::Test }),
+        // All 3,000 take hours on a small machine: a test of MT19937 alone takes half a minute.
+        sample: Some(Sample { most: 3, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite {
+        name: "rocsolver",
+        programs: "rocsolver-test",
+        filter: "checkin_*",
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite {
+        name: "rocsparse",
+        programs: "rocsparse-test",
+        filter: "quick/*",
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
+        // Reading its data takes a while.
+        batch: 300,
+        goes_on: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "rocthrust",
+        programs: "test_thrust_",
+        seconds: 300,
+        sample: Some(Sample { most: 1, groups: Groups::Suite }),
+        ..PLAIN
+    },
+    Suite {
+        name: "rocwmma",
+        programs: "",
+        seconds: 300,
+        sample: Some(Sample { most: 2, groups: Groups::Suite }),
         ..PLAIN
     },
 ];
@@ -214,7 +276,7 @@ mod tests {
     #[test]
     fn every_suite_is_an_addition_of_the_newest_release() {
         assert!(SUITES.is_sorted_by(|a, b| a.name < b.name));
-        for suite in &SUITES {
+        for suite in SUITES {
             assert!(additions::of("7.2").any(|addition| addition.name == suite.name), "{}", suite.name);
             assert!(suite.batch > 0 && suite.seconds > 0);
         }
