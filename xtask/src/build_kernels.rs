@@ -1,10 +1,11 @@
 //! `cargo xtask build-kernels`: compiles `kernels/` and shows what came out.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kernel_build::{Build, Builder, Event, KernelUse};
 use setup::table::{Align, Table, bytes, thousands};
@@ -16,8 +17,20 @@ use crate::tools;
 pub(crate) struct Options {
     /// Targets; none means those of the environment or the default ones.
     pub(crate) targets: Vec<String>,
-    /// Print the tables.
-    pub(crate) table: bool,
+    /// How much to print.
+    pub(crate) detail: Detail,
+}
+
+/// How much a build prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Detail {
+    /// One line.
+    #[default]
+    Line,
+    /// A row per module. The figures of every kernel go to a file.
+    Modules,
+    /// A row per code object, and one per kernel.
+    Kernels,
 }
 
 /// Builds every module for every target, from the cache where nothing changed.
@@ -29,7 +42,7 @@ pub(crate) fn build(options: &Options) -> Result<()> {
         builder = builder.targets(&options.targets);
     }
     let started = Instant::now();
-    let progress = Progress::new();
+    let progress = Progress::new(options.detail == Detail::Modules);
     let listener = progress.clone();
     let result = builder.on_event(move |event| listener.tell(event)).build();
     progress.bar.finish_and_clear();
@@ -37,10 +50,19 @@ pub(crate) fn build(options: &Options) -> Result<()> {
     for warning in build.warnings() {
         eprintln!("{warning}");
     }
-    if options.table {
-        print!("{}\n{}\n", module_table(&build), kernel_table(&build.kernel_uses().collect::<Vec<_>>()));
+    let line = closing_line(&build, started.elapsed());
+    let uses: Vec<KernelUse> = build.kernel_uses().collect();
+    match options.detail {
+        Detail::Line => println!("{line}"),
+        Detail::Modules => {
+            let path = tools::target_folder().join("kernels.txt");
+            fs::write(&path, format!("{}\n{}", object_table(&build), kernel_table(&uses)))
+                .with_context(|| path.display().to_string())?;
+            print!("{}", module_table(&uses));
+            println!("{line}\nRegisters, LDS and wave size of each kernel: {}", path.display());
+        }
+        Detail::Kernels => println!("{}\n{}\n{line}", object_table(&build), kernel_table(&uses)),
     }
-    println!("{}", closing_line(&build, started.elapsed()));
     if build.modules.is_empty() {
         bail!("no kernel sources in {}", folder.display());
     }
@@ -62,22 +84,23 @@ fn closing_line(build: &Build, elapsed: Duration) -> String {
     )
 }
 
-/// A bar on a terminal, a line per finished job elsewhere; nothing for what comes from the cache there.
+/// A bar on a terminal. Elsewhere a line per compiled code object, unless that is too much.
 #[derive(Debug, Clone)]
 struct Progress {
     bar: ProgressBar,
-    terminal: bool,
+    /// Whether finished jobs get no line.
+    quiet: bool,
 }
 
 impl Progress {
-    fn new() -> Self {
+    fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
         // The template is a constant; without it the bar has indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template("Compiling    {wide_bar} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
-        Self { bar, terminal }
+        Self { bar, quiet: quiet || terminal }
     }
 
     fn tell(&self, event: Event<'_>) {
@@ -86,13 +109,13 @@ impl Progress {
             Event::Started { module, target } => self.bar.set_message(format!("{module} {target}")),
             Event::Finished { module, target, cached, duration } => {
                 self.bar.inc(1);
-                if !self.terminal && !cached {
+                if !self.quiet && !cached {
                     println!("compiled {module} for {target} in {:.1} s", duration.as_secs_f64());
                 }
             }
             Event::Failed { module, target } => {
                 self.bar.inc(1);
-                if !self.terminal {
+                if !self.quiet {
                     println!("FAILED {module} for {target}");
                 }
             }
@@ -101,7 +124,37 @@ impl Progress {
     }
 }
 
-fn module_table(build: &Build) -> String {
+/// One row per module: how many kernels it has, for which targets, and what of them is slow without a sign elsewhere.
+fn module_table(uses: &[KernelUse]) -> String {
+    let mut table = Table::new(&[
+        ("module", Align::Left),
+        ("kernels", Align::Right),
+        ("targets", Align::Right),
+        ("code", Align::Right),
+        ("most VGPRs", Align::Right),
+        ("spills", Align::Left),
+    ]);
+    let mut modules: Vec<&str> = uses.iter().map(|used| used.module.as_str()).collect();
+    modules.dedup();
+    for module in modules {
+        let uses: Vec<&KernelUse> = uses.iter().filter(|used| used.module == module).collect();
+        let distinct =
+            |of: fn(&KernelUse) -> &str| uses.iter().map(|used| of(used)).collect::<BTreeSet<_>>().len();
+        let spilled = uses.iter().filter(|used| used.vgpr_spills + used.sgpr_spills > 0).count();
+        table.row([
+            module.to_owned(),
+            distinct(|used| &used.kernel).to_string(),
+            distinct(|used| &used.target).to_string(),
+            bytes(uses.iter().map(|used| used.code_bytes).sum()),
+            uses.iter().map(|used| used.vgprs).max().unwrap_or(0).to_string(),
+            if spilled == 0 { "none".to_owned() } else { format!("in {spilled} of {}", uses.len()) },
+        ]);
+    }
+    table.render()
+}
+
+/// One row per code object.
+fn object_table(build: &Build) -> String {
     let mut table = Table::new(&[
         ("module", Align::Left),
         ("target", Align::Left),
@@ -188,6 +241,18 @@ mod tests {
             sgpr_spills: 0,
             code_bytes: 100,
         }
+    }
+
+    #[test]
+    fn modules_have_one_row_that_tells_of_spills() {
+        let mut spilled = used("gfx90a", "b", 64);
+        (spilled.sgpr_spills, spilled.vgprs) = (1, 70);
+        let uses = [used("gfx1100", "a", 32), used("gfx90a", "a", 64), used("gfx1100", "b", 32), spilled];
+        let text = module_table(&uses);
+        let rows: Vec<Vec<&str>> =
+            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows, [["fill", "2", "2", "400", "B", "70", "in", "1", "of", "4"]], "{text}");
+        assert!(module_table(&uses[..2]).lines().last().expect("a row").ends_with("none"));
     }
 
     #[test]

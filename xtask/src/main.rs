@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use setup::Program;
 
+use crate::build_kernels::Detail;
 use crate::rocm::{kernels, sysroot};
 
 /// This program, as texts call it.
@@ -54,7 +55,7 @@ enum Task {
     /// Compiles the sources in kernels/ and prints what was built
     BuildKernels(BuildKernelsArguments),
     /// Sets up, builds the kernels and runs the demo program on a device
-    Demo(DemoArguments),
+    Demo(demo::Options),
     /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests
     ///
     /// The device tests run on virtual GPUs of all five targets; docs/testing.md lists the steps.
@@ -84,16 +85,6 @@ struct BuildKernelsArguments {
 }
 
 #[derive(Debug, Args)]
-struct DemoArguments {
-    /// Device to run on, such as auto, vgpu:gfx90a or amdgpu:0 [default: FERROCM_DEVICE, else auto]
-    #[arg(long, value_name = "URI")]
-    device: Option<String>,
-    /// Install the device toolchain without asking, if there is none
-    #[arg(long, short)]
-    yes: bool,
-}
-
-#[derive(Debug, Args)]
 struct TestArguments {
     /// Run the device tests on the AMD GPU of this machine, too
     #[arg(long)]
@@ -114,7 +105,7 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
-    /// Run only AMD's own test programs of this suite (hsa, rccl, rocblas, rocfft, rocprim, rocrand, or all), which are fetched into the
+    /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the
     /// target folder, and write docs/vgpu/suites.md; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     suites: Vec<String>,
@@ -175,9 +166,9 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(BuildKernelsArguments { target }) => {
-            build_kernels::build(&build_kernels::Options { targets: target, table: true })
+            build_kernels::build(&build_kernels::Options { targets: target, detail: Detail::Kernels })
         }
-        Task::Demo(DemoArguments { device, yes }) => demo::demo(device.as_deref(), yes),
+        Task::Demo(options) => demo::demo(&options),
         Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {
             suites::suites(&suites::Options { names: suites, targets: target, own_hip, filter, folder: None })
         }

@@ -1,7 +1,7 @@
 //! saxpy, softmax and a tiled GEMM in three element types on a device of your choice, checked against f64 on the CPU.
 //!
 //! `cargo xtask demo` sets up the device toolchain and runs this. Options: `--device URI` (default: `FERROCM_DEVICE`, else
-//! `auto`).
+//! `auto`), `--verbose`.
 
 use std::error::Error;
 use std::time::Instant;
@@ -27,14 +27,21 @@ fn main() {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let device = match parse_arguments(std::env::args().skip(1))? {
+    let options = parse_arguments(std::env::args().skip(1))?;
+    let device = match &options.device {
         Some(uri) => Device::open(uri)?,
         None => Device::open_default()?,
     };
-    for skipped in device.skipped() {
-        println!("skipped  {skipped}");
+    println!("{} at {}, waves of {}", device.name(), device.uri(), device.properties().wave_size);
+    if options.verbose {
+        for skipped in device.skipped() {
+            println!("not {skipped}");
+        }
+    } else if !device.skipped().is_empty() {
+        let skipped: Vec<String> =
+            device.skipped().iter().map(|skipped| skipped.backend.to_string()).collect();
+        println!("(not here: {}; --verbose says why)", skipped.join(", "));
     }
-    println!("device   {} at {}, waves of {}", device.name(), device.uri(), device.properties().wave_size);
     println!();
     println!(
         "{:<22} {:>4}  {:>11}  {:>16}  {:>10}  {:>8}",
@@ -55,18 +62,27 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option<String>, String> {
-    let mut device = None;
+#[derive(Default)]
+struct Options {
+    device: Option<String>,
+    verbose: bool,
+}
+
+fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options::default();
     while let Some(argument) = arguments.next() {
         match argument.split_once('=') {
-            Some(("--device", uri)) => device = Some(uri.to_owned()),
+            Some(("--device", uri)) => options.device = Some(uri.to_owned()),
             None if argument == "--device" => {
-                device = Some(arguments.next().ok_or("`--device` needs a device URI")?)
+                options.device = Some(arguments.next().ok_or("`--device` needs a device URI")?);
             }
-            _ => return Err(format!("unknown argument `{argument}`; usage: demo [--device URI]")),
+            None if argument == "--verbose" => options.verbose = true,
+            _ => {
+                return Err(format!("unknown argument `{argument}`; usage: demo [--device URI] [--verbose]"));
+            }
         }
     }
-    Ok(device)
+    Ok(options)
 }
 
 /// All operations in one element type; whether all results were right.
