@@ -10,6 +10,7 @@
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
 //! | `watch` | what the run loop tells whoever watches a wave |
 //! | `stillness` | which waves only wait for others |
+//! | `settle` | where waves stop after a barrier, so that all have read LDS |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
 //! | `simd` | sixteen lanes at a time, for each CPU level |
@@ -28,6 +29,7 @@ pub mod matrix;
 mod memory;
 pub mod program;
 mod salu;
+mod settle;
 mod simd;
 mod stillness;
 pub mod valu;

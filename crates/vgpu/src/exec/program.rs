@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::lower::{self, Context};
+use super::settle::{self, Settling};
 use super::simd::opaque;
 use super::wave::Row;
 use super::{Code, Flow, Level, Watch, Wave, valu};
@@ -229,6 +230,7 @@ impl Program {
                 continue;
             }
             let mut pc = start;
+            let mut settling = Settling::default();
             loop {
                 let here = unit.codes.len() as u32;
                 if unit.index.contains_key(&pc) {
@@ -268,6 +270,9 @@ impl Program {
                     unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
                 } else {
                     lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                }
+                if settling.pass(&inst) {
+                    unit.codes.push(settle::code(number));
                 }
                 if form.watched && unit.codes.len() == here as usize {
                     unit.codes.push(lower::hint(number));
@@ -478,7 +483,7 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                     wave.next = next as u32;
                     return Flow::Yield;
                 }
-                flow @ (Flow::Barrier | Flow::Yield | Flow::End) => {
+                flow @ (Flow::Barrier | Flow::Yield | Flow::Settle | Flow::End) => {
                     wave.next = next as u32 + u32::from(flow != Flow::End);
                     return flow;
                 }

@@ -25,6 +25,8 @@ pub enum Flow {
     Barrier,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
     Yield,
+    /// The wave has passed a barrier and lets the others come as far.
+    Settle,
     /// The wave gives other waves a chance, then executes the instruction again.
     Retry,
     /// The wave is done.
@@ -143,6 +145,8 @@ pub struct Wave {
     pub barrier: *mut Barrier,
     /// How often the barrier had been complete when the wave last went through it.
     pub passed: u64,
+    /// Whether the wave stops at the next place for that ([`Flow::Settle`]).
+    pub settles: bool,
     /// The round of global wave sync that the wave waits for, 0 while it waits for none.
     pub round: u64,
     /// After how many jumps backward its next time slice ends.
@@ -181,6 +185,7 @@ impl Wave {
             unit: None,
             barrier: std::ptr::null_mut(),
             passed: 0,
+            settles: false,
             round: 0,
             slice: FIRST,
             stillness: None,

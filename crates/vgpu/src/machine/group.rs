@@ -140,6 +140,7 @@ impl Group {
             wave.access.set_code(launch.code.base()..launch.code.end());
             wave.barrier = barrier;
             wave.passed = 0;
+            wave.settles = false;
             wave.stored = false;
             wave.fault = None;
             position.index = index;
@@ -170,8 +171,9 @@ impl Group {
     }
 
     fn run(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
-        for _ in 0..TURN {
-            let mut ready = false;
+        let mut rounds = 0;
+        while rounds < TURN {
+            let (mut ready, mut settled) = (false, false);
             let mut still = true;
             for index in 0..self.states.len() {
                 if self.states[index] != State::Ready {
@@ -195,6 +197,7 @@ impl Group {
                 };
                 match flow {
                     Flow::Barrier => self.states[index] = State::Waiting,
+                    Flow::Settle => (ready, settled) = (true, true),
                     Flow::End => {
                         self.states[index] = State::Ended;
                         wave.leave_barrier();
@@ -226,6 +229,8 @@ impl Group {
             if still && !released {
                 break;
             }
+            // Waves that settle have hardly begun.
+            rounds += u32::from(!settled);
         }
         Turn::Parked
     }
@@ -249,9 +254,11 @@ impl Group {
     /// Lets waves go on that wait at the barrier if it is complete. Says whether there were any.
     fn release(&mut self) -> bool {
         let mut released = false;
+        let several = self.states.len() > 1;
         for (index, (state, wave)) in self.states.iter_mut().zip(&mut self.waves).enumerate() {
             if *state == State::Waiting && wave.pass_barrier() {
                 *state = State::Ready;
+                wave.settles = several;
                 released = true;
                 self.observers.released(index as u32);
             }

@@ -196,6 +196,26 @@ extern "C" __global__ void globals(int *out) {
 
 extern "C" __global__ void nothing() {}
 
+// Workgroups take tiles one after the other and count the work-items that come to each. There is a barrier missing: the first wave
+// overwrites the number of the tile after a load from memory.
+extern "C" __global__ void overwritten_tiles(const unsigned *other, unsigned *next, unsigned *counts, unsigned tiles) {
+    __shared__ unsigned shared;
+    for (;;) {
+        if (threadIdx.x == 0)
+            shared = atomicAdd(next, 1);
+        __syncthreads();
+        unsigned tile = shared;
+        if (tile >= tiles)
+            return;
+        if (threadIdx.x == 0)
+            shared = *(const volatile unsigned *)other;
+        __syncthreads();
+        if (shared == 7)
+            atomicAdd(&counts[tile], 1);
+        __syncthreads();
+    }
+}
+
 // The sum of the squares of the workgroups' ids in y.
 extern "C" __global__ void sum_of_y(unsigned *sum) { atomicAdd(sum, blockIdx.y * blockIdx.y); }
 

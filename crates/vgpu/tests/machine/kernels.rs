@@ -429,6 +429,19 @@ fn a_kernel_that_does_nothing_is_quick() {
     });
 }
 
+/// On hardware all waves have read a value after a barrier by the time that one has loaded something from memory.
+#[test]
+fn waves_read_lds_after_a_barrier_before_one_goes_on() {
+    on_all("basics", |gpu| {
+        let tiles = 40u32;
+        let (other, next) = (gpu.upload(&[7u32]), gpu.upload(&[0u32]));
+        let counts = gpu.upload(&vec![0u32; tiles as usize]);
+        let args = [Arg::Pointer(other), Arg::Pointer(next), Arg::Pointer(counts), Arg::U32(tiles)];
+        gpu.run("overwritten_tiles", 3, 256, &args);
+        assert_eq!(gpu.download::<u32>(counts, tiles as usize), [256; 40], "{}", gpu.device.target().name);
+    });
+}
+
 #[test]
 fn barriers_in_two_steps() {
     on_all("basics", |gpu| {
