@@ -244,13 +244,6 @@ pub(crate) static SUITES: &[Suite] = &[
         ..PLAIN
     },
     Suite {
-        name: "rocthrust",
-        programs: "test_thrust_",
-        seconds: 300,
-        sample: Some(Sample { most: 1, groups: Groups::Suite }),
-        ..PLAIN
-    },
-    Suite {
         name: "rocwmma",
         programs: "",
         seconds: 300,
