@@ -51,17 +51,15 @@ pub(crate) fn build(options: &Options) -> Result<()> {
         eprintln!("{warning}");
     }
     let line = closing_line(&build, started.elapsed());
-    let uses: Vec<KernelUse> = build.kernel_uses().collect();
     match options.detail {
         Detail::Line => println!("{line}"),
         Detail::Modules => {
             let path = tools::target_folder().join("kernels.txt");
-            fs::write(&path, format!("{}\n{}", object_table(&build), kernel_table(&uses)))
-                .with_context(|| path.display().to_string())?;
-            print!("{}", module_table(&uses));
+            fs::write(&path, figures_of(&build)).with_context(|| path.display().to_string())?;
+            print!("{}", module_table(&build.kernel_uses().collect::<Vec<_>>()));
             println!("{line}\nRegisters, LDS and wave size of each kernel: {}", path.display());
         }
-        Detail::Kernels => println!("{}\n{}\n{line}", object_table(&build), kernel_table(&uses)),
+        Detail::Kernels => println!("{}\n{line}", figures_of(&build)),
     }
     if build.modules.is_empty() {
         bail!("no kernel sources in {}", folder.display());
@@ -140,7 +138,7 @@ fn module_table(uses: &[KernelUse]) -> String {
         let uses: Vec<&KernelUse> = uses.iter().filter(|used| used.module == module).collect();
         let distinct =
             |of: fn(&KernelUse) -> &str| uses.iter().map(|used| of(used)).collect::<BTreeSet<_>>().len();
-        let spilled = uses.iter().filter(|used| used.vgpr_spills + used.sgpr_spills > 0).count();
+        let spilled = uses.iter().filter(|used| spills(used)).count();
         table.row([
             module.to_owned(),
             distinct(|used| &used.kernel).to_string(),
@@ -151,6 +149,11 @@ fn module_table(uses: &[KernelUse]) -> String {
         ]);
     }
     table.render()
+}
+
+/// The figures of every code object and of every kernel.
+fn figures_of(build: &Build) -> String {
+    format!("{}\n{}", object_table(build), kernel_table(&build.kernel_uses().collect::<Vec<_>>()))
 }
 
 /// One row per code object.
@@ -211,10 +214,14 @@ fn kernel_table(uses: &[KernelUse]) -> String {
     table.render()
 }
 
+fn spills(used: &KernelUse) -> bool {
+    used.vgpr_spills + used.sgpr_spills > 0
+}
+
 fn figures(used: &KernelUse) -> String {
     let mut text = format!("{:>5} {:>5} {:>5} {:>4}", used.vgprs, used.sgprs, used.lds, used.wave);
     // Spills and scratch are what makes a kernel slow without a sign elsewhere.
-    if used.vgpr_spills + used.sgpr_spills > 0 {
+    if spills(used) {
         text = format!("{}v+{}s spilled {text}", used.vgpr_spills, used.sgpr_spills);
     } else if used.scratch > 0 {
         text = format!("scratch {} {text}", used.scratch);

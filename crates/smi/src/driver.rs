@@ -43,14 +43,26 @@ enum Stand {
     File(Cow<'static, CStr>),
 }
 
-/// The folders whose programs run here.
-fn trees() -> &'static [PathBuf] {
-    static TREES: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    TREES.get_or_init(|| {
-        let run = std::env::var_os(RUN_VARIABLE).unwrap_or_default();
-        let first = run.as_bytes().split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let folders = first.split(|byte| *byte == b':').filter(|folder| !folder.is_empty());
-        folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder))).collect()
+/// What [`RUN_VARIABLE`] says.
+struct Run {
+    /// The folders whose programs run here.
+    trees: Vec<PathBuf>,
+    /// The loader, and its arguments before the program; empty without the variable.
+    loader: Vec<CString>,
+}
+
+fn run() -> &'static Run {
+    static RUN: OnceLock<Run> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let text = std::env::var_os(RUN_VARIABLE).unwrap_or_default();
+        let mut lines = text.as_bytes().split(|byte| *byte == b'\n');
+        let folders = lines.next().unwrap_or_default().split(|byte| *byte == b':');
+        let folders = folders.filter(|folder| !folder.is_empty());
+        Run {
+            trees: folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder))).collect(),
+            // A variable has no zero bytes.
+            loader: lines.filter_map(|line| CString::new(line).ok()).collect(),
+        }
     })
 }
 
@@ -61,7 +73,7 @@ fn in_trees(path: &CStr) -> Option<CString> {
         return None;
     }
     let access = next!(c"access" as unsafe extern "C" fn(*const c_char, c_int) -> c_int)?;
-    trees().iter().find_map(|tree| {
+    run().trees.iter().find_map(|tree| {
         let file = CString::new(tree.join(OsStr::from_bytes(inside)).into_os_string().into_vec()).ok()?;
         // SAFETY: the path is a C string.
         (unsafe { access(file.as_ptr(), libc::F_OK) } == 0).then_some(file)
@@ -268,10 +280,10 @@ unsafe extern "C" fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_
 type Execve = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
 
 /// The arguments that have the sysroot's loader run a program, if it is one of the sysroot's.
-fn loaded(program: &CStr, run: &[u8]) -> Option<Vec<CString>> {
-    let lines = run.split(|byte| *byte == b'\n').skip(1);
+fn loaded(program: &CStr) -> Option<Vec<CString>> {
+    let Run { trees, loader } = run();
     let path = Path::new(OsStr::from_bytes(program.to_bytes())).canonicalize().ok()?;
-    let is_ours = trees().iter().any(|tree| path.starts_with(tree));
+    let is_ours = trees.iter().any(|tree| path.starts_with(tree));
     let is_elf = || {
         let mut start = [0; 4];
         let mut file = std::fs::File::open(&path).ok()?;
@@ -281,12 +293,10 @@ fn loaded(program: &CStr, run: &[u8]) -> Option<Vec<CString>> {
     if !is_ours || is_elf() != Some(true) {
         return None;
     }
-    let mut arguments: Vec<CString> = lines.map(CString::new).collect::<Result<_, _>>().ok()?;
-    if arguments.is_empty() || arguments[0].as_c_str() == program {
+    if loader.first()?.as_c_str() == program {
         return None;
     }
-    arguments.push(program.to_owned());
-    Some(arguments)
+    Some(loader.iter().cloned().chain([program.to_owned()]).collect())
 }
 
 /// The program and the arguments that are really meant.
@@ -306,9 +316,8 @@ impl Started {
         if path.is_null() || arguments.is_null() {
             return None;
         }
-        let run = std::env::var_os(RUN_VARIABLE)?;
         // SAFETY: as this function's contract.
-        let first = loaded(unsafe { CStr::from_ptr(path) }, run.as_bytes())?;
+        let first = loaded(unsafe { CStr::from_ptr(path) })?;
         let mut all: Vec<*const c_char> = first.iter().map(|argument| argument.as_ptr()).collect();
         // The program's own name is in the loader's arguments.
         let mut index = 1;
