@@ -30,12 +30,13 @@ const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 
 /// The packages that the virtual GPU is made of.
-const VIRTUAL_GPU: [&str; 2] = ["ferrocm-vgpu", "ferrocm-hip-on-hsa"];
+const VIRTUAL_GPU: [&str; 4] =
+    ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
 
 /// The virtual device that the device tests run on with overflow checks in the engine.
 const OVERFLOW_CHECKS_DEVICE: &str = "vgpu:gfx1100";
 /// What else is checked everywhere in the tests' profile, and not in the engine.
-const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu.overflow-checks=true";
+const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
 
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
+use super::Target;
 use super::memory::{Mapping, Memory, MemoryError};
 use super::source;
-use super::target::Target;
 use crate::exec::Program;
 use gpu_report::MemoryKind;
 use gpu_report::SourceLines;

@@ -4,7 +4,7 @@ use code_object::KernelDescriptor;
 
 use super::dispatch::Dispatch;
 use super::memory::Memory;
-use super::target::{Generation, Target};
+use super::{Generation, Target};
 use crate::exec::Wave;
 use crate::isa::scalar;
 

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use code_object::KernelDescriptor;
 use code_object::occupancy::{LDS_GRANULE, Occupancy, Resources};
 
-use super::access::Arguments;
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
-use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode, Shared, UnitMask};
-use crate::exec::{Form, Hardware, Place, Program, Wave};
+use crate::exec::{Arguments, Form, Hardware, Place, Program, Wave, WaveSync};
 use gpu_report::Checks;
 use gpu_report::CounterFormat;
 

@@ -118,7 +118,7 @@ pub(super) fn corpus() -> Vec<Sample> {
     let mut samples = Vec::new();
     for generation in Generation::ALL {
         let isa = lower::isa(generation);
-        let path = format!("{}/tests/filetests/{}.txt", env!("CARGO_MANIFEST_DIR"), isa.name());
+        let path = format!("{}/../vgpu-isa/tests/filetests/{}.txt", env!("CARGO_MANIFEST_DIR"), isa.name());
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (bytes, _) = line.split_once(" ; ").unwrap_or_else(|| panic!("{path}: {line}"));

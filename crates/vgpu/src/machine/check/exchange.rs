@@ -4,7 +4,7 @@
 use super::transfer::Bits;
 use super::twin::Twin;
 use super::values::{State, Values, lanes, register_value, vector};
-use crate::exec::Wave;
+use crate::exec::{self, Wave};
 use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand};
 
 /// Registers of a twin.
@@ -50,20 +50,15 @@ struct Element {
 impl Element {
     /// Of A and B.
     fn source(op: Op) -> Element {
-        let name = op.name();
-        let inputs = name.rsplit_once('x').map_or("", |(_, inputs)| inputs);
-        let has = |part: &str| inputs.contains(part);
-        if has("iu4") {
-            Element { bits: 4, one: 0x1111_1111 }
-        } else if has("i8") || has("iu8") || has("fp8") || has("bf8") {
-            Element { bits: 8, one: 0x3838_3838 }
-        } else if has("f64") {
-            Element { bits: 64, one: 0x3ff0_0000 }
-        } else if has("f16") {
-            Element { bits: 16, one: 0x3c00_3c00 }
-        } else {
-            Element { bits: 32, one: 0x3f80_0000 }
-        }
+        let bits = exec::matrix::source_bits(op).unwrap_or(32);
+        let one = match bits {
+            4 => 0x1111_1111,
+            8 => 0x3838_3838,
+            16 => 0x3c00_3c00,
+            32 => 0x3f80_0000,
+            _ => 0x3ff0_0000,
+        };
+        Element { bits, one }
     }
 
     /// Of C and D.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::exec::{FORM_MODES, Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
 use crate::isa::{Format, Inst, Op, scalar};
 use crate::machine::Generation;
-use crate::machine::access::Access;
 use crate::machine::memory::Memory;
+use vgpu_exec::Access;
 
 /// Registers of a file, ACC registers included, and slack for tuples.
 const REGISTERS: usize = 512 + 32;

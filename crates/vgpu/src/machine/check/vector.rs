@@ -5,7 +5,7 @@ use super::transfer::{Bits, exact};
 use super::twin::Twin;
 use super::values::{Found, Values, lanes, vector};
 use crate::exec::Wave;
-use crate::isa::{Elem, Format, Inst, Op, Operand, Type, scalar};
+use crate::isa::{Elem, Fact, Format, Inst, Op, Operand, Type, scalar};
 use crate::machine::Generation;
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::Use;
@@ -119,11 +119,11 @@ impl Values {
                 self.swap_halves(index, wave, inst);
                 return Ok(());
             }
-            _ if op.is_mfma() || op.is_wmma() => {
+            _ if op.has(Fact::MFMA) || op.has(Fact::WMMA) => {
                 self.matrix(index, wave, inst);
                 return Ok(());
             }
-            _ if op.name().starts_with("v_permlane") => {
+            _ if op.has(Fact::PERMUTES) => {
                 self.exchange(index, wave, inst);
                 return Ok(());
             }

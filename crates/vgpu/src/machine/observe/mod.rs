@@ -16,8 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use accesses::{Accesses, LaneAccess, Moved};
 
+use super::WaveFault;
 use super::dispatch::DispatchStats;
-use super::fault::WaveFault;
 use super::launch::Launch;
 use crate::exec::{Code, Unit, Watch, Wave, resolved};
 use crate::isa::{Format, Inst, Register, Registers, Span, scalar};

@@ -238,6 +238,7 @@ impl Value {
 pub(super) struct Bench {
     wave: Wave,
     lanes: usize,
+    memory: Arc<Memory>,
     reader: Arc<Reader>,
     base: u64,
     vectors: Vec<u32>,
@@ -266,7 +267,7 @@ impl Bench {
         wave.access.scratch = scratch[scratch_offset..].as_mut_ptr().cast();
         wave.access.scratch_size = SCRATCH as u32;
         let (reader, barrier) = (memory.reader(), Box::default());
-        Bench { wave, lanes, reader, base, vectors, offset, lds, scratch, scratch_offset, barrier }
+        Bench { wave, lanes, memory, reader, base, vectors, offset, lds, scratch, scratch_offset, barrier }
     }
 
     /// The address of global memory.
@@ -296,7 +297,7 @@ impl Bench {
         // There is another wave, which does not arrive.
         *self.barrier = Barrier::new(2);
         self.wave.barrier = &raw mut *self.barrier;
-        self.wave.access.begin_slice(&self.reader);
+        self.wave.access.begin_slice(self.memory.enter(&self.reader));
         self.wave.fault = None;
         assert!(enter(&mut self.wave, program, PC), "no code to run");
         let flow = loop {

@@ -211,7 +211,7 @@ fn accesses_are_those_that_handlers_make() {
             let mut memories = Memories::new(lanes);
             let mut bench = Bench::new(lanes);
             bench.wave.access = Access::new(Arc::clone(&memories.memory));
-            bench.wave.access.begin_slice(&memories.reader);
+            bench.wave.access.begin_slice(memories.memory.enter(&memories.reader));
             bench.wave.access.lds = memories.lds.as_mut_ptr().cast();
             bench.wave.access.lds_size = LDS as u32;
             bench.wave.access.strict_lds = true;

@@ -13,11 +13,11 @@ use vgpu::machine::{Access, Generation, Memory};
 
 const ENTRY: u64 = 0x1000;
 const FILES: [(Isa, Generation, &str); 5] = [
-    (Isa::Gfx90a, Generation::Gfx9, include_str!("../../filetests/gfx90a.txt")),
-    (Isa::Gfx942, Generation::Gfx940, include_str!("../../filetests/gfx942.txt")),
-    (Isa::Gfx1030, Generation::Gfx10, include_str!("../../filetests/gfx1030.txt")),
-    (Isa::Gfx1100, Generation::Gfx11, include_str!("../../filetests/gfx1100.txt")),
-    (Isa::Gfx1201, Generation::Gfx12, include_str!("../../filetests/gfx1201.txt")),
+    (Isa::Gfx90a, Generation::Gfx9, include_str!("../../../../vgpu-isa/tests/filetests/gfx90a.txt")),
+    (Isa::Gfx942, Generation::Gfx940, include_str!("../../../../vgpu-isa/tests/filetests/gfx942.txt")),
+    (Isa::Gfx1030, Generation::Gfx10, include_str!("../../../../vgpu-isa/tests/filetests/gfx1030.txt")),
+    (Isa::Gfx1100, Generation::Gfx11, include_str!("../../../../vgpu-isa/tests/filetests/gfx1100.txt")),
+    (Isa::Gfx1201, Generation::Gfx12, include_str!("../../../../vgpu-isa/tests/filetests/gfx1201.txt")),
 ];
 
 /// Some instructions of a file: a few of each operation in each form.
