@@ -17,11 +17,16 @@ use crate::rocm::sysroot;
 use crate::tools::{self, DENY, NEXTEST, Tool};
 use crate::{PROGRAM, build_kernels, conflicts, dropin, miri, template};
 
-/// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
+/// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
+// NEW-TARGET: here, or above if it is the first of its generation.
+/// Those that only the device tests of the kernels run on: they differ from one of the others in a few instructions.
+const RELATED_DEVICES: [&str; 2] = ["vgpu:gfx1151", "vgpu:gfx1200"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
+/// The device tests of the kernels.
+const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
 /// The virtual devices that the device tests of `hip` run on with AMD's HIP between: one for each size of waves.
@@ -160,6 +165,11 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     for device in VIRTUAL_DEVICES {
         steps.push(Step::new(format!("device tests on {device}"), || {
             nextest(shared, DEVICE_TESTS, Some(device))
+        }));
+    }
+    for device in RELATED_DEVICES {
+        steps.push(Step::new(format!("device tests of the kernels on {device}"), || {
+            nextest(shared, KERNEL_DEVICE_TESTS, Some(device))
         }));
     }
     steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
@@ -430,6 +440,16 @@ pub(crate) fn tools() -> [Tool; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_target_of_the_virtual_gpu_has_device_tests() {
+        let mut devices = [&VIRTUAL_DEVICES[..], &RELATED_DEVICES].concat();
+        devices.sort_unstable();
+        let mut targets: Vec<_> =
+            kernel_build::DEFAULT_TARGETS.iter().map(|target| format!("vgpu:{target}")).collect();
+        targets.sort_unstable();
+        assert_eq!(devices, targets);
+    }
 
     #[test]
     fn nothing_runs_after_the_first_failure() {

@@ -21,29 +21,17 @@ pub struct Context {
 }
 
 /// The instruction that `bytes` begin with. What only waves of 64 have fails in others when it is lowered.
-pub(super) fn decode(generation: Generation, bytes: &[u8]) -> Option<Inst> {
-    let isa = isa(generation);
+pub(super) fn decode(isa: Isa, bytes: &[u8]) -> Option<Inst> {
     let inst = decode_bits(isa, bytes).or_else(|_| decode_wave64(isa, bytes)).ok()?;
     (inst.op != Op::VIllegal).then_some(inst)
 }
 
-/// The instruction set whose encodings a generation has.
-pub fn isa(generation: Generation) -> Isa {
-    match generation {
-        Generation::Gfx9 => Isa::Gfx90a,
-        Generation::Gfx940 => Isa::Gfx942,
-        Generation::Gfx10 => Isa::Gfx1030,
-        Generation::Gfx11 => Isa::Gfx1100,
-        Generation::Gfx12 => Isa::Gfx1201,
-    }
-}
-
 /// The text of an instruction for reports.
-pub fn text(inst: &Inst, generation: Generation, lanes: u8) -> String {
+pub fn text(inst: &Inst, isa: Isa, lanes: u8) -> String {
     if inst.op == Op::SCodeEnd {
         return String::new();
     }
-    let text = inst.text(isa(generation));
+    let text = inst.text(isa);
     if lanes == 64 { text.wave64().to_string() } else { text.to_string() }
 }
 

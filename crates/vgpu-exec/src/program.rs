@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use gpu_report::FaultKind;
-use vgpu_isa::{Generation, Inst, Op, Operand, Registers};
+use vgpu_isa::{Generation, Inst, Isa, Op, Operand, Registers};
 
 use super::lower::{self, Context};
 use super::settle::{self, Settling};
@@ -126,6 +126,7 @@ impl Pool {
 
 /// The code of a code object, lowered piece by piece as waves reach it.
 pub struct Program {
+    isa: Isa,
     generation: Generation,
     level: Level,
     fetch: Fetch,
@@ -136,7 +137,7 @@ impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_struct("Program")
-            .field("generation", &self.generation)
+            .field("isa", &self.isa)
             .field("level", &self.level)
             .field("places", &places.len())
             .finish_non_exhaustive()
@@ -148,30 +149,30 @@ impl Program {
     ///
     /// # Safety
     /// The memory must stay mapped, and unchanged, as long as the program lives.
-    pub unsafe fn in_memory(generation: Generation, text: Vec<Range<u64>>) -> Program {
+    pub unsafe fn in_memory(isa: Isa, text: Vec<Range<u64>>) -> Program {
         let fetch = move |pc: u64| {
             let Some(range) = text.iter().find(|range| range.contains(&pc)) else { return Fetched::Outside };
             // The longest instructions have 24 bytes.
             let size = (range.end - pc).min(24) as usize;
             // SAFETY: the bytes lie in the text, which the caller promised to keep.
             let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, size) };
-            match lower::decode(generation, bytes) {
+            match lower::decode(isa, bytes) {
                 Some(inst) => Fetched::Inst(inst),
                 None => Fetched::Illegal(bytes[..bytes.len().min(8)].to_vec()),
             }
         };
-        Program::new(generation, Level::detect(), Box::new(fetch))
+        Program::new(isa, Level::detect(), Box::new(fetch))
     }
 
     /// A program whose instructions come from a function.
-    pub fn new(generation: Generation, level: Level, fetch: Fetch) -> Program {
-        Program { generation, level, fetch, places: RwLock::default() }
+    pub fn new(isa: Isa, level: Level, fetch: Fetch) -> Program {
+        Program { isa, generation: isa.generation(), level, fetch, places: RwLock::default() }
     }
 
     /// The text of the instruction at an address, for reports; empty if there is none.
     pub fn text_at(&self, pc: u64, lanes: u8) -> String {
         match (self.fetch)(pc) {
-            Fetched::Inst(inst) => lower::text(&inst, self.generation, lanes),
+            Fetched::Inst(inst) => lower::text(&inst, self.isa, lanes),
             _ => String::new(),
         }
     }

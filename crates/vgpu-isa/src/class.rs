@@ -4,7 +4,7 @@ use gpu_report::{AccessKind, Class};
 
 use super::facts::{Fact, Footprint};
 use super::types::{Elem, Signature, Type};
-use super::{Isa, Op};
+use super::{Generation, Op};
 
 impl Op {
     /// A comparison that writes EXEC: `v_cmpx`.
@@ -33,7 +33,7 @@ impl Op {
 
     /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` and
     /// what transposing loads give take half as many registers, on gfx12 the other matrices too.
-    pub(super) fn signature_of(self, isa: Isa, wave64: bool) -> Signature {
+    pub(super) fn signature_of(self, generation: Generation, wave64: bool) -> Signature {
         let mut signature = *self.signature();
         let half = |of: &mut Type| of.count = of.count.div_ceil(2);
         let of_half = |of: Type| Type::new(Elem::B32, (of.dwords() / 2) as u8);
@@ -45,7 +45,7 @@ impl Op {
         }
         half(&mut signature.dst);
         half(&mut signature.src[self.accumulator()]);
-        if isa >= Isa::Gfx1201 {
+        if generation >= Generation::Gfx12 {
             half(&mut signature.src[0]);
             half(&mut signature.src[1]);
         }

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use super::Isa;
+use super::Generation;
 
 /// What the bits of a channel mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -66,7 +66,7 @@ impl BufferFormat {
     }
 
     /// The format that a code means: in MTBUF instructions, and in buffer descriptors. None if it means none.
-    pub fn by_code(isa: Isa, code: u8) -> Option<BufferFormat> {
+    pub fn by_code(generation: Generation, code: u8) -> Option<BufferFormat> {
         static TABLES: LazyLock<[[Option<BufferFormat>; 128]; 3]> = LazyLock::new(|| {
             let named = |names: &[&str]| std::array::from_fn(|code| BufferFormat::parse(names.get(code)?));
             let split = std::array::from_fn(|code| {
@@ -78,10 +78,10 @@ impl BufferFormat {
             });
             [split, named(GFX10), named(GFX11)]
         });
-        let table = match isa {
-            Isa::Gfx90a | Isa::Gfx942 => 0,
-            Isa::Gfx1030 => 1,
-            Isa::Gfx1100 | Isa::Gfx1201 => 2,
+        let table = match generation {
+            Generation::Gfx9 | Generation::Gfx940 => 0,
+            Generation::Gfx10 => 1,
+            Generation::Gfx11 | Generation::Gfx12 => 2,
         };
         TABLES[table][usize::from(code & 127)]
     }
@@ -93,18 +93,18 @@ impl BufferFormat {
         let mut all = [0; 4];
         all.get_mut(..usize::from(channels))?.fill(bits);
         let format = BufferFormat { bits: all, channels, number };
-        (0..128).any(|code| BufferFormat::by_code(Isa::Gfx1030, code) == Some(format)).then_some(format)
+        (0..128).any(|code| BufferFormat::by_code(Generation::Gfx10, code) == Some(format)).then_some(format)
     }
 
     /// The code of the format, the opposite of [`BufferFormat::by_code`]. None if the generation does not have it.
-    pub fn code(&self, isa: Isa) -> Option<u8> {
-        (0..128).find(|&code| BufferFormat::by_code(isa, code) == Some(*self))
+    pub fn code(&self, generation: Generation) -> Option<u8> {
+        (0..128).find(|&code| BufferFormat::by_code(generation, code) == Some(*self))
     }
 }
 
 /// LLVM's name of a format of gfx10 and later.
-pub(super) fn name(isa: Isa, code: u8) -> Option<&'static str> {
-    let names = if isa == Isa::Gfx1030 { GFX10 } else { GFX11 };
+pub(super) fn name(generation: Generation, code: u8) -> Option<&'static str> {
+    let names = if generation == Generation::Gfx10 { GFX10 } else { GFX11 };
     names.get(usize::from(code)).copied()
 }
 
@@ -297,18 +297,18 @@ mod tests {
         let format =
             |isa, code| BufferFormat::by_code(isa, code).map(|f| (f.bits().to_vec(), f.number, f.bytes()));
         // The code of gfx9 is the data format and above it the number format.
-        assert_eq!(format(Isa::Gfx90a, 6 | 7 << 4), Some((vec![11, 11, 10], NumberFormat::Float, 4)));
-        assert_eq!(format(Isa::Gfx942, 9), Some((vec![10, 10, 10, 2], NumberFormat::Unorm, 4)));
-        assert_eq!(format(Isa::Gfx1030, 50), Some((vec![10, 10, 10, 2], NumberFormat::Unorm, 4)));
-        assert_eq!(format(Isa::Gfx1100, 32), Some((vec![2, 10, 10, 10], NumberFormat::Unorm, 4)));
-        assert_eq!(format(Isa::Gfx1201, 63), Some((vec![32; 4], NumberFormat::Float, 16)));
+        assert_eq!(format(Generation::Gfx9, 6 | 7 << 4), Some((vec![11, 11, 10], NumberFormat::Float, 4)));
+        assert_eq!(format(Generation::Gfx940, 9), Some((vec![10, 10, 10, 2], NumberFormat::Unorm, 4)));
+        assert_eq!(format(Generation::Gfx10, 50), Some((vec![10, 10, 10, 2], NumberFormat::Unorm, 4)));
+        assert_eq!(format(Generation::Gfx11, 32), Some((vec![2, 10, 10, 10], NumberFormat::Unorm, 4)));
+        assert_eq!(format(Generation::Gfx12, 63), Some((vec![32; 4], NumberFormat::Float, 16)));
         for invalid in [
-            (Isa::Gfx90a, 0),
-            (Isa::Gfx90a, 1 | 6 << 4),
-            (Isa::Gfx90a, 1 | 7 << 4),
-            (Isa::Gfx90a, 4),
-            (Isa::Gfx1030, 0),
-            (Isa::Gfx1100, 64),
+            (Generation::Gfx9, 0),
+            (Generation::Gfx9, 1 | 6 << 4),
+            (Generation::Gfx9, 1 | 7 << 4),
+            (Generation::Gfx9, 4),
+            (Generation::Gfx10, 0),
+            (Generation::Gfx11, 64),
         ] {
             assert_eq!(format(invalid.0, invalid.1), None, "{invalid:?}");
         }

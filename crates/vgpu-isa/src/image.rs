@@ -1,6 +1,6 @@
 //! Image instructions: where a generation has their fields, and how many registers data and addresses take.
 
-use super::{Graphics, Isa};
+use super::{Generation, Graphics};
 
 /// How many coordinates a dimension has.
 const COORDINATES: [u32; 8] = [1, 2, 3, 3, 2, 3, 3, 4];
@@ -62,16 +62,16 @@ fn bits(word: u32, low: u32, width: u32) -> u32 {
 }
 
 impl Fields {
-    fn new(isa: Isa, graphics: &Graphics) -> Fields {
+    fn new(generation: Generation, graphics: &Graphics) -> Fields {
         let [first, second, third, ..] = graphics.words;
         let byte = |word: u32, index: u32| (word >> (8 * index)) as u8;
         let listed = |words: usize| {
             let more = graphics.words[2..].iter().take(words).flat_map(|word| word.to_le_bytes());
             std::iter::once(byte(second, 0)).chain(more).collect()
         };
-        let more = match isa {
-            Isa::Gfx1030 => bits(first, 1, 2) as usize,
-            Isa::Gfx1100 => bits(first, 0, 1) as usize,
+        let more = match generation {
+            Generation::Gfx10 => bits(first, 1, 2) as usize,
+            Generation::Gfx11 => bits(first, 0, 1) as usize,
             _ => 0,
         };
         let old = Fields {
@@ -86,15 +86,15 @@ impl Fields {
             d16: bit(second, 31),
             tfe: false,
         };
-        match isa {
-            Isa::Gfx90a | Isa::Gfx942 => old,
-            Isa::Gfx1030 => Fields {
+        match generation {
+            Generation::Gfx9 | Generation::Gfx940 => old,
+            Generation::Gfx10 => Fields {
                 dim: Some(bits(first, 3, 3) as usize),
                 a16: bit(second, 30),
                 tfe: bit(first, 16),
                 ..old
             },
-            Isa::Gfx1100 => Fields {
+            Generation::Gfx11 => Fields {
                 dim: Some(bits(first, 2, 3) as usize),
                 sampler: bits(second, 26, 5) << 2,
                 a16: bit(first, 16),
@@ -102,7 +102,7 @@ impl Fields {
                 tfe: bit(second, 21),
                 ..old
             },
-            Isa::Gfx1201 => {
+            Generation::Gfx12 => {
                 let sample = is_sample(first);
                 let mut addresses = third.to_le_bytes().to_vec();
                 addresses.push(byte(second, 3));
@@ -185,19 +185,19 @@ impl Name<'_> {
     }
 
     /// How many registers of data LLVM assumes at first.
-    fn default_data(&self, isa: Isa) -> u32 {
+    fn default_data(&self, generation: Generation) -> u32 {
         match self.0 {
             name if name.contains("cmpswap") => 2,
-            "image_msaa_load" if isa >= Isa::Gfx1100 => 4,
+            "image_msaa_load" if generation >= Generation::Gfx11 => 4,
             _ if self.is_gather() => 2,
             _ => 1,
         }
     }
 
-    fn has_data(&self, isa: Isa, count: u32) -> bool {
+    fn has_data(&self, generation: Generation, count: u32) -> bool {
         match self.0 {
             _ if self.is_gather() => matches!(count, 2 | 4 | 5),
-            "image_msaa_load" if isa >= Isa::Gfx1100 => (2..=5).contains(&count),
+            "image_msaa_load" if generation >= Generation::Gfx11 => (2..=5).contains(&count),
             name if name.contains("cmpswap") => (2..=5).contains(&count),
             _ if self.is_atomic() => (1..=3).contains(&count),
             _ => (1..=5).contains(&count),
@@ -219,23 +219,26 @@ impl Name<'_> {
 
 impl Image {
     /// The fields of an instruction with a mnemonic; `None` if some hold what they must not.
-    pub(super) fn new(isa: Isa, name: &str, graphics: &Graphics) -> Option<Image> {
+    pub(super) fn new(generation: Generation, name: &str, graphics: &Graphics) -> Option<Image> {
         let name = Name(name);
-        let fields = Fields::new(isa, graphics);
+        let fields = Fields::new(generation, graphics);
         let samples = name.samples();
         let list = fields.more != 0;
         let valid = if name.is_ray() {
-            ray_bits(isa, &fields, graphics.words)
+            ray_bits(generation, &fields, graphics.words)
         } else {
-            bits_are_valid(isa, &name, &fields, graphics.words)
+            bits_are_valid(generation, &name, &fields, graphics.words)
         };
         if !valid {
             return None;
         }
-        let (data, addresses) =
-            if name.is_ray() { ray_registers(isa, &name, &fields) } else { registers(isa, &name, &fields) };
-        let accumulators = isa.is_gfx9() && bit(graphics.words[0], 16);
-        let aligned = !isa.is_gfx9() || data == 1 || fields.data.is_multiple_of(2);
+        let (data, addresses) = if name.is_ray() {
+            ray_registers(generation, &name, &fields)
+        } else {
+            registers(generation, &name, &fields)
+        };
+        let accumulators = generation.is_cdna() && bit(graphics.words[0], 16);
+        let aligned = !generation.is_cdna() || data == 1 || fields.data.is_multiple_of(2);
         let all = addresses.iter().copied().chain([(fields.data, data)]);
         if !aligned || all.into_iter().any(|(first, count)| u32::from(first) + count > 256) {
             return None;
@@ -257,38 +260,38 @@ impl Image {
 }
 
 /// Whether the bits that an instruction does not use are zero, where LLVM wants that.
-fn bits_are_valid(isa: Isa, name: &Name<'_>, fields: &Fields, words: [u32; 5]) -> bool {
+fn bits_are_valid(generation: Generation, name: &Name<'_>, fields: &Fields, words: [u32; 5]) -> bool {
     // Whether the field of the sampler is used, or zero.
     let sampler = name.samples() || fields.sampler == 0;
     if fields.d16 && !name.has_d16() {
         return false;
     }
     let (_, most) = name.address_range();
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => !bit(words[0], 0) && sampler,
-        Isa::Gfx1030 => {
+    match generation {
+        Generation::Gfx9 | Generation::Gfx940 => !bit(words[0], 0) && sampler,
+        Generation::Gfx10 => {
             // There are only as many words of addresses as the instruction can need.
             fields.more <= most.saturating_sub(1).div_ceil(4) as usize && sampler
         }
-        Isa::Gfx1100 => sampler,
-        Isa::Gfx1201 if is_sample(words[0]) => (most > 3 || words[2] >> 24 == 0) && sampler,
-        Isa::Gfx1201 => words[1] >> 24 == 0,
+        Generation::Gfx11 => sampler,
+        Generation::Gfx12 if is_sample(words[0]) => (most > 3 || words[2] >> 24 == 0) && sampler,
+        Generation::Gfx12 => words[1] >> 24 == 0,
     }
 }
 
 /// The same for rays, whose other fields have one value each.
-fn ray_bits(isa: Isa, fields: &Fields, words: [u32; 5]) -> bool {
+fn ray_bits(generation: Generation, fields: &Fields, words: [u32; 5]) -> bool {
     let [first, second, ..] = words;
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => false,
-        Isa::Gfx1030 => {
+    match generation {
+        Generation::Gfx9 | Generation::Gfx940 => false,
+        Generation::Gfx10 => {
             let more = if fields.a16 { 2 } else { 3 };
             first & 0x0203_bfb8 == 0x9f00
                 && second & 0x83e0_0000 == 0
                 && (fields.more == 0 || fields.more == more)
         }
-        Isa::Gfx1100 => first & 0x0002_ff9c == 0x8f80 && second & 0x7c60_0000 == 0,
-        Isa::Gfx1201 => {
+        Generation::Gfx11 => first & 0x0002_ff9c == 0x8f80 && second & 0x7c60_0000 == 0,
+        Generation::Gfx12 => {
             first & 0x03c0_00b7 == 0x03c0_0010
                 && second & 0x00fc_0000 == 0
                 && (!fields.a16 || second >> 24 == 0)
@@ -297,7 +300,7 @@ fn ray_bits(isa: Isa, fields: &Fields, words: [u32; 5]) -> bool {
 }
 
 /// How many registers of data and addresses a ray takes.
-fn ray_registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
+fn ray_registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
     let wide = u32::from(name.has("bvh64"));
     let all = if fields.a16 { 8 } else { 11 } + wide;
     let registers = |counts: &[u32]| {
@@ -309,7 +312,7 @@ fn ray_registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Regist
     }
     let addresses = match fields.more {
         0 => vec![(fields.addresses[0], all)],
-        _ if isa == Isa::Gfx1030 => registers(&vec![1; all as usize]),
+        _ if generation == Generation::Gfx10 => registers(&vec![1; all as usize]),
         _ => registers(&[1 + wide, 1, 3, 3, 3][..if fields.a16 { 4 } else { 5 }]),
     };
     (4, addresses)
@@ -317,18 +320,18 @@ fn ray_registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Regist
 
 /// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask ask for, if there is such
 /// an instruction and the registers exist; else what it assumed at first.
-fn registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
+fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
     let list = fields.more != 0;
-    let (least, most) = match isa {
-        Isa::Gfx90a | Isa::Gfx942 => (1, 1),
+    let (least, most) = match generation {
+        Generation::Gfx9 | Generation::Gfx940 => (1, 1),
         _ => name.address_range(),
     };
-    let default_addresses = match isa {
-        Isa::Gfx1201 => most.min(4),
+    let default_addresses = match generation {
+        Generation::Gfx12 => most.min(4),
         _ if list => most.min(1 + 4 * fields.more as u32),
         _ => least,
     };
-    let default_data = name.default_data(isa);
+    let default_data = name.default_data(generation);
     // The addresses, of which the last is a range where they are more than the list has room for.
     let spread = |count: u32| -> Vec<Registers> {
         match (list, fields.dim) {
@@ -343,7 +346,7 @@ fn registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>
         }
     };
     let unchanged = (default_data, spread(default_addresses));
-    let four = name.is_gather() || isa >= Isa::Gfx1100 && name.0 == "image_msaa_load";
+    let four = name.is_gather() || generation >= Generation::Gfx11 && name.0 == "image_msaa_load";
     let mut data = if four { 4 } else { fields.mask.count_ones().max(1) };
     if fields.d16 {
         data = data.div_ceil(2);
@@ -353,19 +356,19 @@ fn registers(isa: Isa, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>
         None => default_addresses,
         Some(dim) => name.addresses(dim, fields.a16),
     };
-    if list && addresses > default_addresses && isa == Isa::Gfx1030 {
+    if list && addresses > default_addresses && generation == Generation::Gfx10 {
         return unchanged;
     }
-    let least = if list && isa != Isa::Gfx1201 { least.max(2) } else { least };
+    let least = if list && generation != Generation::Gfx12 { least.max(2) } else { least };
     // Ranges of registers exist in some sizes beyond what is needed.
     let rounded = !list && (addresses == 4 && most == 3 || addresses == 8 && (5..8).contains(&most));
-    let exists = name.has_data(isa, data) && ((least..=most).contains(&addresses) || rounded);
+    let exists = name.has_data(generation, data) && ((least..=most).contains(&addresses) || rounded);
     if !exists || (data, addresses) == (default_data, default_addresses) {
         return unchanged;
     }
     let spread = spread(addresses);
     let past = |(first, count): Registers| u32::from(first) + count > 256;
-    let odd = isa.is_gfx9() && data > 1 && !fields.data.is_multiple_of(2);
+    let odd = generation.is_cdna() && data > 1 && !fields.data.is_multiple_of(2);
     if data != default_data && (odd || past((fields.data, data))) || spread.last().copied().is_some_and(past)
     {
         return unchanged;

@@ -45,7 +45,8 @@ pub use registers::{Register, Registers, Span};
 pub use target::{Generation, TARGETS, Target};
 pub use types::{Elem, Signature, Type};
 
-/// An instruction set: which encodings there are and what the opcodes mean.
+// NEW-TARGET: a variant, unless it shares one.
+/// An instruction set: what each opcode means. Processors may share one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Isa {
     /// CDNA 2.
@@ -56,13 +57,16 @@ pub enum Isa {
     Gfx1030,
     /// RDNA 3.
     Gfx1100,
+    /// RDNA 3.5.
+    Gfx1151,
     /// RDNA 4.
     Gfx1201,
 }
 
 impl Isa {
     /// Every instruction set that can be decoded.
-    pub const ALL: &[Isa] = &[Isa::Gfx90a, Isa::Gfx942, Isa::Gfx1030, Isa::Gfx1100, Isa::Gfx1201];
+    pub const ALL: &[Isa] =
+        &[Isa::Gfx90a, Isa::Gfx942, Isa::Gfx1030, Isa::Gfx1100, Isa::Gfx1151, Isa::Gfx1201];
 
     /// The processor that it is named after, `gfx1100`.
     pub const fn name(self) -> &'static str {
@@ -71,17 +75,29 @@ impl Isa {
             Isa::Gfx942 => "gfx942",
             Isa::Gfx1030 => "gfx1030",
             Isa::Gfx1100 => "gfx1100",
+            Isa::Gfx1151 => "gfx1151",
             Isa::Gfx1201 => "gfx1201",
+        }
+    }
+
+    /// The layout of its encodings.
+    pub const fn generation(self) -> Generation {
+        match self {
+            Isa::Gfx90a => Generation::Gfx9,
+            Isa::Gfx942 => Generation::Gfx940,
+            Isa::Gfx1030 => Generation::Gfx10,
+            Isa::Gfx1100 | Isa::Gfx1151 => Generation::Gfx11,
+            Isa::Gfx1201 => Generation::Gfx12,
         }
     }
 
     /// The instruction set of a processor (`gfx1100`; no feature suffixes).
     pub fn by_name(name: &str) -> Option<Isa> {
-        Isa::ALL.iter().copied().find(|isa| isa.name() == name)
+        Target::by_name(name).map(|target| target.isa)
     }
 
     /// gfx9: instruction encodings of GCN, waves of 64 only.
     pub const fn is_gfx9(self) -> bool {
-        matches!(self, Isa::Gfx90a | Isa::Gfx942)
+        self.generation().is_cdna()
     }
 }

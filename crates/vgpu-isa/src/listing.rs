@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use code_object::CodeObject;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolFlags, SymbolKind, elf};
 
-use super::{Isa, decode, decode_wave64};
+use super::{Isa, Target, decode, decode_wave64};
 
 /// Why there is no listing.
 #[derive(Debug, thiserror::Error)]
@@ -50,10 +50,8 @@ struct Symbol<'a> {
 pub fn listing(bytes: &[u8], text: &mut String) -> Result<Listed, ListingError> {
     let object = CodeObject::parse(bytes)?;
     let processor = &object.target().processor;
-    let isa = Isa::by_name(processor).ok_or_else(|| ListingError::Target {
-        target: processor.to_string(),
-        known: Isa::ALL.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", "),
-    })?;
+    let isa = Isa::by_name(processor)
+        .ok_or_else(|| ListingError::Target { target: processor.to_string(), known: Target::names() })?;
     let wave64 = isa.is_gfx9()
         || !object.kernels().is_empty() && object.kernels().iter().all(|kernel| kernel.wavefront_size == 64);
     let elf = object::File::parse(bytes)?;

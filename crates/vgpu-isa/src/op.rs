@@ -143,6 +143,7 @@ impl Op {
     }
 }
 
+// NEW-OP: a line.
 // Each line: variant, canonical name, (destination, scalar destination; sources), class. `B32 * 4` is four 32-bit elements; `None` holds
 // the place of an operand that the operation lacks. After `@` what it accesses in memory, `Load(4)` for four bytes ([`Footprint`]); in
 // braces what else holds for it ([`Fact`]).

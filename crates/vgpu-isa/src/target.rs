@@ -3,6 +3,8 @@
 use code_object::KernelDescriptor;
 use code_object::occupancy::{ComputeUnit, Resources};
 
+use super::Isa;
+
 /// A family of instruction encodings and register conventions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Generation {
@@ -23,6 +25,17 @@ impl Generation {
     pub const ALL: [Generation; 5] =
         [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
 
+    /// The instruction set that all its processors have, and some extend.
+    pub const fn isa(self) -> Isa {
+        match self {
+            Generation::Gfx9 => Isa::Gfx90a,
+            Generation::Gfx940 => Isa::Gfx942,
+            Generation::Gfx10 => Isa::Gfx1030,
+            Generation::Gfx11 => Isa::Gfx1100,
+            Generation::Gfx12 => Isa::Gfx1201,
+        }
+    }
+
     /// Whether it is CDNA: only waves of 64, accumulation registers, arguments preloaded into SGPRs.
     pub const fn is_cdna(self) -> bool {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)
@@ -40,8 +53,8 @@ impl Generation {
 pub struct Target {
     /// The processor's name, `gfx1100`.
     pub name: &'static str,
-    /// Instruction encodings and register conventions.
-    pub generation: Generation,
+    /// What its opcodes mean.
+    pub isa: Isa,
     /// The product name that devices report.
     pub product: &'static str,
     /// The whole target id that devices report.
@@ -75,11 +88,12 @@ const ALL_SGPRS: u32 = 128;
 const KIB: u32 = 1 << 10;
 const GIB: u64 = 1 << 30;
 
+// NEW-TARGET: a row.
 /// Every supported target.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "gfx90a",
-        generation: Generation::Gfx9,
+        isa: Isa::Gfx90a,
         product: "ferrocm Virtual GPU (gfx90a)",
         target_id: "gfx90a:sramecc+:xnack-",
         compute_units: 8,
@@ -96,7 +110,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "gfx942",
-        generation: Generation::Gfx940,
+        isa: Isa::Gfx942,
         product: "ferrocm Virtual GPU (gfx942)",
         target_id: "gfx942:sramecc+:xnack-",
         compute_units: 8,
@@ -113,7 +127,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "gfx1030",
-        generation: Generation::Gfx10,
+        isa: Isa::Gfx1030,
         product: "ferrocm Virtual GPU (gfx1030)",
         target_id: "gfx1030",
         compute_units: 8,
@@ -130,7 +144,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "gfx1100",
-        generation: Generation::Gfx11,
+        isa: Isa::Gfx1100,
         product: "ferrocm Virtual GPU (gfx1100)",
         target_id: "gfx1100",
         compute_units: 8,
@@ -146,8 +160,42 @@ pub const TARGETS: &[Target] = &[
         clock_mhz: 2300,
     },
     Target {
+        name: "gfx1151",
+        isa: Isa::Gfx1151,
+        product: "ferrocm Virtual GPU (gfx1151)",
+        target_id: "gfx1151",
+        compute_units: 8,
+        wave_size: 32,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        vgpr_granule: [4, 8],
+        max_vgprs: 256,
+        unit: ComputeUnit::of([11, 5, 1]),
+        cache_line: 128,
+        memory: 16 * GIB,
+        chip_id: 0x1586,
+        clock_mhz: 2900,
+    },
+    Target {
+        name: "gfx1200",
+        isa: Isa::Gfx1201,
+        product: "ferrocm Virtual GPU (gfx1200)",
+        target_id: "gfx1200",
+        compute_units: 8,
+        wave_size: 32,
+        lds_size: 64 * KIB,
+        max_workgroup_size: 1024,
+        vgpr_granule: [4, 8],
+        max_vgprs: 256,
+        unit: ComputeUnit::of([12, 0, 0]),
+        cache_line: 128,
+        memory: 16 * GIB,
+        chip_id: 0x7590,
+        clock_mhz: 3130,
+    },
+    Target {
         name: "gfx1201",
-        generation: Generation::Gfx12,
+        isa: Isa::Gfx1201,
         product: "ferrocm Virtual GPU (gfx1201)",
         target_id: "gfx1201",
         compute_units: 8,
@@ -165,6 +213,11 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
+    /// Instruction encodings and register conventions.
+    pub const fn generation(&self) -> Generation {
+        self.isa.generation()
+    }
+
     /// What a kernel takes by its descriptor, in workgroups of so many work-items with so many bytes of LDS, dynamic LDS
     /// included.
     pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
@@ -181,7 +234,7 @@ impl Target {
             },
             lds,
             workgroup,
-            wgp_mode: !self.generation.is_cdna() && descriptor.enable_wgp_mode(),
+            wgp_mode: !self.generation().is_cdna() && descriptor.enable_wgp_mode(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kernel_build::{Build, Builder};
 use objdump::{check, llvm_objdump};
-use vgpu_isa::Isa;
+use vgpu_isa::{Isa, TARGETS};
 
 /// Compiled sources of the folder `of` below the workspace's, for all targets, or for those with waves of 32, for waves of 64;
 /// `None` if there is no compiler.
@@ -67,4 +67,10 @@ fn kernels_of_tests() {
 #[test]
 fn kernels_with_waves_of_64() {
     compare("kernels", true);
+}
+
+#[test]
+fn builds_are_for_all_targets_of_the_virtual_gpu() {
+    let targets: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(kernel_build::DEFAULT_TARGETS, targets);
 }

@@ -105,6 +105,7 @@ const fn swmmac(op: Op, k: usize, a: Format, b: Format, sum: Sum) -> Instruction
 
 use Format::{Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Fp8, Fp8Fnuz, I8, Iu4, Iu8, Xf32};
 
+// NEW-OP: matrix ones.
 /// All of them.
 #[rustfmt::skip]
 pub const INSTRUCTIONS: &[Instruction] = &[

@@ -15,6 +15,7 @@ use super::{block, buffer, lds, scalar, scalar_store, spaces, to_lds, typed};
 use crate::level::{Body, handler, scalar_handler, simd_handler};
 use crate::{Code, Flow, Handler, Level, Wave};
 
+// NEW-OP: memory ones.
 macro_rules! bodies {
     ($($name:ident => $function:path;)*) => {$(
         pub(super) struct $name<M>(PhantomData<M>);

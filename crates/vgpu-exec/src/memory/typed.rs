@@ -2,7 +2,7 @@
 
 use gpu_report::AccessKind;
 use half::f16;
-use vgpu_isa::{BufferFormat, Fact, Footprint, Format, Generation, Inst, Isa, NumberFormat};
+use vgpu_isa::{BufferFormat, Fact, Footprint, Format, Generation, Inst, NumberFormat};
 
 use super::buffer::{OOB_SELECT, View, WIDE_SWIZZLE, address_registers};
 use super::buffer_flags;
@@ -55,12 +55,12 @@ pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option
     shape.format.map(|format| format.bytes())
 }
 
-/// The instruction set whose format codes are meant.
-fn isa(flags: i64) -> Isa {
+/// The generation whose format codes are meant.
+fn generation(flags: i64) -> Generation {
     match (flags & OOB_SELECT != 0, flags & WIDE_SWIZZLE != 0) {
-        (false, _) => Isa::Gfx90a,
-        (true, false) => Isa::Gfx1030,
-        (true, true) => Isa::Gfx1100,
+        (false, _) => Generation::Gfx9,
+        (true, false) => Generation::Gfx10,
+        (true, true) => Generation::Gfx11,
     }
 }
 
@@ -82,9 +82,9 @@ impl Shape {
         let in_instruction = flags & IN_INSTRUCTION != 0;
         let word = view.format_word;
         // The descriptor's format, as instructions have it, and which of its bits are 0 where there is none.
-        let (own, kind) = match isa(flags) {
-            Isa::Gfx90a => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
-            Isa::Gfx1030 => (word >> 12 & 0x7f, 0x7f),
+        let (own, kind) = match generation(flags) {
+            Generation::Gfx9 => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
+            Generation::Gfx10 => (word >> 12 & 0x7f, 0x7f),
             _ => (word >> 12 & 0x3f, 0x3f),
         };
         let is_bound = own & kind != 0;
@@ -94,7 +94,7 @@ impl Shape {
             false => std::array::from_fn(|i| word >> (3 * i) & 7),
         };
         Shape {
-            format: BufferFormat::by_code(isa(flags), code).filter(|_| is_bound),
+            format: BufferFormat::by_code(generation(flags), code).filter(|_| is_bound),
             selection,
             channels: (flags >> CHANNELS_SHIFT & 3) as usize + 1,
             d16: flags & D16 != 0,
@@ -291,7 +291,9 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
             }
             let at = wave.vgpr.add(code.dst as usize + lane);
             // Registers with ECC are written whole.
-            let other = |at: *mut u32, mask| if isa(code.imm) == Isa::Gfx90a { 0 } else { at.read() & mask };
+            let other = |at: *mut u32, mask| {
+                if generation(code.imm) == Generation::Gfx9 { 0 } else { at.read() & mask }
+            };
             match (shape.d16, shape.high) {
                 (false, _) => {
                     for (i, value) in result.iter().take(shape.channels).enumerate() {

@@ -16,6 +16,7 @@ use super::lower::{Context, operands};
 use super::settle::waits_for_lds;
 use super::{Code, Flow, Src, Wave};
 
+// NEW-OP: scalar ones, in the file of their kind.
 /// Lowers a scalar instruction.
 pub(super) fn lower(
     inst: &Inst,

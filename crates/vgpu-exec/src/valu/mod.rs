@@ -41,6 +41,7 @@ use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
 use vgpu_isa::Generation;
 use vgpu_isa::{Elem, Fact, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};
 
+// NEW-OP: vector ones, in the table of their type: `integer`, `half`, `single`, `double`, `convert`, `compare`, `dot`….
 /// Lowers a vector instruction.
 pub(super) fn lower(
     inst: &Inst,

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cargo run --release -p ferrocm-vgpu-isa --example isa-sweep -- [OPTION]...
-//!     --target NAME,...      gfx90a, gfx942, gfx1030, gfx1100, gfx1201 (all)
+//!     --target NAME,...      instruction sets by the processors that they are named after (all)
 //!     --family NAME,...      SOP1, VOP3, DS... (all)
 //!     --count N              random encodings of each opcode (40)
 //!     --seed N               where the random numbers start (1)
@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use families::families;
 use generate::{Encoding, Random};
 use llvm::Answer;
-use vgpu_isa::{Dpp, Inst, Isa, Op, decode, decode_wave64};
+use vgpu_isa::{Dpp, Generation, Inst, Isa, Op, decode, decode_wave64};
 
 /// The code of a literal as an operand.
 const LITERAL: u32 = 255;
@@ -154,7 +154,8 @@ fn is_marked(isa: Isa, bytes: &[u8], text: &str) -> bool {
     let first = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
     // The packed mix of gfx9 at its old place.
     let old_mix = !isa.is_gfx9() && matches!(first >> 16, 0xd3a0..=0xd3a2) && text.starts_with("v_fma_mix");
-    let direct_barrier = isa == Isa::Gfx1201 && text.contains("barrier") && text.ends_with("src_lds_direct");
+    let direct_barrier =
+        isa.generation() == Generation::Gfx12 && text.contains("barrier") && text.ends_with("src_lds_direct");
     text.contains("/*Invalid")
         || text.contains("/*INV")
         || text.contains("/*Missing")

@@ -2,17 +2,17 @@
 
 use super::{DecodeErrorKind, Decoder, Result, bits, unused};
 use crate::image::Image;
-use crate::{Elem, Format, Graphics, Inst, Isa, Op, Special, Type};
+use crate::{Elem, Format, Generation, Graphics, Inst, Op, Special, Type};
 
 impl Decoder<'_> {
     /// MIMG, and VIMAGE of gfx12.
     pub(super) fn image(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let (opcode, more) = match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => (bits(word, 18, 7), 0),
-            Isa::Gfx1030 => (bits(word, 18, 7) | bits(word, 0, 1) << 7, bits(word, 1, 2)),
-            Isa::Gfx1100 => (bits(word, 18, 8), bits(word, 0, 1)),
-            Isa::Gfx1201 => (bits(word, 14, 8), 1),
+        let (opcode, more) = match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => (bits(word, 18, 7), 0),
+            Generation::Gfx10 => (bits(word, 18, 7) | bits(word, 0, 1) << 7, bits(word, 1, 2)),
+            Generation::Gfx11 => (bits(word, 18, 8), bits(word, 0, 1)),
+            Generation::Gfx12 => (bits(word, 14, 8), 1),
         };
         let mut words = [word, second, 0, 0, 0];
         for index in 0..more as usize {
@@ -52,7 +52,7 @@ impl Decoder<'_> {
         let graphics = Graphics { opcode: opcode as u16, words };
         match format {
             Format::Mimg => self.check_image(row.name, &graphics)?,
-            Format::Interp if words[1] != 0 || opcode > 3 || self.isa >= Isa::Gfx1100 => {
+            Format::Interp if words[1] != 0 || opcode > 3 || self.generation >= Generation::Gfx11 => {
                 self.check_interpolation(row.name, words)?;
             }
             _ => {}
@@ -62,7 +62,7 @@ impl Decoder<'_> {
     }
 
     fn check_image(&self, name: &str, graphics: &Graphics) -> Result<()> {
-        let image = Image::new(self.isa, name, graphics).ok_or(DecodeErrorKind::ReservedBits)?;
+        let image = Image::new(self.generation, name, graphics).ok_or(DecodeErrorKind::ReservedBits)?;
         let check = |code: u32, dwords: u8| match code {
             0..=127 => self.scalar(code, Type::new(Elem::B32, dwords)).map(|_| ()),
             _ => Err(DecodeErrorKind::BadOperand { code: code as u16 }),
@@ -73,7 +73,7 @@ impl Decoder<'_> {
 
     /// The encodings of interpolation with modifiers: VINTERP, and VOP3 up to gfx10.
     fn check_interpolation(&self, name: &str, [word, second, ..]: [u32; 5]) -> Result<()> {
-        let modern = self.isa >= Isa::Gfx1100;
+        let modern = self.generation >= Generation::Gfx11;
         let half = name.ends_with("_f16");
         let two = half && !name.contains("_p1ll");
         let sources: &[u32] = match () {
@@ -87,7 +87,7 @@ impl Decoder<'_> {
             let null = code == if modern { 124 } else { 125 };
             let special = Special::of_code(code).is_some_and(|special| special != Special::LdsDirect);
             // Halves of vector registers are all that the field can name.
-            let only_vector = self.isa == Isa::Gfx1100 && has_half(name, index);
+            let only_vector = self.generation == Generation::Gfx11 && has_half(name, index);
             if code < 256 && !null && !special && !only_vector {
                 return Err(DecodeErrorKind::BadOperand { code: code as u16 });
             }

@@ -1,7 +1,7 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and LDSDIR.
 
 use super::{DecodeErrorKind, Decoder, Result, bit, bits, not_lds, signed, unused, vgpr, vgpr_or_agpr};
-use crate::{Elem, Fact, Format, Inst, Isa, Op, Operand, Type};
+use crate::{Elem, Fact, Format, Generation, Inst, Op, Operand, Type};
 
 /// The format code of typed buffers on gfx9 and gfx10 and later: 7 bits.
 const FORMAT_BITS: u32 = 7;
@@ -9,7 +9,7 @@ const FORMAT_BITS: u32 = 7;
 impl Decoder<'_> {
     pub(super) fn ds(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let gfx9 = self.isa.is_gfx9();
+        let gfx9 = self.generation.is_cdna();
         let row = self.row(Format::Ds, bits(word, if gfx9 { 17 } else { 18 }, 8))?;
         let mut inst = self.start(Format::Ds, row.op);
         let signature = row.op.signature();
@@ -20,7 +20,7 @@ impl Decoder<'_> {
         let mut data = bits(second, 8, 8);
         let ordered = matches!(row.op, Op::DsOrderedCount | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn)
             || row.op.has(Fact::GWS);
-        let local = self.isa == Isa::Gfx1201
+        let local = self.generation == Generation::Gfx12
             || matches!(row.op, Op::DsPermuteB32 | Op::DsBpermuteB32 | Op::DsNop)
             || row.op.has(Fact::BVH_STACK);
         if row.op == Op::DsNop {
@@ -49,7 +49,7 @@ impl Decoder<'_> {
     /// FLAT, GLOBAL and SCRATCH up to gfx11.
     pub(super) fn flat(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let segment = bits(word, if self.isa == Isa::Gfx1100 { 16 } else { 14 }, 2);
+        let segment = bits(word, if self.generation == Generation::Gfx11 { 16 } else { 14 }, 2);
         let format = match segment {
             0 => Format::Flat,
             1 => Format::Scratch,
@@ -60,8 +60,8 @@ impl Decoder<'_> {
         let signature = row.op.signature();
         let mut inst = self.start(format, row.op);
         let mem = &mut inst.mem;
-        let width = match self.isa {
-            Isa::Gfx1030 => 12,
+        let width = match self.generation {
+            Generation::Gfx10 => 12,
             _ => 13,
         };
         let offset = bits(word, 0, width);
@@ -71,8 +71,8 @@ impl Decoder<'_> {
         } else {
             mem.offset = signed(offset, width);
         }
-        match self.isa {
-            Isa::Gfx1100 => {
+        match self.generation {
+            Generation::Gfx11 => {
                 mem.dlc = bit(word, 13);
                 mem.glc = bit(word, 14);
                 mem.slc = bit(word, 15);
@@ -80,7 +80,7 @@ impl Decoder<'_> {
                     unused(second, 23, 1)?;
                 }
             }
-            Isa::Gfx1030 => {
+            Generation::Gfx10 => {
                 mem.lds = bit(word, 13);
                 unused(second, 23, 1)?;
                 mem.dlc = bit(word, 12);
@@ -89,8 +89,8 @@ impl Decoder<'_> {
             }
             _ => {
                 // On gfx942 the bit says that a scratch instruction has a vector address.
-                mem.lds = bit(word, 13) && self.isa == Isa::Gfx90a;
-                if format != Format::Scratch && self.isa == Isa::Gfx942 {
+                mem.lds = bit(word, 13) && self.generation == Generation::Gfx9;
+                if format != Format::Scratch && self.generation == Generation::Gfx940 {
                     unused(word, 13, 1)?;
                 }
                 if row.op.has(Fact::TO_LDS) {
@@ -99,7 +99,7 @@ impl Decoder<'_> {
                 mem.glc = bit(word, 16);
                 mem.slc = bit(word, 17);
                 mem.scc = bit(word, 25);
-                if mem.scc && self.isa == Isa::Gfx90a && row.op.is_float_atomic() {
+                if mem.scc && self.generation == Generation::Gfx9 && row.op.is_float_atomic() {
                     return Err(DecodeErrorKind::ReservedBits);
                 }
             }
@@ -120,33 +120,33 @@ impl Decoder<'_> {
         if mem.lds && !into_lds {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        let acc = self.isa.is_gfx9() && bit(second, 23);
+        let acc = self.generation.is_cdna() && bit(second, 23);
         // Accumulation registers do not take the results of these atomics.
         let vector_only = matches!(row.op, Op::GlobalAtomicAddF32 | Op::GlobalAtomicPkAddF16)
             || mem.scc && row.op.is_atomic() && row.op.signature().dst.elem == Elem::F64;
-        if acc && (mem.lds || self.isa == Isa::Gfx942 && mem.glc && vector_only) {
+        if acc && (mem.lds || self.generation == Generation::Gfx940 && mem.glc && vector_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let saddr = bits(second, 16, 7);
-        let sve = if self.isa == Isa::Gfx942 { bit(word, 13) } else { bit(second, 23) };
+        let sve = if self.generation == Generation::Gfx940 { bit(word, 13) } else { bit(second, 23) };
         let fields =
             Fields { address: bits(second, 0, 8), data: bits(second, 8, 8), dst: bits(second, 24, 8), acc };
         // `off`: 0x7f up to gfx9, later the code of `null`; gfx1030 has both.
-        let base = match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => saddr != 0x7f,
-            Isa::Gfx1030 => saddr != 0x7d && saddr != 0x7f,
+        let base = match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => saddr != 0x7f,
+            Generation::Gfx10 => saddr != 0x7d && saddr != 0x7f,
             _ => saddr != 0x7c,
         };
-        let none = match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => 0,
-            Isa::Gfx1030 => 0x7d,
+        let none = match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => 0,
+            Generation::Gfx10 => 0x7d,
             _ => 0x7c,
         };
         let bad_base = DecodeErrorKind::BadOperand { code: saddr as u16 };
         let base = match format {
             Format::Flat if saddr == none => Operand::None,
             Format::Flat => return Err(DecodeErrorKind::ReservedBits),
-            Format::Global if self.isa == Isa::Gfx1030 && saddr == 127 => return Err(bad_base),
+            Format::Global if self.generation == Generation::Gfx10 && saddr == 127 => return Err(bad_base),
             // The address of a lane is never in EXEC.
             Format::Global
                 if saddr == 126
@@ -155,15 +155,15 @@ impl Decoder<'_> {
             {
                 return Err(bad_base);
             }
-            Format::Scratch if self.isa == Isa::Gfx1100 && saddr == 127 => return Err(bad_base),
+            Format::Scratch if self.generation == Generation::Gfx11 && saddr == 127 => return Err(bad_base),
             _ if base => self.scalar(saddr, signature.src[2])?,
             _ => Operand::None,
         };
         // Scratch: a vector address only when there is no scalar one; gfx942 and gfx11 say so with a bit.
-        let has_address = match (format, self.isa) {
-            (Format::Scratch, Isa::Gfx1100 | Isa::Gfx942) => sve,
+        let has_address = match (format, self.generation) {
+            (Format::Scratch, Generation::Gfx11 | Generation::Gfx940) => sve,
             // gfx1030 has two codes for no scalar address, of which this one means no address at all.
-            (Format::Scratch, Isa::Gfx1030) => saddr == 0x7d,
+            (Format::Scratch, Generation::Gfx10) => saddr == 0x7d,
             (Format::Scratch, _) => base == Operand::None,
             _ => true,
         };
@@ -216,17 +216,17 @@ impl Decoder<'_> {
 
     pub(super) fn mubuf(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let opcode = if self.isa.is_gfx9() { bits(word, 18, 7) } else { bits(word, 18, 8) };
+        let opcode = if self.generation.is_cdna() { bits(word, 18, 7) } else { bits(word, 18, 8) };
         let row = self.row(Format::Mubuf, opcode)?;
         let mut inst = self.start(Format::Mubuf, row.op);
-        inst.mem.lds = self.isa != Isa::Gfx1100 && bit(word, 16);
+        inst.mem.lds = self.generation != Generation::Gfx11 && bit(word, 16);
         self.buffer(inst, word, second)
     }
 
     pub(super) fn mtbuf(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let opcode = match self.isa {
-            Isa::Gfx1030 => bits(word, 16, 3) | bits(second, 21, 1) << 3,
+        let opcode = match self.generation {
+            Generation::Gfx10 => bits(word, 16, 3) | bits(second, 21, 1) << 3,
             _ => bits(word, 15, 4),
         };
         let row = self.row(Format::Mtbuf, opcode)?;
@@ -242,15 +242,15 @@ impl Decoder<'_> {
         let mut acc = false;
         mem.offset = bits(word, 0, 12) as i32;
         mem.glc = bit(word, 14);
-        match self.isa {
-            Isa::Gfx1100 => {
+        match self.generation {
+            Generation::Gfx11 => {
                 mem.slc = bit(word, 12);
                 mem.dlc = bit(word, 13);
                 mem.tfe = bit(second, 21);
                 mem.offen = bit(second, 22);
                 mem.idxen = bit(second, 23);
             }
-            Isa::Gfx1030 => {
+            Generation::Gfx10 => {
                 mem.offen = bit(word, 12);
                 mem.idxen = bit(word, 13);
                 mem.dlc = bit(word, 15);
@@ -322,13 +322,14 @@ impl Decoder<'_> {
         let atomic = inst.op.is_atomic();
         let reserved = mem.lds && (!with_lds || mem.tfe || matches!(data, Operand::Agpr(_)))
             || mem.tfe && (atomic || inst.format == Format::Mtbuf)
-            || self.isa == Isa::Gfx1030 && atomic && mem.dlc
-            || self.isa == Isa::Gfx90a && mem.scc && inst.op.is_float_atomic();
+            || self.generation == Generation::Gfx10 && atomic && mem.dlc
+            || self.generation == Generation::Gfx9 && mem.scc && inst.op.is_float_atomic();
         let alone = !signature.src[2].exists();
         let flags = mem.offen || mem.idxen || mem.tfe || mem.dlc || matches!(data, Operand::Agpr(_));
         // The cache invalidations of gfx942 have scopes.
-        let scopes = inst.op != Op::BufferWbl2 && self.isa != Isa::Gfx942 && (mem.glc || mem.scc);
-        if reserved || alone && self.isa != Isa::Gfx1201 && (flags || scopes) {
+        let scopes =
+            inst.op != Op::BufferWbl2 && self.generation != Generation::Gfx940 && (mem.glc || mem.scc);
+        if reserved || alone && self.generation != Generation::Gfx12 && (flags || scopes) {
             return Err(DecodeErrorKind::ReservedBits);
         }
         if signature.src[0].exists() && (inst.mem.offen || inst.mem.idxen) {
@@ -350,12 +351,12 @@ impl Decoder<'_> {
 
     pub(super) fn lds_direct(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::LdsDir, bits(word, 20, 2))?;
-        unused(word, 22, if self.isa == Isa::Gfx1201 { 1 } else { 2 })?;
+        unused(word, 22, if self.generation == Generation::Gfx12 { 1 } else { 2 })?;
         let mut inst = self.start(Format::LdsDir, row.op);
         inst.dst = vgpr(bits(word, 0, 8));
         // The attribute and its channel, how many VALU instructions may be in flight, and (gfx12) memory instructions.
         inst.mem.offset = bits(word, 8, 8) as i32;
-        let memory = if self.isa == Isa::Gfx1201 { bits(word, 23, 1) as u8 } else { 0 };
+        let memory = if self.generation == Generation::Gfx12 { bits(word, 23, 1) as u8 } else { 0 };
         inst.mem.format = bits(word, 16, 4) as u8 | memory << 7;
         Ok(inst)
     }

@@ -9,7 +9,8 @@ use std::fmt;
 
 use super::tables::{Row, Table};
 use super::{
-    Elem, Format, Inst, Isa, Memory, Modifiers, Op, Operand, Signature, Special, Type, scalar as slots,
+    Elem, Format, Generation, Inst, Isa, Memory, Modifiers, Op, Operand, Signature, Special, Type,
+    scalar as slots,
 };
 
 /// Why bytes are no instruction.
@@ -90,7 +91,14 @@ pub fn decode_wave64(isa: Isa, bytes: &[u8]) -> std::result::Result<Inst, Decode
 }
 
 fn decode_for(isa: Isa, wave64: bool, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
-    let mut decoder = Decoder { isa, wave64, table: Table::of(isa), bytes, position: 0, literal: None };
+    let mut decoder = Decoder {
+        generation: isa.generation(),
+        wave64,
+        table: Table::of(isa),
+        bytes,
+        position: 0,
+        literal: None,
+    };
     decoder.instruction().map_err(|kind| {
         let count = bytes.len().min(8);
         let mut head = [0; 8];
@@ -122,7 +130,7 @@ const fn signed(value: u32, width: u32) -> i32 {
 }
 
 struct Decoder<'a> {
-    isa: Isa,
+    generation: Generation,
     wave64: bool,
     table: &'static Table,
     bytes: &'a [u8],
@@ -177,7 +185,7 @@ impl Decoder<'_> {
     }
 
     fn family(&mut self, word: u32) -> Result<Inst> {
-        if word == 0 && !self.isa.is_gfx9() {
+        if word == 0 && !self.generation.is_cdna() {
             return Ok(self.start(Format::Vop2, Op::VIllegal));
         }
         if !bit(word, 31) {
@@ -197,8 +205,8 @@ impl Decoder<'_> {
             };
         }
         let family = bits(word, 26, 4);
-        match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => match family {
+        match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => match family {
                 0b0000 => self.smem(word),
                 0b0100 if bits(word, 23, 3) == 0b111 => self.vop3p(word),
                 0b0100 => self.vop3(word),
@@ -206,15 +214,17 @@ impl Decoder<'_> {
                 0b0111 => self.flat(word),
                 0b1000 => self.mubuf(word),
                 0b1010 => self.mtbuf(word),
-                0b1100 if self.isa == Isa::Gfx90a => self.image(word),
+                0b1100 if self.generation == Generation::Gfx9 => self.image(word),
                 _ => Err(DecodeErrorKind::UnknownEncoding),
             },
-            Isa::Gfx1030 | Isa::Gfx1100 => match family {
-                0b0010 if self.isa == Isa::Gfx1100 => self.vopd(word),
+            Generation::Gfx10 | Generation::Gfx11 => match family {
+                0b0010 if self.generation == Generation::Gfx11 => self.vopd(word),
                 0b0011 if bits(word, 24, 2) == 0 => self.vop3p(word),
-                0b0011 if self.isa == Isa::Gfx1100 && bits(word, 24, 2) == 2 => self.lds_direct(word),
+                0b0011 if self.generation == Generation::Gfx11 && bits(word, 24, 2) == 2 => {
+                    self.lds_direct(word)
+                }
                 0b0010 => self.interpolate(word),
-                0b0011 if self.isa == Isa::Gfx1100 && bits(word, 24, 2) == 1 => {
+                0b0011 if self.generation == Generation::Gfx11 && bits(word, 24, 2) == 1 => {
                     self.interpolate_long(word, bits(word, 16, 7))
                 }
                 0b1100 => self.image(word),
@@ -227,7 +237,7 @@ impl Decoder<'_> {
                 0b1101 => self.smem(word),
                 _ => Err(DecodeErrorKind::UnknownEncoding),
             },
-            Isa::Gfx1201 => match family {
+            Generation::Gfx12 => match family {
                 0b0001 => self.vbuffer(word),
                 0b0010 => self.vopd(word),
                 0b0011 if bits(word, 24, 2) == 0 => self.vop3p(word),
@@ -255,7 +265,7 @@ impl Decoder<'_> {
     fn scalar(&self, code: u32, of: Type) -> Result<Operand> {
         use super::scalar::{M0, NULL, TTMP0, VCC};
         let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });
-        let swapped = self.isa >= Isa::Gfx1100;
+        let swapped = self.generation >= Generation::Gfx11;
         match (code, swapped) {
             (124, true) | (125, false) => return Ok(Operand::Sgpr(NULL)),
             (124, false) | (125, true) if self.dwords(of) > 1 => return bad,
@@ -264,7 +274,7 @@ impl Decoder<'_> {
         }
         let dwords = self.dwords(of);
         // Registers with names of their own make pairs of their own.
-        let named = if self.isa.is_gfx9() { 102..108 } else { 106..108 };
+        let named = if self.generation.is_cdna() { 102..108 } else { 106..108 };
         if (dwords == 2 && !code.is_multiple_of(2) && (named.contains(&code) || code == 127))
             || (dwords > 2 && named.contains(&code))
         {
@@ -335,7 +345,7 @@ impl Decoder<'_> {
     /// Operands must not reach past the last register of their file, and on gfx9 more than one vector register starts at an
     /// even one.
     fn check_ranges(&self, inst: &Inst) -> Result<()> {
-        let gfx9 = self.isa.is_gfx9();
+        let gfx9 = self.generation.is_cdna();
         // Where an instruction of LDS or an atomic has several accumulation registers, LLVM takes any.
         let data = [inst.dst, inst.src[1], inst.src[3]]
             .iter()
@@ -365,7 +375,7 @@ impl Decoder<'_> {
             let mut sources = src.iter().zip(&signature.src).enumerate();
             sources.try_for_each(|(index, (&operand, &of))| check(operand, of, any_address && index == 0))
         };
-        let mut signature = inst.op.signature_of(self.isa, self.wave64);
+        let mut signature = inst.op.signature_of(self.generation, self.wave64);
         match inst.format {
             Format::Global if inst.src[2] != Operand::None => signature.src[0] = B32,
             Format::Mubuf | Format::Mtbuf if inst.mem.idxen && inst.mem.offen => {

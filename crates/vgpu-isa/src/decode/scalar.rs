@@ -1,7 +1,7 @@
 //! SOP1, SOP2, SOPC, SOPK, SOPP and SMEM.
 
 use super::{B32, DecodeErrorKind, Decoder, Result, bit, bits, not_lds, signed, unused};
-use crate::{Fact, Format, Inst, Isa, Op, Operand};
+use crate::{Fact, Format, Generation, Inst, Op, Operand};
 
 impl Decoder<'_> {
     pub(super) fn sop1(&mut self, word: u32) -> Result<Inst> {
@@ -123,22 +123,25 @@ impl Decoder<'_> {
 
     pub(super) fn smem(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
-        let opcode = if self.isa == Isa::Gfx1201 { bits(word, 13, 6) } else { bits(word, 18, 8) };
+        let opcode = if self.generation == Generation::Gfx12 { bits(word, 13, 6) } else { bits(word, 18, 8) };
         let row = self.row(Format::Smem, opcode)?;
         let mut inst = self.start(Format::Smem, row.op);
         let signature = row.op.signature();
 
         let data = bits(word, 6, 7);
         let loads = signature.dst.exists() || signature.src[1].exists();
-        let m0 = if self.isa >= Isa::Gfx1100 { 125 } else { 124 };
+        let m0 = if self.generation >= Generation::Gfx11 { 125 } else { 124 };
         if loads && (data == m0 || data >= 126) {
             return Err(DecodeErrorKind::BadOperand { code: data as u16 });
         }
         let probe = matches!(row.op, Op::SAtcProbe | Op::SAtcProbeBuffer) || row.op.has(Fact::PREFETCH);
         if probe {
             // A mask of what to probe, or a length, not a register.
-            inst.src[1] =
-                Operand::Imm(if self.isa == Isa::Gfx1201 { bits(word, 6, 5) as i32 } else { data as i32 });
+            inst.src[1] = Operand::Imm(if self.generation == Generation::Gfx12 {
+                bits(word, 6, 5) as i32
+            } else {
+                data as i32
+            });
         } else if signature.src[1].exists() {
             inst.src[1] = self.scalar(data, signature.src[1])?;
         }
@@ -148,8 +151,8 @@ impl Decoder<'_> {
         if signature.src[2].exists() {
             inst.src[2] = self.scalar(bits(word, 0, 6) << 1, signature.src[2])?;
         }
-        match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => {
+        match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => {
                 if !signature.src[2].exists() {
                     unused(word, 17, 1)?;
                 }
@@ -170,11 +173,11 @@ impl Decoder<'_> {
                     }
                 }
             }
-            Isa::Gfx1030 | Isa::Gfx1100 => {
-                let (glc, dlc) = if self.isa == Isa::Gfx1030 { (16, 14) } else { (14, 13) };
+            Generation::Gfx10 | Generation::Gfx11 => {
+                let (glc, dlc) = if self.generation == Generation::Gfx10 { (16, 14) } else { (14, 13) };
                 inst.mem.glc = bit(word, glc);
                 inst.mem.dlc = bit(word, dlc);
-                if self.isa == Isa::Gfx1100 && !signature.dst.exists() {
+                if self.generation == Generation::Gfx11 && !signature.dst.exists() {
                     unused(word, 13, 2)?;
                 }
                 inst.mem.offset = signed(second, 21);
@@ -182,7 +185,7 @@ impl Decoder<'_> {
                     inst.src[3] = self.optional_scalar(bits(second, 25, 7), B32)?;
                 }
             }
-            Isa::Gfx1201 => {
+            Generation::Gfx12 => {
                 inst.mem.scope = bits(word, 21, 2) as u8;
                 inst.mem.temporal = bits(word, 23, 2) as u8;
                 inst.mem.offset = signed(second, 24);

@@ -2,7 +2,7 @@
 
 use super::{DecodeErrorKind, Decoder, Result, bit, bits, unused, vgpr, vgpr_or_agpr};
 use crate::tables::{Form, Row};
-use crate::{Dpp, Elem, Fact, Format, Inst, Isa, Modifiers, Op, Operand, Sdwa, Special, Type, scalar};
+use crate::{Dpp, Elem, Fact, Format, Generation, Inst, Modifiers, Op, Operand, Sdwa, Special, Type, scalar};
 
 const VCC: Operand = Operand::Sgpr(scalar::VCC);
 const EXEC: Operand = Operand::Sgpr(scalar::EXEC);
@@ -42,11 +42,13 @@ fn is_sdwa_float(op: Op, of: &Type) -> bool {
 const DST_HIGH: u8 = 8;
 
 /// The halves that an 8-bit register field of a true16 encoding names: bit 7 is the half.
-fn half(isa: Isa, row: &Row, of: Type, code: u32) -> Result<(u32, bool)> {
+fn half(generation: Generation, row: &Row, of: Type, code: u32) -> Result<(u32, bool)> {
     let byte_pair = matches!(row.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1;
     match of.is_half() || byte_pair {
         true if row.true16 => Ok((code & 0x7f, bit(code, 7))),
-        true if isa == Isa::Gfx1201 && code > 127 => Err(DecodeErrorKind::BadOperand { code: code as u16 }),
+        true if generation == Generation::Gfx12 && code > 127 => {
+            Err(DecodeErrorKind::BadOperand { code: code as u16 })
+        }
         _ => Ok((code, false)),
     }
 }
@@ -56,20 +58,22 @@ impl Decoder<'_> {
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
-            SDWA if self.isa <= Isa::Gfx1030 && !row.form.sdwa => return Err(DecodeErrorKind::UnknownForm),
+            SDWA if self.generation <= Generation::Gfx10 && !row.form.sdwa => {
+                return Err(DecodeErrorKind::UnknownForm);
+            }
             DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !row.form.dpp => {
                 return Err(DecodeErrorKind::UnknownForm);
             }
-            SDWA if self.isa <= Isa::Gfx1030 => return self.sdwa(inst, row),
+            SDWA if self.generation <= Generation::Gfx10 => return self.sdwa(inst, row),
             DPP16 => self.dpp16(inst, Some(row))?,
-            DPP8 | DPP8_FETCH_INACTIVE if !self.isa.is_gfx9() => self.dpp8(inst, code)?,
+            DPP8 | DPP8_FETCH_INACTIVE if !self.generation.is_cdna() => self.dpp8(inst, code)?,
             256.. => code - 256,
             _ => {
                 inst.src[0] = self.source(code, of)?;
                 return Ok(());
             }
         };
-        let (register, high) = half(self.isa, row, of, register)?;
+        let (register, high) = half(self.generation, row, of, register)?;
         inst.src[0] = vgpr(register);
         inst.mods.op_sel |= u8::from(high);
         Ok(())
@@ -170,7 +174,7 @@ impl Decoder<'_> {
         if row.op.has(Fact::SCALAR_RESULT) {
             inst.dst = self.lane_result(row.op, bits(word, 17, 8), signature.dst)?;
         } else if signature.dst.exists() {
-            let (register, high) = half(self.isa, row, signature.dst, bits(word, 17, 8))?;
+            let (register, high) = half(self.generation, row, signature.dst, bits(word, 17, 8))?;
             let acc = row.op == Op::VAccvgprMovB32;
             inst.dst = vgpr_or_agpr(register, acc);
             inst.mods.op_sel |= if high { DST_HIGH } else { 0 };
@@ -183,19 +187,19 @@ impl Decoder<'_> {
         } else {
             // `v_nop` and its kind have the word that describes source 0, too.
             match bits(word, 0, 9) {
-                SDWA if self.isa <= Isa::Gfx1030 => {
+                SDWA if self.generation <= Generation::Gfx10 => {
                     self.word()?;
                 }
                 DPP16 => {
                     self.dpp16(&mut inst, None)?;
                 }
-                code @ (DPP8 | DPP8_FETCH_INACTIVE) if !self.isa.is_gfx9() => {
+                code @ (DPP8 | DPP8_FETCH_INACTIVE) if !self.generation.is_cdna() => {
                     self.dpp8(&mut inst, code)?;
                 }
                 _ => {}
             }
         }
-        check_kinds(&inst, self.isa)?;
+        check_kinds(&inst, self.generation)?;
         Ok(inst)
     }
 
@@ -206,8 +210,8 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let signature = row.op.signature();
-        let (dst, dst_high) = half(self.isa, row, signature.dst, bits(word, 17, 8))?;
-        let (second, second_high) = half(self.isa, row, signature.src[1], bits(word, 9, 8))?;
+        let (dst, dst_high) = half(self.generation, row, signature.dst, bits(word, 17, 8))?;
+        let (second, second_high) = half(self.generation, row, signature.src[1], bits(word, 9, 8))?;
         inst.dst = vgpr(dst);
         inst.mods.op_sel = if dst_high { DST_HIGH } else { 0 };
         match row.op {
@@ -244,8 +248,8 @@ impl Decoder<'_> {
     pub(super) fn vopc(&mut self, word: u32) -> Result<Inst> {
         let row = self.row(Format::Vopc, bits(word, 17, 8))?;
         let mut inst = self.start(Format::Vopc, row.op);
-        let (second, high) = half(self.isa, row, row.op.signature().src[1], bits(word, 9, 8))?;
-        inst.dst = if row.op.is_compare_exec() && !self.isa.is_gfx9() { EXEC } else { VCC };
+        let (second, high) = half(self.generation, row, row.op.signature().src[1], bits(word, 9, 8))?;
+        inst.dst = if row.op.is_compare_exec() && !self.generation.is_cdna() { EXEC } else { VCC };
         inst.src[1] = vgpr(second);
         inst.mods.op_sel = u8::from(high) << 1;
         self.first_source(&mut inst, row, bits(word, 0, 9))?;
@@ -272,12 +276,12 @@ impl Decoder<'_> {
             inst.mods.abs = bits(word, 8, 3) as u8;
             inst.mods.op_sel = if row.form.op_sel.is_some() { bits(word, 11, 4) as u8 } else { 0 };
         }
-        let dpp =
-            self.isa >= Isa::Gfx1100 && matches!(bits(second, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
-        long_modifiers(&mut inst.mods, row, self.isa, dpp)?;
+        let dpp = self.generation >= Generation::Gfx11
+            && matches!(bits(second, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
+        long_modifiers(&mut inst.mods, row, self.generation, dpp)?;
         let dst = bits(word, 0, 8);
         if row.op.has(Fact::COMPARE) {
-            let to_exec = row.op.is_compare_exec() && !self.isa.is_gfx9();
+            let to_exec = row.op.is_compare_exec() && !self.generation.is_cdna();
             inst.dst = if to_exec { EXEC } else { self.scalar_result(dst, signature.dst)? };
         } else if row.op.has(Fact::SCALAR_RESULT) {
             inst.dst = self.lane_result(row.op, dst, signature.dst)?;
@@ -285,7 +289,7 @@ impl Decoder<'_> {
             inst.dst = vgpr(dst);
         }
         self.three_sources(&mut inst, row, second)?;
-        check_kinds(&inst, self.isa)?;
+        check_kinds(&inst, self.generation)?;
         if row.op.has(Fact::ACCUMULATES) {
             inst.src[2] = inst.dst;
             if row.true16 {
@@ -312,9 +316,9 @@ impl Decoder<'_> {
 
     /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
     fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
-        let signature = row.op.signature_of(self.isa, self.wave64);
+        let signature = row.op.signature_of(self.generation, self.wave64);
         // The word of DPP comes before a literal.
-        if self.isa >= Isa::Gfx1100 && signature.src[0].exists() {
+        if self.generation >= Generation::Gfx11 && signature.src[0].exists() {
             match bits(word, 0, 9) {
                 DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !row.form.dpp => {
                     return Err(DecodeErrorKind::UnknownForm);
@@ -330,7 +334,7 @@ impl Decoder<'_> {
                 continue;
             }
             let code = bits(word, 9 * index as u32, 9);
-            inst.src[index] = match self.isa.is_gfx9() {
+            inst.src[index] = match self.generation.is_cdna() {
                 true => self.inline_source(code, signature.src[index])?,
                 false => self.source(code, signature.src[index])?,
             };
@@ -345,7 +349,7 @@ impl Decoder<'_> {
         inst.dst = vgpr(bits(word, 0, 8));
         self.three_sources(&mut inst, row, second)?;
         let accumulators = matches!(row.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32);
-        check_kinds(&inst, self.isa)?;
+        check_kinds(&inst, self.generation)?;
         if accumulators {
             unused(word, 8, 6)?;
             unused(second, 29, 3)?;
@@ -435,13 +439,13 @@ enum Kind {
 }
 
 /// The kind of a source, if it is restricted.
-fn kind(op: Op, index: usize, dpp: bool, isa: Isa) -> Option<Kind> {
+fn kind(op: Op, index: usize, dpp: bool, generation: Generation) -> Option<Kind> {
     let is_matrix = op.has(Fact::MFMA) || op.has(Fact::WMMA);
     Some(match (op, index) {
         (Op::VReadfirstlaneB32 | Op::VReadlaneB32, 0) => Kind::VectorOrLds,
         (Op::VReadlaneB32, 1) => Kind::Scalar,
         (_, 0) if op.has(Fact::PSEUDO_SCALAR) => Kind::Scalar,
-        (Op::VWritelaneB32, 0) if !isa.is_gfx9() => Kind::ScalarOrLds,
+        (Op::VWritelaneB32, 0) if !generation.is_cdna() => Kind::ScalarOrLds,
         (Op::VWritelaneB32, 0 | 1) => Kind::Scalar,
         (Op::VPermlane16B32 | Op::VPermlanex16B32, 1 | 2) => Kind::Scalar,
         (
@@ -473,12 +477,12 @@ fn kind(op: Op, index: usize, dpp: bool, isa: Isa) -> Option<Kind> {
 
 /// Sources that the field can name, but not the instruction. LLVM prints them with a remark that they are invalid. It says
 /// nothing of values that are no registers, which count as constants to it.
-fn check_kinds(inst: &Inst, isa: Isa) -> Result<()> {
+fn check_kinds(inst: &Inst, generation: Generation) -> Result<()> {
     if inst.sdwa.is_some() {
         return Ok(());
     }
     for (index, &source) in inst.src[..3].iter().enumerate() {
-        let Some(kind) = kind(inst.op, index, inst.dpp.is_some(), isa) else { continue };
+        let Some(kind) = kind(inst.op, index, inst.dpp.is_some(), generation) else { continue };
         let valid = match source {
             Operand::None | Operand::Imm(_) | Operand::Sgpr(scalar::NULL) => true,
             Operand::Special(Special::LdsDirect) => {
@@ -505,7 +509,7 @@ fn absent(mods: u8) -> Result<()> {
 }
 
 /// Checks the modifiers of VOP3, and leaves those that have an effect.
-fn long_modifiers(mods: &mut Modifiers, row: &Row, isa: Isa, dpp: bool) -> Result<()> {
+fn long_modifiers(mods: &mut Modifiers, row: &Row, generation: Generation, dpp: bool) -> Result<()> {
     let form = &row.form;
     let floats = float_sources(row.op);
     let mut sources = form.sources;
@@ -520,9 +524,9 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, isa: Isa, dpp: bool) -> Resul
         sources = if floats == 0 && !form.optional_halves { 0 } else { sources };
     }
     let effective = match row.op {
-        op if isa >= Isa::Gfx1100 && is_half_class(op) => sources,
+        op if generation >= Generation::Gfx11 && is_half_class(op) => sources,
         // gfx12 takes their bits for those of a half-word of bytes.
-        Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 if isa == Isa::Gfx1201 => 0,
+        Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 if generation == Generation::Gfx12 => 0,
         _ => floats,
     };
     absent((mods.neg | mods.abs) & !sources)?;

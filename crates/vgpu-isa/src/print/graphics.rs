@@ -5,7 +5,7 @@ use std::fmt;
 use super::immediate::Access;
 use super::{Printer, registers, special_name};
 use crate::image::{Image, is_sample};
-use crate::{Format, Graphics, Isa, Special, scalar};
+use crate::{Format, Generation, Graphics, Special, scalar};
 
 const DIMENSIONS: [&str; 8] = ["1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"];
 const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
@@ -19,13 +19,13 @@ impl Printer<'_, '_> {
         match self.inst.format {
             Format::Mimg => self.image(&graphics),
             Format::Export => self.export(&graphics),
-            _ if self.isa >= Isa::Gfx1100 => self.parameters(&graphics),
+            _ if self.generation >= Generation::Gfx11 => self.parameters(&graphics),
             _ => self.attribute(&graphics),
         }
     }
 
     fn image(&mut self, graphics: &Graphics) -> fmt::Result {
-        let Some(image) = Image::new(self.isa, self.row.name, graphics) else {
+        let Some(image) = Image::new(self.generation, self.row.name, graphics) else {
             return Ok(());
         };
         self.separate()?;
@@ -57,15 +57,15 @@ impl Printer<'_, '_> {
 
     /// Scalar registers by the code of the first.
     fn resource(&mut self, code: u32, dwords: u32) -> fmt::Result {
-        let null = if self.isa >= Isa::Gfx1100 { 124 } else { 125 };
+        let null = if self.generation >= Generation::Gfx11 { 124 } else { 125 };
         let slot = if code == null { scalar::NULL } else { code as u8 & 0x7c };
         self.scalar_register(slot, dwords)
     }
 
     fn image_flags(&mut self, words: [u32; 5]) -> fmt::Result {
         let bit = |word: usize, index: u32| words[word] >> index & 1 != 0;
-        let flags: &[(usize, u32, &str)] = match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => &[
+        let flags: &[(usize, u32, &str)] = match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => &[
                 (0, 12, " unorm"),
                 (0, 13, " glc"),
                 (0, 25, " slc"),
@@ -75,7 +75,7 @@ impl Printer<'_, '_> {
                 (0, 14, " da"),
                 (1, 31, " d16"),
             ],
-            Isa::Gfx1030 => &[
+            Generation::Gfx10 => &[
                 (0, 12, " unorm"),
                 (0, 13, " glc"),
                 (0, 25, " slc"),
@@ -86,7 +86,7 @@ impl Printer<'_, '_> {
                 (0, 17, " lwe"),
                 (1, 31, " d16"),
             ],
-            Isa::Gfx1100 => &[
+            Generation::Gfx11 => &[
                 (0, 7, " unorm"),
                 (0, 14, " glc"),
                 (0, 12, " slc"),
@@ -97,13 +97,13 @@ impl Printer<'_, '_> {
                 (1, 22, " lwe"),
                 (0, 17, " d16"),
             ],
-            Isa::Gfx1201 if is_sample(words[0]) => &[(0, 13, " unorm")],
-            Isa::Gfx1201 => &[],
+            Generation::Gfx12 if is_sample(words[0]) => &[(0, 13, " unorm")],
+            Generation::Gfx12 => &[],
         };
         for &(word, index, text) in flags {
             self.flag(bit(word, index), text)?;
         }
-        if self.isa == Isa::Gfx1201 {
+        if self.generation == Generation::Gfx12 {
             let sample = is_sample(words[0]);
             let kind = match self.row.name {
                 name if name.contains("_atomic_") => Access::Atomic,
@@ -124,14 +124,14 @@ impl Printer<'_, '_> {
     fn export(&mut self, graphics: &Graphics) -> fmt::Result {
         let [word, registers, ..] = graphics.words;
         let target = word >> 4 & 63;
-        let last_position = if self.isa.is_gfx9() { 15 } else { 16 };
-        let modern = self.isa >= Isa::Gfx1100;
+        let last_position = if self.generation.is_cdna() { 15 } else { 16 };
+        let modern = self.generation >= Generation::Gfx11;
         match target {
             0..=7 => write!(self.f, " mrt{target}")?,
             8 => self.f.write_str(" mrtz")?,
             9 if !modern => self.f.write_str(" null")?,
             12.. if target <= last_position => write!(self.f, " pos{}", target - 12)?,
-            20 if !self.isa.is_gfx9() => self.f.write_str(" prim")?,
+            20 if !self.generation.is_cdna() => self.f.write_str(" prim")?,
             21 | 22 if modern => write!(self.f, " dual_src_blend{}", target - 21)?,
             32.. if !modern => write!(self.f, " param{}", target - 32)?,
             _ => write!(self.f, " invalid_target_{target}")?,
@@ -215,7 +215,7 @@ impl Printer<'_, '_> {
     fn parameters(&mut self, graphics: &Graphics) -> fmt::Result {
         let [word, second, ..] = graphics.words;
         let name = self.row.name;
-        let true16 = self.isa == Isa::Gfx1100;
+        let true16 = self.generation == Generation::Gfx11;
         let select = word >> 11 & 15;
         // Bit `i`: source `i` is of 16 bits; bit 3: the destination is.
         let halves = match () {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Printer, names};
 use crate::format;
-use crate::{Fact, Isa, Op, Operand};
+use crate::{Fact, Generation, Op, Operand};
 
 impl Printer<'_, '_> {
     pub(super) fn sopp(&mut self) -> fmt::Result {
@@ -49,12 +49,12 @@ impl Printer<'_, '_> {
 
     fn wait_counts(&mut self, value: u16) -> fmt::Result {
         let field = |low: u16, width: u16| (value >> low & ((1 << width) - 1), (1 << width) - 1);
-        let (vector, export, scalar) = match self.isa {
-            Isa::Gfx90a | Isa::Gfx942 => {
+        let (vector, export, scalar) = match self.generation {
+            Generation::Gfx9 | Generation::Gfx940 => {
                 ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 4))
             }
-            Isa::Gfx1030 => ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 6)),
-            Isa::Gfx1100 | Isa::Gfx1201 => (field(10, 6), field(0, 3), field(4, 6)),
+            Generation::Gfx10 => ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 6)),
+            Generation::Gfx11 | Generation::Gfx12 => (field(10, 6), field(0, 3), field(4, 6)),
         };
         let counts = [("vmcnt", vector), ("expcnt", export), ("lgkmcnt", scalar)];
         let all = counts.iter().all(|(_, (count, most))| count == most);
@@ -133,7 +133,7 @@ impl Printer<'_, '_> {
         const GEOMETRY: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
         const SYSTEM: [&str; 5] =
             ["", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD", "", "SYSMSG_OP_TTRACE_PC"];
-        let modern = self.isa >= Isa::Gfx1100;
+        let modern = self.generation >= Generation::Gfx11;
         let (id, operation, stream) =
             if modern { (value & 0xff, 0, 0) } else { (value & 15, value >> 4 & 7, value >> 8 & 3) };
         let operation_name = match id {
@@ -146,7 +146,7 @@ impl Printer<'_, '_> {
         let takes_stream = takes_operation && id != 15 && operation != 0;
         let valid = (takes_stream || stream == 0)
             && if takes_operation { operation_name.is_some() } else { operation == 0 };
-        match (names::message(self.isa, id), operation_name) {
+        match (names::message(self.generation, id), operation_name) {
             (Some(name), Some(operation)) if valid && takes_stream => {
                 write!(self.f, "sendmsg({name}, {operation}, {stream})")
             }
@@ -162,7 +162,7 @@ impl Printer<'_, '_> {
     pub(super) fn hardware_register(&mut self, value: u16) -> fmt::Result {
         let (id, offset, width) = (value & 63, value >> 6 & 31, (value >> 11) + 1);
         self.f.write_str("hwreg(")?;
-        match names::hardware_register(self.isa, id) {
+        match names::hardware_register(self.generation, id) {
             Some(name) => self.f.write_str(name)?,
             None => write!(self.f, "{id}")?,
         }
@@ -256,8 +256,8 @@ impl Printer<'_, '_> {
 
     pub(super) fn buffer_format(&mut self) -> fmt::Result {
         let format = self.inst.mem.format;
-        if !self.isa.is_gfx9() {
-            return match format::name(self.isa, format) {
+        if !self.generation.is_cdna() {
+            return match format::name(self.generation, format) {
                 _ if format == 1 => Ok(()),
                 Some(name) => write!(self.f, " format:[{name}]"),
                 None => write!(self.f, " format:{format}"),

@@ -8,7 +8,7 @@ mod vector;
 use std::fmt;
 
 use super::tables::{Row, Table};
-use super::{Elem, Fact, Format, Inst, Isa, Op, Operand, Special, Type, scalar};
+use super::{Elem, Fact, Format, Generation, Inst, Isa, Op, Operand, Special, Type, scalar};
 use vector::is_long_constant;
 
 /// The text of an instruction, as `llvm-objdump -d` prints it.
@@ -44,7 +44,15 @@ impl fmt::Display for Text<'_> {
         let Some(row) = row else {
             return write!(f, "{}", self.inst.op.name());
         };
-        let mut printer = Printer { f, inst: self.inst, isa: self.isa, wave: self.wave, row, operands: 0 };
+        let mut printer = Printer {
+            f,
+            inst: self.inst,
+            isa: self.isa,
+            generation: self.isa.generation(),
+            wave: self.wave,
+            row,
+            operands: 0,
+        };
         match self.inst.format {
             Format::Sop1 | Format::Sop2 | Format::Sopc => printer.scalar(),
             Format::Sopk => printer.sopk(),
@@ -66,6 +74,7 @@ struct Printer<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
     inst: &'a Inst,
     isa: Isa,
+    generation: Generation,
     wave: u8,
     row: &'static Row,
     operands: u32,
@@ -120,7 +129,7 @@ impl Printer<'_, '_> {
     }
 
     fn scalar_register(&mut self, slot: u8, dwords: u32) -> fmt::Result {
-        let gfx9 = self.isa.is_gfx9();
+        let gfx9 = self.generation.is_cdna();
         let pair = dwords > 1;
         let name = match (slot, pair) {
             (102, true) if gfx9 => "flat_scratch",
@@ -188,7 +197,7 @@ impl Printer<'_, '_> {
             (Elem::Bf16, _) => small(value as i32) || INLINE_F32.iter().any(|&bits| bits >> 16 == value),
             (Elem::F16, 1) => small(i32::from(low as i16)) || INLINE_F16.contains(&low),
             // From gfx11 on, a constant of `v_pk_fmac_f16` is in both halves.
-            (Elem::F16, _) if self.inst.op == Op::VPkFmacF16 && self.isa >= Isa::Gfx1100 => {
+            (Elem::F16, _) if self.inst.op == Op::VPkFmacF16 && self.generation >= Generation::Gfx11 => {
                 small(value as i32) || INLINE_F16.contains(&low) && value >> 16 == low
             }
             (Elem::F16, _) => small(value as i32) || INLINE_F16.contains(&value),
@@ -231,7 +240,7 @@ impl Printer<'_, '_> {
             Format::Vop3 => self.row.form.optional_halves && inst.mods.op_sel != 0,
             _ => inst.mods.op_sel != 0,
         };
-        self.row.true16 && !inst.mods.whole && (self.isa != Isa::Gfx1201 || asks())
+        self.row.true16 && !inst.mods.whole && (self.generation != Generation::Gfx12 || asks())
     }
 
     fn flag(&mut self, set: bool, text: &str) -> fmt::Result {
@@ -368,7 +377,9 @@ impl Printer<'_, '_> {
                     }
                 }
                 // Without either offset LLVM takes the form with a register.
-                Operand::None if offset == 0 && matches!(self.isa, Isa::Gfx1030 | Isa::Gfx1100) => {
+                Operand::None
+                    if offset == 0 && matches!(self.generation, Generation::Gfx10 | Generation::Gfx11) =>
+                {
                     self.operand(Operand::Sgpr(scalar::NULL), B32)?;
                 }
                 Operand::None => {
@@ -377,7 +388,7 @@ impl Printer<'_, '_> {
                 }
                 register => {
                     self.operand(register, B32)?;
-                    if offset != 0 || inst.mem.both_offsets || self.isa == Isa::Gfx1201 {
+                    if offset != 0 || inst.mem.both_offsets || self.generation == Generation::Gfx12 {
                         self.f.write_str(" offset:")?;
                         self.signed_hex(offset)?;
                     }
@@ -418,12 +429,12 @@ impl Printer<'_, '_> {
         } else if offset != 0 {
             write!(self.f, " offset:{offset}")?;
         }
-        let global = inst.op.has(Fact::GWS) || !self.isa.is_gfx9();
+        let global = inst.op.has(Fact::GWS) || !self.generation.is_cdna();
         self.flag(inst.mem.gds && global, " gds")
     }
 
     fn flat(&mut self) -> fmt::Result {
-        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.isa, self.wave == 64));
+        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.generation, self.wave == 64));
         self.f.write_str(self.row.name)?;
         if inst.dst != Operand::None {
             self.operand(inst.dst, signature.dst)?;
@@ -439,9 +450,9 @@ impl Printer<'_, '_> {
             self.operand(inst.src[2], signature.src[2])?;
         }
         // LLVM prints the highest bit of FLAT's offset, which hardware ignores.
-        let ignored = match self.isa {
-            Isa::Gfx1201 => 0,
-            Isa::Gfx1030 => i32::from(inst.mem.format) << 11,
+        let ignored = match self.generation {
+            Generation::Gfx12 => 0,
+            Generation::Gfx10 => i32::from(inst.mem.format) << 11,
             _ => i32::from(inst.mem.format) << 12,
         };
         let offset = inst.mem.offset | ignored;
@@ -480,7 +491,7 @@ impl Printer<'_, '_> {
         self.flag(inst.mem.idxen, " idxen")?;
         self.flag(inst.mem.offen, " offen")?;
         if matches!(inst.op, Op::BufferGl0Inv | Op::BufferGl1Inv)
-            || (self.isa == Isa::Gfx90a && matches!(inst.op, Op::BufferWbl2 | Op::BufferInvl2))
+            || (self.generation == Generation::Gfx9 && matches!(inst.op, Op::BufferWbl2 | Op::BufferInvl2))
         {
             return Ok(());
         }
@@ -501,7 +512,7 @@ impl Printer<'_, '_> {
             let channel = ["x", "y", "z", "w"][(inst.mem.offset & 3) as usize];
             write!(self.f, "attr{}.{channel}", inst.mem.offset >> 2)?;
         }
-        if self.isa == Isa::Gfx1201 {
+        if self.generation == Generation::Gfx12 {
             let (valu, memory) = (inst.mem.format & 15, inst.mem.format >> 7);
             return write!(self.f, " wait_va_vdst:{valu} wait_vm_vsrc:{memory}");
         }
@@ -510,12 +521,12 @@ impl Printer<'_, '_> {
 
     fn cache_policy(&mut self) -> fmt::Result {
         let mem = self.inst.mem;
-        if self.isa == Isa::Gfx1201 {
+        if self.generation == Generation::Gfx12 {
             self.flag(mem.scale_offset, " scale_offset")?;
             self.scope_and_hint()?;
             return self.flag(mem.non_volatile, " nv");
         }
-        let gfx942 = self.isa == Isa::Gfx942 && self.inst.format != Format::Smem;
+        let gfx942 = self.generation == Generation::Gfx940 && self.inst.format != Format::Smem;
         self.flag(mem.glc, if gfx942 { " sc0" } else { " glc" })?;
         let hint = mem.slc
             && !matches!(

@@ -1,6 +1,6 @@
 //! Names of numbers in immediates: hardware registers, messages, buffer formats.
 
-use crate::Isa;
+use crate::Generation;
 
 type Names = &'static [(u16, &'static str)];
 
@@ -9,23 +9,23 @@ fn name(names: &[(u16, &'static str)], number: u16) -> Option<&'static str> {
 }
 
 /// A register that `s_getreg` and `s_setreg` access.
-pub(super) fn hardware_register(isa: Isa, id: u16) -> Option<&'static str> {
-    match isa {
-        Isa::Gfx90a => name(HWREG_GFX9, id),
-        Isa::Gfx942 => name(HWREG_GFX9, id).or_else(|| name(HWREG_GFX942, id)),
-        Isa::Gfx1030 => name(HWREG_GFX10, id),
-        Isa::Gfx1100 => name(HWREG_GFX11, id),
-        Isa::Gfx1201 => name(HWREG_GFX12, id),
+pub(super) fn hardware_register(generation: Generation, id: u16) -> Option<&'static str> {
+    match generation {
+        Generation::Gfx9 => name(HWREG_GFX9, id),
+        Generation::Gfx940 => name(HWREG_GFX9, id).or_else(|| name(HWREG_GFX942, id)),
+        Generation::Gfx10 => name(HWREG_GFX10, id),
+        Generation::Gfx11 => name(HWREG_GFX11, id),
+        Generation::Gfx12 => name(HWREG_GFX12, id),
     }
 }
 
 /// A message that `s_sendmsg` sends. Up to gfx10 the number is of 4 bits, else of 8.
-pub(super) fn message(isa: Isa, id: u16) -> Option<&'static str> {
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => name(MESSAGE_GFX9, id),
-        Isa::Gfx1030 => name(MESSAGE_GFX9, id).or_else(|| name(MESSAGE_GFX10, id)),
-        Isa::Gfx1100 => name(MESSAGE_GFX11, id).or_else(|| name(MESSAGE_GFX11_ONLY, id)),
-        Isa::Gfx1201 => name(MESSAGE_GFX11, id).or_else(|| name(MESSAGE_GFX12_ONLY, id)),
+pub(super) fn message(generation: Generation, id: u16) -> Option<&'static str> {
+    match generation {
+        Generation::Gfx9 | Generation::Gfx940 => name(MESSAGE_GFX9, id),
+        Generation::Gfx10 => name(MESSAGE_GFX9, id).or_else(|| name(MESSAGE_GFX10, id)),
+        Generation::Gfx11 => name(MESSAGE_GFX11, id).or_else(|| name(MESSAGE_GFX11_ONLY, id)),
+        Generation::Gfx12 => name(MESSAGE_GFX11, id).or_else(|| name(MESSAGE_GFX12_ONLY, id)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{B32, F16, F64, Printer};
 use crate::tables::Table;
-use crate::{Dpp, Elem, Fact, Format, Isa, Op, Operand, Sdwa, Type};
+use crate::{Dpp, Elem, Fact, Format, Generation, Op, Operand, Sdwa, Type};
 
 impl Printer<'_, '_> {
     /// The mnemonic, with the suffix of the encoding that it is in.
@@ -29,7 +29,7 @@ impl Printer<'_, '_> {
     pub(super) fn vector(&mut self) -> fmt::Result {
         let (inst, signature) = (self.inst, self.inst.op.signature());
         self.vector_name()?;
-        let hidden_dst = inst.op.is_compare_exec() && !self.isa.is_gfx9();
+        let hidden_dst = inst.op.is_compare_exec() && !self.generation.is_cdna();
         if inst.dst != Operand::None && !hidden_dst {
             self.operand(inst.dst, signature.dst)?;
             self.half(inst.dst, signature.dst, inst.mods.op_sel & 8 != 0)?;
@@ -61,7 +61,7 @@ impl Printer<'_, '_> {
     /// Whether LLVM prints the mask of `v_cndmask_b32` before the closing bar of source 1: `|v12, vcc_lo|`.
     fn has_mask_inside(&self) -> bool {
         let inst = self.inst;
-        self.isa == Isa::Gfx1201
+        self.generation == Generation::Gfx12
             && (inst.op, inst.format) == (Op::VCndmaskB32, Format::Vop2)
             && inst.dpp.is_some()
             && inst.mods.abs & 2 != 0
@@ -74,7 +74,7 @@ impl Printer<'_, '_> {
         if op == Op::VCndmaskB16 || self.inst.mods.whole {
             return Ok(());
         }
-        if self.isa == Isa::Gfx1201 {
+        if self.generation == Generation::Gfx12 {
             let byte = match op {
                 Op::VCvtF32Fp8 | Op::VCvtF32Bf8 => Some(bits >> 1 & 1 | bits << 1 & 2),
                 Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 => Some(bits >> 2 & 3),
@@ -118,21 +118,23 @@ impl Printer<'_, '_> {
         let mut of = inst.op.signature().src[index];
         // LLVM takes these operands for 32-bit ones.
         let integer = match inst.op {
-            Op::VAlignbitB32 | Op::VAlignbyteB32 => self.isa <= Isa::Gfx1030,
-            Op::VCmpClassF16 | Op::VCmpxClassF16 => self.isa.is_gfx9() || inst.format == Format::Vop3,
+            Op::VAlignbitB32 | Op::VAlignbyteB32 => self.generation <= Generation::Gfx10,
+            Op::VCmpClassF16 | Op::VCmpxClassF16 => self.generation.is_cdna() || inst.format == Format::Vop3,
             Op::VLdexpF16 => inst.format == Format::Vop3 && matches!(inst.src[index], Operand::Float(_)),
             _ => false,
         };
         if integer
             && matches!(of.elem, Elem::U16 | Elem::I16)
-            && (self.isa <= Isa::Gfx1030 || matches!(operand, Operand::Float(_)))
+            && (self.generation <= Generation::Gfx10 || matches!(operand, Operand::Float(_)))
         {
             of = B32;
         }
         // It takes these for halves.
         let half = match inst.op {
-            Op::VCmpClassF16 | Op::VCmpxClassF16 => self.isa >= Isa::Gfx1100 && inst.format == Format::Vop3,
-            Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 => self.isa == Isa::Gfx1201,
+            Op::VCmpClassF16 | Op::VCmpxClassF16 => {
+                self.generation >= Generation::Gfx11 && inst.format == Format::Vop3
+            }
+            Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 => self.generation == Generation::Gfx12,
             Op::VLdexpF16 => inst.format == Format::Vop3,
             _ => false,
         };
@@ -209,14 +211,14 @@ impl Printer<'_, '_> {
             }
             Some(Dpp::Row { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive }) => {
                 let low = ctrl & 15;
-                let modern = !self.isa.is_gfx9();
+                let modern = !self.generation.is_cdna();
                 let signature = self.inst.op.signature();
-                let double = self.isa.is_gfx9()
+                let double = self.generation.is_cdna()
                     && [signature.dst, signature.src[0]]
                         .iter()
                         .any(|of| of.bits() == 64 && of.elem != Elem::Mask);
                 match ctrl {
-                    0x150..=0x15f if self.isa.is_gfx9() => write!(self.f, " row_newbcast:{low}")?,
+                    0x150..=0x15f if self.generation.is_cdna() => write!(self.f, " row_newbcast:{low}")?,
                     _ if double => self.f.write_str(" /* DP ALU dpp only supports row_newbcast */")?,
                     0..=0xff => {
                         let lane = |index: u16| ctrl >> (2 * index) & 3;
@@ -257,7 +259,7 @@ impl Printer<'_, '_> {
     }
 
     pub(super) fn vop3p(&mut self) -> fmt::Result {
-        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.isa, self.wave == 64));
+        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.generation, self.wave == 64));
         self.vector_name()?;
         self.operand(inst.dst, signature.dst)?;
         let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
@@ -272,9 +274,9 @@ impl Printer<'_, '_> {
             // LLVM takes constants in place of an accumulator of eight registers for 64-bit floats, of four for 32-bit ones.
             // On gfx12 it takes those of halves for one half.
             if index == 2 && inst.op.has(Fact::WMMA) && !matches!(inst.src[2], Operand::Vgpr(_)) {
-                match self.isa {
-                    Isa::Gfx1100 => of = if self.wave == 32 { F64 } else { B32 },
-                    Isa::Gfx1201 if of.elem.bits() == 16 => of.count = 1,
+                match self.generation {
+                    Generation::Gfx11 => of = if self.wave == 32 { F64 } else { B32 },
+                    Generation::Gfx12 if of.elem.bits() == 16 => of.count = 1,
                     _ => {}
                 }
             }
@@ -335,7 +337,8 @@ impl Printer<'_, '_> {
             write!(self.f, " abid:{}", mods.abid)?;
         }
         if mods.blgp != 0 {
-            let f64_on_gfx942 = self.isa == Isa::Gfx942 && self.inst.op.signature().dst.elem == Elem::F64;
+            let f64_on_gfx942 =
+                self.generation == Generation::Gfx940 && self.inst.op.signature().dst.elem == Elem::F64;
             if f64_on_gfx942 {
                 return self.bits("neg", mods.blgp, 3);
             }

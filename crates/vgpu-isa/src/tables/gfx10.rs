@@ -3,6 +3,7 @@
 use super::{Set, row, vector};
 use crate::{Format, Op};
 
+// NEW-OP: a row in each format that has it.
 /// Everything, graphics last.
 #[rustfmt::skip]
 pub(super) static GFX1030: &[Set] = &[

@@ -3,6 +3,7 @@
 use super::{Set, row, true16, vector};
 use crate::{Format, Op};
 
+// NEW-OP: a row in each format that has it.
 /// Everything, graphics last.
 #[rustfmt::skip]
 pub(super) static GFX1100: &[Set] = &[
@@ -1527,5 +1528,74 @@ pub(super) static GFX1100: &[Set] = &[
         row(0x003, Op::Interpolate, "v_interp_p2_f16_f32"),
         row(0x004, Op::Interpolate, "v_interp_p10_rtz_f16_f32"),
         row(0x005, Op::Interpolate, "v_interp_p2_rtz_f16_f32"),
+    ] },
+];
+
+/// What gfx1151 (RDNA 3.5) has besides.
+#[rustfmt::skip]
+pub(super) static GFX1151: &[Set] = &[
+    Set { format: Format::Sop1, rows: &[
+        row(0x060, Op::SCeilF32, "s_ceil_f32"),
+        row(0x061, Op::SFloorF32, "s_floor_f32"),
+        row(0x062, Op::STruncF32, "s_trunc_f32"),
+        row(0x063, Op::SRndneF32, "s_rndne_f32"),
+        row(0x064, Op::SCvtF32I32, "s_cvt_f32_i32"),
+        row(0x065, Op::SCvtF32U32, "s_cvt_f32_u32"),
+        row(0x066, Op::SCvtI32F32, "s_cvt_i32_f32"),
+        row(0x067, Op::SCvtU32F32, "s_cvt_u32_f32"),
+        row(0x068, Op::SCvtF16F32, "s_cvt_f16_f32"),
+        row(0x069, Op::SCvtF32F16, "s_cvt_f32_f16"),
+        row(0x06a, Op::SCvtHiF32F16, "s_cvt_hi_f32_f16"),
+        row(0x06b, Op::SCeilF16, "s_ceil_f16"),
+        row(0x06c, Op::SFloorF16, "s_floor_f16"),
+        row(0x06d, Op::STruncF16, "s_trunc_f16"),
+        row(0x06e, Op::SRndneF16, "s_rndne_f16"),
+    ] },
+    Set { format: Format::Sop2, rows: &[
+        row(0x040, Op::SAddF32, "s_add_f32"),
+        row(0x041, Op::SSubF32, "s_sub_f32"),
+        row(0x042, Op::SMinNumF32, "s_min_f32"),
+        row(0x043, Op::SMaxNumF32, "s_max_f32"),
+        row(0x044, Op::SMulF32, "s_mul_f32"),
+        row(0x045, Op::SFmaakF32, "s_fmaak_f32"),
+        row(0x046, Op::SFmamkF32, "s_fmamk_f32"),
+        row(0x047, Op::SFmacF32, "s_fmac_f32"),
+        row(0x048, Op::SCvtPkRtzF16F32, "s_cvt_pk_rtz_f16_f32"),
+        row(0x049, Op::SAddF16, "s_add_f16"),
+        row(0x04a, Op::SSubF16, "s_sub_f16"),
+        row(0x04b, Op::SMinNumF16, "s_min_f16"),
+        row(0x04c, Op::SMaxNumF16, "s_max_f16"),
+        row(0x04d, Op::SMulF16, "s_mul_f16"),
+        row(0x04e, Op::SFmacF16, "s_fmac_f16"),
+    ] },
+    Set { format: Format::Sopc, rows: &[
+        row(0x041, Op::SCmpLtF32, "s_cmp_lt_f32"),
+        row(0x042, Op::SCmpEqF32, "s_cmp_eq_f32"),
+        row(0x043, Op::SCmpLeF32, "s_cmp_le_f32"),
+        row(0x044, Op::SCmpGtF32, "s_cmp_gt_f32"),
+        row(0x045, Op::SCmpLgF32, "s_cmp_lg_f32"),
+        row(0x046, Op::SCmpGeF32, "s_cmp_ge_f32"),
+        row(0x047, Op::SCmpOF32, "s_cmp_o_f32"),
+        row(0x048, Op::SCmpUF32, "s_cmp_u_f32"),
+        row(0x049, Op::SCmpNgeF32, "s_cmp_nge_f32"),
+        row(0x04a, Op::SCmpNlgF32, "s_cmp_nlg_f32"),
+        row(0x04b, Op::SCmpNgtF32, "s_cmp_ngt_f32"),
+        row(0x04c, Op::SCmpNleF32, "s_cmp_nle_f32"),
+        row(0x04d, Op::SCmpNeqF32, "s_cmp_neq_f32"),
+        row(0x04e, Op::SCmpNltF32, "s_cmp_nlt_f32"),
+        row(0x051, Op::SCmpLtF16, "s_cmp_lt_f16"),
+        row(0x052, Op::SCmpEqF16, "s_cmp_eq_f16"),
+        row(0x053, Op::SCmpLeF16, "s_cmp_le_f16"),
+        row(0x054, Op::SCmpGtF16, "s_cmp_gt_f16"),
+        row(0x055, Op::SCmpLgF16, "s_cmp_lg_f16"),
+        row(0x056, Op::SCmpGeF16, "s_cmp_ge_f16"),
+        row(0x057, Op::SCmpOF16, "s_cmp_o_f16"),
+        row(0x058, Op::SCmpUF16, "s_cmp_u_f16"),
+        row(0x059, Op::SCmpNgeF16, "s_cmp_nge_f16"),
+        row(0x05a, Op::SCmpNlgF16, "s_cmp_nlg_f16"),
+        row(0x05b, Op::SCmpNgtF16, "s_cmp_ngt_f16"),
+        row(0x05c, Op::SCmpNleF16, "s_cmp_nle_f16"),
+        row(0x05d, Op::SCmpNeqF16, "s_cmp_neq_f16"),
+        row(0x05e, Op::SCmpNltF16, "s_cmp_nlt_f16"),
     ] },
 ];

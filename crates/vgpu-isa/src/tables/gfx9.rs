@@ -3,6 +3,7 @@
 use super::{Set, row, vector};
 use crate::{Format, Op};
 
+// NEW-OP: a row in each format that has it.
 /// What gfx90a and gfx942 share.
 #[rustfmt::skip]
 pub(super) static COMMON: &[Set] = &[

@@ -143,6 +143,7 @@ fn shared(format: Format) -> Format {
 }
 
 impl Table {
+    /// The instructions of all parts; later parts replace what earlier ones have at an opcode.
     fn new(parts: &[&'static [Set]]) -> Table {
         let mut by_opcode = [const { Vec::new() }; FORMATS];
         let mut by_op = HashMap::new();
@@ -160,6 +161,7 @@ impl Table {
         Table { by_opcode, by_op }
     }
 
+    // NEW-TARGET: what its instruction set is made of.
     /// The table of an instruction set.
     pub(crate) fn of(isa: Isa) -> &'static Table {
         static GFX90A: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx9::COMMON, gfx9::GFX90A]));
@@ -167,11 +169,13 @@ impl Table {
         static GFX1030: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx10::GFX1030]));
         static GFX1100: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx11::GFX1100]));
         static GFX1201: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx12::GFX1201]));
+        static GFX1151: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx11::GFX1100, gfx11::GFX1151]));
         match isa {
             Isa::Gfx90a => &GFX90A,
             Isa::Gfx942 => &GFX942,
             Isa::Gfx1030 => &GFX1030,
             Isa::Gfx1100 => &GFX1100,
+            Isa::Gfx1151 => &GFX1151,
             Isa::Gfx1201 => &GFX1201,
         }
     }

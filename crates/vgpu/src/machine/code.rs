@@ -233,7 +233,7 @@ impl LoadedCode {
             let text = self.object.segments().iter().filter(|segment| segment.executable);
             let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
             // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write its code.
-            unsafe { Program::in_memory(self.target.generation, text) }
+            unsafe { Program::in_memory(self.target.isa, text) }
         })
     }
 

@@ -1,6 +1,6 @@
 //! Images, exports, interpolation.
 
-use vgpu_isa::Isa;
+use vgpu_isa::{Generation, Isa};
 
 use super::{Family, family};
 use crate::field::*;
@@ -11,15 +11,15 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
     let sampler = field(53, 5, Kind::Scalar, 8);
     let mask = field(8, 4, Kind::Bits, 15);
     let two = [vector(32, 16), vector(40, 64), resource, sampler];
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => {
+    match isa.generation() {
+        Generation::Gfx9 | Generation::Gfx940 => {
             let flags = [flag(7), mask, flag(12), flag(13), flag(14), flag(15), flag(16), flag(17)];
             let flags = joined(&flags, vec![flag(25), reserved(58, 5), flag(63), reserved(0, 7)]);
             all.push(family("MIMG", 2, [0xf000_0000, 0, 0], (18, 7), joined(&two, flags)));
             all.push(export_gfx9(0xc400_0000));
             all.push(interpolation_gfx9(0xd400_0000));
         }
-        Isa::Gfx1030 => {
+        Generation::Gfx10 => {
             for nsa in 0..4u32 {
                 let flags = [flag(0), field(3, 3, Kind::Bits, 1), flag(6), flag(7), mask, bits(12, 2)];
                 let more = vec![flag(14), flag(15), flag(16), flag(17), flag(62), flag(63), reserved(58, 4)];
@@ -34,7 +34,7 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
             all.push(export_gfx9(0xf800_0000));
             all.push(interpolation_gfx9(0xc800_0000));
         }
-        Isa::Gfx1100 => {
+        Generation::Gfx11 => {
             for nsa in 0..2u32 {
                 let flags =
                     [bits(1, 1), field(2, 3, Kind::Bits, 1), bits(5, 3), mask, flag(12), flag(13), flag(14)];
@@ -55,7 +55,7 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
             all.push(export_gfx11());
             all.push(interpolation());
         }
-        Isa::Gfx1201 => {
+        Generation::Gfx12 => {
             let first =
                 [field(0, 3, Kind::Bits, 1), bits(3, 4), reserved(7, 7), field(22, 4, Kind::Bits, 15)];
             let image = [
@@ -98,9 +98,9 @@ fn rays(isa: Isa) -> Vec<Family> {
     let mut all = Vec::new();
     let resource = field(48, 5, Kind::Scalar, 4);
     let list = [vector(64, 20), vector(72, 30), vector(80, 40), vector(88, 50)];
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => {}
-        Isa::Gfx1030 => {
+    match isa.generation() {
+        Generation::Gfx9 | Generation::Gfx940 => {}
+        Generation::Gfx10 => {
             for (nsa, a16) in [(0, 0), (0, 1), (2, 1), (3, 0)] {
                 let word = 0xf000_9f01 | nsa << 1;
                 let mut fields = vec![vector(32, 16), vector(40, 64), resource];
@@ -118,7 +118,7 @@ fn rays(isa: Isa) -> Vec<Family> {
                 all.push(family("BVH", if nsa > 0 { 3 } else { 2 }, [word, 0, 0], (18, 7), fields));
             }
         }
-        Isa::Gfx1100 => {
+        Generation::Gfx11 => {
             for nsa in 0..2 {
                 let mut fields = vec![vector(32, 16), vector(40, 64), resource, flag(16)];
                 fields.extend([reserved(1, 4), reserved(5, 2), reserved(12, 3), reserved(17, 1)]);
@@ -129,7 +129,7 @@ fn rays(isa: Isa) -> Vec<Family> {
                 all.push(family("BVH", 2 + nsa as usize, [0xf000_8f80 | nsa, 0, 0], (18, 8), fields));
             }
         }
-        Isa::Gfx1201 => {
+        Generation::Gfx12 => {
             let fields = [
                 flag(6),
                 reserved(0, 4),

@@ -1,6 +1,6 @@
 //! DS, FLAT and buffers.
 
-use vgpu_isa::Isa;
+use vgpu_isa::{Generation, Isa};
 
 use super::{Family, family};
 use crate::field::*;
@@ -8,13 +8,13 @@ use crate::field::*;
 pub(super) fn families(isa: Isa) -> Vec<Family> {
     let four = [vector(32, 10), vector(40, 12), vector(48, 14), vector(56, 8)];
     let mut all = Vec::new();
-    let gfx9 = matches!(isa, Isa::Gfx90a | Isa::Gfx942);
+    let gfx9 = matches!(isa.generation(), Generation::Gfx9 | Generation::Gfx940);
     let ds = if gfx9 { [flag(16), flag(25)] } else { [reserved(16, 1), flag(17)] };
     let opcode = if gfx9 { (17, 8) } else { (18, 8) };
     all.push(family("DS", 2, [0xd800_0000, 0, 0], opcode, joined(&ds, joined(&four, vec![wide(0, 16)]))));
     let global = [0xd800_0000 | 1 << if gfx9 { 16 } else { 17 }, 0, 0];
     all.push(family("DS of all", 2, global, opcode, joined(&four, vec![wide(0, 16)])));
-    if isa == Isa::Gfx1201 {
+    if isa.generation() == Generation::Gfx12 {
         for segment in 0..4 {
             all.push(family(
                 "VFLAT",
@@ -62,9 +62,9 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
         return all;
     }
     for segment in 0..4 {
-        let (shift, null) = match isa {
-            Isa::Gfx1100 => (16, 124),
-            Isa::Gfx1030 => (14, 125),
+        let (shift, null) = match isa.generation() {
+            Generation::Gfx11 => (16, 124),
+            Generation::Gfx10 => (14, 125),
             _ => (14, 127),
         };
         let mut fields = vec![vector(32, 10), vector(40, 12), vector(56, 8), field(55, 1, Kind::Bits, 0)];
@@ -73,22 +73,22 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
         } else {
             fields.push(field(48, 7, Kind::Scalar, null));
         }
-        match isa {
-            Isa::Gfx1100 => fields.extend([wide(0, 13), bits(13, 3), reserved(25, 1)]),
-            Isa::Gfx1030 => fields.extend([wide(0, 12), bits(12, 2), bits(16, 2), reserved(25, 1)]),
+        match isa.generation() {
+            Generation::Gfx11 => fields.extend([wide(0, 13), bits(13, 3), reserved(25, 1)]),
+            Generation::Gfx10 => fields.extend([wide(0, 12), bits(12, 2), bits(16, 2), reserved(25, 1)]),
             _ => fields.extend([wide(0, 13), flag(13), bits(16, 2), flag(25)]),
         }
         all.push(family("FLAT", 2, [0xdc00_0000 | segment << shift, 0, 0], (18, 7), fields));
     }
     let resource = field(48, 5, Kind::Scalar, 4);
     let common = [vector(32, 10), vector(40, 8), resource, field(56, 8, Kind::Inline, 128), wide(0, 12)];
-    let (untyped, typed, format): (Vec<Field>, Vec<Field>, u32) = match isa {
-        Isa::Gfx1100 => (
+    let (untyped, typed, format): (Vec<Field>, Vec<Field>, u32) = match isa.generation() {
+        Generation::Gfx11 => (
             vec![bits(12, 3), bits(15, 3), bits(53, 3)],
             vec![bits(12, 3), field(19, 7, Kind::Bits, 1), bits(53, 3)],
             15,
         ),
-        Isa::Gfx1030 => (
+        Generation::Gfx10 => (
             vec![bits(12, 4), bits(16, 2), bits(53, 3)],
             vec![bits(12, 4), field(19, 7, Kind::Bits, 1), bits(53, 3)],
             16,

@@ -4,7 +4,7 @@ mod graphics;
 mod memory;
 mod vector;
 
-use vgpu_isa::Isa;
+use vgpu_isa::{Generation, Isa};
 
 use crate::field::{Field, Kind, bits, field, flag, joined, reserved, scalar, wide};
 
@@ -61,8 +61,8 @@ fn scalar_memory(isa: Isa) -> Vec<Family> {
     let family_of = |fixed, opcode, fields: &[Field]| {
         family("SMEM", 2, [fixed, 0, 0], opcode, joined(&[base, data], fields.to_vec()))
     };
-    match isa {
-        Isa::Gfx90a | Isa::Gfx942 => {
+    match isa.generation() {
+        Generation::Gfx9 | Generation::Gfx940 => {
             let flags = [reserved(13, 1), flag(15), flag(16), field(17, 1, Kind::Bits, 1)];
             let offsets = vec![field(32, 21, Kind::Wide, 0x123), reserved(53, 4), scalar(57, 0)];
             // Without and with a register beside the immediate offset.
@@ -70,15 +70,15 @@ fn scalar_memory(isa: Isa) -> Vec<Family> {
             let fields = |typical| joined(&joined(&flags, offsets.clone()), register(typical));
             [0, 1].map(|typical| family_of(0xc000_0000, (18, 8), &fields(typical))).into()
         }
-        Isa::Gfx1030 | Isa::Gfx1100 => {
-            let null = if isa == Isa::Gfx1030 { 125 } else { 124 };
+        Generation::Gfx10 | Generation::Gfx11 => {
+            let null = if isa.generation() == Generation::Gfx10 { 125 } else { 124 };
             vec![family_of(
                 0xf400_0000,
                 (18, 8),
                 &[bits(13, 5), field(32, 21, Kind::Wide, 0x120), reserved(53, 4), scalar(57, null)],
             )]
         }
-        Isa::Gfx1201 => vec![family_of(
+        Generation::Gfx12 => vec![family_of(
             0xf400_0000,
             (13, 6),
             &[

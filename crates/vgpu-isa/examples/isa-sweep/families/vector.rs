@@ -1,13 +1,13 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, VOPD and LDSDIR.
 
-use vgpu_isa::Isa;
+use vgpu_isa::{Generation, Isa};
 
 use super::{Family, family};
 use crate::field::*;
 
 pub(super) fn families(isa: Isa) -> Vec<Family> {
-    let gfx9 = matches!(isa, Isa::Gfx90a | Isa::Gfx942);
-    let gfx11 = isa >= Isa::Gfx1100;
+    let gfx9 = matches!(isa.generation(), Generation::Gfx9 | Generation::Gfx940);
+    let gfx11 = isa.generation() >= Generation::Gfx11;
     let mut all = short_vector(isa);
     let vop3 = if gfx9 { 0xd000_0000 } else { 0xd400_0000 };
     let vop3p = if gfx9 { 0xd380_0000 } else { 0xcc00_0000 };
@@ -72,7 +72,7 @@ fn short_vector(isa: Isa) -> Vec<Family> {
         all.push(family(name, 1, [fixed, 0, 0], opcode, joined(fields, vec![source(0, 256 + 10)])));
         let dpp = joined(fields, dpp16(32, true));
         all.push(family("DPP16", 2, [fixed | 250, 0, 0], opcode, dpp));
-        if isa <= Isa::Gfx1030 {
+        if isa.generation() <= Generation::Gfx10 {
             let fields = joined(fields, sdwa(name == "VOPC"));
             all.push(family("SDWA", 2, [fixed | 249, 0, 0], opcode, fields));
         }

@@ -108,7 +108,7 @@ impl Values {
             dual: None,
             ..*inst
         };
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         let ready = twin.ready(&mov, state.lanes);
         let mut run = |row: &mut dyn Iterator<Item = u32>, before: u32| {
             twin.copy(wave);
@@ -135,7 +135,7 @@ impl Values {
         let data = usize::from(per_lane || inst.op == Op::DsPermuteB32);
         let state = &self.waves[index];
         let mut apart = Inst { dst: Operand::Vgpr(RESULT), ..*inst };
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(RESULT)), unknown_row(state, register));
         let (mut lost, mut from) = (0u64, None);
@@ -192,7 +192,7 @@ impl Values {
         let state = &self.waves[index];
         // The halves of one register are exchanged in place.
         let rows = [OPERANDS[0], if a == b { OPERANDS[0] } else { OPERANDS[1] }];
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(rows[0])), unknown_row(state, a));
         fill(twin.row(usize::from(rows[1])), unknown_row(state, b));
@@ -241,7 +241,7 @@ impl Values {
                 *source = Operand::Int(0);
             }
         }
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         let ready = twin.ready(&apart, state.lanes);
         let mut unknown = vec![[0u32; 64]; count];
         let mut from = state.vector_from[register];

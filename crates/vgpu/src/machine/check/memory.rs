@@ -253,7 +253,7 @@ impl Values {
         op: Op,
         from: u32,
     ) {
-        let clears = self.generation.has_register_ecc();
+        let clears = self.isa.generation().has_register_ecc();
         let state = &mut self.waves[index];
         for (i, part) in unknown.chunks(4).enumerate() {
             let mut bits = part.iter().rev().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));

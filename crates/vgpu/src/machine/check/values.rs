@@ -10,8 +10,7 @@ use super::depend::Dependences;
 use super::shadow::{Shadow, Shadows};
 use super::transfer::{Bits, transfer};
 use crate::exec::Wave;
-use crate::isa::{Class, Fact, Format, Op, Operand, Register, Special, Type, scalar};
-use crate::machine::Generation;
+use crate::isa::{Class, Fact, Format, Isa, Op, Operand, Register, Special, Type, scalar};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::{FaultKind, Origin, Use};
@@ -51,7 +50,7 @@ pub(super) struct Load {
 
 /// A workgroup.
 pub(super) struct Values {
-    pub(super) generation: Generation,
+    pub(super) isa: Isa,
     pub(super) waves: Vec<State>,
     /// Known bits of LDS.
     pub(super) lds: Vec<u8>,
@@ -181,7 +180,7 @@ impl Values {
         dependences: Arc<Dependences>,
     ) -> Values {
         Values {
-            generation: launch.generation,
+            isa: launch.isa,
             waves: (0..waves).map(|_| State::new(launch)).collect(),
             lds: vec![0; launch.lds_limit as usize],
             scratch_size: launch.scratch as usize,

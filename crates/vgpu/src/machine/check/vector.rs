@@ -85,7 +85,7 @@ impl Values {
             return Outcome { unknown: u64::MAX, kept: None, second: true, from };
         }
         let key = (step.address, is_second);
-        let twin = || Twin::new(self.generation);
+        let twin = || Twin::new(self.isa);
         // SAFETY: a wave runs decoded instructions only.
         match unsafe { self.dependences.find(key, inst, wave.mode, twin) } {
             Some(dependence) => {
@@ -189,7 +189,7 @@ impl Values {
     fn write(&mut self, index: usize, inst: &Inst, dst: Operand, results: &[(usize, Outcome)]) {
         let Some(register) = vector(dst) else { return };
         let ty = inst.op.signature().dst;
-        let clears_high = self.generation <= Generation::Gfx940;
+        let clears_high = self.isa.generation() <= Generation::Gfx940;
         let state = &mut self.waves[index];
         for (lane, outcome) in results {
             let lane = *lane;

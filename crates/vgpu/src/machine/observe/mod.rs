@@ -201,7 +201,7 @@ impl Watch for Watched<'_> {
         }
         if let Some(inst) = unit.insts.get(number) {
             // SAFETY: the wave runs this launch's program, which it was set up for.
-            unsafe { self.observers.accesses.find(inst, wave, self.launch.generation) };
+            unsafe { self.observers.accesses.find(inst, wave, self.launch.isa.generation()) };
         }
         self.tell(wave, unit, code, |observer, step, wave| observer.before(step, wave))
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::file::{Content, End, Place, Value};
 use vgpu::exec::{Barrier, Fetched, Flow, Level, Program, Unwatched, Wave, enter, run};
-use vgpu::isa::{Inst, scalar};
-use vgpu::machine::{Access, FaultKind, Generation, Memory, MemoryKind, Reader};
+use vgpu::isa::{Inst, Isa, scalar};
+use vgpu::machine::{Access, FaultKind, Memory, MemoryKind, Reader};
 
 /// Where the instruction is.
 pub(super) const PC: u64 = 0x10000;
@@ -276,9 +276,9 @@ impl Bench {
     }
 
     /// A program of one instruction.
-    pub(super) fn program(inst: Inst, generation: Generation, level: Level) -> Program {
+    pub(super) fn program(inst: Inst, isa: Isa, level: Level) -> Program {
         let fetch = move |pc| if pc == PC { Fetched::Inst(inst) } else { Fetched::Outside };
-        Program::new(generation, level, Box::new(fetch))
+        Program::new(isa, level, Box::new(fetch))
     }
 
     /// Runs a program of one instruction: what is then, and how it ended.
