@@ -65,6 +65,8 @@ pub(super) fn bare(run: Handler, imm: i64, inst: u32) -> Code {
         sdst: 0,
         more: 0,
         plain: false,
+        // `try_lower` says which, to whoever asks.
+        generation: Generation::Gfx9,
         rows: [Row::NONE; 3],
     }
 }
@@ -139,7 +141,7 @@ pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Po
 
 /// A vector instruction of gfx9 whose registers are relative to M0: it finds them when it is executed.
 pub(super) fn indexed(context: &Context, inst: u32) -> Code {
-    bare(run_indexed, context.generation as i64, inst)
+    Code { generation: context.generation, ..bare(run_indexed, 0, inst) }
 }
 
 /// An instruction on the registers that M0 chooses; none if there are no such.
@@ -213,9 +215,8 @@ unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
             what: format!("vector register relative to {} is none", m0 & 0xff),
         });
     };
-    let generation =
-        if code.imm == Generation::Gfx940 as i64 { Generation::Gfx940 } else { Generation::Gfx9 };
-    let context = Context { generation, level: Level::detect(), lanes: usize::from(wave.lanes) };
+    let context =
+        Context { generation: code.generation, level: Level::detect(), lanes: usize::from(wave.lanes) };
     let (mut pool, mut codes) = (Pool::new(), Vec::new());
     if try_lower(&inst, 0, code.inst, &context, &mut pool, &mut codes).is_none() {
         // SAFETY: the same promise.
@@ -235,7 +236,22 @@ unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
     flow
 }
 
+/// Lowers one instruction, if it is executed.
 pub fn try_lower(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) -> Option<()> {
+    let start = codes.len();
+    lower_parts(inst, pc, number, context, pool, codes)?;
+    codes[start..].iter_mut().for_each(|code| code.generation = context.generation);
+    Some(())
+}
+
+fn lower_parts(
     inst: &Inst,
     pc: u64,
     number: u32,

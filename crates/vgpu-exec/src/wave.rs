@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpu_report::FaultKind;
-use vgpu_isa::{Modifiers, scalar};
+use vgpu_isa::{Generation, Modifiers, scalar};
 
 use super::Barrier;
 use super::program::{Pool, Unit};
@@ -101,6 +101,8 @@ pub struct Code {
     pub more: u8,
     /// Whether all sources of a vector instruction are vector registers, but for lane masks.
     pub plain: bool,
+    /// The generation that it was lowered for.
+    pub generation: Generation,
     /// Sources. Operands that do not exist are `Const(0)`.
     pub src: [Src; 4],
 }

@@ -1,7 +1,7 @@
 //! MUBUF instructions: memory through a buffer descriptor. Addresses, bounds and swizzling are MTBUF's, too.
 
 use gpu_report::{AccessKind, Space};
-use vgpu_isa::scalar;
+use vgpu_isa::{Generation, scalar};
 
 use super::lanes::{Bits, EXTRA_SHIFT, Registers, register, scalar32};
 use super::moves::Move;
@@ -15,8 +15,6 @@ pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
 pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
 /// gfx10 and later: the descriptor says how bounds are checked.
 pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
-/// gfx11 and later: swizzling has two bits.
-pub(super) const WIDE_SWIZZLE: i64 = 8 << EXTRA_SHIFT;
 /// gfx9: where lanes are added, the stride has more bits in place of the format, which the instruction does not need.
 pub(super) const LONG_STRIDE: i64 = 1024 << EXTRA_SHIFT;
 /// gfx12: the stride has a scale.
@@ -43,30 +41,24 @@ pub struct View {
 impl View {
     #[inline(always)]
     pub(super) fn new(wave: &Wave, code: &Code, slot: u8) -> View {
-        View::through(wave, slot, scalar32(wave, code.src[3]), code.imm)
+        View::through(wave, slot, scalar32(wave, code.src[3]), code.generation, code.imm)
     }
 
     /// What the descriptor in a slot says; `flags` are those in [`Code::imm`].
     #[inline(always)]
-    pub fn through(wave: &Wave, slot: u8, scalar_offset: u32, flags: i64) -> View {
+    pub fn through(wave: &Wave, slot: u8, scalar_offset: u32, generation: Generation, flags: i64) -> View {
         // NULL is a descriptor of zeros.
         let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
         let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
-        let generation = (flags & OOB_SELECT != 0, flags & WIDE_SWIZZLE != 0);
+        let (cdna, gfx10) = (generation.is_cdna(), generation == Generation::Gfx10);
         // What swizzles has an index of its own, but for gfx10; an index register takes the place of the lane's number, but for gfx10
         // and swizzled buffers of gfx9.
-        let element = match (generation, word(1) >> 30) {
-            ((false, _), bits) if add_lane => u64::from(bits >> 1) * 4,
-            ((true, false), bits) => u64::from(bits >> 1) * 4,
-            ((_, true), size @ 1..) if idxen || add_lane => 2 << size,
+        let element = match word(1) >> 30 {
+            bits if cdna && add_lane || gfx10 => u64::from(bits >> 1) * 4,
+            size @ 1.. if !cdna && (idxen || add_lane) => 2 << size,
             _ => 0,
         };
-        let add_lane = add_lane
-            && match generation {
-                (false, _) => !idxen || element != 0,
-                (true, false) => true,
-                (true, true) => !idxen,
-            };
+        let add_lane = add_lane && (gfx10 || !idxen || cdna && element != 0);
         let scale = if flags & SCALED_STRIDE != 0 { [1, 4, 8, 32][(word(3) >> 18 & 3) as usize] } else { 1 };
         let high = if flags & LONG_STRIDE != 0 && add_lane { word(3) >> 15 & 15 } else { 0 };
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;

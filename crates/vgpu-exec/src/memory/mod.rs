@@ -162,7 +162,6 @@ pub fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
     set(inst.mem.offen, buffer::OFFEN)
         | set(inst.mem.idxen, buffer::IDXEN)
         | set(generation >= Generation::Gfx10, buffer::OOB_SELECT)
-        | set(generation >= Generation::Gfx11, buffer::WIDE_SWIZZLE)
         | set(
             generation.is_cdna() && !matches!(inst.op.footprint(), Footprint::Typed(..)),
             buffer::LONG_STRIDE,

@@ -4,8 +4,7 @@ use gpu_report::AccessKind;
 use half::f16;
 use vgpu_isa::{BufferFormat, Fact, Footprint, Format, Generation, Inst, NumberFormat};
 
-use super::buffer::{OOB_SELECT, View, WIDE_SWIZZLE, address_registers};
-use super::buffer_flags;
+use super::buffer::{View, address_registers};
 use super::lanes::{Bits, EXTRA_SHIFT};
 use super::spaces::fail;
 use super::{single, to_lds};
@@ -51,17 +50,8 @@ pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
 
 /// The bytes of the elements that an instruction with a format accesses through a descriptor; none where it accesses nothing.
 pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<usize> {
-    let shape = Shape::new(view, flags(inst, generation)? | buffer_flags(inst, generation));
+    let shape = Shape::new(view, generation, flags(inst, generation)?);
     shape.format.map(|format| format.bytes())
-}
-
-/// The generation whose format codes are meant.
-fn generation(flags: i64) -> Generation {
-    match (flags & OOB_SELECT != 0, flags & WIDE_SWIZZLE != 0) {
-        (false, _) => Generation::Gfx9,
-        (true, false) => Generation::Gfx10,
-        (true, true) => Generation::Gfx11,
-    }
 }
 
 /// What a typed access does besides finding addresses.
@@ -78,12 +68,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(view: &View, flags: i64) -> Shape {
+    fn new(view: &View, generation: Generation, flags: i64) -> Shape {
         let in_instruction = flags & IN_INSTRUCTION != 0;
         let word = view.format_word;
         // The descriptor's format, as instructions have it, and which of its bits are 0 where there is none.
-        let (own, kind) = match generation(flags) {
-            Generation::Gfx9 => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
+        let (own, kind) = match generation {
+            Generation::Gfx9 | Generation::Gfx940 => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
             Generation::Gfx10 => (word >> 12 & 0x7f, 0x7f),
             _ => (word >> 12 & 0x3f, 0x3f),
         };
@@ -94,7 +84,7 @@ impl Shape {
             false => std::array::from_fn(|i| word >> (3 * i) & 7),
         };
         Shape {
-            format: BufferFormat::by_code(generation(flags), code).filter(|_| is_bound),
+            format: BufferFormat::by_code(generation, code).filter(|_| is_bound),
             selection,
             channels: (flags >> CHANNELS_SHIFT & 3) as usize + 1,
             d16: flags & D16 != 0,
@@ -261,7 +251,7 @@ pub(super) unsafe fn load<const L: usize>(wave: &mut Wave, code: &Code) -> Flow 
 unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Scalar(slot) = code.src[2] else { return Flow::Next };
     let view = View::new(wave, code, slot);
-    let shape = Shape::new(&view, code.imm);
+    let shape = Shape::new(&view, code.generation, code.imm);
     // SAFETY: operands were lowered for this wave's file.
     let (index, row) = unsafe { address_registers::<L>(wave, code) };
     for lane in Bits(wave.exec::<L>()) {
@@ -292,7 +282,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
             let at = wave.vgpr.add(code.dst as usize + lane);
             // Registers with ECC are written whole.
             let other = |at: *mut u32, mask| {
-                if generation(code.imm) == Generation::Gfx9 { 0 } else { at.read() & mask }
+                if code.generation.is_cdna() { 0 } else { at.read() & mask }
             };
             match (shape.d16, shape.high) {
                 (false, _) => {
@@ -325,7 +315,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
 pub(super) unsafe fn store<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let (Src::Scalar(slot), Src::Vector(data)) = (code.src[2], code.src[1]) else { return Flow::Next };
     let view = View::new(wave, code, slot);
-    let shape = Shape::new(&view, code.imm);
+    let shape = Shape::new(&view, code.generation, code.imm);
     let Some(format) = shape.format else { return Flow::Next };
     // SAFETY: operands were lowered for this wave's file.
     let (index, row) = unsafe { address_registers::<L>(wave, code) };

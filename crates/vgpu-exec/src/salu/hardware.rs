@@ -6,7 +6,6 @@ use vgpu_isa::{Generation, Inst, Op, Operand, scalar};
 use super::read32;
 use super::registers::{cycles, set_mode};
 use crate::SH_MEM_BASES;
-use crate::lower::Context;
 use crate::{Code, Flow, Handler, Wave};
 
 /// The registers of a wave that instructions use for nothing else. Kernels read what they were allotted, and back what they wrote.
@@ -162,12 +161,9 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
     }
 }
 
-/// In `Code::imm`, from this bit on: the generation, by its place in [`Generation::ALL`].
-const GENERATION_SHIFT: u32 = 32;
-
 /// Generation and register, first bit and width of a field.
 fn field(wave: &mut Wave, code: &Code) -> Result<(Generation, Register, u32, u32), Flow> {
-    let generation = Generation::ALL[(code.imm >> GENERATION_SHIFT) as usize % Generation::ALL.len()];
+    let generation = code.generation;
     let field = code.imm as u32;
     let offset = field >> 6 & 31;
     let width = ((field >> 11 & 31) + 1).min(32 - offset);
@@ -203,7 +199,7 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
         Register::Mode => {
             let mut mode = wave.mode;
             set(&mut mode, if generation == Generation::Gfx12 { mask & !CLAMP_AND_IEEE } else { mask });
-            return set_mode(wave, code, mode, generation);
+            return set_mode(wave, code, mode);
         }
         Register::Traps => set(&mut hardware.traps, mask),
         Register::TrapControl => set(&mut hardware.trap_control, mask),
@@ -222,13 +218,12 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
 }
 
 /// The handler of an instruction on hardware registers and its `imm`.
-pub(super) fn handler(inst: &Inst, context: &Context) -> Option<(Handler, i64)> {
+pub(super) fn handler(inst: &Inst) -> Option<(Handler, i64)> {
     let (run, place): (Handler, usize) = match inst.op {
         Op::SGetregB32 => (getreg, 0),
         Op::SSetregB32 | Op::SSetregImm32B32 => (setreg, 1),
         _ => return None,
     };
     let Operand::Imm(field) = inst.src[place] else { return None };
-    let generation = Generation::ALL.iter().position(|generation| *generation == context.generation)?;
-    Some((run, i64::from(field as u16) | (generation as i64) << GENERATION_SHIFT))
+    Some((run, i64::from(field as u16)))
 }

@@ -39,7 +39,7 @@ pub(super) fn lower(
     }
     let next = pc.wrapping_add(u64::from(inst.size));
     let (run, imm) = control::handler(inst, next, context)
-        .or_else(|| hardware::handler(inst, context))
+        .or_else(|| hardware::handler(inst))
         .or_else(|| registers::handler(inst))?;
     codes.push(Code { run, imm, ..code });
     Some(())

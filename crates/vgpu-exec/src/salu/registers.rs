@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use gpu_report::FaultKind;
-use vgpu_isa::{Generation, Inst, Op, Operand, scalar};
+use vgpu_isa::{Inst, Op, Operand, scalar};
 
 use super::{read32, read64};
 use crate::program::{INDEXED, SKIP};
@@ -22,10 +22,10 @@ pub(crate) fn cycles() -> u64 {
 }
 
 /// Writes MODE. Where that changes what vector instructions do, the wave goes on in other code.
-pub(super) fn set_mode(wave: &mut Wave, code: &Code, mode: u32, generation: Generation) -> Flow {
+pub(super) fn set_mode(wave: &mut Wave, code: &Code, mode: u32) -> Flow {
     let changed = mode ^ wave.mode;
     wave.mode = mode;
-    if !generation.is_cdna() || changed & (INDEXED | SKIP) == 0 {
+    if !code.generation.is_cdna() || changed & (INDEXED | SKIP) == 0 {
         return Flow::Next;
     }
     let place = wave.unit.as_ref().and_then(|unit| {
@@ -46,11 +46,11 @@ unsafe fn index_on(wave: &mut Wave, code: &Code) -> Flow {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let index = read32(wave, code.src[0]) & 0xff;
     wave.set_scalar(scalar::M0, m0 & !0xf0ff | index | (code.imm as u32 & 15) << 12);
-    set_mode(wave, code, wave.mode | INDEXED, Generation::Gfx9)
+    set_mode(wave, code, wave.mode | INDEXED)
 }
 
 unsafe fn index_off(wave: &mut Wave, code: &Code) -> Flow {
-    set_mode(wave, code, wave.mode & !INDEXED, Generation::Gfx9)
+    set_mode(wave, code, wave.mode & !INDEXED)
 }
 
 unsafe fn index_set(wave: &mut Wave, code: &Code) -> Flow {
@@ -71,7 +71,7 @@ unsafe fn skip(wave: &mut Wave, code: &Code) -> Flow {
     let bit = read32(wave, code.src[1]) & 31;
     let skips = read32(wave, code.src[0]) >> bit & 1 != 0;
     let mode = if skips { wave.mode | SKIP } else { wave.mode & !SKIP };
-    set_mode(wave, code, mode, Generation::Gfx9)
+    set_mode(wave, code, mode)
 }
 
 unsafe fn round_mode(wave: &mut Wave, code: &Code) -> Flow {

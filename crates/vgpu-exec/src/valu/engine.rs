@@ -32,47 +32,38 @@ pub(super) struct Cx {
     neg: u8,
     /// Which halves or bytes are chosen.
     pub op_sel: u8,
-    /// As [`generation_bits`] gives it.
-    generation: u8,
-}
-
-/// `Code::imm` of instructions with this engine: bits 0..=7 the half of the destination, and from here the generation.
-const GENERATION: u32 = 16;
-
-/// A generation in [`Code::imm`].
-pub(super) fn generation_bits(generation: Generation) -> i64 {
-    (generation as i64) << GENERATION
+    generation: Generation,
 }
 
 impl Cx {
     #[inline(always)]
     pub(super) fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
-        let generation = (code.imm >> GENERATION) as u8;
         // gfx12 has neither IEEE nor DX10_CLAMP, and does as if the one were off and the other on.
-        let fixed = generation == Generation::Gfx12 as u8;
+        let fixed = code.generation == Generation::Gfx12;
         Cx {
             mode: if fixed { mode & !0x300 | 0x100 } else { mode },
             lane: 0,
             clamp: mods && code.mods.clamp,
             omod: if mods { code.mods.omod } else { 0 },
             flush: (!mode >> 4 & 15) as u8 | flush,
+            // The low byte of `Code::imm`: the half of the destination.
             half: code.imm as u8,
             neg: if mods { code.mods.neg } else { 0 },
             op_sel: code.mods.op_sel,
-            generation,
+            generation: code.generation,
         }
     }
 
     /// Whether the generation is CDNA.
     #[inline(always)]
     pub(super) fn is_cdna(&self) -> bool {
-        self.generation <= Generation::Gfx940 as u8
+        self.generation.is_cdna()
     }
 
     /// Whether the generation is gfx12.
     #[inline(always)]
     pub(super) fn is_gfx12(&self) -> bool {
-        self.generation == Generation::Gfx12 as u8
+        self.generation == Generation::Gfx12
     }
 
     /// Whether sources 0 and 1 of a dot product are signed, which their negation modifiers say.

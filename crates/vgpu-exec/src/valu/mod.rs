@@ -339,5 +339,4 @@ fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut
             Src::Scalar(slot) => Row { offset: u32::from(slot) * 4, high: 4, base: Row::SCALAR, stride: 0 },
         };
     }
-    code.imm |= engine::generation_bits(context.generation);
 }

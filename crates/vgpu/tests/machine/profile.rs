@@ -188,7 +188,7 @@ fn occupancy_is_what_the_compiler_says() {
 #[test]
 fn occupancy_by_registers_is_what_amd_publishes() {
     type Waves<'a> = &'a [(u32, u32)];
-    let cases: [(&str, u32, Waves<'_>); 6] = [
+    let cases: [(&str, u32, Waves<'_>); 8] = [
         (
             "gfx90a",
             64,

@@ -465,7 +465,13 @@ impl Finder<'_> {
     unsafe fn buffer(&mut self) {
         let Operand::Sgpr(slot) = self.inst.src[2] else { return };
         let scalar_offset = self.scalar32(self.inst.src[3]);
-        let view = View::through(self.wave, slot, scalar_offset, buffer_flags(self.inst, self.generation));
+        let view = View::through(
+            self.wave,
+            slot,
+            scalar_offset,
+            self.generation,
+            buffer_flags(self.inst, self.generation),
+        );
         // An element with a format is in bounds entirely, or not.
         let mut element = None;
         if let Footprint::Typed(..) = footprint_of(self.inst) {
