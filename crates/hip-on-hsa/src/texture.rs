@@ -156,12 +156,8 @@ fn make_image(
     let linear = unsafe { &resource.res.linear };
     let element = Element::of(&linear.desc)?;
     let (found, offset) = memory(runtime).find(linear.devPtr as usize).ok_or(INVALID_VALUE)?;
-    if !memory(runtime).holds(
-        &found,
-        offset,
-        linear.sizeInBytes,
-        Use { writes: false, device: Some(device) },
-    ) {
+    if !memory(runtime).holds(&found, offset, linear.sizeInBytes, Use { writes: false, device: Some(device) })
+    {
         return Err(INVALID_VALUE);
     }
     if description.sRGB != 0 && element.channels == 4 {
