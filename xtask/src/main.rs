@@ -58,7 +58,7 @@ enum Task {
     Demo(demo::Options),
     /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests
     ///
-    /// The device tests run on virtual GPUs of all five targets; docs/testing.md lists the steps.
+    /// The device tests run on virtual GPUs of all targets; docs/testing.md lists the steps.
     Test(TestArguments),
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, and libhsa-runtime64.so.1,
     /// virtual GPUs for AMD's own HIP
@@ -79,7 +79,7 @@ enum Task {
 #[derive(Debug, Args)]
 struct BuildKernelsArguments {
     /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
-    /// gfx90a, gfx942, gfx1030, gfx1100 and gfx1201]
+    /// gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
 }

@@ -11,15 +11,23 @@ use crate::dropin;
 use crate::rocm::program::Place;
 use crate::rocm::{additions, sysroot};
 
+/// What `--with` can name.
+fn additions_help() -> String {
+    let names: Vec<_> = additions::of("7.2").map(|addition| addition.name).collect();
+    format!(
+        "What else is fetched, of release 7.2: AMD's tools and test programs, with the libraries that the sysroot lacks ({}); may be \
+         repeated",
+        names.join(", ")
+    )
+}
+
 /// What is to run, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The ROCm release whose libraries the program runs on: 5.2, 5.7, 6.4 or 7.2
     #[arg(long, value_name = "RELEASE", default_value = "7.2")]
     version: String,
-    /// What else is fetched, of release 7.2: hsa, rccl, rocblas, rocfft, rocprim, rocrand (AMD's test programs, and the library where
-    /// the sysroot lacks it), rocm-smi, rocminfo; may be repeated
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help = additions_help())]
     with: Vec<String>,
     /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else FERROCM_DEVICE if that
     /// names virtual ones, else one gfx1100]

@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn the_crate_has_the_engine_s_profile_of_this_workspace() {
-        let settings = |text: &str| -> Vec<String> {
-            let (_, section) = text.split_once("[profile.dev.package.ferrocm-vgpu]\n").unwrap();
+        let settings = |text: &str, package: &str| -> Vec<String> {
+            let (_, section) = text.split_once(&format!("[profile.dev.package.{package}]\n")).unwrap();
             let section = section.split("\n[").next().unwrap();
             section
                 .lines()
@@ -233,9 +233,11 @@ mod tests {
                 .map(str::to_owned)
                 .collect()
         };
-        let own = settings(&file(&format!("examples/{NAME}/Cargo.toml")));
-        assert!(own.contains(&"opt-level = 3".to_owned()));
-        assert_eq!(own, settings(&file("Cargo.toml")));
+        for package in ["ferrocm-vgpu", "ferrocm-vgpu-exec"] {
+            let own = settings(&file(&format!("examples/{NAME}/Cargo.toml")), package);
+            assert!(own.contains(&"opt-level = 3".to_owned()));
+            assert_eq!(own, settings(&file("Cargo.toml"), package));
+        }
     }
 
     #[test]

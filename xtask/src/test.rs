@@ -17,11 +17,16 @@ use crate::rocm::sysroot;
 use crate::tools::{self, DENY, NEXTEST, Tool};
 use crate::{PROGRAM, build_kernels, conflicts, dropin, miri, template};
 
-/// The virtual devices that the device tests run on: all targets that the virtual GPU executes.
+/// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
+// NEW-TARGET: here, or above if it is the first of its generation.
+/// Those that only the device tests of the kernels run on: they differ from one of the others in a few instructions.
+const RELATED_DEVICES: [&str; 2] = ["vgpu:gfx1151", "vgpu:gfx1200"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
+/// The device tests of the kernels.
+const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
 /// The virtual devices that the device tests of `hip` run on with AMD's HIP between: one for each size of waves.
@@ -30,12 +35,13 @@ const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 
 /// The packages that the virtual GPU is made of.
-const VIRTUAL_GPU: [&str; 2] = ["ferrocm-vgpu", "ferrocm-hip-on-hsa"];
+const VIRTUAL_GPU: [&str; 4] =
+    ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
 
 /// The virtual device that the device tests run on with overflow checks in the engine.
 const OVERFLOW_CHECKS_DEVICE: &str = "vgpu:gfx1100";
 /// What else is checked everywhere in the tests' profile, and not in the engine.
-const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu.overflow-checks=true";
+const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
 
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
@@ -159,6 +165,11 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     for device in VIRTUAL_DEVICES {
         steps.push(Step::new(format!("device tests on {device}"), || {
             nextest(shared, DEVICE_TESTS, Some(device))
+        }));
+    }
+    for device in RELATED_DEVICES {
+        steps.push(Step::new(format!("device tests of the kernels on {device}"), || {
+            nextest(shared, KERNEL_DEVICE_TESTS, Some(device))
         }));
     }
     steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
@@ -429,6 +440,16 @@ pub(crate) fn tools() -> [Tool; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_target_of_the_virtual_gpu_has_device_tests() {
+        let mut devices = [&VIRTUAL_DEVICES[..], &RELATED_DEVICES].concat();
+        devices.sort_unstable();
+        let mut targets: Vec<_> =
+            kernel_build::DEFAULT_TARGETS.iter().map(|target| format!("vgpu:{target}")).collect();
+        targets.sort_unstable();
+        assert_eq!(devices, targets);
+    }
 
     #[test]
     fn nothing_runs_after_the_first_failure() {

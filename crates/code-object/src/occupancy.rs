@@ -46,6 +46,7 @@ impl ComputeUnit {
             vgpr_alloc: [8, 16],
             sgpr_file: None,
         };
+        // NEW-TARGET: what its compute units have.
         match (major, minor, stepping) {
             // One file for vector and ACC registers.
             (9, 0, 10) | (9, 4.., _) => ComputeUnit {

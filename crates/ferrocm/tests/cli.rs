@@ -7,10 +7,18 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+// NEW-TARGET: its name.
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]
-const VIRTUAL: [(&str, u64); 5] =
-    [("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32)];
+const VIRTUAL: [(&str, u64); 7] = [
+    ("gfx90a", 64),
+    ("gfx942", 64),
+    ("gfx1030", 32),
+    ("gfx1100", 32),
+    ("gfx1151", 32),
+    ("gfx1200", 32),
+    ("gfx1201", 32),
+];
 
 /// A library that is not there, so that no test depends on what this machine has.
 const NO_LIBRARY: &str = "/no/such/libamdhip64.so";

@@ -9,6 +9,7 @@ use hip_sys::{hipCtx_t, hipDevice_t, hipError_t, hipFuncCache_t, hipSharedMemCon
 
 use crate::caller;
 use crate::device::{Device, VERSION, by_ordinal, current_device, set_current};
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph;
 use crate::memory::free_all_of;
@@ -42,7 +43,7 @@ fn handle(device: &Device) -> hipCtx_t {
 fn device_of(runtime: &Runtime, context: hipCtx_t) -> Result<&'static Device> {
     let ordinal = (context as usize).wrapping_sub(CONTEXT);
     let ordinal = i32::try_from(ordinal).map_err(|_| INVALID_CONTEXT)?;
-    runtime.device(ordinal).map_err(|_| INVALID_CONTEXT)
+    devices::get(runtime, ordinal).map_err(|_| INVALID_CONTEXT)
 }
 
 /// # Safety

@@ -15,6 +15,7 @@ use crate::caller::{self, Access};
 use crate::device::{Device, by_ordinal};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
+use crate::memory::memory;
 use crate::memory::{STAGING_BYTES, Staging, Use};
 use crate::op::Op;
 use crate::progress::Progress;
@@ -59,7 +60,7 @@ impl Place {
         if address.checked_add(extent).is_none() {
             return Err(INVALID_VALUE);
         }
-        let Some((found, offset)) = runtime.memory.find(address) else {
+        let Some((found, offset)) = memory(runtime).find(address) else {
             // What was freed is no memory of the program, and touching it would end the process.
             let ends = [address, address + extent.max(1) - 1];
             let access = if what.writes { Access::Write } else { Access::Read };
@@ -67,7 +68,7 @@ impl Place {
                 && caller::is_accessible(address, extent, access);
             return if is_own { Ok((Self::Pageable, address)) } else { Err(INVALID_VALUE) };
         };
-        if !runtime.memory.holds(&found, offset, extent, what) {
+        if !memory(runtime).holds(&found, offset, extent, what) {
             return Err(INVALID_VALUE);
         }
         Ok(match found.memory_of() {

@@ -11,6 +11,7 @@ use hip_sys::{hipError_t, hipUUID};
 use hsa_sys::*;
 
 use crate::caller;
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph::{SpareLanes, Usage};
 use crate::heap::Heap;
@@ -431,10 +432,10 @@ pub(crate) fn current_device(runtime: &'static Runtime) -> Result<&'static Devic
     if let Some(device) = CURRENT.get() {
         return Ok(device);
     }
-    if runtime.device_count() == 0 {
-        runtime.refresh()?;
+    if devices::count(runtime) == 0 {
+        devices::refresh(runtime)?;
     }
-    let device = runtime.device(0).map_err(|_| hipError_t::hipErrorNoDevice)?;
+    let device = devices::get(runtime, 0).map_err(|_| hipError_t::hipErrorNoDevice)?;
     CURRENT.set(Some(device));
     Ok(device)
 }
@@ -448,15 +449,15 @@ pub(crate) fn set_current(device: &'static Device) {
 /// The device with an ordinal; agents that have appeared in the meantime are found.
 fn device(ordinal: i32) -> Result<&'static Device> {
     let runtime = active()?;
-    match runtime.device(ordinal) {
+    match devices::get(runtime, ordinal) {
         Ok(device) => Ok(device),
         Err(code) if ordinal < 0 => Err(code),
         Err(_) => {
-            runtime.refresh()?;
-            if runtime.device_count() == 0 {
+            devices::refresh(runtime)?;
+            if devices::count(runtime) == 0 {
                 return Err(hipError_t::hipErrorNoDevice);
             }
-            runtime.device(ordinal)
+            devices::get(runtime, ordinal)
         }
     }
 }
@@ -487,8 +488,8 @@ pub(crate) unsafe extern "C" fn hipInit(flags: u32) -> hipError_t {
         if flags != 0 {
             return Err(INVALID_VALUE);
         }
-        runtime.refresh()?;
-        if runtime.device_count() == 0 { Err(hipError_t::hipErrorNoDevice) } else { Ok(()) }
+        devices::refresh(runtime)?;
+        if devices::count(runtime) == 0 { Err(hipError_t::hipErrorNoDevice) } else { Ok(()) }
     })
 }
 
@@ -508,8 +509,8 @@ pub(crate) unsafe extern "C" fn hipRuntimeGetVersion(version: *mut i32) -> hipEr
 pub(crate) unsafe extern "C" fn hipGetDeviceCount(count: *mut i32) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        runtime.refresh()?;
-        let found = i32::try_from(runtime.device_count()).map_err(|_| hipError_t::hipErrorUnknown)?;
+        devices::refresh(runtime)?;
+        let found = i32::try_from(devices::count(runtime)).map_err(|_| hipError_t::hipErrorUnknown)?;
         // SAFETY: the caller passes null or a valid place.
         unsafe { set(count, found)? };
         if found == 0 { Err(hipError_t::hipErrorNoDevice) } else { Ok(()) }
@@ -531,14 +532,15 @@ pub(crate) unsafe extern "C" fn hipSetValidDevices(list: *mut i32, count: i32) -
         if count == 0 {
             return Ok(());
         }
-        runtime.refresh()?;
+        devices::refresh(runtime)?;
         let count = usize::try_from(count).map_err(|_| hipError_t::hipErrorInvalidValue)?;
-        if list.is_null() || count > runtime.device_count() {
+        if list.is_null() || count > devices::count(runtime) {
             return Err(hipError_t::hipErrorInvalidValue);
         }
         // SAFETY: the caller's list has as many entries.
         let list = unsafe { caller::list(list, count) }?;
-        let devices = list.iter().map(|&ordinal| runtime.device(ordinal)).collect::<Result<Vec<_>>>()?;
+        let devices =
+            list.iter().map(|&ordinal| devices::get(runtime, ordinal)).collect::<Result<Vec<_>>>()?;
         if !CHOSEN.get() {
             CURRENT.set(Some(devices[0]));
         }
@@ -632,8 +634,8 @@ pub(crate) unsafe extern "C" fn hipDeviceGetByPCIBusId(ordinal: *mut i32, id: *c
         // SAFETY: the caller passes a NUL-terminated text.
         let text = unsafe { caller::text(id) }?.to_str().map_err(|_| INVALID_VALUE)?;
         let wanted = parse_pci(text).ok_or(INVALID_VALUE)?;
-        runtime.refresh()?;
-        let found = runtime.devices().into_iter().find(|device| {
+        devices::refresh(runtime)?;
+        let found = devices::all(runtime).into_iter().find(|device| {
             let pci = device.info.pci;
             Pci { function: wanted.function, ..pci } == wanted
         });

@@ -9,13 +9,21 @@ use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{CapturedPoint, Capturing};
 use crate::ipc_event::SharedEvent;
+use crate::mem_pool::pools;
 use crate::op::{EventOp, Op};
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active};
 use crate::signal::Marker;
 use crate::stream::{Stream, resolve};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
+
+/// All events by their handles.
+pub(crate) fn events(_started: &Runtime) -> &'static Registry<Event> {
+    static EVENTS: Registry<Event> = Registry::new(Kind::Event);
+    &EVENTS
+}
 
 /// An event of a device.
 pub(crate) struct Event {
@@ -97,7 +105,7 @@ impl Event {
 
 /// The event that a program's handle names.
 pub(crate) fn find(runtime: &Runtime, event: hipEvent_t) -> Result<Arc<Event>> {
-    runtime.events.get(event as usize).ok_or(INVALID_HANDLE)
+    events(runtime).get(event as usize).ok_or(INVALID_HANDLE)
 }
 
 /// # Safety
@@ -123,7 +131,7 @@ unsafe fn create(out: *mut hipEvent_t, flags: u32) -> Result {
     let device = current_device(runtime)?;
     let shared = if interprocess { Some(SharedEvent::new()?) } else { None };
     let event = Arc::new(Event { device, flags, recorded: Mutex::default(), shared });
-    *out = runtime.events.insert(event).ok_or(hipError_t::hipErrorOutOfMemory)? as hipEvent_t;
+    *out = events(runtime).insert(event).ok_or(hipError_t::hipErrorOutOfMemory)? as hipEvent_t;
     Ok(())
 }
 
@@ -141,7 +149,7 @@ pub(crate) unsafe extern "C" fn hipEventCreateWithFlags(event: *mut hipEvent_t, 
 
 /// `hipEventDestroy`: what waits for the event is not disturbed.
 pub(crate) unsafe extern "C" fn hipEventDestroy(event: hipEvent_t) -> hipError_t {
-    entry(|| active()?.events.remove(event as usize).map(drop).ok_or(INVALID_HANDLE))
+    entry(|| events(active()?).remove(event as usize).map(drop).ok_or(INVALID_HANDLE))
 }
 
 fn record(event: hipEvent_t, stream: hipStream_t, external: bool) -> Result {
@@ -192,7 +200,7 @@ pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipErr
             Some(marker) => marker.wait(runtime),
             None => Ok(()),
         };
-        runtime.pools.synchronized(runtime);
+        pools(runtime).synchronized(runtime);
         result
     })
 }

@@ -8,6 +8,7 @@ use hip_sys::{hipDeviceptr_t, hipError_t, hipExtent, hipPitchedPtr, hipStream_t}
 use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
+use crate::memory::memory;
 use crate::memory::{STAGING_BYTES, Staging, Use};
 use crate::op::Op;
 use crate::queue::CopyOp;
@@ -146,8 +147,8 @@ impl Fill {
         if rows.iter().take(2).any(|row| !row.is_multiple_of(pattern.element)) {
             return Err(INVALID_VALUE);
         }
-        let (found, offset) = runtime.memory.find(rows.start).ok_or(INVALID_VALUE)?;
-        if !runtime.memory.holds(&found, offset, extent, Use { writes: true, device }) {
+        let (found, offset) = memory(runtime).find(rows.start).ok_or(INVALID_VALUE)?;
+        if !memory(runtime).holds(&found, offset, extent, Use { writes: true, device }) {
             return Err(INVALID_VALUE);
         }
         let target =

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipIpcMemHandle_t};
 use hsa_sys::hsa_amd_ipc_memory_t;
@@ -11,8 +11,9 @@ use crate::caller;
 use crate::device::current_device;
 use crate::error::entry;
 use crate::graph;
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin, accessors, quiesce_for_release, quiesce_users};
-use crate::runtime::active;
+use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
@@ -53,6 +54,12 @@ impl Shared {
     }
 }
 
+/// What other processes have shared with this one.
+fn imports(_started: &Runtime) -> &'static Imports {
+    static IMPORTS: LazyLock<Imports> = LazyLock::new(Imports::default);
+    &IMPORTS
+}
+
 /// Memory of other processes that this one has opened.
 #[derive(Default)]
 pub(crate) struct Imports {
@@ -85,7 +92,7 @@ pub(crate) unsafe extern "C" fn hipIpcGetMemHandle(
         graph::permit()?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, offset) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         if found.origin != Origin::Device || found.pool.is_some() {
             return Err(INVALID_VALUE);
         }
@@ -119,7 +126,7 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
             return Err(hipError_t::hipErrorInvalidContext);
         }
         let device = current_device(runtime)?;
-        let mut open = runtime.imports.lock();
+        let mut open = imports(runtime).lock();
         if let Some(import) = open.get_mut(&shared.memory).filter(|import| import.size == shared.size) {
             import.opened += 1;
             import.openings += 1;
@@ -127,10 +134,10 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
             return Ok(());
         }
         let size = usize::try_from(shared.size).map_err(|_| INVALID_HANDLE)?;
-        let memory = hsa_amd_ipc_memory_t { handle: shared.memory };
-        let base = runtime.hsa.attach(&memory, size, &accessors(runtime, device))? as usize;
+        let theirs = hsa_amd_ipc_memory_t { handle: shared.memory };
+        let base = runtime.hsa.attach(&theirs, size, &accessors(runtime, device))? as usize;
         open.insert(shared.memory, Import { base, size: shared.size, opened: 1, openings: 1 });
-        runtime.memory.insert(Allocation {
+        memory(runtime).insert(Allocation {
             base,
             size,
             origin: Origin::Imported,
@@ -151,10 +158,10 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
     entry(|| {
         let runtime = active()?;
         graph::permit()?;
-        let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, _) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         let mut idle_since = None;
         let (mut open, key) = loop {
-            let mut open = runtime.imports.lock();
+            let mut open = imports(runtime).lock();
             let import = open.iter_mut().find(|(_, import)| import.base == found.base);
             let (&key, import) = import.ok_or(INVALID_VALUE)?;
             if import.opened > 1 {
@@ -170,12 +177,12 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
             drop(open);
             quiesce_for_release(runtime, &found);
         };
-        let known = runtime.memory.remove(found.base, &[Origin::Imported]);
+        let known = memory(runtime).remove(found.base, &[Origin::Imported]);
         // SAFETY: the memory was attached here, the program has closed it, and no device uses it.
         if let Err(code) = unsafe { runtime.hsa.detach(found.base as *mut c_void) } {
             // It is still there, and open.
             if let Some(known) = known {
-                runtime.memory.insert((*known).clone());
+                memory(runtime).insert((*known).clone());
             }
             return Err(code);
         }

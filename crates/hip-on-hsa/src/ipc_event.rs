@@ -21,6 +21,7 @@ use hip_sys::{hipError_t, hipEvent_t, hipIpcEventHandle_t};
 use crate::caller;
 use crate::device::current_device;
 use crate::error::{Result, entry};
+use crate::event::events;
 use crate::event::{Event, find};
 use crate::runtime::{Runtime, active};
 use crate::stream::Stream;
@@ -335,7 +336,7 @@ pub(crate) unsafe extern "C" fn hipIpcOpenEventHandle(
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         let event = Event::of_processes(current_device(runtime)?, SharedEvent::open(&handle)?);
-        *out = runtime.events.insert(Arc::new(event)).ok_or(OUT_OF_MEMORY)? as hipEvent_t;
+        *out = events(runtime).insert(Arc::new(event)).ok_or(OUT_OF_MEMORY)? as hipEvent_t;
         Ok(())
     })
 }

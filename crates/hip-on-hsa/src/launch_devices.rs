@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hip_sys::{hipError_t, hipFunction_t, hipFunctionLaunchParams, hipLaunchParams, hipStream_t};
 
 use crate::caller;
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::kernarg::{Explicit, Grids, KernargBlock};
@@ -118,7 +119,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if count as usize > runtime.device_count() {
+        if count as usize > devices::count(runtime) {
             return Err(INVALID_VALUE);
         }
         // SAFETY: the caller passes null or a list of so many.
@@ -151,7 +152,7 @@ unsafe fn launch_stubs(list: *mut hipLaunchParams, count: i32, flags: u32, coope
     if list.is_null() {
         return Err(INVALID_VALUE);
     }
-    let count = usize::try_from(count).ok().filter(|&count| count <= runtime.device_count());
+    let count = usize::try_from(count).ok().filter(|&count| count <= devices::count(runtime));
     let count = count.ok_or(hipError_t::hipErrorInvalidDevice)?;
     // SAFETY: as this function's contract.
     let list = unsafe { caller::list(list.cast_const(), count) }?;

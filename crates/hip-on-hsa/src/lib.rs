@@ -48,6 +48,7 @@ mod copy_batch;
 mod copy_param;
 mod cu_mask;
 mod device;
+mod devices;
 mod error;
 mod event;
 mod fill;
@@ -171,7 +172,7 @@ pub fn table(hsa: &'static hsa_sys::Table) -> Result<&'static hip_sys::Table, Er
 /// # Errors
 /// As [`table`].
 pub fn table_of(hsa: &'static hsa_sys::Table, visible: Visible) -> Result<&'static hip_sys::Table, Error> {
-    runtime::start(hsa, visible)?;
+    devices::start(hsa, visible)?;
     Ok(table::table())
 }
 

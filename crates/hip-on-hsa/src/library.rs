@@ -11,6 +11,7 @@ use hip_sys::{
 
 use crate::caller;
 use crate::error::{Result, entry, succeed};
+use crate::module::modules;
 use crate::module::{Module, function, hipModuleLoad, hipModuleLoadData, hipModuleUnload, text};
 use crate::runtime::{Runtime, active};
 
@@ -32,7 +33,7 @@ fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
     if !libraries().contains(&(handle as usize)) {
         return Err(INVALID_HANDLE);
     }
-    runtime.modules.get(handle as usize).ok_or(INVALID_HANDLE)
+    modules(runtime).get(handle as usize).ok_or(INVALID_HANDLE)
 }
 
 /// Loads a module without options for compilers and notes that it is a library.
@@ -169,7 +170,7 @@ pub(crate) unsafe extern "C" fn hipKernelGetLibrary(
         let out = unsafe { caller::place(out) }?;
         let all = libraries().clone();
         let has = |&handle: &usize| {
-            runtime.modules.get(handle).is_some_and(|module| module.has_function(kernel as usize))
+            modules(runtime).get(handle).is_some_and(|module| module.has_function(kernel as usize))
         };
         *out = all.into_iter().find(has).ok_or(INVALID_HANDLE)? as hipLibrary_t;
         Ok(())

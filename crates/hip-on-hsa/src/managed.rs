@@ -13,6 +13,7 @@ use hip_sys::{
 use crate::caller;
 use crate::device::by_ordinal;
 use crate::error::{Result, entry};
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin};
 use crate::runtime::{Runtime, active};
 use crate::stream::resolve;
@@ -43,6 +44,12 @@ impl Default for Hints {
             coarse: false,
         }
     }
+}
+
+/// All managed memory.
+pub(crate) fn managed(_started: &Runtime) -> &'static Managed {
+    static MANAGED: Managed = Managed { ranges: Mutex::new(Ranges(BTreeMap::new())) };
+    &MANAGED
 }
 
 /// Ranges about which something has been said: start, end and that.
@@ -122,7 +129,7 @@ impl Managed {
 /// A range of managed memory, from its first byte to the one behind its last.
 fn range(runtime: &Runtime, pointer: *const c_void, count: usize) -> Result<(usize, usize)> {
     let start = pointer as usize;
-    let (found, offset) = runtime.memory.find(start).ok_or(INVALID_VALUE)?;
+    let (found, offset) = memory(runtime).find(start).ok_or(INVALID_VALUE)?;
     if found.origin != Origin::Managed || count == 0 || count > found.size - offset {
         return Err(INVALID_VALUE);
     }
@@ -154,7 +161,7 @@ fn advise(
     type A = hipMemoryAdvise;
     let runtime = active()?;
     let (start, end) = range(runtime, pointer, count)?;
-    let mut ranges = runtime.managed.lock();
+    let mut ranges = managed(runtime).lock();
     match advice {
         A::hipMemAdviseSetReadMostly => ranges.update(start, end, |hints| hints.read_mostly = true),
         A::hipMemAdviseUnsetReadMostly => ranges.update(start, end, |hints| hints.read_mostly = false),
@@ -210,11 +217,11 @@ pub(crate) unsafe extern "C" fn hipMemAdvise_v2(
 fn prefetch(pointer: *const c_void, count: usize, place: i32, stream: hipStream_t) -> Result {
     let runtime = active()?;
     resolve(runtime, stream)?.failure().map_or(Ok(()), Err)?;
-    if !pointer.is_null() && count > 0 && runtime.memory.find(pointer as usize).is_none() {
+    if !pointer.is_null() && count > 0 && memory(runtime).find(pointer as usize).is_none() {
         return Err(hipError_t::hipErrorNotSupported);
     }
     let (start, end) = range(runtime, pointer, count)?;
-    runtime.managed.lock().update(start, end, |hints| hints.prefetched = place);
+    managed(runtime).lock().update(start, end, |hints| hints.prefetched = place);
     Ok(())
 }
 
@@ -308,7 +315,7 @@ pub(crate) unsafe extern "C" fn hipMemRangeGetAttribute(
     entry(|| {
         let runtime = active()?;
         let (start, end) = range(runtime, pointer, count)?;
-        let hints = runtime.managed.lock().of(start, end);
+        let hints = managed(runtime).lock().of(start, end);
         // SAFETY: the caller's place has that many bytes.
         unsafe { range_attribute(data, size, which, &hints) }
     })
@@ -329,7 +336,7 @@ pub(crate) unsafe extern "C" fn hipMemRangeGetAttributes(
             return Err(INVALID_VALUE);
         }
         let (start, end) = range(runtime, pointer, count)?;
-        let hints = runtime.managed.lock().of(start, end);
+        let hints = managed(runtime).lock().of(start, end);
         // SAFETY: the caller's lists have that many entries.
         let (data, sizes, attributes) = unsafe {
             (
@@ -356,7 +363,7 @@ pub(crate) unsafe extern "C" fn hipStreamAttachMemAsync(
     entry(|| {
         let runtime = active()?;
         resolve(runtime, stream)?;
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, offset) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         let known = [hip_sys::hipMemAttachGlobal, hip_sys::hipMemAttachHost, hip_sys::hipMemAttachSingle];
         // A length of 0 stands for all of it, which is to be named by its start.
         let whole = length == 0 && offset == 0 || length == found.size - offset;

@@ -18,10 +18,13 @@ use hsa_sys::hsa_agent_t;
 
 use crate::caller;
 use crate::device::{Device, by_ordinal};
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin, accessors, allocate_to};
 use crate::peer::apply_or_undo;
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active};
 use crate::signal::{Marker, Point};
 use crate::stream::{Stream, resolve};
@@ -91,6 +94,19 @@ pub(crate) struct Pool {
     /// The most that it takes from HSA.
     max_size: u64,
     state: Mutex<State>,
+}
+
+/// All pools by their handles.
+fn mem_pools(_started: &Runtime) -> &'static Registry<Pool> {
+    static NAMED: Registry<Pool> = Registry::new(Kind::MemPool);
+    &NAMED
+}
+
+/// All pools.
+pub(crate) fn pools(_started: &Runtime) -> &'static Pools {
+    static POOLS: Pools =
+        Pools { all: Mutex::new(Vec::new()), held: AtomicUsize::new(0), access_epoch: AtomicU64::new(0) };
+    &POOLS
 }
 
 /// All pools of the process.
@@ -210,9 +226,9 @@ impl Pool {
                 destroyed: false,
             }),
         });
-        let handle = runtime.mem_pools.insert(pool.clone()).ok_or(OUT_OF_MEMORY)?;
+        let handle = mem_pools(runtime).insert(pool.clone()).ok_or(OUT_OF_MEMORY)?;
         let _ = pool.handle.set(handle);
-        runtime.pools.all().push(pool.clone());
+        pools(runtime).all().push(pool.clone());
         Ok(pool)
     }
 
@@ -237,7 +253,7 @@ impl Pool {
     }
 
     fn find(runtime: &Runtime, handle: hipMemPool_t) -> Result<Arc<Self>> {
-        runtime.mem_pools.get(handle as usize).ok_or(INVALID_VALUE)
+        mem_pools(runtime).get(handle as usize).ok_or(INVALID_VALUE)
     }
 
     pub(crate) fn handle(&self) -> hipMemPool_t {
@@ -271,7 +287,7 @@ impl Pool {
         }
         state.used += size as u64;
         state.used_high = state.used_high.max(state.used);
-        runtime.pools.held.fetch_sub(1, Ordering::AcqRel);
+        pools(runtime).held.fetch_sub(1, Ordering::AcqRel);
         Some(block)
     }
 
@@ -283,7 +299,7 @@ impl Pool {
             let total = state.reserved.checked_add(bytes).filter(|&total| total <= self.max_size);
             state.reserved = total.ok_or(OUT_OF_MEMORY)?;
         }
-        let epoch = runtime.pools.access_epoch.load(Ordering::Acquire);
+        let epoch = pools(runtime).access_epoch.load(Ordering::Acquire);
         let pointer = runtime.hsa.allocate(self.device.pool, size).and_then(|pointer| {
             let agents = self.agents(runtime);
             if agents.len() > 1
@@ -323,7 +339,7 @@ impl Pool {
         if let Ok(block) = self.grow(runtime, size) {
             return Ok(block);
         }
-        if runtime.pools.release(runtime, self.device)
+        if pools(runtime).release(runtime, self.device)
             && let Ok(block) = self.grow(runtime, size)
         {
             return Ok(block);
@@ -343,8 +359,8 @@ impl Pool {
         if let Some(block) = later {
             return Ok(block);
         }
-        runtime.pools.wait_for_frees(runtime, self.device);
-        runtime.pools.release(runtime, self.device);
+        pools(runtime).wait_for_frees(runtime, self.device);
+        pools(runtime).release(runtime, self.device);
         self.grow(runtime, size)
     }
 
@@ -359,7 +375,7 @@ impl Pool {
             return Err(OUT_OF_MEMORY);
         }
         let block = self.find_block(runtime, stream, size)?;
-        let epoch = runtime.pools.access_epoch.load(Ordering::Acquire);
+        let epoch = pools(runtime).access_epoch.load(Ordering::Acquire);
         if block.epoch != epoch
             && let Err(code) = runtime.hsa.allow_access(&self.agents(runtime), block.base as *const c_void)
         {
@@ -367,7 +383,7 @@ impl Pool {
             return Err(code);
         }
         let base = block.base;
-        runtime.memory.insert(Allocation {
+        memory(runtime).insert(Allocation {
             base,
             size,
             origin: Origin::Device,
@@ -384,7 +400,7 @@ impl Pool {
     /// Takes memory back that the program has freed, at a point of a stream or for good.
     pub(crate) fn give_back(&self, runtime: &Runtime, allocation: &Allocation, freed: Option<Arc<Marker>>) {
         // Blocks are given to their agents again where that may have changed meanwhile.
-        let epoch = runtime.pools.access_epoch.load(Ordering::Acquire);
+        let epoch = pools(runtime).access_epoch.load(Ordering::Acquire);
         let Allocation { base, size, .. } = *allocation;
         self.put(runtime, Block { base, size, freed, behind: Vec::new(), epoch });
     }
@@ -392,7 +408,7 @@ impl Pool {
     fn put(&self, runtime: &Runtime, block: Block) {
         let mut state = self.state();
         state.used -= block.size as u64;
-        runtime.pools.held.fetch_add(1, Ordering::AcqRel);
+        pools(runtime).held.fetch_add(1, Ordering::AcqRel);
         state.free.entry(block.size).or_default().push(block);
     }
 
@@ -415,7 +431,7 @@ impl Pool {
         });
         state.reserved = reserved;
         drop(state);
-        runtime.pools.held.fetch_sub(over.len(), Ordering::AcqRel);
+        pools(runtime).held.fetch_sub(over.len(), Ordering::AcqRel);
         for &(base, size) in &over {
             self.device.allocated.subtract(size as u64);
             // SAFETY: the block came from HSA, its free has completed, and the pool knows it no more.
@@ -504,7 +520,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolDestroy(pool: hipMemPool_t) -> hipErro
         if found.is_default {
             return Err(INVALID_VALUE);
         }
-        let found = runtime.mem_pools.remove(pool as usize).ok_or(INVALID_VALUE)?;
+        let found = mem_pools(runtime).remove(pool as usize).ok_or(INVALID_VALUE)?;
         let mut current = found.device.pools.current();
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, &found)) {
             *current = None;
@@ -615,7 +631,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
         if list.is_null() {
             return Err(INVALID_VALUE);
         }
-        if count > runtime.device_count() {
+        if count > devices::count(runtime) {
             return Err(hipError_t::hipErrorInvalidDevice);
         }
         // SAFETY: the caller's list has that many entries.
@@ -645,8 +661,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
         }
         pool.state().access = access;
         let share = || {
-            runtime.pools.access_changed();
-            runtime.memory.share_device_memory(runtime, pool.device)
+            pools(runtime).access_changed();
+            memory(runtime).share_device_memory(runtime, pool.device)
         };
         apply_or_undo(share, || pool.state().access = before)
     })

@@ -10,9 +10,12 @@ use hsa_sys::hsa_agent_t;
 
 use crate::caller::{self, Access};
 use crate::device::{Device, current_device};
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
+use crate::managed::managed;
 use crate::mem_pool::Pool;
+use crate::mem_pool::pools;
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
 use crate::stub::is_managed;
@@ -96,6 +99,12 @@ impl Allocation {
     pub(crate) fn memory_of(&self) -> Option<&'static Device> {
         (!self.is_host()).then_some(self.device)
     }
+}
+
+/// All memory that programs have.
+pub(crate) fn memory(_started: &Runtime) -> &'static Memory {
+    static MEMORY: Memory = Memory { map: RwLock::new(BTreeMap::new()) };
+    &MEMORY
 }
 
 /// All memory that the runtime knows, by address.
@@ -227,7 +236,7 @@ pub(crate) fn accessors(runtime: &Runtime, owner: &Device) -> Vec<hsa_agent_t> {
     if owner.host_visible {
         agents.push(runtime.cpu);
     }
-    for device in runtime.devices() {
+    for device in devices::all(runtime) {
         let peers = device.peers.lock().unwrap_or_else(PoisonError::into_inner);
         if peers.contains(&owner.ordinal) {
             agents.push(device.agent);
@@ -302,7 +311,7 @@ pub(crate) fn allocate_device(
     }
     let pool = if fine { device.fine_pool.unwrap_or(device.pool) } else { device.pool };
     let mut pointer = runtime.hsa.allocate(pool, size);
-    if pointer.is_err() && runtime.pools.release(runtime, device) {
+    if pointer.is_err() && pools(runtime).release(runtime, device) {
         pointer = runtime.hsa.allocate(pool, size);
     }
     let pointer = pointer.map_err(|_| hipError_t::hipErrorOutOfMemory)?;
@@ -316,7 +325,7 @@ pub(crate) fn allocate_device(
     }
     let base = pointer as usize;
     device.allocated.add(size as u64);
-    runtime.memory.insert(Allocation {
+    memory(runtime).insert(Allocation {
         base,
         size,
         origin: Origin::Device,
@@ -335,13 +344,13 @@ fn allocate_host(runtime: &'static Runtime, size: usize, origin: Origin, flags: 
     let device = current_device(runtime)?;
     let pointer =
         runtime.hsa.allocate(runtime.host_pool, size).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
-    if let Err(code) = runtime.hsa.allow_access(&runtime.gpu_agents(), pointer) {
+    if let Err(code) = runtime.hsa.allow_access(&devices::agents(runtime), pointer) {
         // SAFETY: the memory was just allocated.
         let _ = unsafe { runtime.hsa.free(pointer) };
         return Err(code);
     }
     let base = pointer as usize;
-    runtime.memory.insert(Allocation {
+    memory(runtime).insert(Allocation {
         base,
         size,
         origin,
@@ -362,7 +371,7 @@ pub(crate) fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
         return Ok(());
     }
     if allocation.origin == Origin::Managed {
-        runtime.managed.forget(allocation);
+        managed(runtime).forget(allocation);
     }
     if allocation.origin == Origin::Device {
         allocation.device.allocated.subtract(allocation.size as u64);
@@ -437,11 +446,11 @@ fn free(pointer: *mut c_void) -> Result {
     if let Some(memory) = graph::memory_at(pointer as usize) {
         return memory.end_and_wait();
     }
-    let found = runtime.memory.remove(pointer as usize, &ALLOCATED).ok_or(INVALID_VALUE)?;
+    let found = memory(runtime).remove(pointer as usize, &ALLOCATED).ok_or(INVALID_VALUE)?;
     quiesce_for_release(runtime, &found);
     release(runtime, &found)?;
     if found.pool.is_some() {
-        runtime.pools.synchronized(runtime);
+        pools(runtime).synchronized(runtime);
     }
     Ok(())
 }
@@ -455,7 +464,7 @@ pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
 /// next launches.
 pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
     let mut result = Ok(());
-    for base in runtime.memory.bases_of(device) {
+    for base in memory(runtime).bases_of(device) {
         if is_managed(base) {
             continue;
         }
@@ -464,18 +473,18 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
             let _ = memory.end();
             continue;
         }
-        if let Some(found) = runtime.memory.remove(base, &ALLOCATED) {
+        if let Some(found) = memory(runtime).remove(base, &ALLOCATED) {
             quiesce_users(runtime, &found);
             result = result.and(release(runtime, &found));
         }
     }
-    runtime.pools.synchronized(runtime);
+    pools(runtime).synchronized(runtime);
     result
 }
 
 /// Waits for all devices that may be using the memory.
 pub(crate) fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) {
-    for device in runtime.devices() {
+    for device in devices::all(runtime) {
         let is_peer =
             device.peers.lock().unwrap_or_else(PoisonError::into_inner).contains(&allocation.device.ordinal);
         if allocation.is_host() || is_peer || std::ptr::eq(device, allocation.device) {
@@ -506,7 +515,7 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
         if let Some(memory) = graph::memory_at(pointer as usize) {
             return memory.end();
         }
-        let found = runtime.memory.remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
+        let found = memory(runtime).remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
         let freed = match &found.pool {
             Some(pool) => stream
                 .submit(runtime, |engine| engine.tail())
@@ -522,7 +531,7 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
         };
         if freed.is_err() {
             // The memory is still the program's.
-            runtime.memory.insert((*found).clone());
+            memory(runtime).insert((*found).clone());
         }
         freed
     })
@@ -663,7 +672,7 @@ pub(crate) unsafe extern "C" fn hipFreeHost(pointer: *mut c_void) -> hipError_t 
 
 /// What devices may do with memory that the host may read only.
 fn read_only(runtime: &Runtime) -> Arc<BTreeMap<i32, hipMemAccessFlags>> {
-    let devices = runtime.devices().into_iter();
+    let devices = devices::all(runtime).into_iter();
     Arc::new(devices.map(|device| (device.ordinal, hipMemAccessFlags::hipMemAccessFlagsProtRead)).collect())
 }
 
@@ -695,13 +704,13 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
         if !is_writable && !is_readable {
             return Err(INVALID_VALUE);
         }
-        if runtime.memory.overlaps(base, size) {
+        if memory(runtime).overlaps(base, size) {
             return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
         }
-        let mut agents = runtime.gpu_agents();
+        let mut agents = devices::agents(runtime);
         // SAFETY: the caller vouches that the memory is there until it is unregistered.
         let mapped = unsafe { runtime.hsa.lock(pointer, size, &mut agents, runtime.host_pool) }?;
-        runtime.memory.insert(Allocation {
+        memory(runtime).insert(Allocation {
             base,
             size,
             origin: Origin::Registered,
@@ -724,8 +733,7 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
         if pointer.is_null() {
             return Err(INVALID_VALUE);
         }
-        let found = runtime
-            .memory
+        let found = memory(runtime)
             .remove(pointer as usize, &[Origin::Registered])
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
         quiesce_for_release(runtime, &found);
@@ -733,7 +741,7 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
         let unlocked = unsafe { runtime.hsa.unlock(pointer) };
         if unlocked.is_err() {
             // It is still locked.
-            runtime.memory.insert((*found).clone());
+            memory(runtime).insert((*found).clone());
         }
         unlocked
     })
@@ -752,7 +760,7 @@ pub(crate) unsafe extern "C" fn hipHostGetDevicePointer(
         if flags != 0 {
             return Err(INVALID_VALUE);
         }
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, offset) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         if !found.is_host() {
             return Err(INVALID_VALUE);
         }
@@ -767,7 +775,7 @@ pub(crate) unsafe extern "C" fn hipHostGetFlags(flags: *mut u32, pointer: *mut c
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
         let flags = unsafe { caller::place(flags) }?;
-        let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, _) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         if !matches!(found.origin, Origin::Host | Origin::Registered) {
             return Err(INVALID_VALUE);
         }

@@ -17,8 +17,10 @@ use crate::device::{Device, current_device};
 use crate::error::{Result, check, entry};
 use crate::image;
 use crate::kernarg::Layout;
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin};
 use crate::print_buffer::{self, Formats};
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active};
 use crate::stub;
 
@@ -36,6 +38,18 @@ pub(crate) struct Code {
     pub(crate) formats: Formats,
     /// HSA reads it as long as the reader lives.
     _bytes: Box<[u8]>,
+}
+
+/// All modules by their handles.
+pub(crate) fn modules(_started: &Runtime) -> &'static Registry<Module> {
+    static MODULES: Registry<Module> = Registry::new(Kind::Module);
+    &MODULES
+}
+
+/// The kernels of all modules by their handles.
+pub(crate) fn functions(_started: &Runtime) -> &'static Registry<Function> {
+    static FUNCTIONS: Registry<Function> = Registry::new(Kind::Function);
+    &FUNCTIONS
 }
 
 /// A module of a program.
@@ -230,13 +244,13 @@ impl Module {
     }
 
     pub(crate) fn function(&self, runtime: &Runtime, name: &str) -> Result<hipFunction_t> {
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&function) = functions.get(name) {
+        let mut known = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&function) = known.get(name) {
             return Ok(function as hipFunction_t);
         }
         let function = Arc::new(self.code.function(name)?);
-        let function = runtime.functions.insert(function).ok_or(hipError_t::hipErrorOutOfMemory)?;
-        functions.insert(name.to_owned(), function);
+        let function = functions(runtime).insert(function).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        known.insert(name.to_owned(), function);
         Ok(function as hipFunction_t)
     }
 
@@ -259,7 +273,7 @@ impl Module {
         let (start, size) = (start? as usize, size? as usize);
         let mut globals = self.globals.lock().unwrap_or_else(PoisonError::into_inner);
         if size != 0 && !globals.contains(&start) {
-            runtime.memory.insert(Allocation {
+            memory(runtime).insert(Allocation {
                 base: start,
                 size,
                 origin: Origin::Global,
@@ -278,10 +292,10 @@ impl Module {
     /// Ends the handles of its functions and the addresses of its variables.
     pub(crate) fn unload(&self, runtime: &Runtime) {
         for (_, function) in self.functions.lock().unwrap_or_else(PoisonError::into_inner).drain() {
-            runtime.functions.remove(function);
+            functions(runtime).remove(function);
         }
         for address in self.globals.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            runtime.memory.remove(address, &[Origin::Global]);
+            memory(runtime).remove(address, &[Origin::Global]);
         }
     }
 }
@@ -303,11 +317,11 @@ impl Function {
 /// The function that a program's handle names.
 #[inline]
 pub(crate) fn function(runtime: &Runtime, handle: hipFunction_t) -> Result<Arc<Function>> {
-    runtime.functions.get(handle as usize).ok_or(INVALID_HANDLE)
+    functions(runtime).get(handle as usize).ok_or(INVALID_HANDLE)
 }
 
 fn module(runtime: &Runtime, handle: hipModule_t) -> Result<Arc<Module>> {
-    runtime.modules.get(handle as usize).ok_or_else(|| no_module(handle))
+    modules(runtime).get(handle as usize).ok_or_else(|| no_module(handle))
 }
 
 /// What AMD's runtime says of handles that are no module's: none is another error than an unknown one.
@@ -341,7 +355,7 @@ unsafe fn load_data(out: *mut hipModule_t, image: *const c_void) -> Result {
 }
 
 fn insert(runtime: &'static Runtime, module: Module) -> Result<hipModule_t> {
-    let handle = runtime.modules.insert(Arc::new(module)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+    let handle = modules(runtime).insert(Arc::new(module)).ok_or(hipError_t::hipErrorOutOfMemory)?;
     Ok(handle as hipModule_t)
 }
 
@@ -399,7 +413,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoadFatBinary(
 pub(crate) unsafe extern "C" fn hipModuleUnload(handle: hipModule_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        runtime.modules.remove(handle as usize).ok_or_else(|| no_module(handle))?.unload(runtime);
+        modules(runtime).remove(handle as usize).ok_or_else(|| no_module(handle))?.unload(runtime);
         Ok(())
     })
 }

@@ -7,6 +7,8 @@ use hip_sys::{hipDevice_t, hipDeviceP2PAttr, hipError_t};
 use crate::caller;
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, entry};
+use crate::mem_pool::pools;
+use crate::memory::memory;
 use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -85,8 +87,8 @@ pub(crate) fn apply_or_undo(apply: impl Fn() -> Result, undo: impl FnOnce()) -> 
 
 /// Applies the present access to all memory of a device.
 fn share(runtime: &Runtime, owner: &Device) -> Result {
-    runtime.pools.access_changed();
-    runtime.memory.share_device_memory(runtime, owner)
+    pools(runtime).access_changed();
+    memory(runtime).share_device_memory(runtime, owner)
 }
 
 /// `hipDeviceGetP2PAttribute`.

@@ -9,6 +9,7 @@ use hip_sys::{
 
 use crate::caller::{self, Access};
 use crate::error::{Result, entry};
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin};
 use crate::runtime::active;
 
@@ -49,7 +50,7 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
-        let Some((found, offset)) = runtime.memory.find(pointer as usize) else {
+        let Some((found, offset)) = memory(runtime).find(pointer as usize) else {
             *out = UNREGISTERED;
             return Ok(());
         };
@@ -73,7 +74,7 @@ pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
     pointer: hipDeviceptr_t,
 ) -> hipError_t {
     entry(|| {
-        let (found, _) = active()?.memory.find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
+        let (found, _) = memory(active()?).find(pointer as usize).ok_or(hipError_t::hipErrorNotFound)?;
         // SAFETY: the caller passes null or valid places.
         unsafe {
             caller::store_optional(base, found.device_base as hipDeviceptr_t)?;
@@ -90,7 +91,7 @@ pub(crate) unsafe extern "C" fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mu
         let size = unsafe { caller::place(size) }?;
         *size = match pointer.is_null() {
             true => 0,
-            false => runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
+            false => memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?.0.size,
         };
         Ok(())
     })
@@ -182,7 +183,7 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
         if !has_room(data, which) {
             return Err(INVALID_VALUE);
         }
-        let found = runtime.memory.find(pointer as usize);
+        let found = memory(runtime).find(pointer as usize);
         // SAFETY: the caller's place is one of the attribute's type.
         unsafe { attribute(data, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) }
     })
@@ -201,7 +202,7 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
         if attributes.is_null() || data.is_null() || count == 0 {
             return Err(INVALID_VALUE);
         }
-        let found = runtime.memory.find(pointer as usize);
+        let found = memory(runtime).find(pointer as usize);
         // SAFETY: the caller's lists have that many entries.
         let (attributes, data) =
             unsafe { (caller::list(attributes, count as usize)?, caller::list(data, count as usize)?) };
@@ -232,7 +233,7 @@ pub(crate) unsafe extern "C" fn hipPointerSetAttribute(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let (found, _) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, _) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         if value.is_null() || which != hipPointer_attribute::HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS {
             return Err(INVALID_VALUE);
         }
@@ -253,7 +254,7 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         if out.is_null() || size == 0 || kind != hipMemRangeHandleType::hipMemRangeHandleTypeDmaBufFd {
             return Err(INVALID_VALUE);
         }
-        let (found, offset) = runtime.memory.find(pointer as usize).ok_or(INVALID_VALUE)?;
+        let (found, offset) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         if flags != 0 || found.memory_of().is_none() || size > found.size - offset {
             return Err(INVALID_VALUE);
         }

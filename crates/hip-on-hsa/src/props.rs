@@ -8,6 +8,7 @@ use hip_sys::{
 
 use crate::caller;
 use crate::device::{Device, by_ordinal, current_device};
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::occupancy::compute_unit;
 use crate::runtime::{Runtime, active, runtime};
@@ -348,7 +349,7 @@ pub(crate) unsafe extern "C" fn hipChooseDevice(
 
 /// The ordinal of the first device that has at least what is asked for, else of the current one.
 fn choose(runtime: &'static Runtime, wanted: &hipDeviceProp_tR0600) -> Result<i32> {
-    let found = runtime.devices().into_iter().find(|device| {
+    let found = devices::all(runtime).into_iter().find(|device| {
         let p = properties(device);
         p.totalGlobalMem >= wanted.totalGlobalMem
             && p.sharedMemPerBlock >= wanted.sharedMemPerBlock

@@ -19,6 +19,7 @@ use crate::error::{Result, check};
 use crate::hostcall::{Hostcalls, Registered};
 use crate::hsa;
 use crate::kernarg::{KernargBlock, Services};
+use crate::mem_pool::pools;
 use crate::memory::Staging;
 use crate::packet::{
     Dispatch, NO_SIGNAL, Packet, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM, barrier_packet, dispatch_header,
@@ -439,7 +440,7 @@ impl Engine {
             self.keep(Kept::Outside(Outside::Foreign(marker)));
         }
         if let Some(before) = before {
-            self.runtime.pools.order(before, self.point());
+            pools(self.runtime).order(before, self.point());
         }
         Ok(())
     }

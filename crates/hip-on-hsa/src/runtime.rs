@@ -1,29 +1,16 @@
-//! The one runtime of the process: the HSA implementation, the host's memory pools, the devices and all objects.
+//! The one runtime of the process: the HSA implementation and the host's memory pools. It knows no devices and no objects; they know it.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
 
 use crate::Error;
-use crate::device::Device;
 use crate::error::Result;
-use crate::event::Event;
-use crate::graph::{Exec, GraphName, NodeName, UserObject};
 use crate::hsa::Hsa;
-use crate::ipc::Imports;
-use crate::managed::Managed;
-use crate::mem_pool::{Pool, Pools};
-use crate::memory::Memory;
-use crate::module::{Function, Module};
-use crate::registry::{Kind, Registry};
-use crate::signal::SignalPool;
-use crate::stream::Stream;
-use crate::texture::Textures;
-use crate::virtual_memory::{Physical, VirtualMemory};
 use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.
@@ -63,28 +50,11 @@ pub(crate) struct Runtime {
     kernarg_pool: hsa_amd_memory_pool_t,
     /// Ticks of the system clock per second.
     pub(crate) frequency: u64,
-    pub(crate) signals: SignalPool,
     /// When all streams were looked after last, in ticks of [`LOOKS_APART`] since the start.
     looked: AtomicU64,
     started: Instant,
+    check_health: fn(&Runtime),
     visible: Visible,
-    devices: RwLock<Vec<&'static Device>>,
-    pub(crate) streams: Registry<Stream>,
-    pub(crate) events: Registry<Event>,
-    pub(crate) modules: Registry<Module>,
-    pub(crate) functions: Registry<Function>,
-    pub(crate) graphs: Registry<GraphName>,
-    pub(crate) graph_nodes: Registry<NodeName>,
-    pub(crate) graph_execs: Registry<Exec>,
-    pub(crate) user_objects: Registry<UserObject>,
-    pub(crate) memory: Memory,
-    pub(crate) mem_pools: Registry<Pool>,
-    pub(crate) pools: Pools,
-    pub(crate) physical: Registry<Physical>,
-    pub(crate) virtual_memory: VirtualMemory,
-    pub(crate) imports: Imports,
-    pub(crate) managed: Managed,
-    pub(crate) textures: Textures,
 }
 
 /// How often those who wait awake look at the health of all streams.
@@ -102,8 +72,14 @@ pub(crate) fn active() -> Result<&'static Runtime> {
     runtime().ok_or(hipError_t::hipErrorNotInitialized)
 }
 
-/// Starts the runtime over an HSA implementation, or returns it if it runs over the same one.
-pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Result<&'static Runtime, Error> {
+/// Starts the runtime over an HSA implementation, or returns it if it runs over the same one. `begin` is called once it runs;
+/// `check_health` is what those who wait do now and then.
+pub(crate) fn start(
+    table: &'static Table,
+    visible: Visible,
+    check_health: fn(&Runtime),
+    begin: impl FnOnce(&'static Runtime) -> std::result::Result<(), Error>,
+) -> std::result::Result<&'static Runtime, Error> {
     let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(runtime) = RUNTIME.get() {
         return if std::ptr::eq(runtime.hsa.table, table) { Ok(runtime) } else { Err(Error::OtherTable) };
@@ -124,31 +100,13 @@ pub(crate) fn start(table: &'static Table, visible: Visible) -> std::result::Res
             0 => 100_000_000,
             frequency => frequency,
         },
-        signals: SignalPool::default(),
         looked: AtomicU64::new(0),
         started: Instant::now(),
+        check_health,
         visible,
-        devices: RwLock::default(),
-        streams: Registry::new(Kind::Stream),
-        events: Registry::new(Kind::Event),
-        modules: Registry::new(Kind::Module),
-        functions: Registry::new(Kind::Function),
-        graphs: Registry::new(Kind::Graph),
-        graph_nodes: Registry::new(Kind::GraphNode),
-        graph_execs: Registry::new(Kind::GraphExec),
-        user_objects: Registry::new(Kind::UserObject),
-        memory: Memory::default(),
-        mem_pools: Registry::new(Kind::MemPool),
-        pools: Pools::default(),
-        physical: Registry::new(Kind::Physical),
-        virtual_memory: VirtualMemory::default(),
-        imports: Imports::default(),
-        managed: Managed::default(),
-        textures: Textures::default(),
     };
     let runtime = RUNTIME.get_or_init(|| runtime);
-    register_event_handler(runtime);
-    runtime.refresh().map_err(|_| Error::Enumeration)?;
+    begin(runtime)?;
     Ok(runtime)
 }
 
@@ -224,88 +182,12 @@ pub(crate) fn global_flags(hsa: Hsa, pool: hsa_amd_memory_pool_t) -> Option<u32>
     }
 }
 
-/// Asks HSA to report memory faults that no queue's callback reports, so that they fail streams instead of the process.
-fn register_event_handler(owner: &Runtime) {
-    unsafe extern "C" fn on_event(event: *const hsa_amd_event_t, _data: *mut c_void) -> hsa_status_t {
-        // SAFETY: HSA passes null or a valid event.
-        let Some(event) = (unsafe { event.as_ref() }) else { return hsa_status_t::HSA_STATUS_ERROR };
-        if event.event_type != hsa_amd_event_type_t::HSA_AMD_GPU_MEMORY_FAULT_EVENT {
-            return hsa_status_t::HSA_STATUS_ERROR;
-        }
-        // SAFETY: the event's type says which member is valid.
-        let fault = unsafe { event.__bindgen_anon_1.memory_fault };
-        let done = std::panic::catch_unwind(|| {
-            let Some(runtime) = self::runtime() else { return };
-            let report = format!("memory fault at address {:#x}", fault.virtual_address);
-            for device in runtime.devices() {
-                if device.agent.handle == fault.agent.handle {
-                    device.fail_streams(hipError_t::hipErrorIllegalAddress, &report);
-                }
-            }
-        });
-        if done.is_ok() { hsa_status_t::HSA_STATUS_SUCCESS } else { hsa_status_t::HSA_STATUS_ERROR }
-    }
-    // SAFETY: the handler is a function of this library and needs no data.
-    let status = unsafe {
-        (owner.hsa.table.hsa_amd_register_system_event_handler)(Some(on_event), std::ptr::null_mut())
-    };
-    if status != hsa_status_t::HSA_STATUS_SUCCESS {
-        tracing::debug!(?status, "memory faults are reported by queues alone");
-    }
-}
-
 impl Runtime {
-    /// The devices found so far, in the order of their ordinals.
-    pub(crate) fn devices(&self) -> Vec<&'static Device> {
-        self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// How many devices have been found so far.
-    pub(crate) fn device_count(&self) -> usize {
-        self.devices.read().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    /// The device with an ordinal.
-    pub(crate) fn device(&self, ordinal: i32) -> Result<&'static Device> {
-        let devices = self.devices.read().unwrap_or_else(PoisonError::into_inner);
-        usize::try_from(ordinal)
-            .ok()
-            .and_then(|index| devices.get(index).copied())
-            .ok_or(hipError_t::hipErrorInvalidDevice)
-    }
-
-    /// Appends the GPU agents that were not there at the last look; ordinals never change.
-    pub(crate) fn refresh(&'static self) -> Result {
+    /// The agents that are GPUs and that the program may see.
+    pub(crate) fn gpus(&self) -> Result<Vec<hsa_agent_t>> {
         let mut gpus = self.hsa.agents()?;
         gpus.retain(|&agent| is_gpu(self.hsa, agent));
-        let gpus = self.visible.select(gpus, |&agent| self.hsa.uuid(agent).unwrap_or_default());
-        let mut devices = self.devices.write().unwrap_or_else(PoisonError::into_inner);
-        let before = devices.len();
-        for agent in gpus {
-            if devices.iter().any(|device| device.agent.handle == agent.handle) {
-                continue;
-            }
-            match Device::discover(self, agent, devices.len()) {
-                Ok(device) => devices.push(Box::leak(Box::new(device))),
-                Err(reason) => tracing::warn!(reason, "a GPU agent is left out"),
-            }
-        }
-        if devices.len() != before {
-            let gpus: Vec<hsa_agent_t> = devices.iter().map(|device| device.agent).collect();
-            drop(devices);
-            self.memory.share_host_memory(self, &gpus);
-        }
-        Ok(())
-    }
-
-    /// The agents of all devices.
-    pub(crate) fn gpu_agents(&self) -> Vec<hsa_agent_t> {
-        self.devices
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .map(|device| device.agent)
-            .collect()
+        Ok(self.visible.select(gpus, |&agent| self.hsa.uuid(agent).unwrap_or_default()))
     }
 
     /// Memory for kernel arguments that the agents can read.
@@ -343,9 +225,7 @@ impl Runtime {
     pub(crate) fn look_after_streams(&self) {
         let now = (self.started.elapsed().as_nanos() / LOOKS_APART.as_nanos()) as u64;
         if self.looked.swap(now, Ordering::Relaxed) != now {
-            for device in self.devices() {
-                device.check_health();
-            }
+            (self.check_health)(self);
         }
     }
 
@@ -354,11 +234,7 @@ impl Runtime {
     /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and copies that
     /// fail without ending are looked for while waiting, as are queues whose packets or signals were overwritten.
     pub(crate) fn wait_less(&self, signal: hsa_signal_t, value: i64) {
-        self.wait_less_and(signal, value, || {
-            for device in self.devices() {
-                device.check_health();
-            }
-        });
+        self.wait_less_and(signal, value, || (self.check_health)(self));
     }
 
     /// As [`wait_less`](Self::wait_less) with something else to do now and then while asleep.

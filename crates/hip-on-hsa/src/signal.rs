@@ -9,6 +9,12 @@ use hsa_sys::{hsa_agent_t, hsa_signal_t};
 use crate::error::Result;
 use crate::runtime::{Runtime, runtime};
 
+/// Signals that nothing uses now.
+fn signals(_started: &Runtime) -> &'static SignalPool {
+    static SIGNALS: SignalPool = SignalPool { free: Mutex::new(Vec::new()) };
+    &SIGNALS
+}
+
 /// Signals that nobody uses at present.
 #[derive(Default)]
 pub(crate) struct SignalPool {
@@ -28,7 +34,7 @@ pub(crate) struct Signal {
 
 impl Signal {
     pub(crate) fn new(runtime: &Runtime, value: i64) -> Result<Self> {
-        let free = runtime.signals.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = signals(runtime).free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let raw = match free {
             Some(raw) => {
                 runtime.hsa.signal_store(raw, value);
@@ -48,7 +54,7 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let Some(runtime) = runtime() else { return };
-        let mut free = runtime.signals.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = signals(runtime).free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < KEEP {
             free.push(self.raw);
         } else {

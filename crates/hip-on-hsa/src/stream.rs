@@ -13,9 +13,11 @@ use crate::device::{Device, current_device};
 use crate::error::{Result, entry};
 use crate::graph::{self, Capturing};
 use crate::host_op::{HostFunction, Job, UserData, Worker};
+use crate::mem_pool::pools;
 use crate::op::Op;
 use crate::progress::{Progress, Report};
 use crate::queue::{Engine, UnderWay};
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active, runtime};
 use crate::signal::Marker;
 use crate::stream_attribute::Attributes;
@@ -42,6 +44,12 @@ pub(crate) enum Role {
     User,
     /// Runs a part of a graph beside the stream that the graph is launched on.
     Lane,
+}
+
+/// All streams by their handles.
+pub(crate) fn streams(_started: &Runtime) -> &'static Registry<Stream> {
+    static STREAMS: Registry<Stream> = Registry::new(Kind::Stream);
+    &STREAMS
 }
 
 /// A stream of a device.
@@ -495,7 +503,7 @@ impl Stream {
     /// Ends a stream of the program, whose handle ends with it; default streams stay.
     pub(crate) fn end(&self, runtime: &'static Runtime) {
         if self.role == Role::User
-            && let Some(stream) = self.handle.get().and_then(|&handle| runtime.streams.remove(handle))
+            && let Some(stream) = self.handle.get().and_then(|&handle| streams(runtime).remove(handle))
         {
             stream.close(runtime);
         }
@@ -549,7 +557,7 @@ pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<
                 })
                 .map_err(|_| hipError_t::hipErrorContextIsDestroyed)
         }
-        handle => runtime.streams.get(handle).ok_or(INVALID_HANDLE),
+        handle => streams(runtime).get(handle).ok_or(INVALID_HANDLE),
     }
 }
 
@@ -572,7 +580,7 @@ pub(crate) unsafe fn create(
     if let Some(mask) = mask {
         let _ = stream.cu_mask.set(mask);
     }
-    let Some(handle) = runtime.streams.insert(stream.clone()) else {
+    let Some(handle) = streams(runtime).insert(stream.clone()) else {
         stream.close(runtime);
         return Err(hipError_t::hipErrorOutOfMemory);
     };
@@ -622,9 +630,9 @@ pub(crate) unsafe extern "C" fn hipDeviceGetStreamPriorityRange(
 pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let stream = runtime.streams.remove(stream as usize).ok_or(INVALID_HANDLE)?;
+        let stream = streams(runtime).remove(stream as usize).ok_or(INVALID_HANDLE)?;
         stream.close(runtime);
-        runtime.pools.synchronized(runtime);
+        pools(runtime).synchronized(runtime);
         Ok(())
     })
 }
@@ -636,7 +644,7 @@ pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hip
         let stream = resolve(runtime, stream)?;
         graph::permit_stream_wait(&stream)?;
         let result = stream.synchronize(runtime);
-        runtime.pools.synchronized(runtime);
+        pools(runtime).synchronized(runtime);
         result
     })
 }
@@ -658,7 +666,7 @@ pub(crate) unsafe extern "C" fn hipDeviceSynchronize() -> hipError_t {
         let device = current_device(runtime)?;
         graph::permit_device_wait(device)?;
         let result = device.synchronize(runtime);
-        runtime.pools.synchronized(runtime);
+        pools(runtime).synchronized(runtime);
         result
     })
 }

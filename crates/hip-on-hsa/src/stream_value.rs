@@ -15,6 +15,7 @@ use crate::device::Device;
 use crate::error::{Result, entry};
 use crate::graph::Capturing;
 use crate::memory::Use;
+use crate::memory::memory;
 use crate::op::Op;
 use crate::runtime::{Runtime, active};
 use crate::stream::{Stream, resolve};
@@ -42,8 +43,8 @@ impl Word {
     /// Finds out whether the address is that of an aligned word in known memory.
     fn of(runtime: &Runtime, address: usize, is_long: bool, what: Use) -> Result<Self> {
         let size = if is_long { 8 } else { 4 };
-        let (found, offset) = runtime.memory.find(address).ok_or(INVALID_VALUE)?;
-        let holds = size <= found.size - offset && runtime.memory.holds(&found, offset, size, what);
+        let (found, offset) = memory(runtime).find(address).ok_or(INVALID_VALUE)?;
+        let holds = size <= found.size - offset && memory(runtime).holds(&found, offset, size, what);
         if !holds || !address.is_multiple_of(size) {
             return Err(INVALID_VALUE);
         }

@@ -15,6 +15,7 @@ use crate::copy::{hipMemcpy, hipMemcpyAsync, upload};
 use crate::device::{Device, current_device};
 use crate::error::{Result, entry, succeed};
 use crate::memory::{hipFree, hipMallocManaged};
+use crate::module::functions;
 use crate::module::{Module, function, load};
 use crate::runtime::{Runtime, active, runtime};
 use crate::stream::resolve;
@@ -111,7 +112,7 @@ pub(crate) fn kernel(
     device: &'static Device,
 ) -> Result<hipFunction_t> {
     let Some(symbol) = symbol(pointer) else {
-        return match runtime.functions.get(pointer as usize) {
+        return match functions(runtime).get(pointer as usize) {
             Some(_) => Ok(pointer.cast_mut().cast()),
             None => Err(hipError_t::hipErrorInvalidDeviceFunction),
         };

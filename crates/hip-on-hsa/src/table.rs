@@ -23,6 +23,7 @@ macro_rules! functions {
     };
 }
 
+// NEW-HIP-FUNCTION: its name, under the module that has it.
 functions! {
     context:
         hipCtxCreate hipCtxDestroy hipCtxDisablePeerAccess hipCtxEnablePeerAccess hipCtxGetApiVersion

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{
     hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipResourceDesc, hipResourceType,
@@ -16,6 +16,7 @@ use crate::caller;
 use crate::device::{Device, by_ordinal, current_device};
 use crate::error::{Result, check, entry};
 use crate::memory::Use;
+use crate::memory::memory;
 use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -41,6 +42,12 @@ struct Texture {
 
 // SAFETY: the pointers in the descriptions are only ever given back to the program.
 unsafe impl Send for Texture {}
+
+/// All texture objects by their handles.
+fn textures(_started: &Runtime) -> &'static Textures {
+    static TEXTURES: LazyLock<Textures> = LazyLock::new(Textures::default);
+    &TEXTURES
+}
 
 /// All texture objects, by their handles.
 #[derive(Default)]
@@ -148,8 +155,8 @@ fn make_image(
     // SAFETY: the resource was found to be linear memory.
     let linear = unsafe { &resource.res.linear };
     let element = Element::of(&linear.desc)?;
-    let (memory, offset) = runtime.memory.find(linear.devPtr as usize).ok_or(INVALID_VALUE)?;
-    if !runtime.memory.holds(&memory, offset, linear.sizeInBytes, Use { writes: false, device: Some(device) })
+    let (found, offset) = memory(runtime).find(linear.devPtr as usize).ok_or(INVALID_VALUE)?;
+    if !memory(runtime).holds(&found, offset, linear.sizeInBytes, Use { writes: false, device: Some(device) })
     {
         return Err(INVALID_VALUE);
     }
@@ -272,7 +279,7 @@ pub(crate) unsafe extern "C" fn hipCreateTextureObject(
         });
         match made {
             Ok(handle) => {
-                runtime.textures.lock().insert(handle, texture);
+                textures(runtime).lock().insert(handle, texture);
                 *out = handle as hipTextureObject_t;
                 Ok(())
             }
@@ -291,7 +298,7 @@ pub(crate) unsafe extern "C" fn hipDestroyTextureObject(handle: hipTextureObject
         if handle.is_null() {
             return Ok(());
         }
-        let texture = runtime.textures.lock().remove(&(handle as usize)).ok_or(INVALID_VALUE)?;
+        let texture = textures(runtime).lock().remove(&(handle as usize)).ok_or(INVALID_VALUE)?;
         texture.device.quiesce_for_release(runtime);
         release(runtime, handle as usize, &texture);
         Ok(())
@@ -311,7 +318,7 @@ unsafe fn describe<T>(
         let runtime = active()?;
         // SAFETY: as this function's contract.
         let out = unsafe { caller::place(out) }?;
-        *out = what(runtime.textures.lock().get(&(handle as usize)).ok_or(INVALID_VALUE)?)?;
+        *out = what(textures(runtime).lock().get(&(handle as usize)).ok_or(INVALID_VALUE)?)?;
         Ok(())
     })
 }

@@ -17,10 +17,14 @@ use hsa_sys::{hsa_access_permission_t, hsa_amd_memory_access_desc_t, hsa_amd_mem
 
 use crate::caller;
 use crate::device::{Device, by_ordinal};
+use crate::devices;
 use crate::error::{Result, entry};
 use crate::graph;
 use crate::hsa::PhysicalMemory;
+use crate::mem_pool::pools;
+use crate::memory::memory;
 use crate::memory::{Allocation, Origin};
+use crate::registry::{Kind, Registry};
 use crate::release;
 use crate::runtime::{Runtime, active, runtime};
 
@@ -48,7 +52,7 @@ impl Physical {
     fn hold(self: &Arc<Self>, runtime: &Runtime) -> Result<hipMemGenericAllocationHandle_t> {
         let mut held = self.held();
         if held.1 == 0 {
-            held.0 = runtime.physical.insert(self.clone()).ok_or(hipError_t::hipErrorOutOfMemory)?;
+            held.0 = physical(runtime).insert(self.clone()).ok_or(hipError_t::hipErrorOutOfMemory)?;
         }
         held.1 += 1;
         Ok(held.0 as hipMemGenericAllocationHandle_t)
@@ -80,6 +84,19 @@ struct State {
     /// Sizes of reserved ranges.
     reserved: BTreeMap<usize, usize>,
     mappings: BTreeMap<usize, Mapping>,
+}
+
+/// All physical memory by its handles.
+fn physical(_started: &Runtime) -> &'static Registry<Physical> {
+    static PHYSICAL: Registry<Physical> = Registry::new(Kind::Physical);
+    &PHYSICAL
+}
+
+/// What programs have reserved and mapped.
+fn virtual_memory(_started: &Runtime) -> &'static VirtualMemory {
+    static RESERVED: VirtualMemory =
+        VirtualMemory { state: Mutex::new(State { reserved: BTreeMap::new(), mappings: BTreeMap::new() }) };
+    &RESERVED
 }
 
 /// What programs have reserved and mapped.
@@ -115,7 +132,7 @@ impl State {
 
 /// Waits until no device uses any mapping.
 fn quiesce(runtime: &'static Runtime) {
-    for device in runtime.devices() {
+    for device in devices::all(runtime) {
         device.quiesce(runtime);
     }
 }
@@ -128,7 +145,7 @@ fn idle_mappings(
     size: usize,
     waits: bool,
 ) -> Result<(MutexGuard<'static, State>, Vec<usize>)> {
-    let memory = &runtime.virtual_memory;
+    let memory = &virtual_memory(runtime);
     if waits {
         memory.lock().whole_mappings(address, size)?;
         quiesce(runtime);
@@ -183,7 +200,7 @@ unsafe fn wanted(
 }
 
 fn find(runtime: &Runtime, handle: hipMemGenericAllocationHandle_t) -> Result<Arc<Physical>> {
-    runtime.physical.get(handle as usize).ok_or(INVALID_VALUE)
+    physical(runtime).get(handle as usize).ok_or(INVALID_VALUE)
 }
 
 /// `hipMemAddressReserve`: the address asked for is a wish.
@@ -204,7 +221,7 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
         // Addresses begin at pages.
         let alignment = if alignment < caller::PAGE { 0 } else { alignment };
         let start = runtime.hsa.reserve_addresses(size, address as usize, alignment)?;
-        runtime.virtual_memory.lock().reserved.insert(start, size);
+        virtual_memory(runtime).lock().reserved.insert(start, size);
         *out = start as *mut c_void;
         Ok(())
     })
@@ -214,7 +231,7 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
 pub(crate) unsafe extern "C" fn hipMemAddressFree(pointer: *mut c_void, size: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let mut state = runtime.virtual_memory.lock();
+        let mut state = virtual_memory(runtime).lock();
         let start = pointer as usize;
         if state.reserved.get(&start) != Some(&size) || state.maps(start, size) {
             return Err(INVALID_VALUE);
@@ -247,7 +264,7 @@ pub(crate) unsafe extern "C" fn hipMemCreate(
             return Err(INVALID_VALUE);
         }
         let mut raw = runtime.hsa.create_physical(device.pool, size);
-        if raw == Err(hipError_t::hipErrorOutOfMemory) && runtime.pools.release(runtime, device) {
+        if raw == Err(hipError_t::hipErrorOutOfMemory) && pools(runtime).release(runtime, device) {
             raw = runtime.hsa.create_physical(device.pool, size);
         }
         let raw = raw?;
@@ -263,11 +280,11 @@ pub(crate) unsafe extern "C" fn hipMemCreate(
 pub(crate) unsafe extern "C" fn hipMemRelease(handle: hipMemGenericAllocationHandle_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let physical = find(runtime, handle)?;
-        let mut held = physical.held();
+        let found = find(runtime, handle)?;
+        let mut held = found.held();
         held.1 = held.1.checked_sub(1).ok_or(INVALID_VALUE)?;
         if held.1 == 0 {
-            runtime.physical.remove(handle as usize);
+            physical(runtime).remove(handle as usize);
         }
         Ok(())
     })
@@ -286,7 +303,7 @@ pub(crate) unsafe extern "C" fn hipMemMap(
         let physical = find(runtime, handle)?;
         let start = pointer as usize;
         let end = start.checked_add(size).ok_or(INVALID_VALUE)?;
-        let mut state = runtime.virtual_memory.lock();
+        let mut state = virtual_memory(runtime).lock();
         let reserved = state.reserved.range(..=start).next_back();
         let reserved = reserved.is_some_and(|(&base, &length)| end <= base + length);
         if flags != 0 || offset != 0 || size != physical.size || !reserved || state.maps(start, size) {
@@ -307,12 +324,12 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
         let (mut state, starts) = idle_mappings(runtime, pointer as usize, size, release::waits())?;
         for start in starts {
             let Some(mapping) = state.mappings.get(&start) else { continue };
-            let known = runtime.memory.remove(start, &[Origin::Mapped]);
+            let known = memory(runtime).remove(start, &[Origin::Mapped]);
             // SAFETY: the mapping was made here and no device uses it.
             if let Err(code) = unsafe { runtime.hsa.unmap_physical(start, mapping.physical.size) } {
                 // The memory is still there: a copy must not take it for the host's.
                 if let Some(known) = known {
-                    runtime.memory.insert((*known).clone());
+                    memory(runtime).insert((*known).clone());
                 }
                 return Err(code);
             }
@@ -331,7 +348,7 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        if list.is_null() || count == 0 || count > runtime.device_count() {
+        if list.is_null() || count == 0 || count > devices::count(runtime) {
             return Err(INVALID_VALUE);
         }
         let mut wanted = Vec::new();
@@ -375,11 +392,11 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
             }
             runtime.hsa.set_physical_access(start, physical.size, &entries)?;
             if after.is_empty() {
-                runtime.memory.remove(start, &[Origin::Mapped]);
+                memory(runtime).remove(start, &[Origin::Mapped]);
             } else {
                 // What is known already stays the same memory.
-                let known = runtime.memory.find(start).filter(|_| !access.is_empty());
-                runtime.memory.insert(Allocation {
+                let known = memory(runtime).find(start).filter(|_| !access.is_empty());
+                memory(runtime).insert(Allocation {
                     base: start,
                     size: physical.size,
                     origin: Origin::Mapped,
@@ -408,7 +425,7 @@ pub(crate) unsafe extern "C" fn hipMemGetAccess(
         // SAFETY: the caller passes null or valid places.
         let (flags, location) = unsafe { (caller::place(flags)?, caller::value(location)?) };
         let device = device_at(*location)?;
-        let state = runtime.virtual_memory.lock();
+        let state = virtual_memory(runtime).lock();
         let below = state.mappings.range(..=pointer as usize).next_back();
         let found = below.filter(|(start, mapping)| pointer as usize - **start < mapping.physical.size);
         let access = found.ok_or(INVALID_VALUE)?.1.access.get(&device.ordinal).copied();
@@ -468,7 +485,7 @@ pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
         let runtime = active()?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
-        let state = runtime.virtual_memory.lock();
+        let state = virtual_memory(runtime).lock();
         let below = state.mappings.range(..=pointer as usize).next_back();
         let found = below.filter(|(start, mapping)| pointer as usize - **start < mapping.physical.size);
         *out = found.ok_or(INVALID_VALUE)?.1.physical.hold(runtime)?;
@@ -523,7 +540,7 @@ pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
                 device.pool.handle == pool.handle
                     || device.fine_pool.is_some_and(|fine| fine.handle == pool.handle)
             };
-            runtime.devices().into_iter().find(of)
+            devices::all(runtime).into_iter().find(of)
         };
         let Some(device) = pool.ok().and_then(owner) else {
             // SAFETY: the memory was just imported and nobody else knows it.

@@ -8,20 +8,23 @@
 //! | [`hsa`] | the HSA function table on top |
 #![warn(missing_docs)]
 
-/// The optimisation level (`opt-level` of Cargo's profile) that the engine was compiled with: `3`, or `0`, with which it is about a
-/// hundred times slower.
-pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
+/// The optimisation level (`opt-level` of Cargo's profile) that the virtual GPU was compiled with: `3`, or `0`, with which it is about a
+/// hundred times slower. Of its machine and its engine, that of the slower one.
+pub const OPT_LEVEL: &str = match env!("FERROCM_VGPU_OPT_LEVEL").as_bytes() {
+    b"2" | b"3" => vgpu_exec::OPT_LEVEL,
+    _ => env!("FERROCM_VGPU_OPT_LEVEL"),
+};
 
 mod config;
 pub mod environment;
-// Public for the tests in `tests/exec` only: as unit tests they would have the engine compiled twice.
-#[doc(hidden)]
-pub mod exec;
 pub mod hsa;
 mod identity;
-pub mod isa;
 pub mod machine;
 
 pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT, attach};
 pub use gpu_report::{CounterFormat, CounterFormatError};
 pub use identity::Identity;
+// For the tests of this crate and of the engine.
+#[doc(hidden)]
+pub use vgpu_exec as exec;
+pub use vgpu_isa as isa;

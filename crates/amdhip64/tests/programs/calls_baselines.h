@@ -1,5 +1,6 @@
 // A part of `calls.hip`: what its baselines are where the types of the arguments do not say.
 
+// NEW-HIP-FUNCTION: a good call of it, where its types do not say.
 // The functions whose baseline is not what their types say.
 #define AS(name, ...) \
     if (!strcmp(wanted, #name)) return Function<Type_##name>::run<name>([](Arguments &a) __VA_ARGS__), true;

@@ -8,6 +8,7 @@ use super::exec::exec;
 use super::structure::{Graph, NodeId, Nodes, graph, node, node_list};
 use crate::caller;
 use crate::error::{Result, entry};
+use crate::graph::structure::graph_nodes;
 use crate::op::Op;
 use crate::runtime::{Runtime, active};
 
@@ -292,7 +293,7 @@ pub(crate) unsafe extern "C" fn hipGraphDestroyNode(handle: hipGraphNode_t) -> h
             node.after.retain(|&before| before != id);
         }
         drop(nodes);
-        runtime.graph_nodes.remove(removed.handle);
+        graph_nodes(runtime).remove(removed.handle);
         Ok(())
     })
 }

@@ -22,6 +22,7 @@ use crate::error::{Result, entry};
 use crate::kernarg::KernargBlock;
 use crate::op::Op;
 use crate::packet::{Packet, prepared_packet};
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active};
 use crate::signal::Marker;
 use crate::stream::{Stream, resolve};
@@ -36,6 +37,12 @@ const NODE_PRIORITY: u64 = Flags::hipGraphInstantiateFlagUseNodePriority.bits() 
 
 /// Argument blocks that are kept for the next change.
 const SPARE_BLOCKS: usize = 2;
+
+/// All executable graphs by their handles.
+fn graph_execs(_started: &Runtime) -> &'static Registry<Exec> {
+    static EXECS: Registry<Exec> = Registry::new(Kind::GraphExec);
+    &EXECS
+}
 
 /// A graph that can be launched.
 pub(crate) struct Exec {
@@ -544,7 +551,7 @@ impl Program {
 
 /// The executable graph that a program's handle names.
 pub(crate) fn exec(runtime: &Runtime, handle: hipGraphExec_t) -> Result<Arc<Exec>> {
-    runtime.graph_execs.get(handle as usize).ok_or(INVALID_VALUE)
+    graph_execs(runtime).get(handle as usize).ok_or(INVALID_VALUE)
 }
 
 fn instantiate(
@@ -553,7 +560,7 @@ fn instantiate(
     flags: u64,
 ) -> std::result::Result<hipGraphExec_t, Refusal> {
     let exec = Arc::new(Exec::new(runtime, graph, flags)?);
-    match runtime.graph_execs.insert(exec) {
+    match graph_execs(runtime).insert(exec) {
         Some(handle) => Ok(handle as hipGraphExec_t),
         None => Err(failed(hipError_t::hipErrorOutOfMemory)),
     }
@@ -647,7 +654,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithParams(
 
 /// `hipGraphExecDestroy`: launches in flight finish.
 pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> hipError_t {
-    entry(|| active()?.graph_execs.remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
+    entry(|| graph_execs(active()?).remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
 }
 
 /// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the captured one.

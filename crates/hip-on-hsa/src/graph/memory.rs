@@ -20,7 +20,9 @@ use hip_sys::{
 use super::edit::{add_node, read};
 use crate::caller;
 use crate::device::{Device, by_ordinal};
+use crate::devices;
 use crate::error::{Result, entry};
+use crate::memory::memory;
 use crate::memory::{Allocation, accessors, allocate_device, release};
 use crate::op::Op;
 use crate::runtime::Runtime;
@@ -104,7 +106,7 @@ impl Bytes {
 /// Does what the program's synchronising does: what was freed is no longer reserved.
 pub(crate) fn synchronized(runtime: &Runtime) {
     if ANY_IDLE.load(Ordering::Acquire) && ANY_IDLE.swap(false, Ordering::AcqRel) {
-        for device in runtime.devices() {
+        for device in devices::all(runtime) {
             device.graph_memory.lock().idle = 0;
         }
     }
@@ -119,7 +121,7 @@ impl GraphMemory {
         others: &[&'static Device],
     ) -> Result<Arc<Self>> {
         let base = allocate_device(runtime, device, size, false, 0)?;
-        let (allocation, _) = runtime.memory.find(base).ok_or(hipError_t::hipErrorUnknown)?;
+        let (allocation, _) = memory(runtime).find(base).ok_or(hipError_t::hipErrorUnknown)?;
         let memory = Arc::new(Self { runtime, device, base, size, allocation, user: Mutex::default() });
         known().all.insert(base, Arc::downgrade(&memory));
         COUNT.fetch_add(1, Ordering::AcqRel);
@@ -184,7 +186,7 @@ impl Drop for GraphMemory {
         COUNT.fetch_sub(1, Ordering::AcqRel);
         // Launches that use the memory may be in flight on any stream.
         self.device.quiesce_for_release(self.runtime);
-        if self.runtime.memory.remove_known(&self.allocation)
+        if memory(self.runtime).remove_known(&self.allocation)
             && release(self.runtime, &self.allocation).is_err()
         {
             tracing::warn!(address = self.base, "memory of a graph could not be freed");

@@ -10,6 +10,7 @@ use super::user_object::Objects;
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::op::Op;
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -24,6 +25,18 @@ pub(crate) type Nodes = BTreeMap<NodeId, Node>;
 pub(crate) struct NodeName {
     pub(crate) graph: Weak<Graph>,
     pub(crate) id: NodeId,
+}
+
+/// All graphs by their handles.
+pub(super) fn graphs(_started: &Runtime) -> &'static Registry<GraphName> {
+    static GRAPHS: Registry<GraphName> = Registry::new(Kind::Graph);
+    &GRAPHS
+}
+
+/// The nodes of all graphs by their handles.
+pub(super) fn graph_nodes(_started: &Runtime) -> &'static Registry<NodeName> {
+    static NODES: Registry<NodeName> = Registry::new(Kind::GraphNode);
+    &NODES
 }
 
 /// What a program's handle of a graph stands for.
@@ -90,7 +103,7 @@ impl Graph {
 
     fn name(&self, runtime: &Runtime, owned: Option<Arc<Self>>) -> Result<hipGraph_t> {
         let name = GraphName { graph: self.this.clone(), owned };
-        let handle = runtime.graphs.insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        let handle = graphs(runtime).insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
         self.handle.store(handle, Ordering::Release);
         Ok(handle as hipGraph_t)
     }
@@ -103,7 +116,7 @@ impl Graph {
     /// Ends the handle. Whatever else uses the graph keeps it.
     pub(crate) fn unpublish(&self, runtime: &Runtime) -> Result {
         let handle = self.handle.swap(0, Ordering::AcqRel);
-        runtime.graphs.remove(handle).map(drop).ok_or(INVALID_VALUE)
+        graphs(runtime).remove(handle).map(drop).ok_or(INVALID_VALUE)
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
@@ -132,7 +145,7 @@ impl Graph {
     ) -> Result<NodeId> {
         let id = NEXT_NODE.fetch_add(1, Ordering::Relaxed);
         let name = NodeName { graph: self.this.clone(), id };
-        let handle = runtime.graph_nodes.insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        let handle = graph_nodes(runtime).insert(Arc::new(name)).ok_or(hipError_t::hipErrorOutOfMemory)?;
         nodes.insert(id, Node { handle, op, after, source });
         Ok(id)
     }
@@ -195,22 +208,22 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         let Some(runtime) = runtime() else { return };
-        runtime.graphs.remove(*self.handle.get_mut());
+        graphs(runtime).remove(*self.handle.get_mut());
         let nodes = self.nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
         for node in nodes.values() {
-            runtime.graph_nodes.remove(node.handle);
+            graph_nodes(runtime).remove(node.handle);
         }
     }
 }
 
 /// The graph that a program's handle names.
 pub(crate) fn graph(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>> {
-    runtime.graphs.get(handle as usize).and_then(|name| name.graph.upgrade()).ok_or(INVALID_VALUE)
+    graphs(runtime).get(handle as usize).and_then(|name| name.graph.upgrade()).ok_or(INVALID_VALUE)
 }
 
 /// The graph of the node that a program's handle names, and the node's name there.
 pub(crate) fn node(runtime: &Runtime, handle: hipGraphNode_t) -> Result<(Arc<Graph>, NodeId)> {
-    let name = runtime.graph_nodes.get(handle as usize).ok_or(INVALID_VALUE)?;
+    let name = graph_nodes(runtime).get(handle as usize).ok_or(INVALID_VALUE)?;
     Ok((name.graph.upgrade().ok_or(INVALID_VALUE)?, name.id))
 }
 
@@ -271,7 +284,7 @@ pub(crate) unsafe extern "C" fn hipGraphDestroy(handle: hipGraph_t) -> hipError_
         if handle.is_null() {
             return Err(INVALID_VALUE);
         }
-        let name = runtime.graphs.get(handle as usize).ok_or(hipError_t::hipErrorIllegalState)?;
+        let name = graphs(runtime).get(handle as usize).ok_or(hipError_t::hipErrorIllegalState)?;
         name.owned.as_ref().ok_or(INVALID_VALUE)?.unpublish(runtime)
     })
 }

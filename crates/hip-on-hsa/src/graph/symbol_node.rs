@@ -11,6 +11,7 @@ use super::copy_node::{
     keeps_direction,
 };
 use crate::error::{Result, entry, succeed};
+use crate::memory::memory;
 use crate::runtime::active;
 use crate::stub::part;
 
@@ -34,7 +35,7 @@ fn check_direction(variable: Variable, other: *const c_void, kind: hipMemcpyKind
     };
     let is_any = kind == Kind::hipMemcpyDefault;
     let among_devices = matches!(kind, Kind::hipMemcpyDeviceToDevice | Kind::hipMemcpyDeviceToDeviceNoCU);
-    let fits = match active()?.memory.find(other as usize) {
+    let fits = match memory(active()?).find(other as usize) {
         None => is_any || kind == with_host,
         Some((found, _)) if found.memory_of().is_some() => is_any || among_devices,
         Some(_) => kind != Kind::hipMemcpyHostToHost && kind != reverse,

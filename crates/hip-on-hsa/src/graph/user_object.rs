@@ -10,11 +10,18 @@ use super::structure::graph;
 use crate::caller;
 use crate::error::{Result, entry};
 use crate::host_op::{HostFunction, UserData};
+use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, active, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 /// The largest number of references at a time.
 const MOST: u32 = i32::MAX as u32;
+
+/// All user objects by their handles.
+fn user_objects(_started: &Runtime) -> &'static Registry<UserObject> {
+    static OBJECTS: Registry<UserObject> = Registry::new(Kind::UserObject);
+    &OBJECTS
+}
 
 /// A thing of the program, with a function that ends it.
 pub(crate) struct UserObject {
@@ -33,12 +40,12 @@ impl UserObject {
 
 /// Gives references back; the last one ends the thing and its handle.
 fn release(runtime: &Runtime, handle: usize, count: u32) -> Result {
-    let object = runtime.user_objects.get(handle).ok_or(INVALID_VALUE)?;
+    let object = user_objects(runtime).get(handle).ok_or(INVALID_VALUE)?;
     let mut references = object.references.lock().unwrap_or_else(PoisonError::into_inner);
     let left = references.checked_sub(count).filter(|_| count != 0).ok_or(INVALID_VALUE)?;
     *references = left;
     drop(references);
-    if left == 0 && runtime.user_objects.remove(handle).is_some() {
+    if left == 0 && user_objects(runtime).remove(handle).is_some() {
         let HostFunction { function, data } = object.destroy;
         // SAFETY: the program passed the function to be called once with this data.
         unsafe { function(data.get()) };
@@ -59,7 +66,7 @@ impl Objects {
     pub(crate) fn duplicate(&self, runtime: &Runtime) -> Result<Self> {
         let copy = Self::default();
         for (&handle, &count) in self.lock().iter() {
-            runtime.user_objects.get(handle).ok_or(INVALID_VALUE)?.retain(count)?;
+            user_objects(runtime).get(handle).ok_or(INVALID_VALUE)?.retain(count)?;
             copy.lock().insert(handle, count);
         }
         Ok(copy)
@@ -98,7 +105,7 @@ pub(crate) unsafe extern "C" fn hipUserObjectCreate(
         }
         let destroy = HostFunction { function: destroy.ok_or(INVALID_VALUE)?, data: UserData(pointer) };
         let object = UserObject { destroy, references: Mutex::new(references) };
-        let handle = runtime.user_objects.insert(Arc::new(object)).ok_or(hipError_t::hipErrorOutOfMemory)?;
+        let handle = user_objects(runtime).insert(Arc::new(object)).ok_or(hipError_t::hipErrorOutOfMemory)?;
         *out = handle as hipUserObject_t;
         Ok(())
     })
@@ -106,7 +113,7 @@ pub(crate) unsafe extern "C" fn hipUserObjectCreate(
 
 /// `hipUserObjectRetain`.
 pub(crate) unsafe extern "C" fn hipUserObjectRetain(object: hipUserObject_t, count: u32) -> hipError_t {
-    entry(|| active()?.user_objects.get(object as usize).ok_or(INVALID_VALUE)?.retain(count))
+    entry(|| user_objects(active()?).get(object as usize).ok_or(INVALID_VALUE)?.retain(count))
 }
 
 /// `hipUserObjectRelease`: the last reference calls the program's function before it returns.
@@ -124,7 +131,7 @@ pub(crate) unsafe extern "C" fn hipGraphRetainUserObject(
     entry(|| {
         let runtime = active()?;
         let graph = graph(runtime, handle)?;
-        let found = runtime.user_objects.get(object as usize).ok_or(INVALID_VALUE)?;
+        let found = user_objects(runtime).get(object as usize).ok_or(INVALID_VALUE)?;
         match flags {
             0 => found.retain(count)?,
             flags

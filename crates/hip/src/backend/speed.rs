@@ -11,6 +11,8 @@ const SLOW_VARIABLE: &str = "FERROCM_VGPU_SLOW";
 const PROFILE: &str = "\
 [profile.dev.package.ferrocm-vgpu]
 opt-level = 3
+[profile.dev.package.ferrocm-vgpu-exec]
+opt-level = 3
 debug-assertions = false
 overflow-checks = false
 debug = false

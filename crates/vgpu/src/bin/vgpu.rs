@@ -15,7 +15,7 @@ const USAGE: &str = "\
 usage:
   vgpu disasm FILE     print the instructions of an AMDGPU code object, as llvm-objdump -d does
   vgpu decode TARGET   print the instructions in the hexadecimal bytes on standard input, one line each
-                       (TARGET: gfx90a, gfx942, gfx1030, gfx1100, gfx1201)
+                       (TARGET: a processor, such as gfx1100)
   vgpu occupancy FILE [SIZE]
                        print how many waves of each kernel of a code object a SIMD unit holds, and what limits them,
                        in workgroups of SIZE work-items (else the largest that the kernel permits)
@@ -49,10 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn instruction_set(name: &str) -> Result<Isa, String> {
-    Isa::by_name(name).ok_or_else(|| {
-        let known: Vec<_> = Isa::ALL.iter().map(|isa| isa.name()).collect();
-        format!("cannot decode {name}; only {}", known.join(", "))
-    })
+    Isa::by_name(name).ok_or_else(|| format!("cannot decode {name}; only {}", Target::names()))
 }
 
 fn disassemble(file: &str) -> Result<String, String> {

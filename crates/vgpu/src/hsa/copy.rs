@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Once};
 
 use hsa_sys::*;
+use vgpu_exec::GlobalMemory as _;
 
 use super::agent::Agent;
 use super::event::{POLL, lock};

@@ -14,7 +14,6 @@ use hsa_sys::*;
 use super::agent::Agent;
 use super::event::lock;
 use super::{S, call, write};
-use crate::exec::lower::isa;
 use crate::isa::{BufferFormat, NumberFormat};
 use crate::machine::{Device, Generation};
 
@@ -56,7 +55,7 @@ fn forget(all: &Descriptors, handle: u64) -> Result<(), S> {
 
 /// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime none of their functions there.
 pub(super) fn has_images(device: &Device) -> bool {
-    device.target().generation != Generation::Gfx940
+    device.target().generation() != Generation::Gfx940
 }
 
 fn device_of(agent: hsa_agent_t) -> Result<std::sync::Arc<Device>, S> {
@@ -148,8 +147,8 @@ fn words(
     format: &BufferFormat,
     selection: [u32; 4],
 ) -> Option<[u32; 16]> {
-    let generation = device.target().generation;
-    let code = u32::from(format.code(isa(generation))?);
+    let generation = device.target().generation();
+    let code = u32::from(format.code(generation)?);
     let code = match generation {
         // Codes of instructions have the format of the data below that of the numbers, descriptors the other way round.
         Generation::Gfx9 | Generation::Gfx940 => (code >> 4 & 7) << 12 | (code & 15) << 15,

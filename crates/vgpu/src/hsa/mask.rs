@@ -45,7 +45,7 @@ impl Units {
 /// Refuses masks that no queue can have.
 fn check(device: &Device, units: &UnitMask) -> Result<(), S> {
     // From gfx10 on, two units are one workgroup processor. The last one of a device may have a single unit.
-    let alone = matches!(device.target().generation, Generation::Gfx9 | Generation::Gfx940);
+    let alone = matches!(device.target().generation(), Generation::Gfx9 | Generation::Gfx940);
     let present = UnitMask::first(device.compute_units());
     let paired = alone
         || units.words().iter().zip(present.words()).all(|(word, present)| {

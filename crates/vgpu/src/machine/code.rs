@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
+use super::Target;
 use super::memory::{Mapping, Memory, MemoryError};
 use super::source;
-use super::target::Target;
 use crate::exec::Program;
 use gpu_report::MemoryKind;
 use gpu_report::SourceLines;
@@ -233,7 +233,7 @@ impl LoadedCode {
             let text = self.object.segments().iter().filter(|segment| segment.executable);
             let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
             // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write its code.
-            unsafe { Program::in_memory(self.target.generation, text) }
+            unsafe { Program::in_memory(self.target.isa, text) }
         })
     }
 

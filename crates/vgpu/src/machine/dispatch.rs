@@ -211,7 +211,7 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the device" });
     }
     let groups: [u32; 3] = std::array::from_fn(|i| dispatch.grid[i].div_ceil(sizes[i]));
-    let packed = target.generation == Generation::Gfx12 && descriptor.enable_sgpr_workgroup_id_z();
+    let packed = target.generation() == Generation::Gfx12 && descriptor.enable_sgpr_workgroup_id_z();
     if packed && groups[1..].iter().any(|&count| count > 1 << 16) {
         return Err(DispatchError::TooManyWorkgroups { kernel, groups });
     }
@@ -243,14 +243,14 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::ScratchTooLarge { kernel, size: scratch, limit: MAX_SCRATCH });
     }
     let bad = |kernel: String, what: String| Err(DispatchError::BadDescriptor { kernel, what });
-    if target.generation.is_cdna() && descriptor.enable_wavefront_size32() {
+    if target.generation().is_cdna() && descriptor.enable_wavefront_size32() {
         return bad(kernel, format!("{} has no waves of 32", target.name));
     }
     let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
     if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
         return bad(kernel, format!("its code at offset {:#x} is no code", entry.wrapping_sub(code.base())));
     }
-    let preload = target.generation.is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
+    let preload = target.generation().is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
     if preload {
         // Code for hardware that preloads arguments begins after 256 bytes that load them on hardware that does not.
         entry += 256;

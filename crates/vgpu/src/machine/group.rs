@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::LoadedCode;
-use super::access::Access;
-use super::fault::{Elsewhere, WaveFault};
 use super::initial::Position;
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
-use crate::exec::{self, Barrier, Flow, Unwatched, Wave};
+use crate::exec::{self, Access, Barrier, Elsewhere, Flow, Unwatched, Wave, WaveFault};
 use gpu_report::{Fault, FaultKind, Site};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
@@ -185,7 +183,7 @@ impl Group {
                 let away = self.away[index].clone();
                 let program = away.as_ref().unwrap_or(&launch.code).program();
                 let wave = &mut self.waves[index];
-                wave.access.begin_slice(reader);
+                wave.access.begin_slice(self.memory.enter(reader));
                 // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
                 // the kernel, and the program was lowered for the wave's size.
                 let flow = unsafe {

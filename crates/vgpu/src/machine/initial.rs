@@ -4,7 +4,7 @@ use code_object::KernelDescriptor;
 
 use super::dispatch::Dispatch;
 use super::memory::Memory;
-use super::target::{Generation, Target};
+use super::{Generation, Target};
 use crate::exec::Wave;
 use crate::isa::scalar;
 
@@ -90,7 +90,7 @@ impl Initial {
         scratch: u32,
         memory: &Memory,
     ) -> Self {
-        let generation = target.generation;
+        let generation = target.generation();
         let lanes = d.wavefront_size() as usize;
         let mut sgpr = [0u32; scalar::COUNT];
         let mut next = Sgprs { values: &mut sgpr, next: 0 };

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use code_object::KernelDescriptor;
 use code_object::occupancy::{LDS_GRANULE, Occupancy, Resources};
 
-use super::access::Arguments;
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
 use super::observe::DispatchObserver;
-use super::wave_sync::WaveSync;
 use super::{Device, Generation, LoadedCode, Shared, UnitMask};
-use crate::exec::{Form, Hardware, Place, Program, Wave};
+use crate::exec::{Arguments, Form, Hardware, Place, Program, Wave, WaveSync};
+use crate::isa::Isa;
 use gpu_report::Checks;
 use gpu_report::CounterFormat;
 
@@ -55,7 +54,7 @@ pub(crate) struct Launch {
     pub(super) resident: u32,
     /// The registers that waves begin with.
     initial: Initial,
-    pub(super) generation: Generation,
+    pub(super) isa: Isa,
     /// What limits how many waves there are at once.
     pub(super) resources: Resources,
     /// How the device's counters are written.
@@ -77,7 +76,6 @@ impl Launch {
         scratch: u32,
     ) -> Result<Launch, DispatchError> {
         let target = device.target();
-        let generation = target.generation;
         let lanes = descriptor.wavefront_size() as usize;
         let scratch = scratch.next_multiple_of(4);
         let initial = Initial::new(target, &descriptor, &dispatch, scratch, device.memory());
@@ -117,7 +115,7 @@ impl Launch {
             units,
             resident: u32::try_from(resident).unwrap_or(u32::MAX).max(1),
             initial,
-            generation,
+            isa: target.isa,
             resources,
             counters: device.counters,
             checks,
@@ -172,7 +170,7 @@ impl Launch {
 
     /// Dwords of a wave's vector register file.
     pub(super) fn vgpr_dwords(&self) -> usize {
-        let acc = if self.generation.is_cdna() { 256 } else { 0 };
+        let acc = if self.isa.generation().is_cdna() { 256 } else { 0 };
         (ACC_BASE + acc + SLACK) * self.lanes + PADDING
     }
 
@@ -218,7 +216,7 @@ impl Launch {
             index: index as u32,
             waves,
             unit: self.unit_of(position.group),
-            scratch: match self.generation {
+            scratch: match self.isa.generation() {
                 // Kernels compute it themselves.
                 Generation::Gfx9 | Generation::Gfx940 | Generation::Gfx10 => 0,
                 Generation::Gfx11 | Generation::Gfx12 => scratch.wrapping_add(index * wave_scratch) as u64,

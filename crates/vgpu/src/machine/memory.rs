@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::{Duration, Instant};
 
 use gpu_report::{AccessKind, Allocation, FaultKind, MemoryKind};
+use vgpu_exec::GlobalMemory;
 
 use super::observe::Instruments;
 use super::shared::{map_fixed, memory_file};
@@ -507,56 +508,12 @@ impl Memory {
         self.read().accounts.get(device).map_or(0, |account| account.limit)
     }
 
-    /// The range `[start, end)` and writability of the live allocation that covers the access, for a wave to remember.
-    pub(crate) fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
-        let state = self.read();
-        let found = &state.at(address)?.allocation;
-        found.covers(address, size).then(|| (found.start, found.end(), found.kind.writable()))
-    }
-
-    /// The range `[start, end)` of the variable among constants that holds the access.
-    pub(crate) fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)> {
-        let state = self.read();
-        let variables = &state.at(address)?.variables;
-        let found = variables.get(variables.partition_point(|range| range.end <= address))?;
-        let end = address.checked_add(size)?;
-        (found.start <= address && end <= found.end).then_some((found.start, found.end))
-    }
-
     /// Says which variables there are within constants that are registered at an address.
     pub(crate) fn set_variables(&self, address: u64, mut variables: Vec<Range<u64>>) {
         variables.sort_by_key(|range| range.start);
         if let Some(entry) = self.write().live.get_mut(&address) {
             entry.variables = variables.into();
         }
-    }
-
-    /// Says why an access that [`Memory::find`] refused is wrong.
-    pub(crate) fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind {
-        let state = self.read();
-        if let Some(entry) = state.at(address)
-            && entry.allocation.covers(address, size)
-        {
-            return FaultKind::ReadOnly { address, size, allocation: entry.allocation.clone() };
-        }
-        let below = state.at(address).map(|entry| &entry.allocation);
-        let inside_live = below.is_some_and(|found| found.covers(address, 1));
-        if !inside_live && let Some(freed) = state.gone().find(|gone| gone.covers(address, 1)) {
-            return FaultKind::UseAfterFree { access, address, size, freed: freed.clone() };
-        }
-        let above = state.live.range(address..).next().map(|(_, entry)| &entry.allocation);
-        let nearest = match (below, above) {
-            (Some(below), Some(above)) if !inside_live => {
-                if above.start - address < address.saturating_sub(below.end()) {
-                    Some(above)
-                } else {
-                    Some(below)
-                }
-            }
-            (Some(below), _) => Some(below),
-            (None, above) => above,
-        };
-        FaultKind::OutOfBounds { access, address, size, nearest: nearest.cloned() }
     }
 
     /// A new worker's reader.
@@ -613,6 +570,55 @@ impl Memory {
                 }
             }
         }
+    }
+}
+
+// SAFETY: what was found stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until the wave's worker has
+// entered the next one.
+unsafe impl GlobalMemory for Memory {
+    fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
+        let state = self.read();
+        let found = &state.at(address)?.allocation;
+        found.covers(address, size).then(|| (found.start, found.end(), found.kind.writable()))
+    }
+
+    fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)> {
+        let state = self.read();
+        let variables = &state.at(address)?.variables;
+        let found = variables.get(variables.partition_point(|range| range.end <= address))?;
+        let end = address.checked_add(size)?;
+        (found.start <= address && end <= found.end).then_some((found.start, found.end))
+    }
+
+    fn lookup(&self, address: u64) -> Option<Allocation> {
+        Memory::lookup(self, address)
+    }
+
+    fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind {
+        let state = self.read();
+        if let Some(entry) = state.at(address)
+            && entry.allocation.covers(address, size)
+        {
+            return FaultKind::ReadOnly { address, size, allocation: entry.allocation.clone() };
+        }
+        let below = state.at(address).map(|entry| &entry.allocation);
+        let inside_live = below.is_some_and(|found| found.covers(address, 1));
+        if !inside_live && let Some(freed) = state.gone().find(|gone| gone.covers(address, 1)) {
+            return FaultKind::UseAfterFree { access, address, size, freed: freed.clone() };
+        }
+        let above = state.live.range(address..).next().map(|(_, entry)| &entry.allocation);
+        let nearest = match (below, above) {
+            (Some(below), Some(above)) if !inside_live => {
+                if above.start - address < address.saturating_sub(below.end()) {
+                    Some(above)
+                } else {
+                    Some(below)
+                }
+            }
+            (Some(below), _) => Some(below),
+            (None, above) => above,
+        };
+        FaultKind::OutOfBounds { access, address, size, nearest: nearest.cloned() }
     }
 }
 

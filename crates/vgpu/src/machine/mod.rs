@@ -7,16 +7,13 @@
 //! This is the machine itself, without owners of memory: its addresses are the host's, and any kernel may write any memory that the
 //! machine knows. So dispatching and freeing are `unsafe`. Programs use `hip` or `hsa`, which keep track of who uses what.
 
-mod access;
 #[doc(hidden)]
 pub mod check;
 mod code;
 mod count;
 mod dispatch;
-mod fault;
 mod group;
 mod initial;
-mod interrupt;
 mod launch;
 mod memory;
 #[doc(hidden)]
@@ -25,11 +22,9 @@ mod pool;
 mod profile;
 mod shared;
 mod source;
-mod target;
 #[cfg(test)]
 mod tests;
 mod units;
-mod wave_sync;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -48,22 +43,18 @@ pub use gpu_report::{
 use crate::config::{ConfigError, DeviceConfig};
 use crate::exec::Level;
 
-#[doc(hidden)]
-pub use access::Access;
-pub(crate) use access::SH_MEM_BASES;
-pub use access::{PRIVATE_APERTURE, SHARED_APERTURE};
 pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
-pub use fault::WaveFault;
-pub(crate) use interrupt::interrupt;
-pub use interrupt::on_interrupt;
 #[doc(hidden)]
 pub use memory::Reader;
 pub use memory::{Memory, MemoryError};
 pub(crate) use shared::{keeps_its_size, map_fixed, memory_file};
-pub use target::{Generation, TARGETS, Target};
 pub use units::UnitMask;
+#[doc(hidden)]
+pub use vgpu_exec::Access;
+pub use vgpu_exec::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault, on_interrupt};
+pub use vgpu_isa::{Generation, TARGETS, Target};
 
 /// The virtual machine: all devices and all memory.
 #[derive(Debug)]

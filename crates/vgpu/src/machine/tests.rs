@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use vgpu_exec::GlobalMemory as _;
+
 use super::memory::Memory;
 use super::*;
 
@@ -113,7 +115,7 @@ fn freeing_waits_for_waves_that_may_still_look() {
     let address = memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
     let reader = memory.reader();
     let mut access = Access::new(Arc::clone(&memory));
-    access.begin_slice(&reader);
+    access.begin_slice(memory.enter(&reader));
     assert!(access.permits(AccessKind::Write, address, 64));
     assert!(!access.permits(AccessKind::Write, address, 65));
     let done = Arc::new(AtomicBool::new(false));
@@ -135,7 +137,7 @@ fn freeing_waits_for_waves_that_may_still_look() {
     let kind = memory.explain(AccessKind::Read, address, 4);
     assert!(matches!(kind, FaultKind::UseAfterFree { .. }), "{kind:?}");
     assert_eq!(free(&memory, address), Err(MemoryError::FreedTwice(address)));
-    access.begin_slice(&reader);
+    access.begin_slice(memory.enter(&reader));
     assert!(!access.permits(AccessKind::Read, address, 4));
     freeing.join().unwrap();
     assert!(done.load(Ordering::SeqCst));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use vgpu::exec::{Flow, Program, Unwatched, Wave};
-use vgpu::isa::Inst;
+use vgpu::isa::{Inst, Isa};
 use vgpu::machine::check::{depend, twin::Twin};
 use vgpu::machine::observe::accesses::Accesses;
 use vgpu::machine::{Access, Generation, Memory};
@@ -18,11 +18,11 @@ fn run(wave: &mut Wave, program: &Program) -> Flow {
 }
 
 fn program() -> Program {
-    Program::in_memory(Generation::Gfx11, vec![0..64])
+    Program::in_memory(Isa::Gfx1100, vec![0..64])
 }
 
 fn instruction(inst: &Inst, wave: &Wave) {
-    depend::learn(inst, 0, &mut Twin::new(Generation::Gfx11));
+    depend::learn(inst, 0, &mut Twin::new(Isa::Gfx1100));
     Accesses::default().find(inst, wave, Generation::Gfx11);
     wave.vector(0);
 }

@@ -20,7 +20,7 @@ impl Bench {
         let base = words.as_ptr() as u64;
         let text = base..base + size_of_val(words) as u64;
         // SAFETY: the words are a constant.
-        let program = unsafe { Program::in_memory(generation, vec![text]) };
+        let program = unsafe { Program::in_memory(generation.isa(), vec![text]) };
         // SAFETY: what it is pointed at lives as long as it.
         let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         let mut file = vec![0u32; REGISTERS * usize::from(lanes) + 16];

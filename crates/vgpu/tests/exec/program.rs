@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vgpu::exec::{Code, Flow, Program, Unit, Unwatched, Watch, Wave, enter, run};
-use vgpu::isa::scalar;
-use vgpu::machine::{Access, Generation, Memory, WaveFault};
+use vgpu::isa::{Isa, scalar};
+use vgpu::machine::{Access, Memory, WaveFault};
 
 /// A loop of three rounds, for gfx1100.
 const LOOP: [u32; 8] = [
@@ -41,7 +41,7 @@ fn observers_see_every_instruction_once() {
     let base = LOOP.as_ptr() as u64;
     let text = base..base + size_of_val(&LOOP) as u64;
     // SAFETY: the array is a constant.
-    let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
+    let program = unsafe { Program::in_memory(Isa::Gfx1100, vec![text]) };
     // SAFETY: what it is pointed at lives as long as it.
     let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
     let mut registers = vec![0u32; (256 + 32) * 32 + 16];
@@ -73,7 +73,7 @@ fn a_wave_runs_only_in_code_of_its_form() {
     let base = LOOP.as_ptr() as u64;
     let text = base..base + size_of_val(&LOOP) as u64;
     // SAFETY: the array is a constant.
-    let program = unsafe { Program::in_memory(Generation::Gfx11, vec![text]) };
+    let program = unsafe { Program::in_memory(Isa::Gfx1100, vec![text]) };
     // SAFETY: what it is pointed at lives as long as it.
     let mut wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
     assert!(enter(&mut wave, &program, base));

@@ -43,10 +43,13 @@ fn every_function_that_hip_calls_is_there() {
 
 #[test]
 fn agents_describe_themselves() {
+    // NEW-TARGET: what its agent says.
     for (target, name, isa, wave) in [
         ("gfx1100", "gfx1100", "amdgcn-amd-amdhsa--gfx1100", 32u32),
         ("gfx90a", "gfx90a", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", 64),
         ("gfx942", "gfx942", "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", 64),
+        ("gfx1151", "gfx1151", "amdgcn-amd-amdhsa--gfx1151", 32),
+        ("gfx1200", "gfx1200", "amdgcn-amd-amdhsa--gfx1200", 32),
         ("gfx1201", "gfx1201", "amdgcn-amd-amdhsa--gfx1201", 32),
     ] {
         let agent = gpu(target);

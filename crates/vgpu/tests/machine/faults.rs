@@ -238,7 +238,8 @@ fn impossible_launches_are_refused_before_anything_runs() {
         let greedy = gpu.launch("greedy", [1024, 1, 1], [1024, 1, 1], 0, &[Arg::Pointer(out)]);
         // Each of four SIMDs has registers for two waves of 64 (512 of 256), for four of 32 (gfx1030, 1024 of 256) or for five (gfx11
         // and gfx12, 1536 of 264).
-        let expected = if matches!(gpu.device.target().name, "gfx1100" | "gfx1201") { 640 } else { 512 };
+        let expected =
+            if matches!(gpu.device.target().name, "gfx1100" | "gfx1151" | "gfx1201") { 640 } else { 512 };
         assert!(
             matches!(greedy, Err(E::WorkgroupTooLarge { limit, .. }) if u64::from(limit) == expected),
             "{greedy:?}"

@@ -10,11 +10,13 @@ use vgpu::machine::{Device, Dispatch, DispatchError, Machine, MemoryKind};
 use crate::synthetic::{CODE, DESCRIPTOR, Synthetic};
 
 /// A target's name, its number in the ELF header's flags with the features that it has, and its instructions.
-const TARGETS: [(&str, u32, Isa); 5] = [
+// NEW-TARGET: if it has an instruction set of its own.
+const TARGETS: [(&str, u32, Isa); 6] = [
     ("gfx90a", 0x53f, Isa::Gfx90a),
     ("gfx942", 0x54c, Isa::Gfx942),
     ("gfx1030", 0x36, Isa::Gfx1030),
     ("gfx1100", 0x41, Isa::Gfx1100),
+    ("gfx1151", 0x4a, Isa::Gfx1151),
     ("gfx1201", 0x4e, Isa::Gfx1201),
 ];
 /// Bytes of the buffer that the kernel gets.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::twin::Twin;
-use crate::isa::{Elem, Inst, Operand};
+use crate::isa::{Elem, Fact, Inst, Operand};
 
 /// Registers of the sources, the result, and where those that are lane masks are.
 const SOURCES: [u8; 4] = [8, 12, 16, 20];
@@ -117,7 +117,7 @@ fn apart(inst: &Inst) -> Apart {
         }
         let place = match signature.src[i].elem {
             Elem::Mask => Place::Mask(MASKS[i]),
-            _ if inst.op.accumulates() && i == 2 => Place::Vector(RESULT),
+            _ if inst.op.has(Fact::ACCUMULATES) && i == 2 => Place::Vector(RESULT),
             _ => Place::Vector(SOURCES[i]),
         };
         found.inst.src[i] = match place {

@@ -4,7 +4,7 @@
 use super::transfer::Bits;
 use super::twin::Twin;
 use super::values::{State, Values, lanes, register_value, vector};
-use crate::exec::Wave;
+use crate::exec::{self, Wave};
 use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand};
 
 /// Registers of a twin.
@@ -50,20 +50,15 @@ struct Element {
 impl Element {
     /// Of A and B.
     fn source(op: Op) -> Element {
-        let name = op.name();
-        let inputs = name.rsplit_once('x').map_or("", |(_, inputs)| inputs);
-        let has = |part: &str| inputs.contains(part);
-        if has("iu4") {
-            Element { bits: 4, one: 0x1111_1111 }
-        } else if has("i8") || has("iu8") || has("fp8") || has("bf8") {
-            Element { bits: 8, one: 0x3838_3838 }
-        } else if has("f64") {
-            Element { bits: 64, one: 0x3ff0_0000 }
-        } else if has("f16") {
-            Element { bits: 16, one: 0x3c00_3c00 }
-        } else {
-            Element { bits: 32, one: 0x3f80_0000 }
-        }
+        let bits = exec::matrix::source_bits(op).unwrap_or(32);
+        let one = match bits {
+            4 => 0x1111_1111,
+            8 => 0x3838_3838,
+            16 => 0x3c00_3c00,
+            32 => 0x3f80_0000,
+            _ => 0x3ff0_0000,
+        };
+        Element { bits, one }
     }
 
     /// Of C and D.
@@ -113,7 +108,7 @@ impl Values {
             dual: None,
             ..*inst
         };
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         let ready = twin.ready(&mov, state.lanes);
         let mut run = |row: &mut dyn Iterator<Item = u32>, before: u32| {
             twin.copy(wave);
@@ -140,7 +135,7 @@ impl Values {
         let data = usize::from(per_lane || inst.op == Op::DsPermuteB32);
         let state = &self.waves[index];
         let mut apart = Inst { dst: Operand::Vgpr(RESULT), ..*inst };
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(RESULT)), unknown_row(state, register));
         let (mut lost, mut from) = (0u64, None);
@@ -197,7 +192,7 @@ impl Values {
         let state = &self.waves[index];
         // The halves of one register are exchanged in place.
         let rows = [OPERANDS[0], if a == b { OPERANDS[0] } else { OPERANDS[1] }];
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(rows[0])), unknown_row(state, a));
         fill(twin.row(usize::from(rows[1])), unknown_row(state, b));
@@ -246,7 +241,7 @@ impl Values {
                 *source = Operand::Int(0);
             }
         }
-        let mut twin = Twin::new(self.generation);
+        let mut twin = Twin::new(self.isa);
         let ready = twin.ready(&apart, state.lanes);
         let mut unknown = vec![[0u32; 64]; count];
         let mut from = state.vector_from[register];

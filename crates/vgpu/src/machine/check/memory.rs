@@ -2,7 +2,7 @@
 
 use super::values::{Load, Values, lanes, vector};
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed};
-use crate::isa::{Format, Operand, Register, scalar};
+use crate::isa::{Fact, Format, Op, Operand, Register, scalar};
 use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
 use gpu_report::{AccessKind, Origin, Space, Use};
 
@@ -59,10 +59,9 @@ impl Values {
     }
 
     fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) {
-        let name = step.resolved.op.name();
+        let op = step.resolved.op;
         let bytes = access.bytes as usize;
-        let swaps = name.contains("swap") || name.contains("xchg") || name.contains("cmpst");
-        let high_half = name.contains("d16_hi");
+        let (swaps, high_half) = (op.has(Fact::SWAPS), op.has(Fact::HIGH));
         let converted = access.moved == Moved::Converted;
         let any = |bits: &[u8]| if bits.iter().any(|bits| *bits != 0) { 0xff } else { 0 };
         for (lane, address) in access.lanes() {
@@ -94,7 +93,7 @@ impl Values {
                 self.store(index, access.space, lane, address, &stored);
             }
             if let (Some(unknown), Some(first)) = (unknown, access.loaded) {
-                self.load(index, access, usize::from(first), lane, &unknown, name, from);
+                self.load(index, access, usize::from(first), lane, &unknown, op, from);
             }
         }
         if let Some(first) = access.loaded.filter(|_| !access.scalar) {
@@ -114,7 +113,7 @@ impl Values {
         let found = step.accesses.get(source).filter(|access| access.kind == AccessKind::Read);
         let Some(access) = found.filter(|access| access.mask >> lane & 1 != 0) else { return vec![0; 4] };
         let mut bits = self.read(index, access.space, lane, access.address[lane], access.bytes as usize);
-        let signed = step.resolved.op.name().contains("_i8") || step.resolved.op.name().contains("_i16");
+        let signed = step.resolved.op.has(Fact::SIGNED);
         let sign = bits.last().is_some_and(|last| signed && last >> 7 != 0);
         bits.resize(4, if sign { 0xff } else { 0 });
         bits
@@ -123,7 +122,7 @@ impl Values {
     /// Unknown bits of the registers that a lane stores as one element.
     fn converted(&self, index: usize, step: &Step<'_>, access: &LaneAccess, lane: usize) -> Vec<u8> {
         let data = step.resolved.op.signature().src[1].bits() as usize / 8;
-        self.data(index, access, lane, data, step.resolved.op.name().ends_with("_hi_x"))
+        self.data(index, access, lane, data, step.resolved.op.has(Fact::HIGH))
     }
 
     /// A matrix of 16 by 16 elements that is transposed on the way.
@@ -251,15 +250,15 @@ impl Values {
         first: usize,
         lane: usize,
         unknown: &[u8],
-        name: &str,
+        op: Op,
         from: u32,
     ) {
-        let clears = self.generation.has_register_ecc();
+        let clears = self.isa.generation().has_register_ecc();
         let state = &mut self.waves[index];
         for (i, part) in unknown.chunks(4).enumerate() {
             let mut bits = part.iter().rev().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
             let width = 8 * part.len() as u32;
-            if width < 32 && (name.contains("_i8") || name.contains("_i16")) && bits >> (width - 1) & 1 != 0 {
+            if width < 32 && op.has(Fact::SIGNED) && bits >> (width - 1) & 1 != 0 {
                 bits |= u32::MAX << width;
             }
             if access.scalar {
@@ -267,11 +266,11 @@ impl Values {
                 continue;
             }
             let old = if clears { 0 } else { state.vector(first + i, lane) };
-            let bits = if access.moved == Moved::Converted && name.contains("d16") && bits != 0 {
+            let bits = if access.moved == Moved::Converted && op.has(Fact::D16) && bits != 0 {
                 u32::MAX
-            } else if name.contains("d16_hi") {
+            } else if op.has(Fact::HIGH) {
                 bits << 16 | old & 0xffff
-            } else if name.contains("d16") {
+            } else if op.has(Fact::D16) {
                 bits & 0xffff | old & 0xffff_0000
             } else {
                 bits

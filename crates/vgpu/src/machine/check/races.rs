@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::exec::Wave;
-use crate::isa::{Op, Operand, scalar};
-use crate::machine::fault::{Elsewhere, WaveFault};
+use crate::isa::{Fact, Op, Operand, scalar};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{LaneAccess, Step, Verdict};
 use gpu_report::{AccessKind, FaultKind, Space};
+use vgpu_exec::{Elsewhere, WaveFault};
 
 /// How far the waves of the workgroup had come, each by its own count.
 type Clock = Vec<u32>;
@@ -111,7 +111,7 @@ struct Now {
 /// A byte that a lane stores: byte `i` of what `access` stores.
 fn stored(step: &Step<'_>, wave: &Wave, access: &LaneAccess, lane: usize, i: usize) -> Option<u8> {
     let first = access.stored.filter(|_| access.kind == AccessKind::Write)?;
-    let high = if step.resolved.op.name().contains("d16_hi") { 16 } else { 0 };
+    let high = if step.resolved.op.has(Fact::HIGH) { 16 } else { 0 };
     let register = usize::from(first) + i / 4;
     // SAFETY: instructions of the wave's program name only registers of its file.
     let value = unsafe { wave.vgpr.add(register * usize::from(wave.lanes) + lane).read() };

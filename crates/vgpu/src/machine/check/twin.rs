@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use crate::exec::{FORM_MODES, Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
-use crate::isa::{Format, Inst, Op, scalar};
-use crate::machine::Generation;
-use crate::machine::access::Access;
+use crate::isa::{Format, Inst, Isa, Op, scalar};
 use crate::machine::memory::Memory;
+use vgpu_exec::Access;
 
 /// Registers of a file, ACC registers included, and slack for tuples.
 const REGISTERS: usize = 512 + 32;
@@ -20,7 +19,7 @@ pub struct Twin {
     file: Vec<u32>,
     /// Where the file is aligned as a wave's must be.
     start: usize,
-    generation: Generation,
+    isa: Isa,
 }
 
 /// An instruction that is ready to run.
@@ -30,12 +29,12 @@ pub struct Ready {
 }
 
 impl Twin {
-    pub fn new(generation: Generation) -> Twin {
+    pub fn new(isa: Isa) -> Twin {
         let file = vec![0u32; REGISTERS * 64 + 16];
         let start = file.as_ptr().align_offset(64);
         // SAFETY: the only pointer that is set is that of the file, which lives as long.
         let wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
-        Twin { wave, file, start, generation }
+        Twin { wave, file, start, isa }
     }
 
     /// Lowers an instruction for waves of 32 or 64 lanes.
@@ -48,7 +47,7 @@ impl Twin {
             _ if pc == after => Fetched::Inst(end),
             _ => Fetched::Outside,
         };
-        let program = Program::new(self.generation, Level::detect(), Box::new(fetch));
+        let program = Program::new(self.isa, Level::detect(), Box::new(fetch));
         let place = program.place(ENTRY, Form::new(lanes as u8, false));
         Ready { program, place }
     }

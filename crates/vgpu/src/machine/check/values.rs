@@ -10,12 +10,11 @@ use super::depend::Dependences;
 use super::shadow::{Shadow, Shadows};
 use super::transfer::{Bits, transfer};
 use crate::exec::Wave;
-use crate::isa::{Class, Format, Op, Operand, Register, Special, Type, scalar};
-use crate::machine::Generation;
-use crate::machine::fault::{Elsewhere, WaveFault};
+use crate::isa::{Class, Fact, Format, Isa, Op, Operand, Register, Special, Type, scalar};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::{FaultKind, Origin, Use};
+use vgpu_exec::{Elsewhere, WaveFault};
 
 /// Registers of a wave, ACC registers included, and slack as in its file.
 const REGISTERS: usize = 512 + 32;
@@ -51,7 +50,7 @@ pub(super) struct Load {
 
 /// A workgroup.
 pub(super) struct Values {
-    pub(super) generation: Generation,
+    pub(super) isa: Isa,
     pub(super) waves: Vec<State>,
     /// Known bits of LDS.
     pub(super) lds: Vec<u8>,
@@ -181,7 +180,7 @@ impl Values {
         dependences: Arc<Dependences>,
     ) -> Values {
         Values {
-            generation: launch.generation,
+            isa: launch.isa,
             waves: (0..waves).map(|_| State::new(launch)).collect(),
             lds: vec![0; launch.lds_limit as usize],
             scratch_size: launch.scratch as usize,
@@ -255,7 +254,7 @@ impl Values {
             return self.fault(Use::Address, self.waves[index].scalar_from[m0], None);
         }
         let state = &mut self.waves[index];
-        let is_matrix = inst.op.is_mfma() || inst.op.is_wmma();
+        let is_matrix = inst.op.has(Fact::MFMA) || inst.op.has(Fact::WMMA);
         let mut reads = step.registers.read.iter().flat_map(|span| span.registers());
         if !reads.any(|register| state.is_unknown(register)) {
             // Of some registers, only a part is written, or only some lanes.
@@ -350,7 +349,6 @@ impl Values {
         let inst = step.resolved;
         let op = inst.op;
         let signature = op.signature();
-        let name = op.name();
         let found: [Found; 4] = std::array::from_fn(|i| {
             let ty = plain(signature.src[i], self.waves[index].lanes);
             self.source(index, wave, (inst.src[i], ty), 0)
@@ -376,11 +374,11 @@ impl Values {
         let reads_scc = step.registers.read.iter().any(|span| span.first == Register::Scc);
         let scc = if reads_scc && state.scc { Some(state.scc_from) } else { None };
         let sources = found.map(|(bits, _)| bits);
-        let saves = name.contains("saveexec") || name.contains("wrexec");
+        let masks_exec = op.has(Fact::MASKS_EXEC);
         let mut result = match op {
-            _ if saves => {
+            _ if masks_exec => {
                 let exec = Bits { value: wave.scalar64(scalar::EXEC), unknown: 0 };
-                combined_with_exec(name, sources[0], exec)
+                combined_with_exec(op, sources[0], exec)
             }
             Op::SCselectB32 | Op::SCselectB64 if scc.is_none() => sources[usize::from(!wave.scc)],
             Op::SCmovB32 | Op::SCmovB64 | Op::SCmovkI32 if scc.is_none() => {
@@ -403,7 +401,7 @@ impl Values {
         let width = if wide { u64::MAX } else { 0xffff_ffff };
         let result = Bits { value: result.value & width, unknown: result.unknown & width };
         let exec = |slot: u8| slot == scalar::EXEC || slot == scalar::EXEC + 1;
-        let into_exec = saves || matches!(inst.dst, Operand::Sgpr(slot) if exec(slot));
+        let into_exec = masks_exec || matches!(inst.dst, Operand::Sgpr(slot) if exec(slot));
         let all = u64::MAX >> (64 - state.lanes);
         for span in &step.registers.written {
             for register in span.registers() {
@@ -417,7 +415,8 @@ impl Values {
                     Register::Scalar(slot) if exec(slot) => {}
                     Register::Scalar(slot) => {
                         // The old EXEC, or the result.
-                        let bits = if saves && !name.contains("wrexec") { 0 } else { result.unknown };
+                        let old_exec = masks_exec && !op.has(Fact::RETURNS_EXEC);
+                        let bits = if old_exec { 0 } else { result.unknown };
                         let high = matches!(inst.dst, Operand::Sgpr(first) if first != slot);
                         let bits = if high { (bits >> 32) as u32 } else { bits as u32 };
                         state.set_scalar(usize::from(slot), bits, from);
@@ -445,16 +444,24 @@ fn plain(ty: Type, lanes: usize) -> Type {
 }
 
 /// What `s_…_saveexec` and `s_…_wrexec` make of a mask and EXEC.
-fn combined_with_exec(name: &str, mask: Bits, exec: Bits) -> Bits {
+fn combined_with_exec(op: Op, mask: Bits, exec: Bits) -> Bits {
     let not = |bits: Bits| Bits { value: !bits.value, ..bits };
-    let mask = if name.contains("not0") { not(mask) } else { mask };
-    let exec = if name.contains("not1") { not(exec) } else { exec };
-    let op = match name {
-        _ if name.starts_with("s_and") => Op::SAndB64,
-        _ if name.starts_with("s_nand") => Op::SNandB64,
-        _ if name.starts_with("s_nor") => Op::SNorB64,
-        _ if name.starts_with("s_or") => Op::SOrB64,
-        _ => Op::SXorB64,
+    let (function, mask, exec) = match op {
+        Op::SAndSaveexecB32 | Op::SAndSaveexecB64 => (Op::SAndB64, mask, exec),
+        Op::SNandSaveexecB32 | Op::SNandSaveexecB64 => (Op::SNandB64, mask, exec),
+        Op::SOrSaveexecB32 | Op::SOrSaveexecB64 => (Op::SOrB64, mask, exec),
+        Op::SNorSaveexecB32 | Op::SNorSaveexecB64 => (Op::SNorB64, mask, exec),
+        Op::SXorSaveexecB32 | Op::SXorSaveexecB64 => (Op::SXorB64, mask, exec),
+        Op::SXnorSaveexecB32 | Op::SXnorSaveexecB64 => (Op::SXorB64, not(mask), exec),
+        Op::SAndNot0SaveexecB32 | Op::SAndNot0SaveexecB64 | Op::SAndNot0WrexecB32 | Op::SAndNot0WrexecB64 => {
+            (Op::SAndB64, not(mask), exec)
+        }
+        Op::SOrNot0SaveexecB32 | Op::SOrNot0SaveexecB64 => (Op::SOrB64, not(mask), exec),
+        Op::SAndNot1SaveexecB32 | Op::SAndNot1SaveexecB64 | Op::SAndNot1WrexecB32 | Op::SAndNot1WrexecB64 => {
+            (Op::SAndB64, mask, not(exec))
+        }
+        Op::SOrNot1SaveexecB32 | Op::SOrNot1SaveexecB64 => (Op::SOrB64, mask, not(exec)),
+        _ => return Bits::UNKNOWN,
     };
-    transfer(op, [mask, exec, Bits::default(), Bits::default()])
+    transfer(function, [mask, exec, Bits::default(), Bits::default()])
 }

@@ -5,7 +5,7 @@ use super::transfer::{Bits, exact};
 use super::twin::Twin;
 use super::values::{Found, Values, lanes, vector};
 use crate::exec::Wave;
-use crate::isa::{Elem, Format, Inst, Op, Operand, Type, scalar};
+use crate::isa::{Elem, Fact, Format, Inst, Op, Operand, Type, scalar};
 use crate::machine::Generation;
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::Use;
@@ -85,7 +85,7 @@ impl Values {
             return Outcome { unknown: u64::MAX, kept: None, second: true, from };
         }
         let key = (step.address, is_second);
-        let twin = || Twin::new(self.generation);
+        let twin = || Twin::new(self.isa);
         // SAFETY: a wave runs decoded instructions only.
         match unsafe { self.dependences.find(key, inst, wave.mode, twin) } {
             Some(dependence) => {
@@ -119,11 +119,11 @@ impl Values {
                 self.swap_halves(index, wave, inst);
                 return Ok(());
             }
-            _ if op.is_mfma() || op.is_wmma() => {
+            _ if op.has(Fact::MFMA) || op.has(Fact::WMMA) => {
                 self.matrix(index, wave, inst);
                 return Ok(());
             }
-            _ if op.name().starts_with("v_permlane") => {
+            _ if op.has(Fact::PERMUTES) => {
                 self.exchange(index, wave, inst);
                 return Ok(());
             }
@@ -189,7 +189,7 @@ impl Values {
     fn write(&mut self, index: usize, inst: &Inst, dst: Operand, results: &[(usize, Outcome)]) {
         let Some(register) = vector(dst) else { return };
         let ty = inst.op.signature().dst;
-        let clears_high = self.generation <= Generation::Gfx940;
+        let clears_high = self.isa.generation() <= Generation::Gfx940;
         let state = &mut self.waves[index];
         for (lane, outcome) in results {
             let lane = *lane;

@@ -3,10 +3,8 @@
 //! This follows the rules of addresses by itself, and asks no handler: so observers cost nothing where there are none, and a
 //! test holds the two against each other.
 
-use std::sync::LazyLock;
-
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
-use crate::isa::{Format, Inst, Op, Operand, Special, scalar};
+use crate::isa::{Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 use gpu_report::{AccessKind, Space};
 
@@ -70,108 +68,24 @@ impl std::ops::Deref for Accesses {
     }
 }
 
-/// What an operation does with memory, apart from where.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shape {
-    /// Nothing: cache control, exchange between lanes.
-    None,
-    /// One access of that many bytes per lane, or per wave.
-    One(AccessKind, u32),
-    /// Two, at two offsets that count so many bytes.
-    Two(AccessKind, u32, u32),
-    /// LDS at M0 plus four bytes per lane.
-    ByLane(AccessKind),
-    /// The counter in LDS at M0.
-    Counter,
-    /// LDS, as M0 says: its address and the type of the element.
-    Direct,
-    /// An element of a buffer with a format.
-    Typed(AccessKind),
-    /// Those of 32 registers that M0 selects.
-    Block(AccessKind),
-    /// A part of a matrix of elements of one or two bytes, which is transposed.
-    Tile(u8),
-    /// Not executed.
-    Unknown,
-}
-
-/// The shape of an operation, from its name: what it does and the type of its elements.
-fn shape(op: Op) -> Shape {
-    let name = op.name();
-    let parts: Vec<&str> = name.split('_').collect();
-    let has = |part: &str| parts.contains(&part);
-    let nothing =
-        ["inv", "wb", "wbinv", "nop", "gws", "permute", "bpermute", "swizzle", "probe", "prefetch", "dcache"];
-    if nothing.iter().any(|part| has(part))
-        || ["buffer_gl", "buffer_inv", "buffer_wb", "s_gl1", "s_memtime", "s_memrealtime"]
-            .iter()
-            .any(|start| name.starts_with(start))
-    {
-        return Shape::None;
-    }
-    let unknown = ["bvh", "gs", "ordered", "param"];
-    if unknown.iter().any(|part| parts[1..].contains(part)) {
-        return Shape::Unknown;
-    }
-    if matches!(op, Op::DsAppend | Op::DsConsume) {
-        return Shape::Counter;
-    }
-    match op {
-        Op::LdsDirectLoad => return Shape::Direct,
-        Op::GlobalLoadTrB64 => return Shape::Tile(1),
-        Op::GlobalLoadTrB128 => return Shape::Tile(2),
-        _ => {}
-    }
-    let kind = if has("load") {
-        AccessKind::Read
-    } else if has("store") {
-        AccessKind::Write
-    } else if has("atomic") || parts[0] == "ds" {
-        AccessKind::Atomic
-    } else {
-        return Shape::Unknown;
-    };
-    if has("format") {
-        return Shape::Typed(kind);
-    }
-    if has("block") {
-        return Shape::Block(kind);
-    }
-    if has("addtid") {
-        return Shape::ByLane(kind);
-    }
-    let element = parts[1..].iter().find_map(|part| {
-        let digits = part.trim_start_matches(['b', 'u', 'i', 'f']);
-        (digits.len() != part.len()).then_some(digits)?.parse::<u32>().ok()
-    });
-    let Some(bits) = element else { return Shape::Unknown };
-    let bytes = bits / 8 * if has("pk") { 2 } else { 1 };
-    match (has("2addr"), has("stride64")) {
-        (true, far) => Shape::Two(kind, bytes, bytes * if far { 64 } else { 1 }),
-        (false, _) => Shape::One(kind, bytes),
-    }
-}
-
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| Op::ALL.iter().map(|&op| shape(op)).collect());
-
-/// The shape of an instruction.
-fn shape_of(inst: &Inst) -> Shape {
-    match SHAPES[inst.op as usize] {
+/// The footprint of an instruction.
+fn footprint_of(inst: &Inst) -> Footprint {
+    match inst.op.footprint() {
+        Footprint::None => Footprint::None,
         // Compute queues have no global data share.
-        Shape::None => Shape::None,
-        _ if inst.mem.gds => Shape::Unknown,
-        shape => shape,
+        _ if inst.mem.gds => Footprint::Unknown,
+        footprint => footprint,
     }
 }
 
 /// Whether there is a rule for an instruction: for all that are executed.
 pub fn is_known(inst: &Inst) -> bool {
-    shape_of(inst) != Shape::Unknown
+    footprint_of(inst) != Footprint::Unknown
 }
 
 /// Whether an instruction loads to LDS, not to registers.
 fn is_to_lds(inst: &Inst) -> bool {
-    inst.mem.lds || inst.op.name().contains("_load_lds_")
+    inst.mem.lds || inst.op.has(Fact::TO_LDS)
 }
 
 /// Finds the accesses of one instruction.
@@ -193,22 +107,22 @@ impl Accesses {
     pub unsafe fn find(&mut self, inst: &Inst, wave: &Wave, generation: Generation) {
         self.0.clear();
         let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
-        let shape = match inst.format {
+        let footprint = match inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd if in_lds() => {
-                Shape::Direct
+                Footprint::Direct
             }
-            format if super::is_memory(format) => shape_of(inst),
+            format if super::is_memory(format) => footprint_of(inst),
             _ => return,
         };
-        let (kind, bytes) = match shape {
-            Shape::None | Shape::Unknown => return,
-            Shape::One(kind, bytes) | Shape::Two(kind, bytes, _) => (kind, bytes),
-            Shape::ByLane(kind) | Shape::Block(kind) => (kind, 4),
-            Shape::Counter => (AccessKind::Atomic, 4),
+        let (kind, bytes) = match footprint {
+            Footprint::None | Footprint::Unknown => return,
+            Footprint::One(kind, bytes) | Footprint::Two(kind, bytes, _) => (kind, bytes),
+            Footprint::ByLane(kind) | Footprint::Block(kind) => (kind, 4),
+            Footprint::Counter => (AccessKind::Atomic, 4),
             // The format says.
-            Shape::Typed(kind) => (kind, 0),
-            Shape::Tile(element) => (AccessKind::Read, TILE_ELEMENTS as u32 * u32::from(element)),
-            Shape::Direct => (AccessKind::Read, 0),
+            Footprint::Typed(kind, _) => (kind, 0),
+            Footprint::Tile(element) => (AccessKind::Read, TILE_ELEMENTS as u32 * u32::from(element)),
+            Footprint::Direct => (AccessKind::Read, 0),
         };
         let exec = wave.active();
         let mut finder = Finder { inst, wave, generation, kind, bytes, exec, found: &mut self.0 };
@@ -217,12 +131,12 @@ impl Accesses {
             match inst.format {
                 Format::Smem => finder.scalar(),
                 _ if exec == 0 => {}
-                _ if matches!(shape, Shape::Tile(_)) => finder.tile(shape),
-                _ if shape == Shape::Direct => finder.direct(),
-                _ if matches!(shape, Shape::Block(_)) => finder.block(),
-                Format::Ds => finder.lds(shape),
+                _ if matches!(footprint, Footprint::Tile(_)) => finder.tile(footprint),
+                _ if footprint == Footprint::Direct => finder.direct(),
+                _ if matches!(footprint, Footprint::Block(_)) => finder.block(),
+                Format::Ds => finder.lds(footprint),
                 Format::Flat => finder.flat(),
-                Format::Global if matches!(shape, Shape::ByLane(_)) => finder.global_by_lane(),
+                Format::Global if matches!(footprint, Footprint::ByLane(_)) => finder.global_by_lane(),
                 Format::Global => finder.global(finder.exec),
                 Format::Scratch => finder.scratch(),
                 _ => finder.buffer(),
@@ -294,7 +208,7 @@ impl Finder<'_> {
         let offset =
             whole(i64::from(self.inst.mem.offset)) + whole(i64::from(self.scalar32(self.inst.src[3])));
         let mut bytes = u64::from(self.bytes);
-        let address = if self.inst.op.name().starts_with("s_buffer") {
+        let address = if self.inst.op.has(Fact::BUFFER) {
             // NULL is a descriptor of zeros.
             let word = |i: u8| match base {
                 scalar::NULL => 0,
@@ -307,7 +221,7 @@ impl Finder<'_> {
             bytes = bytes.min(rest & !(granule - 1));
             let start = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
             (start & !(granule - 1)).wrapping_add(first)
-        } else if self.inst.op.name().starts_with("s_scratch") {
+        } else if self.inst.op.has(Fact::SCRATCH) {
             let scaled = whole(i64::from(self.inst.mem.offset))
                 + whole(i64::from(self.scalar32(self.inst.src[3]))) * i64::from(self.wave.lanes);
             (self.base64(base) & !(granule - 1)).wrapping_add_signed(scaled)
@@ -437,24 +351,24 @@ impl Finder<'_> {
     ///
     /// # Safety
     /// See [`Accesses::find`].
-    unsafe fn tile(&mut self, shape: Shape) {
+    unsafe fn tile(&mut self, footprint: Footprint) {
         // SAFETY: the caller's promise.
         unsafe { self.global(u64::MAX >> (64 - TILE_LANES)) };
-        if let (Some(access), Shape::Tile(element)) = (self.found.last_mut(), shape) {
+        if let (Some(access), Footprint::Tile(element)) = (self.found.last_mut(), footprint) {
             access.moved = Moved::Transposed(element);
         }
     }
 
     /// # Safety
     /// See [`Accesses::find`].
-    unsafe fn lds(&mut self, shape: Shape) {
+    unsafe fn lds(&mut self, footprint: Footprint) {
         // SAFETY: the caller's promise.
         let row = unsafe { self.row(self.inst.src[0], 0) };
         let offset = self.inst.mem.offset as u32;
         let m0 = self.wave.sgpr[usize::from(scalar::M0)];
         let at = |offset: u32| row.map(|address| u64::from(address.wrapping_add(offset)));
-        match shape {
-            Shape::Two(_, bytes, unit) => {
+        match footprint {
+            Footprint::Two(_, bytes, unit) => {
                 self.push(Space::Lds, self.exec, at((offset & 0xff) * unit));
                 self.push(Space::Lds, self.exec, at((offset >> 8 & 0xff) * unit));
                 if let Some(second) = self.found.last_mut() {
@@ -462,7 +376,7 @@ impl Finder<'_> {
                     second.stored = second.stored.and(vector(self.inst.src[3]));
                 }
             }
-            Shape::ByLane(_) => {
+            Footprint::ByLane(_) => {
                 let base = u64::from(offset) + u64::from(m0 & 0xffff);
                 self.push(Space::Lds, self.exec, std::array::from_fn(|lane| base + 4 * lane as u64));
                 // The data is where other instructions have the address.
@@ -472,7 +386,7 @@ impl Finder<'_> {
                     access.stored = vector(self.inst.src[1]);
                 }
             }
-            Shape::Counter => {
+            Footprint::Counter => {
                 let first = self.exec & self.exec.wrapping_neg();
                 self.push(Space::Lds, first, [u64::from(m0) + u64::from(offset & 0xffff); 64]);
             }
@@ -551,10 +465,16 @@ impl Finder<'_> {
     unsafe fn buffer(&mut self) {
         let Operand::Sgpr(slot) = self.inst.src[2] else { return };
         let scalar_offset = self.scalar32(self.inst.src[3]);
-        let view = View::through(self.wave, slot, scalar_offset, buffer_flags(self.inst, self.generation));
+        let view = View::through(
+            self.wave,
+            slot,
+            scalar_offset,
+            self.generation,
+            buffer_flags(self.inst, self.generation),
+        );
         // An element with a format is in bounds entirely, or not.
         let mut element = None;
-        if let Shape::Typed(_) = shape_of(self.inst) {
+        if let Footprint::Typed(..) = footprint_of(self.inst) {
             let Some(bytes) = element_bytes(self.inst, self.generation, &view) else { return };
             element = Some(bytes as u64);
             self.bytes = bytes as u32;

@@ -16,8 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use accesses::{Accesses, LaneAccess, Moved};
 
+use super::WaveFault;
 use super::dispatch::DispatchStats;
-use super::fault::WaveFault;
 use super::launch::Launch;
 use crate::exec::{Code, Unit, Watch, Wave, resolved};
 use crate::isa::{Format, Inst, Register, Registers, Span, scalar};
@@ -201,7 +201,7 @@ impl Watch for Watched<'_> {
         }
         if let Some(inst) = unit.insts.get(number) {
             // SAFETY: the wave runs this launch's program, which it was set up for.
-            unsafe { self.observers.accesses.find(inst, wave, self.launch.generation) };
+            unsafe { self.observers.accesses.find(inst, wave, self.launch.isa.generation()) };
         }
         self.tell(wave, unit, code, |observer, step, wave| observer.before(step, wave))
     }

@@ -133,7 +133,7 @@ impl DispatchObserver for Traced {
                 prefix: format!("{} {x},{y},{z}", self.number),
                 wave: self.selection.wave,
                 base: launch.code.base(),
-                generation: launch.generation,
+                isa: launch.isa,
                 text: String::new(),
                 sink: Arc::clone(&self.sink),
             }) as _
@@ -148,7 +148,7 @@ struct TracedGroup {
     wave: Option<u32>,
     /// Where the code object is.
     base: u64,
-    generation: crate::machine::Generation,
+    isa: crate::isa::Isa,
     text: String,
     sink: Arc<Sink>,
 }
@@ -236,7 +236,7 @@ impl GroupObserver for TracedGroup {
         if self.text.len() > CHUNK {
             self.flush();
         }
-        let text = exec::text(step.inst, self.generation, wave.lanes);
+        let text = exec::text(step.inst, self.isa, wave.lanes);
         let pc = step.address.wrapping_sub(self.base);
         let _ = writeln!(self.text, "{} w{} 0x{pc:x}: {text}", self.prefix, step.wave);
         self.registers("reads", &step.registers.read, wave);

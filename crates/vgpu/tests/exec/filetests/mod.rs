@@ -12,8 +12,7 @@ use file::{Block, Case, End, Variant};
 use state::{Bench, PC, State};
 
 use vgpu::exec::{Level, Program};
-use vgpu::isa::{Inst, Isa, decode, decode_wave64};
-use vgpu::machine::Generation;
+use vgpu::isa::{Generation, Inst, Isa, decode, decode_wave64};
 
 /// How many failures of a file are told.
 const TOLD: usize = 200;
@@ -42,19 +41,9 @@ fn blocks(path: &Path) -> Vec<Block> {
     file::parse(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn generation(isa: Isa) -> Generation {
-    match isa {
-        Isa::Gfx90a => Generation::Gfx9,
-        Isa::Gfx942 => Generation::Gfx940,
-        Isa::Gfx1030 => Generation::Gfx10,
-        Isa::Gfx1100 => Generation::Gfx11,
-        Isa::Gfx1201 => Generation::Gfx12,
-    }
-}
-
 /// MODE as kernels begin: rounding to nearest, subnormal numbers, DX10_CLAMP, and IEEE where there is that.
 fn mode(isa: Isa) -> u32 {
-    if isa == Isa::Gfx1201 { 0x1f0 } else { 0x3f0 }
+    if isa.generation() == Generation::Gfx12 { 0x1f0 } else { 0x3f0 }
 }
 
 /// The instruction, if its bytes are what its text says.
@@ -126,7 +115,7 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
             let Stage { bench, backgrounds } = &mut stages[usize::from(lanes == 64)];
             let programs: Vec<_> = Level::available()
                 .iter()
-                .map(|&level| (level, Bench::program(inst, generation(variant.isa), level)))
+                .map(|&level| (level, Bench::program(inst, variant.isa, level)))
                 .collect();
             let mut run = |case: &Case, background: &mut State, what: &str| {
                 background.set_mode(mode(variant.isa));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::file::{Content, End, Place, Value};
 use vgpu::exec::{Barrier, Fetched, Flow, Level, Program, Unwatched, Wave, enter, run};
-use vgpu::isa::{Inst, scalar};
-use vgpu::machine::{Access, FaultKind, Generation, Memory, MemoryKind, Reader};
+use vgpu::isa::{Inst, Isa, scalar};
+use vgpu::machine::{Access, FaultKind, Memory, MemoryKind, Reader};
 
 /// Where the instruction is.
 pub(super) const PC: u64 = 0x10000;
@@ -238,6 +238,7 @@ impl Value {
 pub(super) struct Bench {
     wave: Wave,
     lanes: usize,
+    memory: Arc<Memory>,
     reader: Arc<Reader>,
     base: u64,
     vectors: Vec<u32>,
@@ -266,7 +267,7 @@ impl Bench {
         wave.access.scratch = scratch[scratch_offset..].as_mut_ptr().cast();
         wave.access.scratch_size = SCRATCH as u32;
         let (reader, barrier) = (memory.reader(), Box::default());
-        Bench { wave, lanes, reader, base, vectors, offset, lds, scratch, scratch_offset, barrier }
+        Bench { wave, lanes, memory, reader, base, vectors, offset, lds, scratch, scratch_offset, barrier }
     }
 
     /// The address of global memory.
@@ -275,9 +276,9 @@ impl Bench {
     }
 
     /// A program of one instruction.
-    pub(super) fn program(inst: Inst, generation: Generation, level: Level) -> Program {
+    pub(super) fn program(inst: Inst, isa: Isa, level: Level) -> Program {
         let fetch = move |pc| if pc == PC { Fetched::Inst(inst) } else { Fetched::Outside };
-        Program::new(generation, level, Box::new(fetch))
+        Program::new(isa, level, Box::new(fetch))
     }
 
     /// Runs a program of one instruction: what is then, and how it ended.
@@ -296,7 +297,7 @@ impl Bench {
         // There is another wave, which does not arrive.
         *self.barrier = Barrier::new(2);
         self.wave.barrier = &raw mut *self.barrier;
-        self.wave.access.begin_slice(&self.reader);
+        self.wave.access.begin_slice(self.memory.enter(&self.reader));
         self.wave.fault = None;
         assert!(enter(&mut self.wave, program, PC), "no code to run");
         let flow = loop {

@@ -11,7 +11,7 @@ use vgpu::exec::lower::{Context, no_inst};
 use vgpu::exec::matrix::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
 use vgpu::exec::matrix::{Rules, lower_with};
 use vgpu::exec::{Flow, Level, Wave};
-use vgpu::isa::{Inst, Modifiers, Op, Operand, scalar};
+use vgpu::isa::{Fact, Inst, Modifiers, Op, Operand, scalar};
 use vgpu::machine::{Access, Generation, Memory};
 
 /// The rules of gfx90a, and those of all others.
@@ -359,7 +359,7 @@ fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: us
             found = 0;
         }
         // gfx1100 is not exact where signs differ, and cuts bf16 after each of eight dot products; `special` has the bits.
-        if row.op.is_wmma() && row.family == Family::Gfx11 && row.a.bits() == 16 {
+        if row.op.has(Fact::WMMA) && row.family == Family::Gfx11 && row.a.bits() == 16 {
             let most = if row.sum == Sum::Bf16 { 8.0 } else { 0.01 };
             if (sum_number(row.sum, found) - *value as f32).abs() < most {
                 found = expected;
@@ -375,5 +375,5 @@ fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: us
 
 /// The wave sizes of an instruction.
 fn wave_sizes(row: &Instruction) -> &'static [usize] {
-    if row.op.is_mfma() { &[64] } else { &[32, 64] }
+    if row.op.has(Fact::MFMA) { &[64] } else { &[32, 64] }
 }

@@ -13,7 +13,7 @@ fn each(mut test: impl FnMut(&'static Instruction, usize, &mut Random)) {
 
 #[test]
 fn every_matrix_operation_is_in_the_table() {
-    for op in Op::ALL.iter().filter(|op| op.is_mfma() || op.is_wmma()) {
+    for op in Op::ALL.iter().filter(|op| op.has(Fact::MFMA) || op.has(Fact::WMMA)) {
         assert_eq!(INSTRUCTIONS.iter().filter(|row| row.op == *op).count(), 1, "{op:?}");
     }
 }
@@ -51,7 +51,7 @@ fn products_of_small_integers_are_exact() {
             let signed = [round & 1 != 0, round & 2 != 0];
             let matrices = Matrices::random(row, signed, random);
             let expected = matrices.product(row);
-            let acc = row.op.is_mfma() && round & 1 != 0;
+            let acc = row.op.has(Fact::MFMA) && round & 1 != 0;
             let integers = matches!(row.a, Format::Iu8 | Format::Iu4);
             let neg = if integers { u8::from(signed[0]) | u8::from(signed[1]) << 1 } else { 0 };
             for &level in Level::available() {
@@ -271,7 +271,7 @@ fn registers_beyond_the_file_are_refused() {
         assert!(lower_with(&beyond, 0, &context, LATER, &mut Vec::new()).is_none(), "{:?}", row.op);
         beyond.dst = Operand::Sgpr(0);
         assert!(lower_with(&beyond, 0, &context, LATER, &mut Vec::new()).is_none());
-        if row.op.is_mfma() {
+        if row.op.has(Fact::MFMA) {
             let context = Context { lanes: 32, ..context };
             assert!(
                 lower_with(&inst(row, Modifiers::default(), false), 0, &context, LATER, &mut Vec::new())

@@ -112,7 +112,7 @@ fn compare_in(
             let value = number(format, bench.get(first, place, format.bits()));
             let flips = if place.2 == 0 { mods.neg } else { mods.neg_hi };
             let value = if flips >> u8::from(!is_a) & 1 != 0 { -value } else { value };
-            let flush = rules.pairwise && row.op.is_mfma() && format.bits() == 16;
+            let flush = rules.pairwise && row.op.has(Fact::MFMA) && format.bits() == 16;
             let tiny = if format == Format::F16 { 6.103_515_6e-5 } else { f32::MIN_POSITIVE };
             let value = if flush && value.abs() < tiny { 0.0 } else { value };
             let single = format == Format::F32 && mode & F32_SUBNORMALS == 0;
@@ -151,7 +151,7 @@ fn element(row: &Instruction) -> impl Fn(&[f32], &[f32], f32) -> u64 {
     let factors = if row.a == Format::Bf16 { Factors::Bf16 } else { Factors::F16 };
     let fourth = row.family == Family::Gfx12;
     let dot = Dot { factors, short: sum_bits(sum) == 16, fourth, saturate: false };
-    let dots = row.op.is_wmma() && row.a.bits() == 16;
+    let dots = row.op.has(Fact::WMMA) && row.a.bits() == 16;
     move |a, b, c| {
         if !dots {
             return result(sum, chain(a, b, c));
@@ -199,7 +199,7 @@ fn sums_are_chains_of_fused_multiply_adds_or_of_dot_products() {
 
 #[test]
 fn gfx90a_adds_products_of_sixteen_bits_pairwise() {
-    for row in floats().filter(|row| row.op.is_mfma()) {
+    for row in floats().filter(|row| row.op.has(Fact::MFMA)) {
         let per_lane = row.k * row.n * row.blocks / 64;
         for shape in [any as fn(u32) -> u32, tame, tiny] {
             if row.a.bits() == 16 {
@@ -214,7 +214,7 @@ fn gfx90a_adds_products_of_sixteen_bits_pairwise() {
 
 #[test]
 fn f32_operands_of_mfma_have_subnormal_numbers_if_mode_has() {
-    for row in floats().filter(|row| row.op.is_mfma()) {
+    for row in floats().filter(|row| row.op.has(Fact::MFMA)) {
         for rules in [GFX90A, LATER] {
             if rules.pairwise && row.a.bits() == 16 {
                 continue;
@@ -258,13 +258,13 @@ fn f16_sums_saturate_if_mode_says_so() {
 
 #[test]
 fn signs_of_wmma_operands_are_modified() {
-    for row in floats().filter(|row| row.op.is_wmma() && row.a.bits() == 16) {
+    for row in floats().filter(|row| row.op.has(Fact::WMMA) && row.a.bits() == 16) {
         for bits in 0..64u8 {
             let mods = Modifiers { neg: bits & 7, neg_hi: bits >> 3, ..Modifiers::default() };
             compare(row, 32, LATER, mods, tame, element(row));
         }
     }
-    for row in floats().filter(|row| row.op.is_wmma() && row.a.bits() == 8) {
+    for row in floats().filter(|row| row.op.has(Fact::WMMA) && row.a.bits() == 8) {
         compare(row, 32, LATER, Modifiers { neg: 4, ..Modifiers::default() }, tame, element(row));
         compare(row, 32, LATER, Modifiers { neg_hi: 4, ..Modifiers::default() }, tame, element(row));
     }
@@ -333,7 +333,7 @@ fn integers_saturate_or_wrap() {
         for &lanes in wave_sizes(row) {
             for &level in Level::available() {
                 for (clamp, start) in [(false, i32::MAX), (true, i32::MAX), (true, i32::MIN)] {
-                    if clamp && row.op.is_mfma() {
+                    if clamp && row.op.has(Fact::MFMA) {
                         // There is no such field.
                         continue;
                     }
@@ -443,7 +443,7 @@ fn literals_and_special_values_stand_for_all_of_c() {
                 let found = bench.get(OUT, model::output(row, 64, 0, row.blocks - 1, 1, 2), size);
                 let expected = u64::from(bits) & (u64::MAX >> (64 - size));
                 // Subnormal numbers are kept but by RDNA 3, and these values are no NaNs in any format.
-                let dots = row.op.is_wmma() && row.a.bits() == 16 && row.family == Family::Gfx11;
+                let dots = row.op.has(Fact::WMMA) && row.a.bits() == 16 && row.family == Family::Gfx11;
                 let tiny = sum_number(row.sum, expected).abs() < f32::MIN_POSITIVE;
                 let expected = if dots && row.sum != Sum::I32 && tiny { 0 } else { expected };
                 assert_eq!(found, expected, "{:?} {level:?} {operand:?}: {found:#x}", row.op);

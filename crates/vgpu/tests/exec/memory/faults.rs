@@ -29,7 +29,7 @@ fn faults_name_lane_and_address() {
         // SAFETY: nobody else has learnt the address.
         unsafe { bench.memory.free(freed) }.unwrap();
         aim(&mut bench, Place::Global, freed, &[0; 64]);
-        bench.wave.access.begin_slice(&bench.reader);
+        bench.wave.access.begin_slice(bench.memory.enter(&bench.reader));
         bench.exec(1 << 9);
         let sources = [Operand::Vgpr(2), Operand::Vgpr(8), Operand::None, Operand::None];
         let store = inst(Op::GlobalStoreB8, Operand::None, sources, 3);

@@ -278,7 +278,7 @@ fn what_a_load_reads_a_store_writes_back() {
     ] {
         let mut typed = Typed::new(generation);
         for code in 0..codes {
-            let Some(format) = BufferFormat::by_code(isa, code) else { continue };
+            let Some(format) = BufferFormat::by_code(isa.generation(), code) else { continue };
             for _ in 0..20 {
                 let bytes: Vec<u8> = (0..format.bytes()).map(|_| random.next() as u8).collect();
                 let values = typed.load("tbuffer_load_format_xyzw", &bytes, 0, Some(code));

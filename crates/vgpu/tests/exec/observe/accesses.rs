@@ -204,14 +204,14 @@ fn near(mut inst: Inst) -> Inst {
 fn accesses_are_those_that_handlers_make() {
     let mut failures = Vec::new();
     let mut executed = HashMap::new();
-    for (isa, generation, text) in FILES {
+    for &(isa, text) in FILES {
         let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
         let all = instructions(isa, text);
         for &lanes in sizes {
             let mut memories = Memories::new(lanes);
             let mut bench = Bench::new(lanes);
             bench.wave.access = Access::new(Arc::clone(&memories.memory));
-            bench.wave.access.begin_slice(&memories.reader);
+            bench.wave.access.begin_slice(memories.memory.enter(&memories.reader));
             bench.wave.access.lds = memories.lds.as_mut_ptr().cast();
             bench.wave.access.lds_size = LDS as u32;
             bench.wave.access.strict_lds = true;
@@ -224,7 +224,7 @@ fn accesses_are_those_that_handlers_make() {
             for (text, inst) in all.iter().filter(|(_, inst)| is_memory(inst.format) && !clock(inst)) {
                 let what = format!("{} in waves of {lanes}: {text}", isa.name());
                 let inst = &near(*inst);
-                let program = program(generation, *inst);
+                let program = program(isa, *inst);
                 let Some(before) = registers(inst, &memories, &mut seed) else { continue };
                 memories.write(&full);
                 let Some(after) = bench.run(&program, &before) else { continue };
@@ -236,7 +236,7 @@ fn accesses_are_those_that_handlers_make() {
                 bench.load(&before);
                 let mut accesses = Accesses::default();
                 // SAFETY: the wave has a file of 512 registers.
-                unsafe { accesses.find(inst, &bench.wave, generation) };
+                unsafe { accesses.find(inst, &bench.wave, isa.generation()) };
                 let Some(said) = memories.touched(&accesses) else {
                     failures.push(format!("{what}: an access out of bounds"));
                     continue;

@@ -1,20 +1,19 @@
 //! Which bits of results depend on which bits of sources, as checks find it out.
 
 use vgpu::isa::{Isa, decode};
-use vgpu::machine::Generation;
 use vgpu::machine::check::depend::{Dependence, learn};
 use vgpu::machine::check::twin::Twin;
 
-fn dependence(isa: Isa, generation: Generation, words: &[u32]) -> Dependence {
+fn dependence(isa: Isa, words: &[u32]) -> Dependence {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let inst = decode(isa, &bytes).expect("an instruction");
     // SAFETY: the instruction was decoded.
-    unsafe { learn(&inst, 0x3f0, &mut Twin::new(generation)) }.expect("that runs")
+    unsafe { learn(&inst, 0x3f0, &mut Twin::new(isa)) }.expect("that runs")
 }
 
 #[test]
 fn parts_of_sources_reach_parts_of_results() {
-    let gfx11 = |words: &[u32]| dependence(Isa::Gfx1100, Generation::Gfx11, words);
+    let gfx11 = |words: &[u32]| dependence(Isa::Gfx1100, words);
     // v_cvt_f32_ubyte1 v0, v1
     let byte = gfx11(&[0x7e00_2501]);
     assert_eq!(byte.of([0xffff_00ff, 0, 0, 0]).0, 0);
@@ -35,7 +34,7 @@ fn parts_of_sources_reach_parts_of_results() {
     assert_eq!(compare.of([1, 0, 0, 0]).0, 1);
     assert_eq!(compare.of([0, 1 << 31, 0, 0]).0, 1);
     // v_perm_b32 v0, v1, v2, 0x07060100 of gfx10: the high half of v1, the low half of v2.
-    let bytes = dependence(Isa::Gfx1030, Generation::Gfx10, &[0xd744_0000, 0x03fe_0501, 0x0706_0100]);
+    let bytes = dependence(Isa::Gfx1030, &[0xd744_0000, 0x03fe_0501, 0x0706_0100]);
     assert_eq!(bytes.of([0xffff, 0xffff_0000, 0, 0]).0, 0);
     assert_eq!(bytes.of([0xff00_0000, 0xff, 0, 0]).0, 0xff00_00ff);
 }

@@ -9,15 +9,24 @@ mod depend;
 use vgpu::exec::{Fetched, Flow, Form, Level, Program, Unwatched, Wave, run};
 use vgpu::isa::{Format, Inst, Isa, Op, Register, decode, scalar};
 use vgpu::machine::observe::is_memory;
-use vgpu::machine::{Access, Generation, Memory};
+use vgpu::machine::{Access, Memory};
 
 const ENTRY: u64 = 0x1000;
-const FILES: [(Isa, Generation, &str); 5] = [
-    (Isa::Gfx90a, Generation::Gfx9, include_str!("../../filetests/gfx90a.txt")),
-    (Isa::Gfx942, Generation::Gfx940, include_str!("../../filetests/gfx942.txt")),
-    (Isa::Gfx1030, Generation::Gfx10, include_str!("../../filetests/gfx1030.txt")),
-    (Isa::Gfx1100, Generation::Gfx11, include_str!("../../filetests/gfx1100.txt")),
-    (Isa::Gfx1201, Generation::Gfx12, include_str!("../../filetests/gfx1201.txt")),
+/// Lines of machine code of each instruction set.
+macro_rules! files {
+    ($($isa:ident $file:literal),* $(,)?) => {
+        &[$((Isa::$isa, include_str!(concat!("../../../../vgpu-isa/tests/filetests/", $file, ".txt")))),*]
+    };
+}
+
+// NEW-TARGET: the lines of its instruction set.
+const FILES: &[(Isa, &str)] = files![
+    Gfx90a "gfx90a",
+    Gfx942 "gfx942",
+    Gfx1030 "gfx1030",
+    Gfx1100 "gfx1100",
+    Gfx1151 "gfx1151",
+    Gfx1201 "gfx1201",
 ];
 
 /// Some instructions of a file: a few of each operation in each form.
@@ -95,7 +104,7 @@ impl Bench {
 }
 
 /// The instruction, and the end of the program.
-fn program(generation: Generation, inst: Inst) -> Program {
+fn program(isa: Isa, inst: Inst) -> Program {
     let end = Inst { op: Op::SEndpgm, format: Format::Sopp, size: 4, ..vgpu::exec::no_inst() };
     let after = ENTRY + u64::from(inst.size);
     let fetch = move |pc: u64| match pc {
@@ -103,7 +112,7 @@ fn program(generation: Generation, inst: Inst) -> Program {
         _ if pc == after => Fetched::Inst(end),
         _ => Fetched::Outside,
     };
-    Program::new(generation, Level::detect(), Box::new(fetch))
+    Program::new(isa, Level::detect(), Box::new(fetch))
 }
 
 fn set(spans: &[vgpu::isa::Span]) -> BTreeSet<Register> {
@@ -139,7 +148,7 @@ fn has_odd_mask(inst: &Inst) -> bool {
 fn registers_are_those_that_handlers_read_and_write() {
     let mut failures = Vec::new();
     let mut executed = 0;
-    for (isa, generation, text) in FILES {
+    for &(isa, text) in FILES {
         let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
         let registers = if isa.is_gfx9() { 512 } else { 256 };
         let all = instructions(isa, text);
@@ -159,7 +168,7 @@ fn registers_are_those_that_handlers_read_and_write() {
                 before.scalar = std::array::from_fn(|_| random(&mut seed));
                 before.scalar[usize::from(scalar::NULL)] = 0;
                 before.scc = random(&mut seed) & 1 != 0;
-                let program = program(generation, *inst);
+                let program = program(isa, *inst);
                 let Some(after) = bench.run(&program, &before) else { continue };
                 executed += 1;
                 let (read, written) = (set(&found.read), set(&found.written));

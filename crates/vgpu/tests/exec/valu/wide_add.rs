@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Random, inst};
 use vgpu::exec::{Fetched, Flow, Form, Level, Program, Unwatched, Wave, enter, run};
-use vgpu::isa::{Format, Inst, Op, Operand, scalar};
-use vgpu::machine::{Access, Generation, Memory};
+use vgpu::isa::{Format, Inst, Isa, Op, Operand, scalar};
+use vgpu::machine::{Access, Memory};
 
 const ENTRY: u64 = 0x1000;
 /// Registers that are looked at.
@@ -20,7 +20,7 @@ fn program(halves: [Inst; 2], level: Level) -> Program {
         Some(inst) => Fetched::Inst(*inst),
         None => Fetched::Outside,
     };
-    Program::new(Generation::Gfx11, level, Box::new(fetch))
+    Program::new(Isa::Gfx1100, level, Box::new(fetch))
 }
 
 /// One after the other, lane by lane.

@@ -92,6 +92,7 @@ pub(super) static TOPICS: &[Topic] = &[
             "hipUserObject*",
         ],
     ),
+    // NEW-HIP-FUNCTION: why `hip` does not call it, if it does not.
     topic(
         "stream, other ways",
         "`hip::Device::stream` makes streams with `hipStreamCreateWithFlags`; a `hip::Stream` knows its device",

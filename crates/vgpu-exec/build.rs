@@ -1,0 +1,7 @@
+//! Tells the crate how it is compiled, which only Cargo knows.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let level = std::env::var("OPT_LEVEL").unwrap_or_default();
+    println!("cargo::rustc-env=FERROCM_VGPU_OPT_LEVEL={level}");
+}

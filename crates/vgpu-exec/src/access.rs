@@ -1,0 +1,292 @@
+//! What a wave can reach besides its registers: checked global memory, LDS and scratch.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gpu_report::{AccessKind, Allocation, FaultKind, Space};
+
+use super::fault::WaveFault;
+use super::wave_sync::WaveSync;
+
+/// The global memory that waves reach: which ranges of it are live.
+///
+/// # Safety
+/// A range that [`find`](GlobalMemory::find) or [`find_variable`](GlobalMemory::find_variable) gave can be read, and written if they say
+/// so, until the wave that asked begins its next time slice.
+pub unsafe trait GlobalMemory: std::fmt::Debug + Send + Sync {
+    /// The live allocation that `[address, address + size)` lies in: its start, its end, and whether it may be written.
+    fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)>;
+
+    /// The variables of a code object that `[address, address + size)` lies in: where they start and end.
+    fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)>;
+
+    /// The allocation that holds the address.
+    fn lookup(&self, address: u64) -> Option<Allocation>;
+
+    /// Why an access is refused.
+    fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind;
+}
+
+/// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
+/// `HW_REG_SH_MEM_BASES` requires.
+pub const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
+/// Base of the scratch aperture in flat addresses.
+pub const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
+/// The value of `HW_REG_SH_MEM_BASES`: bits 63..48 of the private and shared aperture.
+pub(crate) const SH_MEM_BASES: u32 = ((SHARED_APERTURE >> 48) << 16 | PRIVATE_APERTURE >> 48) as u32;
+
+/// How many ranges a wave remembers.
+const WAYS: usize = 4;
+
+/// A verified range of global memory.
+#[derive(Clone, Copy, Debug)]
+struct Verified {
+    start: u64,
+    end: u64,
+    writable: bool,
+}
+
+/// Where a kernel's arguments are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arguments {
+    /// Their address.
+    pub start: u64,
+    /// Bytes that the kernel declares.
+    pub size: u32,
+}
+
+impl Arguments {
+    /// What is left of the last page behind them. Compilers load whole pieces of 16 bytes, which is the segment's alignment.
+    fn rest(self) -> Range<u64> {
+        let end = self.start.saturating_add(u64::from(self.size).next_multiple_of(16));
+        end..end.checked_next_multiple_of(4096).unwrap_or(end)
+    }
+}
+
+const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
+
+/// A wave's way to memory.
+#[derive(Debug)]
+pub struct Access {
+    /// Ranges known to be live in `epoch`, the latest first. The wave's own scratch memory is never among them.
+    verified: [Verified; WAYS],
+    epoch: u64,
+    memory: Arc<dyn GlobalMemory>,
+    /// The code object that runs, which may not change its own constants.
+    code: Range<u64>,
+    /// The arguments of the kernel that runs, if they have a limit.
+    arguments: Option<Arguments>,
+    /// The workgroup's LDS and its size in bytes.
+    pub lds: *mut u8,
+    /// See `lds`.
+    pub lds_size: u32,
+    /// Whether an access beyond the end of LDS is a fault. On hardware it reads zero and writes nothing.
+    pub strict_lds: bool,
+    /// Where accesses go that hardware drops.
+    nowhere: [u64; 2],
+    /// The wave's scratch memory: dword `d` of lane `l` at dword `d * lanes + l`. 64-byte aligned.
+    pub scratch: *mut u8,
+    /// Bytes of scratch memory each lane has.
+    pub scratch_size: u32,
+    /// Global wave sync of the wave's dispatch.
+    pub sync: *const WaveSync,
+}
+
+impl Access {
+    /// A wave's access to `memory`; LDS and scratch are set for each workgroup.
+    pub fn new<M: GlobalMemory + 'static>(memory: Arc<M>) -> Self {
+        Access {
+            verified: [NOTHING; WAYS],
+            epoch: 0,
+            memory,
+            code: 0..0,
+            arguments: None,
+            lds: std::ptr::null_mut(),
+            lds_size: 0,
+            strict_lds: false,
+            nowhere: [0; 2],
+            scratch: std::ptr::null_mut(),
+            scratch_size: 0,
+            sync: std::ptr::null(),
+        }
+    }
+
+    /// Says where the code object lies whose kernel the wave runs from now on.
+    pub fn set_code(&mut self, code: Range<u64>) {
+        if self.code != code {
+            self.code = code;
+            self.verified = [NOTHING; WAYS];
+        }
+    }
+
+    /// Says where the arguments of the kernel are that the wave runs from now on, if it must not go beyond them.
+    pub fn set_arguments(&mut self, arguments: Option<Arguments>) {
+        if self.arguments != arguments {
+            self.arguments = arguments;
+            self.verified = [NOTHING; WAYS];
+        }
+    }
+
+    /// Begins a time slice of the wave: forgets ranges that may have been freed since they were verified, if the memory is in another
+    /// epoch than it was.
+    #[inline]
+    pub fn begin_slice(&mut self, epoch: u64) {
+        if epoch != self.epoch {
+            self.verified = [NOTHING; WAYS];
+            self.epoch = epoch;
+        }
+    }
+
+    /// Whether `[address, address + size)` lies in one live allocation that permits the access.
+    #[inline(always)]
+    pub fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
+        let end = address.wrapping_add(size);
+        for range in &self.verified {
+            let allows = range.writable || access == AccessKind::Read;
+            if address >= range.start && end <= range.end && end >= address && allows {
+                return true;
+            }
+        }
+        self.look_up(access, address, size)
+    }
+
+    /// The live allocation that `[address, address + size)` lies in, if it permits the access.
+    #[inline(always)]
+    pub(crate) fn range(&mut self, access: AccessKind, address: u64, size: u64) -> Option<(u64, u64)> {
+        let end = address.wrapping_add(size);
+        for range in &self.verified {
+            let allows = range.writable || access == AccessKind::Read;
+            if address >= range.start && end <= range.end && end >= address && allows {
+                return Some((range.start, range.end));
+            }
+        }
+        let found = self.look_up(access, address, size);
+        found.then_some((self.verified[0].start, self.verified[0].end))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
+        let Some((start, end, writable)) = self.memory.find(address, size) else { return false };
+        let mut found = Verified { start, end, writable };
+        if !writable && access != AccessKind::Read && !self.code.contains(&address) {
+            let Some((start, end)) = self.memory.find_variable(address, size) else { return false };
+            found = Verified { start, end, writable: true };
+        }
+        if let Some(rest) = self.arguments.map(|arguments| arguments.rest()) {
+            if rest.start < address + size && address < rest.end {
+                return false;
+            }
+            match address < rest.start {
+                true => found.end = found.end.min(rest.start),
+                false => found.start = found.start.max(rest.end),
+            }
+        }
+        self.verified.rotate_right(1);
+        self.verified[0] = found;
+        found.writable || access == AccessKind::Read
+    }
+
+    /// The fault for an access to global memory that [`Access::permits`] refused.
+    #[cold]
+    pub(crate) fn refused(
+        &self,
+        access: AccessKind,
+        address: u64,
+        size: u64,
+        lane: Option<usize>,
+    ) -> Box<WaveFault> {
+        let beyond = self.arguments.filter(|arguments| {
+            let rest = arguments.rest();
+            rest.start < address.saturating_add(size) && address < rest.end
+        });
+        let kind = match beyond {
+            Some(Arguments { start, size: limit }) => {
+                let address = address.wrapping_sub(start);
+                FaultKind::BeyondArguments { access, address, size, limit: limit.into() }
+            }
+            None => self.memory.explain(access, address, size),
+        };
+        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
+    }
+
+    /// Where `bytes` bytes of LDS are, at most 16: in the workgroup's LDS, or, beyond its end, where an access reads zero and
+    /// what it writes is lost. A fault, if accesses are strict.
+    #[inline]
+    pub(crate) fn lds_place(
+        &mut self,
+        access: AccessKind,
+        address: u64,
+        bytes: u64,
+        lane: Option<usize>,
+    ) -> Result<*mut u8, Box<WaveFault>> {
+        if address.checked_add(bytes).is_some_and(|end| end <= u64::from(self.lds_size)) {
+            return Ok(self.lds.wrapping_add(address as usize));
+        }
+        if self.strict_lds {
+            return Err(self.beyond(Space::Lds, access, address, bytes, lane));
+        }
+        Ok(self.nowhere())
+    }
+
+    /// Sixteen bytes that are zero, and that nobody reads later.
+    pub(crate) fn nowhere(&mut self) -> *mut u8 {
+        self.nowhere = [0; 2];
+        self.nowhere.as_mut_ptr().cast()
+    }
+
+    /// The fault for an access beyond the end of LDS or scratch.
+    #[cold]
+    pub(crate) fn beyond(
+        &self,
+        space: Space,
+        access: AccessKind,
+        address: u64,
+        size: u64,
+        lane: Option<usize>,
+    ) -> Box<WaveFault> {
+        let limit = u64::from(if space == Space::Lds { self.lds_size } else { self.scratch_size });
+        let kind = FaultKind::BeyondLimit { space, access, address, size, limit };
+        Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
+    }
+
+    /// The fault for a misaligned access.
+    #[cold]
+    pub(crate) fn misaligned(
+        &self,
+        space: Space,
+        access: AccessKind,
+        address: u64,
+        required: u64,
+        lane: usize,
+    ) -> Box<WaveFault> {
+        let allocation = if space == Space::Global { self.memory.lookup(address) } else { None };
+        let kind = FaultKind::Misaligned { space, access, address, required, allocation };
+        Box::new(WaveFault { kind, lane: Some(lane as u8), other: None })
+    }
+}
+
+/// Memory without any allocation.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct NoMemory;
+
+// SAFETY: it finds nothing.
+#[cfg(test)]
+unsafe impl GlobalMemory for NoMemory {
+    fn find(&self, _: u64, _: u64) -> Option<(u64, u64, bool)> {
+        None
+    }
+
+    fn find_variable(&self, _: u64, _: u64) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn lookup(&self, _: u64) -> Option<Allocation> {
+        None
+    }
+
+    fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind {
+        FaultKind::OutOfBounds { access, address, size, nearest: None }
+    }
+}

@@ -1,0 +1,34 @@
+//! 8-bit floating-point formats as f32.
+
+use super::table::Format;
+use crate::simd::{Simd, U};
+
+const NAN: u32 = 0x7fc0_0000;
+const INFINITY: u32 = 0x7f80_0000;
+
+/// The low bytes, numbers of an 8-bit format, as the bits of f32.
+#[inline(always)]
+pub(crate) fn widen<S: Simd>(format: Format, codes: U<S>) -> U<S> {
+    match format {
+        Format::Fp8Fnuz => finite::<S, 3, 8>(codes, 0xff, 0x80),
+        Format::Bf8Fnuz => finite::<S, 2, 16>(codes, 0xff, 0x80),
+        Format::Fp8 => finite::<S, 3, 7>(codes, 0x7f, 0x7f),
+        _ => {
+            let rest = codes & 0x7f;
+            let value = finite::<S, 2, 15>(codes, 0, 1);
+            let infinity = (codes & 0x80) << 24 | U::splat(INFINITY);
+            let value = rest.equal(U::splat(0x7c)).select(infinity, value);
+            U::splat(0x7c).less(rest).select(U::splat(NAN), value)
+        }
+    }
+}
+
+/// Numbers with `DIGITS` digits after the point. What is `nan` in the bits of `mask` is NaN.
+#[inline(always)]
+fn finite<S: Simd, const DIGITS: u32, const BIAS: u32>(codes: U<S>, mask: u32, nan: u32) -> U<S> {
+    // As digits of f32 the exponent is too small; the product is exact, also for subnormal numbers.
+    let scale = f32::from_bits((127 + 127 - BIAS) << 23);
+    let value = ((codes & 0x7f) << (23 - DIGITS)).as_f32() * scale;
+    let value = value.bits() | (codes & 0x80) << 24;
+    (codes & mask).equal(U::splat(nan)).select(U::splat(NAN), value)
+}

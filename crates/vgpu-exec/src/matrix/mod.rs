@@ -1,0 +1,167 @@
+//! Matrix instructions: MFMA and SMFMAC of CDNA, WMMA and SWMMAC of RDNA.
+//!
+//! One row of [`table`] per instruction says its shape and types. [`layout`] makes a plan of it: where each sixteen lanes of
+//! each register go. A handler follows the plan: operands are gathered into panels of f32 or f64, rows of columns are
+//! multiplied and accumulated sixteen columns at a time, results are scattered. All operands are read before anything is
+//! written, so registers may overlap.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `table` | the instructions |
+//! | `layout` | which element is in which lane of which register |
+//! | `eight` | 8-bit floating-point formats |
+//! | `operand` | registers to panels, results to registers |
+//! | `multiply` | the arithmetic |
+//! | `body` | the handlers |
+//!
+//! # What is exact and what is not
+//! Vendors do not document the order of summation. Here:
+//! * f32, xf32 and f64: a chain of fused multiply-adds in the order of K, beginning with C. This is what measurements of
+//!   gfx90a and gfx942 found for f32 and f64. xf32 operands are cut to ten digits after the point.
+//! * f16 and bf16 on gfx90a: subnormal operands count as zero, products of each four (two for the old bf16 instructions) are
+//!   added pairwise, then to the accumulator; every sum is rounded, subnormal sums become zero. So do measurements of gfx90a.
+//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after the other in the order
+//!   of K, each with the rules and NaNs of `float::dot`; 16-bit results are rounded after each.
+//! * f16 and bf16 of gfx942, in sparse instructions, and 8-bit floats: the same chain of f32 fused multiply-adds; products are
+//!   exact. The result differs from the exact sum by at most `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round
+//!   differently, within about that. 16-bit results are rounded once, at the end, to nearest even.
+//! * Integers: exact. Sums wrap, or saturate with `clamp`.
+//!
+//! MODE is ignored but for FP16_OVFL, and for its rule about subnormal f32 sources, which A and B of MFMA obey; C and D do not.
+//! Rounding is to nearest even, subnormals are kept but for the cases above. NaN results are the default quiet NaN elsewhere.
+//! EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and is
+//! executed as if it were.
+//!
+//! What an instruction does not define is defined here: fields that choose a block that is not there wrap around; lanes of
+//! gfx11's A and B above the first sixteen, which must repeat those, are not read.
+
+mod body;
+mod eight;
+pub mod layout;
+mod multiply;
+mod operand;
+pub mod table;
+
+pub(super) use eight::widen;
+pub(super) use table::Format;
+
+use vgpu_isa::{Elem, Fact, Generation, Inst, Modifiers, Op, Operand, Type};
+
+use super::lower::{Context, bare, source};
+use super::{Code, Src};
+use table::{Family, Sum};
+
+/// In what generations differ though their instructions are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// f16 and bf16 products are added pairwise, without subnormal numbers.
+    pub pairwise: bool,
+    /// `blgp` of f64 instructions negates operands.
+    pub negates: bool,
+}
+
+impl Rules {
+    fn of(generation: Generation) -> Rules {
+        match generation {
+            Generation::Gfx9 => Rules { pairwise: true, negates: false },
+            Generation::Gfx940 | Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => {
+                Rules { pairwise: false, negates: true }
+            }
+        }
+    }
+}
+
+/// Whether an instruction is one of these.
+pub(super) fn is_matrix(inst: &Inst) -> bool {
+    inst.op.has(Fact::MFMA) || inst.op.has(Fact::WMMA)
+}
+
+/// Lowers a matrix instruction.
+pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<()> {
+    let code = lower_with(inst, number, context, Rules::of(context.generation), codes)?;
+    codes.push(code);
+    Some(())
+}
+
+/// Bits of an element of A and B.
+pub fn source_bits(op: Op) -> Option<u32> {
+    let row = table::INSTRUCTIONS.iter().find(|row| row.op == op)?;
+    Some(row.a.bits() as u32)
+}
+
+/// Lowers one under rules of any generation; what has to run before it goes to `codes`.
+pub fn lower_with(
+    inst: &Inst,
+    number: u32,
+    context: &Context,
+    rules: Rules,
+    codes: &mut Vec<Code>,
+) -> Option<Code> {
+    let index = table::INSTRUCTIONS.iter().position(|row| row.op == inst.op)?;
+    let row = &table::INSTRUCTIONS[index];
+    if row.family == Family::Mfma && context.lanes != 64 {
+        return None;
+    }
+    let plan = layout::plan(index, context.lanes);
+    let tuple = |operand, count| registers(operand, count, context.lanes);
+    let words = if row.sum == Sum::F64 { 2 } else { 1 };
+    let result = words * u32::from(plan.d_count);
+    let dst = tuple(inst.dst, result)?;
+    let a = tuple(inst.src[0], words * u32::from(plan.a_count))?;
+    let b = tuple(inst.src[1], words * u32::from(plan.b_count))?;
+    let (c, index_register) = if row.sparse {
+        (Src::Vector(tuple(inst.src[3], result)?), Src::Vector(tuple(inst.src[2], 1)?))
+    } else if let Some(first) = tuple(inst.src[2], result) {
+        (Src::Vector(first), Src::Const(0))
+    } else {
+        (scalar(inst.src[2], row.sum, number, context, codes)?, Src::Const(0))
+    };
+    let mut imm = index as i64;
+    if rules.pairwise && row.family == Family::Mfma && matches!(row.a, Format::F16 | Format::Bf16) {
+        imm |= body::PAIRWISE;
+    }
+    if let Src::Vector(c) = c
+        && matches!(row.sum, Sum::F32 | Sum::I32)
+        && (c == dst || c.abs_diff(dst) >= result * context.lanes as u32)
+    {
+        imm |= body::DIRECT;
+    }
+    let mut mods = inst.mods;
+    if row.sum == Sum::F64 {
+        mods = Modifiers { neg: if rules.negates { mods.blgp } else { 0 }, ..Modifiers::default() };
+    }
+    Some(Code {
+        src: [Src::Vector(a), Src::Vector(b), c, index_register],
+        dst,
+        mods,
+        sdst: vgpu_isa::scalar::NULL,
+        ..bare(body::handler(row.sum, context.level), imm, number)
+    })
+}
+
+/// The first lane's index of a tuple of registers that lies in one register file.
+fn registers(operand: Operand, count: u32, lanes: usize) -> Option<u32> {
+    let (base, first) = match operand {
+        Operand::Vgpr(first) => (0, u32::from(first)),
+        Operand::Agpr(first) => (256, u32::from(first)),
+        _ => return None,
+    };
+    (first + count <= 256).then_some((base + first) * lanes as u32)
+}
+
+/// What stands for all elements of C where that is in no registers: a constant, or a special value, which `codes` read.
+fn scalar(operand: Operand, sum: Sum, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Src> {
+    let elem = match sum {
+        Sum::F32 => Elem::F32,
+        Sum::F64 => Elem::F64,
+        Sum::F16 => Elem::F16,
+        Sum::Bf16 => Elem::Bf16,
+        Sum::I32 => Elem::I32,
+    };
+    match operand {
+        Operand::Int(_) | Operand::Float(_) | Operand::Literal(_) | Operand::Special(_) => {
+            source(operand, Type { elem, count: 1 }, 2, context, codes, number)
+        }
+        _ => None,
+    }
+}

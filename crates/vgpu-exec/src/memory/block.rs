@@ -1,0 +1,160 @@
+//! Loads and stores of whole tiles by gfx12: blocks of registers, and matrices that are transposed on the way.
+
+use gpu_report::AccessKind;
+use vgpu_isa::scalar;
+
+use super::lanes::{Bits, Registers, offset, register};
+use super::moves::Move;
+use super::spaces::{fail, scattered, scratch};
+use crate::{Code, Flow, Src, Wave};
+
+/// The 64-bit addresses of a GLOBAL instruction's lanes.
+///
+/// # Safety
+/// Operands must have been lowered for this wave's file.
+unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> [u64; L] {
+    // SAFETY: the caller's promise.
+    let (low, high) = unsafe {
+        match (code.src[0], code.src[2]) {
+            (Src::Vector(first), Src::Scalar(_)) => (register::<L>(wave, first), [0; L]),
+            (Src::Vector(first), _) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
+            _ => ([0; L], [0; L]),
+        }
+    };
+    let base = match code.src[2] {
+        Src::Scalar(slot) => wave.scalar64(slot),
+        _ => 0,
+    };
+    std::array::from_fn(|lane| {
+        let own = u64::from(high[lane]) << 32 | u64::from(low[lane]);
+        base.wrapping_add(own).wrapping_add_signed(offset(code))
+    })
+}
+
+/// The registers of a block that M0 selects: their numbers, and where they are if the first one is at `registers`.
+fn selected<const L: usize>(
+    wave: &Wave,
+    registers: Registers,
+) -> impl Iterator<Item = (u32, Registers)> + use<L> {
+    Bits(u64::from(wave.sgpr[usize::from(scalar::M0)])).map(move |i| {
+        let further = (i * L) as u32;
+        (i as u32, Registers { dst: registers.dst + further, data: registers.data + further, ..registers })
+    })
+}
+
+/// `global_load_block`, `global_store_block`: up to 32 registers, one after the other in memory. Those that the mask in M0
+/// leaves out leave holes.
+///
+/// # Safety
+/// As for handlers; `M` moves one dword.
+#[inline(always)]
+pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    // SAFETY: operands were lowered for this wave's file. Addresses were copied before the first register is written.
+    unsafe {
+        let start = addresses::<L>(wave, code);
+        let mask = wave.exec::<L>();
+        for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
+            let addresses = start.map(|address| address.wrapping_add(4 * u64::from(i)));
+            if scattered::<M, L>(wave, registers, &addresses, mask) == Flow::Fault {
+                return Flow::Fault;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `scratch_load_block`, `scratch_store_block`.
+///
+/// # Safety
+/// As for [`global`].
+#[inline(always)]
+pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let base = match code.src[2] {
+        Src::Scalar(slot) => i64::from(wave.sgpr[usize::from(slot)] as i32),
+        _ => 0,
+    };
+    // SAFETY: as for `global`.
+    unsafe {
+        let row = match code.src[0] {
+            Src::Vector(first) => register::<L>(wave, first),
+            _ => [0; L],
+        };
+        if mask == 0 {
+            return Flow::Next;
+        }
+        for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
+            let offset = base + offset(code) + 4 * i64::from(i);
+            if scratch::<M, L>(wave, registers, &row, offset, mask) == Flow::Fault {
+                return Flow::Fault;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Lanes whose addresses a transposing load takes, in waves of 64, too.
+pub const TILE_LANES: usize = 32;
+/// Elements that each of them reads.
+pub const TILE_ELEMENTS: usize = 8;
+
+/// What a lane of a transposing load receives as its element `i`: the lane that reads it, and which of its elements that is.
+/// Elements have one byte or two; waves have 32 or 64 lanes. Devices move squares of 8 by 8 elements: of 16-bit elements each
+/// eight lanes exchange theirs, of 8-bit elements two times four lanes, eight lanes apart. A wave of 64 has the second half of
+/// what lanes 0 to 31 of a wave of 32 receive in lanes 32 to 63.
+pub fn transposed(element_bytes: usize, lane: usize, i: usize) -> (usize, usize) {
+    let i = i + lane / TILE_LANES * (TILE_ELEMENTS / 2);
+    let lane = lane % TILE_LANES;
+    let from = match element_bytes {
+        1 => lane & 16 | (i & 4) << 1 | (lane & 8) >> 1 | i & 3,
+        _ => lane & !7 | i,
+    };
+    (from, lane & 7)
+}
+
+/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements, of which the first
+/// 32 lanes read eight each, and all lanes receive what [`transposed`] says. Nothing happens if EXEC is zero; else all lanes
+/// take part.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    if wave.exec::<L>() == 0 {
+        return Flow::Next;
+    }
+    let bytes = TILE_ELEMENTS * ELEMENT;
+    // SAFETY: operands were lowered for this wave's file.
+    let addresses = unsafe { addresses::<L>(wave, code) };
+    let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
+    for (lane, (&address, row)) in addresses.iter().zip(&mut tile).enumerate() {
+        if !wave.access.permits(AccessKind::Read, address, bytes as u64) {
+            let fault = wave.access.refused(AccessKind::Read, address, bytes as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        let from = address as *const u8;
+        for (i, value) in row.iter_mut().enumerate() {
+            // SAFETY: the bytes lie in a live allocation.
+            *value = unsafe {
+                match ELEMENT {
+                    1 => u16::from(from.add(i).read()),
+                    _ => from.cast::<u16>().add(i).read_unaligned(),
+                }
+            };
+        }
+    }
+    // Elements per lane.
+    let count = TILE_LANES * TILE_ELEMENTS / L;
+    for lane in 0..L {
+        let mut received = 0u128;
+        for i in 0..count {
+            let (from, element) = transposed(ELEMENT, lane, i);
+            received |= u128::from(tile[from][element]) << (8 * ELEMENT * i);
+        }
+        for i in 0..count * ELEMENT / 4 {
+            // SAFETY: the destination is in the wave's file.
+            unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((received >> (32 * i)) as u32) };
+        }
+    }
+    Flow::Next
+}

@@ -1,0 +1,334 @@
+//! MUBUF instructions: memory through a buffer descriptor. Addresses, bounds and swizzling are MTBUF's, too.
+
+use gpu_report::{AccessKind, Space};
+use vgpu_isa::{Generation, scalar};
+
+use super::lanes::{Bits, EXTRA_SHIFT, Registers, register, scalar32};
+use super::moves::Move;
+use super::single;
+use super::spaces::{fail, linear, scratch};
+use crate::{Code, Flow, Src, Wave};
+
+/// In [`Code::imm`] from `EXTRA_SHIFT` on: the address has an offset register.
+pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
+/// The address has an index register.
+pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
+/// gfx10 and later: the descriptor says how bounds are checked.
+pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
+/// gfx9: where lanes are added, the stride has more bits in place of the format, which the instruction does not need.
+pub(super) const LONG_STRIDE: i64 = 1024 << EXTRA_SHIFT;
+/// gfx12: the stride has a scale.
+pub(super) const SCALED_STRIDE: i64 = 2048 << EXTRA_SHIFT;
+
+/// The parts of a descriptor that matter here, and the rest of what an instruction's lanes share.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// The descriptor's base and the scalar offset, which is never swizzled.
+    pub base: u64,
+    stride: u64,
+    /// Bytes of an element of a swizzled buffer; 0 if it is linear.
+    element: u64,
+    index_stride: u64,
+    records: u64,
+    add_lane: bool,
+    oob_select: u32,
+    scalar_offset: u32,
+    flags: i64,
+    /// The last word of the descriptor, which has formats and selections of channels.
+    pub(super) format_word: u32,
+}
+
+impl View {
+    #[inline(always)]
+    pub(super) fn new(wave: &Wave, code: &Code, slot: u8) -> View {
+        View::through(wave, slot, scalar32(wave, code.src[3]), code.generation, code.imm)
+    }
+
+    /// What the descriptor in a slot says; `flags` are those in [`Code::imm`].
+    #[inline(always)]
+    pub fn through(wave: &Wave, slot: u8, scalar_offset: u32, generation: Generation, flags: i64) -> View {
+        // NULL is a descriptor of zeros.
+        let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
+        let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
+        let (cdna, gfx10) = (generation.is_cdna(), generation == Generation::Gfx10);
+        // What swizzles has an index of its own, but for gfx10; an index register takes the place of the lane's number, but for gfx10
+        // and swizzled buffers of gfx9.
+        let element = match word(1) >> 30 {
+            bits if cdna && add_lane || gfx10 => u64::from(bits >> 1) * 4,
+            size @ 1.. if !cdna && (idxen || add_lane) => 2 << size,
+            _ => 0,
+        };
+        let add_lane = add_lane && (gfx10 || !idxen || cdna && element != 0);
+        let scale = if flags & SCALED_STRIDE != 0 { [1, 4, 8, 32][(word(3) >> 18 & 3) as usize] } else { 1 };
+        let high = if flags & LONG_STRIDE != 0 && add_lane { word(3) >> 15 & 15 } else { 0 };
+        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+        View {
+            base: base.wrapping_add(u64::from(scalar_offset)),
+            stride: u64::from(word(1) >> 16 & 0x3fff | high << 14) * scale,
+            element,
+            index_stride: 8 << (word(3) >> 21 & 3),
+            records: u64::from(word(2)),
+            add_lane,
+            oob_select: word(3) >> 28 & 3,
+            scalar_offset,
+            flags,
+            format_word: word(3),
+        }
+    }
+
+    /// The index of a lane.
+    #[inline(always)]
+    pub fn index(&self, register: u32, lane: usize) -> u64 {
+        u64::from(register) + if self.add_lane { lane as u64 } else { 0 }
+    }
+
+    /// The offset in an element: the sum of a lane's and the instruction's, which has 32 bits.
+    #[inline(always)]
+    pub fn within(&self, row: u32, immediate: u32) -> u64 {
+        u64::from(row.wrapping_add(immediate))
+    }
+
+    /// Where the byte `within` bytes after the start of an element is, from the base on.
+    #[inline(always)]
+    pub fn place(&self, index: u64, within: u64) -> u64 {
+        if self.element == 0 {
+            return index.wrapping_mul(self.stride).wrapping_add(within);
+        }
+        let (row, column) = (index / self.index_stride, index % self.index_stride);
+        let (element, byte) = (within / self.element, within % self.element);
+        (row.wrapping_mul(self.stride).wrapping_add(element.wrapping_mul(self.element)))
+            .wrapping_mul(self.index_stride)
+            .wrapping_add(column * self.element)
+            .wrapping_add(byte)
+    }
+
+    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide accesses are checked one
+    /// by one.
+    #[inline(always)]
+    pub fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
+        // Where bytes are counted, those of the index are not, and the scalar offset is.
+        let in_bytes = || within + bytes + u64::from(self.scalar_offset) <= self.records;
+        if self.flags & OOB_SELECT == 0 {
+            return match self.flags & IDXEN != 0 {
+                true if self.stride != 0 => index < self.records,
+                false if self.add_lane => true,
+                _ => in_bytes(),
+            };
+        }
+        let in_element = || index < self.records && within + bytes <= self.stride;
+        match self.oob_select {
+            0 => in_element(),
+            1 => index < self.records,
+            2 => self.records != 0,
+            _ if self.element != 0 && self.stride != 0 => in_element(),
+            _ => in_bytes(),
+        }
+    }
+
+    /// Whether elements are interleaved.
+    #[inline(always)]
+    pub fn is_swizzled(&self) -> bool {
+        self.element != 0
+    }
+
+    /// How far into the wave's scratch memory a swizzled buffer begins, in bytes of each lane, if it is that memory: dword by
+    /// dword, lane after lane.
+    #[inline(always)]
+    pub fn scratch_start(&self, wave: &Wave) -> Option<i64> {
+        let lanes = u64::from(wave.lanes);
+        let start = self.base.wrapping_sub(wave.access.scratch as u64);
+        let is_scratch = self.add_lane
+            && self.element == 4
+            && self.stride == 0
+            && self.index_stride == lanes
+            && self.flags & IDXEN == 0
+            && start.is_multiple_of(4 * lanes)
+            && start / lanes <= u64::from(wave.access.scratch_size);
+        is_scratch.then_some((start / lanes) as i64)
+    }
+}
+
+/// The index and offset registers of all lanes; zeros where there are none.
+///
+/// # Safety
+/// Operands must have been lowered for this wave's file.
+#[inline(always)]
+pub(super) unsafe fn address_registers<const L: usize>(wave: &Wave, code: &Code) -> ([u32; L], [u32; L]) {
+    let flags = code.imm;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match code.src[0] {
+            Src::Vector(first) => match (flags & IDXEN != 0, flags & OFFEN != 0) {
+                (true, true) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
+                (true, false) => (register::<L>(wave, first), [0; L]),
+                (false, true) => ([0; L], register::<L>(wave, first)),
+                (false, false) => ([0; L], [0; L]),
+            },
+            _ => ([0; L], [0; L]),
+        }
+    }
+}
+
+/// Loads, stores and read-modify-writes without format conversion.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn access<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let Src::Scalar(slot) = code.src[2] else { return Flow::Next };
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let view = View::new(wave, code, slot);
+    // SAFETY: operands were lowered for this wave's file.
+    let (index, row) = unsafe { address_registers::<L>(wave, code) };
+    let registers = Registers::of::<L>(code);
+    if view.is_swizzled() {
+        // SAFETY: as above.
+        return unsafe { swizzled::<M, L>(wave, registers, &view, &index, &row, mask) };
+    }
+    // SAFETY: as above.
+    unsafe { plain::<M, L>(wave, registers, &view, &index, &row, mask) }
+}
+
+#[inline(never)]
+unsafe fn swizzled<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    view: &View,
+    index: &[u32; L],
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
+    let immediate = view.flags as i32;
+    if let Some(start) = view.scratch_start(wave) {
+        // SAFETY: the caller's promise.
+        return unsafe { scratch::<M, L>(wave, registers, row, i64::from(immediate) + start, mask) };
+    }
+    for lane in Bits(mask) {
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate as u32));
+        // SAFETY: the caller's promise.
+        let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
+        if flow != Flow::Next {
+            return flow;
+        }
+    }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn plain<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    view: &View,
+    index: &[u32; L],
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
+    let immediate = view.flags as u32;
+    let bytes = M::BYTES as u64;
+    let mut offsets = [0u64; L];
+    let mut inside = 0u64;
+    let mut fits = true;
+    for lane in 0..L {
+        let index = view.index(index[lane], lane);
+        let within = view.within(row[lane], immediate);
+        offsets[lane] = index.wrapping_mul(view.stride).wrapping_add(within);
+        fits &= offsets[lane] <= u64::from(u32::MAX);
+        inside |= u64::from(view.inside(index, within, bytes)) << lane;
+    }
+    inside &= mask;
+    // Stores that are partly in bounds keep the order of lanes.
+    let in_order = M::ACCESS == AccessKind::Write && M::DWORDS > 1;
+    if in_order && inside != mask {
+        inside = 0;
+    }
+    for lane in Bits(mask & !inside) {
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate));
+        // SAFETY: the caller's promise.
+        let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
+        if flow != Flow::Next {
+            return flow;
+        }
+    }
+    if inside == 0 {
+        return Flow::Next;
+    }
+    let (base, narrow) = if fits {
+        (view.base, offsets.map(|offset| offset as u32))
+    } else {
+        // Structures beyond 4 GiB: count from the lowest.
+        let lowest = Bits(inside).map(|lane| offsets[lane]).min().unwrap_or(0);
+        (
+            view.base.wrapping_add(lowest),
+            offsets.map(|offset| u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)),
+        )
+    };
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe { linear::<M, L>(wave, registers, base, &narrow, inside) }
+}
+
+/// One lane whose access may be in several places, and out of bounds in all or some of them: there it reads zero and is not
+/// written.
+///
+/// # Safety
+/// `registers` must be in the wave's file.
+#[cold]
+#[inline(never)]
+unsafe fn by_parts<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    view: &View,
+    index: u64,
+    within: u64,
+    lane: usize,
+) -> Flow {
+    let parts = M::DWORDS.max(1);
+    let size = M::BYTES / parts;
+    let mut local = [0u32; 4];
+    let mut places = [None; 4];
+    for (part, place) in places.iter_mut().enumerate().take(parts) {
+        let within = within + (part * size) as u64;
+        if !view.inside(index, within, size as u64) {
+            continue;
+        }
+        let address = view.base.wrapping_add(view.place(index, within));
+        if !address.is_multiple_of(M::ALIGN) {
+            let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
+        }
+        if !wave.access.permits(M::ACCESS, address, size as u64) {
+            let fault = wave.access.refused(M::ACCESS, address, size as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        *place = Some(address);
+    }
+    let together = |first: u64| (0..parts).all(|part| places[part] == Some(first + (part * size) as u64));
+    if let Some(first) = places[0]
+        && together(first)
+    {
+        wave.stored |= M::ACCESS == AccessKind::Write;
+        // SAFETY: every part lies in a live allocation, and allocations are not adjacent.
+        unsafe { M::one::<L>(wave, registers, first as *mut u8, lane, true) };
+        return Flow::Next;
+    }
+    let parts = || (0..parts).filter_map(|part| places[part].map(|address| (part * size, address)));
+    // SAFETY: `local` holds every lane's data, and every place lies in a live allocation.
+    unsafe {
+        let bytes = local.as_mut_ptr().cast::<u8>();
+        if M::ACCESS == AccessKind::Read {
+            for (at, address) in parts() {
+                single::copy_in::<false>(address as *const u8, bytes.add(at), size);
+            }
+        }
+        M::one::<L>(wave, registers, bytes, lane, false);
+        if M::ACCESS == AccessKind::Write {
+            wave.stored = true;
+            for (at, address) in parts() {
+                single::copy_out::<false>(bytes.add(at), address as *mut u8, size);
+            }
+        }
+    }
+    Flow::Next
+}

@@ -1,0 +1,425 @@
+//! Loads and stores of whole registers in global memory and LDS, sixteen lanes at a time.
+//!
+//! Most sixteen lanes read one place or consecutive ones, so their data are moved by vectors. Addresses are checked first, all
+//! lanes of the wave against one range; what is not in it is left to the general handler, which finds out why.
+
+use std::marker::PhantomData;
+
+use gpu_report::AccessKind;
+
+use super::lanes::{Bits, EXTRA_SHIFT, offset};
+use super::moves::{Dwords, Load, Move, Store};
+use super::single;
+use super::table::{Global, Lds, LdsPair};
+use crate::level::{Body, SimdBody, scalar_handler};
+use crate::simd::{D, LANES, Mask, Simd, U};
+use crate::{Code, Flow, Src, Wave};
+
+/// Sixteen lanes' offsets.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk<S: Simd> {
+    offsets: U<S>,
+    first: u32,
+    enabled: u16,
+    pattern: Pattern,
+}
+
+/// What the offsets have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    /// All lanes are enabled, and all offsets are the same.
+    Same,
+    /// All lanes are enabled, and each lane's data follow those of the lane before it.
+    Consecutive,
+    /// Neither.
+    Other,
+}
+
+#[inline(always)]
+fn all<S: Simd>(mask: Mask<S>) -> bool {
+    mask.bits() == u16::MAX
+}
+
+impl<S: Simd> Chunk<S> {
+    /// # Safety
+    /// `row` must be sixteen lanes of a register.
+    #[inline(always)]
+    unsafe fn new(row: *const u32, enabled: u16, bytes: u32) -> Chunk<S> {
+        // SAFETY: the caller's promise.
+        let (offsets, first) = unsafe { (U::<S>(S::load(row)), row.read()) };
+        let steps = offsets - first;
+        let pattern = if enabled != u16::MAX {
+            Pattern::Other
+        } else if all(steps.equal(U::splat(0))) {
+            Pattern::Same
+        } else if all(steps.equal(U::lanes() * bytes)) && first <= u32::MAX - bytes * LANES as u32 {
+            Pattern::Consecutive
+        } else {
+            Pattern::Other
+        };
+        Chunk { offsets, first, enabled, pattern }
+    }
+}
+
+/// A move of whole registers.
+pub(super) trait Whole: Move {
+    /// Moves the data of sixteen lanes, once for each of `N` places: a place is the memory that their offsets count from, and the
+    /// first of them in the first register. `lanes` is how far it is to the next register.
+    ///
+    /// # Safety
+    /// The registers must be in the wave's file, enabled lanes' memory must be good for the access.
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    );
+
+    /// The register of a code's data, or of its second data.
+    fn register(code: &Code, second: bool, lanes: usize) -> u32;
+}
+
+impl<const DWORDS: usize> Whole for Load<Dwords<DWORDS>> {
+    #[inline(always)]
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    ) {
+        let first = chunk.first as usize;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match chunk.pattern {
+                Pattern::Same => {
+                    for (memory, at) in places {
+                        // Loaded once, so that all lanes see the same value.
+                        let value = lane::<S, DWORDS>(memory.wrapping_add(first));
+                        for (i, value) in value.into_iter().enumerate() {
+                            S::store(at.add(i * lanes), S::splat(value));
+                        }
+                    }
+                }
+                Pattern::Consecutive if DWORDS == 1 => {
+                    for (memory, at) in places {
+                        S::store(at, S::load(memory.wrapping_add(first).cast()));
+                    }
+                }
+                Pattern::Consecutive if DWORDS == 2 => {
+                    for (memory, at) in places {
+                        let (low, high) = wide::<S>(memory.wrapping_add(first)).split();
+                        S::store(at, low.0);
+                        S::store(at.add(lanes), high.0);
+                    }
+                }
+                Pattern::Consecutive if DWORDS == 4 => {
+                    for (memory, at) in places {
+                        let origin = memory.wrapping_add(first);
+                        let (even, odd) = wide::<S>(origin).split();
+                        let (even_rest, odd_rest) = wide::<S>(origin.add(8 * LANES)).split();
+                        let (first, third) = even.before(even_rest).split();
+                        let (second, fourth) = odd.before(odd_rest).split();
+                        for (i, value) in [first, second, third, fourth].into_iter().enumerate() {
+                            S::store(at.add(i * lanes), value.0);
+                        }
+                    }
+                }
+                _ if DWORDS == 1 && chunk.enabled == u16::MAX => {
+                    for (memory, at) in places {
+                        S::store(at, S::gather(memory, chunk.offsets.0));
+                    }
+                }
+                _ => {
+                    let offsets = chunk.offsets.array();
+                    for (memory, at) in places {
+                        for lane in Bits(chunk.enabled.into()) {
+                            let value =
+                                self::lane::<S, DWORDS>(memory.wrapping_add(offsets[lane % LANES] as usize));
+                            for (i, value) in value.into_iter().enumerate() {
+                                at.add(i * lanes + lane).write(value);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn register(code: &Code, second: bool, lanes: usize) -> u32 {
+        code.dst + if second { (DWORDS * lanes) as u32 } else { 0 }
+    }
+}
+
+impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
+    #[inline(always)]
+    unsafe fn chunk<S: Simd, const N: usize>(
+        chunk: &Chunk<S>,
+        places: [(*mut u8, *mut u32); N],
+        lanes: usize,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (memory, at) in places {
+                let origin = memory.wrapping_add(chunk.first as usize);
+                match chunk.pattern {
+                    Pattern::Consecutive if DWORDS == 1 => S::store(origin.cast(), S::load(at)),
+                    Pattern::Consecutive if DWORDS == 2 => {
+                        store_wide(origin, load::<S>(at, 0).join(load::<S>(at, lanes)))
+                    }
+                    Pattern::Consecutive if DWORDS == 4 => {
+                        let (even, even_rest) = load::<S>(at, 0).join(load::<S>(at, 2 * lanes)).halves();
+                        let (odd, odd_rest) = load::<S>(at, lanes).join(load::<S>(at, 3 * lanes)).halves();
+                        store_wide(origin, even.join(odd));
+                        store_wide(origin.add(8 * LANES), even_rest.join(odd_rest));
+                    }
+                    _ => {
+                        let offsets = chunk.offsets.array();
+                        for lane in Bits(chunk.enabled.into()) {
+                            let mut value = [0; DWORDS];
+                            for (i, dword) in value.iter_mut().enumerate() {
+                                *dword = at.add(i * lanes + lane).read();
+                            }
+                            let to = memory.wrapping_add(offsets[lane % LANES] as usize);
+                            match S::VEX {
+                                true => single::store::<DWORDS, true>(to, value),
+                                false => single::store::<DWORDS, false>(to, value),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn register(code: &Code, second: bool, _: usize) -> u32 {
+        if let Src::Vector(first) = code.src[if second { 3 } else { 1 }] { first } else { 0 }
+    }
+}
+
+/// One lane's dwords, in one access.
+///
+/// # Safety
+/// There must be so many.
+#[inline(always)]
+unsafe fn lane<S: Simd, const DWORDS: usize>(from: *const u8) -> [u32; DWORDS] {
+    // SAFETY: the caller's promise; the processor has what the level says.
+    unsafe {
+        match S::VEX {
+            true => single::load::<DWORDS, true>(from),
+            false => single::load::<DWORDS, false>(from),
+        }
+    }
+}
+
+/// # Safety
+/// There must be sixteen lanes `offset` after `at`.
+#[inline(always)]
+unsafe fn load<S: Simd>(at: *const u32, offset: usize) -> U<S> {
+    // SAFETY: the caller's promise.
+    U(unsafe { S::load(at.add(offset)) })
+}
+
+/// # Safety
+/// There must be sixteen times eight bytes.
+#[inline(always)]
+unsafe fn wide<S: Simd>(from: *const u8) -> D<S> {
+    // SAFETY: the caller's promise.
+    D(unsafe { S::load64(from.cast()) })
+}
+
+/// # Safety
+/// There must be room for sixteen times eight bytes.
+#[inline(always)]
+unsafe fn store_wide<S: Simd>(to: *mut u8, value: D<S>) {
+    // SAFETY: the caller's promise.
+    unsafe { S::store64(to.cast(), value.0) }
+}
+
+/// Leaves an instruction to its general handler.
+///
+/// # Safety
+/// As for handlers.
+#[cold]
+#[inline(never)]
+unsafe fn general<B: Body>(wave: &mut Wave, code: &Code) -> Flow {
+    // SAFETY: the caller's promise.
+    unsafe { scalar_handler::<B>(usize::from(wave.lanes))(wave, code) }
+}
+
+/// Whether all enabled lanes of a register are `least..=least + span`.
+///
+/// # Safety
+/// `row` must be a register of a wave of so many lanes, 32 or 64.
+#[inline(always)]
+unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span]: [u32; 2]) -> bool {
+    let mut outside = 0;
+    for first in [0, 2 * LANES] {
+        if first < lanes {
+            // SAFETY: the caller's promise.
+            let (low, high) = unsafe { (load::<S>(row, first), load::<S>(row, first + LANES)) };
+            // Without closures, which the compiler would not inline into code for the level.
+            let low = U::splat(span).less(low - least).bits();
+            let high = U::splat(span).less(high - least).bits();
+            outside |= (u64::from(low) | u64::from(high) << LANES) << first;
+        }
+    }
+    outside & exec == 0
+}
+
+/// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l]` from a place's pointer on, and
+/// its first register is at the place's other one. Does nothing and says so unless all of `row` are in the range, which is as for
+/// [`within`].
+///
+/// # Safety
+/// Registers must be in the file of a wave of so many lanes; memory at such offsets must be good for the access.
+#[inline(always)]
+unsafe fn each<M: Whole, S: Simd, const N: usize>(
+    row: *const u32,
+    exec: u64,
+    lanes: usize,
+    range: [u32; 2],
+    places: [(*mut u8, *mut u32); N],
+) -> bool {
+    // SAFETY: the caller's promise. Each chunk's addresses are read before its data are written, to which all have been checked.
+    unsafe {
+        if !within::<S>(row, exec, lanes, range) {
+            return false;
+        }
+        let mut first = 0;
+        loop {
+            let enabled = (exec >> first) as u16;
+            if enabled != 0 {
+                let chunk = Chunk::<S>::new(row.add(first), enabled, M::BYTES as u32);
+                M::chunk(&chunk, places.map(|(memory, at)| (memory, at.add(first))), lanes);
+            }
+            first += LANES;
+            if first >= lanes {
+                return true;
+            }
+        }
+    }
+}
+
+/// GLOBAL instructions.
+pub(super) struct GlobalChunks<M>(PhantomData<M>);
+
+impl<M: Whole> SimdBody for GlobalChunks<M> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
+        if exec == 0 {
+            return Flow::Next;
+        }
+        // SAFETY: operands were lowered for this wave's file. The range that is checked is a live allocation.
+        unsafe {
+            let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
+            let row: *const u32 = wave.vgpr.add(first as usize);
+            let lane = exec.trailing_zeros() as usize;
+            let base = if let Src::Scalar(slot) = code.src[2] {
+                wave.scalar64(slot)
+            } else {
+                let high = row.add(lanes);
+                let value = high.add(lane).read();
+                if !within::<S>(high, exec, lanes, [value, 0]) {
+                    return general::<Global<M>>(wave, code);
+                }
+                u64::from(value) << 32
+            };
+            let base = base.wrapping_add_signed(offset(code));
+            let size = M::BYTES as u64;
+            let address = base.wrapping_add(row.add(lane).read().into());
+            let Some((start, end)) = wave.access.range(M::ACCESS, address, size) else {
+                return general::<Global<M>>(wave, code);
+            };
+            let least = u32::try_from(start.saturating_sub(base)).unwrap_or(u32::MAX);
+            let most =
+                (end - size).checked_sub(base).map_or(0, |most| u32::try_from(most).unwrap_or(u32::MAX));
+            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            if most < least
+                || !each::<M, S, 1>(row, exec, lanes, [least, most - least], [(base as *mut u8, at)])
+            {
+                return general::<Global<M>>(wave, code);
+            }
+            wave.stored |= M::ACCESS == AccessKind::Write;
+            if M::ACCESS == AccessKind::Read {
+                fetch_ahead(address.wrapping_add(lanes as u64 * size), lanes as u64 * size);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// Has the host's cache get memory that nothing may have asked for: most often the next wave will, whose lanes go on where this
+/// one's end. The host's own prediction knows but one load, the handler's, for all of a program's.
+#[inline(always)]
+fn fetch_ahead(address: u64, bytes: u64) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..bytes.div_ceil(64).min(4) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>((address + 64 * line) as *const i8) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (address, bytes);
+}
+
+/// The offsets that lanes may have for data that lie `offset` after them to be in LDS.
+#[inline(always)]
+fn in_lds(wave: &Wave, offset: usize, bytes: usize) -> Option<[u32; 2]> {
+    let limit = (wave.access.lds_size as usize).checked_sub(offset + bytes)?;
+    Some([0, limit as u32])
+}
+
+/// DS instructions with one access per lane.
+pub(super) struct LdsChunks<M>(PhantomData<M>);
+
+impl<M: Whole> SimdBody for LdsChunks<M> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
+        let Src::Vector(first) = code.src[0] else { return Flow::Next };
+        let offset = offset(code) as usize;
+        // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
+        unsafe {
+            let row: *const u32 = wave.vgpr.add(first as usize);
+            let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            let places = [(wave.access.lds.wrapping_add(offset), at)];
+            let Some(range) = in_lds(wave, offset, M::BYTES) else {
+                return general::<Lds<M>>(wave, code);
+            };
+            if !each::<M, S, 1>(row, exec, lanes, range, places) {
+                return general::<Lds<M>>(wave, code);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// DS instructions with two accesses per lane.
+pub(super) struct LdsPairChunks<M>(PhantomData<M>);
+
+impl<M: Whole> SimdBody for LdsPairChunks<M> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
+        let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
+        let Src::Vector(first) = code.src[0] else { return Flow::Next };
+        let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
+        let offsets = offset(code) as usize;
+        let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
+        // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
+        unsafe {
+            let row: *const u32 = wave.vgpr.add(first as usize);
+            let one = wave.vgpr.add(M::register(code, false, lanes) as usize);
+            let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
+            let lds = wave.access.lds;
+            let places = [(lds.wrapping_add(offsets[0]), one), (lds.wrapping_add(offsets[1]), two)];
+            let Some(range) = in_lds(wave, offsets[0].max(offsets[1]), M::BYTES) else {
+                return general::<LdsPair<M>>(wave, code);
+            };
+            if !each::<M, S, 2>(row, exec, lanes, range, places) {
+                return general::<LdsPair<M>>(wave, code);
+            }
+        }
+        Flow::Next
+    }
+}

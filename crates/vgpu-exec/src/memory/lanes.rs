@@ -1,0 +1,152 @@
+//! Looking at the addresses of a wave's lanes all at once.
+
+use super::atomic::{Rmw, Subnormals};
+use crate::{Code, Src, Wave, all};
+
+/// The lanes of a mask in rising order.
+pub(super) struct Bits(pub u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lane = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+/// A copy of one vector register. Loads may write the register that holds their address, so addresses are copied first.
+///
+/// # Safety
+/// `first` must be the first lane of a register of the wave's file.
+#[inline(always)]
+pub(super) unsafe fn register<const L: usize>(wave: &Wave, first: u32) -> [u32; L] {
+    // SAFETY: the caller's promise; the file is aligned for dwords.
+    unsafe { wave.vgpr.add(first as usize).cast::<[u32; L]>().read() }
+}
+
+/// A 32-bit scalar or constant operand.
+#[inline(always)]
+pub(super) fn scalar32(wave: &Wave, src: Src) -> u32 {
+    match src {
+        Src::Scalar(slot) => wave.sgpr[usize::from(slot)],
+        Src::Const(value) => value as u32,
+        Src::Vector(_) | Src::Temp(_) => 0,
+    }
+}
+
+/// Where an instruction's data are in the vector register file, as the index of the first lane.
+#[derive(Clone, Copy)]
+pub(super) struct Registers {
+    /// What is loaded or returned.
+    pub dst: u32,
+    /// What is stored.
+    pub data: u32,
+    /// The second operand of compare-and-swap and two-address stores.
+    pub data2: u32,
+    /// What a read-modify-write does.
+    pub rmw: Rmw,
+    /// Which subnormal floats it takes for zero.
+    pub subnormals: Subnormals,
+    /// Whether a read-modify-write returns the value before it.
+    pub returns: bool,
+}
+
+/// What handlers of this module keep in [`Code::imm`]: the byte offset in the low half, and above it these.
+pub(super) const RMW_SHIFT: u32 = 32;
+/// See [`RMW_SHIFT`]: the value before is returned.
+pub(super) const RETURNS: i64 = 1 << 40;
+/// See [`RMW_SHIFT`]: the second operand follows the first, one register after it, or two.
+pub(super) const PAIR_SHIFT: u32 = 41;
+// `Subnormals` are from bit 43 on.
+/// See [`RMW_SHIFT`]: free for single handlers.
+pub(super) const EXTRA_SHIFT: u32 = 48;
+
+/// The byte offset of an instruction.
+#[inline(always)]
+pub(super) fn offset(code: &Code) -> i64 {
+    i64::from(code.imm as i32)
+}
+
+impl Registers {
+    #[inline(always)]
+    pub(super) fn of<const L: usize>(code: &Code) -> Self {
+        let vector = |src| if let Src::Vector(first) = src { first } else { 0 };
+        let data = vector(code.src[1]);
+        let pair = (code.imm >> PAIR_SHIFT) as u32 & 3;
+        let data2 = if pair != 0 { data + pair * L as u32 } else { vector(code.src[3]) };
+        let rmw = Rmw::from_number((code.imm >> RMW_SHIFT) as u8);
+        let subnormals = Subnormals::from_bits(code.imm);
+        Registers { dst: code.dst, data, data2, rmw, subnormals, returns: code.imm & RETURNS != 0 }
+    }
+}
+
+/// What the enabled lanes' 32-bit offsets have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Survey {
+    /// The enabled lanes; not zero.
+    pub mask: u64,
+    pub first: usize,
+    pub min: u32,
+    pub max: u32,
+    /// All offsets are the same.
+    pub uniform: bool,
+    /// Each lane's offset is a stride after that of the lane before it.
+    pub contiguous: bool,
+}
+
+impl Survey {
+    /// Looks at the offsets of the lanes in `mask`, which must not be zero.
+    #[inline(always)]
+    pub(super) fn new<const L: usize>(row: &[u32; L], mask: u64, stride: usize) -> Survey {
+        let stride = stride as u32;
+        let first = (mask.trailing_zeros() as usize).min(L - 1);
+        let origin = row[first].wrapping_sub(stride.wrapping_mul(first as u32));
+        let start = row[first];
+        let (mut differs, mut strays) = (0u32, 0u32);
+        let (mut min, mut max) = (u32::MAX, 0u32);
+        if mask == all::<L>() {
+            for (lane, &offset) in row.iter().enumerate() {
+                differs |= offset ^ start;
+                strays |= offset ^ origin.wrapping_add(stride.wrapping_mul(lane as u32));
+                min = min.min(offset);
+                max = max.max(offset);
+            }
+        } else {
+            let halves = [mask as u32, (mask >> 32) as u32];
+            for (lane, &offset) in row.iter().enumerate() {
+                let on = (halves[lane / 32] >> (lane % 32) & 1).wrapping_neg();
+                differs |= (offset ^ start) & on;
+                strays |= (offset ^ origin.wrapping_add(stride.wrapping_mul(lane as u32))) & on;
+                min = min.min(offset | !on);
+                max = max.max(offset & on);
+            }
+        }
+        // Offsets that run over 2^32 are no run of addresses.
+        let contiguous = strays == 0 && max.wrapping_sub(min) >> 31 == 0;
+        Survey { mask, first, min, max, uniform: differs == 0, contiguous }
+    }
+}
+
+/// Whether the lanes in `mask` hold the same value, and which.
+#[inline(always)]
+pub(super) fn uniform<const L: usize>(row: &[u32; L], mask: u64) -> Option<u32> {
+    let value = row[(mask.trailing_zeros() as usize).min(L - 1)];
+    let mut differs = 0;
+    if mask == all::<L>() {
+        for &other in row {
+            differs |= other ^ value;
+        }
+    } else {
+        let halves = [mask as u32, (mask >> 32) as u32];
+        for (lane, &other) in row.iter().enumerate() {
+            differs |= (other ^ value) & (halves[lane / 32] >> (lane % 32) & 1).wrapping_neg();
+        }
+    }
+    (differs == 0).then_some(value)
+}

@@ -1,0 +1,370 @@
+//! The address spaces: how lanes' addresses become checked host pointers.
+
+use gpu_report::{AccessKind, Space};
+
+use super::lanes::{Bits, Registers, Survey, offset, register, uniform};
+use super::moves::Move;
+use crate::{Code, Flow, Src, Wave};
+use crate::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault};
+
+/// Ends the wave's slice with a fault.
+#[cold]
+pub(super) fn fail(wave: &mut Wave, fault: Box<WaveFault>) -> Flow {
+    wave.fault = Some(fault);
+    Flow::Fault
+}
+
+/// GLOBAL instructions: a 64-bit vector address, or a scalar base and a 32-bit vector offset.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let registers = Registers::of::<L>(code);
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let low = match code.src[0] {
+            Src::Vector(first) => register::<L>(wave, first),
+            _ => [0; L],
+        };
+        match (code.src[2], code.src[0]) {
+            (Src::Scalar(base), _) => {
+                let base = wave.scalar64(base).wrapping_add_signed(offset(code));
+                linear::<M, L>(wave, registers, base, &low, mask)
+            }
+            (_, Src::Vector(first)) => {
+                let high = register::<L>(wave, first + L as u32);
+                wide::<M, L>(wave, registers, &low, &high, offset(code), mask)
+            }
+            _ => linear::<M, L>(wave, registers, offset(code) as u64, &low, mask),
+        }
+    }
+}
+
+/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes, from a scalar base on.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let base = match code.src[2] {
+        Src::Scalar(base) => wave.scalar64(base),
+        _ => 0,
+    };
+    let row = std::array::from_fn(|lane| 4 * lane as u32);
+    let base = base.wrapping_add_signed(offset(code));
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
+}
+
+/// FLAT instructions: the address says which memory it is in.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let registers = Registers::of::<L>(code);
+    const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
+    const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
+    // SAFETY: operands were lowered for this wave's file.
+    unsafe {
+        let low = register::<L>(wave, first);
+        let high = register::<L>(wave, first + L as u32);
+        match uniform(&high, mask) {
+            Some(SHARED) => lds::<M, L>(wave, registers, &low, offset(code), mask),
+            Some(PRIVATE) => scratch::<M, L>(wave, registers, &low, offset(code), mask),
+            Some(_) => wide::<M, L>(wave, registers, &low, &high, offset(code), mask),
+            None => {
+                let in_space = |space: u32| {
+                    Bits(mask).filter(|&lane| high[lane] == space).fold(0u64, |m, lane| m | 1 << lane)
+                };
+                let (shared, private) = (in_space(SHARED), in_space(PRIVATE));
+                let rest = mask & !shared & !private;
+                if shared != 0 && lds::<M, L>(wave, registers, &low, offset(code), shared) == Flow::Fault {
+                    return Flow::Fault;
+                }
+                if private != 0
+                    && scratch::<M, L>(wave, registers, &low, offset(code), private) == Flow::Fault
+                {
+                    return Flow::Fault;
+                }
+                if rest != 0 {
+                    wide::<M, L>(wave, registers, &low, &high, offset(code), rest)
+                } else {
+                    Flow::Next
+                }
+            }
+        }
+    }
+}
+
+/// Global memory at 64-bit addresses.
+#[inline(always)]
+unsafe fn wide<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    low: &[u32; L],
+    high: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    // SAFETY: the callers' promise about registers.
+    unsafe {
+        match uniform(high, mask) {
+            Some(high) => linear::<M, L>(
+                wave,
+                registers,
+                (u64::from(high) << 32).wrapping_add_signed(offset),
+                low,
+                mask,
+            ),
+            None => {
+                let addresses = std::array::from_fn(|l| {
+                    (u64::from(high[l]) << 32 | u64::from(low[l])).wrapping_add_signed(offset)
+                });
+                scattered::<M, L>(wave, registers, &addresses, mask)
+            }
+        }
+    }
+}
+
+/// Global memory at `base + row[lane]`.
+///
+/// # Safety
+/// `registers` must be in the wave's file, `mask` must not be zero.
+#[inline(always)]
+pub(super) unsafe fn linear<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    base: u64,
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
+    let survey = Survey::new(row, mask, M::BYTES);
+    let start = base.wrapping_add(u64::from(survey.min));
+    let size = u64::from(survey.max - survey.min) + M::BYTES as u64;
+    let aligned = M::ALIGN == 1
+        || Bits(mask).all(|lane| base.wrapping_add(u64::from(row[lane])).is_multiple_of(M::ALIGN));
+    if aligned && wave.access.permits(M::ACCESS, start, size) {
+        wave.stored |= M::ACCESS == AccessKind::Write;
+        // SAFETY: everything from the lowest to the highest lane's data lies in one live allocation.
+        unsafe { M::many::<L>(wave, registers, base as *mut u8, row, &survey, true) };
+        return Flow::Next;
+    }
+    let addresses = std::array::from_fn(|lane| base.wrapping_add(u64::from(row[lane])));
+    // SAFETY: the caller's promise.
+    unsafe { scattered::<M, L>(wave, registers, &addresses, mask) }
+}
+
+/// Global memory, lane by lane.
+///
+/// # Safety
+/// `registers` must be in the wave's file.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn scattered<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    addresses: &[u64; L],
+    mask: u64,
+) -> Flow {
+    wave.stored |= M::ACCESS == AccessKind::Write;
+    for lane in Bits(mask) {
+        let address = addresses[lane];
+        if !address.is_multiple_of(M::ALIGN) {
+            let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
+        }
+        if !wave.access.permits(M::ACCESS, address, M::BYTES as u64) {
+            let fault = wave.access.refused(M::ACCESS, address, M::BYTES as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        // SAFETY: the lane's bytes lie in a live allocation.
+        unsafe { M::one::<L>(wave, registers, address as *mut u8, lane, true) };
+    }
+    Flow::Next
+}
+
+/// LDS at `row[lane] + offset`.
+///
+/// # Safety
+/// `registers` must be in the wave's file, `mask` must not be zero.
+#[inline(always)]
+pub(super) unsafe fn lds<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    let survey = Survey::new(row, mask, M::BYTES);
+    let limit = i64::from(wave.access.lds_size) - M::BYTES as i64;
+    let good = i64::from(survey.min) + offset >= 0 && i64::from(survey.max) + offset <= limit;
+    let aligned = M::ALIGN == 1
+        || Bits(mask).all(|lane| (u64::from(row[lane]).wrapping_add_signed(offset)).is_multiple_of(M::ALIGN));
+    if good && aligned {
+        let memory = wave.access.lds.wrapping_offset(offset as isize);
+        // SAFETY: every enabled lane's bytes were found to lie in the workgroup's LDS.
+        unsafe { M::many::<L>(wave, registers, memory, row, &survey, false) };
+        return Flow::Next;
+    }
+    if offset != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { wrapped_lds::<M, L>(wave, registers, row, offset, mask) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { lds_lanes::<M, L>(wave, registers, row, mask) }
+}
+
+/// LDS where an address and its offset do not simply add up: the sum has 32 bits, so an address may be below zero.
+#[cold]
+#[inline(never)]
+unsafe fn wrapped_lds<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    let row = row.map(|address| address.wrapping_add(offset as u32));
+    // SAFETY: the caller's promise.
+    unsafe { lds::<M, L>(wave, registers, &row, 0, mask) }
+}
+
+/// LDS, lane by lane. What is beyond its end reads zero and is not written.
+#[cold]
+#[inline(never)]
+unsafe fn lds_lanes<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    mask: u64,
+) -> Flow {
+    for lane in Bits(mask) {
+        let address = u64::from(row[lane]);
+        let memory = match wave.access.lds_place(M::ACCESS, address, M::BYTES as u64, Some(lane)) {
+            Ok(memory) => memory,
+            Err(fault) => return fail(wave, fault),
+        };
+        if !address.is_multiple_of(M::ALIGN) {
+            let fault = wave.access.misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane);
+            return fail(wave, fault);
+        }
+        // SAFETY: the lane's bytes lie in the workgroup's LDS, or nowhere.
+        unsafe { M::one::<L>(wave, registers, memory, lane, false) };
+    }
+    Flow::Next
+}
+
+/// SCRATCH instructions: a vector and a scalar offset, both optional.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn scratch_inst<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let mask = wave.exec::<L>();
+    if mask == 0 {
+        return Flow::Next;
+    }
+    let base = match code.src[2] {
+        Src::Scalar(slot) => i64::from(wave.sgpr[usize::from(slot)] as i32),
+        _ => 0,
+    };
+    let row = match code.src[0] {
+        // SAFETY: operands were lowered for this wave's file.
+        Src::Vector(first) => unsafe { register::<L>(wave, first) },
+        _ => [0; L],
+    };
+    // SAFETY: as above.
+    unsafe { scratch::<M, L>(wave, Registers::of::<L>(code), &row, base + offset(code), mask) }
+}
+
+/// Scratch memory at `row[lane] + offset` of each lane's own.
+///
+/// # Safety
+/// `registers` must be in the wave's file, `mask` must not be zero.
+#[inline(always)]
+pub(super) unsafe fn scratch<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    if M::DWORDS != 0
+        && let Some(start) = uniform(row, mask)
+    {
+        let start = u64::from(start.wrapping_add(offset as u32));
+        if start.is_multiple_of(4) && start + M::BYTES as u64 <= u64::from(wave.access.scratch_size) {
+            // SAFETY: the dwords lie in this wave's scratch memory.
+            unsafe {
+                let memory = wave.access.scratch.cast::<u32>().add(start as usize / 4 * L);
+                M::rows::<L>(wave, registers, memory, mask);
+            }
+            return Flow::Next;
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scratch_lanes::<M, L>(wave, registers, row, offset, mask) }
+}
+
+#[inline(never)]
+unsafe fn scratch_lanes<M: Move, const L: usize>(
+    wave: &mut Wave,
+    registers: Registers,
+    row: &[u32; L],
+    offset: i64,
+    mask: u64,
+) -> Flow {
+    for lane in Bits(mask) {
+        let start = row[lane].wrapping_add(offset as u32);
+        if u64::from(start) + M::BYTES as u64 > u64::from(wave.access.scratch_size) {
+            let fault =
+                wave.access.beyond(Space::Scratch, M::ACCESS, u64::from(start), M::BYTES as u64, Some(lane));
+            return fail(wave, fault);
+        }
+        if !u64::from(start).is_multiple_of(M::ALIGN) {
+            let fault = wave.access.misaligned(Space::Scratch, M::ACCESS, u64::from(start), M::ALIGN, lane);
+            return fail(wave, fault);
+        }
+        let memory = wave.access.scratch;
+        let place = |i: usize| {
+            let byte = start as usize + i;
+            memory.wrapping_add((byte / 4 * L + lane) * 4 + byte % 4)
+        };
+        let mut local = [0u64; 2];
+        let bytes = local.as_mut_ptr().cast::<u8>();
+        // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds 16 bytes.
+        unsafe {
+            if start.is_multiple_of(4) && M::BYTES.is_multiple_of(4) {
+                for i in (0..M::BYTES).step_by(4) {
+                    bytes.add(i).cast::<u32>().write(place(i).cast::<u32>().read());
+                }
+            } else {
+                for i in 0..M::BYTES {
+                    bytes.add(i).write(place(i).read());
+                }
+            }
+            M::one::<L>(wave, registers, bytes, lane, true);
+            if M::ACCESS != AccessKind::Read {
+                for i in 0..M::BYTES {
+                    place(i).write(bytes.add(i).read());
+                }
+            }
+        }
+    }
+    Flow::Next
+}

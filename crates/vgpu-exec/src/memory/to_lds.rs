@@ -1,0 +1,89 @@
+//! Moves between memory and LDS directly: consecutive lanes have consecutive dwords, from M0 and the instruction's offset on.
+
+use std::marker::PhantomData;
+
+use gpu_report::AccessKind;
+use vgpu_isa::scalar;
+
+use super::lanes::{Bits, Registers, offset};
+use super::moves::{Data, Move};
+use super::single;
+use super::spaces::fail;
+use crate::{Code, Flow, Wave};
+
+/// A load of `D` that goes to LDS, extended to a dword. [`Registers::dst`] is the byte offset there of lane 0.
+pub(super) struct ToLds<D>(PhantomData<D>);
+
+impl<D: Data> Move for ToLds<D> {
+    const ACCESS: AccessKind = AccessKind::Read;
+    const BYTES: usize = D::BYTES;
+    const DWORDS: usize = 0;
+    const ALIGN: u64 = 1;
+
+    #[inline(always)]
+    unsafe fn one<const L: usize>(
+        wave: &mut Wave,
+        registers: Registers,
+        memory: *mut u8,
+        lane: usize,
+        _: bool,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut value = 0;
+            D::load::<1>(memory, &mut value);
+            place(wave, registers.dst, lane).cast::<u32>().write_unaligned(value);
+        }
+    }
+}
+
+/// A store of what LDS holds. [`Registers::dst`] is as for [`ToLds`].
+pub(super) struct FromLds;
+
+impl Move for FromLds {
+    const ACCESS: AccessKind = AccessKind::Write;
+    const BYTES: usize = 4;
+    const DWORDS: usize = 0;
+    const ALIGN: u64 = 1;
+
+    #[inline(always)]
+    unsafe fn one<const L: usize>(
+        wave: &mut Wave,
+        registers: Registers,
+        memory: *mut u8,
+        lane: usize,
+        _: bool,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { single::copy_out::<false>(place(wave, registers.dst, lane), memory, 4) };
+    }
+}
+
+/// Where the dword of a lane is; nowhere, if that is beyond the workgroup's LDS.
+pub(super) fn place(wave: &mut Wave, start: u32, lane: usize) -> *mut u8 {
+    let at = u64::from(start.wrapping_add(4 * lane as u32));
+    // What must not be there is refused before anything is moved.
+    wave.access.lds_place(AccessKind::Write, at, 4, Some(lane)).unwrap_or_else(|_| wave.access.nowhere())
+}
+
+/// Runs a move with the place in LDS, which it accesses so, as its destination.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn through<const L: usize>(
+    wave: &mut Wave,
+    code: &Code,
+    access: AccessKind,
+    run: impl FnOnce(&mut Wave, &Code) -> Flow,
+) -> Flow {
+    let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff) + offset(code);
+    for lane in Bits(wave.exec::<L>()) {
+        let at = (start + 4 * lane as i64) as u64;
+        if let Err(fault) = wave.access.lds_place(access, at, 4, Some(lane)) {
+            return fail(wave, fault);
+        }
+    }
+    // Negative where the first lanes are off.
+    run(wave, &Code { dst: start as u32, ..*code })
+}

@@ -1,0 +1,504 @@
+//! Lowered code: units of reachable instructions, found and lowered when a wave first comes there.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use gpu_report::FaultKind;
+use vgpu_isa::{Generation, Inst, Isa, Op, Operand, Registers};
+
+use super::lower::{self, Context};
+use super::settle::{self, Settling};
+use super::simd::opaque;
+use super::wave::Row;
+use super::{Code, Flow, Level, Watch, Wave, valu};
+use crate::WaveFault;
+
+/// No function is longer than this many instructions; what is, goes on in another unit.
+const LONGEST: usize = 1 << 20;
+
+/// What is at an address.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fetched {
+    /// An instruction.
+    Inst(Inst),
+    /// Bytes that are no instruction of the generation.
+    Illegal(Vec<u8>),
+    /// The address is not in the code.
+    Outside,
+}
+
+type Fetch = Box<dyn Fn(u64) -> Fetched + Send + Sync>;
+
+/// Everything that is reachable from one address by direct jumps, lowered for one wave size.
+#[derive(Debug)]
+pub struct Unit {
+    /// Lowered instructions. Every path ends in one that does not go on to the next.
+    pub codes: Vec<Code>,
+    /// The decoded instructions they came from.
+    pub insts: Vec<Inst>,
+    /// The address of each decoded instruction.
+    pub pcs: Vec<u64>,
+    /// The registers of each decoded instruction, in code for observers.
+    pub registers: Vec<Registers>,
+    /// Constants of vector instructions, sixteen times each.
+    pub pool: Pool,
+    /// The index in `codes` of each address.
+    index: HashMap<u64, u32>,
+    form: Form,
+    /// There is no code where it was to begin.
+    outside: bool,
+}
+
+/// Bits of MODE in gfx9: vector registers are relative to M0; vector instructions are skipped.
+pub(super) const INDEXED: u32 = 1 << 27;
+pub(super) const SKIP: u32 = 1 << 28;
+/// The bits of MODE that [`Form`] goes by.
+pub const FORM_MODES: u32 = INDEXED | SKIP;
+
+/// Which form of lowered code: for what MODE changes about all vector instructions, waves run other code, which costs the rest
+/// nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Form {
+    /// Lanes of the wave, 32 or 64.
+    pub lanes: u8,
+    /// Every instruction has a place of its own, hints included, so that observers hear of it.
+    pub watched: bool,
+    /// gfx9: vector instructions find their registers when they are executed.
+    pub indexed: bool,
+    /// gfx9: vector instructions do nothing.
+    pub skips: bool,
+}
+
+impl Form {
+    /// The code of waves of that many lanes that begin.
+    pub fn new(lanes: u8, watched: bool) -> Form {
+        Form { lanes, watched, indexed: false, skips: false }
+    }
+
+    /// The code that a wave is to run.
+    fn of(wave: &Wave, program: &Program, watched: bool) -> Form {
+        let asks = |bit| program.generation.is_cdna() && wave.mode & bit != 0;
+        Form { indexed: asks(INDEXED), skips: asks(SKIP), ..Form::new(wave.lanes, watched) }
+    }
+}
+
+/// An index in a unit's lowered code.
+pub type Place = (Arc<Unit>, u32);
+
+/// Sixteen lanes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk([u32; 16]);
+
+/// Constants, each as a row of its low half and one of its high half.
+#[derive(Debug)]
+pub struct Pool {
+    rows: Vec<[Chunk; 2]>,
+    index: HashMap<u64, u32>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Pool::new()
+    }
+}
+
+impl Pool {
+    pub fn new() -> Self {
+        Pool { rows: vec![[Chunk([0; 16]); 2]], index: HashMap::from([(0, 0)]) }
+    }
+
+    pub fn start(&self) -> *const u8 {
+        self.rows.as_ptr().cast()
+    }
+
+    /// Where a constant is.
+    pub fn row(&mut self, value: u64) -> Row {
+        let next = self.rows.len() as u32;
+        let index = *self.index.entry(value).or_insert(next);
+        if index == next {
+            self.rows.push([Chunk([value as u32; 16]), Chunk([(value >> 32) as u32; 16])]);
+        }
+        Row { offset: index * size_of::<[Chunk; 2]>() as u32, high: size_of::<Chunk>() as u16, ..Row::NONE }
+    }
+}
+
+/// The code of a code object, lowered piece by piece as waves reach it.
+pub struct Program {
+    isa: Isa,
+    generation: Generation,
+    level: Level,
+    fetch: Fetch,
+    places: RwLock<HashMap<(u64, Form), Place>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        f.debug_struct("Program")
+            .field("isa", &self.isa)
+            .field("level", &self.level)
+            .field("places", &places.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// The program in memory at the given addresses.
+    ///
+    /// # Safety
+    /// The memory must stay mapped, and unchanged, as long as the program lives.
+    pub unsafe fn in_memory(isa: Isa, text: Vec<Range<u64>>) -> Program {
+        let fetch = move |pc: u64| {
+            let Some(range) = text.iter().find(|range| range.contains(&pc)) else { return Fetched::Outside };
+            // The longest instructions have 24 bytes.
+            let size = (range.end - pc).min(24) as usize;
+            // SAFETY: the bytes lie in the text, which the caller promised to keep.
+            let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, size) };
+            match lower::decode(isa, bytes) {
+                Some(inst) => Fetched::Inst(inst),
+                None => Fetched::Illegal(bytes[..bytes.len().min(8)].to_vec()),
+            }
+        };
+        Program::new(isa, Level::detect(), Box::new(fetch))
+    }
+
+    /// A program whose instructions come from a function.
+    pub fn new(isa: Isa, level: Level, fetch: Fetch) -> Program {
+        Program { isa, generation: isa.generation(), level, fetch, places: RwLock::default() }
+    }
+
+    /// The text of the instruction at an address, for reports; empty if there is none.
+    pub fn text_at(&self, pc: u64, lanes: u8) -> String {
+        match (self.fetch)(pc) {
+            Fetched::Inst(inst) => lower::text(&inst, self.isa, lanes),
+            _ => String::new(),
+        }
+    }
+
+    /// Where an address is in lowered code, which is made if it is not there yet.
+    pub fn place(&self, pc: u64, form: Form) -> Place {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(&(pc, form)) {
+            return place.clone();
+        }
+        drop(places);
+        let unit = Arc::new(self.build(pc, form));
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        // Calls come back to the instruction after them.
+        for (inst, pc) in unit.insts.iter().zip(&unit.pcs) {
+            if matches!(inst.op, Op::SSwappcB64 | Op::SCallB64) {
+                let back = pc + u64::from(inst.size);
+                if let Some(&index) = unit.index.get(&back) {
+                    places.entry((back, form)).or_insert_with(|| (Arc::clone(&unit), index));
+                }
+            }
+        }
+        let index = unit.index.get(&pc).copied().unwrap_or(0);
+        places.entry((pc, form)).or_insert((unit, index)).clone()
+    }
+
+    /// The instruction at an address. Skipped ones are `s_nop`, for observers too.
+    fn fetch(&self, pc: u64, form: Form) -> Fetched {
+        match (self.fetch)(pc) {
+            Fetched::Inst(inst) if form.skips && inst.format.is_vector() => Fetched::Inst(Inst {
+                op: Op::SNop,
+                size: inst.size,
+                src: [Operand::Imm(0), Operand::None, Operand::None, Operand::None],
+                ..lower::no_inst()
+            }),
+            fetched => fetched,
+        }
+    }
+
+    /// Lowers everything that is reachable from `entry` by direct jumps.
+    fn build(&self, entry: u64, form: Form) -> Unit {
+        let lanes = usize::from(form.lanes);
+        let context = Context { generation: self.generation, level: self.level, lanes };
+        let mut unit = Unit {
+            codes: Vec::new(),
+            insts: Vec::new(),
+            pcs: Vec::new(),
+            registers: Vec::new(),
+            pool: Pool::new(),
+            index: HashMap::new(),
+            form,
+            outside: false,
+        };
+        let mut jumps: Vec<(u32, u64)> = Vec::new();
+        let mut todo = BTreeSet::from([entry]);
+        while let Some(start) = todo.pop_first() {
+            if unit.index.contains_key(&start) {
+                continue;
+            }
+            let mut pc = start;
+            let mut settling = Settling::default();
+            loop {
+                let here = unit.codes.len() as u32;
+                if unit.index.contains_key(&pc) {
+                    jumps.push((here, pc));
+                    unit.codes.push(lower::goto(unit.insts.len().saturating_sub(1) as u32));
+                    break;
+                }
+                unit.index.insert(pc, here);
+                let number = unit.insts.len() as u32;
+                let inst = match self.fetch(pc, form) {
+                    Fetched::Inst(inst) if unit.insts.len() < LONGEST => inst,
+                    Fetched::Inst(_) => {
+                        unit.codes.push(lower::leave(pc, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                    Fetched::Illegal(bytes) => {
+                        unit.codes.push(lower::illegal(&bytes, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                    Fetched::Outside => {
+                        unit.outside |= pc == entry;
+                        unit.codes.push(lower::outside(pc, number));
+                        unit.note(lower::no_inst(), pc);
+                        break;
+                    }
+                };
+                unit.note(inst, pc);
+                let next = pc.wrapping_add(u64::from(inst.size.max(4)));
+                if let Some(target) = direct_target(&inst, next) {
+                    jumps.push((here, target));
+                    todo.insert(target);
+                }
+                if form.indexed && inst.format.is_vector_arithmetic() {
+                    unit.codes.push(lower::indexed(&context, number));
+                    unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
+                } else {
+                    lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                }
+                if settling.pass(&inst) {
+                    unit.codes.push(settle::code(number));
+                }
+                if form.watched && unit.codes.len() == here as usize {
+                    unit.codes.push(lower::hint(number));
+                }
+                if ends(&inst) {
+                    break;
+                }
+                pc = next;
+            }
+        }
+        for (code, target) in jumps {
+            let index = unit.index.get(&target).copied().unwrap_or(0);
+            unit.codes[code as usize].imm = i64::from(index);
+        }
+        if !form.watched {
+            find_runs(&mut unit.codes);
+            find_wide_additions(&mut unit.codes, &context);
+        }
+        unit
+    }
+}
+
+impl Unit {
+    /// The index of one of its codes.
+    fn index_of(&self, code: &Code) -> usize {
+        (std::ptr::from_ref(code) as usize - self.codes.as_ptr() as usize) / size_of::<Code>()
+    }
+
+    fn note(&mut self, inst: Inst, pc: u64) {
+        if self.form.watched {
+            self.registers.push(inst.registers(self.form.lanes));
+        }
+        self.insts.push(inst);
+        self.pcs.push(pc);
+    }
+}
+
+/// Counts for each code those of the same kind that follow.
+fn find_runs(codes: &mut [Code]) {
+    for at in (1..codes.len()).rev() {
+        if std::ptr::fn_addr_eq(codes[at - 1].run, codes[at].run) && codes[at - 1].plain == codes[at].plain {
+            codes[at - 1].more = codes[at].more.saturating_add(1);
+        }
+    }
+}
+
+/// Has the two halves of 64-bit additions executed in one call. The second one stays, for whoever jumps there.
+fn find_wide_additions(codes: &mut [Code], context: &Context) {
+    for at in 1..codes.len() {
+        if let Some(run) = valu::wide_add::handler(&codes[at - 1], &codes[at], context) {
+            codes[at - 1].run = run;
+            codes[at - 1].more = 1;
+        }
+    }
+}
+
+/// Where a direct jump goes, if `inst` is one.
+fn direct_target(inst: &Inst, next: u64) -> Option<u64> {
+    let jumps = matches!(
+        inst.op,
+        Op::SBranch
+            | Op::SCbranchScc0
+            | Op::SCbranchScc1
+            | Op::SCbranchVccz
+            | Op::SCbranchVccnz
+            | Op::SCbranchExecz
+            | Op::SCbranchExecnz
+            | Op::SCbranchCdbgsys
+            | Op::SCbranchCdbguser
+            | Op::SCbranchCdbgsysOrUser
+            | Op::SCbranchCdbgsysAndUser
+            | Op::SSubvectorLoopBegin
+            | Op::SSubvectorLoopEnd
+    );
+    let offset = inst.src.iter().find_map(|src| match src {
+        Operand::Imm(offset) => Some(i64::from(*offset)),
+        _ => None,
+    })?;
+    jumps.then(|| next.wrapping_add_signed(offset * 4))
+}
+
+/// Whether execution never goes on to the next instruction.
+fn ends(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Op::SBranch
+            | Op::SEndpgm
+            | Op::SEndpgmSaved
+            | Op::SEndpgmOrderedPsDone
+            | Op::SSetpcB64
+            | Op::SRfeB64
+            | Op::SCodeEnd
+    )
+}
+
+/// Puts a wave at an address; false if no code is there, and the wave stays where it is.
+pub fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
+    let (unit, index) = program.place(pc, Form::of(wave, program, wave.watched));
+    let found = !unit.outside;
+    if found {
+        wave.unit = Some(unit);
+        wave.next = index;
+    }
+    found
+}
+
+/// The address of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
+pub fn location(wave: &Wave, waits: bool) -> u64 {
+    let index = wave.next.wrapping_sub(u32::from(waits));
+    let place = wave.unit.as_ref().and_then(|unit| {
+        let code = unit.codes.get(index as usize)?;
+        unit.pcs.get(code.inst as usize).copied()
+    });
+    place.unwrap_or(0)
+}
+
+/// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` hears of every instruction, once each, however
+/// many codes it became.
+///
+/// # Safety
+/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
+/// more where the generation has ACC registers, and slack for tuples that begin at the last one.
+pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
+    let mut budget = wave.slice;
+    loop {
+        let form = Form::of(wave, program, W::ON);
+        let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
+            return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
+        };
+        // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
+        // Counting references here would have all threads write to one cache line.
+        let unit = unsafe { &*unit };
+        let codes = unit.codes.as_slice();
+        wave.set_bases(&unit.pool);
+        let mut next = wave.next as usize;
+        if next >= codes.len() {
+            return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
+        }
+        // SAFETY: in range, as has just been seen.
+        let mut code = unsafe { codes.as_ptr().add(next) };
+        // Whether the code before belongs to the same instruction.
+        let mut inside = false;
+        loop {
+            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not return `Next`, and
+            // jumps were resolved to indices in range.
+            let this = unsafe { &*code };
+            if W::ON
+                && !inside
+                && let Err(fault) = watch.before(wave, unit, this)
+            {
+                return stop(wave, unit.index_of(this), fault);
+            }
+            // SAFETY: the code was lowered for this CPU and the wave's size.
+            let flow = unsafe { (this.run)(wave, this) };
+            if W::ON {
+                let next = unit.index_of(this);
+                inside = matches!(flow, Flow::Next | Flow::Run)
+                    && codes.get(next + 1).is_some_and(|after| after.inst == this.inst);
+                if !inside
+                    && !matches!(flow, Flow::Fault | Flow::Retry)
+                    && let Err(fault) = watch.after(wave, unit, this)
+                {
+                    return stop(wave, next, fault);
+                }
+            }
+            // Nearly all go on behind the instruction. That is a branch that is foreseen, so that the next handler is found without
+            // waiting for this one's result; with the others in one `match`, it would be a table of jumps.
+            if flow == Flow::Next {
+                // SAFETY: as above.
+                code = unsafe { code.add(1) };
+                continue;
+            }
+            if opaque(flow as usize) == Flow::Run as usize {
+                // SAFETY: as above; so many follow.
+                code = unsafe { code.add(1 + usize::from(this.more)) };
+                continue;
+            }
+            next = unit.index_of(this);
+            match flow {
+                Flow::Next | Flow::Run => {}
+                Flow::Jump => {
+                    let to = wave.next as usize;
+                    if to <= next {
+                        budget -= 1;
+                        if budget == 0 {
+                            return Flow::Yield;
+                        }
+                    }
+                    // SAFETY: as above.
+                    code = unsafe { codes.as_ptr().add(to) };
+                }
+                Flow::Leave => {
+                    wave.next = next as u32;
+                    if !enter(wave, program, wave.target) {
+                        return wave.fail(FaultKind::BadJump { target: wave.target });
+                    }
+                    budget -= 1;
+                    if budget == 0 {
+                        return Flow::Yield;
+                    }
+                    break;
+                }
+                Flow::Fault => {
+                    wave.next = next as u32;
+                    return Flow::Fault;
+                }
+                Flow::Retry => {
+                    wave.next = next as u32;
+                    return Flow::Yield;
+                }
+                flow @ (Flow::Barrier | Flow::Yield | Flow::Settle | Flow::End) => {
+                    wave.next = next as u32 + u32::from(flow != Flow::End);
+                    return flow;
+                }
+            }
+        }
+    }
+}
+
+/// Stops a wave at an instruction that an observer found fault with.
+#[cold]
+fn stop(wave: &mut Wave, at: usize, fault: Box<WaveFault>) -> Flow {
+    wave.next = at as u32;
+    wave.fault = Some(fault);
+    Flow::Fault
+}

@@ -1,0 +1,131 @@
+//! 8-bit floats: conversions and dot products. gfx942 has the formats with one zero and one NaN (FNUZ), gfx12 those of the Open
+//! Compute Project.
+
+use super::engine::{Cx, Op, ops};
+use super::operand::{B, W16};
+use super::result::{Ret, Target};
+use super::select::choose;
+use crate::Handler;
+use crate::float::convert::{Eight, f32_to_eight};
+use crate::float::dot::{Factors, Rounded, Rules};
+use crate::lower::Context;
+use crate::matrix::{Format, widen};
+use crate::simd::{F, LANES, Simd, U};
+
+fn format(cx: &Cx, wide: bool) -> Format {
+    match (cx.is_cdna(), wide) {
+        (true, false) => Format::Fp8Fnuz,
+        (true, true) => Format::Bf8Fnuz,
+        (false, false) => Format::Fp8,
+        (false, true) => Format::Bf8,
+    }
+}
+
+fn eight(cx: &Cx, wide: bool) -> Eight {
+    match (cx.is_cdna(), wide) {
+        (true, false) => Eight::Fp8Fnuz,
+        (true, true) => Eight::Bf8Fnuz,
+        (false, false) => Eight::Fp8,
+        (false, true) => Eight::Bf8,
+    }
+}
+
+/// The byte of `a` that `op_sel` names, as f32. Its two bits come in reverse order.
+#[inline(always)]
+fn unpack<S: Simd>(cx: &Cx, a: U<S>, wide: bool) -> F<S> {
+    let byte = u32::from((cx.op_sel & 1) << 1 | cx.op_sel >> 1 & 1);
+    widen(format(cx, wide), a >> (8 * byte) & 0xff).as_f32()
+}
+
+/// Both bytes of the half of `a` that `op_sel` names.
+#[inline(always)]
+fn unpack_pair<S: Simd>(cx: &Cx, a: U<S>, wide: bool) -> [F<S>; 2] {
+    let half = a >> (16 * u32::from(cx.op_sel & 1));
+    let format = format(cx, wide);
+    [widen(format, half & 0xff).as_f32(), widen(format, half >> 8 & 0xff).as_f32()]
+}
+
+#[inline(always)]
+fn pack<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, wide: bool) -> U<S> {
+    let (format, saturate) = (eight(cx, wide), cx.saturates_halves());
+    a.bits().map2(b.bits(), move |a, b| {
+        let byte = |bits| u32::from(f32_to_eight(format, bits, saturate, None));
+        byte(a) | byte(b) << 8
+    })
+}
+
+/// A number rounded at random, as the bits of `noise` say.
+#[inline(always)]
+fn pack_noisy<S: Simd>(cx: &Cx, a: F<S>, noise: U<S>, wide: bool) -> Byte<S> {
+    let (format, saturate) = (eight(cx, wide), cx.saturates_halves());
+    let value =
+        a.bits().map2(noise, move |a, noise| u32::from(f32_to_eight(format, a, saturate, Some(noise))));
+    Byte(value, U::splat(u32::from(cx.op_sel >> 2)))
+}
+
+/// A byte and its place in the destination, whose other bytes stay.
+#[derive(Clone, Copy)]
+pub(super) struct Byte<S: Simd>(pub U<S>, pub U<S>);
+
+impl<S: Simd> Ret<S> for Byte<S> {
+    #[inline(always)]
+    unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let old = U::<S>(S::load(target.low));
+            target.write(0, super::convert::insert_byte(self.0, self.1, old));
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn from_raw(raw: super::settle::Raw) -> Self {
+        Byte(<U<S> as Ret<S>>::from_raw(raw), U::splat(0))
+    }
+}
+
+/// `c` plus the products of the bytes of `a` and `b`, which only gfx12 has.
+#[inline(always)]
+fn dot<S: Simd>(a: U<S>, b: U<S>, c: B<S>, factors: [Factors; 2]) -> B<S> {
+    let rules = Rules { factors, rounded: Rounded::F32, fourth: true };
+    let bytes = |word: U<S>, factors: Factors| {
+        let format = if factors == Factors::Bf8 { Format::Bf8 } else { Format::Fp8 };
+        [0, 8, 16, 24].map(|shift| widen(format, word >> shift & 0xff).array())
+    };
+    B(U::from_array(rules.sum::<4, 4, LANES>(bytes(a, factors[0]), bytes(b, factors[1]), c.0.array())))
+}
+
+ops! {
+    F32Fp8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, false) }
+    F32Bf8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, true) }
+    PkF32Fp8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, false) }
+    PkF32Bf8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, true) }
+    PkFp8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, false)) }
+    PkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, true)) }
+    SrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, false) }
+    SrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, true) }
+    DotFp8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8, Factors::Bf8]) }
+    DotBf8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Bf8, Factors::Fp8]) }
+    DotFp8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8; 2]) }
+    DotBf8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Bf8; 2]) }
+}
+
+/// The handler of an operation on 8-bit floats.
+pub(super) fn handler(op: vgpu_isa::Op, context: &Context) -> Option<Handler> {
+    use vgpu_isa::Op::*;
+    Some(match op {
+        VCvtF32Fp8 => choose::<F32Fp8>(context, false),
+        VCvtF32Bf8 => choose::<F32Bf8>(context, false),
+        VCvtPkF32Fp8 => choose::<PkF32Fp8>(context, false),
+        VCvtPkF32Bf8 => choose::<PkF32Bf8>(context, false),
+        VCvtPkFp8F32 => choose::<PkFp8F32>(context, true),
+        VCvtPkBf8F32 => choose::<PkBf8F32>(context, true),
+        VCvtSrFp8F32 => choose::<SrFp8F32>(context, true),
+        VCvtSrBf8F32 => choose::<SrBf8F32>(context, true),
+        VDot4F32Fp8Bf8 => choose::<DotFp8Bf8>(context, true),
+        VDot4F32Bf8Fp8 => choose::<DotBf8Fp8>(context, true),
+        VDot4F32Fp8Fp8 => choose::<DotFp8Fp8>(context, true),
+        VDot4F32Bf8Bf8 => choose::<DotBf8Bf8>(context, true),
+        _ => return None,
+    })
+}

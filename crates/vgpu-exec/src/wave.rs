@@ -1,0 +1,348 @@
+//! The state of one wave and the lowered form of an instruction.
+
+use std::sync::Arc;
+
+use gpu_report::FaultKind;
+use vgpu_isa::{Generation, Modifiers, scalar};
+
+use super::Barrier;
+use super::program::{Pool, Unit};
+use super::salu::Hardware;
+use super::stillness::{FIRST, Stillness};
+use crate::{Access, WaveFault};
+
+/// What the run loop does after an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Flow {
+    /// Go on with the next instruction.
+    Next,
+    /// Go on after the instruction and the [`Code::more`] like it that follow: all are done.
+    Run,
+    /// `wave.next` was set to another instruction of the same unit.
+    Jump,
+    /// `wave.target` was set to an address that may lie anywhere.
+    Leave,
+    /// The wave waits at a workgroup barrier.
+    Barrier,
+    /// The wave gives other waves a chance (`s_sleep`, a long loop).
+    Yield,
+    /// The wave has passed a barrier and lets the others come as far.
+    Settle,
+    /// The wave gives other waves a chance, then executes the instruction again.
+    Retry,
+    /// The wave is done.
+    End,
+    /// The wave stops with the fault in `wave.fault`.
+    Fault,
+}
+
+/// Executes one instruction on a wave.
+///
+/// # Safety
+/// The CPU must have the vector extensions the handler was compiled for, and `Code` must have been lowered for this
+/// wave's size and register counts: handlers index the register file unchecked.
+pub type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
+
+/// A source operand, resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Src {
+    /// A vector register: its first lane's index in the register file.
+    Vector(u32),
+    /// A scalar register slot (64-bit operands: this and the next).
+    Scalar(u8),
+    /// A constant, already converted to the operand's type and width.
+    Const(u64),
+    /// A row of `wave.temp`, written by the instruction that was lowered before this one (DPP, SDWA).
+    Temp(u8),
+}
+
+/// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants, a scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Row {
+    /// Byte offset of the first lane from `wave.bases[base]`.
+    pub offset: u32,
+    /// From the low to the high half of a 64-bit operand, in bytes.
+    pub high: u16,
+    /// Which base. With [`Row::SCALAR`], one dword there stands for all lanes.
+    pub base: u8,
+    /// From one chunk of sixteen lanes to the next, in bytes; 0 where one chunk stands for all.
+    pub stride: u8,
+}
+
+impl Row {
+    /// No operand: the first constant.
+    pub const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
+    /// The base of scalars: the scalar slots.
+    pub const SCALAR: u8 = 3;
+}
+
+/// One lowered instruction. What vector instructions need is in its first cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Code {
+    /// What executes it.
+    pub run: Handler,
+    /// Free for the handler: offsets, jump targets, immediates.
+    pub imm: i64,
+    /// Destination: first lane's index in the vector register file, or a scalar slot.
+    pub dst: u32,
+    /// Index of the decoded instruction, for faults, traces and rare handlers.
+    pub inst: u32,
+    /// Sources of vector instructions, where their lanes are; the fourth is a lane mask, which has none.
+    pub rows: [Row; 3],
+    /// Input and output modifiers.
+    pub mods: Modifiers,
+    /// Second, scalar destination slot.
+    pub sdst: u8,
+    /// How many codes with the same handler, [`Code::plain`] all or none, follow, which the handler may execute in the same call; it returns [`Flow::Run`]
+    /// then.
+    pub more: u8,
+    /// Whether all sources of a vector instruction are vector registers, but for lane masks.
+    pub plain: bool,
+    /// The generation that it was lowered for.
+    pub generation: Generation,
+    /// Sources. Operands that do not exist are `Const(0)`.
+    pub src: [Src; 4],
+}
+
+const _: () = assert!(std::mem::offset_of!(Code, src) <= 64);
+
+/// How many rows [`Wave::temp`] has: two per source operand.
+pub(crate) const TEMPS: usize = 8;
+
+/// The architectural state of one wave.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Wave {
+    /// Scalar slots, see [`scalar`]: SGPRs, VCC, M0 and EXEC. Slot NULL always holds zero.
+    pub sgpr: [u32; scalar::COUNT],
+    /// Rows that belong to no register: permuted or extracted sources, broadcast scalars.
+    pub temp: [[u32; 64]; TEMPS],
+    /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
+    pub vgpr: *mut u32,
+    /// What rows are relative to: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
+    pub bases: [*const u8; 4],
+    /// Scalar condition code.
+    pub scc: bool,
+    /// Whether it stored to global memory since it last waited for stores: the host may still hold them back from others.
+    pub stored: bool,
+    /// 32 or 64.
+    pub lanes: u8,
+    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23); of gfx9, whether
+    /// vector registers are relative to M0 (27) and vector instructions are skipped (28). [`Form`](super::Form) goes by those two.
+    pub mode: u32,
+    /// The address that [`Flow::Leave`] goes to.
+    pub target: u64,
+    /// The first lane that a vector instruction has not yet done.
+    pub done: u8,
+    /// EXEC as it was before a DPP instruction narrowed it.
+    pub saved_exec: u64,
+    /// Index of the next instruction in `unit`; on faults, of the instruction that failed.
+    pub next: u32,
+    /// Whether it runs code in which every instruction has a place, for observers.
+    pub watched: bool,
+    /// The lowered code the wave is in.
+    pub unit: Option<Arc<Unit>>,
+    /// The workgroup's barrier, which outlives the wave's time slices; null where the wave is in no workgroup.
+    pub barrier: *mut Barrier,
+    /// How often the barrier had been complete when the wave last went through it.
+    pub passed: u64,
+    /// Whether the wave stops at the next place for that ([`Flow::Settle`]).
+    pub settles: bool,
+    /// The round of global wave sync that the wave waits for, 0 while it waits for none.
+    pub round: u64,
+    /// After how many jumps backward its next time slice ends.
+    pub slice: u32,
+    /// What it was at the end of its last time slice, to know whether it waits for others; none in its first.
+    pub stillness: Option<Stillness>,
+    /// Memory, LDS and scratch memory.
+    pub access: Access,
+    /// Registers that only `s_getreg` and `s_setreg` access.
+    pub hardware: Hardware,
+    /// Why the wave stopped.
+    pub fault: Option<Box<WaveFault>>,
+}
+
+impl Wave {
+    /// A wave without registers, which are set for each workgroup.
+    ///
+    /// # Safety
+    /// The pointers that are set later, [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`], point to what their
+    /// documentation says, or nowhere, whenever a function of the wave is called.
+    pub unsafe fn new(access: Access) -> Self {
+        Wave {
+            sgpr: [0; scalar::COUNT],
+            temp: [[0; 64]; TEMPS],
+            vgpr: std::ptr::null_mut(),
+            bases: [std::ptr::null(); 4],
+            scc: false,
+            stored: false,
+            lanes: 32,
+            mode: 0,
+            target: 0,
+            done: 0,
+            saved_exec: 0,
+            next: 0,
+            watched: false,
+            unit: None,
+            barrier: std::ptr::null_mut(),
+            passed: 0,
+            settles: false,
+            round: 0,
+            slice: FIRST,
+            stillness: None,
+            access,
+            hardware: Hardware::default(),
+            fault: None,
+        }
+    }
+
+    /// Points the bases of rows at the register file, `temp`, the constants of the unit that runs next and the scalar slots. The
+    /// wave must not move until then.
+    #[inline]
+    pub fn set_bases(&mut self, pool: &Pool) {
+        self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start(), self.sgpr.as_ptr().cast()];
+    }
+
+    /// Stops the wave.
+    #[cold]
+    #[inline(never)]
+    pub fn fail(&mut self, kind: FaultKind) -> Flow {
+        self.fault = Some(Box::new(kind.into()));
+        Flow::Fault
+    }
+
+    /// Goes through the workgroup's barrier if it was complete since the last time.
+    pub fn pass_barrier(&mut self) -> bool {
+        let completed = self.barrier_mut().map_or(0, |barrier| barrier.completed());
+        let passes = completed > self.passed;
+        self.passed = completed;
+        passes
+    }
+
+    /// Tells the others that the wave has ended.
+    pub fn leave_barrier(&mut self) {
+        if let Some(barrier) = self.barrier_mut() {
+            barrier.leave();
+        }
+    }
+
+    /// The workgroup's barrier.
+    pub fn barrier_mut(&mut self) -> Option<&mut Barrier> {
+        // SAFETY: null, or the barrier of the workgroup, whose waves and barrier one thread has; nobody else refers to it while
+        // a wave runs.
+        unsafe { self.barrier.as_mut() }
+    }
+
+    /// A pair of scalar slots.
+    #[inline(always)]
+    pub fn scalar64(&self, slot: u8) -> u64 {
+        let (low, high) = pair(slot);
+        let (low, high) = (&raw const self.sgpr[low], &raw const self.sgpr[high]);
+        // One read of both would wait until writes of one half, or of each, have reached the cache. Volatile reads stay apart.
+        // SAFETY: both are slots.
+        unsafe { u64::from(low.read_volatile()) | u64::from(high.read_volatile()) << 32 }
+    }
+
+    /// Writes a pair of scalar slots. NULL stays zero.
+    #[inline(always)]
+    pub fn set_scalar64(&mut self, slot: u8, value: u64) {
+        let (low, high) = pair(slot);
+        self.sgpr[low] = value as u32;
+        self.sgpr[high] = (value >> 32) as u32;
+        self.sgpr[usize::from(scalar::NULL)] = 0;
+    }
+
+    /// Writes a scalar slot. NULL stays zero.
+    #[inline(always)]
+    pub fn set_scalar(&mut self, slot: u8, value: u32) {
+        self.sgpr[usize::from(slot & 127)] = value;
+        self.sgpr[usize::from(scalar::NULL)] = 0;
+    }
+
+    /// A lane mask in scalar slots: one slot in a wave of 32, two in a wave of 64.
+    #[inline(always)]
+    pub fn mask<const W: usize>(&self, slot: u8) -> u64 {
+        if W == 64 { self.scalar64(slot) } else { u64::from(self.sgpr[usize::from(slot & 127)]) }
+    }
+
+    /// Writes a lane mask.
+    #[inline(always)]
+    pub fn set_mask<const W: usize>(&mut self, slot: u8, value: u64) {
+        if W == 64 {
+            self.set_scalar64(slot, value);
+        } else {
+            self.set_scalar(slot, value as u32);
+        }
+    }
+
+    /// The lanes that EXEC enables.
+    #[inline(always)]
+    pub fn exec<const W: usize>(&self) -> u64 {
+        self.mask::<W>(scalar::EXEC)
+    }
+
+    /// The lanes that EXEC enables, in a wave of any size.
+    #[inline(always)]
+    pub fn active(&self) -> u64 {
+        self.lane_mask(scalar::EXEC)
+    }
+
+    /// Whether EXEC enables all lanes.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        let slot = usize::from(scalar::EXEC);
+        self.sgpr[slot] == u32::MAX && (self.lanes == 32 || self.sgpr[slot + 1] == u32::MAX)
+    }
+
+    /// A lane mask, in a wave of any size.
+    #[inline(always)]
+    pub fn lane_mask(&self, slot: u8) -> u64 {
+        self.scalar64(slot) & (u64::MAX >> (64 - self.lanes))
+    }
+
+    /// Writes a lane mask, in a wave of any size.
+    #[inline(always)]
+    pub fn set_lane_mask(&mut self, slot: u8, value: u64) {
+        if self.lanes == 64 {
+            self.set_scalar64(slot, value);
+        } else {
+            self.set_scalar(slot, value as u32);
+        }
+    }
+
+    /// The lanes of a vector register, zeros beyond the wave's size; 256 and on are ACC registers.
+    ///
+    /// # Safety
+    /// The wave must be set up for a program, and an instruction of it must name the register, or one shortly before it.
+    pub unsafe fn vector(&self, register: u16) -> [u32; 64] {
+        let lanes = usize::from(self.lanes);
+        let mut values = [0; 64];
+        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
+        unsafe {
+            let from = self.vgpr.add(usize::from(register) * lanes);
+            std::ptr::copy_nonoverlapping(from, values.as_mut_ptr(), lanes);
+        }
+        values
+    }
+
+    /// The decoded instruction behind a lowered one.
+    pub fn inst(&self, code: &Code) -> Option<vgpu_isa::Inst> {
+        self.unit.as_ref().and_then(|unit| unit.insts.get(code.inst as usize)).copied()
+    }
+}
+
+/// The slots of a pair. Both halves of NULL are NULL: the slot after it is EXEC.
+#[inline(always)]
+fn pair(slot: u8) -> (usize, usize) {
+    let low = usize::from(slot & 127);
+    (low, if low == usize::from(scalar::NULL) { low } else { (low + 1) & 127 })
+}
+
+/// Every lane of a wave of `W`.
+#[inline(always)]
+pub(crate) const fn all<const W: usize>() -> u64 {
+    if W == 64 { u64::MAX } else { (1 << W) - 1 }
+}

@@ -1,0 +1,76 @@
+//! Whole code objects are listed as `llvm-objdump -d` lists them: this workspace's kernels and what the compiler emits besides.
+
+mod objdump;
+
+use std::path::Path;
+
+use kernel_build::{Build, Builder};
+use objdump::{check, llvm_objdump};
+use vgpu_isa::{Isa, TARGETS};
+
+/// Compiled sources of the folder `of` below the workspace's, for all targets, or for those with waves of 32, for waves of 64;
+/// `None` if there is no compiler.
+fn build(of: &str, wave64: bool) -> Option<Build> {
+    if let Err(why) = kernel_build::toolchain::find() {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let targets = Isa::ALL.iter().filter(|isa| !(wave64 && isa.is_gfx9())).map(|isa| isa.name());
+    let mut builder = Builder::new(root.join(of)).targets(targets).jobs(2);
+    if wave64 {
+        builder = builder.flag("-mwavefrontsize64");
+    }
+    Some(builder.build().unwrap_or_else(|error| panic!("compiling {of}: {error}")))
+}
+
+/// Compares the listings of all objects that come out of a folder.
+fn compare(of: &str, wave64: bool) {
+    let Some(tool) = llvm_objdump() else {
+        eprintln!("skipped: llvm-objdump 22 is not installed");
+        return;
+    };
+    let Some(build) = build(of, wave64) else { return };
+    let mut failures = Vec::new();
+    let mut instructions = 0;
+    for (module, object) in build.objects() {
+        let name = format!("{}-{}-{wave64}.co", module.name, object.target.processor);
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        match check(&object.bytes, Some(&tool), &place) {
+            Ok(listed) => instructions += listed.instructions,
+            Err(what) => failures.push(format!("{name}: {what}")),
+        }
+        let _ = std::fs::remove_file(place);
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+    assert!(instructions > 0, "no code comes out of {of}");
+    eprintln!("{of}: {} objects, {instructions} instructions", build.objects().count());
+}
+
+#[test]
+fn the_kernels_of_this_workspace() {
+    compare("kernels", false);
+}
+
+#[test]
+fn kernels_of_benchmarks() {
+    compare("benches/vgpu/kernels", false);
+}
+
+#[test]
+fn kernels_of_tests() {
+    compare("crates/vgpu/tests/device", false);
+    compare("crates/hip-on-hsa/tests/kernels", false);
+    compare("crates/hip-on-hsa/tests/services", false);
+}
+
+#[test]
+fn kernels_with_waves_of_64() {
+    compare("kernels", true);
+}
+
+#[test]
+fn builds_are_for_all_targets_of_the_virtual_gpu() {
+    let targets: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(kernel_build::DEFAULT_TARGETS, targets);
+}
