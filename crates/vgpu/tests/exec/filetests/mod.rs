@@ -212,7 +212,7 @@ fn every_mnemonic_has_a_case_or_a_reason_to_have_none() {
     let mut wrong = String::new();
     for isa in Isa::ALL {
         let name = isa.name();
-        let known = read(&folder().join(format!("{name}.txt")));
+        let known = read(&folder().join(format!("../../../vgpu-isa/tests/filetests/{name}.txt")));
         let texts =
             known.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" ; "));
         let all: BTreeSet<&str> =
