@@ -95,7 +95,7 @@ fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> 
     let &[release] = &sysroot::releases(&[release.to_owned()])?[..] else {
         bail!("`{release}` is more than one release: name one with --rocm");
     };
-    let hsa = dropin::hsa(false)?;
+    let hsa = dropin::hsa(true)?;
     sysroot::make(release, &sysroot::folder())?.apply(command, Some(&hsa))?;
     command.env(dropin::HSA_DEVICE_VARIABLE, device);
     Ok(())

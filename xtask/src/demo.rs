@@ -9,8 +9,8 @@ use setup::run;
 use crate::build_kernels::Detail;
 use crate::{PROGRAM, build_kernels, tools};
 
-/// Package and example that open the device and run the kernels.
-const DEMO: [&str; 4] = ["--package", "ferrocm-kernels", "--example", "demo"];
+/// The example of `kernels` that opens the device and runs them.
+const DEMO: &str = "demo";
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
@@ -31,7 +31,8 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     println!();
     let detail = if options.verbose { Detail::Kernels } else { Detail::Modules };
     build_kernels::build(&build_kernels::Options { detail, ..build_kernels::Options::default() })?;
-    println!();
+    println!("\nBuilding the demo. The virtual GPU takes some minutes, once.\n");
+    run::run(&mut build())?;
     run::run(&mut command(options))?;
     println!(
         "Next: docs/own-crate.md is a crate with a kernel of your own; docs/guide.md shows what hip can do."
@@ -39,9 +40,16 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn command(options: &Options) -> Command {
+/// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its engine is optimised in both.
+fn build() -> Command {
     let mut command = tools::cargo();
-    command.args(["run", "--quiet", "--release"]).args(DEMO).arg("--");
+    command.args(["build", "--quiet", "--workspace", "--example", DEMO]).current_dir(tools::workspace());
+    command
+}
+
+fn command(options: &Options) -> Command {
+    let program = format!("debug/examples/{DEMO}{}", std::env::consts::EXE_SUFFIX);
+    let mut command = Command::new(tools::target_folder().join(program));
     if let Some(device) = &options.device {
         command.args(["--device", device]);
     }
@@ -60,7 +68,7 @@ mod tests {
     fn the_options_reach_the_program() {
         let device = Options { device: Some("vgpu:gfx90a".to_owned()), verbose: true, ..Options::default() };
         let text = run::describe(&command(&device));
-        assert!(text.ends_with("--example demo -- --device vgpu:gfx90a --verbose"), "{text}");
-        assert!(run::describe(&command(&Options::default())).ends_with("--example demo --"));
+        assert!(text.ends_with("examples/demo --device vgpu:gfx90a --verbose"), "{text}");
+        assert!(run::describe(&command(&Options::default())).ends_with("examples/demo"));
     }
 }

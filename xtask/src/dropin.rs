@@ -79,14 +79,14 @@ const ALL: [Library; 5] = [HIP, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 pub(crate) struct Options {
     /// The folder for the libraries; `dropin` in the target folder without one.
     pub(crate) out: Option<PathBuf>,
-    /// With the tests' build profile instead of the release one.
-    pub(crate) dev: bool,
+    /// With the release profile instead of the tests' one, with which they share the virtual GPU.
+    pub(crate) release: bool,
 }
 
 /// Builds and links the libraries, and says how to use them.
 pub(crate) fn dropin(options: &Options) -> Result<()> {
-    let built = Built::new(options.dev)?;
-    let folder = options.out.clone().unwrap_or_else(|| folder_of(false));
+    let built = Built::new(options.release)?;
+    let folder = options.out.clone().unwrap_or_else(|| folder_of(true));
     for library in ALL {
         println!("{}", built.link(&library, &folder.join(library.folder))?.display());
     }
@@ -99,13 +99,13 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
 pub(crate) const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
 
 /// Where the libraries of a build profile go unless told otherwise.
-fn folder_of(dev: bool) -> PathBuf {
-    tools::target_folder().join(if dev { "dropin-tests" } else { "dropin" })
+fn folder_of(release: bool) -> PathBuf {
+    tools::target_folder().join(if release { "dropin" } else { "dropin-tests" })
 }
 
 /// Builds the libraries of the virtual GPU; returns their folder.
-pub(crate) fn hsa(dev: bool) -> Result<PathBuf> {
-    Built::new(dev)?.link_virtual()
+pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
+    Built::new(release)?.link_virtual()
 }
 
 /// What a program on AMD's libraries loads before them.
@@ -118,12 +118,12 @@ pub(crate) struct First {
 }
 
 /// Builds the virtual GPU's libraries, and this project's HIP in the place of AMD's if that is meant.
-pub(crate) fn before_amds(dev: bool, own_hip: bool) -> Result<First> {
-    let built = Built::new(dev)?;
+pub(crate) fn before_amds(release: bool, own_hip: bool) -> Result<First> {
+    let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
     if own_hip {
-        let folder = folder_of(dev).join(HIP.folder);
+        let folder = folder_of(release).join(HIP.folder);
         built.link(&HIP, &folder)?;
         folders.insert(0, folder);
     }
@@ -133,7 +133,7 @@ pub(crate) fn before_amds(dev: bool, own_hip: bool) -> Result<First> {
 /// The static libraries of a build.
 #[derive(Debug)]
 struct Built {
-    dev: bool,
+    release: bool,
     /// By the names of their targets.
     archives: HashMap<String, PathBuf>,
 }
@@ -141,14 +141,14 @@ struct Built {
 impl Built {
     /// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other
     /// features.
-    fn new(dev: bool) -> Result<Built> {
-        let mut command = build(dev);
+    fn new(release: bool) -> Result<Built> {
+        let mut command = build(release);
         let messages = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).output();
         let messages = messages.with_context(|| format!("cannot start {}", run::describe(&command)))?;
         if !messages.status.success() {
             bail!("{} failed ({})", run::describe(&command), messages.status);
         }
-        Ok(Built { dev, archives: archives(&String::from_utf8_lossy(&messages.stdout)) })
+        Ok(Built { release, archives: archives(&String::from_utf8_lossy(&messages.stdout)) })
     }
 
     fn link(&self, library: &Library, folder: &Path) -> Result<PathBuf> {
@@ -156,13 +156,13 @@ impl Built {
         let archive =
             archive.with_context(|| format!("cargo made no static library of {}", library.package))?;
         let script = tools::workspace().join(library.script);
-        let drop_in = DropIn { archive, script: &script, soname: library.soname, strip: !self.dev };
+        let drop_in = DropIn { archive, script: &script, soname: library.soname, strip: self.release };
         Ok(drop_in.link(folder)?)
     }
 
     /// Links the libraries of the virtual GPU; returns their folder.
     fn link_virtual(&self) -> Result<PathBuf> {
-        let folder = folder_of(self.dev).join(HSA.folder);
+        let folder = folder_of(self.release).join(HSA.folder);
         for library in &VIRTUAL {
             self.link(library, &folder)?;
         }
@@ -193,19 +193,19 @@ fn archives(messages: &str) -> HashMap<String, PathBuf> {
 
 /// With the tests' profile, the build is that of some tests of the whole workspace: for packages alone, the virtual GPU would be
 /// compiled with other features than the tests have.
-fn build(dev: bool) -> Command {
+fn build(release: bool) -> Command {
     let mut command = tools::cargo();
-    if dev {
-        command.args(["test", "--no-run", "--workspace"]);
-        for test in TESTS {
-            command.args(["--test", test]);
-        }
-    } else {
+    if release {
         command.args(["build", "--release"]);
         let mut packages: Vec<&str> = ALL.iter().map(|library| library.package).collect();
         packages.dedup();
         for package in packages {
             command.args(["--package", package]);
+        }
+    } else {
+        command.args(["test", "--no-run", "--workspace"]);
+        for test in TESTS {
+            command.args(["--test", test]);
         }
     }
     command.args(["--quiet", "--message-format", "json-render-diagnostics"]);
@@ -226,13 +226,13 @@ mod tests {
 
     #[test]
     fn every_package_is_built_in_both_profiles() {
-        assert!(run::describe(&build(false)).contains("build --release"));
-        assert!(run::describe(&build(true)).contains("--workspace --test libraries --test symbols"));
+        assert!(run::describe(&build(true)).contains("build --release"));
+        assert!(run::describe(&build(false)).contains("--workspace --test libraries --test symbols"));
         for library in ALL {
             let folder = Path::new(library.script).parent().unwrap().join("tests");
             let tests = TESTS.map(|test| tools::workspace().join(&folder).join(test).with_extension("rs"));
             assert!(tests.iter().any(|test| test.is_file()), "{}", library.package);
-            assert!(run::describe(&build(false)).contains(library.package));
+            assert!(run::describe(&build(true)).contains(library.package));
         }
     }
 

@@ -128,9 +128,10 @@ struct DropinArguments {
     /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Build with the profile of the tests, which has debug information and takes less time, instead of release
+    /// Optimise all of it, and leave out debug information: the virtual GPU's engine, which is always optimised, is compiled once more
+    /// for this
     #[arg(long)]
-    dev: bool,
+    release: bool,
 }
 
 #[derive(Debug, Args)]
@@ -182,7 +183,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
                 rocblas_kernels: kernels::releases(&rocblas_kernels)?,
             })
         }
-        Task::Dropin(DropinArguments { out, dev }) => dropin::dropin(&dropin::Options { out, dev }),
+        Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {

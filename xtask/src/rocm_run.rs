@@ -36,9 +36,9 @@ pub(crate) struct Options {
     /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's; for programs of release 7.2
     #[arg(long)]
     own_hip: bool,
-    /// Build the drop-in libraries with the profile of the tests instead of release
+    /// Optimise all of the drop-in libraries, not only the virtual GPU
     #[arg(long)]
-    dev: bool,
+    release: bool,
     /// Folder of the sysroots [default: rocm in the target folder]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         eprintln!("note: not the package that was tried here: {line}");
     }
     let beside = additions.iter().map(|addition| addition.make(&sysroot)).collect::<Result<_, _>>()?;
-    let first = dropin::before_amds(options.dev, options.own_hip)?;
+    let first = dropin::before_amds(options.release, options.own_hip)?;
     let place = Place { sysroot, beside, first };
     let Some((program, arguments)) = options.program.split_first() else {
         println!("ROCm {} is in {}", release.name, place.sysroot.folder().display());

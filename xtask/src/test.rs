@@ -229,7 +229,7 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         steps.extend(VIRTUAL_DEVICES_OF_AMD.map(|device| {
             let folder = folder.clone();
             Step::new(format!("device tests of hip on ROCm {} over {device}", release.name), move || {
-                let hsa = dropin::hsa(true)?;
+                let hsa = dropin::hsa(false)?;
                 let mut command = nextest_command(shared)?;
                 // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
                 let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");

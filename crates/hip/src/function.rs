@@ -10,6 +10,7 @@ use hip_sys::{hipFuncAttribute, hipFunction_attribute, hipFunction_t};
 use crate::call::call;
 use crate::device::{Device, Properties};
 use crate::error::Result;
+use crate::kernel_info::{FunctionAttributes, KernelInfo};
 use crate::launch::{Check, Launch, LaunchConfig, LaunchError, Layout, Limits, Parameter};
 use crate::memory::Allocation;
 use crate::module::Module;
@@ -44,61 +45,29 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    pub(crate) fn new(kernel: &code_object::Kernel, handle: hipFunction_t, properties: &Properties) -> Self {
+    pub(crate) fn new(info: KernelInfo, handle: hipFunction_t, properties: &Properties) -> Self {
+        let KernelInfo { name, parameters, attributes } = info;
         let limits = Limits {
-            kernel_threads: kernel.max_flat_workgroup_size,
-            required_block: kernel.required_workgroup_size,
-            kernel_lds: kernel.group_segment_size,
-            kernel_wave: kernel.wavefront_size,
+            kernel_threads: attributes.max_block_threads,
+            required_block: attributes.required_block,
+            kernel_lds: attributes.lds,
+            kernel_wave: attributes.wave_size,
             device_threads: properties.max_block_threads,
             device_block: properties.max_block,
             device_grid: properties.max_grid,
             device_lds: properties.lds_per_block,
             device_wave: properties.wave_size,
         };
-        let parameters: Vec<_> = kernel.explicit_args().map(Parameter::of).collect();
         Self {
             handle,
-            name: kernel.name.clone(),
+            name,
             layout: Layout::of(&parameters),
             parameters,
-            attributes: FunctionAttributes::of(kernel),
+            attributes,
             limits,
             max_dynamic_lds: AtomicU32::new(u32::MAX),
         }
     }
-}
-
-/// What a kernel needs, as its code object says.
-#[doc(alias = "hipFuncGetAttribute")]
-#[doc(alias = "cuFuncGetAttribute")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FunctionAttributes {
-    /// Vector registers of a work-item.
-    pub vgprs: u32,
-    /// Accumulation registers of a work-item.
-    pub agprs: u32,
-    /// Scalar registers of a wave.
-    pub sgprs: u32,
-    /// Vector registers that the compiler spilled.
-    pub vgpr_spills: u32,
-    /// Scalar registers that the compiler spilled.
-    pub sgpr_spills: u32,
-    /// LDS of a block that the kernel declares itself, bytes.
-    pub lds: u32,
-    /// Scratch of a work-item, bytes.
-    pub scratch: u32,
-    /// Work-items of a wave: 32 or 64.
-    pub wave_size: u32,
-    /// Most work-items that a block may have.
-    pub max_block_threads: u32,
-    /// The block that a launch must have, if the source fixes it.
-    pub required_block: Option<[u32; 3]>,
-    /// Size of the argument segment, bytes; what the runtime adds to the kernel's own arguments is part of it.
-    pub argument_bytes: u32,
-    /// The kernel may need more scratch than the compiler knew: recursion, indirect calls, `alloca`.
-    pub dynamic_stack: bool,
 }
 
 /// A block size that keeps a device as full as the kernel allows; see [`Function::suggest_block`].
@@ -108,25 +77,6 @@ pub struct SuggestedBlock {
     pub block: u32,
     /// How many such blocks the whole device holds at once.
     pub grid: u32,
-}
-
-impl FunctionAttributes {
-    fn of(kernel: &code_object::Kernel) -> Self {
-        Self {
-            vgprs: kernel.vgpr_count,
-            agprs: kernel.agpr_count,
-            sgprs: kernel.sgpr_count,
-            vgpr_spills: kernel.vgpr_spills,
-            sgpr_spills: kernel.sgpr_spills,
-            lds: kernel.group_segment_size,
-            scratch: kernel.private_segment_size,
-            wave_size: kernel.wavefront_size,
-            max_block_threads: kernel.max_flat_workgroup_size,
-            required_block: kernel.required_workgroup_size,
-            argument_bytes: kernel.kernarg_size,
-            dynamic_stack: kernel.uses_dynamic_stack,
-        }
-    }
 }
 
 impl Function {

@@ -221,7 +221,7 @@ impl Module {
                 hipModuleGetFunction(&raw mut handle, inner.handle.get(), c_name.as_ptr())
             )?;
         }
-        Ok(Kernel::new(kernel, handle, inner.device.properties()))
+        Ok(Kernel::new(kernel.into(), handle, inner.device.properties()))
     }
 
     /// The error for a kernel that is not in the module.

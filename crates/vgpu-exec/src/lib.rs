@@ -64,7 +64,7 @@ pub use lower::no_inst;
 pub use lower::{resolved, text};
 pub use memory::{TILE_ELEMENTS, TILE_LANES, View, buffer_flags, element_bytes, transposed};
 pub use program::{FORM_MODES, Place, location};
-pub use program::{Fetched, Form, Program, Unit, enter, run};
+pub use program::{Fetched, Form, Program, Unit, enter, run, run_unwatched};
 pub use salu::Hardware;
 pub use watch::{Unwatched, Watch};
 pub use wave::{Code, Flow, Handler, Src, Wave};

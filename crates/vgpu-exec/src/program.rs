@@ -11,7 +11,7 @@ use super::lower::{self, Context};
 use super::settle::{self, Settling};
 use super::simd::opaque;
 use super::wave::Row;
-use super::{Code, Flow, Level, Watch, Wave, valu};
+use super::{Code, Flow, Level, Unwatched, Watch, Wave, valu};
 use crate::WaveFault;
 
 /// No function is longer than this many instructions; what is, goes on in another unit.
@@ -390,6 +390,15 @@ pub fn location(wave: &Wave, waits: bool) -> u64 {
         unit.pcs.get(code.inst as usize).copied()
     });
     place.unwrap_or(0)
+}
+
+/// [`run`] with nobody who watches. Unlike that, it is compiled in this crate, with the settings of the engine, not of whoever calls it.
+///
+/// # Safety
+/// See [`run`].
+pub unsafe fn run_unwatched(wave: &mut Wave, program: &Program) -> Flow {
+    // SAFETY: the caller's promise.
+    unsafe { run(wave, program, &mut Unwatched) }
 }
 
 /// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` hears of every instruction, once each, however

@@ -26,17 +26,14 @@ pub(super) enum Settling {
 impl Settling {
     /// Goes on behind an instruction. Says whether waves stop there.
     pub(super) fn pass(&mut self, inst: &Inst) -> bool {
-        let here = *self;
-        *self = match inst.op {
-            Op::SBarrier | Op::SBarrierWait => Settling::Barrier,
-            op if here == Settling::Lds && waits_for_lds(op) => {
-                *self = Settling::Not;
-                return true;
-            }
-            _ if here == Settling::Barrier && inst.format == Format::Ds => Settling::Lds,
-            _ => here,
+        let stops = *self == Settling::Lds && waits_for_lds(inst.op);
+        *self = match (inst.op, *self) {
+            (Op::SBarrier | Op::SBarrierWait, _) => Settling::Barrier,
+            _ if stops => Settling::Not,
+            (_, Settling::Barrier) if inst.format == Format::Ds => Settling::Lds,
+            (_, here) => here,
         };
-        false
+        stops
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn suites(options: &Options) -> Result<()> {
     let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
     let sysroot = sysroot::make(release, &folder)?;
     // With the profile of the tests, whose engine is optimised as well: nothing is compiled for this alone.
-    let first = dropin::before_amds(true, options.own_hip)?;
+    let first = dropin::before_amds(false, options.own_hip)?;
     let mut surprises = Vec::new();
     for suite in suites {
         if options.own_hip && !suite.only_hip {

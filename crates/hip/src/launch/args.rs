@@ -49,23 +49,6 @@ pub enum ParameterKind {
 }
 
 impl Parameter {
-    pub(crate) fn of(argument: &code_object::Arg) -> Self {
-        let kind = match &argument.kind {
-            code_object::ArgKind::ByValue => ParameterKind::Value,
-            code_object::ArgKind::GlobalBuffer => ParameterKind::Pointer,
-            other => ParameterKind::Other(format!("{other:?}")),
-        };
-        Self {
-            name: argument.name.clone(),
-            type_name: argument.type_name.clone(),
-            offset: argument.offset,
-            size: argument.size,
-            kind,
-            access: argument.access,
-            is_const: argument.is_const,
-        }
-    }
-
     /// Whether the compiler recorded that the kernel writes through the pointer.
     fn written(&self) -> bool {
         self.access.is_some_and(Access::writes)

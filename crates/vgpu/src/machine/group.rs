@@ -7,7 +7,7 @@ use super::initial::Position;
 use super::launch::Launch;
 use super::memory::{Mapping, Memory, MemoryError, Reader};
 use super::observe::Observers;
-use crate::exec::{self, Access, Barrier, Elsewhere, Flow, Unwatched, Wave, WaveFault};
+use crate::exec::{self, Access, Barrier, Elsewhere, Flow, Wave, WaveFault};
 use gpu_report::{Fault, FaultKind, Site};
 
 /// How often each wave of a workgroup may yield before another workgroup gets a turn.
@@ -188,7 +188,7 @@ impl Group {
                 // the kernel, and the program was lowered for the wave's size.
                 let flow = unsafe {
                     if self.observers.is_empty() {
-                        exec::run(wave, program, &mut Unwatched)
+                        exec::run_unwatched(wave, program)
                     } else {
                         exec::run(wave, program, &mut self.observers.of_wave(launch, index as u32))
                     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::exec::{FORM_MODES, Fetched, Flow, Form, Level, Place, Program, Unwatched, Wave, no_inst, run};
+use crate::exec::{FORM_MODES, Fetched, Flow, Form, Level, Place, Program, Wave, no_inst, run_unwatched};
 use crate::isa::{Format, Inst, Isa, Op, scalar};
 use crate::machine::memory::Memory;
 use vgpu_exec::Access;
@@ -99,7 +99,7 @@ impl Twin {
         self.wave.fault = None;
         (self.wave.unit, self.wave.next) = (Some(Arc::clone(&ready.place.0)), ready.place.1);
         // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was lowered for its size.
-        let flow = unsafe { run(&mut self.wave, &ready.program, &mut Unwatched) };
+        let flow = unsafe { run_unwatched(&mut self.wave, &ready.program) };
         flow == Flow::End
     }
 }
