@@ -21,6 +21,7 @@
 //! | `settle` | where waves stop after a barrier, so that all have read LDS |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
+//! | `rows` | making arrays of lanes |
 //! | `simd` | sixteen lanes at a time, for each CPU level |
 //! | `float` | exact floating-point arithmetic and conversions, one number at a time |
 //! | `salu` | scalar instructions |
@@ -43,6 +44,7 @@ pub mod lower;
 pub mod matrix;
 mod memory;
 pub mod program;
+mod rows;
 mod salu;
 mod settle;
 mod simd;

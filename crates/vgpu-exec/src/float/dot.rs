@@ -151,8 +151,13 @@ impl Rules {
             let grid = grid.max(c.leading().max(least) - 26);
             let mut total = c.floor(grid, grid > least);
             for group in products.chunks_exact(GROUP) {
-                let own = group.iter().fold(NOTHING, |own, product| own.max(product.1));
-                let sum: i32 = group.iter().map(|product| product.0.floor(own, false)).sum();
+                let (mut own, mut sum) = (NOTHING, 0i32);
+                for product in group {
+                    own = own.max(product.1);
+                }
+                for product in group {
+                    sum += product.0.floor(own, false);
+                }
                 let sum = Term { digits: sum.unsigned_abs(), exponent: own, negative: sum < 0 };
                 total += sum.floor(grid, false);
             }
@@ -162,7 +167,8 @@ impl Rules {
         let grid = grid.max(own.max(leading) - 26);
         let mut total = 0;
         let mut digits = 0;
-        for term in products.iter().map(|product| product.0).chain([c]) {
+        for i in 0..=N {
+            let term = if i < N { products[i].0 } else { c };
             let (cut, _) = term.cut(grid);
             // What has the other sign than the addend counts one more than it is, whatever it is.
             total += if term.negative == c.negative { cut } else { !cut };
@@ -218,7 +224,7 @@ impl Rules {
         // Of 8-bit floats, what has no value is what a NaN gives.
         let bytes = matches!(self.factors[0], Factors::Fp8 | Factors::Bf8);
         let invalid = narrow(if bytes { FACTOR_NAN } else { INVALID });
-        let factors = || a.into_iter().zip(b);
+        let factors = || a.iter().copied().zip(b.iter().copied());
         if factors().any(|(x, y)| size(x) > INFINITY || size(y) > INFINITY) {
             return narrow(FACTOR_NAN);
         }
@@ -254,19 +260,26 @@ impl Rules {
         let mut sums = [0; LANES];
         let mut largest = 0;
         for lane in 0..LANES {
-            let (x, y) = (a.map(|a| a[lane]), b.map(|b| b[lane]));
-            for bits in x.into_iter().chain(y).chain([c[lane]]) {
-                largest = largest.max(bits & 0x7f80_0000);
+            let (x, y) = (column(&a, lane), column(&b, lane));
+            for i in 0..N {
+                largest = largest.max(x[i] & 0x7f80_0000).max(y[i] & 0x7f80_0000);
             }
+            largest = largest.max(c[lane] & 0x7f80_0000);
             sums[lane] = self.finite::<N, GROUP>(x, y, c[lane]);
         }
         if largest == 0x7f80_0000 {
             for lane in 0..LANES {
-                sums[lane] = self.special::<N, GROUP>(a.map(|a| a[lane]), b.map(|b| b[lane]), c[lane]);
+                sums[lane] = self.special::<N, GROUP>(column(&a, lane), column(&b, lane), c[lane]);
             }
         }
         sums
     }
+}
+
+/// A lane of several rows.
+#[inline(always)]
+fn column<const N: usize, const LANES: usize>(rows: &[[u32; LANES]; N], lane: usize) -> [u32; N] {
+    crate::rows::from_fn(|i| rows[i][lane])
 }
 
 /// `size * 2^grid` rounded to f16, as f32.

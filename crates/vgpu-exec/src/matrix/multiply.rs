@@ -147,7 +147,7 @@ impl<T> Product<'_, T> {
     #[inline(always)]
     fn places<const R: usize>(&self, i: usize, column: usize) -> [usize; R] {
         let (first, step) = ((i * self.width + column) / LANES, self.width / LANES);
-        std::array::from_fn(|r| usize::from(self.places[(first + r * step) % ROWS]))
+        crate::rows::from_fn(|r| usize::from(self.places[(first + r * step) % ROWS]))
     }
 }
 
@@ -226,8 +226,8 @@ pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD
                     }
                 }
                 accumulate::<S, F<S>, R, C, SPREAD>(p, i, column, &mut sums);
-                for (places, sums) in places.iter().zip(sums) {
-                    for (&place, sum) in places.iter().zip(sums) {
+                for (places, sums) in places.iter().zip(&sums) {
+                    for (&place, &sum) in places.iter().zip(sums) {
                         p.end(place, sum);
                     }
                 }
@@ -252,7 +252,7 @@ pub(super) unsafe fn chain_wide<S: Simd, const R: usize, const SPREAD: bool>(p: 
                     *sum = Value::load(p.from.add(place));
                 }
                 accumulate::<S, G<S>, R, 1, SPREAD>(p, i, column, &mut sums);
-                for (&place, sum) in places.iter().zip(sums[0]) {
+                for (&place, &sum) in places.iter().zip(&sums[0]) {
                     sum.store(p.to.add(place));
                 }
             }
@@ -324,7 +324,7 @@ pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
             // SAFETY: see `chain`.
             unsafe {
                 accumulate::<S, F<S>, R, 1, SPREAD>(p, i, column, &mut sums);
-                for (place, sum) in p.places::<R>(i, column).into_iter().zip(sums[0]) {
+                for (&place, &sum) in p.places::<R>(i, column).iter().zip(&sums[0]) {
                     p.end_integers(place, sum, saturate);
                 }
             }
@@ -360,7 +360,7 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
                         *sum = F::splat(*p.a.add(at)).fma(b, *sum);
                     }
                 }
-                for (place, sum) in places.into_iter().zip(sums) {
+                for (&place, &sum) in places.iter().zip(&sums) {
                     match integers {
                         Integers::No => p.end(place, sum),
                         _ => p.end_integers(place, sum, integers == Integers::Saturate),
@@ -416,7 +416,7 @@ pub(super) unsafe fn pairwise<
                         *sum = flushed::<S, FLUSH>(*sum + group);
                     }
                 }
-                for (place, sum) in places.into_iter().zip(sums) {
+                for (&place, &sum) in places.iter().zip(&sums) {
                     p.end(place, sum);
                 }
             }
@@ -454,9 +454,9 @@ pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: 
                 let mut sum = p.begin::<S>(place).bits().array();
                 for first in (0..p.depth).step_by(N) {
                     let row = |k: usize| (first + k) * p.width;
-                    let a = std::array::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
+                    let a = crate::rows::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
                     let b: [_; N] =
-                        std::array::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
+                        crate::rows::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
                     sum = rules.sum::<N, 2, LANES>(a, b, sum);
                 }
                 S::store(p.to.add(place).cast(), U::<S>::from_array(sum).0);

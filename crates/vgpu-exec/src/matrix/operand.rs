@@ -186,6 +186,12 @@ pub(super) enum Addend {
     Constant(u32),
 }
 
+/// The low half of each lane, an f16 or bf16, as an f32.
+#[inline(always)]
+fn half_number<S: Simd>(sum: Sum, bits: U<S>) -> U<S> {
+    if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 }
+}
+
 /// Reads C into a panel.
 ///
 /// # Safety
@@ -213,14 +219,13 @@ pub(super) unsafe fn gather_sum<S: Simd>(
                     }
                     Addend::Constant(bits) => U::splat(bits),
                 };
-                let widen = |bits: U<S>| if sum == Sum::F16 { bits.half_to_f32().bits() } else { bits << 16 };
                 match sum {
                     Sum::F32 | Sum::F64 | Sum::I32 => S::store(to.cast(), bits.0),
                     Sum::F16 | Sum::Bf16 if packed => {
-                        S::store(to.cast(), widen(bits).0);
-                        S::store(to.add(plan.width).cast(), widen(bits >> 16).0);
+                        S::store(to.cast(), half_number(sum, bits).0);
+                        S::store(to.add(plan.width).cast(), half_number(sum, bits >> 16).0);
                     }
-                    Sum::F16 | Sum::Bf16 => S::store(to.cast(), widen(bits >> (16 * half)).0),
+                    Sum::F16 | Sum::Bf16 => S::store(to.cast(), half_number(sum, bits >> (16 * half)).0),
                 }
             }
         }

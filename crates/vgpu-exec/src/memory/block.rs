@@ -5,14 +5,14 @@ use vgpu_isa::scalar;
 
 use super::lanes::{Bits, Registers, offset, register};
 use super::moves::Move;
-use super::spaces::{fail, scattered, scratch};
+use super::spaces::{Addresses, fail, scattered, scratch};
 use crate::{Code, Flow, Src, Wave};
 
-/// The 64-bit addresses of a GLOBAL instruction's lanes.
+/// What the 64-bit addresses of a GLOBAL instruction's lanes are made of: a base, and what each lane adds, low and high halves.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave's file.
-unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> [u64; L] {
+unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> (u64, [u32; L], [u32; L]) {
     // SAFETY: the caller's promise.
     let (low, high) = unsafe {
         match (code.src[0], code.src[2]) {
@@ -25,10 +25,7 @@ unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> [u64; L] {
         Src::Scalar(slot) => wave.scalar64(slot),
         _ => 0,
     };
-    std::array::from_fn(|lane| {
-        let own = u64::from(high[lane]) << 32 | u64::from(low[lane]);
-        base.wrapping_add(own).wrapping_add_signed(offset(code))
-    })
+    (base.wrapping_add_signed(offset(code)), low, high)
 }
 
 /// The registers of a block that M0 selects: their numbers, and where they are if the first one is at `registers`.
@@ -51,11 +48,12 @@ fn selected<const L: usize>(
 pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     // SAFETY: operands were lowered for this wave's file. Addresses were copied before the first register is written.
     unsafe {
-        let start = addresses::<L>(wave, code);
+        let (base, low, high) = addresses::<L>(wave, code);
         let mask = wave.exec::<L>();
         for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
-            let addresses = start.map(|address| address.wrapping_add(4 * u64::from(i)));
-            if scattered::<M, L>(wave, registers, &addresses, mask) == Flow::Fault {
+            let addresses =
+                Addresses { base: base.wrapping_add(4 * u64::from(i)), low: &low, high: Some(&high) };
+            if scattered::<M, L>(wave, registers, addresses, mask) == Flow::Fault {
                 return Flow::Fault;
             }
         }
@@ -125,9 +123,11 @@ pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut 
     }
     let bytes = TILE_ELEMENTS * ELEMENT;
     // SAFETY: operands were lowered for this wave's file.
-    let addresses = unsafe { addresses::<L>(wave, code) };
+    let (base, low, high) = unsafe { addresses::<L>(wave, code) };
+    let addresses = Addresses { base, low: &low, high: Some(&high) };
     let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
-    for (lane, (&address, row)) in addresses.iter().zip(&mut tile).enumerate() {
+    for (lane, row) in tile.iter_mut().enumerate() {
+        let address = addresses.of(lane);
         if !wave.access.permits(AccessKind::Read, address, bytes as u64) {
             let fault = wave.access.refused(AccessKind::Read, address, bytes as u64, Some(lane));
             return fail(wave, fault);

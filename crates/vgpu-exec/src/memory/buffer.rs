@@ -256,13 +256,13 @@ unsafe fn plain<M: Move, const L: usize>(
         return Flow::Next;
     }
     let (base, narrow) = if fits {
-        (view.base, offsets.map(|offset| offset as u32))
+        (view.base, crate::rows::map(offsets, |offset| offset as u32))
     } else {
         // Structures beyond 4 GiB: count from the lowest.
         let lowest = Bits(inside).map(|lane| offsets[lane]).min().unwrap_or(0);
         (
             view.base.wrapping_add(lowest),
-            offsets.map(|offset| u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)),
+            crate::rows::map(offsets, |offset| u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)),
         )
     };
     // SAFETY: operands were lowered for this wave's file.

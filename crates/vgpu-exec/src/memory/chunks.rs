@@ -41,12 +41,15 @@ fn all<S: Simd>(mask: Mask<S>) -> bool {
 }
 
 impl<S: Simd> Chunk<S> {
+    /// The offsets in `row`, plus `shift`.
+    ///
     /// # Safety
     /// `row` must be sixteen lanes of a register.
     #[inline(always)]
-    unsafe fn new(row: *const u32, enabled: u16, bytes: u32) -> Chunk<S> {
+    unsafe fn new(row: *const u32, shift: u32, enabled: u16, bytes: u32) -> Chunk<S> {
         // SAFETY: the caller's promise.
-        let (offsets, first) = unsafe { (U::<S>(S::load(row)), row.read()) };
+        let (offsets, first) =
+            unsafe { (U::<S>(S::load(row)) + shift, row.read().wrapping_add(shift)) };
         let steps = offsets - first;
         let pattern = if enabled != u16::MAX {
             Pattern::Other
@@ -90,50 +93,50 @@ impl<const DWORDS: usize> Whole for Load<Dwords<DWORDS>> {
         unsafe {
             match chunk.pattern {
                 Pattern::Same => {
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         // Loaded once, so that all lanes see the same value.
                         let value = lane::<S, DWORDS>(memory.wrapping_add(first));
-                        for (i, value) in value.into_iter().enumerate() {
+                        for (i, &value) in value.iter().enumerate() {
                             S::store(at.add(i * lanes), S::splat(value));
                         }
                     }
                 }
                 Pattern::Consecutive if DWORDS == 1 => {
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         S::store(at, S::load(memory.wrapping_add(first).cast()));
                     }
                 }
                 Pattern::Consecutive if DWORDS == 2 => {
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         let (low, high) = wide::<S>(memory.wrapping_add(first)).split();
                         S::store(at, low.0);
                         S::store(at.add(lanes), high.0);
                     }
                 }
                 Pattern::Consecutive if DWORDS == 4 => {
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         let origin = memory.wrapping_add(first);
                         let (even, odd) = wide::<S>(origin).split();
                         let (even_rest, odd_rest) = wide::<S>(origin.add(8 * LANES)).split();
                         let (first, third) = even.before(even_rest).split();
                         let (second, fourth) = odd.before(odd_rest).split();
-                        for (i, value) in [first, second, third, fourth].into_iter().enumerate() {
+                        for (i, value) in [first, second, third, fourth].iter().enumerate() {
                             S::store(at.add(i * lanes), value.0);
                         }
                     }
                 }
                 _ if DWORDS == 1 && chunk.enabled == u16::MAX => {
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         S::store(at, S::gather(memory, chunk.offsets.0));
                     }
                 }
                 _ => {
                     let offsets = chunk.offsets.array();
-                    for (memory, at) in places {
+                    for &(memory, at) in &places {
                         for lane in Bits(chunk.enabled.into()) {
                             let value =
                                 self::lane::<S, DWORDS>(memory.wrapping_add(offsets[lane % LANES] as usize));
-                            for (i, value) in value.into_iter().enumerate() {
+                            for (i, &value) in value.iter().enumerate() {
                                 at.add(i * lanes + lane).write(value);
                             }
                         }
@@ -158,7 +161,7 @@ impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            for (memory, at) in places {
+            for &(memory, at) in &places {
                 let origin = memory.wrapping_add(chunk.first as usize);
                 match chunk.pattern {
                     Pattern::Consecutive if DWORDS == 1 => S::store(origin.cast(), S::load(at)),
@@ -253,7 +256,7 @@ unsafe fn general<B: Body>(wave: &mut Wave, code: &Code) -> Flow {
 #[inline(always)]
 unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span]: [u32; 2]) -> bool {
     let mut outside = 0;
-    for first in [0, 2 * LANES] {
+    for &first in &[0, 2 * LANES] {
         if first < lanes {
             // SAFETY: the caller's promise.
             let (low, high) = unsafe { (load::<S>(row, first), load::<S>(row, first + LANES)) };
@@ -266,15 +269,16 @@ unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span
     outside & exec == 0
 }
 
-/// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l]` from a place's pointer on, and
-/// its first register is at the place's other one. Does nothing and says so unless all of `row` are in the range, which is as for
-/// [`within`].
+/// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l] + shift`, a sum of 32 bits, from a
+/// place's pointer on, and its first register is at the place's other one. Does nothing and says so unless all of `row` are in the range,
+/// which is as for [`within`].
 ///
 /// # Safety
 /// Registers must be in the file of a wave of so many lanes; memory at such offsets must be good for the access.
 #[inline(always)]
 unsafe fn each<M: Whole, S: Simd, const N: usize>(
     row: *const u32,
+    shift: u32,
     exec: u64,
     lanes: usize,
     range: [u32; 2],
@@ -289,8 +293,8 @@ unsafe fn each<M: Whole, S: Simd, const N: usize>(
         loop {
             let enabled = (exec >> first) as u16;
             if enabled != 0 {
-                let chunk = Chunk::<S>::new(row.add(first), enabled, M::BYTES as u32);
-                M::chunk(&chunk, places.map(|(memory, at)| (memory, at.add(first))), lanes);
+                let chunk = Chunk::<S>::new(row.add(first), shift, enabled, M::BYTES as u32);
+                M::chunk(&chunk, crate::rows::map(places, |(memory, at)| (memory, at.add(first))), lanes);
             }
             first += LANES;
             if first >= lanes {
@@ -336,7 +340,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
                 (end - size).checked_sub(base).map_or(0, |most| u32::try_from(most).unwrap_or(u32::MAX));
             let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
             if most < least
-                || !each::<M, S, 1>(row, exec, lanes, [least, most - least], [(base as *mut u8, at)])
+                || !each::<M, S, 1>(row, 0, exec, lanes, [least, most - least], [(base as *mut u8, at)])
             {
                 return general::<Global<M>>(wave, code);
             }
@@ -363,11 +367,12 @@ fn fetch_ahead(address: u64, bytes: u64) {
     let _ = (address, bytes);
 }
 
-/// The offsets that lanes may have for data that lie `offset` after them to be in LDS.
+/// The addresses that lanes may have for so many bytes, `shift` after them, to be in LDS. The sum has 32 bits: an address "below zero" and
+/// an offset may meet there.
 #[inline(always)]
-fn in_lds(wave: &Wave, offset: usize, bytes: usize) -> Option<[u32; 2]> {
-    let limit = (wave.access.lds_size as usize).checked_sub(offset + bytes)?;
-    Some([0, limit as u32])
+fn in_lds(wave: &Wave, shift: u32, bytes: usize) -> Option<[u32; 2]> {
+    let span = (wave.access.lds_size as usize).checked_sub(bytes)?;
+    Some([shift.wrapping_neg(), span as u32])
 }
 
 /// DS instructions with one access per lane.
@@ -378,16 +383,16 @@ impl<M: Whole> SimdBody for LdsChunks<M> {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
-        let offset = offset(code) as usize;
+        let offset = offset(code) as u32;
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
             let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
-            let places = [(wave.access.lds.wrapping_add(offset), at)];
+            let places = [(wave.access.lds, at)];
             let Some(range) = in_lds(wave, offset, M::BYTES) else {
                 return general::<Lds<M>>(wave, code);
             };
-            if !each::<M, S, 1>(row, exec, lanes, range, places) {
+            if !each::<M, S, 1>(row, offset, exec, lanes, range, places) {
                 return general::<Lds<M>>(wave, code);
             }
         }
@@ -406,17 +411,19 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
         let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
         let offsets = offset(code) as usize;
         let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
+        let (least, most) = (offsets[0].min(offsets[1]), offsets[0].max(offsets[1]));
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
             let one = wave.vgpr.add(M::register(code, false, lanes) as usize);
             let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
             let lds = wave.access.lds;
-            let places = [(lds.wrapping_add(offsets[0]), one), (lds.wrapping_add(offsets[1]), two)];
-            let Some(range) = in_lds(wave, offsets[0].max(offsets[1]), M::BYTES) else {
+            let places =
+                [(lds.wrapping_add(offsets[0] - least), one), (lds.wrapping_add(offsets[1] - least), two)];
+            let Some(range) = in_lds(wave, least as u32, most - least + M::BYTES) else {
                 return general::<LdsPair<M>>(wave, code);
             };
-            if !each::<M, S, 2>(row, exec, lanes, range, places) {
+            if !each::<M, S, 2>(row, least as u32, exec, lanes, range, places) {
                 return general::<LdsPair<M>>(wave, code);
             }
         }

@@ -65,7 +65,7 @@ pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     if mask == 0 {
         return Flow::Next;
     }
-    let row = std::array::from_fn(|lane| 4 * lane as u32);
+    let row = crate::rows::from_fn(|lane| 4 * lane as u32);
     let base = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff);
     // SAFETY: operands were lowered for this wave's file.
     unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
@@ -237,13 +237,13 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
             let mut words = [std::ptr::null_mut::<W>(); 2];
-            for (word, count) in words.iter_mut().zip([offsets & 0xff, offsets >> 8 & 0xff]) {
+            for (word, &count) in words.iter_mut().zip(&[offsets & 0xff, offsets >> 8 & 0xff]) {
                 match word_at(wave, u64::from(row[lane]) + (count * unit) as u64, W::BYTES as u64, lane) {
                     Ok(at) => *word = at.cast(),
                     Err(fault) => return fail(wave, fault),
                 }
             }
-            let old = words.map(|word| word.read());
+            let old = crate::rows::map(words, |word| word.read());
             words[0].write(W::get::<L>(wave.vgpr.add(registers.data as usize + lane)));
             words[1].write(W::get::<L>(wave.vgpr.add(registers.data2 as usize + lane)));
             let dst = wave.vgpr.add(code.dst as usize + lane);

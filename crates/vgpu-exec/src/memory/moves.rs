@@ -57,7 +57,7 @@ impl<const N: usize> Data for Dwords<N> {
     unsafe fn load<const L: usize>(from: *const u8, at: *mut u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            for (i, dword) in single::load::<N, false>(from).into_iter().enumerate() {
+            for (i, &dword) in single::load::<N, false>(from).iter().enumerate() {
                 at.add(i * L).write(dword);
             }
         }
@@ -79,7 +79,7 @@ impl<const N: usize> Data for Dwords<N> {
     unsafe fn take<const L: usize>(from: *const u8, at: *mut u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            for (i, dword) in from.cast::<[u32; N]>().read_unaligned().into_iter().enumerate() {
+            for (i, &dword) in from.cast::<[u32; N]>().read_unaligned().iter().enumerate() {
                 at.add(i * L).write(dword);
             }
         }
@@ -88,7 +88,7 @@ impl<const N: usize> Data for Dwords<N> {
     #[inline(always)]
     unsafe fn put<const L: usize>(to: *mut u8, at: *const u32) {
         // SAFETY: the caller's promise.
-        unsafe { to.cast::<[u32; N]>().write_unaligned(std::array::from_fn(|i| at.add(i * L).read())) }
+        unsafe { to.cast::<[u32; N]>().write_unaligned(crate::rows::from_fn(|i| at.add(i * L).read())) }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) unsafe fn store<const KIND: u8, const N: usize>(wave: &mut Wave, code
     if KIND != BUFFER {
         match location.check(wave, AccessKind::Write, 0, size) {
             Ok(address) => {
-                let value = std::array::from_fn(|i| data(wave, first, i));
+                let value = crate::rows::from_fn(|i| data(wave, first, i));
                 // SAFETY: the bytes lie in a live allocation, or in the wave's scratch memory.
                 address.into_iter().for_each(|to| unsafe { single::store::<N, false>(to as *mut u8, value) });
                 return Flow::Next;

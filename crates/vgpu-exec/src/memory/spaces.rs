@@ -59,7 +59,7 @@ pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, co
         Src::Scalar(base) => wave.scalar64(base),
         _ => 0,
     };
-    let row = std::array::from_fn(|lane| 4 * lane as u32);
+    let row = crate::rows::from_fn(|lane| 4 * lane as u32);
     let base = base.wrapping_add_signed(offset(code));
     // SAFETY: operands were lowered for this wave's file.
     unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
@@ -88,10 +88,11 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
             Some(PRIVATE) => scratch::<M, L>(wave, registers, &low, offset(code), mask),
             Some(_) => wide::<M, L>(wave, registers, &low, &high, offset(code), mask),
             None => {
-                let in_space = |space: u32| {
-                    Bits(mask).filter(|&lane| high[lane] == space).fold(0u64, |m, lane| m | 1 << lane)
-                };
-                let (shared, private) = (in_space(SHARED), in_space(PRIVATE));
+                let (mut shared, mut private) = (0u64, 0u64);
+                for lane in Bits(mask) {
+                    shared |= u64::from(high[lane] == SHARED) << lane;
+                    private |= u64::from(high[lane] == PRIVATE) << lane;
+                }
                 let rest = mask & !shared & !private;
                 if shared != 0 && lds::<M, L>(wave, registers, &low, offset(code), shared) == Flow::Fault {
                     return Flow::Fault;
@@ -132,10 +133,8 @@ unsafe fn wide<M: Move, const L: usize>(
                 mask,
             ),
             None => {
-                let addresses = std::array::from_fn(|l| {
-                    (u64::from(high[l]) << 32 | u64::from(low[l])).wrapping_add_signed(offset)
-                });
-                scattered::<M, L>(wave, registers, &addresses, mask)
+                let addresses = Addresses { base: offset as u64, low, high: Some(high) };
+                scattered::<M, L>(wave, registers, addresses, mask)
             }
         }
     }
@@ -164,9 +163,23 @@ pub(super) unsafe fn linear<M: Move, const L: usize>(
         unsafe { M::many::<L>(wave, registers, base as *mut u8, row, &survey, true) };
         return Flow::Next;
     }
-    let addresses = std::array::from_fn(|lane| base.wrapping_add(u64::from(row[lane])));
     // SAFETY: the caller's promise.
-    unsafe { scattered::<M, L>(wave, registers, &addresses, mask) }
+    unsafe { scattered::<M, L>(wave, registers, Addresses { base, low: row, high: None }, mask) }
+}
+
+/// The addresses of lanes: a base, and 32 or 64 bits of each lane's own.
+#[derive(Clone, Copy)]
+pub(super) struct Addresses<'a, const L: usize> {
+    pub base: u64,
+    pub low: &'a [u32; L],
+    pub high: Option<&'a [u32; L]>,
+}
+
+impl<const L: usize> Addresses<'_, L> {
+    pub(super) fn of(&self, lane: usize) -> u64 {
+        let high = self.high.map_or(0, |high| high[lane]);
+        self.base.wrapping_add(u64::from(high) << 32 | u64::from(self.low[lane]))
+    }
 }
 
 /// Global memory, lane by lane.
@@ -178,12 +191,12 @@ pub(super) unsafe fn linear<M: Move, const L: usize>(
 pub(super) unsafe fn scattered<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
-    addresses: &[u64; L],
+    addresses: Addresses<'_, L>,
     mask: u64,
 ) -> Flow {
     wave.stored |= M::ACCESS == AccessKind::Write;
     for lane in Bits(mask) {
-        let address = addresses[lane];
+        let address = addresses.of(lane);
         if !address.is_multiple_of(M::ALIGN) {
             let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
             return fail(wave, fault);
@@ -198,7 +211,7 @@ pub(super) unsafe fn scattered<M: Move, const L: usize>(
     Flow::Next
 }
 
-/// LDS at `row[lane] + offset`.
+/// LDS at `row[lane] + offset`. The sum has 32 bits: an address "below zero" and an offset may meet in the LDS.
 ///
 /// # Safety
 /// `registers` must be in the wave's file, `mask` must not be zero.
@@ -210,38 +223,19 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     offset: i64,
     mask: u64,
 ) -> Flow {
-    let survey = Survey::new(row, mask, M::BYTES);
-    let limit = i64::from(wave.access.lds_size) - M::BYTES as i64;
-    let good = i64::from(survey.min) + offset >= 0 && i64::from(survey.max) + offset <= limit;
-    let aligned = M::ALIGN == 1
-        || Bits(mask).all(|lane| (u64::from(row[lane]).wrapping_add_signed(offset)).is_multiple_of(M::ALIGN));
+    let row = crate::rows::map(*row, |address| address.wrapping_add(offset as u32));
+    let survey = Survey::new(&row, mask, M::BYTES);
+    let good = u64::from(survey.max) + M::BYTES as u64 <= u64::from(wave.access.lds_size);
+    let aligned =
+        M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
     if good && aligned {
-        let memory = wave.access.lds.wrapping_offset(offset as isize);
+        let memory = wave.access.lds;
         // SAFETY: every enabled lane's bytes were found to lie in the workgroup's LDS.
-        unsafe { M::many::<L>(wave, registers, memory, row, &survey, false) };
+        unsafe { M::many::<L>(wave, registers, memory, &row, &survey, false) };
         return Flow::Next;
     }
-    if offset != 0 {
-        // SAFETY: the caller's promise.
-        return unsafe { wrapped_lds::<M, L>(wave, registers, row, offset, mask) };
-    }
     // SAFETY: the caller's promise.
-    unsafe { lds_lanes::<M, L>(wave, registers, row, mask) }
-}
-
-/// LDS where an address and its offset do not simply add up: the sum has 32 bits, so an address may be below zero.
-#[cold]
-#[inline(never)]
-unsafe fn wrapped_lds<M: Move, const L: usize>(
-    wave: &mut Wave,
-    registers: Registers,
-    row: &[u32; L],
-    offset: i64,
-    mask: u64,
-) -> Flow {
-    let row = row.map(|address| address.wrapping_add(offset as u32));
-    // SAFETY: the caller's promise.
-    unsafe { lds::<M, L>(wave, registers, &row, 0, mask) }
+    unsafe { lds_lanes::<M, L>(wave, registers, &row, mask) }
 }
 
 /// LDS, lane by lane. What is beyond its end reads zero and is not written.

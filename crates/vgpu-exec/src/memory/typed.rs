@@ -81,7 +81,7 @@ impl Shape {
         let code = if in_instruction { (flags >> FORMAT_SHIFT & 0x7f) as u8 } else { own as u8 };
         let selection = match in_instruction {
             true => [4, 5, 6, 7],
-            false => std::array::from_fn(|i| word >> (3 * i) & 7),
+            false => crate::rows::from_fn(|i| word >> (3 * i) & 7),
         };
         Shape {
             format: BufferFormat::by_code(generation, code).filter(|_| is_bound),
@@ -121,7 +121,7 @@ impl Shape {
                 at += u32::from(bits);
             }
         }
-        self.selection.map(|selection| match selection {
+        crate::rows::map(self.selection, |selection| match selection {
             0 => 0,
             1 => self.one(),
             channel => memory[(channel & 3) as usize],

@@ -153,6 +153,16 @@ unsafe fn joined(a: [__m128i; 4]) -> [__m256i; 2] {
     unsafe { [_mm256_set_m128i(a[1], a[0]), _mm256_set_m128i(a[3], a[2])] }
 }
 
+/// The even (`0x88`) or odd (`0xdd`) dwords of `a` and then `b`, in order.
+///
+/// # Safety
+/// The CPU must have AVX2.
+#[inline(always)]
+unsafe fn every_other<const WHICH: i32>(a: __m256, b: __m256) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(_mm256_shuffle_ps::<WHICH>(a, b))) }
+}
+
 impl Simd for Avx2 {
     type V = [__m256i; 2];
     type D = [__m256i; 4];
@@ -280,7 +290,7 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     unsafe fn store64(to: *mut u64, a: Self::D) {
-        for (i, a) in a.into_iter().enumerate() {
+        for (i, &a) in a.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { _mm256_storeu_si256(to.add(4 * i).cast(), a) };
         }
@@ -300,10 +310,9 @@ impl Simd for Avx2 {
         // SAFETY: the caller's promise.
         unsafe {
             let a = per!(4, |I, x = a| _mm256_castsi256_ps(x));
-            let order = |x: __m256| _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(x));
             (
-                [order(_mm256_shuffle_ps::<0x88>(a[0], a[1])), order(_mm256_shuffle_ps::<0x88>(a[2], a[3]))],
-                [order(_mm256_shuffle_ps::<0xdd>(a[0], a[1])), order(_mm256_shuffle_ps::<0xdd>(a[2], a[3]))],
+                [every_other::<0x88>(a[0], a[1]), every_other::<0x88>(a[2], a[3])],
+                [every_other::<0xdd>(a[0], a[1]), every_other::<0xdd>(a[2], a[3])],
             )
         }
     }

@@ -242,7 +242,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     unsafe fn store64(to: *mut u64, a: Self::D) {
-        for (i, a) in a.into_iter().enumerate() {
+        for (i, &a) in a.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { _mm512_storeu_si512(to.add(8 * i).cast(), a) };
         }

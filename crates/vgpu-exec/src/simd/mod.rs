@@ -388,7 +388,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         // SAFETY: the caller's promise.
         unsafe {
             let (a, b) = (Self::array(a), Self::array(b));
-            Self::from_array64(std::array::from_fn(|i| pair(if i < LANES / 2 { &a } else { &b }, i)))
+            Self::from_array64(crate::rows::from_fn(|i| pair(if i < LANES / 2 { &a } else { &b }, i)))
         }
     }
 
@@ -398,7 +398,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         // SAFETY: the caller's promise.
         unsafe {
             let a = Self::array64(a);
-            let half = |first: usize| std::array::from_fn(|i| (a[first + i / 2] >> (32 * (i % 2))) as u32);
+            let half = |first: usize| crate::rows::from_fn(|i| (a[first + i / 2] >> (32 * (i % 2))) as u32);
             (Self::from_array(half(0)), Self::from_array(half(LANES / 2)))
         }
     }
@@ -409,7 +409,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         // SAFETY: the caller's promise.
         unsafe {
             let offsets = Self::array(offsets);
-            Self::from_array(std::array::from_fn(|i| {
+            Self::from_array(crate::rows::from_fn(|i| {
                 memory.wrapping_add(offsets[i] as usize).cast::<u32>().read_unaligned()
             }))
         }
@@ -421,7 +421,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         // SAFETY: the caller's promise.
         unsafe {
             let (a, index) = (Self::array(a), Self::array(index));
-            Self::from_array(std::array::from_fn(|i| a[index[i] as usize & 15]))
+            Self::from_array(crate::rows::from_fn(|i| a[index[i] as usize & 15]))
         }
     }
 

@@ -50,7 +50,7 @@ impl Simd for Baseline {
 
     #[inline(never)]
     unsafe fn from_bits(bits: u16) -> Self::M {
-        std::array::from_fn(|i| (u32::from(bits) >> i & 1).wrapping_neg())
+        crate::rows::from_fn(|i| (u32::from(bits) >> i & 1).wrapping_neg())
     }
 
     #[inline(always)]

@@ -239,7 +239,7 @@ impl Simd for Baseline {
 
     #[inline(always)]
     unsafe fn store(to: *mut u32, a: Self::V) {
-        for (i, a) in a.into_iter().enumerate() {
+        for (i, &a) in a.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { _mm_storeu_si128(to.add(4 * i).cast(), a) };
         }
@@ -264,7 +264,7 @@ impl Simd for Baseline {
 
     #[inline(always)]
     unsafe fn store64(to: *mut u64, a: Self::D) {
-        for (i, a) in a.into_iter().enumerate() {
+        for (i, &a) in a.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { _mm_storeu_si128(to.add(2 * i).cast(), a) };
         }

@@ -63,7 +63,7 @@ fn fma_for_half<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
 
 /// `a * b + c` as f32: the exact result, or the one of its neighbours whose last digit is odd.
 fn fma_to_odd(a: u32, b: u32, c: u32) -> u32 {
-    let [a, b, c] = [a, b, c].map(|bits| f64::from(f32::from_bits(bits)));
+    let [a, b, c] = crate::rows::map([a, b, c], |bits| f64::from(f32::from_bits(bits)));
     // The product is exact.
     let product = a * b;
     let sum = product + c;

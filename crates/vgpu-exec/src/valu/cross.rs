@@ -19,7 +19,7 @@ pub(super) unsafe fn read<const W: usize>(wave: &Wave, src: Src) -> [u32; W] {
         Src::Const(value) => [value as u32; W],
         Src::Temp(row) => {
             let row = &wave.temp[usize::from(row) % TEMPS];
-            std::array::from_fn(|lane| row[lane])
+            crate::rows::from_fn(|lane| row[lane])
         }
     }
 }
@@ -109,7 +109,7 @@ bodies! {
         if W == 64 {
             let data = read::<W>(wave, code.src[0]);
             let mask = wave.exec::<W>();
-            write(wave, code.dst, &std::array::from_fn::<u32, W, _>(|lane| data[lane ^ 32]), mask);
+            write(wave, code.dst, &crate::rows::from_fn::<u32, W>(|lane| data[lane ^ 32]), mask);
         }
     }
     Permlane16 |wave, code| {

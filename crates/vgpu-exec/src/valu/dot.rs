@@ -19,7 +19,11 @@ fn products<const BITS: u32>(a: u32, b: u32, signed_a: bool, signed_b: bool) -> 
         let top = value << (32 - BITS * (i + 1));
         i64::from(if signed { top as i32 >> (32 - BITS) } else { (top >> (32 - BITS)) as i32 })
     };
-    (0..32 / BITS).map(|i| part(a, i, signed_a) * part(b, i, signed_b)).sum()
+    let mut sum = 0;
+    for i in 0..32 / BITS {
+        sum += part(a, i, signed_a) * part(b, i, signed_b);
+    }
+    sum
 }
 
 #[inline(always)]
@@ -62,7 +66,8 @@ fn on_grid<S: Simd>(
     c: U<S>,
 ) -> U<S> {
     let rules = Rules { factors: [factors; 2], rounded, fourth: cx.is_gfx12() };
-    let [a, b] = [a, b].map(|pair| [pair.0.bits().array(), pair.1.bits().array()]);
+    let a = [a.0.bits().array(), a.1.bits().array()];
+    let b = [b.0.bits().array(), b.1.bits().array()];
     U::from_array(rules.sum::<2, 2, LANES>(a, b, c.array()))
 }
 

@@ -114,8 +114,8 @@ fn division_fixup(a: u64, denominator: u64, numerator: u64, round: u32, flush_ou
 #[inline(never)]
 fn exact_sums(flags: u16, sources: &[[u64; LANES]; 3], mode: u32) -> [u64; LANES] {
     let env = Env { flush_in: false, ..Env::double(mode) };
-    std::array::from_fn(|i| {
-        let [a, b, c] = sources.map(|source| source[i]);
+    crate::rows::from_fn(|i| {
+        let [a, b, c] = crate::rows::map(*sources, |source| source[i]);
         let power = match (flags >> i & 1, c >> 52 & 0x7ff) {
             (0, _) => 0,
             (_, ..=1023) => -128,
@@ -163,7 +163,7 @@ fn trig_preop(x: u64, segment: u32) -> u64 {
 #[inline(always)]
 fn map3<S: Simd>(a: G<S>, b: G<S>, c: G<S>, f: impl Fn(u64, u64, u64) -> u64) -> G<S> {
     let (a, b, c) = (a.bits().array(), b.bits().array(), c.bits().array());
-    D::from_array(std::array::from_fn(|i| f(a[i], b[i], c[i]))).as_f64()
+    D::from_array(crate::rows::from_fn(|i| f(a[i], b[i], c[i]))).as_f64()
 }
 
 #[inline(always)]
@@ -215,17 +215,17 @@ ops! {
     Ldexp [MODS, NAN] (_cx; a: G, b: Int) -> G<S> {{
         let n = b.0.array();
         let a = a.bits().array();
-        D::from_array(std::array::from_fn(|i| ldexp(a[i], n[i]))).as_f64()
+        D::from_array(crate::rows::from_fn(|i| ldexp(a[i], n[i]))).as_f64()
     }}
         => rounded([a, b, _], _, env) { F64.scale(a, b as i32, env) }
     FrexpExp [MODS] (_cx; a: G) -> U<S> {{
         let a = a.bits().array();
-        U::from_array(std::array::from_fn(|i| frexp_exponent(a[i])))
+        U::from_array(crate::rows::from_fn(|i| frexp_exponent(a[i])))
     }}
     FrexpMant [MODS] (_cx; a: G) -> G<S> { a.bits().map(frexp_mantissa).as_f64() }
     TrigPreop [MODS] (_cx; a: G, b: U) -> G<S> {{
         let (a, b) = (a.bits().array(), b.array());
-        D::from_array(std::array::from_fn(|i| trig_preop(a[i], b[i]))).as_f64()
+        D::from_array(crate::rows::from_fn(|i| trig_preop(a[i], b[i]))).as_f64()
     }}
     DivScale [MODS, MASK = MaskTo::Second] (cx; a: G, b: G, c: G) -> (G<S>, Mask<S>) { scale_all(cx, a, b, c) }
     DivFmas [MODS, NAN] (cx; a: B64, b: B64, c: B64, m: Mask) -> G<S> { division_sum(cx, a.0, b.0, c.0, m) }

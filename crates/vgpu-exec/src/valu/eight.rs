@@ -88,11 +88,19 @@ impl<S: Simd> Ret<S> for Byte<S> {
 #[inline(always)]
 fn dot<S: Simd>(a: U<S>, b: U<S>, c: B<S>, factors: [Factors; 2]) -> B<S> {
     let rules = Rules { factors, rounded: Rounded::F32, fourth: true };
-    let bytes = |word: U<S>, factors: Factors| {
-        let format = if factors == Factors::Bf8 { Format::Bf8 } else { Format::Fp8 };
-        [0, 8, 16, 24].map(|shift| widen(format, word >> shift & 0xff).array())
-    };
-    B(U::from_array(rules.sum::<4, 4, LANES>(bytes(a, factors[0]), bytes(b, factors[1]), c.0.array())))
+    let (a, b) = (bytes(a, factors[0]), bytes(b, factors[1]));
+    B(U::from_array(rules.sum::<4, 4, LANES>(a, b, c.0.array())))
+}
+
+/// The bytes of each lane as f32.
+#[inline(always)]
+fn bytes<S: Simd>(word: U<S>, factors: Factors) -> [[u32; LANES]; 4] {
+    let format = if factors == Factors::Bf8 { Format::Bf8 } else { Format::Fp8 };
+    let mut rows = [[0; LANES]; 4];
+    for (i, row) in (0..).zip(&mut rows) {
+        *row = widen(format, word >> (8 * i) & 0xff).array();
+    }
+    rows
 }
 
 ops! {

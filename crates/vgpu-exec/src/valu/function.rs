@@ -17,11 +17,16 @@ fn polynomial<S: Simd, const N: usize>(x: G<S>, coefficients: [f64; N]) -> G<S> 
 #[inline(always)]
 fn short_chain<S: Simd>(x: G<S>, coefficients: [f64; 8]) -> G<S> {
     let [a, b, c, d, e, f, g, h] = coefficients;
-    let line = |low: f64, high: f64| G::splat(high).fma(x, G::splat(low));
     let square = x * x;
-    let low = line(c, d).fma(square, line(a, b));
-    let high = line(g, h).fma(square, line(e, f));
+    let low = line(x, c, d).fma(square, line(x, a, b));
+    let high = line(x, g, h).fma(square, line(x, e, f));
     high.fma(square * square, low)
+}
+
+/// `high * x + low`
+#[inline(always)]
+fn line<S: Simd>(x: G<S>, low: f64, high: f64) -> G<S> {
+    G::splat(high).fma(x, G::splat(low))
 }
 
 /// `a - b`, exact where numbers are close.

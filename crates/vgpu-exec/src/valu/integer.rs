@@ -64,18 +64,22 @@ fn median<S: Simd>(
 }
 
 fn bytes(value: u32) -> [u32; 4] {
-    value.to_le_bytes().map(u32::from)
+    crate::rows::map(value.to_le_bytes(), u32::from)
 }
 
 fn sad(a: u32, b: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(b));
-    (0..4).map(|i| a[i].abs_diff(b[i])).sum()
+    a[0].abs_diff(b[0]) + a[1].abs_diff(b[1]) + a[2].abs_diff(b[2]) + a[3].abs_diff(b[3])
 }
 
 /// The sum of absolute differences where the reference byte is not zero.
 fn masked_sad(a: u32, reference: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(reference));
-    (0..4).map(|i| if b[i] == 0 { 0 } else { a[i].abs_diff(b[i]) }).sum()
+    let mut sum = 0;
+    for i in 0..4 {
+        sum += if b[i] == 0 { 0 } else { a[i].abs_diff(b[i]) };
+    }
+    sum
 }
 
 /// Four sums over bytes `i..i + 4` of `a`, added to the words of `c`.
@@ -289,10 +293,12 @@ ops! {
     MqsadPkU16U8 [MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, masked_sad) }
     MqsadU32U8 [MODS] (cx; a: D, b: U, c: Four) -> [U<S>; 4] {{
         let a = a.array();
-        std::array::from_fn(|i| {
-            let part = U::from_array(a.map(|a| (a >> (8 * i)) as u32));
-            add_unsigned(cx, part.map2(b, masked_sad), c.0[i])
-        })
+        let mut sums = c.0;
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let part = U::from_array(crate::rows::map(a, |a| (a >> (8 * i)) as u32));
+            *sum = add_unsigned(cx, part.map2(b, masked_sad), *sum);
+        }
+        sums
     }}
     CvtPkI16I32 (_cx; a: U, b: U) -> U<S> {{
         signed_word(a) | signed_word(b) << 16
@@ -330,7 +336,7 @@ fn borrow<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, m: Mask<S>) -> (U<S>, Mask<S>) {
 #[inline(always)]
 fn quads<S: Simd>(cx: &Cx, a: D<S>, b: U<S>, c: D<S>, sum: fn(u32, u32) -> u32) -> D<S> {
     let (a, b, c) = (a.array(), b.array(), c.array());
-    D::from_array(std::array::from_fn(|i| quad(cx.clamp, a[i], b[i], c[i], sum)))
+    D::from_array(crate::rows::from_fn(|i| quad(cx.clamp, a[i], b[i], c[i], sum)))
 }
 
 table! {

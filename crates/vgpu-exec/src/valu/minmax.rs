@@ -24,7 +24,7 @@ fn with_nan(format: Format, quiet: u64, cx: &Cx, a: u64, b: u64) -> Option<u64> 
 #[cold]
 #[inline(never)]
 fn settle32(cx: &Cx, a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) -> [u32; LANES] {
-    std::array::from_fn(|i| {
+    crate::rows::from_fn(|i| {
         let (a, b) = (u64::from(a[i]), u64::from(b[i]));
         with_nan(F32, 0x40_0000, cx, a, b).map_or(result[i], |bits| bits as u32)
     })
@@ -33,7 +33,7 @@ fn settle32(cx: &Cx, a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) -> 
 #[cold]
 #[inline(never)]
 fn settle64(cx: &Cx, a: [u64; LANES], b: [u64; LANES], result: [u64; LANES]) -> [u64; LANES] {
-    std::array::from_fn(|i| with_nan(F64, 1 << 51, cx, a[i], b[i]).unwrap_or(result[i]))
+    crate::rows::from_fn(|i| with_nan(F64, 1 << 51, cx, a[i], b[i]).unwrap_or(result[i]))
 }
 
 /// The first NaN among the sources, made quiet.
@@ -44,7 +44,7 @@ fn any_nan(format: Format, quiet: u64, a: u64, b: u64) -> Option<u64> {
 #[cold]
 #[inline(never)]
 fn spread32(a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) -> [u32; LANES] {
-    std::array::from_fn(|i| {
+    crate::rows::from_fn(|i| {
         any_nan(F32, 0x40_0000, u64::from(a[i]), u64::from(b[i])).map_or(result[i], |bits| bits as u32)
     })
 }
@@ -52,7 +52,7 @@ fn spread32(a: [u32; LANES], b: [u32; LANES], result: [u32; LANES]) -> [u32; LAN
 #[cold]
 #[inline(never)]
 fn spread64(a: [u64; LANES], b: [u64; LANES], result: [u64; LANES]) -> [u64; LANES] {
-    std::array::from_fn(|i| any_nan(F64, 1 << 51, a[i], b[i]).unwrap_or(result[i]))
+    crate::rows::from_fn(|i| any_nan(F64, 1 << 51, a[i], b[i]).unwrap_or(result[i]))
 }
 
 /// The lesser one, or a NaN if there is one.

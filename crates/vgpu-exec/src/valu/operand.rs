@@ -539,7 +539,7 @@ pub(super) struct Four<S: Simd>(pub [U<S>; 4]);
 impl<S: Simd> Arg<S> for Four<S> {
     #[inline(always)]
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
-        Four(std::array::from_fn(|i| {
+        Four(crate::rows::from_fn(|i| {
             let part = Source { at: row.at.wrapping_add(i * row.high), ..*row };
             // SAFETY: the caller's promise; only registers are lowered for such operands.
             unsafe { part.low::<S>(k) }

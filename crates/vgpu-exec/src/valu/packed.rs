@@ -172,10 +172,11 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
         unsafe {
             let [a, b] = two_chunks::<O, S, MODS>(cx, &rows[0], lane)?;
             let [c, d] = two_chunks::<O, S, MODS>(cx, &rows[1], lane)?;
-            for (target, low, high) in [(target, a, c), (&target.second(), b, d)] {
-                target.write(0, O::single::<S>(low).bits());
-                target.write(target.lanes, O::single::<S>(high).bits());
-            }
+            let second = target.second();
+            target.write(0, O::single::<S>(a).bits());
+            target.write(target.lanes, O::single::<S>(c).bits());
+            second.write(0, O::single::<S>(b).bits());
+            second.write(second.lanes, O::single::<S>(d).bits());
         }
         Some(0)
     }

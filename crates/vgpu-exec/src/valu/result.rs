@@ -502,7 +502,7 @@ impl<S: Simd> Ret<S> for [U<S>; 4] {
 
     #[inline(always)]
     unsafe fn store(self, target: &Target, _: &Cx) -> u16 {
-        for (i, value) in self.into_iter().enumerate() {
+        for (i, &value) in self.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { target.write(i * target.lanes, value) };
         }

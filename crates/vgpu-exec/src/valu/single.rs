@@ -101,7 +101,7 @@ enum Cube {
 fn cube(x: u32, y: u32, z: u32, part: Cube, round: u8) -> u32 {
     const SIGN: u32 = 1 << 31;
     let number = |bits: u32| if bits & 0x7f80_0000 == 0 { 0.0 } else { f32::from_bits(bits) };
-    let [a, b, c] = [x, y, z].map(number);
+    let [a, b, c] = crate::rows::map([x, y, z], number);
     let (face, s, t, major) = if c.abs() >= a.abs() && c.abs() >= b.abs() {
         if c < 0.0 { (5.0, x ^ SIGN, y ^ SIGN, z) } else { (4.0, x, y ^ SIGN, z) }
     } else if b.abs() >= a.abs() {
@@ -187,8 +187,8 @@ fn division_sum<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>, scale: Mask<S>) -> 
 #[inline(never)]
 fn exact_sums(flags: u16, sources: &[[u32; LANES]; 3], mode: u32) -> [u32; LANES] {
     let env = Env { flush_in: false, ..Env::single(mode) };
-    std::array::from_fn(|i| {
-        let [a, b, c] = sources.map(|source| u64::from(source[i]));
+    crate::rows::from_fn(|i| {
+        let [a, b, c] = crate::rows::map(*sources, |source| u64::from(source[i]));
         let power = match (flags >> i & 1, c >> 23 & 255) {
             (0, _) => 0,
             (_, ..=127) => -64,

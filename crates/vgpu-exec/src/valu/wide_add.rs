@@ -46,7 +46,7 @@ impl SimdBody for WideAdd {
             let mut high_rows = <(U<S>, U<S>)>::rows::<false>(wave, high);
             let (mut low, mut rest) = (target(wave, code, true), target(wave, high, true));
             let mut carries = [0; 2];
-            for first in [0, 2 * LANES] {
+            for &first in &[0, 2 * LANES] {
                 if first >= lanes {
                     break;
                 }

@@ -1,0 +1,25 @@
+//! Making arrays of lanes, inlined wherever it is done.
+//!
+//! `std::array::from_fn` and the `map` of arrays do the same, but are generic code of another crate: the compiler puts what they are made
+//! of beside the standard library's types, apart from the handlers, where the call for each lane is neither inlined nor made a vector.
+
+use std::mem::MaybeUninit;
+
+/// The array of `f(0)`, `f(1)`, …
+#[inline(always)]
+pub(crate) fn from_fn<T: Copy, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
+    let mut row = MaybeUninit::<[T; N]>::uninit();
+    let first = row.as_mut_ptr().cast::<T>();
+    for i in 0..N {
+        // SAFETY: `i` is within the array.
+        unsafe { first.add(i).write(f(i)) };
+    }
+    // SAFETY: each element has been written.
+    unsafe { row.assume_init() }
+}
+
+/// The array of `f` of each element.
+#[inline(always)]
+pub(crate) fn map<T: Copy, U: Copy, const N: usize>(row: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
+    from_fn(|i| f(row[i]))
+}
