@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         }
         // What follows template arguments, but hardly a comparison.
         let next = self.after(index)?;
-        let follows = [&b"("[..], b"::", b"{", b",", b")", b">", b">>>", b"&", b"*", b"."];
+        let follows = [&b"("[..], b"::", b"{", b",", b")", b">", b">>>", b"&", b"*", b".", b"["];
         follows.contains(&self.text(next)).then_some(index)
     }
 

@@ -100,7 +100,8 @@ impl Facts {
         let mut names = self.names.clone();
         for difference in DIFFERENCES.iter() {
             let fact = names.entry(difference.name.to_owned()).or_default();
-            fact.hip = Some(difference.ours.to_owned());
+            let ours = difference.ours.split_once('|').map_or(difference.ours, |(default, _)| default);
+            fact.hip = Some(ours.to_owned());
             if fact.kind.is_none() && difference.name.ends_with(".h") {
                 fact.kind = Some("include".to_owned());
             }

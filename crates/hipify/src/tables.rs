@@ -263,9 +263,9 @@ fn row(family: Family, line: &'static str) -> Option<Row> {
 pub struct Difference {
     /// The name in CUDA.
     pub name: &'static str,
-    /// What hipify-perl makes of it; `-` if nothing.
+    /// What hipify-perl makes of it; `-` if nothing. With `|` between, what it makes of it by default and with `-roc`.
     pub theirs: &'static str,
-    /// What this crate makes of it.
+    /// What this crate makes of it, in the same way.
     pub ours: &'static str,
     /// Why.
     pub reason: &'static str,

@@ -213,7 +213,9 @@ impl<'a> Translator<'a> {
 
     fn report_header(&mut self, cursor: &Cursor<'_>, token: usize) {
         let Some(name) = header_name(cursor.text(token)) else { return };
-        if !is_cuda_header(name) {
+        // In quotes, a folder is the program's own.
+        let own = cursor.kind(token) == Some(Kind::String) && name.contains(&b'/');
+        if own || !is_cuda_header(name) {
             return;
         }
         let advice = self.tables.advice(name).unwrap_or(
@@ -241,10 +243,13 @@ impl<'a> Translator<'a> {
                 }
                 Kind::Word => self.word(cursor, index, before),
                 Kind::String => self.string(cursor, index, before),
+                // An apostrophe in a text that is no code opens one, too.
+                Kind::Char => self.words_in_text(token.start, token.end, true),
                 Kind::RawString if in_string => self.words_in_text(token.start, token.end, false),
                 Kind::RawString => self.raw_string(cursor, index),
                 Kind::Header => self.header_outside_include(cursor, index, in_string),
                 Kind::Punct if cursor.is(index, b"<<<") => self.launch(cursor, index),
+                Kind::Punct if cursor.is(index, b"<") => self.header_in_macro(token.end),
                 _ => {}
             }
             before = Some(index);
@@ -379,7 +384,7 @@ impl<'a> Translator<'a> {
             Some("the ROC libraries have")
         } else if (options.roc || options.miopen) && lacks(Lacking::MIOPEN) {
             Some("MIOpen has")
-        } else if !options.roc && lacks(Lacking::HIP) {
+        } else if lacks(Lacking::HIP) && (!options.roc || to.is_none()) {
             Some("HIP has")
         } else if !options.roc && !options.miopen && lacks(Lacking::HIPDNN) {
             Some("hipDNN has")
@@ -433,7 +438,7 @@ impl<'a> Translator<'a> {
 
     // ---- namespaces ----
 
-    /// `cub::`, `namespace cub`; `thrust::cuda`, `thrust::system::cuda`.
+    /// `cub::`, `using namespace cub`, `namespace c = cub`; `thrust::cuda`, `thrust::system::cuda`.
     fn namespace(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
         let next = cursor.after(index);
@@ -442,9 +447,12 @@ impl<'a> Translator<'a> {
                 cursor.is(before, b"namespace")
                     && cursor.before(before).is_some_and(|using| cursor.is(using, b"using"))
             });
+            // `namespace c = cub;`
+            let renamed = before.filter(|&before| cursor.is(before, b"=")).and_then(|at| cursor.before(at));
+            let renamed = renamed.and_then(|name| cursor.before(name)).is_some_and(|at| cursor.is(at, b"namespace"));
             let qualifies = next.is_some_and(|next| cursor.is(next, b"::"))
                 && !before.is_some_and(|before| matches!(cursor.text(before), b"." | b"->"));
-            if using || qualifies {
+            if using || renamed || qualifies {
                 self.namespaces += 1;
                 self.edits.replace(token.start, token.end, "hipcub");
             }
@@ -519,6 +527,19 @@ impl<'a> Translator<'a> {
         {
             self.counter.add(number, to);
             self.edits.replace(token.start + 1, token.end - 1, to);
+        }
+    }
+
+    /// `#define HEADER <…>`: what ends at the next `>`, if that is a header's name.
+    fn header_in_macro(&mut self, start: usize) {
+        let rest = &self.source[start..self.source.len().min(start + 64)];
+        if let Some(length) = rest.iter().position(|byte| b"> \n".contains(byte))
+            && rest[length] == b'>'
+            && let Some(number) = self.header(&rest[..length])
+            && let Some(to) = self.chosen(self.row(number)).filter(|to| !to.is_empty())
+        {
+            self.counter.add(number, to);
+            self.edits.replace(start, start + length, to);
         }
     }
 
