@@ -111,7 +111,10 @@ pub fn statistics(what: &str, stats: &Stats) -> String {
     table("by kind", &mut stats.by_kind().into_iter().map(owned));
     table(
         "by name",
-        &mut stats.names.iter().map(|count| (format!("{} => {}", count.name, count.to), count.count)),
+        &mut stats.names.iter().map(|count| {
+            let to = if count.to.is_empty() { "(left out)" } else { count.to };
+            (format!("{} => {to}", count.name), count.count)
+        }),
     );
     text
 }
