@@ -35,10 +35,18 @@ fn made_up(lines: usize) -> String {
     for (number, row) in rows.cycle().step_by(7).enumerate().take(lines.saturating_sub(3)) {
         text += &match number % 8 {
             0 => format!("// what {} does, said in a line of words\n", row.name),
-            1 => format!("__global__ void kernel_{number}(float* x, int n) {{ if (threadIdx.x < n) x[threadIdx.x] += {number}; }}\n"),
-            2 => format!("  kernel_{number}<float, {number}><<<dim3(n / 256, 1), 256, 0, stream>>>(pointer, {}, n);\n", row.name),
+            1 => format!(
+                "__global__ void kernel_{number}(float* x, int n) {{ if (threadIdx.x < n) x[threadIdx.x] += {number}; }}\n"
+            ),
+            2 => format!(
+                "  kernel_{number}<float, {number}><<<dim3(n / 256, 1), 256, 0, stream>>>(pointer, {}, n);\n",
+                row.name
+            ),
             3 => format!("  printf(\"%s failed: %d\\n\", \"{}\", status);\n", row.name),
-            _ => format!("  auto value_{number} = {}(context, pointer + {number}, size * sizeof(float));\n", row.name),
+            _ => format!(
+                "  auto value_{number} = {}(context, pointer + {number}, size * sizeof(float));\n",
+                row.name
+            ),
         };
     }
     text

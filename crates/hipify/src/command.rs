@@ -153,7 +153,8 @@ pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Err
         } else if options.in_place && text != translated {
             files::replace(&source.path, &text, &translated)?;
         } else if let Some(output) = &options.output {
-            let path = if into_folder || output.is_dir() { output.join(&source.relative) } else { output.clone() };
+            let path =
+                if into_folder || output.is_dir() { output.join(&source.relative) } else { output.clone() };
             files::write(&path, &translated)?;
         }
         if !report_only && !options.quiet_warnings {

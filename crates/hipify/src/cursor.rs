@@ -62,7 +62,8 @@ impl<'a> Cursor<'a> {
     /// Whether there is nothing but spaces, on one line, between two tokens.
     pub(crate) fn is_plain_between(&self, first: usize, second: usize) -> bool {
         let plain = |token: &Token| {
-            token.kind == Kind::Space && !token.text(self.source).iter().any(|&byte| matches!(byte, b'\n' | b'\\'))
+            token.kind == Kind::Space
+                && !token.text(self.source).iter().any(|&byte| matches!(byte, b'\n' | b'\\'))
         };
         self.tokens[first + 1..second].iter().all(plain)
     }

@@ -86,7 +86,12 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
                         if let Some(token) = cursor.after(word)
                             && let Some(name) = header_name(cursor.text(token))
                         {
-                            directives.includes.push(Include { hash: index, token, name, always: depth <= guard });
+                            directives.includes.push(Include {
+                                hash: index,
+                                token,
+                                name,
+                                always: depth <= guard,
+                            });
                         }
                     }
                     _ => {}

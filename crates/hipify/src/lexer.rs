@@ -59,7 +59,13 @@ pub(crate) fn is_word_byte(byte: u8) -> bool {
 
 /// The tokens of a source, in order and without gaps.
 pub(crate) fn tokens(source: &[u8]) -> Vec<Token> {
-    let mut lexer = Lexer { source, at: 0, tokens: Vec::with_capacity(source.len() / 4), line: LineState::Start, directive: false };
+    let mut lexer = Lexer {
+        source,
+        at: 0,
+        tokens: Vec::with_capacity(source.len() / 4),
+        line: LineState::Start,
+        directive: false,
+    };
     while lexer.at < source.len() {
         lexer.next();
     }
@@ -249,7 +255,8 @@ impl Lexer<'_> {
             }
             _ => {}
         }
-        let include = self.line == LineState::Hash && matches!(word, b"include" | b"include_next" | b"import");
+        let include =
+            self.line == LineState::Hash && matches!(word, b"include" | b"include_next" | b"import");
         let has_include = matches!(word, b"__has_include" | b"__has_include_next");
         self.push(Kind::Word, end);
         self.line = if include || has_include { LineState::Include } else { LineState::Inside };
@@ -260,7 +267,8 @@ impl Lexer<'_> {
         let rest = &self.source[quote + 1..];
         let length = rest.iter().take(17).position(|&byte| byte == b'(')?;
         let delimiter = &rest[..length];
-        if delimiter.iter().any(|&byte| matches!(byte, b')' | b'\\' | b' ' | b'"') || byte.is_ascii_control()) {
+        if delimiter.iter().any(|&byte| matches!(byte, b')' | b'\\' | b' ' | b'"') || byte.is_ascii_control())
+        {
             return None;
         }
         let close = [b")", delimiter, b"\""].concat();
@@ -302,7 +310,11 @@ mod tests {
 
     fn kinds(source: &str) -> Vec<(Kind, &str)> {
         let tokens = tokens(source.as_bytes());
-        tokens.iter().filter(|t| !matches!(t.kind, Kind::Space | Kind::End)).map(|t| (t.kind, &source[t.start..t.end])).collect()
+        tokens
+            .iter()
+            .filter(|t| !matches!(t.kind, Kind::Space | Kind::End))
+            .map(|t| (t.kind, &source[t.start..t.end]))
+            .collect()
     }
 
     #[test]
@@ -310,7 +322,13 @@ mod tests {
         use Kind::*;
         assert_eq!(
             kinds("a /* b\n */ \"c // d\" 'e' // f"),
-            [(Word, "a"), (BlockComment, "/* b\n */"), (String, "\"c // d\""), (Char, "'e'"), (LineComment, "// f")]
+            [
+                (Word, "a"),
+                (BlockComment, "/* b\n */"),
+                (String, "\"c // d\""),
+                (Char, "'e'"),
+                (LineComment, "// f")
+            ]
         );
         assert_eq!(kinds(r#"R"x(a)" b)x" c"#), [(RawString, r#"R"x(a)" b)x""#), (Word, "c")]);
         assert_eq!(kinds(r#""a\"b" c"#), [(String, r#""a\"b""#), (Word, "c")]);
@@ -345,7 +363,8 @@ mod tests {
     #[test]
     fn a_directive_ends_with_its_line() {
         use Kind::*;
-        let kinds = |source: &str| tokens(source.as_bytes()).iter().map(|token| token.kind).collect::<Vec<_>>();
+        let kinds =
+            |source: &str| tokens(source.as_bytes()).iter().map(|token| token.kind).collect::<Vec<_>>();
         assert_eq!(kinds("#a \\\nb\nc"), [Hash, Word, Space, Word, End, Space, Word]);
         assert_eq!(kinds("#a"), [Hash, Word, End]);
     }
@@ -359,7 +378,18 @@ mod tests {
 
     #[test]
     fn every_byte_is_in_one_token() {
-        for source in ["", "\\", "\"\\", "'\\", "R\"", "/", "#include <", "\r\n\\\r\nx", "a\u{e4}\u{1f600}b", "<<<<>>>>"] {
+        for source in [
+            "",
+            "\\",
+            "\"\\",
+            "'\\",
+            "R\"",
+            "/",
+            "#include <",
+            "\r\n\\\r\nx",
+            "a\u{e4}\u{1f600}b",
+            "<<<<>>>>",
+        ] {
             let tokens = tokens(source.as_bytes());
             let mut at = 0;
             for token in &tokens {

@@ -48,7 +48,9 @@ impl Facts {
                 section = name;
             }
             let mut quoted = line.split('"').skip(1).step_by(2);
-            let (Some(first), second, third) = (quoted.next(), quoted.next(), quoted.next()) else { continue };
+            let (Some(first), second, third) = (quoted.next(), quoted.next(), quoted.next()) else {
+                continue;
+            };
             let first = first.replace("\\/", "/");
             let second = second.map(|text| text.replace("\\/", "/"));
             if line.trim_start().starts_with("subst(") {
@@ -111,8 +113,7 @@ impl Facts {
                 let _ = writeln!(text, "{}", line(name, fact));
             }
         }
-        let mut files: Vec<_> =
-            texts.into_iter().map(|(name, text)| (format!("{name}.txt"), text)).collect();
+        let mut files: Vec<_> = texts.into_iter().map(|(name, text)| (format!("{name}.txt"), text)).collect();
         let own = self.own_names.iter().fold(String::new(), |text, name| text + name + "\n");
         files.push(("own-names.txt".to_owned(), own));
         files
@@ -232,7 +233,10 @@ fn family(name: &str, fact: &Fact) -> Family {
     if fact.lacking.contains("function") || fact.lacking.contains("type") {
         return Family::Device;
     }
-    BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning)).map_or(Family::Device, |found| found.1)
+    BEGINNINGS
+        .iter()
+        .find(|(beginning, _)| name.starts_with(beginning))
+        .map_or(Family::Device, |found| found.1)
 }
 
 #[cfg(test)]

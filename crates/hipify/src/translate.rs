@@ -110,7 +110,17 @@ const LIKE_CUDA: [&[u8]; 9] =
 
 /// Words in front of an expression, where a type would be in front of a declared name.
 const BEFORE_CALLS: [&[u8]; 12] = [
-    b"return", b"else", b"do", b"case", b"goto", b"throw", b"co_return", b"co_yield", b"co_await", b"and", b"or",
+    b"return",
+    b"else",
+    b"do",
+    b"case",
+    b"goto",
+    b"throw",
+    b"co_return",
+    b"co_yield",
+    b"co_await",
+    b"and",
+    b"or",
     b"not",
 ];
 
@@ -124,7 +134,15 @@ impl<'a> Translator<'a> {
             .or(row.hip)
     }
 
-    fn report(&mut self, start: usize, end: usize, rule: Rule, severity: Severity, message: String, advice: &str) {
+    fn report(
+        &mut self,
+        start: usize,
+        end: usize,
+        rule: Rule,
+        severity: Severity,
+        message: String,
+        advice: &str,
+    ) {
         self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
     }
 
@@ -449,7 +467,8 @@ impl<'a> Translator<'a> {
             });
             // `namespace c = cub;`
             let renamed = before.filter(|&before| cursor.is(before, b"=")).and_then(|at| cursor.before(at));
-            let renamed = renamed.and_then(|name| cursor.before(name)).is_some_and(|at| cursor.is(at, b"namespace"));
+            let renamed =
+                renamed.and_then(|name| cursor.before(name)).is_some_and(|at| cursor.is(at, b"namespace"));
             let qualifies = next.is_some_and(|next| cursor.is(next, b"::"))
                 && !before.is_some_and(|before| matches!(cursor.text(before), b"." | b"->"));
             if using || renamed || qualifies {
@@ -475,12 +494,15 @@ impl<'a> Translator<'a> {
     /// A string that is a header's name becomes that of HIP's; in any other, names are translated.
     fn string(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
-        let included = before.is_some_and(|before| matches!(cursor.text(before), b"include" | b"import" | b"include_next"));
+        let included = before
+            .is_some_and(|before| matches!(cursor.text(before), b"include" | b"import" | b"include_next"));
         if included {
             return;
         }
         let text = token.text(cursor.source);
-        if let Some(to) = header_name(text).and_then(|name| self.header(name)).and_then(|n| self.chosen(self.row(n))) {
+        if let Some(to) =
+            header_name(text).and_then(|name| self.header(name)).and_then(|n| self.chosen(self.row(n)))
+        {
             if !to.is_empty() {
                 self.edits.replace(token.start + 1, token.end - 1, to);
             }
@@ -562,8 +584,10 @@ impl<'a> Translator<'a> {
                 stop += 1;
             }
             let opens = at > start && matches!(source[at - 1], b'<' | b'"');
-            if opens && source[stop..end].first().is_some_and(|&byte| matches!(byte, b'.' | b'/'))
-                && let Some(length) = source[at..end].iter().position(|&b| matches!(b, b'>' | b'"' | b'\\' | b'\n'))
+            if opens
+                && source[stop..end].first().is_some_and(|&byte| matches!(byte, b'.' | b'/'))
+                && let Some(length) =
+                    source[at..end].iter().position(|&b| matches!(b, b'>' | b'"' | b'\\' | b'\n'))
                 && let Some(number) = self.header(&source[at..at + length])
             {
                 if let Some(to) = self.chosen(self.row(number)).filter(|to| !to.is_empty()) {
@@ -616,7 +640,8 @@ impl<'a> Translator<'a> {
     /// `asm` with a string that looks like PTX.
     fn assembly(&mut self, cursor: &Cursor<'_>, index: usize) {
         let mut next = cursor.after(index);
-        while next.is_some_and(|at| matches!(cursor.text(at), b"volatile" | b"__volatile__" | b"(" | b"goto")) {
+        while next.is_some_and(|at| matches!(cursor.text(at), b"volatile" | b"__volatile__" | b"(" | b"goto"))
+        {
             next = next.and_then(|at| cursor.after(at));
         }
         let Some(string) = next.filter(|&at| cursor.kind(at) == Some(Kind::String)) else { return };
@@ -635,7 +660,8 @@ impl<'a> Translator<'a> {
     }
 
     fn finish(self) -> Translation {
-        let mut stats = Stats { files: 1, launches: self.launches, namespaces: self.namespaces, ..Stats::default() };
+        let mut stats =
+            Stats { files: 1, launches: self.launches, namespaces: self.namespaces, ..Stats::default() };
         let mut found = self.found;
         found.sort_by_key(|found| found.start);
         let mut places = position::Places::new(self.source);
@@ -695,9 +721,13 @@ fn has_device_code(cursor: &Cursor<'_>) -> bool {
 /// Whether a string has something like `.u32` or `%laneid`, as PTX does.
 fn is_ptx(text: &[u8]) -> bool {
     const TYPES: [&[u8]; 22] = [
-        b".u8", b".u16", b".u32", b".u64", b".s8", b".s16", b".s32", b".s64", b".b8", b".b16", b".b32", b".b64",
-        b".f16", b".bf16", b".f32", b".f64", b".pred", b".sync", b".global", b".shared", b".param", b".gpu",
+        b".u8", b".u16", b".u32", b".u64", b".s8", b".s16", b".s32", b".s64", b".b8", b".b16", b".b32",
+        b".b64", b".f16", b".bf16", b".f32", b".f64", b".pred", b".sync", b".global", b".shared", b".param",
+        b".gpu",
     ];
     let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
-    TYPES.iter().any(|part| contains(part)) || contains(b"membar") || contains(b"trap;") || contains(b"%laneid")
+    TYPES.iter().any(|part| contains(part))
+        || contains(b"membar")
+        || contains(b"trap;")
+        || contains(b"%laneid")
 }

@@ -62,6 +62,10 @@ fn sources_become_what_is_expected() {
         let expected = fs::read_to_string(beside("findings")).unwrap_or_default();
         assert_eq!(findings, expected, "{name}");
         assert_eq!(translate(&translation.text, &options).text, translation.text, "{name} a second time");
-        assert_eq!(text.lines().count(), translation.text.split_inclusive(|&byte| byte == b'\n').count(), "{name}");
+        assert_eq!(
+            text.lines().count(),
+            translation.text.split_inclusive(|&byte| byte == b'\n').count(),
+            "{name}"
+        );
     }
 }

@@ -155,7 +155,9 @@ fn a_check_fails_on_errors_and_on_warnings_if_asked() {
     fs::write(folder.path().join("sub/bad.cu"), BAD).unwrap();
     let ran = check(&[]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.out.contains("bad.cu:2:3: error: HIP has no equivalent of `cuMulticastCreate` [unsupported]\n"));
+    assert!(
+        ran.out.contains("bad.cu:2:3: error: HIP has no equivalent of `cuMulticastCreate` [unsupported]\n")
+    );
     assert!(ran.out.ends_with("5 names in 5 files (8 lines): 1 error, 1 warning, 0 notes\n"), "{}", ran.out);
     assert_eq!(check(&["--exclude-dirs", "sub"]).code(), 0);
     assert_eq!(text(folder.path().join("sub/bad.cu")), BAD);

@@ -24,7 +24,9 @@ fn hipify_perl() -> Option<PathBuf> {
     candidates.push(PathBuf::from("/opt/rocm/bin/hipify-perl"));
     let found = candidates.into_iter().find(|path| path.is_file());
     let Some(found) = found else {
-        eprintln!("skipped: no hipify-perl; `ferrocm setup` installs it, and FERROCM_HIPIFY_PERL names another one");
+        eprintln!(
+            "skipped: no hipify-perl; `ferrocm setup` installs it, and FERROCM_HIPIFY_PERL names another one"
+        );
         return None;
     };
     let version = Command::new("perl").arg(&found).arg("-version").output();

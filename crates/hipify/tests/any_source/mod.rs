@@ -22,7 +22,7 @@ fn options() -> [Options; 4] {
 ///
 /// # Panics
 /// If a line is added or lost, a finding is outside of the source, or a second translation changes the first.
-pub fn run(source: &[u8]) {
+pub(crate) fn run(source: &[u8]) {
     let ends = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
     for options in options() {
         let once = translate(source, &options);
