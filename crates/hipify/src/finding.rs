@@ -80,7 +80,7 @@ rules! {
     Launch "launch" "The launch is not understood and stays as it is.",
     /// Assembly for NVIDIA's GPUs.
     InlineAssembly "inline-assembly" "The assembly is for NVIDIA's GPUs.",
-    /// Device code without HIP's header, and no empty line to include it in.
+    /// Device code without HIP's header, and no line to include it in.
     RuntimeHeader "runtime-header" "The file has device code and does not include HIP's header.",
     /// A name that newer versions of CUDA do not have.
     Removed "removed" "CUDA has removed the name.",

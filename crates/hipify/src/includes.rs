@@ -27,6 +27,8 @@ pub(crate) struct Directives<'a> {
     pub(crate) includes: Vec<Include<'a>>,
     /// Offsets of lines with nothing in them, before any code and under no condition.
     pub(crate) empty_lines: Vec<usize>,
+    /// The offset of the first line that is only a `//` comment, likewise.
+    pub(crate) comment_line: Option<usize>,
     /// The number of the first token that is code.
     pub(crate) code: Option<usize>,
 }
@@ -70,7 +72,13 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
                     }
                 }
             }
-            Kind::LineComment | Kind::BlockComment | Kind::End => {}
+            Kind::LineComment => {
+                let alone = index == 0 || cursor.tokens[index - 1].text(cursor.source).ends_with(b"\n");
+                if alone && !inside && directives.code.is_none() && depth <= guard {
+                    directives.comment_line.get_or_insert(token.start);
+                }
+            }
+            Kind::BlockComment | Kind::End => {}
             Kind::Hash => {
                 inside = true;
                 let Some(word) = cursor.after(index) else { continue };
