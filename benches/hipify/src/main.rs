@@ -30,7 +30,7 @@ struct Arguments {
 
 /// A made-up source: a call of every name in turn, in code like other code.
 fn made_up(lines: usize) -> String {
-    let rows = Tables::get().rows().iter().filter(|row| !row.kind.is_header() && row.hip.is_some());
+    let rows = Tables::get().rows().filter(|row| !row.kind.is_header() && row.hip.is_some());
     let mut text = String::from("#include <cuda_runtime.h>\n#include <cublas_v2.h>\n\n");
     for (number, row) in rows.cycle().step_by(7).enumerate().take(lines.saturating_sub(3)) {
         text += &match number % 8 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::tables::{Family, Kind, Row};
+use crate::tables::{Family, Kind, Tables};
 
 /// A name that was translated, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -103,11 +103,11 @@ impl Counter {
         self.0.push((row, to));
     }
 
-    pub(crate) fn into_counts(mut self, rows: &[Row]) -> Vec<Count> {
+    pub(crate) fn into_counts(mut self, tables: &Tables) -> Vec<Count> {
         self.0.sort_unstable();
         let mut counts: Vec<Count> = Vec::new();
         for (number, to) in self.0 {
-            let row = &rows[usize::from(number)];
+            let row = tables.numbered(number);
             match counts.last_mut() {
                 Some(last) if last.name == row.name && last.to == to => last.count += 1,
                 _ => counts.push(Count { name: row.name, to, family: row.family, kind: row.kind, count: 1 }),

@@ -290,13 +290,43 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
-/// All names, with an index.
+/// All names, with an index. A row is read when it is asked for: most are never.
 #[derive(Debug)]
 pub struct Tables {
-    rows: Vec<Row>,
+    lines: Vec<Line>,
     index: Index,
     own_names: Vec<&'static str>,
     advice: Vec<(&'static str, &'static str)>,
+}
+
+/// A line of a table.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    name: &'static str,
+    text: &'static str,
+    family: Family,
+}
+
+impl Line {
+    fn new(family: Family, text: &'static str) -> Self {
+        Self { name: text.split_once(' ').map_or(text, |(name, _)| name), text, family }
+    }
+
+    /// A test reads every line of every table; one that is none would be a name without a translation.
+    fn row(&self) -> Row {
+        row(self.family, self.text).unwrap_or(Row {
+            name: self.name,
+            family: self.family,
+            kind: Kind("-"),
+            hip: None,
+            roc: None,
+            miopen: None,
+            experimental: None,
+            deprecated: None,
+            removed: None,
+            lacking: Lacking::default(),
+        })
+    }
 }
 
 /// The number of a row.
@@ -325,41 +355,45 @@ fn hash(name: &[u8]) -> usize {
 }
 
 impl Tables {
-    /// The tables of this crate, read at the first call.
+    /// The tables of this crate, which are read at the first call.
     pub fn get() -> &'static Self {
         static TABLES: LazyLock<Tables> = LazyLock::new(Tables::read);
         &TABLES
     }
 
     fn read() -> Self {
-        let mut rows = Vec::with_capacity(12_000);
+        let mut all = Vec::with_capacity(12_000);
         for &(family, _, text) in FAMILIES {
-            rows.extend(lines(text).filter_map(|line| row(family, line)));
+            all.extend(lines(text).map(|line| Line::new(family, line)));
         }
-        let mask = (rows.len() * 3).next_power_of_two() - 1;
+        let mask = (all.len() * 3).next_power_of_two() - 1;
         let mut places = vec![EMPTY; mask + 1];
-        for (number, row) in rows.iter().enumerate() {
-            let mut place = hash(row.name.as_bytes()) & mask;
+        for (number, line) in all.iter().enumerate() {
+            let mut place = hash(line.name.as_bytes()) & mask;
             while places[place] != EMPTY {
                 place = (place + 1) & mask;
             }
-            // A test checks that all rows have a number that fits.
+            // A test checks that all lines have a number that fits.
             places[place] = RowNumber::try_from(number).unwrap_or(EMPTY);
         }
         let advice = lines(ADVICE).filter_map(|line| line.split_once(' ')).collect();
-        Self { rows, index: Index { places, mask }, own_names: lines(OWN_NAMES).collect(), advice }
+        Self { lines: all, index: Index { places, mask }, own_names: lines(OWN_NAMES).collect(), advice }
     }
 
     /// All rows, by family and name.
-    #[must_use]
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+    pub fn rows(&self) -> impl Iterator<Item = Row> + Clone {
+        self.lines.iter().map(Line::row)
     }
 
     /// The row of a name.
     #[must_use]
-    pub fn row(&self, name: &[u8]) -> Option<&Row> {
-        self.number(name).map(|number| &self.rows[usize::from(number)])
+    pub fn row(&self, name: &[u8]) -> Option<Row> {
+        self.number(name).map(|number| self.numbered(number))
+    }
+
+    /// The row with a number.
+    pub(crate) fn numbered(&self, number: RowNumber) -> Row {
+        self.lines[usize::from(number)].row()
     }
 
     pub(crate) fn number(&self, name: &[u8]) -> Option<RowNumber> {
@@ -369,7 +403,7 @@ impl Tables {
             if number == EMPTY {
                 return None;
             }
-            if self.rows[usize::from(number)].name.as_bytes() == name {
+            if self.lines[usize::from(number)].name.as_bytes() == name {
                 return Some(number);
             }
             place = (place + 1) & self.index.mask;
@@ -419,7 +453,7 @@ mod tests {
     #[test]
     fn a_name_is_in_one_table_and_is_found() {
         let tables = Tables::get();
-        assert!(tables.rows.len() < usize::from(EMPTY));
+        assert!(tables.lines.len() < usize::from(EMPTY));
         for row in tables.rows() {
             assert_eq!(tables.row(row.name.as_bytes()), Some(row), "{} is in two tables", row.name);
         }

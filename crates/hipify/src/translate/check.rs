@@ -53,7 +53,7 @@ impl Translator<'_> {
         cursor: &Cursor<'_>,
         index: usize,
         before: Option<usize>,
-        row: &'static Row,
+        row: &Row,
         to: Option<&'static str>,
     ) {
         if row.lacking.is_empty() && row.deprecated.is_none() && row.removed.is_none() && to.is_some() {

@@ -20,7 +20,7 @@ impl Translator<'_> {
                 continue;
             };
             let row = self.row(number);
-            let Some(to) = self.chosen(row) else { continue };
+            let Some(to) = self.chosen(&row) else { continue };
             self.counter.add(number, to);
             let token = cursor.tokens[include.token];
             let again = to.is_empty() || included.again(to.as_bytes(), include.always);
@@ -89,8 +89,8 @@ impl Translator<'_> {
         self.tables.number(name).filter(|&number| self.row(number).kind.is_header())
     }
 
-    pub(super) fn row(&self, number: RowNumber) -> &'static Row {
-        &self.tables.rows()[usize::from(number)]
+    pub(super) fn row(&self, number: RowNumber) -> Row {
+        self.tables.numbered(number)
     }
 }
 

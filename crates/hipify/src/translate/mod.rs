@@ -199,7 +199,7 @@ impl<'a> Translator<'a> {
         let word = token.text(cursor.source);
         if let Some(number) = self.tables.number(word) {
             let row = self.row(number);
-            let to = self.chosen(row);
+            let to = self.chosen(&row);
             if let Some(to) = to {
                 if to != row.name {
                     self.edits.replace(token.start, token.end, to);
@@ -207,7 +207,7 @@ impl<'a> Translator<'a> {
                 }
                 self.counter.add(number, to);
             }
-            self.report_row(cursor, index, before, row, to);
+            self.report_row(cursor, index, before, &row, to);
             return;
         }
         match word {
@@ -293,7 +293,7 @@ impl<'a> Translator<'a> {
             findings.push(Finding { line, column, end_column, rule, severity, name, message, advice });
         }
         stats.lines = position::lines(self.source);
-        stats.names = self.counter.into_counts(self.tables.rows());
+        stats.names = self.counter.into_counts(self.tables);
         Translation { text: self.edits.apply(self.source), findings, stats }
     }
 }

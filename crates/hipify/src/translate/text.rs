@@ -16,7 +16,7 @@ impl Translator<'_> {
         }
         let text = token.text(cursor.source);
         if let Some(to) =
-            header_name(text).and_then(|name| self.header(name)).and_then(|n| self.chosen(self.row(n)))
+            header_name(text).and_then(|name| self.header(name)).and_then(|n| self.chosen(&self.row(n)))
         {
             if !to.is_empty() {
                 self.edits.replace(token.start + 1, token.end - 1, to);
@@ -60,7 +60,7 @@ impl Translator<'_> {
         }
         let Some(name) = header_name(token.text(cursor.source)) else { return };
         if let Some(number) = self.header(name)
-            && let Some(to) = self.chosen(self.row(number)).filter(|to| !to.is_empty())
+            && let Some(to) = self.chosen(&self.row(number)).filter(|to| !to.is_empty())
         {
             self.counter.add(number, to);
             self.edits.replace(token.start + 1, token.end - 1, to);
@@ -73,7 +73,7 @@ impl Translator<'_> {
         if let Some(length) = rest.iter().position(|byte| b"> \n".contains(byte))
             && rest[length] == b'>'
             && let Some(number) = self.header(&rest[..length])
-            && let Some(to) = self.chosen(self.row(number)).filter(|to| !to.is_empty())
+            && let Some(to) = self.chosen(&self.row(number)).filter(|to| !to.is_empty())
         {
             self.counter.add(number, to);
             self.edits.replace(start, start + length, to);
@@ -105,7 +105,7 @@ impl Translator<'_> {
                     source[at..end].iter().position(|&b| matches!(b, b'>' | b'"' | b'\\' | b'\n'))
                 && let Some(number) = self.header(&source[at..at + length])
             {
-                if let Some(to) = self.chosen(self.row(number)).filter(|to| !to.is_empty()) {
+                if let Some(to) = self.chosen(&self.row(number)).filter(|to| !to.is_empty()) {
                     self.edits.replace(at, at + length, to);
                 }
                 at += length;
@@ -114,7 +114,7 @@ impl Translator<'_> {
             let word = &source[at..stop];
             if let Some(number) = self.tables.number(word) {
                 let row = self.row(number);
-                if let Some(to) = self.chosen(row).filter(|&to| to != row.name) {
+                if let Some(to) = self.chosen(&row).filter(|&to| to != row.name) {
                     // `void*` in front of a slash would end a comment.
                     if !(to.ends_with('*') && source.get(stop) == Some(&b'/')) {
                         self.edits.replace(at, stop, to);
