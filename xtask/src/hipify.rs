@@ -33,7 +33,12 @@ pub(crate) fn hipify(options: HipifyArguments) -> Result<ExitCode> {
     }
     let Some(options) = options.command else { return Ok(ExitCode::SUCCESS) };
     let (out, err) = (std::io::stdout(), std::io::stderr());
-    Ok(command::run(&options, &mut Streams { out: &mut out.lock(), err: &mut err.lock() })?)
+    let ran = command::run(&options, &mut Streams { out: &mut out.lock(), err: &mut err.lock() });
+    // 1 says that a check has found something.
+    Ok(ran.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    }))
 }
 
 fn update_tables(hipify_perl: &Path) -> Result<()> {

@@ -113,7 +113,7 @@ fn source() -> impl Strategy<Value = Source> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn lines_stay_and_a_second_translation_changes_nothing(source in source()) {

@@ -94,17 +94,9 @@ impl Translator<'_> {
     }
 }
 
-/// Whether nothing but a comment follows on a token's line.
+/// Whether nothing but a comment follows on the line of a directive's token.
 fn ends_line(cursor: &Cursor<'_>, index: usize) -> bool {
-    let rest = cursor.tokens[index + 1..].iter();
-    for token in rest {
-        match token.kind {
-            Kind::Space if token.text(cursor.source).contains(&b'\n') => return true,
-            Kind::Space | Kind::LineComment | Kind::BlockComment | Kind::End => {}
-            _ => return false,
-        }
-    }
-    true
+    cursor.after(index).is_none_or(|next| cursor.kind(next) == Some(Kind::End))
 }
 
 /// Words that only device code has, or sources that start it.

@@ -66,6 +66,32 @@ pub struct Translation {
 /// Translates a source from CUDA to HIP. The source may be any bytes; those that are no CUDA stay.
 #[must_use]
 pub fn translate(source: &[u8], options: &Options) -> Translation {
+    let mut translation = pass(source, options);
+    // A launch in the way of another one's reading is a call now. Each pass has fewer launches than the one before.
+    while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
+        let next = pass(&translation.text, options);
+        translation.text = next.text;
+        let before = translation.findings.len();
+        translation.findings.retain(|finding| {
+            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line;
+            finding.rule != Rule::Launch || next.findings.iter().any(stays)
+        });
+        translation.stats.errors -= before - translation.findings.len();
+        translation.stats.launches += next.stats.launches;
+        if next.stats.launches == 0 {
+            break;
+        }
+    }
+    translation
+}
+
+/// Whether there is a launch that was not understood.
+fn has_launch(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.rule == Rule::Launch)
+}
+
+/// Translates what can be read as the source is.
+fn pass(source: &[u8], options: &Options) -> Translation {
     let tokens = lexer::tokens(source);
     let mut translator = Translator {
         options,
