@@ -24,6 +24,13 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// The translation of CUDA sources, against hipify-perl if that is installed; --help after it lists its options
+    #[command(disable_help_flag = true)]
+    Hipify {
+        /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// Raw calls of hip-on-hsa over the virtual GPU against the same of AMD's HIP library, which is fetched, over the same virtual
     /// GPU
     HipOnHsa {
@@ -53,6 +60,7 @@ impl Benchmark {
         match self {
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
+            Benchmark::Hipify { .. } => ("hipify-bench", "hipify"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
         }
     }
@@ -80,7 +88,7 @@ fn command(what: &Benchmark) -> Command {
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
         Benchmark::Sys => {}
-        Benchmark::Hip { options } | Benchmark::Vgpu { options } => {
+        Benchmark::Hip { options } | Benchmark::Hipify { options } | Benchmark::Vgpu { options } => {
             command.arg("--").args(options);
         }
         Benchmark::HipOnHsa { device, options, .. } => {
@@ -116,6 +124,7 @@ mod tests {
         for what in [
             Benchmark::Sys,
             Benchmark::Hip { options: options() },
+            Benchmark::Hipify { options: options() },
             Benchmark::Vgpu { options: options() },
             hip_on_hsa(),
         ] {

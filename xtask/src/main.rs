@@ -7,6 +7,7 @@ mod conflicts;
 mod demo;
 mod doctor;
 mod dropin;
+mod hipify;
 mod miri;
 #[cfg(test)]
 mod packages;
@@ -69,6 +70,11 @@ enum Task {
     /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
     /// more.
     Rocm(rocm_run::Options),
+    /// Translates CUDA sources to HIP, line by line, or reports what does not translate
+    ///
+    /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise. docs/hipify.md
+    /// says more.
+    Hipify(Box<hipify::HipifyArguments>),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
@@ -185,6 +191,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {

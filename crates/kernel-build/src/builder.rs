@@ -149,7 +149,7 @@ impl Builder {
         self
     }
 
-    /// Whether hipify-perl translates the sources; not unless said otherwise.
+    /// Whether the sources are translated to HIP; not unless said otherwise.
     pub fn translate(mut self, translate: Translate) -> Self {
         self.translate = translate;
         self

@@ -14,7 +14,7 @@ use crate::discover::Source;
 use crate::facts::{self, Compilation};
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Severity, depfile, diagnostics, discover};
+use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 2";
@@ -134,7 +134,7 @@ impl<'a> Context<'a> {
             source_file: source.path.clone(),
             reason: "it is not UTF-8".into(),
         })?;
-        let (body, diagnostics) = self.hipify(source, &text, hash)?;
+        let (body, diagnostics) = translate::hipify(&source.path, &text);
         let text = format!("#line 1 {}\n{body}", quoted(&source.path));
         let dialect = self.language.dialect.unwrap_or(Dialect::Hip);
         Ok(Prepared { hash: blake3::hash(text.as_bytes()), text: Some(text), dialect, diagnostics })
@@ -168,35 +168,6 @@ impl<'a> Context<'a> {
             options.extend(["-include".into(), first.into_os_string()]);
         }
         options
-    }
-
-    /// hipify-perl is slow, so what it makes of a text is cached like code.
-    fn hipify(
-        &self,
-        source: &Source,
-        text: &str,
-        hash: blake3::Hash,
-    ) -> Result<(String, Vec<Diagnostic>), Error> {
-        let program = self.toolchain.hipify.as_deref();
-        let identity = program.and_then(|path| self.hash(path)).unwrap_or_default();
-        let key = blake3::hash(format!("{SCHEMA} hipify {identity} {hash}").as_bytes()).to_hex();
-        if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
-            && let Ok(text) = String::from_utf8(bytes)
-        {
-            return Ok((text, entry.diagnostics));
-        }
-        let (translated, said) = translate::hipify(program, &source.path, text)?;
-        let message = |line: &str| Diagnostic {
-            severity: Severity::Warning,
-            place: None,
-            message: format!("hipify-perl: {}", line.trim()),
-            text: format!("{}: warning: hipify-perl: {}\n", source.path.display(), line.trim()),
-        };
-        let diagnostics: Vec<_> = said.lines().filter(|l| !l.trim().is_empty()).map(message).collect();
-        let object = blake3::hash(translated.as_bytes()).to_hex().to_string();
-        let entry = Entry { object, diagnostics: diagnostics.clone(), ..Entry::default() };
-        self.cache.store(&key, entry, translated.as_bytes())?;
-        Ok((translated, diagnostics))
     }
 
     /// The hash of a file's content, computed once per build.

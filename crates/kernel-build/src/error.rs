@@ -68,7 +68,7 @@ pub enum Error {
         /// What is wrong with the output.
         reason: String,
     },
-    /// hipify-perl was asked for and is not there, or failed.
+    /// A translation was asked for, and the source is no text.
     #[error("cannot translate {}: {reason}", source_file.display())]
     Translate {
         /// The device source.

@@ -1,10 +1,8 @@
 //! What happens to a CUDA source before clang sees it. Line numbers are kept.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use crate::Error;
-use crate::toolchain::Search;
+use crate::{Diagnostic, Place, Severity};
 
 /// How CUDA sources become HIP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,40 +10,37 @@ pub enum Translate {
     /// Not at all: [headers with CUDA's names](crate::cuda) supply what HIP names otherwise.
     #[default]
     None,
-    /// The source, but not the headers that it includes, goes through hipify-perl, and then is HIP's.
-    HipifyPerl,
+    /// The source, but not the headers that it includes, goes through the crate `hipify`, and then is HIP's.
+    Hipify,
 }
 
-/// What hipify-perl makes of a source: the text, with the source's lines, and what it had to say.
-pub(crate) fn hipify(hipify: Option<&Path>, source: &Path, text: &str) -> Result<(String, String), Error> {
-    let error = |reason: String| Error::Translate { source_file: source.to_owned(), reason };
-    let hipify = hipify.ok_or_else(|| error(format!("no hipify-perl; {}", Search::from_env().remedy())))?;
-    let output = Command::new("perl")
-        .arg(hipify)
-        .arg("--")
-        .arg(source)
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| Error::Program { program: PathBuf::from("perl"), reason: e.to_string() })?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        return Err(error(format!("hipify-perl fails ({}): {}", output.status, said.trim())));
-    }
-    let translated =
-        String::from_utf8(output.stdout).map_err(|_| error("hipify-perl wrote no UTF-8".to_owned()))?;
-    keep_lines(&translated, text).map(|translated| (translated.to_owned(), said)).ok_or_else(|| {
-        error("hipify-perl changed the number of lines, so messages would name wrong ones".into())
-    })
+/// What hipify makes of a source: the text, with the source's lines, and what it finds. What does not translate is a warning here: the
+/// compiler says whether it matters.
+pub(crate) fn hipify(source: &Path, text: &str) -> (String, Vec<Diagnostic>) {
+    let mut options = hipify::Options::default();
+    // The compiler is told to read it first.
+    options.runtime_header = false;
+    let translation = hipify::translate(text.as_bytes(), &options);
+    let findings = translation.findings.iter().map(|finding| diagnostic(source, finding)).collect();
+    // Whole words of UTF-8 are replaced by others.
+    (String::from_utf8_lossy(&translation.text).into_owned(), findings)
 }
 
-/// Drops the one line that hipify-perl puts in front; the runtime header is included anyway.
-fn keep_lines<'a>(translated: &'a str, original: &str) -> Option<&'a str> {
-    let lines = |text: &str| text.bytes().filter(|&b| b == b'\n').count();
-    if lines(translated) == lines(original) {
-        return Some(translated);
-    }
-    let (first, rest) = translated.split_once('\n')?;
-    (first.trim_end() == "#include \"hip/hip_runtime.h\"" && lines(rest) == lines(original)).then_some(rest)
+fn diagnostic(source: &Path, finding: &hipify::Finding) -> Diagnostic {
+    let hipify::Finding { line, column, rule, message, advice, .. } = finding;
+    let severity = match finding.severity {
+        hipify::Severity::Note => Severity::Remark,
+        hipify::Severity::Warning | hipify::Severity::Error => Severity::Warning,
+    };
+    let place = Place {
+        file: source.to_owned(),
+        line: u32::try_from(*line).unwrap_or(u32::MAX),
+        column: u32::try_from(*column).unwrap_or(u32::MAX),
+    };
+    let word = if severity == Severity::Remark { "remark" } else { "warning" };
+    let message = format!("{message} [hipify: {rule}]");
+    let text = format!("{}:{line}:{column}: {word}: {message}\n    {advice}\n", source.display());
+    Diagnostic { severity, place: Some(place), message, text }
 }
 
 #[cfg(test)]
@@ -53,11 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_hipify_adds_is_dropped() {
-        let added = "#include \"hip/hip_runtime.h\"\na\nb\n";
-        assert_eq!(keep_lines(added, "x\ny\n"), Some("a\nb\n"));
-        assert_eq!(keep_lines("a\nb\n", "x\ny\n"), Some("a\nb\n"));
-        assert_eq!(keep_lines("a\n", "x\ny\n"), None);
-        assert_eq!(keep_lines("#include <x>\na\nb\n", "x\ny\n"), None);
+    fn a_translation_has_the_lines_of_its_source_and_findings_have_places() {
+        let text = "// caf\u{e9}\n#include <cuda_fp16.h>\n__global__ void k() {\n  umul24(1, 2);\n}\n";
+        let (translated, findings) = hipify(Path::new("a.cu"), text);
+        assert_eq!(translated, text.replace("cuda_fp16.h", "hip/hip_fp16.h"));
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.severity, Severity::Warning);
+        assert_eq!(finding.place.as_ref().map(|place| (place.line, place.column)), Some((4, 3)));
+        assert!(finding.text.starts_with("a.cu:4:3: warning: HIP has no `umul24`"), "{}", finding.text);
     }
 }

@@ -10,18 +10,12 @@ use support::{Folder, KERNEL, script, toolchain};
 #[test]
 fn compiler_errors_name_the_original_line_in_every_mode() {
     let Some(toolchain) = toolchain() else { return };
-    let has_hipify =
-        toolchain.hipify.is_some() && std::process::Command::new("perl").arg("-v").output().is_ok();
     let folder = Folder::new(toolchain);
     let text =
         format!("// cudaMalloc\n#include \"a.cuh\"\n{KERNEL} k(int *p) {{\n    *p = cudaUndeclared;\n}}\n");
     let source = folder.write("a.cu", &text);
     folder.write("a.cuh", "// nothing\n");
-    for mode in [Translate::None, Translate::HipifyPerl] {
-        if mode == Translate::HipifyPerl && !has_hipify {
-            eprintln!("skipped: no hipify-perl");
-            continue;
-        }
+    for mode in [Translate::None, Translate::Hipify] {
         let error = folder.builder().translate(mode).targets(["gfx1100", "gfx90a"]).build().unwrap_err();
         let Error::Compile { failures } = &error else { panic!("{error}") };
         assert_eq!(failures.len(), 2);
@@ -39,7 +33,6 @@ fn compiler_errors_name_the_original_line_in_every_mode() {
 #[test]
 fn cuda_names_compile_as_they_are_and_translated() {
     let Some(toolchain) = toolchain() else { return };
-    let has_hipify = toolchain.hipify.is_some();
     let folder = Folder::new(toolchain.clone());
     folder.write(
         "a.cu",
@@ -55,11 +48,7 @@ fn cuda_names_compile_as_they_are_and_translated() {
             .translate(mode)
             .build()
     };
-    for mode in [Translate::None, Translate::HipifyPerl] {
-        if mode == Translate::HipifyPerl && !has_hipify {
-            eprintln!("skipped: no hipify-perl");
-            continue;
-        }
+    for mode in [Translate::None, Translate::Hipify] {
         assert!(!build(mode).unwrap().all_cached());
         let again = build(mode).unwrap();
         assert!(again.all_cached());

@@ -125,7 +125,7 @@ pub struct Toolchain {
     pub device_libs: PathBuf,
     /// Folder of the C++ standard library's headers.
     pub cxx_headers: PathBuf,
-    /// hipify-perl, if it is there.
+    /// hipify-perl, if it is there: what the crate `hipify` is compared with.
     pub hipify: Option<PathBuf>,
     /// Folders of shared libraries that the compiler needs and the system's loader would not find.
     pub library_path: Vec<PathBuf>,

@@ -118,7 +118,7 @@ impl Search {
     }
 
     fn survey_hipify(&self) -> Finding {
-        let need = Need::Optional("translation with hipify-perl");
+        let need = Need::Optional("the comparison of hipify with hipify-perl");
         let Some(path) = self.hipify() else {
             return Finding::bad("hipify-perl", need, "not found", self.remedy());
         };

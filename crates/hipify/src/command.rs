@@ -1,0 +1,200 @@
+//! The command line: `cargo xtask hipify`.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use crate::files::{self, Source};
+use crate::report::{self, FileReport};
+use crate::{Error, Translation, diff, sarif, translate};
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Format {
+    /// As compilers write messages.
+    #[default]
+    Text,
+    /// JSON.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+/// The options of the command. Those that hipify-perl has, too, have its names.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Options {
+    /// Sources, and folders that are searched for sources
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Write nothing but a report of what does not translate; exit with 1 if there is an error
+    #[arg(long, conflicts_with_all = ["in_place", "output", "diff"])]
+    pub check: bool,
+    /// With --check: warnings count like errors
+    #[arg(long)]
+    pub strict: bool,
+    /// How --check and --examine write
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+    /// Show what changes, as `diff -u` does; exit with 0
+    #[arg(long, conflicts_with_all = ["in_place", "output"])]
+    pub diff: bool,
+    /// Replace the sources, and keep each as FILE.prehip, unless that is there already
+    #[arg(short, long, alias = "inplace", conflicts_with = "output")]
+    pub in_place: bool,
+    /// The file to write; for several sources, the folder, below which they lie as below theirs
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Print counts by family, kind and name, and write nothing else
+    #[arg(long, conflicts_with_all = ["in_place", "output", "diff", "check"])]
+    pub examine: bool,
+    /// Print counts by family, kind and name, too
+    #[arg(long)]
+    pub print_stats: bool,
+    /// Do not print what does not translate
+    #[arg(long)]
+    pub quiet_warnings: bool,
+
+    /// Translate to rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen rather than to hipBLAS and so on
+    #[arg(long)]
+    pub roc: bool,
+    /// Translate cuDNN to MIOpen rather than to hipDNN
+    #[arg(long)]
+    pub miopen: bool,
+    /// Translate to names that are experimental in HIP, too
+    #[arg(long)]
+    pub experimental: bool,
+    /// Keep launches with <<<…>>> (the default)
+    #[arg(long)]
+    pub cuda_kernel_execution_syntax: bool,
+    /// Make launches calls of hipLaunchKernelGGL
+    #[arg(long)]
+    pub hip_kernel_execution_syntax: bool,
+    /// Names that begin like CUDA's and are the program's own
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub whitelist: Vec<String>,
+    /// Folders to leave out, by name or path
+    #[arg(long, value_name = "DIRS", value_delimiter = ',')]
+    pub exclude_dirs: Vec<PathBuf>,
+    /// Files to leave out, by name or path
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
+    pub exclude_files: Vec<PathBuf>,
+    /// Leave comments as they are
+    #[arg(long)]
+    pub keep_comments: bool,
+    /// Keep headers that are included twice after the translation
+    #[arg(long)]
+    pub keep_duplicate_headers: bool,
+    /// Never include HIP's header in an empty line
+    #[arg(long)]
+    pub no_runtime_header: bool,
+}
+
+impl Options {
+    fn translation(&self) -> crate::Options {
+        crate::Options {
+            roc: self.roc,
+            miopen: self.miopen,
+            experimental: self.experimental,
+            hip_launches: self.hip_kernel_execution_syntax,
+            comments: !self.keep_comments,
+            duplicate_headers: self.keep_duplicate_headers,
+            runtime_header: !self.no_runtime_header,
+            own_names: self.whitelist.clone(),
+        }
+    }
+
+    fn excludes(&self, source: &Source) -> bool {
+        let is = |path: &Path, excluded: &PathBuf| {
+            path == excluded || path.file_name().is_some_and(|name| name == OsStr::new(excluded))
+        };
+        let folders = || source.path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        self.exclude_files.iter().any(|excluded| is(&source.path, excluded))
+            || self.exclude_dirs.iter().any(|excluded| folders().any(|folder| is(folder, excluded)))
+    }
+}
+
+/// Where the command writes.
+pub struct Streams<'a> {
+    /// Translations and reports.
+    pub out: &'a mut dyn Write,
+    /// What is said beside them.
+    pub err: &'a mut dyn Write,
+}
+
+/// Runs the command. The exit code is 1 if `--check` finds what it looks for.
+///
+/// # Errors
+/// [`Error`] names the file.
+pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Error> {
+    let mut sources = files::sources(&options.paths)?;
+    sources.retain(|source| !options.excludes(source));
+    let report_only = options.check || options.examine;
+    let to_stdout = !(report_only || options.diff || options.in_place || options.output.is_some());
+    if to_stdout && sources.len() > 1 {
+        return Err(Error::SeveralSources(sources.len()));
+    }
+    let into_folder = sources.len() > 1 || options.paths.iter().any(|path| path.is_dir());
+
+    let translation_options = options.translation();
+    let mut reports = Vec::with_capacity(sources.len());
+    for source in &sources {
+        let text = files::read(&source.path)?;
+        let Translation { text: translated, findings, stats } = translate(&text, &translation_options);
+        let report = FileReport::new(&source.path, findings, stats);
+        if to_stdout {
+            print(streams.out, &translated)?;
+        } else if options.diff {
+            print(streams.out, &diff::unified(&source.path, &text, &translated))?;
+        } else if options.in_place && text != translated {
+            files::replace(&source.path, &text, &translated)?;
+        } else if let Some(output) = &options.output {
+            let path =
+                if into_folder || output.is_dir() { output.join(&source.relative) } else { output.clone() };
+            files::write(&path, &translated)?;
+        }
+        if !report_only && !options.quiet_warnings {
+            print(streams.err, report::findings(&report).as_bytes())?;
+        }
+        reports.push(report);
+    }
+    let total = report::total(&reports);
+    if report_only {
+        print(streams.out, written(options, &reports)?.as_bytes())?;
+    }
+    if options.print_stats && !options.examine {
+        print(streams.err, statistics(&reports).as_bytes())?;
+    }
+    let found = total.errors > 0 || options.strict && total.warnings > 0;
+    Ok(if options.check && found { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The report of `--check` or `--examine`.
+fn written(options: &Options, reports: &[FileReport]) -> Result<String, Error> {
+    Ok(match options.format {
+        Format::Json => report::json(reports)?,
+        Format::Sarif => sarif::sarif(reports)?,
+        Format::Text if options.examine => statistics(reports),
+        Format::Text => {
+            let findings = reports.iter().map(report::findings);
+            let findings: String = if options.quiet_warnings { String::new() } else { findings.collect() };
+            findings + &report::conclusion(&report::total(reports))
+        }
+    })
+}
+
+fn statistics(reports: &[FileReport]) -> String {
+    let mut text: String = reports.iter().map(|file| report::statistics(&file.path, &file.stats)).collect();
+    if reports.len() > 1 {
+        text += &report::statistics("all files", &report::total(reports));
+    }
+    text
+}
+
+fn print(stream: &mut dyn Write, text: &[u8]) -> Result<(), Error> {
+    stream.write_all(text).map_err(|e| Error::io("write", Path::new("the standard streams"), e))
+}

@@ -1,0 +1,117 @@
+//! What does not translate, or translates with a warning.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The translation is right today.
+    Note,
+    /// The translation may be wrong, or this may be none of CUDA's names.
+    Warning,
+    /// It does not translate.
+    Error,
+}
+
+impl Severity {
+    /// Its name in reports; SARIF has the same.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! rules {
+    ($($(#[doc = $doc:literal])+ $rule:ident $name:literal $description:literal,)+) => {
+        /// The kinds of findings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub enum Rule {
+            $($(#[doc = $doc])+ $rule,)+
+        }
+
+        impl Rule {
+            /// All rules.
+            pub const ALL: &[Self] = &[$(Self::$rule),+];
+
+            /// Its name in reports.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$rule => $name),+ }
+            }
+
+            /// What it is about, in a sentence.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self { $(Self::$rule => $description),+ }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A name of CUDA's that HIP, or the library that is translated to, lacks.
+    Unsupported "unsupported" "The name has no equivalent.",
+    /// A function of device code that HIP lacks.
+    UnsupportedDeviceFunction "unsupported-device-function" "HIP has no such function in device code.",
+    /// A type of device code that HIP lacks.
+    UnsupportedDeviceType "unsupported-device-type" "HIP has no such type in device code.",
+    /// A name whose equivalent is experimental, without the option for these.
+    Experimental "experimental" "The equivalent is experimental and has to be asked for.",
+    /// A name that begins like CUDA's and is in no table.
+    Unknown "unknown" "The name begins like CUDA's and is not known.",
+    /// A header of CUDA's that is in no table.
+    Header "header" "The header is CUDA's and has no known equivalent.",
+    /// A launch that is not understood.
+    Launch "launch" "The launch is not understood and stays as it is.",
+    /// Assembly for NVIDIA's GPUs.
+    InlineAssembly "inline-assembly" "The assembly is for NVIDIA's GPUs.",
+    /// Device code without HIP's header, and no line to include it in.
+    RuntimeHeader "runtime-header" "The file has device code and does not include HIP's header.",
+    /// A name that newer versions of CUDA do not have.
+    Removed "removed" "CUDA has removed the name.",
+    /// A name that CUDA deprecates.
+    Deprecated "deprecated" "CUDA has deprecated the name.",
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something in a source that does not translate, or that translates with a warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// The column behind its last character.
+    pub end_column: usize,
+    /// The kind of finding.
+    pub rule: Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The name, or the text in question.
+    pub name: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}

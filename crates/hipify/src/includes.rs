@@ -1,0 +1,196 @@
+//! Directives: which headers a source includes, under which conditions, and where HIP's own header can go.
+
+use std::collections::HashSet;
+
+use crate::cursor::Cursor;
+use crate::lexer::Kind;
+
+/// HIP's own header.
+pub(crate) const RUNTIME_HEADER: &str = "hip/hip_runtime.h";
+
+/// A file that is included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Include<'a> {
+    /// The `#`.
+    pub(crate) hash: usize,
+    /// The token with the name, in its brackets or quotes.
+    pub(crate) token: usize,
+    /// The name.
+    pub(crate) name: &'a [u8],
+    /// Whether it is included whatever is defined.
+    pub(crate) always: bool,
+}
+
+/// What the directives of a source say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directives<'a> {
+    pub(crate) includes: Vec<Include<'a>>,
+    /// Offsets of lines with nothing in them, before any code and under no condition.
+    pub(crate) empty_lines: Vec<usize>,
+    /// The offset of the first line that is only a `//` comment, likewise.
+    pub(crate) comment_line: Option<usize>,
+    /// The number of the first token that is code.
+    pub(crate) code: Option<usize>,
+}
+
+/// The name between brackets or quotes.
+pub(crate) fn header_name(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        [b'<', name @ .., b'>'] | [b'"', name @ .., b'"'] => Some(name),
+        _ => None,
+    }
+}
+
+/// Reads all directives.
+pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
+    let mut directives = Directives::default();
+    let mut depth = 0_usize;
+    let mut guard = 0;
+    let mut first = true;
+    let mut inside = false;
+    for (index, token) in cursor.tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Space => {
+                let mut spliced = false;
+                let mut empty_from = None;
+                for (offset, &byte) in token.text(cursor.source).iter().enumerate() {
+                    match byte {
+                        b'\\' => spliced = true,
+                        b'\n' if spliced => spliced = false,
+                        b'\n' => {
+                            let empty = empty_from.or((token.start == 0).then_some(0));
+                            if let Some(start) = empty
+                                && directives.code.is_none()
+                                && depth <= guard
+                            {
+                                directives.empty_lines.push(start);
+                            }
+                            inside = false;
+                            empty_from = Some(token.start + offset + 1);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Kind::LineComment => {
+                let alone = index == 0 || cursor.tokens[index - 1].text(cursor.source).ends_with(b"\n");
+                if alone && !inside && directives.code.is_none() && depth <= guard {
+                    directives.comment_line.get_or_insert(token.start);
+                }
+            }
+            Kind::BlockComment | Kind::End => {}
+            Kind::Hash => {
+                inside = true;
+                let Some(word) = cursor.after(index) else { continue };
+                match cursor.text(word) {
+                    b"if" | b"ifdef" | b"ifndef" => {
+                        depth += 1;
+                        if first && is_guard(cursor, word) {
+                            guard = 1;
+                        }
+                    }
+                    b"endif" => depth = depth.saturating_sub(1),
+                    b"include" | b"include_next" | b"import" => {
+                        if let Some(token) = cursor.after(word)
+                            && let Some(name) = header_name(cursor.text(token))
+                        {
+                            directives.includes.push(Include {
+                                hash: index,
+                                token,
+                                name,
+                                always: depth <= guard,
+                            });
+                        }
+                    }
+                    _ => {}
+                }
+                first = false;
+            }
+            _ if inside => {}
+            _ => {
+                directives.code.get_or_insert(index);
+            }
+        }
+    }
+    directives
+}
+
+/// Whether the first directive, whose word is token `word`, guards the file: `#ifndef A`, and then `#define A`.
+fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {
+    let mut name = cursor.after(word);
+    if cursor.is(word, b"if") {
+        // `#if !defined(A)` or `#if !defined A`
+        for part in [&b"!"[..], b"defined"] {
+            if !name.is_some_and(|at| cursor.is(at, part)) {
+                return false;
+            }
+            name = name.and_then(|at| cursor.after(at));
+        }
+        if name.is_some_and(|at| cursor.is(at, b"(")) {
+            name = name.and_then(|at| cursor.after(at));
+        }
+    } else if !cursor.is(word, b"ifndef") {
+        return false;
+    }
+    let Some(name) = name else { return false };
+    let hash = (name + 1..cursor.tokens.len()).find(|&at| cursor.kind(at) == Some(Kind::Hash));
+    let define = hash.and_then(|hash| cursor.after(hash));
+    let defined = define.and_then(|define| cursor.after(define));
+    define.is_some_and(|define| cursor.is(define, b"define"))
+        && defined.is_some_and(|defined| cursor.text(defined) == cursor.text(name))
+}
+
+/// Headers that have been included so far, whatever is defined.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Included(HashSet<Vec<u8>>);
+
+impl Included {
+    /// Whether a header is included already; if not, it is from now on, unless under a condition.
+    pub(crate) fn again(&mut self, header: &[u8], always: bool) -> bool {
+        let again = self.0.contains(header);
+        if always && !again {
+            self.0.insert(header.to_vec());
+        }
+        again
+    }
+
+    pub(crate) fn contains(&self, header: &[u8]) -> bool {
+        self.0.contains(header)
+    }
+}
+
+/// How the names of CUDA's headers begin that have no row: of folders and of single files.
+const CUDA_HEADERS: [&str; 27] = [
+    "cooperative_groups/",
+    "crt/",
+    "cub/",
+    "cuda/",
+    "cuda_awbarrier",
+    "cuda_d3d",
+    "cuda_device_runtime_api",
+    "cuda_egl",
+    "cuda_gl_interop",
+    "cuda_pipeline",
+    "cuda_surface_types",
+    "cuda_vdpau",
+    "cudaGL",
+    "cudaVDPAU",
+    "cudaD3D",
+    "cupti",
+    "cusparseLt",
+    "cutlass/",
+    "cute/",
+    "mma.h",
+    "npp",
+    "nv/target",
+    "nvToolsExt",
+    "nvjpeg",
+    "nvml.h",
+    "nvtx3/",
+    "thrust/system/cuda/",
+];
+
+/// Whether a header without a row is CUDA's.
+pub(crate) fn is_cuda_header(name: &[u8]) -> bool {
+    CUDA_HEADERS.iter().any(|beginning| name.starts_with(beginning.as_bytes()))
+}

@@ -1,0 +1,163 @@
+//! Launches: `kernel<<<grid, block, shared, stream>>>(arguments)` as `hipLaunchKernelGGL(kernel, …)`.
+//!
+//! Only the brackets and commas change, so every piece stays on its line.
+
+use crate::cursor::{Argument, Cursor};
+use crate::edit::Edits;
+use crate::lexer::Kind;
+
+/// A launch, as numbers of tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    /// The first token of what is launched.
+    kernel: usize,
+    /// Whether that has template arguments.
+    template: bool,
+    /// The `<<<`.
+    open: usize,
+    /// Two to four arguments.
+    config: Vec<Argument>,
+    /// The `>>>`.
+    close: usize,
+    /// The `(` of the kernel's arguments.
+    call: usize,
+}
+
+/// Reads the launch whose `<<<` is token `open`, or says what is odd about it.
+pub(crate) fn read(cursor: &Cursor<'_>, open: usize) -> Result<Launch, &'static str> {
+    let (kernel, template) = kernel(cursor, open).ok_or("what is launched does not end before `<<<`")?;
+    let arguments = cursor.arguments(open).ok_or("there is no `>>>` that fits")?;
+    if !(2..=4).contains(&arguments.list.len()) {
+        return Err("`<<<…>>>` does not have two to four arguments");
+    }
+    let call = cursor.after(arguments.close).filter(|&call| cursor.is(call, b"("));
+    let call = call.ok_or("no arguments follow `>>>`")?;
+    Ok(Launch { kernel, template, open, config: arguments.list, close: arguments.close, call })
+}
+
+/// Words behind which an expression begins.
+const BEFORE_EXPRESSIONS: [&[u8]; 6] = [b"return", b"else", b"do", b"case", b"co_return", b"co_yield"];
+
+/// Where the expression in front of `open` begins, and whether its name has template arguments.
+fn kernel(cursor: &Cursor<'_>, open: usize) -> Option<(usize, bool)> {
+    let mut template = false;
+    let mut at = cursor.before(open)?;
+    loop {
+        match cursor.text(at) {
+            b">" | b">>>" => {
+                at = cursor.before(cursor.template_opening(at)?)?;
+                template = true;
+                if cursor.kind(at)? != Kind::Word {
+                    return None;
+                }
+                continue;
+            }
+            b")" | b"]" => {
+                let bracket = cursor.opening(at)?;
+                match cursor.before(bracket) {
+                    Some(before) if is_operand(cursor, before) => {
+                        at = before;
+                        continue;
+                    }
+                    _ => return Some((bracket, template)),
+                }
+            }
+            word if cursor.kind(at)? == Kind::Word && !BEFORE_EXPRESSIONS.contains(&word) => {}
+            _ => return None,
+        }
+        let Some(mut before) = cursor.before(at) else { return Some((at, template)) };
+        if cursor.is(before, b"template") {
+            before = cursor.before(before)?;
+        }
+        match cursor.text(before) {
+            b"::" => match cursor.before(before) {
+                Some(name) if is_operand(cursor, name) => at = name,
+                _ => return Some((before, template)),
+            },
+            b"." | b"->" => at = cursor.before(before).filter(|&name| is_operand(cursor, name))?,
+            _ => return Some((at, template)),
+        }
+    }
+}
+
+/// Whether a token can end an operand: a name, brackets, template arguments.
+fn is_operand(cursor: &Cursor<'_>, index: usize) -> bool {
+    let text = cursor.text(index);
+    match cursor.kind(index) {
+        Some(Kind::Word) => !BEFORE_EXPRESSIONS.contains(&text),
+        Some(Kind::Punct) => matches!(text, b")" | b"]" | b">"),
+        _ => false,
+    }
+}
+
+/// Whether an argument is `dim3(…)` already, or `dim3{…}`.
+fn is_dim3(cursor: &Cursor<'_>, argument: Argument) -> bool {
+    cursor.is(argument.first, b"dim3")
+        && cursor.after(argument.first).is_some_and(|open| {
+            matches!(cursor.text(open), b"(" | b"{") && cursor.closing(open) == Some(argument.last)
+        })
+}
+
+/// Whether a macro would take an argument for several: it has a comma outside of brackets.
+fn has_comma(cursor: &Cursor<'_>, argument: Argument) -> bool {
+    let mut index = argument.first;
+    while index <= argument.last {
+        match cursor.text(index) {
+            b"," => return true,
+            b"(" => index = cursor.closing(index).unwrap_or(index),
+            _ => {}
+        }
+        index += 1;
+    }
+    false
+}
+
+/// Makes a launch a call of `hipLaunchKernelGGL`.
+pub(crate) fn rewrite(cursor: &Cursor<'_>, launch: &Launch, edits: &mut Edits) {
+    let token = |index: usize| cursor.tokens[index];
+    // Spaces between two tokens go, unless they have ends of lines or comments.
+    let close_up = |edits: &mut Edits, first: usize, second: usize| {
+        let plain = cursor.is_plain_between(first, second);
+        if plain {
+            edits.delete(token(first).end, token(second).start);
+        }
+        plain
+    };
+
+    let name = if launch.template { "hipLaunchKernelGGL(HIP_KERNEL_NAME(" } else { "hipLaunchKernelGGL(" };
+    edits.insert(token(launch.kernel).start, name);
+    if let Some(last) = cursor.before(launch.open) {
+        edits.insert(token(last).end, if launch.template { ")," } else { "," });
+        let before = close_up(edits, last, launch.open);
+        let behind = close_up(edits, launch.open, launch.config[0].first);
+        let open = token(launch.open);
+        edits.replace(open.start, open.end, if before && behind { " " } else { "" });
+    }
+    for (number, &argument) in launch.config.iter().enumerate() {
+        if let Some(comma) = cursor.before(argument.first).filter(|_| number > 0)
+            && close_up(edits, comma, argument.first)
+        {
+            edits.insert(token(comma).end, " ");
+        }
+        let wrap = match number {
+            0 | 1 => (!is_dim3(cursor, argument)).then_some("dim3("),
+            _ => has_comma(cursor, argument).then_some("("),
+        };
+        if let Some(wrap) = wrap {
+            edits.insert(token(argument.first).start, wrap);
+            edits.insert(token(argument.last).end, ")");
+        }
+        if let Some(next) = cursor.after(argument.last) {
+            close_up(edits, argument.last, next);
+        }
+    }
+    let (close, call) = (token(launch.close), token(launch.call));
+    let before = close_up(edits, launch.close, launch.call);
+    let Some(next) = cursor.after(launch.call) else { return };
+    let behind = close_up(edits, launch.call, next);
+    // A comma ends the line that it is on.
+    let (comma, space) = if cursor.is(next, b")") { ("", "") } else { (",", " ") };
+    let defaults = [", 0, 0", ", 0", ""][launch.config.len() - 2];
+    edits.replace(close.start, close.end, format!("{defaults}{comma}"));
+    edits.replace(call.start, call.end, if before && behind { space } else { "" });
+}

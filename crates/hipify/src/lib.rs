@@ -1,0 +1,49 @@
+//! Translates CUDA sources to HIP, line by line, and reports what does not translate.
+//!
+//! [`translate`] gets a source and returns it in HIP. It does not need CUDA, HIP or a compiler: it knows the names of CUDA's libraries
+//! ([`Tables`]) and as much of C++ as it takes to tell code from comments and strings, and to read launches and calls. Each thing stays
+//! on its line, so that what a compiler says of the translation is true of the source. Translating a translation changes nothing.
+//!
+//! ```
+//! let source = b"#include <cuda_runtime.h>\nvoid f() { cudaDeviceSynchronize(); }\n";
+//! let translation = hipify::translate(source, &hipify::Options::default());
+//! assert_eq!(translation.text, b"#include <hip/hip_runtime.h>\nvoid f() { hipDeviceSynchronize(); }\n");
+//! assert!(translation.findings.is_empty());
+//! ```
+//!
+//! What it does not do: parse C++, follow includes, expand macros, or know types. `docs/hipify.md` says what follows from that, and what
+//! differs from hipify-perl.
+#![forbid(unsafe_code)]
+
+mod cursor;
+mod edit;
+mod finding;
+mod includes;
+mod launch;
+mod lexer;
+pub mod perl;
+mod position;
+mod stats;
+mod symbols;
+pub mod tables;
+mod translate;
+
+#[cfg(feature = "command")]
+pub mod command;
+#[cfg(feature = "command")]
+mod diff;
+#[cfg(feature = "command")]
+mod error;
+#[cfg(feature = "command")]
+pub mod files;
+#[cfg(feature = "command")]
+pub mod report;
+#[cfg(feature = "command")]
+pub mod sarif;
+
+#[cfg(feature = "command")]
+pub use error::Error;
+pub use finding::{Finding, Rule, Severity};
+pub use stats::{Count, Stats};
+pub use tables::Tables;
+pub use translate::{Options, Translation, translate};

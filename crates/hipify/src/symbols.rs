@@ -1,0 +1,84 @@
+//! Calls whose arguments have other types in HIP: symbols, and kernels that are passed as pointers.
+
+use crate::cursor::Cursor;
+use crate::edit::Edits;
+
+/// What becomes of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// `HIP_SYMBOL(…)`.
+    Symbol,
+    /// A cast to `const void*`.
+    Pointer,
+    /// HIP's function does not have it.
+    Drop,
+}
+
+/// HIP's functions, by name, with the number of the argument that changes.
+const FUNCTIONS: &[(&str, usize, Change)] = &[
+    ("hipFuncGetAttributes", 1, Change::Pointer),
+    ("hipFuncSetAttribute", 0, Change::Pointer),
+    ("hipFuncSetCacheConfig", 0, Change::Pointer),
+    ("hipFuncSetSharedMemConfig", 0, Change::Pointer),
+    ("hipGetSymbolAddress", 1, Change::Symbol),
+    ("hipGetSymbolSize", 1, Change::Symbol),
+    ("hipGetTextureReference", 1, Change::Symbol),
+    ("hipGraphAddMemcpyNodeFromSymbol", 5, Change::Symbol),
+    ("hipGraphAddMemcpyNodeToSymbol", 4, Change::Symbol),
+    ("hipGraphExecMemcpyNodeSetParamsFromSymbol", 3, Change::Symbol),
+    ("hipGraphExecMemcpyNodeSetParamsToSymbol", 2, Change::Symbol),
+    ("hipGraphMemcpyNodeSetParamsFromSymbol", 2, Change::Symbol),
+    ("hipGraphMemcpyNodeSetParamsToSymbol", 1, Change::Symbol),
+    ("hipLaunchCooperativeKernel", 0, Change::Pointer),
+    ("hipLaunchKernel", 0, Change::Pointer),
+    ("hipMemcpyFromSymbol", 1, Change::Symbol),
+    ("hipMemcpyFromSymbolAsync", 1, Change::Symbol),
+    ("hipMemcpyToSymbol", 0, Change::Symbol),
+    ("hipMemcpyToSymbolAsync", 0, Change::Symbol),
+    ("hipModuleOccupancyMaxPotentialBlockSize", 3, Change::Drop),
+    ("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", 3, Change::Drop),
+];
+
+/// Changes the arguments of a call of `hip`, whose name in the source is token `name`.
+pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut Edits) {
+    let Ok(row) = FUNCTIONS.binary_search_by(|row| row.0.cmp(hip)) else { return };
+    let (_, number, change) = FUNCTIONS[row];
+    // A macro of the same name is not called here, and a member is something else.
+    if cursor.before(name).is_some_and(|before| matches!(cursor.text(before), b"define" | b"." | b"->")) {
+        return;
+    }
+    let Some(open) = cursor.after(name).filter(|&open| cursor.is(open, b"(")) else { return };
+    let Some(arguments) = cursor.arguments(open) else { return };
+    let Some(argument) = arguments.list.get(number) else { return };
+    // The first argument alone is no call of these.
+    if number == 0 && arguments.list.len() == 1 {
+        return;
+    }
+    let (first, last) = (cursor.tokens[argument.first], cursor.tokens[argument.last]);
+    let wrap = match change {
+        Change::Symbol => "HIP_SYMBOL(",
+        Change::Pointer => "reinterpret_cast<const void*>(",
+        Change::Drop => {
+            let Some(comma) = cursor.before(argument.first) else { return };
+            let start = cursor.tokens[comma].start;
+            let lines = cursor.source[start..last.end].iter().filter(|&&byte| byte == b'\n').count();
+            edits.replace(start, last.end, "\n".repeat(lines));
+            return;
+        }
+    };
+    if matches!(cursor.text(argument.first), b"HIP_SYMBOL" | b"reinterpret_cast") {
+        return;
+    }
+    edits.insert(first.start, wrap);
+    edits.insert(last.end, ")");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_sorted() {
+        assert!(FUNCTIONS.is_sorted_by(|a, b| a.0 < b.0));
+    }
+}

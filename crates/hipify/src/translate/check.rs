@@ -1,0 +1,213 @@
+//! What is said of names, headers and assembly that do not translate.
+
+use super::Translator;
+use crate::cursor::Cursor;
+use crate::finding::{Rule, Severity};
+use crate::includes::{header_name, is_cuda_header};
+use crate::lexer::Kind;
+use crate::tables::{Lacking, Row};
+
+/// How the names of CUDA's libraries begin; a capital follows.
+const LIKE_CUDA: [&[u8]; 9] =
+    [b"cuda", b"cublas", b"cudnn", b"cufft", b"curand", b"cusolver", b"cusparse", b"cutensor", b"nvrtc"];
+
+impl Translator<'_> {
+    /// A word that begins like CUDA's and is in no table.
+    pub(super) fn unknown(&mut self, cursor: &Cursor<'_>, index: usize, word: &[u8]) {
+        if !word.starts_with(b"cu") && !word.starts_with(b"nv") {
+            return;
+        }
+        let like_cuda = LIKE_CUDA.iter().any(|beginning| {
+            word.strip_prefix(*beginning).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase))
+        });
+        if like_cuda && !self.is_own(word) {
+            let name = String::from_utf8_lossy(word);
+            let token = cursor.tokens[index];
+            self.report(
+                token.start,
+                token.end,
+                Rule::Unknown,
+                Severity::Warning,
+                format!("`{name}` begins like a name of CUDA's and is not known"),
+                "if it is the program's own, list it with --whitelist; otherwise HIP has no equivalent that is known here",
+            );
+        }
+    }
+
+    pub(super) fn is_own(&self, word: &[u8]) -> bool {
+        self.tables.is_own_name(word) || self.options.own_names.iter().any(|own| own.as_bytes() == word)
+    }
+
+    /// A word whose advice is all that is known of it.
+    pub(super) fn report_advice(&mut self, cursor: &Cursor<'_>, index: usize, word: &[u8]) {
+        if let Some(advice) = self.tables.advice(word) {
+            let token = cursor.tokens[index];
+            let message = format!("`{}` is not defined for AMD", String::from_utf8_lossy(word));
+            self.report(token.start, token.end, Rule::Unsupported, Severity::Warning, message, advice);
+        }
+    }
+
+    /// What is to be said of a name that has a row.
+    pub(super) fn report_row(
+        &mut self,
+        cursor: &Cursor<'_>,
+        index: usize,
+        before: Option<usize>,
+        row: &Row,
+        to: Option<&'static str>,
+    ) {
+        if row.lacking.is_empty() && row.deprecated.is_none() && row.removed.is_none() && to.is_some() {
+            return;
+        }
+        let name = row.name;
+        if self.options.own_names.iter().any(|own| own == name) {
+            return;
+        }
+        let lacks = |who| row.lacking.contains(who);
+        let options = self.options;
+        let own = self.declared.contains(name.as_bytes());
+        let mut push = |rule, severity, message, advice: &str| {
+            let token = cursor.tokens[index];
+            let advice = self.tables.advice(name.as_bytes()).unwrap_or(advice);
+            self.report(token.start, token.end, rule, severity, message, advice);
+        };
+        if lacks(Lacking::FUNCTION) {
+            if !own && is_call(cursor, index, before) {
+                push(
+                    Rule::UnsupportedDeviceFunction,
+                    Severity::Error,
+                    format!("HIP has no `{name}` in device code"),
+                    "write it for AMD, as a `__device__` function of the same name",
+                );
+            }
+            return;
+        }
+        if lacks(Lacking::TYPE) {
+            push(
+                Rule::UnsupportedDeviceType,
+                Severity::Error,
+                format!("HIP has no type `{name}`"),
+                "use a type that HIP has",
+            );
+            return;
+        }
+        let library = if options.roc && lacks(Lacking::ROC) {
+            Some("the ROC libraries have")
+        } else if (options.roc || options.miopen) && lacks(Lacking::MIOPEN) {
+            Some("MIOpen has")
+        } else if lacks(Lacking::HIP) && (!options.roc || to.is_none()) {
+            Some("HIP has")
+        } else if !options.roc && !options.miopen && lacks(Lacking::HIPDNN) {
+            Some("hipDNN has")
+        } else {
+            None
+        };
+        if let Some(library) = library {
+            let (severity, rest) = match to {
+                Some(to) => (Severity::Warning, format!("; it becomes `{to}`")),
+                None => (Severity::Error, String::new()),
+            };
+            push(
+                Rule::Unsupported,
+                severity,
+                format!("{library} no equivalent of `{name}`{rest}"),
+                "keep it for NVIDIA only, behind `#ifdef __HIP_PLATFORM_NVIDIA__`, and do without it on AMD",
+            );
+        } else if to.is_none() {
+            match row.experimental {
+                Some(experimental) => push(
+                    Rule::Experimental,
+                    Severity::Error,
+                    format!("`{name}` has only an experimental equivalent, `{experimental}`"),
+                    "translate with --experimental",
+                ),
+                None => push(
+                    Rule::Unsupported,
+                    Severity::Error,
+                    format!("no equivalent of `{name}` is known"),
+                    "keep it for NVIDIA only, behind `#ifdef __HIP_PLATFORM_NVIDIA__`, and do without it on AMD",
+                ),
+            }
+        }
+        let cuda = if row.family.name() == "cudnn" { "cuDNN" } else { "CUDA" };
+        if let Some(version) = row.removed {
+            push(
+                Rule::Removed,
+                Severity::Warning,
+                format!("{cuda} {version} has removed `{name}`"),
+                "use what has replaced it, before or after the translation",
+            );
+        } else if let Some(version) = row.deprecated {
+            push(
+                Rule::Deprecated,
+                Severity::Note,
+                format!("{cuda} {version} has deprecated `{name}`"),
+                "use what has replaced it",
+            );
+        }
+    }
+
+    pub(super) fn report_header(&mut self, cursor: &Cursor<'_>, token: usize) {
+        let Some(name) = header_name(cursor.text(token)) else { return };
+        // In quotes, a folder is the program's own.
+        let own = cursor.kind(token) == Some(Kind::String) && name.contains(&b'/');
+        if own || !is_cuda_header(name) {
+            return;
+        }
+        let advice = self.tables.advice(name).unwrap_or(
+            "include it for NVIDIA only, behind `#ifdef __HIP_PLATFORM_NVIDIA__`, and look for what AMD has instead",
+        );
+        let message = format!("`{}` has no known equivalent", String::from_utf8_lossy(name));
+        let token = cursor.tokens[token];
+        self.report(token.start, token.end, Rule::Header, Severity::Error, message, advice);
+    }
+
+    /// `asm` with a string that looks like PTX.
+    pub(super) fn assembly(&mut self, cursor: &Cursor<'_>, index: usize) {
+        let mut next = cursor.after(index);
+        while next.is_some_and(|at| matches!(cursor.text(at), b"volatile" | b"__volatile__" | b"(" | b"goto"))
+        {
+            next = next.and_then(|at| cursor.after(at));
+        }
+        let Some(string) = next.filter(|&at| cursor.kind(at) == Some(Kind::String)) else { return };
+        if !is_ptx(cursor.text(string)) {
+            return;
+        }
+        let token = cursor.tokens[index];
+        self.report(
+            token.start,
+            token.end,
+            Rule::InlineAssembly,
+            Severity::Error,
+            "inline PTX is NVIDIA's assembly".to_owned(),
+            "use a built-in function or plain C++; keep the PTX behind `#ifdef __HIP_PLATFORM_NVIDIA__`",
+        );
+    }
+}
+
+/// Whether a name is called as a function of no namespace or class.
+fn is_call(cursor: &Cursor<'_>, index: usize, before: Option<usize>) -> bool {
+    if !cursor.after(index).is_some_and(|next| cursor.is(next, b"(")) {
+        return false;
+    }
+    let Some(before) = before else { return true };
+    match cursor.text(before) {
+        b"." | b"->" | b"define" => false,
+        b"::" => !cursor.before(before).is_some_and(|name| cursor.kind(name) == Some(Kind::Word)),
+        _ => true,
+    }
+}
+
+/// Whether a string has something like `.u32` or `%laneid`, as PTX does.
+fn is_ptx(text: &[u8]) -> bool {
+    const TYPES: [&[u8]; 22] = [
+        b".u8", b".u16", b".u32", b".u64", b".s8", b".s16", b".s32", b".s64", b".b8", b".b16", b".b32",
+        b".b64", b".f16", b".bf16", b".f32", b".f64", b".pred", b".sync", b".global", b".shared", b".param",
+        b".gpu",
+    ];
+    let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+    TYPES.iter().any(|part| contains(part))
+        || contains(b"membar")
+        || contains(b"trap;")
+        || contains(b"%laneid")
+}

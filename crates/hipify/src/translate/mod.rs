@@ -1,0 +1,325 @@
+//! The translation of one source.
+
+mod check;
+mod headers;
+mod text;
+
+use std::collections::HashSet;
+
+use crate::cursor::Cursor;
+use crate::edit::Edits;
+use crate::finding::{Finding, Rule, Severity};
+use crate::lexer::{self, Kind};
+use crate::stats::{Counter, Stats};
+use crate::tables::{Lacking, Row, Tables};
+use crate::{includes, launch, position, symbols};
+
+/// How to translate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// To rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen, where they have the name, rather than to hipBLAS and so on.
+    pub roc: bool,
+    /// cuDNN to MIOpen, where it has the name, rather than to hipDNN.
+    pub miopen: bool,
+    /// To names that are experimental in HIP, too.
+    pub experimental: bool,
+    /// Launches with `<<<…>>>` as calls of `hipLaunchKernelGGL`; otherwise they stay, since HIP knows them.
+    pub hip_launches: bool,
+    /// Names in comments, too.
+    pub comments: bool,
+    /// Keep a header that is included twice after the translation; otherwise the second line is left empty.
+    pub duplicate_headers: bool,
+    /// Include HIP's header, in an empty line, in a source with device code that does not.
+    pub runtime_header: bool,
+    /// Names that begin like CUDA's and are the program's own.
+    pub own_names: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            roc: false,
+            miopen: false,
+            experimental: false,
+            hip_launches: false,
+            comments: true,
+            duplicate_headers: false,
+            runtime_header: true,
+            own_names: Vec::new(),
+        }
+    }
+}
+
+/// A translated source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Translation {
+    /// The source in HIP, with as many lines as before.
+    pub text: Vec<u8>,
+    /// What does not translate, in the order of the source.
+    pub findings: Vec<Finding>,
+    /// What was translated.
+    pub stats: Stats,
+}
+
+/// Translates a source from CUDA to HIP. The source may be any bytes; those that are no CUDA stay.
+#[must_use]
+pub fn translate(source: &[u8], options: &Options) -> Translation {
+    let mut translation = pass(source, options);
+    // A launch in the way of another one's reading is a call now. Each pass has fewer launches than the one before.
+    while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
+        let next = pass(&translation.text, options);
+        translation.text = next.text;
+        let before = translation.findings.len();
+        translation.findings.retain(|finding| {
+            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line;
+            finding.rule != Rule::Launch || next.findings.iter().any(stays)
+        });
+        translation.stats.errors -= before - translation.findings.len();
+        translation.stats.launches += next.stats.launches;
+        if next.stats.launches == 0 {
+            break;
+        }
+    }
+    translation
+}
+
+/// Whether there is a launch that was not understood.
+fn has_launch(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.rule == Rule::Launch)
+}
+
+/// Translates what can be read as the source is.
+fn pass(source: &[u8], options: &Options) -> Translation {
+    let tokens = lexer::tokens(source);
+    let mut translator = Translator {
+        options,
+        tables: Tables::get(),
+        source,
+        edits: Edits::default(),
+        found: Vec::new(),
+        counter: Counter::default(),
+        launches: 0,
+        namespaces: 0,
+        declared: HashSet::new(),
+    };
+    let cursor = Cursor { source, tokens: &tokens };
+    translator.includes(&cursor, &includes::read(&cursor));
+    translator.code(&cursor, false);
+    translator.finish()
+}
+
+/// Something found, with its place in the source.
+struct Found {
+    start: usize,
+    end: usize,
+    rule: Rule,
+    severity: Severity,
+    message: String,
+    advice: String,
+}
+
+struct Translator<'a> {
+    options: &'a Options,
+    tables: &'static Tables,
+    source: &'a [u8],
+    edits: Edits,
+    found: Vec<Found>,
+    counter: Counter,
+    launches: usize,
+    namespaces: usize,
+    /// Functions that the source declares itself.
+    declared: HashSet<&'a [u8]>,
+}
+
+/// Words in front of an expression, where a type would be in front of a declared name.
+const BEFORE_CALLS: [&[u8]; 12] = [
+    b"return",
+    b"else",
+    b"do",
+    b"case",
+    b"goto",
+    b"throw",
+    b"co_return",
+    b"co_yield",
+    b"co_await",
+    b"and",
+    b"or",
+    b"not",
+];
+
+impl<'a> Translator<'a> {
+    /// What a row becomes.
+    fn chosen(&self, row: &Row) -> Option<&'static str> {
+        let options = self.options;
+        None.or(row.roc.filter(|_| options.roc))
+            .or(row.miopen.filter(|_| options.roc || options.miopen))
+            .or(row.experimental.filter(|_| options.experimental))
+            .or(row.hip)
+    }
+
+    fn report(
+        &mut self,
+        start: usize,
+        end: usize,
+        rule: Rule,
+        severity: Severity,
+        message: String,
+        advice: &str,
+    ) {
+        self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
+    }
+
+    /// Translates all tokens. A raw string may hold a source for the run-time compiler, and is code, too.
+    fn code(&mut self, cursor: &Cursor<'_>, in_string: bool) {
+        self.declarations(cursor);
+        let mut before = None;
+        for (index, token) in cursor.tokens.iter().enumerate() {
+            match token.kind {
+                Kind::Space => continue,
+                Kind::LineComment | Kind::BlockComment => {
+                    if self.options.comments {
+                        self.words_in_text(token.start, token.end, false);
+                    }
+                    continue;
+                }
+                Kind::Word => self.word(cursor, index, before),
+                Kind::String => self.string(cursor, index, before),
+                // An apostrophe in a text that is no code opens one, too.
+                Kind::Char => self.words_in_text(token.start, token.end, true),
+                Kind::RawString if in_string => self.words_in_text(token.start, token.end, false),
+                Kind::RawString => self.raw_string(cursor, index),
+                Kind::Header => self.header_outside_include(cursor, index, in_string),
+                Kind::Punct if cursor.is(index, b"<<<") => self.launch(cursor, index),
+                Kind::Punct if cursor.is(index, b"<") => self.header_in_macro(token.end),
+                _ => {}
+            }
+            before = Some(index);
+        }
+    }
+
+    /// Notes the names that are declared here as functions: a type stands in front, and arguments behind.
+    fn declarations(&mut self, cursor: &Cursor<'_>) {
+        let mut before: Option<usize> = None;
+        for (index, token) in cursor.tokens.iter().enumerate() {
+            if token.is_trivia() {
+                continue;
+            }
+            if token.kind == Kind::Word
+                && let Some(before) = before
+                && cursor.kind(before) == Some(Kind::Word)
+                && cursor.source.get(token.end).is_some_and(|&byte| matches!(byte, b'(' | b' '))
+                && !BEFORE_CALLS.contains(&cursor.text(before))
+                && let Some(number) = self.tables.number(token.text(self.source))
+                && self.row(number).lacking.contains(Lacking::FUNCTION)
+            {
+                self.declared.insert(token.text(self.source));
+            }
+            before = Some(index);
+        }
+    }
+
+    fn word(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
+        let token = cursor.tokens[index];
+        let word = token.text(cursor.source);
+        if let Some(number) = self.tables.number(word) {
+            let row = self.row(number);
+            let to = self.chosen(&row);
+            if let Some(to) = to {
+                if to != row.name {
+                    self.edits.replace(token.start, token.end, to);
+                    symbols::rewrite(cursor, index, to, &mut self.edits);
+                }
+                self.counter.add(number, to);
+            }
+            self.report_row(cursor, index, before, &row, to);
+            return;
+        }
+        match word {
+            b"cub" | b"thrust" => self.namespace(cursor, index, before),
+            b"asm" | b"__asm__" | b"__asm" => self.assembly(cursor, index),
+            b"__CUDA_ARCH__" => self.report_advice(cursor, index, word),
+            _ => self.unknown(cursor, index, word),
+        }
+    }
+
+    /// `cub::`, `using namespace cub`, `namespace c = cub`; `thrust::cuda`, `thrust::system::cuda`.
+    fn namespace(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
+        let token = cursor.tokens[index];
+        let next = cursor.after(index);
+        if cursor.is(index, b"cub") {
+            let using = before.is_some_and(|before| {
+                cursor.is(before, b"namespace")
+                    && cursor.before(before).is_some_and(|using| cursor.is(using, b"using"))
+            });
+            // `namespace c = cub;`
+            let renamed = before.filter(|&before| cursor.is(before, b"=")).and_then(|at| cursor.before(at));
+            let renamed =
+                renamed.and_then(|name| cursor.before(name)).is_some_and(|at| cursor.is(at, b"namespace"));
+            let qualifies = next.is_some_and(|next| cursor.is(next, b"::"))
+                && !before.is_some_and(|before| matches!(cursor.text(before), b"." | b"->"));
+            if using || renamed || qualifies {
+                self.namespaces += 1;
+                self.edits.replace(token.start, token.end, "hipcub");
+            }
+            return;
+        }
+        let step = |at: Option<usize>| at.filter(|&at| cursor.is(at, b"::")).and_then(|at| cursor.after(at));
+        let mut name = step(next);
+        if name.is_some_and(|name| cursor.is(name, b"system")) {
+            name = name.and_then(|name| step(cursor.after(name)));
+        }
+        if let Some(name) = name.filter(|&name| cursor.is(name, b"cuda")) {
+            let token = cursor.tokens[name];
+            self.namespaces += 1;
+            self.edits.replace(token.start, token.end, "hip");
+        }
+    }
+
+    fn launch(&mut self, cursor: &Cursor<'_>, index: usize) {
+        match launch::read(cursor, index) {
+            Ok(launch) => {
+                self.launches += 1;
+                if self.options.hip_launches {
+                    launch::rewrite(cursor, &launch, &mut self.edits);
+                }
+            }
+            Err(reason) if self.options.hip_launches => {
+                let token = cursor.tokens[index];
+                self.report(
+                    token.start,
+                    token.end,
+                    Rule::Launch,
+                    Severity::Error,
+                    format!("the launch stays as it is: {reason}"),
+                    "HIP's compiler accepts `<<<…>>>` as well; or write `hipLaunchKernelGGL` by hand",
+                );
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn finish(self) -> Translation {
+        let mut stats =
+            Stats { files: 1, launches: self.launches, namespaces: self.namespaces, ..Stats::default() };
+        let mut found = self.found;
+        found.sort_by_key(|found| found.start);
+        let mut places = position::Places::new(self.source);
+        let mut findings = Vec::with_capacity(found.len());
+        for Found { start, end, rule, severity, message, advice } in found {
+            match severity {
+                Severity::Error => stats.errors += 1,
+                Severity::Warning => stats.warnings += 1,
+                Severity::Note => stats.notes += 1,
+            }
+            let (line, column) = places.place(start);
+            let name = String::from_utf8_lossy(&self.source[start..end]).into_owned();
+            let end_column = column + name.chars().count();
+            findings.push(Finding { line, column, end_column, rule, severity, name, message, advice });
+        }
+        stats.lines = position::lines(self.source);
+        stats.names = self.counter.into_counts(self.tables);
+        Translation { text: self.edits.apply(self.source), findings, stats }
+    }
+}

@@ -1,0 +1,42 @@
+//! What holds for every source, whatever its bytes are. The fuzz target runs this, too.
+
+use hipify::{Options, translate};
+
+/// The options that a source is translated with, one after the other.
+fn options() -> [Options; 4] {
+    let mut roc = Options::default();
+    roc.roc = true;
+    roc.hip_launches = true;
+    let mut hip_launches = Options::default();
+    hip_launches.hip_launches = true;
+    hip_launches.experimental = true;
+    let mut plain = Options::default();
+    plain.miopen = true;
+    plain.comments = false;
+    plain.duplicate_headers = true;
+    plain.runtime_header = false;
+    [Options::default(), roc, hip_launches, plain]
+}
+
+/// Translates a source in several ways and checks what has to hold.
+///
+/// # Panics
+/// If a line is added or lost, a finding is outside of the source, or a second translation changes the first.
+pub(crate) fn run(source: &[u8]) {
+    let ends = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
+    for options in options() {
+        let once = translate(source, &options);
+        assert_eq!(ends(&once.text), ends(source), "lines of {}", source.escape_ascii());
+        for finding in &once.findings {
+            assert!((1..=ends(source) + 1).contains(&finding.line), "{finding:?}");
+            assert!(finding.column >= 1 && finding.end_column >= finding.column, "{finding:?}");
+        }
+        let twice = translate(&once.text, &options);
+        assert_eq!(
+            twice.text.escape_ascii().to_string(),
+            once.text.escape_ascii().to_string(),
+            "a second time, with {options:?}, of {}",
+            source.escape_ascii()
+        );
+    }
+}

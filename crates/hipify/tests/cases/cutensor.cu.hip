@@ -1,0 +1,6 @@
+#include <hiptensor.h>
+void contract() {
+  hiptensorHandle_t handle;
+  hiptensorCreate(&handle);
+  hiptensorContract(handle, plan, &alpha, a, b, &beta, c, d, work, size, stream);
+}

@@ -1,0 +1,27 @@
+#include <cuda_runtime.h>
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <device_launch_parameters.h>
+
+namespace mine { __device__ unsigned umin(unsigned a, unsigned b); }
+__device__ float saturate(float x);
+
+__global__ void kernel(float4* out, __nv_bfloat16* b, __nv_fp8_e4m3 f, __nv_fp8x4_e5m2 g) {
+  float4 v = make_float4(1, 2, 3, 4);
+  int lane = __shfl_down_sync(0xffffffff, threadIdx.x, 1) + __shfl(1, 2);
+  unsigned a = umul24(3, 4) + mine::umul24(3, 4) + thing.umul24(3, 4) + ::umul24(1, 2);
+  float s = saturate(2.f);
+  longlong4_16a wide;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  atomicAdd(&out[0].x, v.x);
+  __syncthreads();
+#if __CUDA_ARCH__ >= 800
+  out[threadIdx.x] = v;
+#endif
+}
+#ifdef __CUDACC__
+int is_cuda = 1;
+#endif
+void host() { asm volatile("nop"); }

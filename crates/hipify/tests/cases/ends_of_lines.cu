@@ -1,0 +1,7 @@
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+int f() {
+  // cudaFree
+  return cudaDeviceSynchronize();
+}

@@ -1,0 +1,17 @@
+// OPTIONS: experimental own=cudaFooBar
+#include <cuda_runtime.h>
+#include <mma.h>
+void f() {
+  cudaFooBar();
+  cudaDeviceId id;  // known to be programs' own
+  cudaThreadExit();
+  cudaStreamCopyAttributes(a, b);
+  cudaBindTexture(0, t, p);
+  cudaLaunchKernelExC(&config, f, args); cudaDeviceFlushGPUDirectRDMAWrites(a, b);
+  cuMulticastCreate(&handle, &prop);
+  cublasLtLoggerSetLevel(1);
+  cublasXtCreate(&h);
+  make_long4(1, 2, 3, 4);
+  // cudaFooBar in a comment is none
+  puts("cudaFooBar in a string is none");
+}

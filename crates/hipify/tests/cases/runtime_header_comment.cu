@@ -1,0 +1,4 @@
+/* not here */
+#include <vector>
+// here
+__device__ inline int one() { return 1; }

@@ -1,0 +1,7 @@
+#include <vector>
+#ifdef X
+
+#endif
+__device__ inline int one() { return 1; }
+
+int two();

@@ -1,0 +1,3 @@
+// OPTIONS: no-runtime-header
+
+__device__ inline int one() { return 1; }
