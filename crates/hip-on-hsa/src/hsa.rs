@@ -5,7 +5,6 @@
 
 use std::ffi::CStr;
 use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_sys::hipError_t;
 use hsa_sys::*;
@@ -696,28 +695,6 @@ mod tests {
     }
 }
 
-/// Words of the host that the device's host-data path needs to be flushed after direct writes; see [`HdpFlush::flush`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HdpFlush(pub(crate) *mut u32);
-
-// SAFETY: the address is a device register that the kernel driver maps for the whole life of the process.
-unsafe impl Send for HdpFlush {}
-// SAFETY: as above; it is only ever written with an atomic-width volatile store.
-unsafe impl Sync for HdpFlush {}
-
-impl HdpFlush {
-    /// Makes direct writes of the host to device memory visible to the device. Does nothing where there is no such path.
-    pub(crate) fn flush(self) {
-        if !self.0.is_null() {
-            // SAFETY: HSA gave the address as that of the flush register.
-            unsafe {
-                self.0.write_volatile(1);
-                self.0.read_volatile();
-            }
-        }
-    }
-}
-
 /// Reserves slots of the queue; returns the first one's index.
 ///
 /// # Safety
@@ -736,22 +713,4 @@ pub(crate) unsafe fn reserve(hsa: Hsa, queue: *const hsa_queue_t, count: u64) ->
 pub(crate) unsafe fn read_index(hsa: Hsa, queue: *const hsa_queue_t) -> u64 {
     // SAFETY: as this function's contract.
     unsafe { (hsa.table.hsa_queue_load_read_index_scacquire)(queue) }
-}
-
-/// Counts things for diagnostics.
-#[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
-
-impl Counter {
-    pub(crate) fn add(&self, value: u64) {
-        self.0.fetch_add(value, Ordering::Relaxed);
-    }
-
-    pub(crate) fn subtract(&self, value: u64) {
-        self.0.fetch_sub(value, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
