@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hip_sys::hipError_t;
+use hsa::raw::{Calls, Errors, Failure, Kind, is_success};
 use hsa_sys::hsa_status_t;
 
 /// What the runtime's own functions return; the error is the code that the caller of HIP will see.
@@ -41,6 +42,37 @@ pub(crate) fn succeed(code: hipError_t) -> Result {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(code) }
 }
 
+/// HSA's calls, with HIP's codes.
+pub(crate) type Hsa = Calls<Codes>;
+
+/// What HIP says of HSA's failures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes;
+
+impl Errors for Codes {
+    type Error = hipError_t;
+
+    fn error(failure: Failure) -> hipError_t {
+        let Failure { kind, status, is_there } = failure;
+        let other = match kind {
+            _ if !is_there => hipError_t::hipErrorNotSupported,
+            Kind::Memory => hipError_t::hipErrorRuntimeMemory,
+            Kind::Share | Kind::Virtual => hipError_t::hipErrorInvalidValue,
+            Kind::Attach => hipError_t::hipErrorInvalidHandle,
+            Kind::Export => hipError_t::hipErrorNotSupported,
+            _ => hipError_t::hipErrorRuntimeOther,
+        };
+        tracing::debug!(?status, ?other, "an HSA call failed");
+        match (kind, status) {
+            // What is no allocation is the caller's mistake here.
+            (Kind::Virtual, hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION) => {
+                hipError_t::hipErrorInvalidValue
+            }
+            _ => from_hsa(status, other),
+        }
+    }
+}
+
 /// The HIP code for a failed HSA call, `other` for those that HSA does not explain.
 pub(crate) fn from_hsa(status: hsa_status_t, other: hipError_t) -> hipError_t {
     match status {
@@ -53,7 +85,7 @@ pub(crate) fn from_hsa(status: hsa_status_t, other: hipError_t) -> hipError_t {
 
 /// `Ok` for success and HSA's informational codes, else the HIP code of the failure.
 pub(crate) fn check(status: hsa_status_t, other: hipError_t) -> Result {
-    if status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK {
+    if is_success(status) {
         Ok(())
     } else {
         tracing::debug!(?status, ?other, "an HSA call failed");

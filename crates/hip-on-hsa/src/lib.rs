@@ -47,7 +47,6 @@ mod devices;
 mod error;
 mod gpu;
 mod graph;
-mod hsa;
 mod memory;
 mod object;
 mod output;

@@ -9,8 +9,8 @@ use hip_sys::hipError_t;
 use hsa_sys::*;
 
 use crate::Error;
+use crate::error::Hsa;
 use crate::error::Result;
-use crate::hsa::Hsa;
 use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.
@@ -114,7 +114,7 @@ pub(crate) fn start(
 }
 
 fn init(table: &'static Table) -> std::result::Result<Hsa, Error> {
-    let hsa = Hsa { table };
+    let hsa = Hsa::new(table);
     match hsa.init() {
         hsa_status_t::HSA_STATUS_SUCCESS => Ok(hsa),
         status => Err(Error::Hsa { call: "hsa_init", status }),

@@ -3,7 +3,7 @@
 use code_object::TargetId;
 use hsa_sys::*;
 
-use crate::hsa::Hsa;
+use crate::error::Hsa;
 
 /// What an agent says about itself.
 #[derive(Debug, Clone)]

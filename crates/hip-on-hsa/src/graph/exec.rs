@@ -17,9 +17,9 @@ use crate::graph::structure::{Graph, NodeId, Nodes};
 use crate::graph::user_object::Objects;
 use crate::queue::arguments::KernargBlock;
 use crate::queue::marker::Marker;
-use crate::queue::packet::{Packet, prepared_packet};
 use crate::registry::{Kind, Registry};
 use crate::runtime::Runtime;
+use hsa::raw::{Packet, prepared_packet};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 

@@ -13,9 +13,9 @@ use hsa_sys::hsa_amd_memory_pool_info_t;
 use crate::devices;
 use crate::devices::device::Device;
 use crate::error::Result;
-use crate::hsa::PhysicalMemory;
 use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
+use hsa::raw::PhysicalMemory;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::object::module::Function;
 use crate::object::occupancy::active_blocks;
 use crate::queue::arguments::{Explicit, GRID_SYNC, Geometry, Grids, KernargBlock};
-use crate::queue::packet::Dispatch;
 use crate::runtime::Runtime;
+use hsa::raw::Dispatch;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;

@@ -8,7 +8,6 @@
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use hip_sys::hipError_t;
@@ -16,24 +15,20 @@ use hsa_sys::*;
 
 use crate::error::{Result, check};
 use crate::gpu::{Gpu, Staging};
-use crate::hsa;
 use crate::queue::arguments::{KernargBlock, Services};
 use crate::queue::hostcall::{Hostcalls, Registered};
 use crate::queue::marker::{Marker, Point, Signal};
 use crate::queue::order;
-use crate::queue::packet::{
-    Dispatch, NO_SIGNAL, Packet, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM, barrier_packet, dispatch_header,
-    dispatch_packet,
-};
 use crate::queue::print_buffer::PrintBuffer;
 use crate::queue::progress::{Outside, Owner, Progress, UnderWay, on_queue_error};
 use crate::runtime::Runtime;
+use hsa::raw::{
+    ArgumentRing, Dispatch, NO_SIGNAL, Packet, PacketRing, Room, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM,
+    barrier_packet, dispatch_header, dispatch_packet,
+};
 
 /// Packets that a queue holds; fewer if the agent says so.
 const PACKETS: u32 = 4096;
-/// Parts of the argument ring, and bytes of each; a part is reused when its last kernel has completed.
-const SEGMENTS: usize = 8;
-const SEGMENT_BYTES: usize = 64 << 10;
 /// More things in flight than this are looked through for finished ones.
 const MANY: usize = 64;
 
@@ -61,16 +56,10 @@ pub(crate) struct CopyOp {
 
 /// A queue with its argument ring and the things in flight.
 pub(crate) struct Engine {
-    /// Packets written.
-    packets_written: u64,
     runtime: &'static Runtime,
     agent: hsa_agent_t,
     queue: *mut hsa_queue_t,
-    packets: *mut Packet,
-    capacity: u64,
-    doorbell: hsa_signal_t,
-    /// The read index as last seen.
-    consumed: u64,
+    packets: PacketRing,
     pub(crate) progress: Arc<Progress>,
     /// The reference that the error callback uses.
     callback_data: *const Progress,
@@ -83,11 +72,8 @@ pub(crate) struct Engine {
     tail: Option<Arc<Marker>>,
     /// The signal of copies after which nothing was written.
     tail_copy: Option<Arc<Signal>>,
-    ring: *mut u8,
-    segment: usize,
-    cursor: usize,
-    /// The last fence over each part of the ring.
-    segment_fences: [u64; SEGMENTS],
+    /// Made with the first kernel that has arguments.
+    ring: Option<ArgumentRing>,
     kept: VecDeque<(u64, Kept)>,
     geometry: (u64, u32, u32),
     gpu: &'static Gpu,
@@ -131,15 +117,14 @@ impl Engine {
             drop(unsafe { Arc::from_raw(callback_data) });
             return Err(code);
         }
-        // SAFETY: the queue, if there is one, was just created; HSA's queues begin with this structure.
-        let fields = match unsafe { queue.as_ref() } {
-            Some(fields) if fields.size.is_power_of_two() && !fields.base_address.is_null() => fields,
-            unusable => {
-                tracing::error!(size = unusable.map(|fields| fields.size), "HSA made a queue that is none");
+        // SAFETY: the queue, if there is one, was just created, and only this engine writes to it.
+        let Some(packets) = (unsafe { PacketRing::of(hsa.table, queue) }) else {
+            tracing::error!("HSA made a queue that is none");
+            if !queue.is_null() {
                 // SAFETY: nothing uses the queue. Its callback's reference is not given back: what was made may still have it.
-                let _ = unusable.map(|_| unsafe { (hsa.table.hsa_queue_destroy)(queue) });
-                return Err(hipError_t::hipErrorRuntimeOther);
+                let _ = unsafe { (hsa.table.hsa_queue_destroy)(queue) };
             }
+            return Err(hipError_t::hipErrorRuntimeOther);
         };
         hsa.guard(queue);
         progress.set_queue(queue);
@@ -149,14 +134,10 @@ impl Engine {
             ((*amd).group_segment_aperture_base_hi, (*amd).private_segment_aperture_base_hi)
         };
         let engine = Self {
-            packets_written: 0,
             runtime,
             agent,
             queue,
-            packets: fields.base_address.cast(),
-            capacity: fields.size.into(),
-            doorbell: fields.doorbell_signal,
-            consumed: 0,
+            packets,
             progress,
             callback_data,
             fences: 0,
@@ -164,10 +145,7 @@ impl Engine {
             acquire: true,
             tail: None,
             tail_copy: None,
-            ring: std::ptr::null_mut(),
-            segment: 0,
-            cursor: 0,
-            segment_fences: [0; SEGMENTS],
+            ring: None,
             kept: VecDeque::new(),
             geometry: (queue as u64, shared_base, private_base),
             gpu,
@@ -265,14 +243,10 @@ impl Engine {
     /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is full.
     fn push(&mut self, packets: &[Packet]) -> Result {
         self.check()?;
-        let hsa = self.runtime.hsa;
         let count = packets.len() as u64;
-        // SAFETY: the queue is live; this engine is its only writer, so that the slots are free once the read index is near.
-        let index = unsafe { hsa::reserve(hsa, self.queue, count) };
+        let first = self.packets.reserve(count);
         let mut spins = 0u32;
-        while (index + count).wrapping_sub(self.consumed) > self.capacity {
-            // SAFETY: the queue is live.
-            self.consumed = unsafe { hsa::read_index(hsa, self.queue) };
+        while !self.packets.has_room(first, count) {
             // A failed queue takes no more packets: the slots stay empty for ever.
             self.check()?;
             spins = spins.wrapping_add(1);
@@ -286,17 +260,8 @@ impl Engine {
                 self.runtime.look_after_streams();
             }
         }
-        for (index, packet) in (index..).zip(packets) {
-            // SAFETY: the slot lies within the ring of `capacity` packets and belongs to this writer until its header is
-            // valid. The header goes last, with release order, as the packet processor reads it first.
-            unsafe {
-                let slot = self.packets.add((index & (self.capacity - 1)) as usize).cast::<u32>();
-                slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), 15);
-                AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
-            }
-        }
-        hsa.signal_store(self.doorbell, (index + count - 1) as i64);
-        self.packets_written += count;
+        // SAFETY: the slots were just reserved and have room; what packets name is kept until the fence behind them has completed.
+        unsafe { self.packets.write(first, packets) };
         self.tail = None;
         self.tail_copy = None;
         self.unfenced = true;
@@ -305,7 +270,7 @@ impl Engine {
 
     /// The end of everything written so far.
     pub(crate) fn point(&self) -> Point {
-        Point { engine: self.progress.engine, packets: self.packets_written }
+        Point { engine: self.progress.engine, packets: self.packets.written() }
     }
 
     /// Whether everything that was written has completed.
@@ -365,7 +330,7 @@ impl Engine {
     /// A new marker behind everything written so far.
     pub(crate) fn marker(&mut self) -> Result<Arc<Marker>> {
         self.tidy()?;
-        let point = Point { packets: self.packets_written + 1, ..self.point() };
+        let point = Point { packets: self.packets.written() + 1, ..self.point() };
         let marker = Arc::new(Marker::at(self.runtime, self.agent, point)?);
         self.push(&[barrier_packet(&[], marker.signal(), SCOPE_SYSTEM)])?;
         self.keep(Kept::Marker(marker.clone()));
@@ -503,7 +468,7 @@ impl Engine {
         arguments: &Arc<KernargBlock>,
     ) -> Result {
         self.tidy()?;
-        let at_once = (self.capacity / 2).max(1) as usize;
+        let at_once = (self.packets.capacity() / 2).max(1) as usize;
         for packets in packets.chunks_mut(at_once) {
             if let Some([first, ..]) = packets.first_mut() {
                 let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
@@ -527,35 +492,33 @@ impl Engine {
         if size == 0 {
             return Ok(std::ptr::null_mut());
         }
-        // Whole cache lines, so that no two launches share one.
-        let align = align.max(64);
-        if size > SEGMENT_BYTES || align > 4096 {
+        if !ArgumentRing::takes(size, align) {
             return Err(hipError_t::hipErrorInvalidValue);
         }
-        if self.ring.is_null() {
-            self.ring = self.runtime.allocate_kernarg(&[self.agent], SEGMENTS * SEGMENT_BYTES)?.cast();
+        if self.ring.is_none() {
+            let memory = self.runtime.allocate_kernarg(&[self.agent], ArgumentRing::BYTES)?;
+            // SAFETY: the memory was just allocated, with as many bytes, and is freed when the queue is gone.
+            self.ring = Some(unsafe { ArgumentRing::new(memory.cast()) });
         }
-        let mut offset = match align {
-            // A division where it is not a constant.
-            64 => self.cursor.next_multiple_of(64),
-            align => self.cursor.next_multiple_of(align),
-        };
-        if offset + size > SEGMENT_BYTES {
-            self.segment_fences[self.segment] = self.fence()?;
-            let next = (self.segment + 1) % SEGMENTS;
-            let value = Progress::value_after(self.segment_fences[next]);
+        loop {
+            let Some(ring) = &mut self.ring else { return Err(hipError_t::hipErrorUnknown) };
+            match ring.take(size, align) {
+                Room::At(address) => return Ok(address),
+                Room::Never => return Err(hipError_t::hipErrorInvalidValue),
+                Room::Next => {}
+            }
+            let value = Progress::value_after(ring.awaited());
+            let fence = self.fence()?;
             let (runtime, signal) = (self.runtime, self.progress.signal());
             runtime.wait_less_and(signal, value, || {
                 self.check_health();
                 runtime.look_after_streams();
             });
             self.check()?;
-            self.segment = next;
-            offset = 0;
+            if let Some(ring) = &mut self.ring {
+                ring.leave(fence);
+            }
         }
-        self.cursor = offset + size;
-        // SAFETY: the offset lies within the ring.
-        Ok(unsafe { self.ring.add(self.segment * SEGMENT_BYTES + offset) })
     }
 
     /// Fails the queue if nothing can end the waits for it any more: a copy has ended with an error, which HSA reports by a
@@ -581,7 +544,7 @@ impl Engine {
     fn lost(&self) -> Option<String> {
         let hsa = self.runtime.hsa;
         let missing = hsa.missing_packet(self.queue)?;
-        if missing < self.packets_written {
+        if missing < self.packets.written() {
             return Some(format!("packet {missing} of the queue was overwritten before it was processed"));
         }
         let marker_lost = self.kept.iter().any(|(_, kept)| match kept {
@@ -683,9 +646,9 @@ impl Drop for Engine {
         }
         // SAFETY: the queue is gone, so that its callback cannot run any more.
         drop(unsafe { Arc::from_raw(self.callback_data) });
-        if !self.ring.is_null() {
+        if let Some(ring) = &self.ring {
             // SAFETY: the ring came from the kernarg pool and no kernel reads it any more.
-            let _ = unsafe { self.runtime.hsa.free(self.ring.cast()) };
+            let _ = unsafe { self.runtime.hsa.free(ring.start().cast()) };
         }
     }
 }

@@ -4,25 +4,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::hipError_t;
+use hsa::raw::SignalPool;
 use hsa_sys::{hsa_agent_t, hsa_signal_t};
 
 use crate::error::Result;
 use crate::runtime::{Runtime, runtime};
 
 /// Signals that nothing uses now.
-fn signals(_started: &Runtime) -> &'static SignalPool {
-    static SIGNALS: SignalPool = SignalPool { free: Mutex::new(Vec::new()) };
-    &SIGNALS
-}
-
-/// Signals that nobody uses at present.
-#[derive(Default)]
-pub(crate) struct SignalPool {
-    free: Mutex<Vec<hsa_signal_t>>,
-}
-
-/// Creating a signal takes a system call on real hardware, so some are kept; more than this many are given back.
-const KEEP: usize = 1024;
+static SIGNALS: SignalPool = SignalPool::new();
 
 /// A signal of the pool, returned to it on drop.
 ///
@@ -34,14 +23,7 @@ pub(crate) struct Signal {
 
 impl Signal {
     pub(crate) fn new(runtime: &Runtime, value: i64) -> Result<Self> {
-        let free = signals(runtime).free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let raw = match free {
-            Some(raw) => {
-                runtime.hsa.signal_store(raw, value);
-                raw
-            }
-            None => runtime.hsa.signal_create(value)?,
-        };
+        let raw = SIGNALS.take(runtime.hsa, value)?;
         Ok(Self { raw })
     }
 
@@ -54,14 +36,8 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let Some(runtime) = runtime() else { return };
-        let mut free = signals(runtime).free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < KEEP {
-            free.push(self.raw);
-        } else {
-            drop(free);
-            // SAFETY: the owner vouched that nothing uses the signal any more.
-            unsafe { runtime.hsa.signal_destroy(self.raw) };
-        }
+        // SAFETY: the owner vouched that nothing uses the signal any more.
+        unsafe { SIGNALS.give_back(runtime.hsa, self.raw) };
     }
 }
 

@@ -5,7 +5,6 @@ pub(crate) mod engine;
 pub(crate) mod hostcall;
 pub(crate) mod marker;
 pub(crate) mod order;
-pub(crate) mod packet;
 pub(crate) mod print_buffer;
 pub(crate) mod printf;
 pub(crate) mod progress;

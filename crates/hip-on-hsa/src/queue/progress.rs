@@ -7,18 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 use hip_sys::hipError_t;
+use hsa::raw::ProgressSignal;
 use hsa_sys::*;
 
 use crate::error;
 use crate::error::Result;
-use crate::hsa::Hsa;
+use crate::error::{Codes, Hsa};
 use crate::queue::marker::{Marker, Point, Signal};
 use crate::runtime::{Runtime, runtime};
-
-/// The progress signal starts here and goes down by one with each fence.
-const START: i64 = i64::MAX / 2;
-/// What a failed queue's progress signal is set to: every wait for progress ends.
-const FAILED: i64 = i64::MIN / 2;
 
 /// What the queue waits for and does not do itself: it goes on when the queue has failed, and what is behind it has not
 /// ended before.
@@ -93,7 +89,7 @@ pub(crate) struct Progress {
     /// Which queue, of all that the process has had.
     pub(crate) engine: u64,
     hsa: Hsa,
-    signal: hsa_signal_t,
+    signal: ProgressSignal<Codes>,
     fault: AtomicU32,
     /// Nothing runs on the queue any more, nor will.
     stopped: AtomicBool,
@@ -118,7 +114,7 @@ impl Progress {
         Ok(Arc::new(Self {
             engine: NEXT.fetch_add(1, Ordering::Relaxed),
             hsa,
-            signal: hsa.signal_create(START)?,
+            signal: ProgressSignal::new(hsa)?,
             fault: AtomicU32::new(0),
             stopped: AtomicBool::new(false),
             reported: AtomicBool::new(false),
@@ -130,13 +126,14 @@ impl Progress {
         }))
     }
 
+    #[inline]
     pub(crate) fn signal(&self) -> hsa_signal_t {
-        self.signal
+        self.signal.raw()
     }
 
     /// What the signal is less than once a fence has completed.
     pub(crate) fn value_after(fence: u64) -> i64 {
-        START - fence as i64 + 1
+        ProgressSignal::<Codes>::value_after(fence)
     }
 
     /// Notes the queue that this is the progress of, or, with null, that it is about to be destroyed.
@@ -234,12 +231,12 @@ impl Progress {
 
     /// Fences that have completed.
     pub(crate) fn completed(&self) -> u64 {
-        START.saturating_sub(self.hsa.signal_load(self.signal)).max(0) as u64
+        self.signal.completed()
     }
 
     /// Waits for a fence, or for the queue's failure.
     pub(crate) fn wait(&self, runtime: &Runtime, fence: u64) -> Result {
-        runtime.wait_less(self.signal, Self::value_after(fence));
+        runtime.wait_less(self.signal(), Self::value_after(fence));
         self.fault().map_or(Ok(()), Err)
     }
 
@@ -280,7 +277,7 @@ impl Progress {
         let _queue = self.queue();
         self.stopped.store(true, Ordering::Release);
         if self.fault().is_some() {
-            self.hsa.signal_store(self.signal, FAILED);
+            self.signal.fail();
         }
     }
 
@@ -359,13 +356,6 @@ fn start_thread(run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHand
         return Err(std::io::ErrorKind::WouldBlock.into());
     }
     std::thread::Builder::new().name("hip-failure".into()).spawn(run)
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        // SAFETY: the queue, the only other user, is destroyed before it lets go of this object.
-        unsafe { self.hsa.signal_destroy(self.signal) };
-    }
 }
 
 /// HSA's report that a queue has ended with an error.

@@ -1,37 +1,98 @@
-//! The HSA calls that the runtime makes, as methods with Rust types and HIP errors.
+//! The calls of HSA's table, as methods with Rust types.
 //!
 //! Handles of agents, pools and signals come from HSA itself and live as long as the process (signals: as long as their
 //! owner), which is what makes most of these methods safe. Those that act on memory or on foreign objects are not.
 
-use std::ffi::CStr;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt::Debug;
+use std::marker::PhantomData;
 
-use hip_sys::hipError_t;
 use hsa_sys::*;
 
-use crate::error::{Result, check};
-
-const MEMORY: hipError_t = hipError_t::hipErrorRuntimeMemory;
-const OTHER: hipError_t = hipError_t::hipErrorRuntimeOther;
-
 /// Device memory without an address.
-pub(crate) type PhysicalMemory = hsa_amd_vmem_alloc_handle_t;
+pub type PhysicalMemory = hsa_amd_vmem_alloc_handle_t;
 
-/// The HSA implementation under this runtime.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hsa {
-    pub(crate) table: &'static Table,
+/// What kind of call has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// One about memory.
+    Memory,
+    /// One that gives memory to other processes, or ends that.
+    Share,
+    /// One that takes memory of another process.
+    Attach,
+    /// One that makes a file of memory.
+    Export,
+    /// One about addresses and memory without addresses.
+    Virtual,
+    /// Any other.
+    Other,
 }
 
-impl Hsa {
+/// Why a call has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// What kind of call it was.
+    pub kind: Kind,
+    /// What it returned.
+    pub status: hsa_status_t,
+    /// The implementation has such calls.
+    pub is_there: bool,
+}
+
+/// What a user of [`Calls`] makes of failures.
+pub trait Errors: Copy + Debug {
+    /// Its error.
+    type Error;
+
+    /// Its error for a failure.
+    fn error(failure: Failure) -> Self::Error;
+}
+
+/// What calls of such a user return.
+pub type Answer<E, T = ()> = std::result::Result<T, <E as Errors>::Error>;
+
+/// Whether a status is no failure.
+#[inline]
+pub fn is_success(status: hsa_status_t) -> bool {
+    status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK
+}
+
+/// An HSA implementation that has been initialised.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls<E> {
+    /// Its functions.
+    pub table: &'static Table,
+    errors: PhantomData<E>,
+}
+
+impl<E: Errors> Calls<E> {
+    /// The calls of a table.
+    pub fn new(table: &'static Table) -> Self {
+        Self { table, errors: PhantomData }
+    }
+
+    fn check_kind(self, kind: Kind, is_there: bool, status: hsa_status_t) -> Answer<E> {
+        if is_success(status) { Ok(()) } else { Err(E::error(Failure { kind, status, is_there })) }
+    }
+
+    fn check_memory(self, status: hsa_status_t) -> Answer<E> {
+        self.check_kind(Kind::Memory, true, status)
+    }
+
+    fn check_other(self, status: hsa_status_t) -> Answer<E> {
+        self.check_kind(Kind::Other, true, status)
+    }
+
     /// `hsa_init`.
-    pub(crate) fn init(self) -> hsa_status_t {
+    pub fn init(self) -> hsa_status_t {
         // SAFETY: no preconditions; each call is counted.
         unsafe { (self.table.hsa_init)() }
     }
 
     /// A number that describes the system, 0 where unknown.
-    pub(crate) fn timestamp_frequency(self) -> u64 {
+    pub fn timestamp_frequency(self) -> u64 {
         let mut value = 0u64;
         // SAFETY: the attribute's type is u64.
         let status = unsafe {
@@ -44,7 +105,7 @@ impl Hsa {
     }
 
     /// All agents, in HSA's order.
-    pub(crate) fn agents(self) -> Result<Vec<hsa_agent_t>> {
+    pub fn agents(self) -> Answer<E, Vec<hsa_agent_t>> {
         unsafe extern "C" fn collect(agent: hsa_agent_t, data: *mut c_void) -> hsa_status_t {
             // SAFETY: `data` is the vector that `agents` passed.
             unsafe { &mut *data.cast::<Vec<hsa_agent_t>>() }.push(agent);
@@ -52,7 +113,9 @@ impl Hsa {
         }
         let mut agents: Vec<hsa_agent_t> = Vec::new();
         // SAFETY: the callback only runs during the call and gets the vector.
-        check(unsafe { (self.table.hsa_iterate_agents)(Some(collect), (&raw mut agents).cast()) }, OTHER)?;
+        self.check_other(unsafe {
+            (self.table.hsa_iterate_agents)(Some(collect), (&raw mut agents).cast())
+        })?;
         Ok(agents)
     }
 
@@ -60,7 +123,7 @@ impl Hsa {
     ///
     /// # Safety
     /// `T` is the attribute's type in the headers.
-    pub(crate) unsafe fn agent_info<T: Copy>(self, agent: hsa_agent_t, attribute: u32, zero: T) -> Option<T> {
+    pub unsafe fn agent_info<T: Copy>(self, agent: hsa_agent_t, attribute: u32, zero: T) -> Option<T> {
         let mut value = zero;
         // SAFETY: the caller vouches for the type.
         let status = unsafe {
@@ -73,7 +136,7 @@ impl Hsa {
     ///
     /// # Safety
     /// The attribute is a text of at most 64 characters.
-    pub(crate) unsafe fn agent_text(self, agent: hsa_agent_t, attribute: u32) -> Option<String> {
+    pub unsafe fn agent_text(self, agent: hsa_agent_t, attribute: u32) -> Option<String> {
         // SAFETY: the caller vouches for the length.
         let bytes = unsafe { self.agent_info(agent, attribute, [0u8; 65]) }?;
         let text = CStr::from_bytes_until_nul(&bytes).ok()?.to_string_lossy().trim().to_owned();
@@ -81,14 +144,14 @@ impl Hsa {
     }
 
     /// What follows `GPU-` in an agent's UUID.
-    pub(crate) fn uuid(self, agent: hsa_agent_t) -> Option<String> {
+    pub fn uuid(self, agent: hsa_agent_t) -> Option<String> {
         // SAFETY: the text has at most 21 characters.
         let text = unsafe { self.agent_text(agent, hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_UUID.0) }?;
         Some(text.strip_prefix("GPU-").unwrap_or(&text).to_owned())
     }
 
     /// The name of the agent's preferred instruction set, for example `amdgcn-amd-amdhsa--gfx1100`.
-    pub(crate) fn isa_name(self, agent: hsa_agent_t) -> Option<String> {
+    pub fn isa_name(self, agent: hsa_agent_t) -> Option<String> {
         unsafe extern "C" fn first(isa: hsa_isa_t, data: *mut c_void) -> hsa_status_t {
             // SAFETY: `data` is the option that `isa_name` passed.
             let slot = unsafe { &mut *data.cast::<Option<hsa_isa_t>>() };
@@ -100,13 +163,13 @@ impl Hsa {
         // SAFETY: the callback only runs during the call; the name's buffer has the length that HSA asked for plus one.
         unsafe {
             let status = (self.table.hsa_agent_iterate_isas)(agent, Some(first), (&raw mut isa).cast());
-            check(status, OTHER).ok()?;
+            self.check_other(status).ok()?;
             let isa = isa?;
             let info = self.table.hsa_isa_get_info_alt;
-            check(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME_LENGTH, (&raw mut length).cast()), OTHER)
+            self.check_other(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME_LENGTH, (&raw mut length).cast()))
                 .ok()?;
             let mut name = vec![0u8; length as usize + 1];
-            check(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME, name.as_mut_ptr().cast()), OTHER).ok()?;
+            self.check_other(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME, name.as_mut_ptr().cast())).ok()?;
             let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
             name.truncate(end);
             String::from_utf8(name).ok()
@@ -114,7 +177,7 @@ impl Hsa {
     }
 
     /// The memory pools of an agent.
-    pub(crate) fn pools(self, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>> {
+    pub fn pools(self, agent: hsa_agent_t) -> Answer<E, Vec<hsa_amd_memory_pool_t>> {
         unsafe extern "C" fn collect(pool: hsa_amd_memory_pool_t, data: *mut c_void) -> hsa_status_t {
             // SAFETY: `data` is the vector that `pools` passed.
             unsafe { &mut *data.cast::<Vec<hsa_amd_memory_pool_t>>() }.push(pool);
@@ -125,7 +188,7 @@ impl Hsa {
         let status = unsafe {
             (self.table.hsa_amd_agent_iterate_memory_pools)(agent, Some(collect), (&raw mut pools).cast())
         };
-        check(status, OTHER)?;
+        self.check_other(status)?;
         Ok(pools)
     }
 
@@ -133,7 +196,7 @@ impl Hsa {
     ///
     /// # Safety
     /// `T` is the attribute's type in the headers.
-    pub(crate) unsafe fn pool_info<T: Copy>(
+    pub unsafe fn pool_info<T: Copy>(
         self,
         pool: hsa_amd_memory_pool_t,
         attribute: hsa_amd_memory_pool_info_t,
@@ -147,7 +210,7 @@ impl Hsa {
     }
 
     /// Whether the agent can be given access to the pool's memory.
-    pub(crate) fn can_access(self, agent: hsa_agent_t, pool: hsa_amd_memory_pool_t) -> bool {
+    pub fn can_access(self, agent: hsa_agent_t, pool: hsa_amd_memory_pool_t) -> bool {
         let mut value = hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
         // SAFETY: the attribute's type is hsa_amd_memory_pool_access_t.
         let status = unsafe {
@@ -163,24 +226,28 @@ impl Hsa {
     }
 
     /// `hsa_amd_memory_pool_allocate`.
-    pub(crate) fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Result<*mut c_void> {
+    pub fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
         // SAFETY: the out pointer is valid.
-        check(unsafe { (self.table.hsa_amd_memory_pool_allocate)(pool, size, 0, &mut pointer) }, MEMORY)?;
-        if pointer.is_null() { Err(hipError_t::hipErrorOutOfMemory) } else { Ok(pointer) }
+        self.check_memory(unsafe { (self.table.hsa_amd_memory_pool_allocate)(pool, size, 0, &mut pointer) })?;
+        if pointer.is_null() {
+            let status = hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+            return Err(E::error(Failure { kind: Kind::Memory, status, is_there: true }));
+        }
+        Ok(pointer)
     }
 
     /// `hsa_amd_memory_pool_free`.
     ///
     /// # Safety
     /// The memory came from [`allocate`](Self::allocate) and nothing uses it any more.
-    pub(crate) unsafe fn free(self, pointer: *mut c_void) -> Result {
+    pub unsafe fn free(self, pointer: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
-        check(unsafe { (self.table.hsa_amd_memory_pool_free)(pointer) }, MEMORY)
+        self.check_memory(unsafe { (self.table.hsa_amd_memory_pool_free)(pointer) })
     }
 
     /// `hsa_amd_agents_allow_access`: the agents, and the memory's own, may access the memory; no others.
-    pub(crate) fn allow_access(self, agents: &[hsa_agent_t], pointer: *const c_void) -> Result {
+    pub fn allow_access(self, agents: &[hsa_agent_t], pointer: *const c_void) -> Answer<E> {
         // SAFETY: the list is valid for the call; HSA refuses a pointer that it did not allocate.
         let status = unsafe {
             (self.table.hsa_amd_agents_allow_access)(
@@ -190,20 +257,20 @@ impl Hsa {
                 pointer,
             )
         };
-        check(status, MEMORY)
+        self.check_memory(status)
     }
 
     /// Makes host memory accessible to agents; returns its address for them. `hsa_amd_memory_unlock` ends it.
     ///
     /// # Safety
     /// The memory is mapped until it is unlocked.
-    pub(crate) unsafe fn lock(
+    pub unsafe fn lock(
         self,
         host: *mut c_void,
         size: usize,
         agents: &mut [hsa_agent_t],
         pool: hsa_amd_memory_pool_t,
-    ) -> Result<*mut c_void> {
+    ) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
         let count = agents.len() as i32;
         // SAFETY: the caller vouches for the memory; lists and out pointer are valid for the calls.
@@ -222,7 +289,7 @@ impl Hsa {
                 status =
                     (self.table.hsa_amd_memory_lock)(host, size, agents.as_mut_ptr(), count, &mut pointer);
             }
-            check(status, MEMORY)?;
+            self.check_memory(status)?;
         }
         Ok(pointer)
     }
@@ -231,41 +298,41 @@ impl Hsa {
     ///
     /// # Safety
     /// The memory was locked by [`lock`](Self::lock) and no device uses it any more.
-    pub(crate) unsafe fn unlock(self, host: *mut c_void) -> Result {
+    pub unsafe fn unlock(self, host: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
-        check(unsafe { (self.table.hsa_amd_memory_unlock)(host) }, MEMORY)
+        self.check_memory(unsafe { (self.table.hsa_amd_memory_unlock)(host) })
     }
 
     /// `hsa_amd_memory_fill`, which returns when the memory is written.
     ///
     /// # Safety
     /// `count` words at the 4-byte aligned `pointer` lie within one allocation.
-    pub(crate) unsafe fn fill(self, pointer: *mut c_void, value: u32, count: usize) -> Result {
+    pub unsafe fn fill(self, pointer: *mut c_void, value: u32, count: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        check(unsafe { (self.table.hsa_amd_memory_fill)(pointer, value, count) }, MEMORY)
+        self.check_memory(unsafe { (self.table.hsa_amd_memory_fill)(pointer, value, count) })
     }
 
     /// `hsa_memory_copy`, which returns when the memory is copied.
     ///
     /// # Safety
     /// `size` bytes at both places lie within one allocation each and do not overlap.
-    pub(crate) unsafe fn copy(self, dst: *mut c_void, src: *const c_void, size: usize) -> Result {
+    pub unsafe fn copy(self, dst: *mut c_void, src: *const c_void, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        check(unsafe { (self.table.hsa_memory_copy)(dst, src, size) }, MEMORY)
+        self.check_memory(unsafe { (self.table.hsa_memory_copy)(dst, src, size) })
     }
 
     /// `hsa_amd_memory_async_copy`.
     ///
     /// # Safety
     /// Both places are valid for `size` bytes for the agents, and stay so until `done` says that the copy has ended.
-    pub(crate) unsafe fn async_copy(
+    pub unsafe fn async_copy(
         self,
         (dst, dst_agent): (*mut c_void, hsa_agent_t),
         (src, src_agent): (*const c_void, hsa_agent_t),
         size: usize,
         after: &[hsa_signal_t],
         done: hsa_signal_t,
-    ) -> Result {
+    ) -> Answer<E> {
         let list = if after.is_empty() { std::ptr::null() } else { after.as_ptr() };
         // SAFETY: as this function's contract; the list is read during the call.
         let status = unsafe {
@@ -280,61 +347,59 @@ impl Hsa {
                 done,
             )
         };
-        check(status, MEMORY)
+        self.check_memory(status)
     }
 
     /// `hsa_amd_ipc_memory_create`: a whole allocation, for other processes.
-    pub(crate) fn share(self, pointer: *mut c_void, size: usize) -> Result<hsa_amd_ipc_memory_t> {
+    pub fn share(self, pointer: *mut c_void, size: usize) -> Answer<E, hsa_amd_ipc_memory_t> {
         let mut handle = hsa_amd_ipc_memory_t { handle: [0; 8] };
         // SAFETY: the out pointer is valid; HSA refuses what is no allocation of its own.
         let status = unsafe { (self.table.hsa_amd_ipc_memory_create)(pointer, size, &mut handle) };
-        self.check_ipc(status, hipError_t::hipErrorInvalidValue).map(|()| handle)
+        self.check_ipc(Kind::Share, status).map(|()| handle)
     }
 
     /// `hsa_amd_ipc_memory_attach`.
-    pub(crate) fn attach(
+    pub fn attach(
         self,
         handle: &hsa_amd_ipc_memory_t,
         size: usize,
         agents: &[hsa_agent_t],
-    ) -> Result<*mut c_void> {
+    ) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
         // SAFETY: handle, list and out pointer are valid for the call; HSA refuses handles that are none.
         let status = unsafe {
             let count = agents.len() as u32;
             (self.table.hsa_amd_ipc_memory_attach)(handle, size, count, agents.as_ptr(), &mut pointer)
         };
-        self.check_ipc(status, hipError_t::hipErrorInvalidHandle).map(|()| pointer)
+        self.check_ipc(Kind::Attach, status).map(|()| pointer)
     }
 
     /// `hsa_amd_ipc_memory_detach`.
     ///
     /// # Safety
     /// The memory was attached and nothing uses it any more.
-    pub(crate) unsafe fn detach(self, pointer: *mut c_void) -> Result {
+    pub unsafe fn detach(self, pointer: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
         let status = unsafe { (self.table.hsa_amd_ipc_memory_detach)(pointer) };
-        self.check_ipc(status, hipError_t::hipErrorInvalidValue)
+        self.check_ipc(Kind::Share, status)
     }
 
-    /// As [`check`], with the code for implementations that share no memory.
-    fn check_ipc(self, status: hsa_status_t, other: hipError_t) -> Result {
-        let here = self.table.has("hsa_amd_ipc_memory_create");
-        check(status, if here { other } else { hipError_t::hipErrorNotSupported })
+    fn check_ipc(self, kind: Kind, status: hsa_status_t) -> Answer<E> {
+        self.check_kind(kind, self.table.has("hsa_amd_ipc_memory_create"), status)
     }
 
     /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and where in it the range begins.
-    pub(crate) fn export_range(self, pointer: *const c_void, size: usize) -> Result<(i32, u64)> {
+    pub fn export_range(self, pointer: *const c_void, size: usize) -> Answer<E, (i32, u64)> {
         let (mut descriptor, mut offset) = (-1, 0);
         // SAFETY: the out pointers are valid; HSA refuses memory that is not its own.
         let status = unsafe {
             (self.table.hsa_amd_portable_export_dmabuf)(pointer, size, &mut descriptor, &mut offset)
         };
-        check(status, hipError_t::hipErrorNotSupported).map(|()| (descriptor, offset))
+        self.check_kind(Kind::Export, true, status).map(|()| (descriptor, offset))
     }
 
     /// Reserves addresses, near the one asked for if there is room.
-    pub(crate) fn reserve_addresses(self, size: usize, address: usize, alignment: usize) -> Result<usize> {
+    pub fn reserve_addresses(self, size: usize, address: usize, alignment: usize) -> Answer<E, usize> {
         let mut start = std::ptr::null_mut();
         // SAFETY: the out pointer is valid.
         let status = unsafe {
@@ -354,7 +419,8 @@ impl Hsa {
         if alignment != 0 && !(start as usize).is_multiple_of(alignment) {
             // SAFETY: the range was just reserved.
             unsafe { self.free_addresses(start as usize, size)? };
-            return Err(hipError_t::hipErrorNotSupported);
+            let status = hsa_status_t::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+            return Err(E::error(Failure { kind: Kind::Virtual, status, is_there: false }));
         }
         Ok(start as usize)
     }
@@ -363,13 +429,13 @@ impl Hsa {
     ///
     /// # Safety
     /// The range was reserved and nothing is mapped in it.
-    pub(crate) unsafe fn free_addresses(self, start: usize, size: usize) -> Result {
+    pub unsafe fn free_addresses(self, start: usize, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem(unsafe { (self.table.hsa_amd_vmem_address_free)(start as *mut c_void, size) })
     }
 
     /// `hsa_amd_vmem_handle_create`: pinned memory.
-    pub(crate) fn create_physical(self, pool: hsa_amd_memory_pool_t, size: usize) -> Result<PhysicalMemory> {
+    pub fn create_physical(self, pool: hsa_amd_memory_pool_t, size: usize) -> Answer<E, PhysicalMemory> {
         let mut handle = PhysicalMemory::default();
         let pinned = hsa_amd_memory_type_t::MEMORY_TYPE_PINNED;
         // SAFETY: the out pointer is valid.
@@ -381,7 +447,7 @@ impl Hsa {
     ///
     /// # Safety
     /// The caller holds the memory and uses it no more.
-    pub(crate) unsafe fn release_physical(self, handle: PhysicalMemory) -> Result {
+    pub unsafe fn release_physical(self, handle: PhysicalMemory) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem(unsafe { (self.table.hsa_amd_vmem_handle_release)(handle) })
     }
@@ -390,7 +456,7 @@ impl Hsa {
     ///
     /// # Safety
     /// The addresses are reserved, nothing is mapped there, and the memory lives until it is unmapped.
-    pub(crate) unsafe fn map_physical(self, start: usize, size: usize, handle: PhysicalMemory) -> Result {
+    pub unsafe fn map_physical(self, start: usize, size: usize, handle: PhysicalMemory) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem(unsafe { (self.table.hsa_amd_vmem_map)(start as *mut c_void, size, 0, handle, 0) })
     }
@@ -399,18 +465,18 @@ impl Hsa {
     ///
     /// # Safety
     /// The mapping is a whole one that nothing uses any more.
-    pub(crate) unsafe fn unmap_physical(self, start: usize, size: usize) -> Result {
+    pub unsafe fn unmap_physical(self, start: usize, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem(unsafe { (self.table.hsa_amd_vmem_unmap)(start as *mut c_void, size) })
     }
 
     /// `hsa_amd_vmem_set_access` of one mapping.
-    pub(crate) fn set_physical_access(
+    pub fn set_physical_access(
         self,
         start: usize,
         size: usize,
         list: &[hsa_amd_memory_access_desc_t],
-    ) -> Result {
+    ) -> Answer<E> {
         // SAFETY: the list is valid for the call; HSA refuses what is no mapping.
         let status = unsafe {
             (self.table.hsa_amd_vmem_set_access)(start as *mut c_void, size, list.as_ptr(), list.len())
@@ -419,7 +485,7 @@ impl Hsa {
     }
 
     /// `hsa_amd_vmem_export_shareable_handle`: a file descriptor that belongs to the caller.
-    pub(crate) fn export_physical(self, handle: PhysicalMemory) -> Result<i32> {
+    pub fn export_physical(self, handle: PhysicalMemory) -> Answer<E, i32> {
         let mut descriptor = -1;
         // SAFETY: the out pointer is valid; HSA refuses handles that are none.
         let status = unsafe { (self.table.hsa_amd_vmem_export_shareable_handle)(&mut descriptor, handle, 0) };
@@ -427,7 +493,7 @@ impl Hsa {
     }
 
     /// `hsa_amd_vmem_import_shareable_handle`.
-    pub(crate) fn import_physical(self, descriptor: i32) -> Result<PhysicalMemory> {
+    pub fn import_physical(self, descriptor: i32) -> Answer<E, PhysicalMemory> {
         let mut handle = PhysicalMemory::default();
         // SAFETY: the out pointer is valid; HSA refuses files that are no memory.
         let status = unsafe { (self.table.hsa_amd_vmem_import_shareable_handle)(descriptor, &mut handle) };
@@ -435,7 +501,7 @@ impl Hsa {
     }
 
     /// The pool that physical memory is of.
-    pub(crate) fn physical_pool(self, handle: PhysicalMemory) -> Result<hsa_amd_memory_pool_t> {
+    pub fn physical_pool(self, handle: PhysicalMemory) -> Answer<E, hsa_amd_memory_pool_t> {
         let mut pool = hsa_amd_memory_pool_t { handle: 0 };
         let mut kind = hsa_amd_memory_type_t::MEMORY_TYPE_NONE;
         // SAFETY: the out pointers are valid; HSA refuses handles that are none.
@@ -445,22 +511,12 @@ impl Hsa {
         self.check_vmem(status).map(|()| pool)
     }
 
-    /// As [`check`], with the code for implementations without virtual memory management.
-    fn check_vmem(self, status: hsa_status_t) -> Result {
-        let other = if self.table.has("hsa_amd_vmem_handle_create") {
-            hipError_t::hipErrorInvalidValue
-        } else {
-            hipError_t::hipErrorNotSupported
-        };
-        match status {
-            // What is no allocation is the caller's mistake here.
-            hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION => Err(hipError_t::hipErrorInvalidValue),
-            status => check(status, other),
-        }
+    fn check_vmem(self, status: hsa_status_t) -> Answer<E> {
+        self.check_kind(Kind::Virtual, self.table.has("hsa_amd_vmem_handle_create"), status)
     }
 
     /// Whether virtual memory management works.
-    pub(crate) fn has_virtual_memory(self) -> bool {
+    pub fn has_virtual_memory(self) -> bool {
         let mut supported = false;
         // SAFETY: the attribute's type is bool.
         let status = unsafe {
@@ -475,21 +531,21 @@ impl Hsa {
     }
 
     /// A signal of this runtime's own, which kernels cannot change where the implementation sees to that.
-    pub(crate) fn signal_create(self, value: i64) -> Result<hsa_signal_t> {
+    pub fn signal_create(self, value: i64) -> Answer<E, hsa_signal_t> {
         let Some(create) = self.table.ext.signal_create_guarded else {
             return self.signal_create_open(value);
         };
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: the out pointer is valid.
-        check(unsafe { create(value, &mut signal) }, OTHER)?;
+        self.check_other(unsafe { create(value, &mut signal) })?;
         Ok(signal)
     }
 
     /// `hsa_signal_create` for every agent: kernels change it, too.
-    pub(crate) fn signal_create_open(self, value: i64) -> Result<hsa_signal_t> {
+    pub fn signal_create_open(self, value: i64) -> Answer<E, hsa_signal_t> {
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: no consumers are listed, the out pointer is valid.
-        check(unsafe { (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal) }, OTHER)?;
+        self.check_other(unsafe { (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal) })?;
         Ok(signal)
     }
 
@@ -497,7 +553,7 @@ impl Hsa {
     ///
     /// # Safety
     /// Nothing uses the signal any more.
-    pub(crate) unsafe fn signal_destroy(self, signal: hsa_signal_t) {
+    pub unsafe fn signal_destroy(self, signal: hsa_signal_t) {
         // SAFETY: as this function's contract.
         if unsafe { (self.table.hsa_signal_destroy)(signal) } != hsa_status_t::HSA_STATUS_SUCCESS {
             tracing::warn!("a signal could not be destroyed");
@@ -506,21 +562,21 @@ impl Hsa {
 
     /// The value of a live signal.
     #[inline]
-    pub(crate) fn signal_load(self, signal: hsa_signal_t) -> i64 {
+    pub fn signal_load(self, signal: hsa_signal_t) -> i64 {
         // SAFETY: the signal is one of this runtime's, which live as long as their owners.
         unsafe { (self.table.hsa_signal_load_scacquire)(signal) }
     }
 
     /// Sets a live signal and wakes its waiters.
     #[inline]
-    pub(crate) fn signal_store(self, signal: hsa_signal_t, value: i64) {
+    pub fn signal_store(self, signal: hsa_signal_t, value: i64) {
         // SAFETY: the signal is one of this runtime's, which live as long as their owners.
         unsafe { (self.table.hsa_signal_store_screlease)(signal, value) }
     }
 
     /// Waits until the live signal is less than `value` or about `ticks` of the system clock have passed; returns the
     /// value seen last.
-    pub(crate) fn signal_wait_less(self, signal: hsa_signal_t, value: i64, ticks: u64, spin: bool) -> i64 {
+    pub fn signal_wait_less(self, signal: hsa_signal_t, value: i64, ticks: u64, spin: bool) -> i64 {
         let state = if spin {
             hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE
         } else {
@@ -540,7 +596,7 @@ impl Hsa {
 
     /// Waits until the live signal differs from `value` or about `ticks` of the system clock have passed; returns what it is
     /// then.
-    pub(crate) fn signal_wait_change(self, signal: hsa_signal_t, value: i64, ticks: u64) -> i64 {
+    pub fn signal_wait_change(self, signal: hsa_signal_t, value: i64, ticks: u64) -> i64 {
         // SAFETY: the signal is one of this runtime's, which live as long as their owners.
         unsafe {
             (self.table.hsa_signal_wait_scacquire)(
@@ -554,7 +610,7 @@ impl Hsa {
     }
 
     /// Keeps kernels from writing a queue of this runtime's, where the implementation can.
-    pub(crate) fn guard(self, queue: *const hsa_queue_t) {
+    pub fn guard(self, queue: *const hsa_queue_t) {
         let Some(guard) = self.table.ext.queue_guard else { return };
         // SAFETY: the implementation accepts any queue of its own.
         let status = unsafe { guard(queue) };
@@ -564,20 +620,20 @@ impl Hsa {
     }
 
     /// The packet that a queue waits for with all before it completed, if the implementation knows of one.
-    pub(crate) fn missing_packet(self, queue: *const hsa_queue_t) -> Option<u64> {
+    pub fn missing_packet(self, queue: *const hsa_queue_t) -> Option<u64> {
         // SAFETY: the implementation accepts any queue of its own.
         let missing = unsafe { (self.table.ext.queue_missing_packet?)(queue) };
         (missing != u64::MAX).then_some(missing)
     }
 
     /// Whether a byte may be one of the program's own memory: it is nothing that was freed, or reserved only.
-    pub(crate) fn host_can_access(self, address: usize) -> bool {
+    pub fn host_can_access(self, address: usize) -> bool {
         // SAFETY: the implementation looks at no memory.
         self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, 1) })
     }
 
     /// Start and end of the packet that completed the signal, in system clock ticks.
-    pub(crate) fn packet_time(self, agent: hsa_agent_t, signal: hsa_signal_t) -> Option<(u64, u64)> {
+    pub fn packet_time(self, agent: hsa_agent_t, signal: hsa_signal_t) -> Option<(u64, u64)> {
         let mut time = hsa_amd_profiling_dispatch_time_t { start: 0, end: 0 };
         // SAFETY: the signal lives; the out pointer is valid.
         let status = unsafe { (self.table.hsa_amd_profiling_get_dispatch_time)(agent, signal, &mut time) };
@@ -585,7 +641,7 @@ impl Hsa {
     }
 
     /// `hsa_queue_inactivate`: what the queue has not begun does not run, and what runs has been aborted on return.
-    pub(crate) fn inactivate(self, queue: *mut hsa_queue_t) {
+    pub fn inactivate(self, queue: *mut hsa_queue_t) {
         // SAFETY: the implementation accepts any queue of its own.
         let status = unsafe { (self.table.hsa_queue_inactivate)(queue) };
         if status != hsa_status_t::HSA_STATUS_SUCCESS {
@@ -595,22 +651,25 @@ impl Hsa {
     }
 
     /// The text of the fault that ended a queue, if the implementation offers it.
-    pub(crate) fn fault_report(self, queue: *const hsa_queue_t) -> Option<String> {
+    pub fn fault_report(self, queue: *const hsa_queue_t) -> Option<String> {
         // SAFETY: the implementation accepts any queue of its own.
         unsafe { text_of(self.table.ext.queue_fault_report?, queue) }
     }
 
     /// The same fault as JSON.
-    pub(crate) fn fault_json(self, queue: *const hsa_queue_t) -> Option<String> {
+    pub fn fault_json(self, queue: *const hsa_queue_t) -> Option<String> {
         // SAFETY: as above.
         unsafe { text_of(self.table.ext.queue_fault_json?, queue) }
     }
 
     /// Has a queue's kernels count what they do, or no longer.
-    pub(crate) fn set_counters(self, queue: *const hsa_queue_t, on: bool) -> Result {
-        let set = self.table.ext.queue_set_counters.ok_or(hipError_t::hipErrorNotSupported)?;
+    pub fn set_counters(self, queue: *const hsa_queue_t, on: bool) -> Answer<E> {
+        let Some(set) = self.table.ext.queue_set_counters else {
+            let status = hsa_status_t::HSA_STATUS_ERROR;
+            return Err(E::error(Failure { kind: Kind::Other, status, is_there: false }));
+        };
         // SAFETY: as above.
-        check(unsafe { set(queue, on) }, OTHER)
+        self.check_other(unsafe { set(queue, on) })
     }
 
     /// What the queue's kernels have counted since the last call, as a JSON array, into a buffer; its length if it were long
@@ -618,12 +677,7 @@ impl Hsa {
     ///
     /// # Safety
     /// The buffer is null or has as many bytes.
-    pub(crate) unsafe fn take_counters(
-        self,
-        queue: *const hsa_queue_t,
-        buffer: *mut c_char,
-        size: usize,
-    ) -> usize {
+    pub unsafe fn take_counters(self, queue: *const hsa_queue_t, buffer: *mut c_char, size: usize) -> usize {
         // SAFETY: the caller's promise, and as above.
         self.table.ext.queue_take_counters.map_or(0, |take| unsafe { take(queue, buffer, size) })
     }
@@ -693,24 +747,4 @@ mod tests {
         // SAFETY: as above.
         assert_eq!(unsafe { text_of(growing, std::ptr::null()) }.as_deref(), Some(""));
     }
-}
-
-/// Reserves slots of the queue; returns the first one's index.
-///
-/// # Safety
-/// The queue is live.
-#[inline]
-pub(crate) unsafe fn reserve(hsa: Hsa, queue: *const hsa_queue_t, count: u64) -> u64 {
-    // SAFETY: as this function's contract.
-    unsafe { (hsa.table.hsa_queue_add_write_index_screlease)(queue, count) }
-}
-
-/// Index of the first packet that the queue has not consumed.
-///
-/// # Safety
-/// The queue is live.
-#[inline]
-pub(crate) unsafe fn read_index(hsa: Hsa, queue: *const hsa_queue_t) -> u64 {
-    // SAFETY: as this function's contract.
-    unsafe { (hsa.table.hsa_queue_load_read_index_scacquire)(queue) }
 }

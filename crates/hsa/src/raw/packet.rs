@@ -3,9 +3,11 @@
 use hsa_sys::*;
 
 /// How far a packet looks for what others wrote, and shows what it wrote.
-pub(crate) const SCOPE_NONE: u32 = 0;
-pub(crate) const SCOPE_AGENT: u32 = 1;
-pub(crate) const SCOPE_SYSTEM: u32 = 2;
+pub const SCOPE_NONE: u32 = 0;
+/// To all of the agent.
+pub const SCOPE_AGENT: u32 = 1;
+/// To everyone.
+pub const SCOPE_SYSTEM: u32 = 2;
 
 /// First half of a packet's first word.
 const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
@@ -16,7 +18,7 @@ const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
 }
 
 /// A packet as the sixteen words that it is in memory.
-pub(crate) type Packet = [u32; 16];
+pub type Packet = [u32; 16];
 
 fn put(packet: &mut Packet, word: usize, value: u64) {
     packet[word] = value as u32;
@@ -25,26 +27,28 @@ fn put(packet: &mut Packet, word: usize, value: u64) {
 
 /// What a kernel dispatch packet says besides the arguments.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Dispatch {
+pub struct Dispatch {
     /// Work-items of the grid.
-    pub(crate) grid: [u32; 3],
+    pub grid: [u32; 3],
     /// Work-items of a workgroup, each at most 65535.
-    pub(crate) block: [u32; 3],
+    pub block: [u32; 3],
     /// Scratch of a work-item, bytes.
-    pub(crate) private: u32,
+    pub private: u32,
     /// LDS of a workgroup, bytes.
-    pub(crate) group: u32,
+    pub group: u32,
     /// HSA's handle of the kernel.
-    pub(crate) kernel: u64,
+    pub kernel: u64,
 }
 
 /// First word of a kernel's packet: three dimensions, and how it is ordered.
-pub(crate) const fn dispatch_header(acquire: u32) -> u32 {
+#[inline]
+pub const fn dispatch_header(acquire: u32) -> u32 {
     header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16
 }
 
 /// The packet of a kernel, which waits for all packets before it.
-pub(crate) fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32) -> Packet {
+#[inline]
+pub fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32) -> Packet {
     let mut packet = [0; 16];
     packet[0] = dispatch_header(acquire);
     packet[1] = dispatch.block[0] | dispatch.block[1] << 16;
@@ -58,7 +62,8 @@ pub(crate) fn dispatch_packet(dispatch: &Dispatch, arguments: u64, acquire: u32)
 }
 
 /// A packet that waits for all packets before it and for at most five signals, then decrements one.
-pub(crate) fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
+#[inline]
+pub fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
     let mut packet = [0; 16];
     packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_AND, SCOPE_SYSTEM, release);
     for (index, signal) in after.iter().enumerate() {
@@ -70,7 +75,8 @@ pub(crate) fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release
 
 /// The packet of a kernel whose arguments stay where they are. With `ordered`, it waits for all packets before it; without,
 /// it may run beside those since the last ordered one.
-pub(crate) fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Packet {
+#[inline]
+pub fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Packet {
     let mut packet = dispatch_packet(dispatch, arguments, SCOPE_AGENT);
     if !ordered {
         packet[0] &= !(1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0);
@@ -79,7 +85,7 @@ pub(crate) fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool
 }
 
 /// No signal at all.
-pub(crate) const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
+pub const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
 
 #[cfg(test)]
 mod tests {
