@@ -53,7 +53,7 @@ impl Errors for Codes {
     type Error = hipError_t;
 
     fn error(failure: Failure) -> hipError_t {
-        let Failure { kind, status, is_there } = failure;
+        let Failure { operation, kind, status, is_there, .. } = failure;
         let other = match kind {
             _ if !is_there => hipError_t::hipErrorNotSupported,
             Kind::Memory => hipError_t::hipErrorRuntimeMemory,
@@ -62,7 +62,7 @@ impl Errors for Codes {
             Kind::Export => hipError_t::hipErrorNotSupported,
             _ => hipError_t::hipErrorRuntimeOther,
         };
-        tracing::debug!(?status, ?other, "an HSA call failed");
+        tracing::debug!(operation, ?status, ?other, "an HSA call failed");
         match (kind, status) {
             // What is no allocation is the caller's mistake here.
             (Kind::Virtual, hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION) => {

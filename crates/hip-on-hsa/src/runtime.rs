@@ -114,7 +114,8 @@ pub(crate) fn start(
 }
 
 fn init(table: &'static Table) -> std::result::Result<Hsa, Error> {
-    let hsa = Hsa::new(table);
+    // SAFETY: the next call initialises it; this crate passes its own signals and queues only.
+    let hsa = unsafe { Hsa::new(table) };
     match hsa.init() {
         hsa_status_t::HSA_STATUS_SUCCESS => Ok(hsa),
         status => Err(Error::Hsa { call: "hsa_init", status }),

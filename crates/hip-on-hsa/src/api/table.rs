@@ -19,7 +19,7 @@ macro_rules! functions {
             $($(builder.$name($module::$name);)+)+
         }
 
-        /// The C names of the functions that [`table`](crate::api::table) implements. All others return
+        /// The C names of the functions that [`table`](crate::table) implements. All others return
         /// `hipErrorNotSupported`.
         pub const FUNCTIONS: &[&str] = &[$($(stringify!($name),)+)+];
     };

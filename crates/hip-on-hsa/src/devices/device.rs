@@ -1,4 +1,4 @@
-//! Devices: the GPU agents of HSA, what is known about them, and each thread's current one.
+//! Devices: GPUs with their streams, and each thread's current one.
 
 use std::cell::Cell;
 use std::ops::Deref;

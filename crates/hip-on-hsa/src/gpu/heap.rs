@@ -1,7 +1,7 @@
-//! The heap of `malloc` and `new` in device code, one per gpu.
+//! The heap of `malloc` and `new` in device code, one per GPU.
 //!
 //! AMD's device libraries do the work: they cut slabs of 2 MiB into blocks, and ask the host only for slabs and for what is
-//! larger than 3 KiB ([`hostcall`](crate::hostcall)). They tell the two apart by the address: a slab is aligned to its size,
+//! larger than 3 KiB ([`hostcall`](crate::queue::hostcall)). They tell the two apart by the address: a slab is aligned to its size,
 //! and what is aligned to a page is no block of a slab. What they need to know is in memory that starts as zero.
 
 use std::collections::HashMap;

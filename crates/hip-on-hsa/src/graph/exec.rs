@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipGraphExec_t, hipGraphInstantiateFlags as Flags, hipGraphInstantiateResult};
+use hsa::raw::{Packet, prepared_packet};
 
 use crate::devices::device::Device;
 use crate::devices::stream::Stream;
@@ -19,7 +20,6 @@ use crate::queue::arguments::KernargBlock;
 use crate::queue::marker::Marker;
 use crate::registry::{Kind, Registry};
 use crate::runtime::Runtime;
-use hsa::raw::{Packet, prepared_packet};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 

@@ -1,4 +1,4 @@
-//! Memory: what has been allocated and by whom, and the functions that allocate, register and free.
+//! Memory: what has been allocated and by whom.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipMemAccessFlags, hipMemAllocationHandleType, hipMemGenericAllocationHandle_t};
+use hsa::raw::PhysicalMemory;
 use hsa_sys::hsa_amd_memory_pool_info_t;
 
 use crate::devices;
@@ -15,7 +16,6 @@ use crate::devices::device::Device;
 use crate::error::Result;
 use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
-use hsa::raw::PhysicalMemory;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hip_sys::{dim3, hipError_t};
+use hsa::raw::Dispatch;
 
 use crate::devices::stream::Stream;
 use crate::error::Result;
@@ -10,7 +11,6 @@ use crate::object::module::Function;
 use crate::object::occupancy::active_blocks;
 use crate::queue::arguments::{Explicit, GRID_SYNC, Geometry, Grids, KernargBlock};
 use crate::runtime::Runtime;
-use hsa::raw::Dispatch;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;

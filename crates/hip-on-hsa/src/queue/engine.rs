@@ -11,6 +11,10 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Weak};
 
 use hip_sys::hipError_t;
+use hsa::raw::{
+    ArgumentRing, Dispatch, NO_SIGNAL, Packet, PacketRing, Room, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM,
+    barrier_packet, dispatch_header, dispatch_packet,
+};
 use hsa_sys::*;
 
 use crate::error::{Result, check};
@@ -22,10 +26,6 @@ use crate::queue::order;
 use crate::queue::print_buffer::PrintBuffer;
 use crate::queue::progress::{Outside, Owner, Progress, UnderWay, on_queue_error};
 use crate::runtime::Runtime;
-use hsa::raw::{
-    ArgumentRing, Dispatch, NO_SIGNAL, Packet, PacketRing, Room, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM,
-    barrier_packet, dispatch_header, dispatch_packet,
-};
 
 /// Packets that a queue holds; fewer if the agent says so.
 const PACKETS: u32 = 4096;
@@ -221,12 +221,12 @@ impl Engine {
         Ok(buffer.clone())
     }
 
-    /// See [`Hsa::set_counters`].
+    /// See [`Hsa::set_counters`](crate::error::Hsa::set_counters).
     pub(crate) fn set_counters(&self, on: bool) -> Result {
         self.runtime.hsa.set_counters(self.queue, on)
     }
 
-    /// See [`Hsa::take_counters`].
+    /// See [`Hsa::take_counters`](crate::error::Hsa::take_counters).
     ///
     /// # Safety
     /// The buffer is null or has as many bytes.

@@ -31,8 +31,12 @@ pub enum Kind {
 }
 
 /// Why a call has failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Failure {
+    /// The implementation.
+    pub table: &'static Table,
+    /// The function.
+    pub operation: &'static str,
     /// What kind of call it was.
     pub kind: Kind,
     /// What it returned.
@@ -59,7 +63,7 @@ pub fn is_success(status: hsa_status_t) -> bool {
     status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK
 }
 
-/// An HSA implementation that has been initialised.
+/// The functions of an HSA implementation.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<E> {
     /// Its functions.
@@ -67,22 +71,37 @@ pub struct Calls<E> {
     errors: PhantomData<E>,
 }
 
+#[allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "addresses are ones that the implementation has given, as `new` was promised, or ones that it looks up"
+)]
 impl<E: Errors> Calls<E> {
     /// The calls of a table.
-    pub fn new(table: &'static Table) -> Self {
+    ///
+    /// # Safety
+    /// The implementation is initialised before anything but [`init`](Self::init) is called. Handles of signals and addresses of queues
+    /// that are passed to methods are ones that it has given and that are live.
+    pub unsafe fn new(table: &'static Table) -> Self {
         Self { table, errors: PhantomData }
     }
 
-    fn check_kind(self, kind: Kind, is_there: bool, status: hsa_status_t) -> Answer<E> {
-        if is_success(status) { Ok(()) } else { Err(E::error(Failure { kind, status, is_there })) }
+    fn check(self, operation: &'static str, kind: Kind, is_there: bool, status: hsa_status_t) -> Answer<E> {
+        if is_success(status) {
+            return Ok(());
+        }
+        Err(self.refuse(operation, kind, is_there, status))
     }
 
-    fn check_memory(self, status: hsa_status_t) -> Answer<E> {
-        self.check_kind(Kind::Memory, true, status)
+    fn refuse(self, operation: &'static str, kind: Kind, is_there: bool, status: hsa_status_t) -> E::Error {
+        E::error(Failure { table: self.table, operation, kind, status, is_there })
     }
 
-    fn check_other(self, status: hsa_status_t) -> Answer<E> {
-        self.check_kind(Kind::Other, true, status)
+    fn check_memory(self, operation: &'static str, status: hsa_status_t) -> Answer<E> {
+        self.check(operation, Kind::Memory, true, status)
+    }
+
+    fn check_other(self, operation: &'static str, status: hsa_status_t) -> Answer<E> {
+        self.check(operation, Kind::Other, true, status)
     }
 
     /// `hsa_init`.
@@ -113,7 +132,7 @@ impl<E: Errors> Calls<E> {
         }
         let mut agents: Vec<hsa_agent_t> = Vec::new();
         // SAFETY: the callback only runs during the call and gets the vector.
-        self.check_other(unsafe {
+        self.check_other("hsa_iterate_agents", unsafe {
             (self.table.hsa_iterate_agents)(Some(collect), (&raw mut agents).cast())
         })?;
         Ok(agents)
@@ -163,13 +182,20 @@ impl<E: Errors> Calls<E> {
         // SAFETY: the callback only runs during the call; the name's buffer has the length that HSA asked for plus one.
         unsafe {
             let status = (self.table.hsa_agent_iterate_isas)(agent, Some(first), (&raw mut isa).cast());
-            self.check_other(status).ok()?;
+            self.check_other("hsa_agent_iterate_isas", status).ok()?;
             let isa = isa?;
             let info = self.table.hsa_isa_get_info_alt;
-            self.check_other(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME_LENGTH, (&raw mut length).cast()))
-                .ok()?;
+            self.check_other(
+                "hsa_agent_iterate_isas",
+                info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME_LENGTH, (&raw mut length).cast()),
+            )
+            .ok()?;
             let mut name = vec![0u8; length as usize + 1];
-            self.check_other(info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME, name.as_mut_ptr().cast())).ok()?;
+            self.check_other(
+                "hsa_agent_iterate_isas",
+                info(isa, hsa_isa_info_t::HSA_ISA_INFO_NAME, name.as_mut_ptr().cast()),
+            )
+            .ok()?;
             let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
             name.truncate(end);
             String::from_utf8(name).ok()
@@ -188,7 +214,7 @@ impl<E: Errors> Calls<E> {
         let status = unsafe {
             (self.table.hsa_amd_agent_iterate_memory_pools)(agent, Some(collect), (&raw mut pools).cast())
         };
-        self.check_other(status)?;
+        self.check_other("hsa_amd_agent_iterate_memory_pools", status)?;
         Ok(pools)
     }
 
@@ -229,10 +255,12 @@ impl<E: Errors> Calls<E> {
     pub fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
         // SAFETY: the out pointer is valid.
-        self.check_memory(unsafe { (self.table.hsa_amd_memory_pool_allocate)(pool, size, 0, &mut pointer) })?;
+        self.check_memory("hsa_amd_memory_pool_allocate", unsafe {
+            (self.table.hsa_amd_memory_pool_allocate)(pool, size, 0, &mut pointer)
+        })?;
         if pointer.is_null() {
             let status = hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-            return Err(E::error(Failure { kind: Kind::Memory, status, is_there: true }));
+            return Err(self.refuse("hsa_amd_memory_pool_allocate", Kind::Memory, true, status));
         }
         Ok(pointer)
     }
@@ -243,7 +271,9 @@ impl<E: Errors> Calls<E> {
     /// The memory came from [`allocate`](Self::allocate) and nothing uses it any more.
     pub unsafe fn free(self, pointer: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_memory(unsafe { (self.table.hsa_amd_memory_pool_free)(pointer) })
+        self.check_memory("hsa_amd_memory_pool_free", unsafe {
+            (self.table.hsa_amd_memory_pool_free)(pointer)
+        })
     }
 
     /// `hsa_amd_agents_allow_access`: the agents, and the memory's own, may access the memory; no others.
@@ -257,7 +287,7 @@ impl<E: Errors> Calls<E> {
                 pointer,
             )
         };
-        self.check_memory(status)
+        self.check_memory("hsa_amd_agents_allow_access", status)
     }
 
     /// Makes host memory accessible to agents; returns its address for them. `hsa_amd_memory_unlock` ends it.
@@ -289,7 +319,7 @@ impl<E: Errors> Calls<E> {
                 status =
                     (self.table.hsa_amd_memory_lock)(host, size, agents.as_mut_ptr(), count, &mut pointer);
             }
-            self.check_memory(status)?;
+            self.check_memory("hsa_amd_memory_lock", status)?;
         }
         Ok(pointer)
     }
@@ -300,7 +330,7 @@ impl<E: Errors> Calls<E> {
     /// The memory was locked by [`lock`](Self::lock) and no device uses it any more.
     pub unsafe fn unlock(self, host: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_memory(unsafe { (self.table.hsa_amd_memory_unlock)(host) })
+        self.check_memory("hsa_amd_memory_unlock", unsafe { (self.table.hsa_amd_memory_unlock)(host) })
     }
 
     /// `hsa_amd_memory_fill`, which returns when the memory is written.
@@ -309,7 +339,9 @@ impl<E: Errors> Calls<E> {
     /// `count` words at the 4-byte aligned `pointer` lie within one allocation.
     pub unsafe fn fill(self, pointer: *mut c_void, value: u32, count: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_memory(unsafe { (self.table.hsa_amd_memory_fill)(pointer, value, count) })
+        self.check_memory("hsa_amd_memory_fill", unsafe {
+            (self.table.hsa_amd_memory_fill)(pointer, value, count)
+        })
     }
 
     /// `hsa_memory_copy`, which returns when the memory is copied.
@@ -318,7 +350,7 @@ impl<E: Errors> Calls<E> {
     /// `size` bytes at both places lie within one allocation each and do not overlap.
     pub unsafe fn copy(self, dst: *mut c_void, src: *const c_void, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_memory(unsafe { (self.table.hsa_memory_copy)(dst, src, size) })
+        self.check_memory("hsa_memory_copy", unsafe { (self.table.hsa_memory_copy)(dst, src, size) })
     }
 
     /// `hsa_amd_memory_async_copy`.
@@ -347,7 +379,7 @@ impl<E: Errors> Calls<E> {
                 done,
             )
         };
-        self.check_memory(status)
+        self.check_memory("hsa_amd_memory_async_copy", status)
     }
 
     /// `hsa_amd_ipc_memory_create`: a whole allocation, for other processes.
@@ -355,7 +387,7 @@ impl<E: Errors> Calls<E> {
         let mut handle = hsa_amd_ipc_memory_t { handle: [0; 8] };
         // SAFETY: the out pointer is valid; HSA refuses what is no allocation of its own.
         let status = unsafe { (self.table.hsa_amd_ipc_memory_create)(pointer, size, &mut handle) };
-        self.check_ipc(Kind::Share, status).map(|()| handle)
+        self.check_ipc("hsa_amd_ipc_memory_create", Kind::Share, status).map(|()| handle)
     }
 
     /// `hsa_amd_ipc_memory_attach`.
@@ -371,7 +403,7 @@ impl<E: Errors> Calls<E> {
             let count = agents.len() as u32;
             (self.table.hsa_amd_ipc_memory_attach)(handle, size, count, agents.as_ptr(), &mut pointer)
         };
-        self.check_ipc(Kind::Attach, status).map(|()| pointer)
+        self.check_ipc("hsa_amd_ipc_memory_attach", Kind::Attach, status).map(|()| pointer)
     }
 
     /// `hsa_amd_ipc_memory_detach`.
@@ -381,11 +413,11 @@ impl<E: Errors> Calls<E> {
     pub unsafe fn detach(self, pointer: *mut c_void) -> Answer<E> {
         // SAFETY: as this function's contract.
         let status = unsafe { (self.table.hsa_amd_ipc_memory_detach)(pointer) };
-        self.check_ipc(Kind::Share, status)
+        self.check_ipc("hsa_amd_ipc_memory_detach", Kind::Share, status)
     }
 
-    fn check_ipc(self, kind: Kind, status: hsa_status_t) -> Answer<E> {
-        self.check_kind(kind, self.table.has("hsa_amd_ipc_memory_create"), status)
+    fn check_ipc(self, operation: &'static str, kind: Kind, status: hsa_status_t) -> Answer<E> {
+        self.check(operation, kind, self.table.has("hsa_amd_ipc_memory_create"), status)
     }
 
     /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and where in it the range begins.
@@ -395,7 +427,8 @@ impl<E: Errors> Calls<E> {
         let status = unsafe {
             (self.table.hsa_amd_portable_export_dmabuf)(pointer, size, &mut descriptor, &mut offset)
         };
-        self.check_kind(Kind::Export, true, status).map(|()| (descriptor, offset))
+        self.check("hsa_amd_portable_export_dmabuf", Kind::Export, true, status)
+            .map(|()| (descriptor, offset))
     }
 
     /// Reserves addresses, near the one asked for if there is room.
@@ -415,12 +448,12 @@ impl<E: Errors> Calls<E> {
                 (self.table.hsa_amd_vmem_address_reserve)(&mut start, size, address as u64, 0)
             }
         };
-        self.check_vmem(status)?;
+        self.check_vmem("hsa_amd_vmem_address_reserve", status)?;
         if alignment != 0 && !(start as usize).is_multiple_of(alignment) {
             // SAFETY: the range was just reserved.
             unsafe { self.free_addresses(start as usize, size)? };
             let status = hsa_status_t::HSA_STATUS_ERROR_INVALID_ARGUMENT;
-            return Err(E::error(Failure { kind: Kind::Virtual, status, is_there: false }));
+            return Err(self.refuse("hsa_amd_vmem_address_reserve", Kind::Virtual, false, status));
         }
         Ok(start as usize)
     }
@@ -431,7 +464,9 @@ impl<E: Errors> Calls<E> {
     /// The range was reserved and nothing is mapped in it.
     pub unsafe fn free_addresses(self, start: usize, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_address_free)(start as *mut c_void, size) })
+        self.check_vmem("hsa_amd_vmem_address_free", unsafe {
+            (self.table.hsa_amd_vmem_address_free)(start as *mut c_void, size)
+        })
     }
 
     /// `hsa_amd_vmem_handle_create`: pinned memory.
@@ -440,7 +475,7 @@ impl<E: Errors> Calls<E> {
         let pinned = hsa_amd_memory_type_t::MEMORY_TYPE_PINNED;
         // SAFETY: the out pointer is valid.
         let status = unsafe { (self.table.hsa_amd_vmem_handle_create)(pool, size, pinned, 0, &mut handle) };
-        self.check_vmem(status).map(|()| handle)
+        self.check_vmem("hsa_amd_vmem_handle_create", status).map(|()| handle)
     }
 
     /// `hsa_amd_vmem_handle_release`.
@@ -449,7 +484,9 @@ impl<E: Errors> Calls<E> {
     /// The caller holds the memory and uses it no more.
     pub unsafe fn release_physical(self, handle: PhysicalMemory) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_handle_release)(handle) })
+        self.check_vmem("hsa_amd_vmem_handle_release", unsafe {
+            (self.table.hsa_amd_vmem_handle_release)(handle)
+        })
     }
 
     /// `hsa_amd_vmem_map`.
@@ -458,7 +495,9 @@ impl<E: Errors> Calls<E> {
     /// The addresses are reserved, nothing is mapped there, and the memory lives until it is unmapped.
     pub unsafe fn map_physical(self, start: usize, size: usize, handle: PhysicalMemory) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_map)(start as *mut c_void, size, 0, handle, 0) })
+        self.check_vmem("hsa_amd_vmem_map", unsafe {
+            (self.table.hsa_amd_vmem_map)(start as *mut c_void, size, 0, handle, 0)
+        })
     }
 
     /// `hsa_amd_vmem_unmap`.
@@ -467,7 +506,9 @@ impl<E: Errors> Calls<E> {
     /// The mapping is a whole one that nothing uses any more.
     pub unsafe fn unmap_physical(self, start: usize, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
-        self.check_vmem(unsafe { (self.table.hsa_amd_vmem_unmap)(start as *mut c_void, size) })
+        self.check_vmem("hsa_amd_vmem_unmap", unsafe {
+            (self.table.hsa_amd_vmem_unmap)(start as *mut c_void, size)
+        })
     }
 
     /// `hsa_amd_vmem_set_access` of one mapping.
@@ -481,7 +522,7 @@ impl<E: Errors> Calls<E> {
         let status = unsafe {
             (self.table.hsa_amd_vmem_set_access)(start as *mut c_void, size, list.as_ptr(), list.len())
         };
-        self.check_vmem(status)
+        self.check_vmem("hsa_amd_vmem_set_access", status)
     }
 
     /// `hsa_amd_vmem_export_shareable_handle`: a file descriptor that belongs to the caller.
@@ -489,7 +530,7 @@ impl<E: Errors> Calls<E> {
         let mut descriptor = -1;
         // SAFETY: the out pointer is valid; HSA refuses handles that are none.
         let status = unsafe { (self.table.hsa_amd_vmem_export_shareable_handle)(&mut descriptor, handle, 0) };
-        self.check_vmem(status).map(|()| descriptor)
+        self.check_vmem("hsa_amd_vmem_export_shareable_handle", status).map(|()| descriptor)
     }
 
     /// `hsa_amd_vmem_import_shareable_handle`.
@@ -497,7 +538,7 @@ impl<E: Errors> Calls<E> {
         let mut handle = PhysicalMemory::default();
         // SAFETY: the out pointer is valid; HSA refuses files that are no memory.
         let status = unsafe { (self.table.hsa_amd_vmem_import_shareable_handle)(descriptor, &mut handle) };
-        self.check_vmem(status).map(|()| handle)
+        self.check_vmem("hsa_amd_vmem_import_shareable_handle", status).map(|()| handle)
     }
 
     /// The pool that physical memory is of.
@@ -508,11 +549,11 @@ impl<E: Errors> Calls<E> {
         let status = unsafe {
             (self.table.hsa_amd_vmem_get_alloc_properties_from_handle)(handle, &mut pool, &mut kind)
         };
-        self.check_vmem(status).map(|()| pool)
+        self.check_vmem("hsa_amd_vmem_get_alloc_properties_from_handle", status).map(|()| pool)
     }
 
-    fn check_vmem(self, status: hsa_status_t) -> Answer<E> {
-        self.check_kind(Kind::Virtual, self.table.has("hsa_amd_vmem_handle_create"), status)
+    fn check_vmem(self, operation: &'static str, status: hsa_status_t) -> Answer<E> {
+        self.check(operation, Kind::Virtual, self.table.has("hsa_amd_vmem_handle_create"), status)
     }
 
     /// Whether virtual memory management works.
@@ -537,7 +578,7 @@ impl<E: Errors> Calls<E> {
         };
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: the out pointer is valid.
-        self.check_other(unsafe { create(value, &mut signal) })?;
+        self.check_other("signal_create_guarded", unsafe { create(value, &mut signal) })?;
         Ok(signal)
     }
 
@@ -545,7 +586,9 @@ impl<E: Errors> Calls<E> {
     pub fn signal_create_open(self, value: i64) -> Answer<E, hsa_signal_t> {
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: no consumers are listed, the out pointer is valid.
-        self.check_other(unsafe { (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal) })?;
+        self.check_other("hsa_signal_create", unsafe {
+            (self.table.hsa_signal_create)(value, 0, std::ptr::null(), &mut signal)
+        })?;
         Ok(signal)
     }
 
@@ -666,10 +709,10 @@ impl<E: Errors> Calls<E> {
     pub fn set_counters(self, queue: *const hsa_queue_t, on: bool) -> Answer<E> {
         let Some(set) = self.table.ext.queue_set_counters else {
             let status = hsa_status_t::HSA_STATUS_ERROR;
-            return Err(E::error(Failure { kind: Kind::Other, status, is_there: false }));
+            return Err(self.refuse("queue_set_counters", Kind::Other, false, status));
         };
         // SAFETY: as above.
-        self.check_other(unsafe { set(queue, on) })
+        self.check_other("queue_set_counters", unsafe { set(queue, on) })
     }
 
     /// What the queue's kernels have counted since the last call, as a JSON array, into a buffer; its length if it were long

@@ -73,6 +73,24 @@ pub fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) 
     packet
 }
 
+/// As [`barrier_packet`], for one of the signals.
+#[inline]
+pub fn barrier_any_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
+    let mut packet = barrier_packet(after, done, release);
+    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_OR, SCOPE_SYSTEM, release);
+    packet
+}
+
+/// The packet of a kernel that sees what everyone wrote and shows what it wrote to everyone, then decrements a signal.
+#[inline]
+pub fn completing_packet(dispatch: &Dispatch, arguments: u64, done: hsa_signal_t) -> Packet {
+    let mut packet = dispatch_packet(dispatch, arguments, SCOPE_SYSTEM);
+    packet[0] =
+        header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, SCOPE_SYSTEM, SCOPE_SYSTEM) | 3 << 16;
+    put(&mut packet, 14, done.handle);
+    packet
+}
+
 /// The packet of a kernel whose arguments stay where they are. With `ordered`, it waits for all packets before it; without,
 /// it may run beside those since the last ordered one.
 #[inline]
@@ -122,6 +140,16 @@ mod tests {
         assert_eq!(at(&packet, offset_of!(P, kernel_object)), dispatch.kernel);
         assert_eq!(at(&packet, offset_of!(P, kernarg_address)), 0xaabb_ccdd_eeff_0011);
         assert_eq!(at(&packet, offset_of!(P, completion_signal)), 0);
+    }
+
+    #[test]
+    fn packets_that_complete_show_everything_to_everyone() {
+        let dispatch = Dispatch { grid: [64, 1, 1], block: [64, 1, 1], private: 0, group: 0, kernel: 1 };
+        let packet = completing_packet(&dispatch, 2, hsa_signal_t { handle: 7 << 32 });
+        assert_eq!(packet[0], 0x0003_1502);
+        let offset = offset_of!(hsa_kernel_dispatch_packet_t, completion_signal);
+        assert_eq!(at(&packet, offset), 7 << 32);
+        assert_eq!(barrier_any_packet(&[], NO_SIGNAL, SCOPE_SYSTEM)[0], 0x1505);
     }
 
     #[test]
