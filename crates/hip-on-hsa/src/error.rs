@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::caller;
 use hip_sys::hipError_t;
+use hsa::raw::{Calls, Errors, Failure, Kind, is_success};
 use hsa_sys::hsa_status_t;
 
 /// What the runtime's own functions return; the error is the code that the caller of HIP will see.
@@ -13,9 +13,9 @@ pub(crate) type Result<T = ()> = std::result::Result<T, hipError_t>;
 
 thread_local! {
     /// The last failure, kept until `hipGetLastError` takes it.
-    static LAST_ERROR: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
+    pub(crate) static LAST_ERROR: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
     /// The code of the last call, success included.
-    static LAST_CODE: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
+    pub(crate) static LAST_CODE: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
 }
 
 /// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
@@ -42,56 +42,35 @@ pub(crate) fn succeed(code: hipError_t) -> Result {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(code) }
 }
 
-/// `hipGetLastError`: returns the thread's last failure and forgets it.
-pub(crate) unsafe extern "C" fn hipGetLastError() -> hipError_t {
-    LAST_ERROR.replace(hipError_t::hipSuccess)
-}
+/// HSA's calls, with HIP's codes.
+pub(crate) type Hsa = Calls<Codes>;
 
-/// `hipPeekAtLastError`: returns the thread's last failure.
-pub(crate) unsafe extern "C" fn hipPeekAtLastError() -> hipError_t {
-    LAST_ERROR.get()
-}
+/// What HIP says of HSA's failures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes;
 
-/// `hipExtGetLastError`: returns the code of the thread's last call and forgets it.
-pub(crate) unsafe extern "C" fn hipExtGetLastError() -> hipError_t {
-    LAST_CODE.replace(hipError_t::hipSuccess)
-}
+impl Errors for Codes {
+    type Error = hipError_t;
 
-/// `hipGetErrorName`: the code's C name.
-pub(crate) unsafe extern "C" fn hipGetErrorName(code: hipError_t) -> *const std::ffi::c_char {
-    describe(code).map_or(c"hipErrorUnknown", |(name, _)| name).as_ptr()
-}
-
-/// `hipGetErrorString`: one phrase about the code.
-pub(crate) unsafe extern "C" fn hipGetErrorString(code: hipError_t) -> *const std::ffi::c_char {
-    describe(code).map_or(c"unknown error", |(_, text)| text).as_ptr()
-}
-
-/// `hipDrvGetErrorName`: as [`hipGetErrorName`], but an unknown code is an error.
-pub(crate) unsafe extern "C" fn hipDrvGetErrorName(
-    code: hipError_t,
-    out: *mut *const std::ffi::c_char,
-) -> hipError_t {
-    // SAFETY: the caller passes null or a valid place for a pointer.
-    entry(|| unsafe { write_text(out, describe(code).map(|(name, _)| name)) })
-}
-
-/// `hipDrvGetErrorString`: as [`hipGetErrorString`], but an unknown code is an error.
-pub(crate) unsafe extern "C" fn hipDrvGetErrorString(
-    code: hipError_t,
-    out: *mut *const std::ffi::c_char,
-) -> hipError_t {
-    // SAFETY: the caller passes null or a valid place for a pointer.
-    entry(|| unsafe { write_text(out, describe(code).map(|(_, text)| text)) })
-}
-
-/// # Safety
-/// `out` is null or valid for writing a pointer.
-unsafe fn write_text(out: *mut *const std::ffi::c_char, text: Option<&'static CStr>) -> Result {
-    // SAFETY: as this function's contract.
-    let out = unsafe { caller::place(out) }?;
-    *out = text.map_or(std::ptr::null(), CStr::as_ptr);
-    text.map(|_| ()).ok_or(hipError_t::hipErrorInvalidValue)
+    fn error(failure: Failure) -> hipError_t {
+        let Failure { operation, kind, status, is_there, .. } = failure;
+        let other = match kind {
+            _ if !is_there => hipError_t::hipErrorNotSupported,
+            Kind::Memory => hipError_t::hipErrorRuntimeMemory,
+            Kind::Share | Kind::Virtual => hipError_t::hipErrorInvalidValue,
+            Kind::Attach => hipError_t::hipErrorInvalidHandle,
+            Kind::Export => hipError_t::hipErrorNotSupported,
+            _ => hipError_t::hipErrorRuntimeOther,
+        };
+        tracing::debug!(operation, ?status, ?other, "an HSA call failed");
+        match (kind, status) {
+            // What is no allocation is the caller's mistake here.
+            (Kind::Virtual, hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION) => {
+                hipError_t::hipErrorInvalidValue
+            }
+            _ => from_hsa(status, other),
+        }
+    }
 }
 
 /// The HIP code for a failed HSA call, `other` for those that HSA does not explain.
@@ -106,7 +85,7 @@ pub(crate) fn from_hsa(status: hsa_status_t, other: hipError_t) -> hipError_t {
 
 /// `Ok` for success and HSA's informational codes, else the HIP code of the failure.
 pub(crate) fn check(status: hsa_status_t, other: hipError_t) -> Result {
-    if status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK {
+    if is_success(status) {
         Ok(())
     } else {
         tracing::debug!(?status, ?other, "an HSA call failed");
@@ -130,7 +109,7 @@ pub(crate) fn from_queue_fault(status: hsa_status_t) -> hipError_t {
 macro_rules! codes {
     ($($name:ident => $text:literal,)*) => {
         /// Name and text of a code.
-        fn describe(code: hipError_t) -> Option<(&'static CStr, &'static CStr)> {
+        pub(crate) fn describe(code: hipError_t) -> Option<(&'static CStr, &'static CStr)> {
             const fn c(text: &'static str) -> &'static CStr {
                 match CStr::from_bytes_with_nul(text.as_bytes()) {
                     Ok(text) => text,
@@ -248,37 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_stays_until_it_is_taken_and_success_does_not_clear_it() {
-        // SAFETY: these functions have no preconditions.
-        unsafe {
-            let _ = hipGetLastError();
-            assert_eq!(entry(|| Err(hipError_t::hipErrorInvalidValue)), hipError_t::hipErrorInvalidValue);
-            assert_eq!(entry(|| Ok(())), hipError_t::hipSuccess);
-            assert_eq!(entry(|| Err(hipError_t::hipErrorNotReady)), hipError_t::hipErrorNotReady);
-            assert_eq!(hipExtGetLastError(), hipError_t::hipErrorNotReady);
-            assert_eq!(hipPeekAtLastError(), hipError_t::hipErrorInvalidValue);
-            assert_eq!(hipGetLastError(), hipError_t::hipErrorInvalidValue);
-            assert_eq!(hipGetLastError(), hipError_t::hipSuccess);
-        }
-    }
-
-    #[test]
     fn a_panic_becomes_an_unknown_error() {
         let code = entry(|| panic!("expected by this test"));
         assert_eq!(code, hipError_t::hipErrorUnknown);
-    }
-
-    #[test]
-    fn unknown_codes_have_texts_too() {
-        // SAFETY: the functions take any code; the out pointer is valid.
-        unsafe {
-            let text = CStr::from_ptr(hipGetErrorString(hipError_t(12345)));
-            assert_eq!(text, c"unknown error");
-            let mut out = std::ptr::null();
-            assert_eq!(hipDrvGetErrorName(hipError_t(12345), &mut out), hipError_t::hipErrorInvalidValue);
-            assert!(out.is_null());
-            assert_eq!(hipDrvGetErrorName(hipError_t::hipErrorNotFound, &mut out), hipError_t::hipSuccess);
-            assert_eq!(CStr::from_ptr(out), c"hipErrorNotFound");
-        }
     }
 }

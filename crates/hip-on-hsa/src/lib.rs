@@ -41,62 +41,22 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("HSA's large machine model needs 64-bit addresses");
 
+mod api;
 mod caller;
-mod context;
-mod copy;
-mod copy_batch;
-mod copy_param;
-mod cu_mask;
-mod device;
 mod devices;
 mod error;
-mod event;
-mod fill;
+mod gpu;
 mod graph;
-mod heap;
-mod host_op;
-mod hostcall;
-mod hsa;
-mod image;
-mod ipc;
-mod ipc_event;
-mod kernarg;
-mod launch;
-mod launch_devices;
-mod library;
-mod limits;
-mod lookup;
-mod managed;
-mod mem_pool;
 mod memory;
-mod module;
-mod occupancy;
-mod op;
+mod object;
 mod output;
-mod packet;
-mod peer;
-mod per_thread;
-mod pointer;
-mod print_buffer;
-mod printf;
-mod progress;
-mod props;
+mod patience;
 mod queue;
-mod rect;
 mod registry;
 mod release;
 mod runtime;
-mod signal;
-mod stream;
-mod stream_attribute;
-mod stream_value;
-pub mod stub;
-mod stub_launch;
-mod table;
 #[cfg(test)]
 mod tests;
-mod texture;
-mod virtual_memory;
 mod visible;
 
 /// What the fuzz targets call: the host's side of memory that kernels share with it, over any bytes in there.
@@ -105,18 +65,19 @@ mod visible;
 pub mod fuzzing {
     /// See `hostcall`.
     pub fn hostcall(bytes: &[u8]) {
-        crate::hostcall::fuzz(bytes);
+        crate::queue::hostcall::fuzz(bytes);
     }
 
     /// See `print_buffer`.
     pub fn print_buffer(bytes: &[u8]) {
-        crate::print_buffer::fuzz(bytes);
+        crate::queue::print_buffer::fuzz(bytes);
     }
 }
 
 use hsa_sys::hsa_status_t;
 
-pub use table::FUNCTIONS;
+pub use api::stub;
+pub use api::table::FUNCTIONS;
 pub use visible::Visible;
 
 /// Why the runtime could not start.
@@ -172,14 +133,14 @@ pub fn table(hsa: &'static hsa_sys::Table) -> Result<&'static hip_sys::Table, Er
 /// # Errors
 /// As [`table`].
 pub fn table_of(hsa: &'static hsa_sys::Table, visible: Visible) -> Result<&'static hip_sys::Table, Error> {
-    devices::start(hsa, visible)?;
-    Ok(table::table())
+    devices::start(hsa, visible, memory::allocation::share_host_memory)?;
+    Ok(api::table::table())
 }
 
 /// The HIP table on its own. Until [`table`] or [`table_of`] has succeeded, functions that need a device return
 /// `hipErrorNotInitialized`.
 pub fn unstarted() -> &'static hip_sys::Table {
-    table::table()
+    api::table::table()
 }
 
 /// Whether an HSA implementation has a GPU. Calls `hsa_init`, but starts nothing.

@@ -9,8 +9,8 @@ use hip_sys::hipError_t;
 use hsa_sys::*;
 
 use crate::Error;
+use crate::error::Hsa;
 use crate::error::Result;
-use crate::hsa::Hsa;
 use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.
@@ -54,6 +54,7 @@ pub(crate) struct Runtime {
     looked: AtomicU64,
     started: Instant,
     check_health: fn(&Runtime),
+    devices_found: fn(&Runtime, &[hsa_agent_t]),
     visible: Visible,
 }
 
@@ -73,11 +74,12 @@ pub(crate) fn active() -> Result<&'static Runtime> {
 }
 
 /// Starts the runtime over an HSA implementation, or returns it if it runs over the same one. `begin` is called once it runs;
-/// `check_health` is what those who wait do now and then.
+/// `check_health` is what those who wait do now and then, and `devices_found` is told of all GPUs when there are new ones.
 pub(crate) fn start(
     table: &'static Table,
     visible: Visible,
     check_health: fn(&Runtime),
+    devices_found: fn(&Runtime, &[hsa_agent_t]),
     begin: impl FnOnce(&'static Runtime) -> std::result::Result<(), Error>,
 ) -> std::result::Result<&'static Runtime, Error> {
     let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,6 +105,7 @@ pub(crate) fn start(
         looked: AtomicU64::new(0),
         started: Instant::now(),
         check_health,
+        devices_found,
         visible,
     };
     let runtime = RUNTIME.get_or_init(|| runtime);
@@ -111,7 +114,8 @@ pub(crate) fn start(
 }
 
 fn init(table: &'static Table) -> std::result::Result<Hsa, Error> {
-    let hsa = Hsa { table };
+    // SAFETY: the next call initialises it; this crate passes its own signals and queues only.
+    let hsa = unsafe { Hsa::new(table) };
     match hsa.init() {
         hsa_status_t::HSA_STATUS_SUCCESS => Ok(hsa),
         status => Err(Error::Hsa { call: "hsa_init", status }),
@@ -188,6 +192,11 @@ impl Runtime {
         let mut gpus = self.hsa.agents()?;
         gpus.retain(|&agent| is_gpu(self.hsa, agent));
         Ok(self.visible.select(gpus, |&agent| self.hsa.uuid(agent).unwrap_or_default()))
+    }
+
+    /// Tells that these are the GPUs from now on.
+    pub(crate) fn devices_found(&self, gpus: &[hsa_agent_t]) {
+        (self.devices_found)(self, gpus);
     }
 
     /// Memory for kernel arguments that the agents can read.

@@ -238,12 +238,7 @@ impl Agent {
     /// What the runtime says.
     #[doc(alias = "hsa_amd_agent_iterate_memory_pools")]
     pub fn memory_pools(&self) -> Result<Vec<MemoryPool>> {
-        let mut list: Vec<hsa_amd_memory_pool_t> = Vec::new();
-        let data = (&raw mut list).cast();
-        // SAFETY: the callback runs during the call only, and gets the list it expects.
-        unsafe {
-            call!(self.runtime.table(), hsa_amd_agent_iterate_memory_pools(self.raw, Some(collect), data))
-        }?;
+        let list = self.runtime.calls().pools(self.raw)?;
         Ok(list.into_iter().map(|raw| MemoryPool::new(self.clone(), raw)).collect())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hsa_sys::hsa_signal_t;
 
-use crate::error::{Result, call};
+use crate::error::Result;
 use crate::queue::Held;
 use crate::{Allocation, Completion, Signal};
 
@@ -34,18 +34,12 @@ pub fn copy_async(
     // SAFETY: both ranges lie in their allocations, which the completion holds until the copy has ended, as it holds the
     // signals.
     unsafe {
-        call!(
-            runtime.table(),
-            hsa_amd_memory_async_copy(
-                target,
-                agent.raw(),
-                source,
-                from_agent.raw(),
-                len,
-                dependencies.len() as u32,
-                if dependencies.is_empty() { std::ptr::null() } else { dependencies.as_ptr() },
-                signal.raw(),
-            )
+        runtime.calls().async_copy(
+            (target, agent.raw()),
+            (source, from_agent.raw()),
+            len,
+            &dependencies,
+            signal.raw(),
         )
     }?;
     let held = Held {

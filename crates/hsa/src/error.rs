@@ -4,6 +4,8 @@ use std::fmt;
 
 use hsa_sys::{Table, hsa_status_t};
 
+use crate::raw::{Errors, Failure, is_success};
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -93,21 +95,38 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Turns a status into a result.
-pub(crate) fn check(table: &Table, operation: &'static str, status: hsa_status_t) -> Result<()> {
-    if status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK {
-        return Ok(());
+/// What this crate makes of failures of [`raw::Calls`](crate::raw::Calls).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named;
+
+impl Errors for Named {
+    type Error = Error;
+
+    fn error(failure: Failure) -> Error {
+        let Failure { table, operation, status, .. } = failure;
+        Error::Status { operation, status, text: text_of(table, status) }
     }
+}
+
+/// What the implementation says that a status means.
+fn text_of(table: &Table, status: hsa_status_t) -> String {
     let mut text = std::ptr::null();
     // SAFETY: the pointer is valid for a write; the function takes any status.
     let known = unsafe { (table.hsa_status_string)(status, &mut text) };
-    let text = if known == hsa_status_t::HSA_STATUS_SUCCESS && !text.is_null() {
+    if known == hsa_status_t::HSA_STATUS_SUCCESS && !text.is_null() {
         // SAFETY: the runtime gave a NUL-terminated string that lives as long as it does.
         unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
     } else {
         "no description".to_owned()
-    };
-    Err(Error::Status { operation, status, text })
+    }
+}
+
+/// Turns a status into a result.
+pub(crate) fn check(table: &Table, operation: &'static str, status: hsa_status_t) -> Result<()> {
+    if is_success(status) {
+        return Ok(());
+    }
+    Err(Error::Status { operation, status, text: text_of(table, status) })
 }
 
 /// Calls a function of a table and turns its status into a result; used inside `unsafe`.

@@ -13,6 +13,8 @@
 //! the implementation has one, and other and new queues go on. Launching a kernel is `unsafe`, because nothing here knows
 //! what a kernel does with its arguments. Everything can be used from any thread.
 //!
+//! What a runtime of one's own needs below these objects is in [`raw`].
+//!
 //! ```
 //! # fn main() -> Result<(), hsa::Error> {
 //! # vgpu::attach(&"gfx1100?cus=2&memory=64MiB".parse().unwrap()).unwrap();
@@ -35,6 +37,7 @@ mod error;
 mod executable;
 mod memory;
 mod queue;
+pub mod raw;
 mod runtime;
 mod signal;
 

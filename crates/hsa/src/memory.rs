@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 
 use hsa_sys::*;
 
-use crate::error::{Result, call, note};
+use crate::error::{Named, Result, call, note};
+use crate::raw::Calls;
 use crate::{Agent, Error};
 
 /// Which address space a pool is in.
@@ -57,8 +58,8 @@ impl MemoryPool {
         self.raw
     }
 
-    fn table(&self) -> &'static Table {
-        self.agent.runtime().table()
+    fn calls(&self) -> Calls<Named> {
+        self.agent.runtime().calls()
     }
 
     /// # Safety
@@ -67,7 +68,10 @@ impl MemoryPool {
         let mut value = zero;
         // SAFETY: the caller vouches for the type.
         unsafe {
-            call!(self.table(), hsa_amd_memory_pool_get_info(self.raw, attribute, (&raw mut value).cast()))
+            call!(
+                self.agent.runtime().table(),
+                hsa_amd_memory_pool_get_info(self.raw, attribute, (&raw mut value).cast())
+            )
         }?;
         Ok(value)
     }
@@ -127,10 +131,7 @@ impl MemoryPool {
     /// What the runtime says: a size of zero, or too little memory.
     #[doc(alias = "hsa_amd_memory_pool_allocate")]
     pub fn allocate(&self, size: usize) -> Result<Allocation> {
-        let mut pointer = std::ptr::null_mut();
-        let pool = self.raw;
-        // SAFETY: the out pointer is valid.
-        unsafe { call!(self.table(), hsa_amd_memory_pool_allocate(pool, size, 0, &mut pointer)) }?;
+        let pointer = self.calls().allocate(self.raw, size)?;
         match NonNull::new(pointer) {
             Some(pointer) => Ok(Allocation { pool: self.clone(), pointer, size }),
             None => Err(Error::Status {
@@ -188,14 +189,7 @@ impl Allocation {
             self.pool.agent().runtime().is_same(agent.runtime())?;
         }
         let raw: Vec<hsa_agent_t> = agents.iter().map(|agent| agent.raw()).collect();
-        let (count, pointer) = (raw.len() as u32, self.pointer.as_ptr());
-        // SAFETY: the list is valid for the call, the memory is this allocation's.
-        unsafe {
-            call!(
-                self.pool.table(),
-                hsa_amd_agents_allow_access(count, raw.as_ptr(), std::ptr::null(), pointer)
-            )
-        }
+        self.pool.calls().allow_access(&raw, self.pointer.as_ptr())
     }
 
     /// Copies bytes into the memory and returns when that is done. (`hsa_memory_copy`)
@@ -209,7 +203,7 @@ impl Allocation {
             return Ok(());
         }
         // SAFETY: the range is in this allocation, and the bytes are borrowed for the call.
-        unsafe { call!(self.pool.table(), hsa_memory_copy(to, bytes.as_ptr().cast(), bytes.len())) }
+        unsafe { self.pool.calls().copy(to, bytes.as_ptr().cast(), bytes.len()) }
     }
 
     /// Copies bytes out of the memory and returns when that is done. (`hsa_memory_copy`)
@@ -222,7 +216,7 @@ impl Allocation {
             return Ok(());
         }
         // SAFETY: the range is in this allocation, and the bytes are borrowed exclusively for the call.
-        unsafe { call!(self.pool.table(), hsa_memory_copy(bytes.as_mut_ptr().cast(), from, bytes.len())) }
+        unsafe { self.pool.calls().copy(bytes.as_mut_ptr().cast(), from, bytes.len()) }
     }
 
     /// Writes `value` to every aligned group of four bytes and returns when that is done. (`hsa_amd_memory_fill`)
@@ -233,7 +227,7 @@ impl Allocation {
     pub fn fill(&mut self, value: u32) -> Result<()> {
         let (pointer, count) = (self.pointer.as_ptr(), self.size / 4);
         // SAFETY: that many words are in this allocation, which is aligned to more than a word.
-        unsafe { call!(self.pool.table(), hsa_amd_memory_fill(pointer, value, count)) }
+        unsafe { self.pool.calls().fill(pointer, value, count) }
     }
 }
 
@@ -241,6 +235,6 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         // SAFETY: the memory came from a pool of this runtime and is freed once. Whoever gave the address to a kernel
         // promised that the kernel has ended.
-        note(unsafe { call!(self.pool.table(), hsa_amd_memory_pool_free(self.pointer.as_ptr())) });
+        note(unsafe { self.pool.calls().free(self.pointer.as_ptr()) });
     }
 }

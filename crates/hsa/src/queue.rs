@@ -1,13 +1,13 @@
 //! Queues: packets for a GPU, and what comes of them.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hsa_sys::*;
 
-use crate::error::{Result, call, note};
+use crate::error::{Named, Result, call, note};
+use crate::raw::{self, Calls, Packet, PacketRing, SCOPE_SYSTEM};
 use crate::{Agent, Allocation, Condition, Error, Kernel, Signal, WaitHint};
 
 /// How many producers a queue has.
@@ -31,6 +31,8 @@ pub struct Queue {
 struct Inner {
     agent: Agent,
     raw: *mut hsa_queue_t,
+    /// Locked while a packet is written, so that slots become visible in order.
+    ring: Mutex<PacketRing>,
     state: Arc<State>,
 }
 
@@ -38,8 +40,6 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     fault: OnceLock<hsa_status_t>,
-    /// Held while a packet is written, so that slots become visible in order.
-    producer: Mutex<()>,
     /// What packets used that the queue did not get to the end of. It goes when the queue has been destroyed: before, nobody says that
     /// the device has let go of it.
     unfinished: Mutex<Vec<Held>>,
@@ -137,7 +137,22 @@ impl Queue {
                 hsa_queue_create(handle, size, kind.0, Some(failed), data, u32::MAX, u32::MAX, &mut raw)
             )
         }?;
-        Ok(Queue { inner: Arc::new(Inner { agent: agent.clone(), raw, state }) })
+        // SAFETY: the queue was just made and lives as long as its ring, and only this object writes packets to it.
+        match unsafe { PacketRing::of(table, raw) } {
+            Some(ring) => {
+                let ring = Mutex::new(ring);
+                Ok(Queue { inner: Arc::new(Inner { agent: agent.clone(), raw, ring, state }) })
+            }
+            None => {
+                // What was made may still call back.
+                std::mem::forget(state);
+                Err(Error::Status {
+                    operation: "hsa_queue_create",
+                    status: hsa_status_t::HSA_STATUS_ERROR_INVALID_QUEUE,
+                    text: "success without a queue".to_owned(),
+                })
+            }
+        }
     }
 
     /// The agent whose queue it is.
@@ -150,23 +165,14 @@ impl Queue {
         self.inner.raw
     }
 
-    fn table(&self) -> &'static Table {
-        self.inner.agent.runtime().table()
+    fn calls(&self) -> Calls<Named> {
+        self.inner.agent.runtime().calls()
     }
 
     /// The error that ended the queue, if one has.
     pub fn fault(&self) -> Option<Error> {
         let status = *self.inner.state.fault.get()?;
-        let report = self.table().ext.queue_fault_report.map_or_else(String::new, |report| {
-            // SAFETY: the queue exists; a null buffer asks for the length, and the buffer has that length and one byte.
-            unsafe {
-                let length = report(self.raw(), std::ptr::null_mut(), 0);
-                let mut buffer = vec![0u8; length + 1];
-                report(self.raw(), buffer.as_mut_ptr().cast(), buffer.len());
-                buffer.truncate(length);
-                String::from_utf8_lossy(&buffer).into_owned()
-            }
-        });
+        let report = self.calls().fault_report(self.raw()).unwrap_or_default();
         Some(Error::QueueFault { status, report })
     }
 
@@ -176,7 +182,7 @@ impl Queue {
     /// The queue has stopped, there are more than five signals, or the runtime has no signal for the completion.
     #[doc(alias = "hsa_barrier_and_packet_t")]
     pub fn barrier(&self, after: &[&Signal]) -> Result<Completion> {
-        self.barrier_packet(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_AND, after)
+        self.barrier_packet(after, raw::barrier_packet)
     }
 
     /// Submits a packet that completes when any of the signals is 0 and everything before it has completed.
@@ -185,23 +191,25 @@ impl Queue {
     /// The queue has stopped, there are more than five signals, or the runtime has no signal for the completion.
     #[doc(alias = "hsa_barrier_or_packet_t")]
     pub fn barrier_any(&self, after: &[&Signal]) -> Result<Completion> {
-        self.barrier_packet(hsa_packet_type_t::HSA_PACKET_TYPE_BARRIER_OR, after)
+        self.barrier_packet(after, raw::barrier_any_packet)
     }
 
-    fn barrier_packet(&self, kind: hsa_packet_type_t, after: &[&Signal]) -> Result<Completion> {
+    fn barrier_packet(
+        &self,
+        after: &[&Signal],
+        packet: fn(&[hsa_signal_t], hsa_signal_t, u32) -> Packet,
+    ) -> Result<Completion> {
         if after.len() > 5 {
             return Err(Error::TooManyDependencies(after.len()));
         }
-        let mut packet = hsa_barrier_and_packet_t::default();
-        for (slot, signal) in packet.dep_signal.iter_mut().zip(after) {
+        for signal in after {
             self.agent().runtime().is_same(signal.runtime())?;
-            *slot = signal.raw();
         }
+        let handles: Vec<hsa_signal_t> = after.iter().map(|signal| signal.raw()).collect();
         let signals = after.iter().map(|&signal| signal.clone()).collect();
         let completion = self.completion(Held { signals, ..Held::default() })?;
-        packet.completion_signal = completion.signal.raw();
         // SAFETY: the packet is a barrier, and the completion holds its signals.
-        unsafe { self.submit(packet_header(kind), 0, packet) }?;
+        unsafe { self.submit(packet(&handles, completion.signal.raw(), SCOPE_SYSTEM)) }?;
         Ok(completion)
     }
 
@@ -222,13 +230,11 @@ impl Queue {
         if dispatch.grid.contains(&0) {
             return bad("grid", dispatch.grid, "a size is zero");
         }
-        let mut workgroup = [0u16; 3];
-        for (narrow, &wide) in workgroup.iter_mut().zip(&dispatch.workgroup) {
-            *narrow = match u16::try_from(wide) {
-                Ok(0) => return bad("workgroup", dispatch.workgroup, "a size is zero"),
-                Ok(narrow) => narrow,
-                Err(_) => return bad("workgroup", dispatch.workgroup, "a size is more than 65535"),
-            };
+        if dispatch.workgroup.contains(&0) {
+            return bad("workgroup", dispatch.workgroup, "a size is zero");
+        }
+        if dispatch.workgroup.iter().any(|&size| size > u16::MAX.into()) {
+            return bad("workgroup", dispatch.workgroup, "a size is more than 65535");
         }
         dispatch.kernarg.range(0, kernel.kernarg_size() as usize)?;
         self.agent().runtime().is_same(kernel.runtime())?;
@@ -238,22 +244,17 @@ impl Queue {
             ..Held::default()
         };
         let completion = self.completion(held)?;
-        let packet = hsa_kernel_dispatch_packet_t {
-            workgroup_size_x: workgroup[0],
-            workgroup_size_y: workgroup[1],
-            workgroup_size_z: workgroup[2],
-            grid_size_x: dispatch.grid[0],
-            grid_size_y: dispatch.grid[1],
-            grid_size_z: dispatch.grid[2],
-            private_segment_size: kernel.private_segment_size(),
-            group_segment_size: kernel.group_segment_size().saturating_add(dispatch.dynamic_lds),
-            kernel_object: kernel.object(),
-            kernarg_address: dispatch.kernarg.as_ptr(),
-            completion_signal: completion.signal.raw(),
-            ..Default::default()
+        let shape = raw::Dispatch {
+            grid: dispatch.grid,
+            block: dispatch.workgroup,
+            private: kernel.private_segment_size(),
+            group: kernel.group_segment_size().saturating_add(dispatch.dynamic_lds),
+            kernel: kernel.object(),
         };
+        let arguments = dispatch.kernarg.as_ptr() as u64;
+        let packet = raw::completing_packet(&shape, arguments, completion.signal.raw());
         // SAFETY: the completion holds kernel, arguments and signal; the rest is the caller's promise.
-        unsafe { self.submit(packet_header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH), 3, packet) }?;
+        unsafe { self.submit(packet) }?;
         Ok(completion)
     }
 
@@ -266,45 +267,20 @@ impl Queue {
     ///
     /// # Safety
     /// The packet may be processed at any time from now on: what it names must exist until it has been.
-    unsafe fn submit<T>(&self, header: u16, setup: u16, packet: T) -> Result<u64> {
-        const { assert!(size_of::<T>() == 64) };
-        let _producer = self.inner.state.producer.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = self.table();
-        // SAFETY: the queue exists; size, address and doorbell do not change.
-        let queue = unsafe { &*self.raw() };
-        // SAFETY: the queue exists.
-        let index = unsafe { (table.hsa_queue_load_write_index_relaxed)(self.raw()) };
-        loop {
-            if let Some(fault) = self.fault() {
-                return Err(fault);
-            }
-            // SAFETY: the queue exists.
-            let read = unsafe { (table.hsa_queue_load_read_index_scacquire)(self.raw()) };
-            if index.wrapping_sub(read) < u64::from(queue.size) {
-                break;
-            }
+    unsafe fn submit(&self, packet: Packet) -> Result<()> {
+        let mut ring = self.inner.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = || self.fault().map_or(Ok(()), Err);
+        fault()?;
+        let slot = ring.reserve(1);
+        while !ring.has_room(slot, 1) {
+            // A queue that has stopped takes no more packets: the slot stays empty for ever.
+            fault()?;
             std::thread::yield_now();
         }
-        let slot =
-            queue.base_address.wrapping_byte_add((index % u64::from(queue.size)) as usize * 64).cast::<u8>();
-        let first = u32::from(header) | u32::from(setup) << 16;
-        // SAFETY: the slot is in the ring, and ours: the GPU is done with it, and other producers wait for the lock. The
-        // header makes the packet visible, so it is written last and as one.
-        unsafe {
-            std::ptr::copy_nonoverlapping((&raw const packet).cast::<u8>().add(4), slot.add(4), 60);
-            (table.hsa_queue_store_write_index_screlease)(self.raw(), index + 1);
-            AtomicU32::from_ptr(slot.cast()).store(first, Ordering::Release);
-            (table.hsa_signal_store_screlease)(queue.doorbell_signal, index as i64);
-        }
-        Ok(index)
+        // SAFETY: the slot was just reserved and has room; what the packet names is the caller's promise.
+        unsafe { ring.write(slot, &[packet]) };
+        Ok(())
     }
-}
-
-/// The header of a packet that waits for those before it and whose memory is coherent with everyone's.
-fn packet_header(kind: hsa_packet_type_t) -> u16 {
-    const BARRIER: u32 = 1 << 8;
-    const SYSTEM_SCOPE: u32 = 2 << 9 | 2 << 11;
-    (kind.0 | BARRIER | SYSTEM_SCOPE) as u16
 }
 
 impl Completion {

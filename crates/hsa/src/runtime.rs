@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hsa_sys::*;
 
-use crate::error::{Result, call, note};
+use crate::error::{Named, Result, call, note};
+use crate::raw::Calls;
 use crate::{Agent, Error};
 
 /// An initialised HSA runtime. Clones share it; with the last one and everything made from it, it is shut down.
@@ -51,6 +52,12 @@ impl Runtime {
         self.inner.table
     }
 
+    /// The same functions with this crate's errors.
+    pub(crate) fn calls(&self) -> Calls<Named> {
+        // SAFETY: this object has initialised the implementation, and signals and queues keep their handles to themselves.
+        unsafe { Calls::new(self.table()) }
+    }
+
     /// Whether both call the same implementation.
     pub(crate) fn is_same(&self, other: &Runtime) -> Result<()> {
         if std::ptr::eq(self.table(), other.table()) { Ok(()) } else { Err(Error::DifferentRuntimes) }
@@ -62,10 +69,7 @@ impl Runtime {
     /// What the runtime says.
     #[doc(alias = "hsa_iterate_agents")]
     pub fn agents(&self) -> Result<Vec<Agent>> {
-        let mut list: Vec<hsa_agent_t> = Vec::new();
-        // SAFETY: the callback runs during the call only, and gets the list it expects.
-        unsafe { call!(self.table(), hsa_iterate_agents(Some(collect), (&raw mut list).cast())) }?;
-        list.into_iter().map(|raw| Agent::new(self.clone(), raw)).collect()
+        self.calls().agents()?.into_iter().map(|raw| Agent::new(self.clone(), raw)).collect()
     }
 
     /// The agents that are GPUs.

@@ -112,9 +112,7 @@ impl Drop for Inner {
 
 impl Signal {
     pub(crate) fn new(runtime: &Runtime, value: i64) -> Result<Signal> {
-        let mut raw = hsa_signal_t { handle: 0 };
-        // SAFETY: the out pointer is valid; an empty list of consumers means everyone.
-        unsafe { call!(runtime.table(), hsa_signal_create(value, 0, std::ptr::null(), &mut raw)) }?;
+        let raw = runtime.calls().signal_create_open(value)?;
         Ok(Signal { inner: Arc::new(Inner { runtime: runtime.clone(), raw }) })
     }
 

@@ -8,19 +8,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::ThreadId;
 
-use hip_sys::{
-    hipError_t, hipGraph_t, hipGraphEdgeData, hipGraphNode_t, hipStream_t, hipStreamCaptureMode,
-    hipStreamCaptureStatus, hipStreamUpdateCaptureDependenciesFlags as UpdateFlags,
-};
+use hip_sys::{hipError_t, hipGraphNode_t, hipStream_t, hipStreamCaptureMode, hipStreamCaptureStatus};
 
-use super::memory::GraphMemory;
-use super::structure::{Graph, NodeId, graph, node_list};
-use crate::caller;
-use crate::device::Device;
-use crate::error::{Result, entry};
-use crate::op::Op;
+use crate::devices::device::Device;
+use crate::devices::stream::{self, Role, Stream, resolve};
+use crate::error::Result;
+use crate::graph::memory::GraphMemory;
+use crate::graph::op::Op;
+use crate::graph::structure::{Graph, NodeId};
+use crate::object::event::CapturedPoint;
 use crate::runtime::{Runtime, active, runtime};
-use crate::stream::{Role, Stream, resolve};
 
 type Mode = hipStreamCaptureMode;
 type Status = hipStreamCaptureStatus;
@@ -32,27 +29,27 @@ const IMPLICIT: hipError_t = hipError_t::hipErrorStreamCaptureImplicit;
 const ILLEGAL_STATE: hipError_t = hipError_t::hipErrorIllegalState;
 
 /// A capture that goes on.
-struct Capture {
-    id: u64,
-    mode: Mode,
+pub(crate) struct Capture {
+    pub(crate) id: u64,
+    pub(crate) mode: Mode,
     /// Where it began.
-    thread: ThreadId,
-    graph: Arc<Graph>,
+    pub(crate) thread: ThreadId,
+    pub(crate) graph: Arc<Graph>,
     /// The graph was made for this capture.
     owned: bool,
     /// Something was done that a capture does not permit.
-    invalid: bool,
+    pub(crate) invalid: bool,
     /// The streams that are captured; the first one is where it began.
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A captured stream.
-struct Member {
+pub(crate) struct Member {
     stream: Weak<Stream>,
     /// What the stream's next node waits for.
-    tips: Vec<NodeId>,
+    pub(crate) tips: Vec<NodeId>,
     /// Handles that `hipStreamGetCaptureInfo_v2` has returned the address of.
-    shown: Box<[hipGraphNode_t]>,
+    pub(crate) shown: Box<[hipGraphNode_t]>,
 }
 
 // SAFETY: the handles are numbers; nothing follows them.
@@ -63,7 +60,7 @@ impl Member {
         Self { stream: Arc::downgrade(stream), tips, shown: Box::default() }
     }
 
-    fn is(&self, stream: &Stream) -> bool {
+    pub(crate) fn is(&self, stream: &Stream) -> bool {
         std::ptr::eq(self.stream.as_ptr(), stream)
     }
 
@@ -73,15 +70,15 @@ impl Member {
 }
 
 impl Capture {
-    fn member(&mut self, stream: &Stream) -> Option<&mut Member> {
+    pub(crate) fn member(&mut self, stream: &Stream) -> Option<&mut Member> {
         self.members.iter_mut().find(|member| member.is(stream))
     }
 
-    fn holds(&self, stream: &Stream) -> bool {
+    pub(crate) fn holds(&self, stream: &Stream) -> bool {
         self.members.iter().any(|member| member.is(stream))
     }
 
-    fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         match self.invalid {
             true => Status::hipStreamCaptureStatusInvalidated,
             false => Status::hipStreamCaptureStatusActive,
@@ -96,16 +93,16 @@ static NEXT_CAPTURE: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     /// Which captures keep this thread from calls that are not safe meanwhile.
-    static THREAD_MODE: Cell<Mode> = const { Cell::new(Mode::hipStreamCaptureModeGlobal) };
+    pub(crate) static THREAD_MODE: Cell<Mode> = const { Cell::new(Mode::hipStreamCaptureModeGlobal) };
 }
 
 /// Whether any capture goes on. A thread that orders itself behind the beginning of one sees it.
 #[inline]
-fn any() -> bool {
+pub(crate) fn any() -> bool {
     ACTIVE.load(Ordering::Relaxed) != 0
 }
 
-fn lock() -> MutexGuard<'static, Vec<Capture>> {
+pub(crate) fn lock() -> MutexGuard<'static, Vec<Capture>> {
     CAPTURES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -120,7 +117,7 @@ fn refuse(captures: &mut [Capture], code: hipError_t, test: impl Fn(&Capture) ->
 }
 
 /// Whether the null stream would have to wait for a captured stream, or that for it.
-fn is_implicit(capture: &Capture, stream: &Stream) -> bool {
+pub(crate) fn is_implicit(capture: &Capture, stream: &Stream) -> bool {
     let ordered = |other: &Stream| other.is_blocking() && std::ptr::eq(other.device, stream.device);
     stream.role == Role::Null && capture.members.iter().any(|member| member.has(ordered))
 }
@@ -192,13 +189,13 @@ pub(crate) fn forget(stream: &Stream) {
     }
 }
 
-fn remove(captures: &mut Vec<Capture>, index: usize) -> Capture {
+pub(crate) fn remove(captures: &mut Vec<Capture>, index: usize) -> Capture {
     ACTIVE.fetch_sub(1, Ordering::Relaxed);
     captures.swap_remove(index)
 }
 
 /// Lets go of what an invalid capture has made.
-fn discard(capture: Capture) {
+pub(crate) fn discard(capture: Capture) {
     if capture.owned
         && let Some(runtime) = runtime()
     {
@@ -281,13 +278,6 @@ impl Capturing {
     }
 }
 
-/// A point of a captured stream, which an event stands for.
-#[derive(Clone)]
-pub(crate) struct CapturedPoint {
-    capture: u64,
-    tips: Vec<NodeId>,
-}
-
 impl CapturedPoint {
     /// Whether the capture still goes on.
     pub(crate) fn is_live(&self) -> bool {
@@ -332,7 +322,7 @@ impl CapturedPoint {
     }
 }
 
-fn begin(
+pub(crate) fn begin(
     runtime: &'static Runtime,
     stream: hipStream_t,
     mode: Mode,
@@ -350,6 +340,7 @@ fn begin(
         return Err(ILLEGAL_STATE);
     }
     let (graph, tips, owned) = target()?;
+    stream::listen_to_ends(forget);
     captures.push(Capture {
         id: NEXT_CAPTURE.fetch_add(1, Ordering::Relaxed),
         mode,
@@ -361,226 +352,4 @@ fn begin(
     });
     ACTIVE.fetch_add(1, Ordering::Relaxed);
     Ok(())
-}
-
-/// `hipStreamBeginCapture`: any stream but the null stream.
-pub(crate) unsafe extern "C" fn hipStreamBeginCapture(stream: hipStream_t, mode: Mode) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        begin(runtime, stream, mode, || {
-            let graph = Graph::new();
-            graph.publish(runtime)?;
-            Ok((graph, Vec::new(), true))
-        })
-    })
-}
-
-/// `hipStreamBeginCaptureToGraph`: data of edges is not supported. A list of nothing is null.
-pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
-    stream: hipStream_t,
-    handle: hipGraph_t,
-    dependencies: *const hipGraphNode_t,
-    data: *const hipGraphEdgeData,
-    count: usize,
-    mode: Mode,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        if !data.is_null() {
-            return Err(hipError_t::hipErrorNotSupported);
-        }
-        let graph = graph(runtime, handle)?;
-        if dependencies.is_null() != (count == 0) {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the caller's list has as many handles.
-        let tips = unsafe { node_list(runtime, &graph, dependencies, count) }?;
-        begin(runtime, stream, mode, || Ok((graph, tips, false)))
-    })
-}
-
-/// `hipStreamEndCapture`: null and an error if the capture is invalid or has work that the stream has not joined.
-pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *mut hipGraph_t) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let stream = resolve(runtime, stream)?;
-        let mut captures = lock();
-        let index = captures.iter().position(|capture| capture.holds(&stream)).ok_or(ILLEGAL_STATE)?;
-        // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { caller::place(out) }?;
-        *out = std::ptr::null_mut();
-        let capture = &captures[index];
-        if !capture.members.first().is_some_and(|origin| origin.is(&stream)) {
-            return Err(hipError_t::hipErrorStreamCaptureUnmatched);
-        }
-        let relaxed = capture.mode == Mode::hipStreamCaptureModeRelaxed;
-        if !relaxed && capture.thread != std::thread::current().id() {
-            return Err(hipError_t::hipErrorStreamCaptureWrongThread);
-        }
-        let capture = remove(&mut captures, index);
-        drop(captures);
-        let Some((origin, others)) = capture.members.split_first() else { return Err(INVALIDATED) };
-        let result = if capture.invalid {
-            Err(INVALIDATED)
-        } else if !others.iter().all(|other| capture.graph.leads_to(&other.tips, &origin.tips)) {
-            Err(hipError_t::hipErrorStreamCaptureUnjoined)
-        } else {
-            let handle = capture.graph.handle();
-            if handle.is_null() { Err(INVALIDATED) } else { Ok(handle) }
-        };
-        match result {
-            Ok(handle) => {
-                *out = handle;
-                Ok(())
-            }
-            Err(code) => {
-                discard(capture);
-                Err(code)
-            }
-        }
-    })
-}
-
-/// What `hipStreamIsCapturing` and its kin say of a stream.
-fn look<T>(
-    stream: hipStream_t,
-    found: impl FnOnce(&mut Capture, &Arc<Stream>) -> T,
-    none: impl FnOnce() -> T,
-) -> Result<T> {
-    let runtime = active()?;
-    let stream = resolve(runtime, stream)?;
-    let mut captures = lock();
-    if let Some(capture) = captures.iter_mut().find(|capture| capture.holds(&stream)) {
-        return Ok(found(capture, &stream));
-    }
-    if captures.iter().any(|capture| is_implicit(capture, &stream)) {
-        return Err(IMPLICIT);
-    }
-    Ok(none())
-}
-
-/// `hipStreamIsCapturing`.
-pub(crate) unsafe extern "C" fn hipStreamIsCapturing(stream: hipStream_t, out: *mut Status) -> hipError_t {
-    entry(|| {
-        // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { caller::place(out) }?;
-        *out = look(stream, |capture, _| capture.status(), || Status::hipStreamCaptureStatusNone)?;
-        Ok(())
-    })
-}
-
-/// `hipStreamGetCaptureInfo`: the number may be null, and is written while the stream is captured.
-pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo(
-    stream: hipStream_t,
-    status: *mut Status,
-    id: *mut u64,
-) -> hipError_t {
-    // SAFETY: the caller passes null or valid places.
-    unsafe {
-        hipStreamGetCaptureInfo_v2(
-            stream,
-            status,
-            id,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        )
-    }
-}
-
-/// `hipStreamGetCaptureInfo_v2`: all but the status may be null. The list is valid until the next call on the stream.
-pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
-    stream: hipStream_t,
-    status: *mut Status,
-    id: *mut u64,
-    graph: *mut hipGraph_t,
-    dependencies: *mut *const hipGraphNode_t,
-    count: *mut usize,
-) -> hipError_t {
-    entry(|| {
-        // SAFETY: the caller passes null or valid places.
-        let status = unsafe { caller::place(status) }?;
-        // SAFETY: the caller passes null or valid places.
-        let (id, graph, dependencies, count) = unsafe {
-            (
-                caller::optional_place(id)?,
-                caller::optional_place(graph)?,
-                caller::optional_place(dependencies)?,
-                caller::optional_place(count)?,
-            )
-        };
-        let found = |capture: &mut Capture, stream: &Arc<Stream>| {
-            let (number, current, shown) = (capture.id, capture.status(), capture.graph.clone());
-            let mut list = (std::ptr::null(), 0);
-            if let Some(member) = capture.member(stream) {
-                let nodes = shown.nodes();
-                let handles = member.tips.iter().filter_map(|id| nodes.get(id));
-                member.shown = handles.map(|node| node.handle as hipGraphNode_t).collect();
-                list = (member.shown.as_ptr(), member.shown.len());
-            }
-            if let Some(id) = id {
-                *id = number;
-            }
-            if let Some(graph) = graph {
-                *graph = shown.handle();
-            }
-            if let Some(dependencies) = dependencies {
-                *dependencies = list.0;
-            }
-            if let Some(count) = count {
-                *count = list.1;
-            }
-            current
-        };
-        *status = look(stream, found, || Status::hipStreamCaptureStatusNone)?;
-        Ok(())
-    })
-}
-
-/// `hipStreamUpdateCaptureDependencies`: adds to or replaces what the stream's next node waits for.
-pub(crate) unsafe extern "C" fn hipStreamUpdateCaptureDependencies(
-    stream: hipStream_t,
-    dependencies: *mut hipGraphNode_t,
-    count: usize,
-    flags: u32,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let stream = resolve(runtime, stream)?;
-        let mut captures = lock();
-        let capture = captures.iter_mut().find(|capture| capture.holds(&stream)).ok_or(ILLEGAL_STATE)?;
-        let replace = match UpdateFlags(flags) {
-            UpdateFlags::hipStreamAddCaptureDependencies => false,
-            UpdateFlags::hipStreamSetCaptureDependencies => true,
-            _ => return Err(INVALID_VALUE),
-        };
-        if capture.invalid {
-            return Err(INVALIDATED);
-        }
-        // SAFETY: the caller's list has as many handles.
-        let ids = unsafe { node_list(runtime, &capture.graph, dependencies, count) }?;
-        let member = capture.member(&stream).ok_or(ILLEGAL_STATE)?;
-        if replace {
-            member.tips.clear();
-        }
-        for id in ids {
-            if !member.tips.contains(&id) {
-                member.tips.push(id);
-            }
-        }
-        Ok(())
-    })
-}
-
-/// `hipThreadExchangeStreamCaptureMode`.
-pub(crate) unsafe extern "C" fn hipThreadExchangeStreamCaptureMode(mode: *mut Mode) -> hipError_t {
-    entry(|| {
-        // SAFETY: the caller passes null or a valid place.
-        let mode = unsafe { caller::place(mode) }?;
-        if mode.0 > Mode::hipStreamCaptureModeRelaxed.0 {
-            return Err(INVALID_VALUE);
-        }
-        *mode = THREAD_MODE.replace(*mode);
-        Ok(())
-    })
 }

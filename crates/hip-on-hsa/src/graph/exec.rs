@@ -1,45 +1,39 @@
 //! Executable graphs: put in order once, launched many times.
 
 use std::collections::HashMap;
-use std::ffi::c_char;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hip_sys::{
-    hipError_t, hipGraph_t, hipGraphExec_t, hipGraphInstantiateFlags as Flags, hipGraphInstantiateParams,
-    hipGraphInstantiateResult, hipGraphNode_t, hipStream_t,
-};
+use hip_sys::{hipError_t, hipGraphExec_t, hipGraphInstantiateFlags as Flags, hipGraphInstantiateResult};
+use hsa::raw::{Packet, prepared_packet};
 
-use super::capture::Capturing;
-use super::lanes::Lanes;
-use super::memory::memory_at;
-use super::plan::{LaneDevice, Plan, devices_of, is_packet, is_silent};
-use super::structure::{Graph, NodeId, Nodes, graph, handle_within};
-use super::user_object::Objects;
-use crate::caller;
-use crate::device::Device;
-use crate::error::{Result, entry};
-use crate::kernarg::KernargBlock;
-use crate::op::Op;
-use crate::packet::{Packet, prepared_packet};
+use crate::devices::device::Device;
+use crate::devices::stream::Stream;
+use crate::error::Result;
+use crate::graph::lanes::Lanes;
+use crate::graph::memory::memory_at;
+use crate::graph::op::Op;
+use crate::graph::plan::{LaneDevice, Plan, devices_of, is_packet, is_silent};
+use crate::graph::structure::{Graph, NodeId, Nodes};
+use crate::graph::user_object::Objects;
+use crate::queue::arguments::KernargBlock;
+use crate::queue::marker::Marker;
 use crate::registry::{Kind, Registry};
-use crate::runtime::{Runtime, active};
-use crate::signal::Marker;
-use crate::stream::{Stream, resolve};
+use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
 /// Flags that `hipGraphInstantiateWithFlags` takes.
-const AUTO_FREE: u64 = Flags::hipGraphInstantiateFlagAutoFreeOnLaunch.bits() as u64;
-const UPLOAD: u64 = Flags::hipGraphInstantiateFlagUpload.bits() as u64;
+pub(crate) const AUTO_FREE: u64 = Flags::hipGraphInstantiateFlagAutoFreeOnLaunch.bits() as u64;
+pub(crate) const UPLOAD: u64 = Flags::hipGraphInstantiateFlagUpload.bits() as u64;
 const DEVICE_LAUNCH: u64 = Flags::hipGraphInstantiateFlagDeviceLaunch.bits() as u64;
-const NODE_PRIORITY: u64 = Flags::hipGraphInstantiateFlagUseNodePriority.bits() as u64;
+pub(crate) const NODE_PRIORITY: u64 = Flags::hipGraphInstantiateFlagUseNodePriority.bits() as u64;
 
 /// Argument blocks that are kept for the next change.
 const SPARE_BLOCKS: usize = 2;
 
 /// All executable graphs by their handles.
-fn graph_execs(_started: &Runtime) -> &'static Registry<Exec> {
+pub(crate) fn graph_execs(_started: &Runtime) -> &'static Registry<Exec> {
     static EXECS: Registry<Exec> = Registry::new(Kind::GraphExec);
     &EXECS
 }
@@ -82,7 +76,7 @@ pub(crate) struct Step {
     pub(crate) after: Vec<isize>,
     /// How many steps behind this one are its child's.
     pub(crate) inner: usize,
-    pub(super) level: u32,
+    pub(crate) level: u32,
 }
 
 pub(crate) struct State {
@@ -143,12 +137,12 @@ enum Action {
 
 /// Why a graph cannot be instantiated.
 pub(crate) struct Refusal {
-    code: hipError_t,
-    result: hipGraphInstantiateResult,
-    node: Option<usize>,
+    pub(crate) code: hipError_t,
+    pub(crate) result: hipGraphInstantiateResult,
+    pub(crate) node: Option<usize>,
 }
 
-fn failed(code: hipError_t) -> Refusal {
+pub(crate) fn failed(code: hipError_t) -> Refusal {
     Refusal { code, result: hipGraphInstantiateResult::hipGraphInstantiateError, node: None }
 }
 
@@ -270,7 +264,11 @@ fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc
 
 impl Exec {
     /// Puts a graph in order. It may change and end afterwards.
-    fn new(runtime: &'static Runtime, graph: &Graph, flags: u64) -> std::result::Result<Self, Refusal> {
+    pub(crate) fn new(
+        runtime: &'static Runtime,
+        graph: &Graph,
+        flags: u64,
+    ) -> std::result::Result<Self, Refusal> {
         if flags & DEVICE_LAUNCH != 0 {
             return Err(failed(hipError_t::hipErrorNotSupported));
         }
@@ -316,7 +314,7 @@ impl Exec {
 
     /// Enqueues everything on a stream, behind the launches before. What a launch that fails has enqueued on other streams is
     /// waited for by its own one, or fails together with it.
-    fn launch(&self, stream: &Arc<Stream>) -> Result {
+    pub(crate) fn launch(&self, stream: &Arc<Stream>) -> Result {
         let runtime = self.runtime;
         let mut state = self.lock();
         state.prepare(runtime)?;
@@ -411,7 +409,7 @@ impl Exec {
     }
 
     /// A graph with the operations as they are now, those that are disabled left out.
-    fn to_graph(&self) -> Result<Arc<Graph>> {
+    pub(crate) fn to_graph(&self) -> Result<Arc<Graph>> {
         let state = self.lock();
         rebuild(self.runtime, &state.steps, 0..state.steps.len())
     }
@@ -438,7 +436,7 @@ impl State {
     }
 
     /// Lays out arguments and packets, unless that is done.
-    fn prepare(&mut self, runtime: &'static Runtime) -> Result {
+    pub(crate) fn prepare(&mut self, runtime: &'static Runtime) -> Result {
         if self.program.is_some() {
             return Ok(());
         }
@@ -463,7 +461,10 @@ impl State {
             .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
         {
             Some(index) => self.spare.swap_remove(index),
-            None => Arc::new(KernargBlock::new(runtime, &self.devices, size)?),
+            None => {
+                let agents: Vec<_> = self.devices.iter().map(|device| device.agent).collect();
+                Arc::new(KernargBlock::new(runtime, &agents, size)?)
+            }
         };
         let base = arguments.start();
         let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
@@ -552,140 +553,4 @@ impl Program {
 /// The executable graph that a program's handle names.
 pub(crate) fn exec(runtime: &Runtime, handle: hipGraphExec_t) -> Result<Arc<Exec>> {
     graph_execs(runtime).get(handle as usize).ok_or(INVALID_VALUE)
-}
-
-fn instantiate(
-    runtime: &'static Runtime,
-    graph: &Graph,
-    flags: u64,
-) -> std::result::Result<hipGraphExec_t, Refusal> {
-    let exec = Arc::new(Exec::new(runtime, graph, flags)?);
-    match graph_execs(runtime).insert(exec) {
-        Some(handle) => Ok(handle as hipGraphExec_t),
-        None => Err(failed(hipError_t::hipErrorOutOfMemory)),
-    }
-}
-
-/// The handle of the node that a graph was refused for.
-fn refused_node(graph: &Graph, refusal: &Refusal) -> hipGraphNode_t {
-    let id = refusal.node.and_then(|place| Some(flatten(graph).ok()?.get(place)?.id));
-    let handle = id.and_then(|id| handle_within(graph, id));
-    handle.unwrap_or(0) as hipGraphNode_t
-}
-
-/// `hipGraphInstantiate`: `hipErrorInvalidValue` if nodes wait for each other in a circle. The log gets a text.
-pub(crate) unsafe extern "C" fn hipGraphInstantiate(
-    out: *mut hipGraphExec_t,
-    handle: hipGraph_t,
-    error_node: *mut hipGraphNode_t,
-    log: *mut c_char,
-    size: usize,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { caller::place(out) }?;
-        let graph = graph(runtime, handle)?;
-        let done = instantiate(runtime, &graph, 0);
-        let (node, text) = match &done {
-            Ok(_) => (std::ptr::null_mut(), String::new()),
-            Err(refusal) => (refused_node(&graph, refusal), format!("{:?}", refusal.result)),
-        };
-        // SAFETY: the caller passes null or valid places; the log has `size` bytes.
-        unsafe {
-            caller::store_optional(error_node, node)?;
-            if !log.is_null() && size != 0 {
-                caller::put_text(log, size, &text)?;
-            }
-        }
-        *out = done?;
-        Ok(())
-    })
-}
-
-/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes change nothing.
-pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
-    out: *mut hipGraphExec_t,
-    handle: hipGraph_t,
-    flags: u64,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // AMD's runtime takes the others only in the parameters of the function below.
-        if flags & !(AUTO_FREE | NODE_PRIORITY) != 0 {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { caller::place(out) }?;
-        *out = instantiate(runtime, &*graph(runtime, handle)?, flags)?;
-        Ok(())
-    })
-}
-
-/// `hipGraphInstantiateWithParams`: says in the structure why it failed and which node is to blame.
-pub(crate) unsafe extern "C" fn hipGraphInstantiateWithParams(
-    out: *mut hipGraphExec_t,
-    handle: hipGraph_t,
-    parameters: *mut hipGraphInstantiateParams,
-) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // SAFETY: the caller passes null or valid places.
-        let (out, parameters) = unsafe { (caller::place(out)?, caller::place(parameters)?) };
-        let graph = graph(runtime, handle)?;
-        if parameters.flags & UPLOAD != 0 {
-            resolve(runtime, parameters.uploadStream)?;
-        }
-        match instantiate(runtime, &graph, parameters.flags) {
-            Ok(handle) => {
-                parameters.result_out = hipGraphInstantiateResult::hipGraphInstantiateSuccess;
-                parameters.errNode_out = std::ptr::null_mut();
-                *out = handle;
-                Ok(())
-            }
-            Err(refusal) => {
-                parameters.result_out = refusal.result;
-                parameters.errNode_out = refused_node(&graph, &refusal);
-                Err(refusal.code)
-            }
-        }
-    })
-}
-
-/// `hipGraphExecDestroy`: launches in flight finish.
-pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> hipError_t {
-    entry(|| graph_execs(active()?).remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
-}
-
-/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the captured one.
-pub(crate) unsafe extern "C" fn hipGraphLaunch(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let exec = exec(runtime, handle)?;
-        let stream = resolve(runtime, stream)?;
-        match Capturing::of(&stream)? {
-            Some(capture) => capture.add(Op::Child(exec.to_graph()?)),
-            None => exec.launch(&stream),
-        }
-    })
-}
-
-/// `hipGraphUpload`: prepares the next launch.
-pub(crate) unsafe extern "C" fn hipGraphUpload(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        let exec = exec(runtime, handle)?;
-        resolve(runtime, stream)?;
-        exec.lock().prepare(runtime)
-    })
-}
-
-/// `hipGraphExecGetFlags`.
-pub(crate) unsafe extern "C" fn hipGraphExecGetFlags(handle: hipGraphExec_t, flags: *mut u64) -> hipError_t {
-    entry(|| {
-        let exec = exec(active()?, handle)?;
-        // SAFETY: the caller passes null or a valid place.
-        *unsafe { caller::place(flags) }? = exec.flags;
-        Ok(())
-    })
 }

@@ -8,18 +8,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::hipError_t;
 
-use super::plan::LaneDevice;
-use crate::device::Device;
+use crate::devices::device::Device;
+use crate::devices::per_device::PerDevice;
+use crate::devices::stream::{Role, Stream};
 use crate::error::Result;
-use crate::progress::Progress;
+use crate::graph::plan::LaneDevice;
+use crate::queue::progress::Progress;
 use crate::runtime::Runtime;
-use crate::stream::{Role, Stream};
 
 /// Streams that no graph uses at present; what they were given may still run.
 #[derive(Default)]
 pub(crate) struct SpareLanes(Mutex<Vec<Arc<Stream>>>);
 
 impl SpareLanes {
+    /// Those of a device.
+    fn of(device: &Device) -> &'static Self {
+        static SPARE: PerDevice<SpareLanes> = PerDevice::new();
+        SPARE.of(device)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Stream>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -27,7 +34,7 @@ impl SpareLanes {
     /// A stream that has nothing left to do.
     fn take(runtime: &'static Runtime, device: &'static Device, priority: i32) -> Arc<Stream> {
         let (mut found, mut ended) = (None, Vec::new());
-        device.lanes.lock().retain(|stream| match stream.query(runtime) {
+        Self::of(device).lock().retain(|stream| match stream.query(runtime) {
             Ok(()) => {
                 stream.unbind();
                 let takes = found.is_none() && stream.priority == priority;
@@ -58,12 +65,12 @@ impl SpareLanes {
             // What its former leader does from now on is no concern of its.
             stream.unbind();
         }
-        stream.device.lanes.lock().push(stream);
+        Self::of(stream.device).lock().push(stream);
     }
 }
 
 /// The lanes of one executable graph.
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     runtime: &'static Runtime,
     /// The stream that they are for.
     leader: Weak<Stream>,
@@ -74,12 +81,12 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    pub(super) fn new(runtime: &'static Runtime) -> Self {
+    pub(crate) fn new(runtime: &'static Runtime) -> Self {
         Self { runtime, leader: Weak::new(), bound: Weak::new(), streams: Vec::new() }
     }
 
     /// The streams of a launch on `leader`, on these devices.
-    pub(super) fn get<'a>(
+    pub(crate) fn get<'a>(
         &mut self,
         leader: &'a Arc<Stream>,
         devices: &[LaneDevice],

@@ -13,18 +13,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{
-    hipError_t, hipGraph_t, hipGraphMemAttributeType, hipGraphNode_t, hipMemAllocNodeParams,
-    hipMemAllocationHandleType, hipMemAllocationType, hipMemLocation, hipMemLocationType, hipMemPoolProps,
+    hipError_t, hipMemAllocNodeParams, hipMemAllocationHandleType, hipMemAllocationType, hipMemLocation,
+    hipMemLocationType, hipMemPoolProps,
 };
 
-use super::edit::{add_node, read};
 use crate::caller;
-use crate::device::{Device, by_ordinal};
 use crate::devices;
-use crate::error::{Result, entry};
-use crate::memory::memory;
-use crate::memory::{Allocation, accessors, allocate_device, release};
-use crate::op::Op;
+use crate::devices::device::{Device, by_ordinal};
+use crate::devices::per_device::PerDevice;
+use crate::error::Result;
+use crate::graph::op::Op;
+use crate::memory::allocation::{Allocation, accessors, allocate_device, memory, release};
 use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -32,9 +31,9 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 /// The memory of an allocation node.
 pub(crate) struct GraphMemory {
     runtime: &'static Runtime,
-    device: &'static Device,
-    base: usize,
-    size: usize,
+    pub(crate) device: &'static Device,
+    pub(crate) base: usize,
+    pub(crate) size: usize,
     allocation: Arc<Allocation>,
     /// Held by the one executable graph that may use the node.
     user: Mutex<Weak<()>>,
@@ -61,12 +60,12 @@ fn known() -> MutexGuard<'static, Known> {
 pub(crate) struct Usage(Mutex<Bytes>);
 
 #[derive(Clone, Copy, Default)]
-struct Bytes {
-    used: u64,
-    used_high: u64,
+pub(crate) struct Bytes {
+    pub(crate) used: u64,
+    pub(crate) used_high: u64,
     /// Freed, and not yet given back.
-    idle: u64,
-    reserved_high: u64,
+    pub(crate) idle: u64,
+    pub(crate) reserved_high: u64,
 }
 
 /// Whether a device may have idle bytes.
@@ -75,7 +74,13 @@ static ANY_IDLE: AtomicBool = AtomicBool::new(false);
 const PAGE: u64 = 4096;
 
 impl Usage {
-    fn lock(&self) -> MutexGuard<'_, Bytes> {
+    /// What the graphs of a device have.
+    pub(crate) fn of(device: &Device) -> &'static Self {
+        static USAGES: PerDevice<Usage> = PerDevice::new();
+        USAGES.of(device)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Bytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +103,7 @@ impl Usage {
 }
 
 impl Bytes {
-    fn reserved(&self) -> u64 {
+    pub(crate) fn reserved(&self) -> u64 {
         self.used + self.idle
     }
 }
@@ -107,7 +112,7 @@ impl Bytes {
 pub(crate) fn synchronized(runtime: &Runtime) {
     if ANY_IDLE.load(Ordering::Acquire) && ANY_IDLE.swap(false, Ordering::AcqRel) {
         for device in devices::all(runtime) {
-            device.graph_memory.lock().idle = 0;
+            Usage::of(device).lock().idle = 0;
         }
     }
 }
@@ -146,7 +151,7 @@ impl GraphMemory {
     pub(crate) fn begin(self: &Arc<Self>) -> bool {
         let begins = known().live.insert(self.base, self.clone()).is_none();
         if begins {
-            self.device.graph_memory.begin(self.size);
+            Usage::of(self.device).begin(self.size);
         }
         begins
     }
@@ -162,7 +167,7 @@ impl GraphMemory {
     /// Takes the memory from the program; an error if it was not the program's.
     pub(crate) fn end(&self) -> Result {
         let ended = known().live.remove(&self.base).ok_or(INVALID_VALUE)?;
-        self.device.graph_memory.end(self.size);
+        Usage::of(self.device).end(self.size);
         drop(ended);
         Ok(())
     }
@@ -207,7 +212,7 @@ pub(crate) fn memory_at(address: usize) -> Option<Arc<GraphMemory>> {
 ///
 /// # Safety
 /// The parameters are null or valid, with as many access descriptors as they say.
-pub(super) unsafe fn allocation(
+pub(crate) unsafe fn allocation(
     runtime: &'static Runtime,
     parameters: *mut hipMemAllocNodeParams,
 ) -> Result<Op> {
@@ -243,140 +248,4 @@ pub(super) unsafe fn allocation(
 /// An operation that frees memory of a graph.
 pub(crate) fn free(pointer: *mut c_void) -> Result<Op> {
     memory_at(pointer as usize).map(|_| Op::Free(pointer as usize)).ok_or(INVALID_VALUE)
-}
-
-/// `hipGraphAddMemAllocNode`: the address is written to the parameters at once.
-pub(crate) unsafe extern "C" fn hipGraphAddMemAllocNode(
-    out: *mut hipGraphNode_t,
-    graph: hipGraph_t,
-    dependencies: *const hipGraphNode_t,
-    count: usize,
-    parameters: *mut hipMemAllocNodeParams,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the function.
-    entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| allocation(runtime, parameters)) })
-}
-
-/// `hipGraphMemAllocNodeGetParams`: without descriptors of access.
-pub(crate) unsafe extern "C" fn hipGraphMemAllocNodeGetParams(
-    node: hipGraphNode_t,
-    out: *mut hipMemAllocNodeParams,
-) -> hipError_t {
-    entry(|| {
-        // SAFETY: the caller passes null or a valid place.
-        let out = unsafe { caller::place(out) }?;
-        *out = read(node, |op| {
-            let Op::Allocate(memory) = op else { return Err(INVALID_VALUE) };
-            let location = hipMemLocation {
-                type_: hipMemLocationType::hipMemLocationTypeDevice,
-                id: memory.device.ordinal,
-            };
-            Ok(hipMemAllocNodeParams {
-                poolProps: hipMemPoolProps {
-                    allocType: hipMemAllocationType::hipMemAllocationTypePinned,
-                    handleTypes: hipMemAllocationHandleType::hipMemHandleTypeNone,
-                    location,
-                    ..hipMemPoolProps::default()
-                },
-                accessDescs: std::ptr::null(),
-                accessDescCount: 0,
-                bytesize: memory.size,
-                dptr: memory.base as *mut c_void,
-            })
-        })?;
-        Ok(())
-    })
-}
-
-/// `hipGraphAddMemFreeNode`: memory that a graph allocates.
-pub(crate) unsafe extern "C" fn hipGraphAddMemFreeNode(
-    out: *mut hipGraphNode_t,
-    graph: hipGraph_t,
-    dependencies: *const hipGraphNode_t,
-    count: usize,
-    pointer: *mut c_void,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the function.
-    entry(|| unsafe { add_node(out, graph, dependencies, count, |_| free(pointer)) })
-}
-
-/// `hipDrvGraphAddMemFreeNode`.
-pub(crate) unsafe extern "C" fn hipDrvGraphAddMemFreeNode(
-    out: *mut hipGraphNode_t,
-    graph: hipGraph_t,
-    dependencies: *const hipGraphNode_t,
-    count: usize,
-    pointer: hip_sys::hipDeviceptr_t,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the function.
-    unsafe { hipGraphAddMemFreeNode(out, graph, dependencies, count, pointer) }
-}
-
-/// `hipGraphMemFreeNodeGetParams`: writes a pointer to where `out` points.
-pub(crate) unsafe extern "C" fn hipGraphMemFreeNodeGetParams(
-    node: hipGraphNode_t,
-    out: *mut c_void,
-) -> hipError_t {
-    entry(|| {
-        // SAFETY: the caller passes null or a valid place for a pointer.
-        let out = unsafe { caller::place(out.cast::<*mut c_void>()) }?;
-        *out = read(node, |op| match op {
-            Op::Free(address) => Ok(*address),
-            _ => Err(INVALID_VALUE),
-        })? as *mut c_void;
-        Ok(())
-    })
-}
-
-/// `hipDeviceGetGraphMemAttribute`: bytes, as a 64-bit number.
-pub(crate) unsafe extern "C" fn hipDeviceGetGraphMemAttribute(
-    device: i32,
-    attribute: hipGraphMemAttributeType,
-    value: *mut c_void,
-) -> hipError_t {
-    entry(|| {
-        type A = hipGraphMemAttributeType;
-        // SAFETY: the caller passes null or a valid place for the number.
-        let value = unsafe { caller::place(value.cast::<u64>()) }?;
-        let bytes = *by_ordinal(device)?.graph_memory.lock();
-        *value = match attribute {
-            A::hipGraphMemAttrUsedMemCurrent => bytes.used,
-            A::hipGraphMemAttrUsedMemHigh => bytes.used_high,
-            A::hipGraphMemAttrReservedMemCurrent => bytes.reserved(),
-            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high,
-            _ => return Err(INVALID_VALUE),
-        };
-        Ok(())
-    })
-}
-
-/// `hipDeviceSetGraphMemAttribute`: 0 takes a high mark down to what there is now; there is nothing else to set.
-pub(crate) unsafe extern "C" fn hipDeviceSetGraphMemAttribute(
-    device: i32,
-    attribute: hipGraphMemAttributeType,
-    value: *mut c_void,
-) -> hipError_t {
-    entry(|| {
-        type A = hipGraphMemAttributeType;
-        // SAFETY: the caller passes null or a valid number.
-        let value = *unsafe { caller::value(value.cast::<u64>()) }?;
-        let mut bytes = by_ordinal(device)?.graph_memory.lock();
-        if value != 0 {
-            return Err(INVALID_VALUE);
-        }
-        match attribute {
-            A::hipGraphMemAttrUsedMemHigh => bytes.used_high = bytes.used,
-            A::hipGraphMemAttrReservedMemHigh => bytes.reserved_high = bytes.reserved(),
-            _ => return Err(INVALID_VALUE),
-        }
-        Ok(())
-    })
-}
-
-/// `hipDeviceGraphMemTrim`: what was freed is no longer reserved.
-pub(crate) unsafe extern "C" fn hipDeviceGraphMemTrim(device: i32) -> hipError_t {
-    entry(|| {
-        by_ordinal(device)?.graph_memory.lock().idle = 0;
-        Ok(())
-    })
 }

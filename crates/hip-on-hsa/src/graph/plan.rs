@@ -9,35 +9,35 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use super::exec::Step;
-use crate::device::Device;
-use crate::op::Op;
+use crate::devices::device::Device;
+use crate::graph::exec::Step;
+use crate::graph::op::Op;
 
 /// Lanes of one graph on one device, at most.
-pub(super) const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
 
 /// Where a lane is, none for whatever the stream of the launch is of.
-pub(super) type LaneDevice = Option<&'static Device>;
+pub(crate) type LaneDevice = Option<&'static Device>;
 
 /// What runs where.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The first one is the launch's own stream, if that is of this device.
-    pub(super) lanes: Vec<LaneDevice>,
+    pub(crate) lanes: Vec<LaneDevice>,
     /// In an order that can be enqueued.
-    pub(super) units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
 }
 
 /// Nodes that run beside each other: several kernels, or one node of any kind.
-pub(super) struct Unit {
-    pub(super) lane: usize,
+pub(crate) struct Unit {
+    pub(crate) lane: usize,
     /// As indices of steps.
-    pub(super) steps: Vec<usize>,
+    pub(crate) steps: Vec<usize>,
     /// Units of other lanes that it waits for.
-    pub(super) after: Vec<usize>,
+    pub(crate) after: Vec<usize>,
     /// A unit of another lane waits for it.
-    pub(super) is_awaited: bool,
+    pub(crate) is_awaited: bool,
     /// Nothing on its lane is before it, and it waits for nothing: it follows the beginning of the launch.
-    pub(super) is_first: bool,
+    pub(crate) is_first: bool,
 }
 
 /// The device that a step has to run on, if it matters.
@@ -50,17 +50,17 @@ fn device_of(step: &Step) -> LaneDevice {
 }
 
 /// Whether a step is a kernel that can be a packet made beforehand.
-pub(super) fn is_packet(step: &Step) -> bool {
+pub(crate) fn is_packet(step: &Step) -> bool {
     matches!(&step.op, Op::Kernel(kernel) if kernel.launch.is_portable())
 }
 
 /// Whether a step does nothing on a stream: what memory nodes do is the host's business, at once.
-pub(super) fn is_silent(step: &Step) -> bool {
+pub(crate) fn is_silent(step: &Step) -> bool {
     matches!(step.op, Op::Empty | Op::Child(_) | Op::Allocate(_) | Op::Free(_))
 }
 
 /// The devices of the kernels, each once, in the order of their steps.
-pub(super) fn devices_of(steps: &[Step]) -> Vec<&'static Device> {
+pub(crate) fn devices_of(steps: &[Step]) -> Vec<&'static Device> {
     let mut found: Vec<&'static Device> = Vec::new();
     for device in steps.iter().filter_map(device_of) {
         if !found.iter().any(|known| std::ptr::eq(*known, device)) {
@@ -71,7 +71,7 @@ pub(super) fn devices_of(steps: &[Step]) -> Vec<&'static Device> {
 }
 
 impl Plan {
-    pub(super) fn new(steps: &[Step], order: &[usize]) -> Self {
+    pub(crate) fn new(steps: &[Step], order: &[usize]) -> Self {
         let devices = devices_of(steps);
         if devices.len() < 2 && steps.iter().all(|step| is_packet(step) || is_silent(step)) {
             Self { lanes: vec![devices.first().copied()], units: by_level(steps, order) }
@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// The units in an order in which all of a lane that can follow each other do.
-    pub(super) fn enqueued(&self) -> Vec<usize> {
+    pub(crate) fn enqueued(&self) -> Vec<usize> {
         let mut left: Vec<VecDeque<usize>> = vec![VecDeque::new(); self.lanes.len()];
         for (index, unit) in self.units.iter().enumerate() {
             left[unit.lane].push_back(index);

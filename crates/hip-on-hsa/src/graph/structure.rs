@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t};
 
-use super::user_object::Objects;
 use crate::caller;
-use crate::error::{Result, entry};
-use crate::op::Op;
+use crate::error::Result;
+use crate::graph::op::Op;
+use crate::graph::user_object::Objects;
 use crate::registry::{Kind, Registry};
-use crate::runtime::{Runtime, active, runtime};
+use crate::runtime::{Runtime, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
@@ -28,13 +28,13 @@ pub(crate) struct NodeName {
 }
 
 /// All graphs by their handles.
-pub(super) fn graphs(_started: &Runtime) -> &'static Registry<GraphName> {
+pub(crate) fn graphs(_started: &Runtime) -> &'static Registry<GraphName> {
     static GRAPHS: Registry<GraphName> = Registry::new(Kind::Graph);
     &GRAPHS
 }
 
 /// The nodes of all graphs by their handles.
-pub(super) fn graph_nodes(_started: &Runtime) -> &'static Registry<NodeName> {
+pub(crate) fn graph_nodes(_started: &Runtime) -> &'static Registry<NodeName> {
     static NODES: Registry<NodeName> = Registry::new(Kind::GraphNode);
     &NODES
 }
@@ -43,7 +43,7 @@ pub(super) fn graph_nodes(_started: &Runtime) -> &'static Registry<NodeName> {
 pub(crate) struct GraphName {
     graph: Weak<Graph>,
     /// Keeps the graph until it is destroyed, unless it is a node's.
-    owned: Option<Arc<Graph>>,
+    pub(crate) owned: Option<Arc<Graph>>,
 }
 
 /// An operation of a graph and the nodes that it waits for.
@@ -65,7 +65,7 @@ pub(crate) struct Graph {
     /// How many graphs it lies within.
     nesting: AtomicU32,
     /// What the program lets it keep.
-    pub(super) objects: Objects,
+    pub(crate) objects: Objects,
 }
 
 /// Graphs within graphs, at most: what follows them does so by recursion.
@@ -151,7 +151,7 @@ impl Graph {
     }
 
     /// Notes how many graphs this one lies within.
-    pub(super) fn nest(&self, nesting: u32) -> Result {
+    pub(crate) fn nest(&self, nesting: u32) -> Result {
         if nesting > DEEPEST {
             return Err(INVALID_VALUE);
         }
@@ -260,31 +260,4 @@ pub(crate) unsafe fn node_list(
         ids.push(id);
     }
     Ok(ids)
-}
-
-/// `hipGraphCreate`.
-pub(crate) unsafe extern "C" fn hipGraphCreate(out: *mut hipGraph_t, flags: u32) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        // SAFETY: the caller passes null or a valid place for a handle.
-        let out = unsafe { caller::place(out) }?;
-        if flags != 0 {
-            return Err(INVALID_VALUE);
-        }
-        *out = Graph::new().publish(runtime)?;
-        Ok(())
-    })
-}
-
-/// `hipGraphDestroy`: executable graphs made from it stay. The graph of a node ends with the node only; one that has ended is
-/// `hipErrorIllegalState`.
-pub(crate) unsafe extern "C" fn hipGraphDestroy(handle: hipGraph_t) -> hipError_t {
-    entry(|| {
-        let runtime = active()?;
-        if handle.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        let name = graphs(runtime).get(handle as usize).ok_or(hipError_t::hipErrorIllegalState)?;
-        name.owned.as_ref().ok_or(INVALID_VALUE)?.unpublish(runtime)
-    })
 }

@@ -8,8 +8,8 @@ use std::time::Instant;
 use hip_sys::{hipMemPool_t, hipMemPoolAttr};
 
 use super::*;
+use crate::devices::stream::resolve;
 use crate::runtime::active;
-use crate::stream::resolve;
 
 /// Packets of the fake's queues.
 const CAPACITY: usize = 64;

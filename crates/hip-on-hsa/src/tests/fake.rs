@@ -154,7 +154,7 @@ pub(super) fn take_dispatched() -> Vec<Dispatched> {
 
 /// Allocations of the size of a staging buffer.
 pub(super) fn staging_buffers() -> usize {
-    state().allocations.values().filter(|layout| layout.size() == crate::memory::STAGING_BYTES).count()
+    state().allocations.values().filter(|layout| layout.size() == crate::gpu::STAGING_BYTES).count()
 }
 
 /// Queues that are there.

@@ -441,7 +441,8 @@ fn rectangles_of_every_element_are_filled() {
 fn what_needs_more_of_hsa_than_there_is_is_not_supported() {
     let hip = start();
     let unsupported = E::hipErrorNotSupported;
-    let bare = crate::hsa::Hsa { table: hsa_sys::Table::unsupported() };
+    // SAFETY: only functions that need nothing are called.
+    let bare = unsafe { crate::error::Hsa::new(hsa_sys::Table::unsupported()) };
     assert_eq!(bare.reserve_addresses(1 << 21, 0, 0), Err(unsupported));
     let pool = hsa_sys::hsa_amd_memory_pool_t { handle: 1 };
     assert!(bare.create_physical(pool, 1 << 21).is_err_and(|code| code == unsupported));

@@ -10,6 +10,7 @@ mod graph_lanes;
 mod graph_nodes;
 mod graphs;
 mod launches;
+mod layers;
 mod libraries;
 mod managed;
 mod mem_pools;

@@ -17,7 +17,6 @@ const NON_BLOCKING: u32 = hip_sys::hipStreamNonBlocking;
 const INVALID: E = E::hipErrorInvalidValue;
 /// Bytes of a mapping.
 const PIECE: usize = 1 << 16;
-
 const HERE: hipMemLocation = hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: 0 };
 
 /// Has HSA refuse a call after some that it grants, as long as this lives.

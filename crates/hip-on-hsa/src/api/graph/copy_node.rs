@@ -1,0 +1,382 @@
+//! Nodes that copy and fill.
+//!
+//! A node keeps where its copy begins and what it covers, so that parameters which are asked for name these places: positions
+//! are 0, and pitches are those that were given.
+
+use std::ffi::c_void;
+
+use hip_sys::{
+    HIP_MEMCPY3D, hipCtx_t, hipError_t, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphNode_t,
+    hipMemcpy3DParms, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr, hipPos,
+};
+
+use crate::api::copy_param::{transfer_3d, transfer_param_3d};
+use crate::api::graph::edit::{add_node, change, change_exec, look_exec, read};
+use crate::api::graph::plain_nodes::replace;
+use crate::caller;
+use crate::error::{Result, entry};
+use crate::graph::op::Op;
+use crate::memory::copy::Transfer;
+use crate::memory::fill::Fill;
+use crate::memory::rect::{Rect, Rows};
+use crate::runtime::{Runtime, active};
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// The node of a copy, if it can be done with what is at its places now.
+pub(crate) fn checked(runtime: &Runtime, transfer: Transfer) -> Result<Op> {
+    transfer.check(runtime, None)?;
+    Ok(Op::Copy(transfer))
+}
+
+/// The node of a fill, if it can be done with what is at its place now.
+///
+/// # Safety
+/// The parameters are null or readable.
+pub(crate) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams) -> Result<Op> {
+    // SAFETY: as this function's contract.
+    let p = unsafe { caller::value(parameters) }?;
+    if !matches!(p.elementSize, 1 | 2 | 4) {
+        return Err(INVALID_VALUE);
+    }
+    let element = p.elementSize as usize;
+    let width = p.width.checked_mul(element).ok_or(INVALID_VALUE)?;
+    let fill = Fill::new(Rows::rectangle(p.dst as usize, p.pitch, width, p.height), p.value, element);
+    fill.check(runtime, None)?;
+    Ok(Op::Fill(fill))
+}
+
+/// The plain copy that a node is to do: of something, and from elsewhere than to.
+pub(crate) fn plain(
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> Result<Transfer> {
+    match size == 0 || dst.cast_const() == src {
+        true => Err(INVALID_VALUE),
+        false => Ok(Transfer::plain(dst, src, size, kind)),
+    }
+}
+
+/// Puts another copy into a node of an executable graph: its direction stays as the program named it, as with AMD's runtime, and which
+/// end is a device's memory and which is the host's. What is at the old places may be gone by now, and then says nothing.
+pub(crate) fn replace_exec(runtime: &Runtime, op: &mut Op, other: Op) -> Result {
+    if let (Op::Copy(old), Op::Copy(new)) = (&*op, &other) {
+        let changed = |ends: Option<[bool; 2]>| ends.is_some() && ends != new.ends(runtime).unwrap_or(ends);
+        if old.kind != new.kind || old.ends(runtime).is_ok_and(changed) {
+            return Err(INVALID_VALUE);
+        }
+    }
+    replace(op, other)
+}
+
+/// Whether the copy of a node in an executable graph has this direction, which stays.
+pub(crate) fn keeps_direction(exec: hipGraphExec_t, node: hipGraphNode_t, kind: hipMemcpyKind) -> Result {
+    look_exec(exec, node, |op| if as_copy(op)?.kind == kind { Ok(()) } else { Err(INVALID_VALUE) })
+}
+
+/// As [`replace_exec`]. Whatever is wrong with the copy, even its direction, is a bad value here.
+fn change_exec_copy(exec: hipGraphExec_t, node: hipGraphNode_t, transfer: Result<Transfer>) -> Result {
+    let runtime = active()?;
+    let copy = transfer.and_then(|transfer| checked(runtime, transfer)).map_err(|_| INVALID_VALUE)?;
+    change_exec(exec, node, |op| replace_exec(runtime, op, copy))
+}
+
+fn as_copy(op: &Op) -> Result<Transfer> {
+    match op {
+        Op::Copy(transfer) => Ok(*transfer),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// Rows from one rectangle to the next one.
+fn rows_of(rows: Rows) -> usize {
+    match rows.depth {
+        0 | 1 => rows.height,
+        _ => rows.slice.checked_div(rows.pitch).unwrap_or(rows.height),
+    }
+}
+
+/// `hipGraphAddMemcpyNode`: linear memory only.
+pub(crate) unsafe extern "C" fn hipGraphAddMemcpyNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    parameters: *const hipMemcpy3DParms,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe {
+        add_node(out, graph, dependencies, count, |runtime| checked(runtime, transfer_3d(parameters)?))
+    })
+}
+
+/// `hipGraphMemcpyNodeGetParams`.
+pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeGetParams(
+    node: hipGraphNode_t,
+    out: *mut hipMemcpy3DParms,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { caller::place(out) }?;
+        let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
+        let place = |rows: Rows| hipPitchedPtr {
+            ptr: rows.start as *mut c_void,
+            pitch: rows.pitch,
+            xsize: rows.width,
+            ysize: rows_of(rows),
+        };
+        let start = hipPos { x: 0, y: 0, z: 0 };
+        *out = hipMemcpy3DParms {
+            srcArray: std::ptr::null_mut(),
+            srcPos: start,
+            srcPtr: place(src),
+            dstArray: std::ptr::null_mut(),
+            dstPos: start,
+            dstPtr: place(dst),
+            extent: hipExtent { width: dst.width, height: dst.height, depth: dst.depth },
+            kind,
+        };
+        Ok(())
+    })
+}
+
+/// `hipGraphMemcpyNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeSetParams(
+    node: hipGraphNode_t,
+    parameters: *const hipMemcpy3DParms,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        let copy = checked(active()?, unsafe { transfer_3d(parameters) }?)?;
+        change(node, |op| replace(op, copy))
+    })
+}
+
+/// `hipGraphExecMemcpyNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams(
+    exec: hipGraphExec_t,
+    node: hipGraphNode_t,
+    parameters: *mut hipMemcpy3DParms,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        change_exec_copy(exec, node, unsafe { transfer_3d(parameters) })
+    })
+}
+
+/// `hipGraphAddMemcpyNode1D`.
+pub(crate) unsafe extern "C" fn hipGraphAddMemcpyNode1D(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe {
+        add_node(out, graph, dependencies, count, |runtime| match size {
+            0 => Err(INVALID_VALUE),
+            _ => checked(runtime, Transfer::plain(dst, src, size, kind)),
+        })
+    })
+}
+
+/// `hipGraphMemcpyNodeSetParams1D`.
+pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeSetParams1D(
+    node: hipGraphNode_t,
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> hipError_t {
+    entry(|| {
+        let copy = checked(active()?, plain(dst, src, size, kind)?)?;
+        change(node, |op| replace(op, copy))
+    })
+}
+
+/// `hipGraphExecMemcpyNodeSetParams1D`.
+pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams1D(
+    exec: hipGraphExec_t,
+    node: hipGraphNode_t,
+    dst: *mut c_void,
+    src: *const c_void,
+    size: usize,
+    kind: hipMemcpyKind,
+) -> hipError_t {
+    entry(|| change_exec_copy(exec, node, plain(dst, src, size, kind)))
+}
+
+/// `hipDrvGraphAddMemcpyNode`: linear memory only; which context it is changes nothing.
+pub(crate) unsafe extern "C" fn hipDrvGraphAddMemcpyNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    parameters: *const HIP_MEMCPY3D,
+    context: hipCtx_t,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe {
+        add_node(out, graph, dependencies, count, |runtime| match context.is_null() {
+            true => Err(INVALID_VALUE),
+            false => checked(runtime, transfer_param_3d(parameters)?),
+        })
+    })
+}
+
+/// `hipDrvGraphMemcpyNodeGetParams`.
+pub(crate) unsafe extern "C" fn hipDrvGraphMemcpyNodeGetParams(
+    node: hipGraphNode_t,
+    out: *mut HIP_MEMCPY3D,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { caller::place(out) }?;
+        let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
+        let (src_device, dst_device) = match kind {
+            hipMemcpyKind::hipMemcpyHostToHost => (false, false),
+            hipMemcpyKind::hipMemcpyHostToDevice => (false, true),
+            hipMemcpyKind::hipMemcpyDeviceToHost => (true, false),
+            _ => (true, true),
+        };
+        let memory = |device: bool| match device {
+            true => hipMemoryType::hipMemoryTypeDevice,
+            false => hipMemoryType::hipMemoryTypeHost,
+        };
+        let address = |wanted: bool, rows: Rows| if wanted { rows.start } else { 0 };
+        *out = HIP_MEMCPY3D {
+            srcMemoryType: memory(src_device),
+            srcHost: address(!src_device, src) as *const c_void,
+            srcDevice: address(src_device, src) as *mut c_void,
+            srcPitch: src.pitch,
+            srcHeight: rows_of(src),
+            dstMemoryType: memory(dst_device),
+            dstHost: address(!dst_device, dst) as *mut c_void,
+            dstDevice: address(dst_device, dst) as *mut c_void,
+            dstPitch: dst.pitch,
+            dstHeight: rows_of(dst),
+            WidthInBytes: dst.width,
+            Height: dst.height,
+            Depth: dst.depth,
+            ..HIP_MEMCPY3D::default()
+        };
+        Ok(())
+    })
+}
+
+/// `hipDrvGraphMemcpyNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipDrvGraphMemcpyNodeSetParams(
+    node: hipGraphNode_t,
+    parameters: *const HIP_MEMCPY3D,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        let copy = checked(active()?, unsafe { transfer_param_3d(parameters) }?)?;
+        change(node, |op| replace(op, copy))
+    })
+}
+
+/// `hipDrvGraphExecMemcpyNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipDrvGraphExecMemcpyNodeSetParams(
+    exec: hipGraphExec_t,
+    node: hipGraphNode_t,
+    parameters: *const HIP_MEMCPY3D,
+    _context: hipCtx_t,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        change_exec_copy(exec, node, unsafe { transfer_param_3d(parameters) })
+    })
+}
+
+/// `hipGraphAddMemsetNode`: elements of 1, 2 or 4 bytes.
+pub(crate) unsafe extern "C" fn hipGraphAddMemsetNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    parameters: *const hipMemsetParams,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| fill(runtime, parameters)) })
+}
+
+/// `hipDrvGraphAddMemsetNode`: the context changes nothing.
+pub(crate) unsafe extern "C" fn hipDrvGraphAddMemsetNode(
+    out: *mut hipGraphNode_t,
+    graph: hipGraph_t,
+    dependencies: *const hipGraphNode_t,
+    count: usize,
+    parameters: *const hipMemsetParams,
+    _context: hipCtx_t,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| fill(runtime, parameters)) })
+}
+
+/// `hipGraphMemsetNodeGetParams`.
+pub(crate) unsafe extern "C" fn hipGraphMemsetNodeGetParams(
+    node: hipGraphNode_t,
+    out: *mut hipMemsetParams,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { caller::place(out) }?;
+        let fill = read(node, |op| match op {
+            Op::Fill(fill) => Ok(*fill),
+            _ => Err(INVALID_VALUE),
+        })?;
+        let (rows, (value, element)) = (fill.rows(), fill.element());
+        *out = hipMemsetParams {
+            dst: rows.start as *mut c_void,
+            elementSize: element as u32,
+            height: rows.height,
+            pitch: rows.pitch,
+            value,
+            width: rows.width / element,
+        };
+        Ok(())
+    })
+}
+
+/// `hipGraphMemsetNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipGraphMemsetNodeSetParams(
+    node: hipGraphNode_t,
+    parameters: *const hipMemsetParams,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        let fill = unsafe { fill(active()?, parameters) }?;
+        change(node, |op| replace(op, fill))
+    })
+}
+
+/// `hipGraphExecMemsetNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipGraphExecMemsetNodeSetParams(
+    exec: hipGraphExec_t,
+    node: hipGraphNode_t,
+    parameters: *const hipMemsetParams,
+) -> hipError_t {
+    entry(|| {
+        // SAFETY: the caller passes null or valid parameters.
+        let fill = unsafe { fill(active()?, parameters) }?;
+        change_exec(exec, node, |op| replace(op, fill))
+    })
+}
+
+/// `hipDrvGraphExecMemsetNodeSetParams`.
+pub(crate) unsafe extern "C" fn hipDrvGraphExecMemsetNodeSetParams(
+    exec: hipGraphExec_t,
+    node: hipGraphNode_t,
+    parameters: *const hipMemsetParams,
+    _context: hipCtx_t,
+) -> hipError_t {
+    // SAFETY: the caller keeps the contract of the function.
+    unsafe { hipGraphExecMemsetNodeSetParams(exec, node, parameters) }
+}

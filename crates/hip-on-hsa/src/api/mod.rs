@@ -1,0 +1,37 @@
+//! The C entries: each checks what the program passes, and calls what does the work. Nothing below knows them.
+
+mod context;
+mod copy;
+mod copy_batch;
+mod copy_param;
+mod cu_mask;
+mod device;
+mod error;
+mod event;
+mod fill;
+mod graph;
+mod ipc;
+mod ipc_event;
+mod launch;
+mod launch_devices;
+mod library;
+mod limits;
+mod lookup;
+mod managed;
+mod mem_pool;
+mod memory;
+mod module;
+mod occupancy;
+mod peer;
+mod per_thread;
+mod pointer;
+mod props;
+mod stream;
+mod stream_attribute;
+mod stream_value;
+pub mod stub;
+mod stub_launch;
+mod synchronized;
+pub(crate) mod table;
+mod texture;
+mod virtual_memory;

@@ -1,0 +1,99 @@
+//! What a program notes about its streams: numbers that name them, and attributes.
+
+use std::sync::PoisonError;
+
+use hip_sys::{hipError_t, hipLaunchAttributeID, hipLaunchAttributeValue, hipStream_t};
+
+use crate::caller;
+use crate::devices::attributes::Attributes;
+use crate::devices::attributes::Window;
+use crate::devices::stream::{Stream, resolve};
+use crate::error::{Result, entry};
+use crate::runtime::active;
+
+type A = hipLaunchAttributeID;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+fn attributes(stream: &Stream) -> std::sync::MutexGuard<'_, Attributes> {
+    stream.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `hipStreamGetId`: no two streams of the process have the same.
+pub(crate) unsafe extern "C" fn hipStreamGetId(stream: hipStream_t, out: *mut u64) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { caller::place(out) }? = stream.id;
+        Ok(())
+    })
+}
+
+/// `hipStreamGetAttribute`: the access policy, the policy of waiting, the priority.
+pub(crate) unsafe extern "C" fn hipStreamGetAttribute(
+    stream: hipStream_t,
+    attribute: A,
+    out: *mut hipLaunchAttributeValue,
+) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a valid place.
+        let out = unsafe { caller::place(out) }?;
+        let found = *attributes(&stream);
+        let mut value = hipLaunchAttributeValue { pad: [0; 64] };
+        match attribute {
+            A::hipLaunchAttributeAccessPolicyWindow => value.accessPolicyWindow = found.window.0,
+            A::hipLaunchAttributeSynchronizationPolicy => value.syncPolicy = found.policy,
+            A::hipLaunchAttributePriority => value.priority = stream.priority,
+            _ => return Err(INVALID_VALUE),
+        }
+        *out = value;
+        Ok(())
+    })
+}
+
+/// # Safety
+/// The value has the member of the attribute.
+unsafe fn set(stream: &Stream, attribute: A, value: &hipLaunchAttributeValue) -> Result {
+    let mut attributes = attributes(stream);
+    // SAFETY: as this function's contract.
+    unsafe {
+        match attribute {
+            A::hipLaunchAttributeAccessPolicyWindow => attributes.window = Window(value.accessPolicyWindow),
+            A::hipLaunchAttributeSynchronizationPolicy => attributes.policy = value.syncPolicy,
+            // A queue keeps the priority that it was made with.
+            A::hipLaunchAttributePriority if value.priority == stream.priority => {}
+            A::hipLaunchAttributePriority => return Err(hipError_t::hipErrorNotSupported),
+            _ => return Err(INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
+/// `hipStreamSetAttribute`: the access policy and the policy of waiting, which change nothing. A priority is given with the stream's
+/// making; another one is `hipErrorNotSupported`.
+pub(crate) unsafe extern "C" fn hipStreamSetAttribute(
+    stream: hipStream_t,
+    attribute: A,
+    value: *const hipLaunchAttributeValue,
+) -> hipError_t {
+    entry(|| {
+        let stream = resolve(active()?, stream)?;
+        // SAFETY: the caller passes null or a value of the attribute.
+        unsafe { set(&stream, attribute, caller::value(value)?) }
+    })
+}
+
+/// `hipStreamCopyAttributes`: between streams of one device.
+pub(crate) unsafe extern "C" fn hipStreamCopyAttributes(to: hipStream_t, from: hipStream_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let (to, from) = (resolve(runtime, to)?, resolve(runtime, from)?);
+        if !std::ptr::eq(to.device, from.device) {
+            return Err(INVALID_VALUE);
+        }
+        let found = *attributes(&from);
+        *attributes(&to) = found;
+        Ok(())
+    })
+}

@@ -1,0 +1,154 @@
+//! Texture objects over linear memory.
+
+use hip_sys::{
+    hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipResourceDesc, hipResourceViewDesc,
+    hipTextureDesc, hipTextureObject_t,
+};
+use hsa_sys::*;
+
+use crate::caller;
+use crate::devices::device::{by_ordinal, current_device};
+use crate::error::{Result, entry};
+use crate::object::texture::{
+    Element, Texture, check_resource, descriptors, make_image, make_sampler, release, textures,
+};
+use crate::runtime::active;
+
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
+/// What AMD's runtime says of missing descriptions, and of linear memory that is none or too large.
+const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor;
+
+/// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and addressing modes are
+/// ignored, as HIP says for such textures.
+pub(crate) unsafe extern "C" fn hipCreateTextureObject(
+    out: *mut hipTextureObject_t,
+    resource: *const hipResourceDesc,
+    description: *const hipTextureDesc,
+    view: *const hipResourceViewDesc,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        let device = current_device(runtime)?;
+        if device.info.max_texels == 0 {
+            return Err(NOT_SUPPORTED);
+        }
+        // SAFETY: the caller passes null or valid addresses.
+        let given = unsafe {
+            (caller::place(out), caller::value(resource).copied(), caller::value(description).copied())
+        };
+        let (Ok(out), Ok(resource), Ok(description)) = given else { return Err(BAD_DESCRIPTION) };
+        check_resource(device, &resource, !view.is_null())?;
+        // AMD's runtime ignores the limits of levels, too.
+        if description.maxAnisotropy != 0 || description.mipmapLevelBias != 0.0 {
+            return Err(NOT_SUPPORTED);
+        }
+        let mut texture = Texture {
+            device,
+            resource,
+            description,
+            image: make_image(runtime, device, &resource, &description)?,
+            sampler: hsa_ext_sampler_t { handle: 0 },
+        };
+        let made = make_sampler(runtime, device, &description).and_then(|sampler| {
+            texture.sampler = sampler;
+            descriptors(runtime, &texture)
+        });
+        match made {
+            Ok(handle) => {
+                textures(runtime).lock().insert(handle, texture);
+                *out = handle as hipTextureObject_t;
+                Ok(())
+            }
+            Err(code) => {
+                release(runtime, 0, &texture);
+                Err(code)
+            }
+        }
+    })
+}
+
+/// `hipDestroyTextureObject`: waits for the device, whose kernels may read it. Null is fine.
+pub(crate) unsafe extern "C" fn hipDestroyTextureObject(handle: hipTextureObject_t) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        if handle.is_null() {
+            return Ok(());
+        }
+        let texture = textures(runtime).lock().remove(&(handle as usize)).ok_or(INVALID_VALUE)?;
+        texture.device.quiesce_for_release(runtime);
+        release(runtime, handle as usize, &texture);
+        Ok(())
+    })
+}
+
+/// Gives what is known about a texture object.
+///
+/// # Safety
+/// `out` is null or valid for a write.
+unsafe fn describe<T>(
+    out: *mut T,
+    handle: hipTextureObject_t,
+    what: impl FnOnce(&Texture) -> Result<T>,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: as this function's contract.
+        let out = unsafe { caller::place(out) }?;
+        *out = what(textures(runtime).lock().get(&(handle as usize)).ok_or(INVALID_VALUE)?)?;
+        Ok(())
+    })
+}
+
+/// `hipGetTextureObjectResourceDesc`.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceDesc(
+    out: *mut hipResourceDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |texture| Ok(texture.resource)) }
+}
+
+/// `hipGetTextureObjectResourceViewDesc`: zeros, as only textures over arrays have views.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectResourceViewDesc(
+    out: *mut hipResourceViewDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |_| Ok(hipResourceViewDesc::default())) }
+}
+
+/// `hipGetTextureObjectTextureDesc`.
+pub(crate) unsafe extern "C" fn hipGetTextureObjectTextureDesc(
+    out: *mut hipTextureDesc,
+    handle: hipTextureObject_t,
+) -> hipError_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { describe(out, handle, |texture| Ok(texture.description)) }
+}
+
+/// `hipCreateChannelDesc`.
+pub(crate) unsafe extern "C" fn hipCreateChannelDesc(
+    x: i32,
+    y: i32,
+    z: i32,
+    w: i32,
+    f: hipChannelFormatKind,
+) -> hipChannelFormatDesc {
+    hipChannelFormatDesc { x, y, z, w, f }
+}
+
+/// `hipDeviceGetTexture1DLinearMaxWidth`: elements of a format that a texture over linear memory can have.
+pub(crate) unsafe extern "C" fn hipDeviceGetTexture1DLinearMaxWidth(
+    out: *mut usize,
+    format: *const hipChannelFormatDesc,
+    ordinal: i32,
+) -> hipError_t {
+    entry(|| {
+        let device = by_ordinal(ordinal)?;
+        // SAFETY: the caller passes null or valid addresses.
+        let (out, format) = unsafe { (caller::place(out)?, caller::value(format)?) };
+        *out = device.info.max_linear_texture() / Element::of(format)?.bytes();
+        Ok(())
+    })
+}

@@ -1,0 +1,569 @@
+//! Streams: what orders work on a device, alone and among each other.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use hip_sys::{hipError_t, hipStream_t};
+
+use crate::devices::attributes::Attributes;
+use crate::devices::cu_mask::CuMask;
+use crate::devices::device::{Device, current_device};
+use crate::error::Result;
+use crate::queue::engine::Engine;
+use crate::queue::marker::Marker;
+use crate::queue::progress::UnderWay;
+use crate::queue::progress::{Owner, Progress, Report};
+use crate::queue::worker::{Job, Worker};
+use crate::registry::{Kind, Registry};
+use crate::runtime::{Runtime, runtime};
+
+const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
+
+/// `hipStreamLegacy` and `hipStreamPerThread`, which stand for streams without being handles.
+const LEGACY: usize = 1;
+pub(crate) const PER_THREAD: usize = 2;
+
+/// The priorities that `hipDeviceGetStreamPriorityRange` reports; a smaller number is more urgent.
+pub(crate) const LEAST_PRIORITY: i32 = 1;
+pub(crate) const GREATEST_PRIORITY: i32 = -1;
+
+/// How a stream came to be, which decides how it is ordered and whether it recovers from a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The device's default stream: ordered with all blocking streams.
+    Null,
+    /// The default stream of one thread: a blocking stream.
+    PerThread,
+    /// Created by the program.
+    User,
+    /// Runs a part of a graph beside the stream that the graph is launched on.
+    Lane,
+}
+
+/// All streams by their handles.
+pub(crate) fn streams(_started: &Runtime) -> &'static Registry<Stream> {
+    static STREAMS: Registry<Stream> = Registry::new(Kind::Stream);
+    &STREAMS
+}
+
+/// Who is told, before, that a stream ends.
+static ENDS: OnceLock<fn(&Stream)> = OnceLock::new();
+
+/// From now on, `listener` is told of each stream that is about to end.
+pub(crate) fn listen_to_ends(listener: fn(&Stream)) {
+    let _ = ENDS.set(listener);
+}
+
+/// A stream of a device.
+pub(crate) struct Stream {
+    /// Which one of all that the process has had.
+    pub(crate) id: u64,
+    pub(crate) attributes: Mutex<Attributes>,
+    pub(crate) device: &'static Device,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) role: Role,
+    this: Weak<Stream>,
+    pub(crate) handle: OnceLock<usize>,
+    /// Where its kernels run, unless that is anywhere.
+    pub(crate) cu_mask: OnceLock<CuMask>,
+    inner: Mutex<Inner>,
+    /// How far the queue in `inner` has come. That is locked as long as somebody waits for room in the queue, and a failure
+    /// must be noted and seen meanwhile.
+    current: Mutex<Option<Arc<Progress>>>,
+    /// Submissions so far.
+    work: AtomicU64,
+    /// `work` of the null stream that this stream is ordered behind.
+    seen_null: AtomicU64,
+    /// `work` of this stream that the null stream is ordered behind.
+    seen_by_null: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Created with the first work.
+    engine: Option<Engine>,
+    worker: Option<Worker>,
+    /// The last failure's text.
+    report: Report,
+    closed: bool,
+    /// What a default stream's failed queue had still to wait for, of other streams: the new one has to.
+    unreached: Vec<Arc<Marker>>,
+    /// Kernels count what they do, on every queue that the stream has.
+    counts: bool,
+}
+
+/// A stream that work on another one has to wait for.
+struct Predecessor {
+    stream: Arc<Stream>,
+    /// Its submissions at the time.
+    work: u64,
+    /// A point behind them, unless all have completed.
+    marker: Option<Arc<Marker>>,
+}
+
+impl Stream {
+    pub(crate) fn new(device: &'static Device, flags: u32, priority: i32, role: Role) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let stream = Arc::new_cyclic(|this| Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            attributes: Mutex::default(),
+            device,
+            flags,
+            priority,
+            role,
+            this: this.clone(),
+            handle: OnceLock::new(),
+            cu_mask: OnceLock::new(),
+            inner: Mutex::default(),
+            current: Mutex::default(),
+            work: AtomicU64::new(0),
+            seen_null: AtomicU64::new(0),
+            seen_by_null: AtomicU64::new(0),
+        });
+        device.add_stream(stream.clone());
+        stream
+    }
+
+    /// The multiprocessors that the stream was made for.
+    pub(crate) fn cu_mask(&self) -> Option<&CuMask> {
+        self.cu_mask.get()
+    }
+
+    /// Whether the stream and the null stream wait for each other.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.flags & hip_sys::hipStreamNonBlocking == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Only for a moment: whoever holds this waits for nothing.
+    fn current(&self) -> MutexGuard<'_, Option<Arc<Progress>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine<'a>(&self, runtime: &'static Runtime, inner: &'a mut Inner) -> Result<&'a mut Engine> {
+        if inner.closed {
+            return Err(hipError_t::hipErrorContextIsDestroyed);
+        }
+        if inner.engine.is_none() {
+            let mut engine =
+                Engine::new(runtime, self.device, self.priority, self.this.clone() as Weak<dyn Owner>)?;
+            if let Some(mask) = self.cu_mask() {
+                engine.set_cu_mask(&mask.compute_units(self.device))?;
+            }
+            for marker in &inner.unreached {
+                engine.wait_for(marker.clone())?;
+            }
+            inner.unreached.clear();
+            if inner.counts {
+                engine.set_counters(true)?;
+            }
+            *self.current() = Some(engine.progress.clone());
+            inner.engine = Some(engine);
+        }
+        let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
+        engine.check()?;
+        Ok(engine)
+    }
+
+    /// Streams that new work on this one has to wait for, by the rules of the null stream.
+    fn predecessors(&self, runtime: &'static Runtime) -> Result<Vec<Predecessor>> {
+        let mut found = Vec::new();
+        match self.role {
+            Role::Null => self.device.visit_blocking(|stream| {
+                let work = stream.work.load(Ordering::Acquire);
+                if work != stream.seen_by_null.load(Ordering::Acquire) {
+                    found.push(Predecessor { marker: stream.tail(runtime)?, stream: stream.clone(), work });
+                }
+                Ok(())
+            })?,
+            Role::PerThread | Role::User | Role::Lane => {
+                let null = self.device.null_stream_if_used().filter(|_| self.is_blocking());
+                if let Some(null) = null {
+                    let work = null.work.load(Ordering::Acquire);
+                    if work != self.seen_null.load(Ordering::Acquire) {
+                        found.push(Predecessor { marker: null.tail(runtime)?, stream: null.clone(), work });
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// A marker behind all work of the stream, or `None` if all has completed or the stream has failed.
+    pub(crate) fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
+        let mut inner = self.lock();
+        match &mut inner.engine {
+            Some(engine) if engine.check().is_ok() && !engine.is_idle() => match engine.tail() {
+                Ok(marker) if !marker.is_done(runtime) => Ok(Some(marker)),
+                Ok(_) => Ok(None),
+                // A stream that fails at this moment has nothing to wait for either.
+                Err(_) if engine.check().is_err() => Ok(None),
+                Err(code) => Err(code),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Writes work to the stream's queue, behind the work of other streams that must come first.
+    pub(crate) fn submit<T>(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine) -> Result<T>,
+    ) -> Result<T> {
+        self.submit_with(runtime, |engine, _| work(engine))
+    }
+
+    fn submit_with<T>(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+    ) -> Result<T> {
+        // Other streams are asked before this one is locked: nobody ever holds two of these locks.
+        let predecessors = self.predecessors(runtime)?;
+        let mut inner = self.lock();
+        self.engine(runtime, &mut inner)?;
+        let Inner { engine: Some(engine), worker, .. } = &mut *inner else {
+            return Err(hipError_t::hipErrorUnknown);
+        };
+        for Predecessor { stream, work, marker } in predecessors {
+            if let Some(marker) = marker {
+                engine.wait_for(marker)?;
+            }
+            let noted = if self.role == Role::Null { &stream.seen_by_null } else { &self.seen_null };
+            noted.fetch_max(work, Ordering::AcqRel);
+        }
+        self.work.fetch_add(1, Ordering::AcqRel);
+        work(engine, worker)
+    }
+
+    /// Runs host code behind everything submitted so far. With `blocks`, what is submitted later waits for it.
+    ///
+    /// The code gets the stream's failure if there was one; it then runs early.
+    pub(crate) fn run_on_host(
+        &self,
+        runtime: &'static Runtime,
+        blocks: bool,
+        run: impl FnOnce(Option<hipError_t>) + Send + 'static,
+    ) -> Result {
+        self.run_in_turn(runtime, blocks, |failure, _| run(failure))
+    }
+
+    /// As [`run_on_host`](Self::run_on_host) for code that may fail the stream, or ends early when the stream fails meanwhile.
+    pub(crate) fn run_in_turn(
+        &self,
+        runtime: &'static Runtime,
+        blocks: bool,
+        run: impl FnOnce(Option<hipError_t>, &Arc<Progress>) + Send + 'static,
+    ) -> Result {
+        self.submit_with(runtime, |engine, worker| {
+            let worker = match worker {
+                Some(worker) => worker,
+                None => worker.insert(Worker::start()?),
+            };
+            let after = engine.tail()?;
+            let done = if blocks { Some(Arc::new(Marker::new(runtime, self.device.agent)?)) } else { None };
+            // The code comes last: once it may run, the call has succeeded.
+            if let Some(done) = &done {
+                engine.wait_for_host(done.clone())?;
+            }
+            let progress = engine.progress.clone();
+            let run = Box::new(move |failure| run(failure, &progress));
+            worker.send(Job { after, done: done.clone(), run }).inspect_err(|_| {
+                if let Some(done) = &done {
+                    done.complete(runtime);
+                }
+            })
+        })
+    }
+
+    /// Waits for everything submitted so far. A failure of the stream is returned here.
+    pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
+        let waited = self.wait(runtime);
+        if let Err(code) = waited {
+            return Err(self.report_failure().unwrap_or(code));
+        }
+        Ok(())
+    }
+
+    /// Waits for everything submitted so far, and if the stream fails for what is under way then.
+    fn wait(&self, runtime: &'static Runtime) -> Result {
+        let waited = self.wait_for_fence(runtime);
+        if waited.is_err() {
+            self.end_failed(runtime);
+        }
+        waited
+    }
+
+    fn wait_for_fence(&self, runtime: &'static Runtime) -> Result {
+        let (progress, fence) = if self.role == Role::Null && self.has_predecessors() {
+            self.submit(runtime, |engine| Ok((engine.progress.clone(), engine.fence()?)))?
+        } else {
+            let mut inner = self.lock();
+            let Some(engine) = &mut inner.engine else { return Ok(()) };
+            engine.check()?;
+            (engine.progress.clone(), engine.fence()?)
+        };
+        progress.wait(runtime, fence)
+    }
+
+    fn has_predecessors(&self) -> bool {
+        let mut any = false;
+        let _ = self.device.visit_blocking(|stream| {
+            any |= stream.work.load(Ordering::Acquire) != stream.seen_by_null.load(Ordering::Acquire);
+            Ok(())
+        });
+        any
+    }
+
+    /// Submits work and waits for it. The work returns the fence that covers it.
+    pub(crate) fn run(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine) -> Result<u64>,
+    ) -> Result {
+        let submitted = self.submit(runtime, |engine| {
+            let fence = work(engine)?;
+            Ok((engine.progress.clone(), fence))
+        });
+        let done = submitted.and_then(|(progress, fence)| progress.wait(runtime, fence));
+        done.map_err(|code| {
+            self.end_failed(runtime);
+            self.report_failure().unwrap_or(code)
+        })
+    }
+
+    /// If the stream has failed, waits until nothing happens any more that it was given.
+    fn end_failed(&self, runtime: &'static Runtime) {
+        if let Some(failed) = self.failed() {
+            failed.end(runtime);
+        }
+    }
+
+    /// How far the queue came, if it has failed.
+    fn failed(&self) -> Option<Arc<Progress>> {
+        self.current().clone().filter(|progress| progress.fault().is_some())
+    }
+
+    /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew, which comes after what
+    /// the failed one was to wait for.
+    fn report_failure(&self) -> Option<hipError_t> {
+        let mut inner = self.lock();
+        let engine = inner.engine.as_ref()?;
+        let code = engine.progress.fault()?;
+        let first = !engine.progress.reported.swap(true, Ordering::AcqRel);
+        if first {
+            inner.report = engine.progress.report();
+        }
+        if matches!(self.role, Role::Null | Role::PerThread) {
+            let failed = inner.engine.take();
+            inner.unreached.extend(failed.iter().flat_map(Engine::unreached));
+            *self.current() = None;
+            drop(inner);
+            // Destroying the queue may wait for the error callback, which takes this lock.
+            drop(failed);
+        }
+        Some(code)
+    }
+
+    /// Waits for everything; returns a failure only if no other call has returned it before.
+    pub(crate) fn settle(&self, runtime: &'static Runtime) -> Result {
+        if self.role == Role::Lane {
+            // Its failures are those of the stream that the graph was launched on.
+            self.drain(runtime);
+            return Ok(());
+        }
+        if let Some(failed) = self.failed() {
+            failed.end(runtime);
+            if failed.reported.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            return self.report_failure().map_or(Ok(()), Err);
+        }
+        self.synchronize(runtime)
+    }
+
+    /// Waits for everything, and takes no notice of failures.
+    pub(crate) fn drain(&self, runtime: &'static Runtime) {
+        let _ = self.wait(runtime);
+    }
+
+    /// The stream's failure.
+    pub(crate) fn failure(&self) -> Option<hipError_t> {
+        self.failed()?.fault()
+    }
+
+    /// Whether everything submitted so far has completed.
+    pub(crate) fn query(&self, runtime: &'static Runtime) -> Result {
+        if self.role == Role::Null {
+            self.device.visit_blocking(|stream| match stream.tail(runtime)? {
+                Some(_) => Err(hipError_t::hipErrorNotReady),
+                None => Ok(()),
+            })?;
+        }
+        match self.has_reached_end() {
+            Ok(true) => Ok(()),
+            Err(code) if self.failed().is_none_or(|failed| failed.has_ended()) => Err(code),
+            Ok(false) | Err(_) => {
+                // A program that only asks waits as much as one that sleeps.
+                runtime.look_after_streams();
+                Err(hipError_t::hipErrorNotReady)
+            }
+        }
+    }
+
+    fn has_reached_end(&self) -> Result<bool> {
+        let mut inner = self.lock();
+        let Some(engine) = &mut inner.engine else { return Ok(true) };
+        engine.check()?;
+        if engine.is_idle() {
+            return Ok(true);
+        }
+        let fence = engine.fence()?;
+        engine.progress.has_reached(fence)
+    }
+
+    /// Has kernels that begin from now on count what they do, or no longer.
+    pub(crate) fn set_counters(&self, runtime: &'static Runtime, on: bool) -> Result {
+        let mut inner = self.lock();
+        self.engine(runtime, &mut inner)?.set_counters(on)?;
+        inner.counts = on;
+        Ok(())
+    }
+
+    /// What kernels have counted since the last call, as a JSON array; see the extension `stream_take_counters`.
+    ///
+    /// # Safety
+    /// The buffer is null or has as many bytes.
+    pub(crate) unsafe fn take_counters(&self, buffer: *mut std::ffi::c_char, size: usize) -> usize {
+        // SAFETY: the caller's promise.
+        self.lock().engine.as_ref().map_or(0, |engine| unsafe { engine.take_counters(buffer, size) })
+    }
+
+    /// What is known of the last failure; nothing if there was none.
+    pub(crate) fn report(&self) -> Report {
+        match self.failed() {
+            Some(failed) => failed.report(),
+            None => self.lock().report.clone(),
+        }
+    }
+
+    /// How far the stream's queue has come.
+    pub(crate) fn progress(&self, runtime: &'static Runtime) -> Result<Arc<Progress>> {
+        Ok(self.engine(runtime, &mut self.lock())?.progress.clone())
+    }
+
+    /// Ends what binds the stream's queue to others.
+    pub(crate) fn unbind(&self) {
+        if let Some(engine) = &self.lock().engine {
+            engine.progress.unbind();
+        }
+    }
+
+    /// Fails the stream from outside.
+    pub(crate) fn fail(&self, code: hipError_t, report: &str) {
+        let progress = self.current().clone();
+        if let Some(progress) = progress {
+            progress.fail_stream(code, report.to_owned());
+        }
+    }
+
+    /// Fails the stream if it can never end, see [`Engine::check_health`], and ends what waits for a stream that has failed.
+    pub(crate) fn check_health(&self) {
+        // A stream that somebody has locked is looked at the next time.
+        let Ok(mut inner) = self.inner.try_lock() else { return };
+        if let Some(engine) = &mut inner.engine {
+            engine.check_health();
+            engine.release_waiters();
+        }
+    }
+
+    /// Waits for the stream's work and ends it.
+    pub(crate) fn close(&self, runtime: &'static Runtime) {
+        if let Some(tell) = ENDS.get() {
+            tell(self);
+        }
+        let _ = self.wait(runtime);
+        let mut inner = self.lock();
+        inner.closed = true;
+        let engine = inner.engine.take();
+        *self.current() = None;
+        let worker = inner.worker.take();
+        drop(inner);
+        drop(engine);
+        drop(worker);
+        self.device.remove_stream(self);
+    }
+
+    /// Ends a stream of the program, whose handle ends with it; default streams stay.
+    pub(crate) fn end(&self, runtime: &'static Runtime) {
+        if self.role == Role::User
+            && let Some(stream) = self.handle.get().and_then(|&handle| streams(runtime).remove(handle))
+        {
+            stream.close(runtime);
+        }
+    }
+
+    /// The handle by which callbacks name the stream.
+    pub(crate) fn handle(&self) -> hipStream_t {
+        let handle = match self.role {
+            Role::Null | Role::Lane => 0,
+            Role::PerThread => PER_THREAD,
+            Role::User => self.handle.get().copied().unwrap_or(0),
+        };
+        handle as hipStream_t
+    }
+}
+
+impl Owner for Stream {
+    /// See [`Engine::release_waiters`].
+    fn release_waiters(&self, progress: &Arc<Progress>) -> Option<UnderWay> {
+        let mut inner = self.lock();
+        inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress))?.release_waiters()
+    }
+}
+
+thread_local! {
+    static OWN_STREAMS: RefCell<OwnStreams> = const { RefCell::new(OwnStreams(Vec::new())) };
+}
+
+/// The default streams of one thread, one per device at most.
+struct OwnStreams(Vec<Arc<Stream>>);
+
+impl Drop for OwnStreams {
+    fn drop(&mut self) {
+        if let Some(runtime) = runtime() {
+            for stream in self.0.drain(..) {
+                stream.close(runtime);
+            }
+        }
+    }
+}
+
+/// The stream that a program's handle names; null stands for the current device's default stream.
+pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
+    match handle as usize {
+        0 | LEGACY => Ok(current_device(runtime)?.null_stream().clone()),
+        PER_THREAD => {
+            let device = current_device(runtime)?;
+            OWN_STREAMS
+                .try_with(|own| {
+                    let mut own = own.borrow_mut();
+                    match own.0.iter().find(|stream| std::ptr::eq(stream.device, device)) {
+                        Some(stream) => stream.clone(),
+                        None => {
+                            let stream = Stream::new(device, hip_sys::hipStreamDefault, 0, Role::PerThread);
+                            own.0.push(stream.clone());
+                            stream
+                        }
+                    }
+                })
+                .map_err(|_| hipError_t::hipErrorContextIsDestroyed)
+        }
+        handle => streams(runtime).get(handle).ok_or(INVALID_HANDLE),
+    }
+}

@@ -1,0 +1,10 @@
+//! Attributes of kernel nodes.
+
+use crate::devices::attributes::Window;
+
+/// Attributes of a kernel node that change nothing here.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Attributes {
+    pub(crate) priority: i32,
+    pub(crate) window: Window,
+}

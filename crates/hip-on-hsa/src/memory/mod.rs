@@ -1,0 +1,11 @@
+//! Memory: what there is, pools, virtual memory, and what is done with memory in the order of streams.
+
+pub(crate) mod allocation;
+pub(crate) mod copy;
+pub(crate) mod fill;
+pub(crate) mod imports;
+pub(crate) mod managed;
+pub(crate) mod pool;
+pub(crate) mod rect;
+pub(crate) mod virtual_memory;
+pub(crate) mod words;

@@ -1,0 +1,380 @@
+//! How far a queue has come, and what becomes of it when it fails.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use hip_sys::hipError_t;
+use hsa::raw::ProgressSignal;
+use hsa_sys::*;
+
+use crate::error;
+use crate::error::Result;
+use crate::error::{Codes, Hsa};
+use crate::queue::marker::{Marker, Point, Signal};
+use crate::runtime::{Runtime, runtime};
+
+/// What the queue waits for and does not do itself: it goes on when the queue has failed, and what is behind it has not
+/// ended before.
+#[derive(Clone)]
+pub(crate) enum Outside {
+    /// The signal of one copy, which is 0 when it has ended and negative when it has failed.
+    Copy(Arc<Signal>),
+    /// A point that the host completes on behalf of this stream.
+    Host(Arc<Marker>),
+    /// A point of another stream.
+    Foreign(Arc<Marker>),
+}
+
+impl Outside {
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        match self {
+            Self::Copy(signal) => signal.raw(),
+            Self::Host(marker) | Self::Foreign(marker) => marker.signal(),
+        }
+    }
+}
+
+/// What of a failed queue has not ended.
+pub(crate) enum UnderWay {
+    /// The queue, or one that runs parts of the same work, has not stopped.
+    Kernels(Arc<Progress>),
+    Outside(Outside),
+}
+
+impl UnderWay {
+    /// Less than 1 once it has ended.
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        match self {
+            Self::Kernels(progress) => progress.signal(),
+            Self::Outside(outside) => outside.signal(),
+        }
+    }
+
+    /// The place in a queue that it is, if it is one.
+    pub(crate) fn point(&self) -> Option<Point> {
+        match self {
+            Self::Outside(Outside::Foreign(marker)) => marker.point(),
+            _ => None,
+        }
+    }
+}
+
+/// Who submits to a queue, and is asked when the queue has failed.
+pub(crate) trait Owner: Send + Sync {
+    /// Ends the waits of the failed queue, if it is still the owner's, up to what is returned.
+    fn release_waiters(&self, progress: &Arc<Progress>) -> Option<UnderWay>;
+}
+
+/// What is known of a failure.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Report {
+    /// For people.
+    pub(crate) text: String,
+    /// The fault as data, in JSON; empty if there is none.
+    pub(crate) json: String,
+}
+
+impl From<String> for Report {
+    fn from(text: String) -> Report {
+        Report { text, json: String::new() }
+    }
+}
+
+/// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// Which queue, of all that the process has had.
+    pub(crate) engine: u64,
+    hsa: Hsa,
+    signal: ProgressSignal<Codes>,
+    fault: AtomicU32,
+    /// Nothing runs on the queue any more, nor will.
+    stopped: AtomicBool,
+    /// The fault has been returned by a synchronising call.
+    pub(crate) reported: AtomicBool,
+    report: Mutex<Report>,
+    /// The end of what device code has printed to standard error.
+    error_output: Mutex<String>,
+    owner: Weak<dyn Owner>,
+    /// The queue, 0 once it is gone.
+    queue: Mutex<usize>,
+    /// Queues that run parts of the same work: they fail together.
+    bound: Mutex<Vec<Weak<Progress>>>,
+}
+
+/// Bytes of error output that are kept.
+const ERROR_OUTPUT: usize = 1024;
+
+impl Progress {
+    pub(crate) fn new(hsa: Hsa, owner: Weak<dyn Owner>) -> Result<Arc<Self>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Ok(Arc::new(Self {
+            engine: NEXT.fetch_add(1, Ordering::Relaxed),
+            hsa,
+            signal: ProgressSignal::new(hsa)?,
+            fault: AtomicU32::new(0),
+            stopped: AtomicBool::new(false),
+            reported: AtomicBool::new(false),
+            report: Mutex::default(),
+            error_output: Mutex::default(),
+            owner,
+            queue: Mutex::new(0),
+            bound: Mutex::default(),
+        }))
+    }
+
+    #[inline]
+    pub(crate) fn signal(&self) -> hsa_signal_t {
+        self.signal.raw()
+    }
+
+    /// What the signal is less than once a fence has completed.
+    pub(crate) fn value_after(fence: u64) -> i64 {
+        ProgressSignal::<Codes>::value_after(fence)
+    }
+
+    /// Notes the queue that this is the progress of, or, with null, that it is about to be destroyed.
+    pub(crate) fn set_queue(&self, queue: *mut hsa_queue_t) {
+        *self.queue() = queue as usize;
+    }
+
+    fn queue(&self) -> MutexGuard<'_, usize> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bound(&self) -> MutexGuard<'_, Vec<Weak<Self>>> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets two queues fail together.
+    pub(crate) fn bind(self: &Arc<Self>, other: &Arc<Self>) {
+        for (one, two) in [(self, other), (other, self)] {
+            let mut bound = one.bound();
+            bound.retain(|known| known.strong_count() != 0);
+            if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(two))) {
+                bound.push(Arc::downgrade(two));
+            }
+        }
+        // A failure at this moment may have missed the other one.
+        for (one, two) in [(self, other), (other, self)] {
+            if let Some(code) = one.fault() {
+                two.fail(code, one.report());
+            }
+        }
+    }
+
+    /// Ends what [`bind`](Self::bind) has begun, for all other queues.
+    pub(crate) fn unbind(&self) {
+        let others = std::mem::take(&mut *self.bound());
+        for other in others.iter().filter_map(Weak::upgrade) {
+            other.bound().retain(|known| !std::ptr::eq(known.as_ptr(), self));
+        }
+    }
+
+    /// All queues that fail together with this one, which is the first.
+    fn family(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        let mut family = vec![self.clone()];
+        let mut seen = 0;
+        while let Some(member) = family.get(seen) {
+            let others: Vec<_> = member.bound().iter().filter_map(Weak::upgrade).collect();
+            for other in others {
+                if !family.iter().any(|member| Arc::ptr_eq(member, &other)) {
+                    family.push(other);
+                }
+            }
+            seen += 1;
+        }
+        family
+    }
+
+    /// Whether a point is one of a queue that fails together with this one.
+    pub(crate) fn shares_work_with(self: &Arc<Self>, point: Option<Point>) -> bool {
+        point.is_some_and(|point| self.family().iter().any(|member| member.engine == point.engine))
+    }
+
+    /// The failure, if the queue has failed.
+    pub(crate) fn fault(&self) -> Option<hipError_t> {
+        match self.fault.load(Ordering::Acquire) {
+            0 => None,
+            code => Some(hipError_t(code)),
+        }
+    }
+
+    /// What the implementation said about the failure.
+    pub(crate) fn report(&self) -> Report {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what device code prints to standard error: a failed assertion says so before it traps.
+    pub(crate) fn note_error_output(&self, text: &str) {
+        let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_str(text);
+        let mut cut = all.len().saturating_sub(ERROR_OUTPUT);
+        while !all.is_char_boundary(cut) {
+            cut += 1;
+        }
+        all.drain(..cut);
+    }
+
+    /// A report, and what the device code had to say about it.
+    fn with_error_output(&self, mut report: String) -> String {
+        let said = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
+        if !said.is_empty() {
+            report.push_str("\ndevice code printed to standard error:\n");
+            report.push_str(said.trim_end());
+        }
+        report
+    }
+
+    /// Fences that have completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.signal.completed()
+    }
+
+    /// Waits for a fence, or for the queue's failure.
+    pub(crate) fn wait(&self, runtime: &Runtime, fence: u64) -> Result {
+        runtime.wait_less(self.signal(), Self::value_after(fence));
+        self.fault().map_or(Ok(()), Err)
+    }
+
+    /// Whether a fence has completed.
+    pub(crate) fn has_reached(&self, fence: u64) -> Result<bool> {
+        match self.fault() {
+            Some(code) => Err(code),
+            None => Ok(self.completed() >= fence),
+        }
+    }
+
+    /// Notes the first failure: the queue takes no more packets. Returns whether this was the first.
+    fn note(&self, code: hipError_t, report: Report) -> bool {
+        let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if first {
+            *kept = report;
+        }
+        first
+    }
+
+    /// Stops the failed queue: what has not begun does not run, and what runs is aborted. Waits for progress end after that.
+    fn stop(&self) {
+        let queue = self.queue();
+        // A queue that is about to be destroyed has stopped when it is gone.
+        if *queue != 0 {
+            self.hsa.inactivate(*queue as *mut hsa_queue_t);
+        } else if !self.stopped.load(Ordering::Acquire) {
+            return;
+        }
+        drop(queue);
+        self.has_stopped();
+    }
+
+    /// Notes that nothing runs on the queue any more: it is inactive, or gone.
+    pub(crate) fn has_stopped(&self) {
+        // A failure at this moment is seen here, or sees this.
+        let _queue = self.queue();
+        self.stopped.store(true, Ordering::Release);
+        if self.fault().is_some() {
+            self.signal.fail();
+        }
+    }
+
+    /// A failed queue that may still run a part of the same work, this one or another.
+    pub(crate) fn still_running(self: &Arc<Self>) -> Option<Arc<Self>> {
+        let runs = |member: &Arc<Self>| member.fault().is_some() && !member.stopped.load(Ordering::Acquire);
+        self.family().into_iter().find(runs)
+    }
+
+    /// Fails the queue, and those that fail together with it. All are stopped before anything that they wait for ends, and before
+    /// anybody who waits for them hears of it.
+    pub(crate) fn fail(self: &Arc<Self>, code: hipError_t, report: Report) {
+        if !self.note(code, report.clone()) {
+            return;
+        }
+        let mut failed = self.family();
+        failed.retain(|member| Arc::ptr_eq(member, self) || member.note(code, report.clone()));
+        failed.iter().for_each(|member| member.stop());
+    }
+
+    /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
+    pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: impl Into<Report>) {
+        let report = report.into();
+        tracing::error!(?code, report = report.text, "a stream has failed");
+        self.fail(code, report);
+        if !self.has_ended() {
+            self.end_soon();
+        }
+    }
+
+    /// As [`end`](Self::end) on another thread: this one may be what moves on what is under way.
+    pub(crate) fn end_soon(self: &Arc<Self>) {
+        let progress = self.clone();
+        let end = move || {
+            if let Some(runtime) = runtime() {
+                progress.end(runtime);
+            }
+        };
+        // Without the thread, whoever waits for something looks now and then.
+        let _ = start_thread(end);
+    }
+
+    /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens,
+    /// with more waits behind it.
+    fn under_way(self: &Arc<Self>) -> Vec<UnderWay> {
+        let family = self.family();
+        family.iter().filter_map(|member| member.owner.upgrade()?.release_waiters(member)).collect()
+    }
+
+    /// Whether nothing happens any more that the failed queue, or one that fails together with it, was given.
+    pub(crate) fn has_ended(self: &Arc<Self>) -> bool {
+        self.under_way().is_empty()
+    }
+
+    /// Waits until nothing happens any more that the failed queue, or one that fails together with it, was given: until then
+    /// it uses memory and calls the program.
+    pub(crate) fn end(self: &Arc<Self>, runtime: &Runtime) {
+        loop {
+            let under_way = self.under_way();
+            if under_way.is_empty() {
+                return;
+            }
+            match under_way.iter().find(|next| !self.shares_work_with(next.point())) {
+                Some(next) => runtime.wait_less(next.signal(), 1),
+                // Points of these queues themselves are reached by asking once more.
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+}
+
+/// Starts a thread that looks after a failure. The system may refuse one.
+fn start_thread(run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    #[cfg(test)]
+    if crate::tests::REFUSE_THREADS.load(Ordering::Acquire) {
+        return Err(std::io::ErrorKind::WouldBlock.into());
+    }
+    std::thread::Builder::new().name("hip-failure".into()).spawn(run)
+}
+
+/// HSA's report that a queue has ended with an error.
+pub(crate) unsafe extern "C" fn on_queue_error(
+    status: hsa_status_t,
+    queue: *mut hsa_queue_t,
+    data: *mut c_void,
+) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: `data` is the reference that `Engine::new` gave away, which lives until the queue is destroyed; this
+        // adds one for the time of the call.
+        let progress = unsafe {
+            Arc::increment_strong_count(data.cast::<Progress>());
+            Arc::from_raw(data.cast_const().cast::<Progress>())
+        };
+        let report =
+            progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
+        let json = progress.hsa.fault_json(queue).unwrap_or_default();
+        let report = Report { text: progress.with_error_output(report), json };
+        progress.fail_stream(error::from_queue_fault(status), report);
+    }));
+}
