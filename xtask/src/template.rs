@@ -66,7 +66,7 @@ pub(crate) fn beside_the_tests() -> Result<()> {
 
     let mut build = cargo(root, &tools::target_folder());
     // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
-    build.args(["build", "--workspace", "--bin", NAME, "--test", "device_cuda"]);
+    build.args(["build", "--workspace", "--bin", NAME, "--test", "device"]);
     succeed(&mut build)?;
     run_with_virtual(&tools::target_folder(), Profile::Debug)
 }

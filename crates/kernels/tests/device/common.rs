@@ -68,11 +68,11 @@ pub(crate) fn special<T: Element>() -> Vec<T> {
 }
 
 /// Runs a generic check for every element type.
-#[macro_export]
 macro_rules! for_every_type {
     ($check:ident) => {
-        $check::<f32>(&common::Bench::open());
-        $check::<half::f16>(&common::Bench::open());
-        $check::<half::bf16>(&common::Bench::open());
+        $check::<f32>(&$crate::common::Bench::open());
+        $check::<half::f16>(&$crate::common::Bench::open());
+        $check::<half::bf16>(&$crate::common::Bench::open());
     };
 }
+pub(crate) use for_every_type;

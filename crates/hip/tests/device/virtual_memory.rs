@@ -1,7 +1,5 @@
 //! Virtual memory: reserved addresses, memory that is mapped there, and that travels to other processes.
 
-mod common;
-
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::process::Stdio;
 
@@ -9,6 +7,8 @@ use hip::{
     Access, AddressRange, Device, DeviceBuffer, Error, Graph, HostBuffer, PhysicalMemory, RectLayout,
     VirtualMemoryError,
 };
+
+use crate::common;
 
 /// Nothing, where the device has no such memory.
 fn with_virtual_memory() -> Option<Device> {
@@ -203,7 +203,7 @@ fn another_process_maps_memory_that_was_exported() {
     buffer.copy_from_host(&stream, &values).unwrap();
     // The other process inherits the descriptor as its standard input.
     let output = common::this_program()
-        .args(["--exact", "maps_what_was_exported", "--include-ignored", "--nocapture"])
+        .args(["--exact", "virtual_memory::maps_what_was_exported", "--include-ignored", "--nocapture"])
         .stdin(Stdio::from(descriptor))
         .output()
         .unwrap();

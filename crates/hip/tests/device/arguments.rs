@@ -1,7 +1,5 @@
 //! What launches know of a kernel's arguments, however its code was made, and what they refuse.
 
-mod common;
-
 use std::process::Command;
 
 use half::{bf16, f16};
@@ -10,7 +8,9 @@ use hip::launch::Parameter;
 use hip::rtc::{Compiler, Program};
 use hip::{Device, DeviceBuffer, Error, Function, Graph, Launch, LaunchError, Module, Stream};
 
-const SOURCE: &str = include_str!("arguments/arguments.cu");
+use crate::common;
+
+const SOURCE: &str = include_str!("../arguments/arguments.cu");
 
 hip::kernels! {
     struct Right {

@@ -1,11 +1,11 @@
 //! Typed wrappers of kernels on the device under test.
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use hip::{Device, DeviceAddress, DeviceBuffer, Error, LaunchConfig, LaunchError, Stream};
+
+use crate::common;
 
 hip::kernels! {
     /// Some of the test kernels.

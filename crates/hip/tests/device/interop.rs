@@ -1,13 +1,13 @@
 //! Handles and memory of other code, which calls HIP by itself, and ours in its hands.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hip::hip_sys::{hipError_t, hipEvent_t, hipStream_t};
 use hip::{Device, DeviceAddress, DeviceBuffer, Error, Event, Module, Stream};
+
+use crate::common;
 
 const OK: hipError_t = hipError_t::hipSuccess;
 

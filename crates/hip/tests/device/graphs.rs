@@ -1,7 +1,5 @@
 //! Graphs on a device: captured and built, launched, changed, and what they keep alive.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +9,8 @@ use hip::{
     Device, DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Event, Function, Graph,
     GraphError, HostBuffer, Launch, SharedHostBuffer, Stream,
 };
+
+use crate::common;
 
 const N: usize = 1000;
 

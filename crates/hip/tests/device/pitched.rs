@@ -1,8 +1,8 @@
 //! Arrays of two and three dimensions.
 
-mod common;
-
 use hip::{Error, PitchedBuffer, Region};
+
+use crate::common;
 
 /// What the array holds, kept on the host.
 struct Model {

@@ -1,7 +1,5 @@
 //! What streams do to memory when others fail, and what dropping things waits for, on virtual GPUs: their streams fail alone.
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -10,6 +8,8 @@ use hip::{
     AddressRange, Allocator, Device, DeviceBuffer, Error, Graph, HostBuffer, HostOptions, ManagedBuffer,
     MappedBuffer, Module, PhysicalMemory, RegisteredBuffer, Stream,
 };
+
+use crate::common;
 
 /// A device that no other test sets an allocator of.
 fn device(units: u32) -> Device {

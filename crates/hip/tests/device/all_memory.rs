@@ -1,11 +1,11 @@
 //! Every kind of device memory does the same: one test of all operations, for all of them.
 
-mod common;
-
 use hip::{
     Device, DeviceBuffer, DeviceMemory, DeviceMemoryMut, Error, Graph, GraphError, GrowableBuffer,
     HostBuffer, HostOptions, ManagedBuffer, MappedBuffer, RectLayout, RegisteredBuffer, Stream,
 };
+
+use crate::common;
 
 /// What a vector of the host is, the memory becomes.
 struct Model<'a, M> {

@@ -1,11 +1,11 @@
 //! Rectangles and boxes of plain buffers: copied in every direction, filled, split.
 
-mod common;
-
 use hip::{
     Device, DeviceBuffer, DeviceCopy, Error, Graph, GraphError, HostBuffer, RectLayout, Region,
     SharedHostBuffer, Stream,
 };
+
+use crate::common;
 
 /// Numbers that look random, the same every time.
 struct Numbers(u64);

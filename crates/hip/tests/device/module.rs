@@ -1,13 +1,13 @@
 //! Modules and functions on the device under test: where code comes from, what kernels need, and how many fit.
 
-mod common;
-
 use std::sync::Barrier;
 use std::sync::atomic::Ordering;
 
 use hip::code_object::embedded;
 use hip::hip_sys::{hipError_t, hipFunction_attribute};
 use hip::{DeviceAddress, Error, LaunchError, LazyModule, Module};
+
+use crate::common;
 
 /// The test kernels as a build script would embed them, for the device's processor and another one.
 fn embedded(device: &hip::Device) -> &'static embedded::Module {

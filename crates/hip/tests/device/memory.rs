@@ -1,8 +1,8 @@
 //! Copies, fills and views on a device.
 
-mod common;
-
 use hip::{DeviceBuffer, DeviceCopy, Error, Event, HostBuffer};
+
+use crate::common;
 
 #[test]
 fn copies_bring_back_what_they_took() {

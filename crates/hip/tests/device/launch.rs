@@ -1,8 +1,8 @@
 //! Launches on a device, right and wrong ones.
 
-mod common;
-
 use hip::{Device, DeviceAddress, DeviceBuffer, Error, Launch, LaunchConfig, LaunchError, Module};
+
+use crate::common;
 
 /// Enqueues a launch of one of the test kernels.
 fn run(launch: Launch<'_>) -> hip::Result<()> {

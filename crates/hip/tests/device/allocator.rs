@@ -1,10 +1,10 @@
 //! Allocation on a device, by each allocator.
 
-mod common;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error, GrowableBuffer, MemoryPool, PoolReuse};
+
+use crate::common;
 
 /// The device with an allocator, for one test at a time.
 fn with(allocator: Allocator) -> (Device, MutexGuard<'static, ()>) {

@@ -1,12 +1,12 @@
 //! Sources as people write them for CUDA, built ahead and at run time, against the same computed on the CPU.
 
-mod common;
-
 use std::path::Path;
 
 use half::{bf16, f16};
 use hip::rtc::{Compiler, Program};
 use hip::{Device, DeviceBuffer, Module};
+
+use crate::common;
 
 /// A source of `tests`, built by `kernel-build` and compiled at run time, with no option in either.
 fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Module> {

@@ -1,11 +1,11 @@
 //! Memory that host and device share, and copies of borrowed host memory.
 
-mod common;
-
 use hip::{
     Advice, DeviceBuffer, Error, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer,
     RegisteredBuffer,
 };
+
+use crate::common;
 
 /// `data[i] += 1` for each of `len` elements.
 fn add_one(stream: &hip::Stream, data: hip::DeviceSliceMut<'_, u32>) {

@@ -1,9 +1,9 @@
 //! Several devices: access to each other's memory, logical devices, limits.
 
-mod common;
-
 use hip::uri::VirtualGpu;
 use hip::{Device, DeviceBuffer, DeviceUri, Error, LaunchError, Limit, PeerMatrix};
+
+use crate::common;
 
 /// Two devices of one library that no other test uses, told apart by `mark`; none where there are not two.
 fn pair(mark: u32) -> Option<[Device; 2]> {

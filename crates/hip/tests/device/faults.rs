@@ -1,9 +1,9 @@
 //! Kernels that leave their buffers: an error that names where, and a process that goes on.
 
-mod common;
-
 use hip::rtc::Program;
 use hip::{DeviceBuffer, Error, Function, HostBuffer, Stream};
+
+use crate::common;
 
 /// Lane 5 of the kernel writes to `data[index]`.
 fn write_at(
@@ -58,7 +58,7 @@ fn a_fault_names_the_line_of_its_source_by_default() {
     if !common::finds_faults(&device) {
         return;
     }
-    let ahead = include_str!("kernels/test.cu");
+    let ahead = include_str!("../kernels/test.cu");
     let line = ahead.lines().position(|line| line.contains("data[index] = 1.0f")).unwrap() + 1;
     let program = Program::new(SOURCE).name("line.cu");
     let modules =

@@ -1,10 +1,9 @@
 //! Reductions, softmax and matrix multiplication against f64 on the CPU.
 
-mod common;
-
-use common::{Bench, random};
 use kernels::reference::{self, Expected, compare};
 use kernels::{Element, Error, Gemm, ReduceOp};
+
+use crate::common::{Bench, for_every_type, random};
 
 fn reductions_match<T: Element>(bench: &Bench) {
     for (elements, group) in

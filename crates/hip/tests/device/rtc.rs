@@ -1,10 +1,9 @@
 //! Kernels that are compiled at run time, on the device under test.
 
-mod common;
-
-use common::{SAXPY, compiler};
 use hip::rtc::{Diagnostic, Program, Severity};
 use hip::{DeviceBuffer, Error, LaunchConfig};
+
+use crate::common::{self, SAXPY, compiler};
 
 hip::kernels! {
     struct Blas {

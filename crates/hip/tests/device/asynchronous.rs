@@ -1,7 +1,5 @@
 //! Completions as futures, on an executor of this file.
 
-mod common;
-
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,6 +9,8 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use hip::{DeviceBuffer, Error, Event, HostBuffer, Stream};
+
+use crate::common;
 
 struct Unpark(Thread);
 

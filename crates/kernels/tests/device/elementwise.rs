@@ -1,11 +1,10 @@
 //! Element-wise operations against f64 on the CPU.
 
-mod common;
-
-use common::{Bench, random, special};
 use half::{bf16, f16};
 use kernels::reference::{self, Expected, compare};
 use kernels::{BinaryOp, CastElement, CompareOp, Element, Error, UnaryOp};
+
+use crate::common::{Bench, for_every_type, random, special};
 
 /// Sizes around waves and workgroups, and one that needs several.
 const SIZES: [usize; 7] = [1, 31, 64, 65, 256, 257, 5000];

@@ -1,11 +1,11 @@
 //! Memory and events that two processes share: each test starts this program once more as the other process.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use hip::{Allocator, Device, DeviceBuffer, Error, Event, EventOptions, IpcError, IpcEvent, IpcMemory};
+
+use crate::common;
 
 const DATA: &str = "FERROCM_TEST_IPC";
 const COUNT: usize = 50_001;
@@ -34,7 +34,7 @@ struct Other {
 impl Other {
     fn start(test: &str, data: &[u8]) -> Self {
         let mut process = common::this_program()
-            .args(["--exact", test, "--include-ignored", "--nocapture"])
+            .args(["--exact", &format!("ipc::{test}"), "--include-ignored", "--nocapture"])
             .env(DATA, to_text(data))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

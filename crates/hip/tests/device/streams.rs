@@ -1,13 +1,13 @@
 //! Streams on a device: what they are made like, what waits for what, and host code in their order.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use hip::{Device, DeviceBuffer, Error, Event, EventOptions, Stream, StreamOptions};
+
+use crate::common;
 
 const SOON: Duration = Duration::from_secs(60);
 

@@ -1,0 +1,26 @@
+//! Tests of the device that `FERROCM_DEVICE` names, one file for each subject.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod all_memory;
+mod allocator;
+mod arguments;
+mod asynchronous;
+mod cuda;
+mod faults;
+mod graphs;
+mod host_memory;
+mod interop;
+mod ipc;
+mod launch;
+mod memory;
+mod module;
+mod order;
+mod peers;
+mod pitched;
+mod rects;
+mod rtc;
+mod streams;
+mod typed;
+mod virtual_memory;

@@ -1,0 +1,5 @@
+//! Tests of the kernels on the device that `FERROCM_DEVICE` names, one file for each subject.
+
+mod common;
+mod elementwise;
+mod matrix;
