@@ -10,8 +10,7 @@ const SEED: &[&str] = &["--seed", "1"];
 const BEYOND_32_BITS: &str =
     "2³¹ elements and more: indices beyond 32 bits, and more work than a CPU does in the time of a test";
 /// Why some of rocFFT's do not run.
-const LARGE_TRANSFORMS: &str =
-    "transforms 25 million numbers or more: 20 GB of host memory, and more work than a CPU does in the time of a test";
+const LARGE_TRANSFORMS: &str = "transforms 25 million numbers or more: 20 GB of host memory, and more work than a CPU does in the time of a test";
 /// The virtual GPUs that suites run on, unless a command line says otherwise.
 pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 

@@ -85,7 +85,8 @@ fn constant(wave: &Wave, source: Src) -> Option<u64> {
     match source {
         Src::Const(bits) => Some(bits),
         Src::Temp(row) => {
-            let [low, high] = crate::rows::map([0, 1], |i: usize| wave.temp[(usize::from(row) + i) % TEMPS][0]);
+            let [low, high] =
+                crate::rows::map([0, 1], |i: usize| wave.temp[(usize::from(row) + i) % TEMPS][0]);
             Some(u64::from(low) | u64::from(high) << 32)
         }
         _ => None,

@@ -262,7 +262,9 @@ unsafe fn plain<M: Move, const L: usize>(
         let lowest = Bits(inside).map(|lane| offsets[lane]).min().unwrap_or(0);
         (
             view.base.wrapping_add(lowest),
-            crate::rows::map(offsets, |offset| u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)),
+            crate::rows::map(offsets, |offset| {
+                u32::try_from(offset.wrapping_sub(lowest)).unwrap_or(u32::MAX)
+            }),
         )
     };
     // SAFETY: operands were lowered for this wave's file.

@@ -48,8 +48,7 @@ impl<S: Simd> Chunk<S> {
     #[inline(always)]
     unsafe fn new(row: *const u32, shift: u32, enabled: u16, bytes: u32) -> Chunk<S> {
         // SAFETY: the caller's promise.
-        let (offsets, first) =
-            unsafe { (U::<S>(S::load(row)) + shift, row.read().wrapping_add(shift)) };
+        let (offsets, first) = unsafe { (U::<S>(S::load(row)) + shift, row.read().wrapping_add(shift)) };
         let steps = offsets - first;
         let pattern = if enabled != u16::MAX {
             Pattern::Other

@@ -226,8 +226,7 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     let row = crate::rows::map(*row, |address| address.wrapping_add(offset as u32));
     let survey = Survey::new(&row, mask, M::BYTES);
     let good = u64::from(survey.max) + M::BYTES as u64 <= u64::from(wave.access.lds_size);
-    let aligned =
-        M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
+    let aligned = M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
     if good && aligned {
         let memory = wave.access.lds;
         // SAFETY: every enabled lane's bytes were found to lie in the workgroup's LDS.
