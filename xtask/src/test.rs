@@ -22,7 +22,7 @@ const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 // NEW-TARGET: here, or above if it is the first of its generation.
 /// Those that only the device tests of the kernels run on: they differ from one of the others in a few instructions.
-const RELATED_DEVICES: [&str; 2] = ["vgpu:gfx1151", "vgpu:gfx1200"];
+const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
 /// The device tests of the kernels.

@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// LDS is given out in pieces of this many bytes.
-pub const LDS_GRANULE: u32 = 512;
 /// Scalar registers are given out in pieces of this many, where waves share them.
 const SGPR_GRANULE: u32 = 16;
 /// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.
@@ -21,6 +19,8 @@ pub struct ComputeUnit {
     pub waves_per_simd: u32,
     /// Bytes of LDS.
     pub lds: u32,
+    /// The unit in which LDS is given out.
+    pub lds_granule: u32,
     /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has; ACC registers are among them.
     pub vgpr_file: [u32; 2],
     /// The unit in which they are given out.
@@ -42,12 +42,14 @@ impl ComputeUnit {
             simds: 2,
             waves_per_simd: 16,
             lds: 64 << 10,
+            lds_granule: 512,
             vgpr_file: [512, 1024],
             vgpr_alloc: [8, 16],
             sgpr_file: None,
         };
         // NEW-TARGET: what its compute units have.
         match (major, minor, stepping) {
+            (9, 5, 0) => ComputeUnit { lds: 160 << 10, lds_granule: 1280, ..ComputeUnit::of([9, 4, 2]) },
             // One file for vector and ACC registers.
             (9, 0, 10) | (9, 4.., _) => ComputeUnit {
                 simds: 4,
@@ -169,7 +171,7 @@ impl Occupancy {
         let waves = resources.workgroup.div_ceil(resources.wave_size.max(1)).max(1);
         let slots = max * simds / waves;
         let groups = if waves == 1 { slots } else { slots.min(BARRIERS * units) };
-        let lds_groups = match resources.lds.next_multiple_of(LDS_GRANULE) {
+        let lds_groups = match resources.lds.next_multiple_of(unit.lds_granule) {
             0 => u32::MAX,
             lds => unit.lds * units / lds,
         };

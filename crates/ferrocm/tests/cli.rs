@@ -10,9 +10,10 @@ use serde_json::Value;
 // NEW-TARGET: its name.
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]
-const VIRTUAL: [(&str, u64); 7] = [
+const VIRTUAL: [(&str, u64); 8] = [
     ("gfx90a", 64),
     ("gfx942", 64),
+    ("gfx950", 64),
     ("gfx1030", 32),
     ("gfx1100", 32),
     ("gfx1151", 32),

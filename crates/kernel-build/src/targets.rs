@@ -5,7 +5,7 @@ use crate::Error;
 // NEW-TARGET: its name.
 /// What is built when nobody says otherwise: all targets that the virtual GPU executes.
 pub const DEFAULT_TARGETS: &[&str] =
-    &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
+    &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
 
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
 pub(crate) fn parse<S: AsRef<str>>(

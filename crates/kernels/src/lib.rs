@@ -29,7 +29,7 @@
 //! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
-//! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
+//! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
 //!
 //! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]

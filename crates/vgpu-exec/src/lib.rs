@@ -64,7 +64,9 @@ pub use level::Level;
 pub(crate) use level::{Body, handler, scalar_handler};
 pub use lower::no_inst;
 pub use lower::{resolved, text};
-pub use memory::{TILE_ELEMENTS, TILE_LANES, View, buffer_flags, element_bytes, transposed};
+pub use memory::{
+    TILE_ELEMENTS, TILE_LANES, View, buffer_flags, element_bytes, transposed, transposed_from_lds,
+};
 pub use program::{FORM_MODES, Place, location};
 pub use program::{Fetched, Form, Program, Unit, enter, run, run_unwatched};
 pub use salu::Hardware;

@@ -4,7 +4,7 @@ use gpu_report::{AccessKind, Class};
 
 use super::facts::{Fact, Footprint};
 use super::types::{Elem, Signature, Type};
-use super::{Generation, Op};
+use super::{Generation, Inst, Op};
 
 impl Op {
     /// A comparison that writes EXEC: `v_cmpx`.
@@ -21,9 +21,25 @@ impl Op {
         matches!(self.footprint(), Footprint::Tile(_))
     }
 
-    /// Whether results take half as many registers in a wave of 64 as in one of 32.
+    /// Whether results take half as many registers in a wave of 64 as in one of 32. CDNA, which transposes what it reads from
+    /// LDS, has waves of 64 only.
     pub(super) fn has_half_results(self) -> bool {
-        self.has(Fact::WMMA) || self.is_transposing_load()
+        self.has(Fact::WMMA) || self.is_transposing_load() && self.class() != Class::Lds
+    }
+
+    /// Conversions from bytes, whose destination is whole in SDWA.
+    pub(super) fn is_byte_conversion(self) -> bool {
+        matches!(
+            self,
+            Op::VCvtF32Fp8
+                | Op::VCvtF32Bf8
+                | Op::VCvtPkF32Fp8
+                | Op::VCvtPkF32Bf8
+                | Op::VCvtF32Fp8Gfx950
+                | Op::VCvtF32Bf8Gfx950
+                | Op::VCvtPkF32Fp8Gfx950
+                | Op::VCvtPkF32Bf8Gfx950
+        )
     }
 
     /// The source of a matrix instruction that is added.
@@ -37,7 +53,7 @@ impl Op {
         let mut signature = *self.signature();
         let half = |of: &mut Type| of.count = of.count.div_ceil(2);
         let of_half = |of: Type| Type::new(Elem::B32, (of.dwords() / 2) as u8);
-        if wave64 && self.is_transposing_load() {
+        if wave64 && self.is_transposing_load() && self.has_half_results() {
             signature.dst = of_half(signature.dst);
         }
         if !wave64 || !self.has(Fact::WMMA) {
@@ -71,5 +87,35 @@ impl Op {
     /// DS operations with two addresses, whose offsets are two bytes.
     pub fn has_two_offsets(self) -> bool {
         matches!(self.footprint(), Footprint::Two(..))
+    }
+}
+
+/// Registers of a matrix whose format is chosen: 32 numbers of 8, 6 or 4 bits in each lane.
+fn matrix_registers(format: u8) -> u8 {
+    match format {
+        2 | 3 => 6,
+        4 => 4,
+        _ => 8,
+    }
+}
+
+impl Inst {
+    /// Like [`Op::signature_of`], with matrices as large as their formats ask for.
+    pub(super) fn signature_of(&self, generation: Generation, wave64: bool) -> Signature {
+        let mut signature = self.op.signature_of(generation, wave64);
+        for i in 0..2 {
+            signature.src[i] = self.matrix_type(i).unwrap_or(signature.src[i]);
+        }
+        signature
+    }
+
+    /// The type of source `i` if its format is chosen.
+    pub(super) fn matrix_type(&self, i: usize) -> Option<Type> {
+        let format = match i {
+            0 => self.mods.cbsz,
+            1 => self.mods.blgp,
+            _ => return None,
+        };
+        self.op.has(Fact::FORMATS).then(|| Type::new(Elem::B32, matrix_registers(format)))
     }
 }

@@ -21,7 +21,7 @@ pub enum Footprint {
     Typed(AccessKind, u8),
     /// Those of 32 dwords that M0 selects.
     Block(AccessKind),
-    /// A part of a matrix, which is transposed; its elements have that many bytes.
+    /// A part of a matrix, which is transposed; its elements have that many bits.
     Tile(u8),
     /// What the virtual GPU does not execute.
     Unknown,
@@ -88,6 +88,10 @@ facts! {
     FLOAT8
     /// A matrix instruction of gfx9, whose operands may be accumulation registers.
     MFMA
+    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices, which say how many registers those take.
+    FORMATS
+    /// Its result is what a truth table says of each bit of its sources; the table takes the place of modifiers.
+    TRUTH_TABLE
     /// A matrix instruction of gfx11 and gfx12.
     WMMA
     /// A matrix instruction whose first matrix is sparse.

@@ -196,8 +196,11 @@ pub struct Modifiers {
     pub cbsz: u8,
     /// MFMA: the block of A that is broadcast; SMFMAC: which index set.
     pub abid: u8,
-    /// MFMA: permutation of the lanes of B, for f64 instead: negate source `i` if bit `i` is set.
+    /// MFMA: permutation of the lanes of B, for f64 instead: negate source `i` if bit `i` is set. Where the formats of A and B
+    /// are chosen, `cbsz` and `blgp` are those: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4.
     pub blgp: u8,
+    /// `v_bitop3`: bit `4 a + 2 b + c` is the result for bits a, b and c of the sources.
+    pub truth_table: u8,
 }
 
 /// Address and cache control of memory instructions (SMEM, DS, FLAT, MUBUF, MTBUF).
@@ -284,7 +287,8 @@ pub struct Inst {
     pub mem: Memory,
     /// The encoding of an image, export or interpolation instruction.
     pub graphics: Option<Graphics>,
-    /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either writes.
+    /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either writes. Of a scaled
+    /// matrix instruction: the load of its two scales, whose `op_sel` and `op_sel_hi` are those of the modifiers.
     pub dual: Option<(Op, Operand, [Operand; 3])>,
 }
 

@@ -53,6 +53,8 @@ pub enum Isa {
     Gfx90a,
     /// CDNA 3.
     Gfx942,
+    /// CDNA 4.
+    Gfx950,
     /// RDNA 2.
     Gfx1030,
     /// RDNA 3.
@@ -66,13 +68,14 @@ pub enum Isa {
 impl Isa {
     /// Every instruction set that can be decoded.
     pub const ALL: &[Isa] =
-        &[Isa::Gfx90a, Isa::Gfx942, Isa::Gfx1030, Isa::Gfx1100, Isa::Gfx1151, Isa::Gfx1201];
+        &[Isa::Gfx90a, Isa::Gfx942, Isa::Gfx950, Isa::Gfx1030, Isa::Gfx1100, Isa::Gfx1151, Isa::Gfx1201];
 
     /// The processor that it is named after, `gfx1100`.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::Gfx90a => "gfx90a",
             Isa::Gfx942 => "gfx942",
+            Isa::Gfx950 => "gfx950",
             Isa::Gfx1030 => "gfx1030",
             Isa::Gfx1100 => "gfx1100",
             Isa::Gfx1151 => "gfx1151",
@@ -84,7 +87,7 @@ impl Isa {
     pub const fn generation(self) -> Generation {
         match self {
             Isa::Gfx90a => Generation::Gfx9,
-            Isa::Gfx942 => Generation::Gfx940,
+            Isa::Gfx942 | Isa::Gfx950 => Generation::Gfx940,
             Isa::Gfx1030 => Generation::Gfx10,
             Isa::Gfx1100 | Isa::Gfx1151 => Generation::Gfx11,
             Isa::Gfx1201 => Generation::Gfx12,

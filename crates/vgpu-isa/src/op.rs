@@ -46,8 +46,8 @@ macro_rules! footprint {
     (StoreBlock) => {
         Footprint::Block(AccessKind::Write)
     };
-    (LoadTile $bytes:literal) => {
-        Footprint::Tile($bytes)
+    (LoadTile $bits:literal) => {
+        Footprint::Tile($bits)
     };
     (Counter) => {
         Footprint::Counter
@@ -296,7 +296,11 @@ ops! {
     DsLoadB128 "ds_load_b128" (B32 * 4; B32) Lds @ Load(16)
     DsLoadB32 "ds_load_b32" (B32; B32) Lds @ Load(4)
     DsLoadB64 "ds_load_b64" (B64; B32) Lds @ Load(8)
+    DsLoadB64TrB16 "ds_load_b64_tr_b16" (B64; B32) Lds @ LoadTile(16)
+    DsLoadB64TrB4 "ds_load_b64_tr_b4" (B64; B32) Lds @ LoadTile(4)
+    DsLoadB64TrB8 "ds_load_b64_tr_b8" (B64; B32) Lds @ LoadTile(8)
     DsLoadB96 "ds_load_b96" (B32 * 3; B32) Lds @ Load(12)
+    DsLoadB96TrB6 "ds_load_b96_tr_b6" (B32 * 3; B32) Lds @ LoadTile(6)
     DsLoadI16 "ds_load_i16" (B32; B32) Lds @ Load(2) {SIGNED}
     DsLoadI8 "ds_load_i8" (B32; B32) Lds @ Load(1) {SIGNED}
     DsLoadI8D16 "ds_load_i8_d16" (B32; B32) Lds @ Load(1) {D16 SIGNED}
@@ -497,13 +501,15 @@ ops! {
     GlobalLoadD16U8 "global_load_d16_u8" (B32; B64, None, B64) VmemLoad @ Load(1) {D16}
     GlobalLoadI16 "global_load_i16" (B32; B64, None, B64) VmemLoad @ Load(2) {SIGNED}
     GlobalLoadI8 "global_load_i8" (B32; B64, None, B64) VmemLoad @ Load(1) {SIGNED}
+    GlobalLoadLdsB128 "global_load_lds_b128" (; B64, None, B64) VmemLoad @ Load(16) {READS_M0 TO_LDS}
     GlobalLoadLdsB32 "global_load_lds_b32" (; B64, None, B64) VmemLoad @ Load(4) {READS_M0 TO_LDS}
+    GlobalLoadLdsB96 "global_load_lds_b96" (; B64, None, B64) VmemLoad @ Load(12) {READS_M0 TO_LDS}
     GlobalLoadLdsI16 "global_load_lds_i16" (; B64, None, B64) VmemLoad @ Load(2) {READS_M0 TO_LDS SIGNED}
     GlobalLoadLdsI8 "global_load_lds_i8" (; B64, None, B64) VmemLoad @ Load(1) {READS_M0 TO_LDS SIGNED}
     GlobalLoadLdsU16 "global_load_lds_u16" (; B64, None, B64) VmemLoad @ Load(2) {READS_M0 TO_LDS}
     GlobalLoadLdsU8 "global_load_lds_u8" (; B64, None, B64) VmemLoad @ Load(1) {READS_M0 TO_LDS}
-    GlobalLoadTrB128 "global_load_tr_b128" (B32 * 4; B64, None, B64) VmemLoad @ LoadTile(2)
-    GlobalLoadTrB64 "global_load_tr_b64" (B64; B64, None, B64) VmemLoad @ LoadTile(1)
+    GlobalLoadTrB128 "global_load_tr_b128" (B32 * 4; B64, None, B64) VmemLoad @ LoadTile(16)
+    GlobalLoadTrB64 "global_load_tr_b64" (B64; B64, None, B64) VmemLoad @ LoadTile(8)
     GlobalLoadU16 "global_load_u16" (B32; B64, None, B64) VmemLoad @ Load(2)
     GlobalLoadU8 "global_load_u8" (B32; B64, None, B64) VmemLoad @ Load(1)
     GlobalStoreAddtidB32 "global_store_addtid_b32" (; None, B32, B64) VmemStore @ StoreByLane
@@ -982,6 +988,8 @@ ops! {
     VAndB16 "v_and_b16" (U16; U16, U16) Valu
     VAndB32 "v_and_b32" (U32; U32, U32) Valu
     VAndOrB32 "v_and_or_b32" (U32; U32, U32, U32) Valu
+    VAshrPkI8I32 "v_ashr_pk_i8_i32" (B32; I32, I32, U32) Valu
+    VAshrPkU8I32 "v_ashr_pk_u8_i32" (B32; I32, I32, U32) Valu
     VAshrrevI16 "v_ashrrev_i16" (I16; U16, I16) Valu
     VAshrrevI32 "v_ashrrev_i32" (I32; U32, I32) Valu
     VAshrrevI64 "v_ashrrev_i64" (I64; U32, I64) Valu
@@ -991,6 +999,8 @@ ops! {
     VBfiB32 "v_bfi_b32" (U32; U32, U32, U32) Valu
     VBfmB32 "v_bfm_b32" (U32; U32, U32) Valu
     VBfrevB32 "v_bfrev_b32" (B32; B32) Valu
+    VBitop3B16 "v_bitop3_b16" (B16; B16, B16, B16) Valu {TRUTH_TABLE}
+    VBitop3B32 "v_bitop3_b32" (B32; B32, B32, B32) Valu {TRUTH_TABLE}
     VCeilF16 "v_ceil_f16" (F16; F16) Valu
     VCeilF32 "v_ceil_f32" (F32; F32) Valu
     VCeilF64 "v_ceil_f64" (F64; F64) Valu
@@ -1207,10 +1217,13 @@ ops! {
     VCvtF16F32 "v_cvt_f16_f32" (F16; F32) Valu
     VCvtF16I16 "v_cvt_f16_i16" (F16; I16) Valu
     VCvtF16U16 "v_cvt_f16_u16" (F16; U16) Valu
+    VCvtF32Bf16 "v_cvt_f32_bf16" (F32; Bf16) Valu
     VCvtF32Bf8 "v_cvt_f32_bf8" (F32; B32) Valu
+    VCvtF32Bf8Gfx950 "v_cvt_f32_bf8_gfx950" (F32; B32) Valu
     VCvtF32F16 "v_cvt_f32_f16" (F32; F16) Valu
     VCvtF32F64 "v_cvt_f32_f64" (F32; F64) Valu
     VCvtF32Fp8 "v_cvt_f32_fp8" (F32; B32) Valu
+    VCvtF32Fp8Gfx950 "v_cvt_f32_fp8_gfx950" (F32; B32) Valu
     VCvtF32I32 "v_cvt_f32_i32" (F32; I32) Valu
     VCvtF32U32 "v_cvt_f32_u32" (F32; U32) Valu
     VCvtF32Ubyte0 "v_cvt_f32_ubyte0" (F32; U32) Valu
@@ -1229,10 +1242,16 @@ ops! {
     VCvtNormI16F16 "v_cvt_norm_i16_f16" (I16; F16) Valu
     VCvtNormU16F16 "v_cvt_norm_u16_f16" (U16; F16) Valu
     VCvtOffF32I4 "v_cvt_off_f32_i4" (F32; I32) Valu
+    VCvtPkBf16F32 "v_cvt_pk_bf16_f32" (Bf16 * 2; F32, F32) Valu
     VCvtPkBf8F32 "v_cvt_pk_bf8_f32" (B32; F32, F32) Valu
+    VCvtPkBf8F32Gfx950 "v_cvt_pk_bf8_f32_gfx950" (B32; F32, F32) Valu
+    VCvtPkF16F32 "v_cvt_pk_f16_f32" (F16 * 2; F32, F32) Valu
     VCvtPkF32Bf8 "v_cvt_pk_f32_bf8" (F32 * 2; B32) Valu
+    VCvtPkF32Bf8Gfx950 "v_cvt_pk_f32_bf8_gfx950" (F32 * 2; B32) Valu
     VCvtPkF32Fp8 "v_cvt_pk_f32_fp8" (F32 * 2; B32) Valu
+    VCvtPkF32Fp8Gfx950 "v_cvt_pk_f32_fp8_gfx950" (F32 * 2; B32) Valu
     VCvtPkFp8F32 "v_cvt_pk_fp8_f32" (B32; F32, F32) Valu
+    VCvtPkFp8F32Gfx950 "v_cvt_pk_fp8_f32_gfx950" (B32; F32, F32) Valu
     VCvtPkI16F32 "v_cvt_pk_i16_f32" (I16 * 2; F32, F32) Valu
     VCvtPkI16I32 "v_cvt_pk_i16_i32" (I16 * 2; I32, I32) Valu
     VCvtPkNormI16F16 "v_cvt_pk_norm_i16_f16" (I16 * 2; F16, F16) Valu
@@ -1244,8 +1263,61 @@ ops! {
     VCvtPkU16U32 "v_cvt_pk_u16_u32" (U16 * 2; U32, U32) Valu
     VCvtPkU8F32 "v_cvt_pk_u8_f32" (B32; F32, U32, U32) Valu
     VCvtPkaccumU8F32 "v_cvt_pkaccum_u8_f32" (B32; F32, U32) Valu
+    VCvtScalef32_2xpk16Bf6F32 "v_cvt_scalef32_2xpk16_bf6_f32" (B32 * 6; F32 * 16, F32 * 16, F32) Valu
+    VCvtScalef32_2xpk16Fp6F32 "v_cvt_scalef32_2xpk16_fp6_f32" (B32 * 6; F32 * 16, F32 * 16, F32) Valu
+    VCvtScalef32F16Bf8 "v_cvt_scalef32_f16_bf8" (F16; U32, F32) Valu {READS_RESULT}
+    VCvtScalef32F16Fp8 "v_cvt_scalef32_f16_fp8" (F16; U32, F32) Valu {READS_RESULT}
+    VCvtScalef32F32Bf8 "v_cvt_scalef32_f32_bf8" (F32; U32, F32) Valu
+    VCvtScalef32F32Fp8 "v_cvt_scalef32_f32_fp8" (F32; U32, F32) Valu
+    VCvtScalef32Pk32Bf16Bf6 "v_cvt_scalef32_pk32_bf16_bf6" (Bf16 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32Bf16Fp6 "v_cvt_scalef32_pk32_bf16_fp6" (Bf16 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32Bf6Bf16 "v_cvt_scalef32_pk32_bf6_bf16" (B32 * 6; Bf16 * 32, F32) Valu
+    VCvtScalef32Pk32Bf6F16 "v_cvt_scalef32_pk32_bf6_f16" (B32 * 6; F16 * 32, F32) Valu
+    VCvtScalef32Pk32F16Bf6 "v_cvt_scalef32_pk32_f16_bf6" (F16 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32F16Fp6 "v_cvt_scalef32_pk32_f16_fp6" (F16 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32F32Bf6 "v_cvt_scalef32_pk32_f32_bf6" (F32 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32F32Fp6 "v_cvt_scalef32_pk32_f32_fp6" (F32 * 32; B32 * 6, F32) Valu
+    VCvtScalef32Pk32Fp6Bf16 "v_cvt_scalef32_pk32_fp6_bf16" (B32 * 6; Bf16 * 32, F32) Valu
+    VCvtScalef32Pk32Fp6F16 "v_cvt_scalef32_pk32_fp6_f16" (B32 * 6; F16 * 32, F32) Valu
+    VCvtScalef32PkBf16Bf8 "v_cvt_scalef32_pk_bf16_bf8" (Bf16 * 2; U32, F32) Valu
+    VCvtScalef32PkBf16Fp4 "v_cvt_scalef32_pk_bf16_fp4" (Bf16 * 2; U32, F32) Valu
+    VCvtScalef32PkBf16Fp8 "v_cvt_scalef32_pk_bf16_fp8" (Bf16 * 2; U32, F32) Valu
+    VCvtScalef32PkBf8Bf16 "v_cvt_scalef32_pk_bf8_bf16" (B32; Bf16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkBf8F16 "v_cvt_scalef32_pk_bf8_f16" (B32; F16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkBf8F32 "v_cvt_scalef32_pk_bf8_f32" (B32; F32, F32, F32) Valu {READS_RESULT}
+    VCvtScalef32PkF16Bf8 "v_cvt_scalef32_pk_f16_bf8" (F16 * 2; U32, F32) Valu
+    VCvtScalef32PkF16Fp4 "v_cvt_scalef32_pk_f16_fp4" (F16 * 2; U32, F32) Valu
+    VCvtScalef32PkF16Fp8 "v_cvt_scalef32_pk_f16_fp8" (F16 * 2; U32, F32) Valu
+    VCvtScalef32PkF32Bf8 "v_cvt_scalef32_pk_f32_bf8" (F32 * 2; U32, F32) Valu
+    VCvtScalef32PkF32Fp4 "v_cvt_scalef32_pk_f32_fp4" (F32 * 2; U32, F32) Valu
+    VCvtScalef32PkF32Fp8 "v_cvt_scalef32_pk_f32_fp8" (F32 * 2; U32, F32) Valu
+    VCvtScalef32PkFp4Bf16 "v_cvt_scalef32_pk_fp4_bf16" (B32; Bf16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkFp4F16 "v_cvt_scalef32_pk_fp4_f16" (B32; F16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkFp4F32 "v_cvt_scalef32_pk_fp4_f32" (B32; F32, F32, F32) Valu {READS_RESULT}
+    VCvtScalef32PkFp8Bf16 "v_cvt_scalef32_pk_fp8_bf16" (B32; Bf16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkFp8F16 "v_cvt_scalef32_pk_fp8_f16" (B32; F16 * 2, F32) Valu {READS_RESULT}
+    VCvtScalef32PkFp8F32 "v_cvt_scalef32_pk_fp8_f32" (B32; F32, F32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrBf8Bf16 "v_cvt_scalef32_sr_bf8_bf16" (B32; Bf16, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrBf8F16 "v_cvt_scalef32_sr_bf8_f16" (B32; F16, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrBf8F32 "v_cvt_scalef32_sr_bf8_f32" (B32; F32, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrFp8Bf16 "v_cvt_scalef32_sr_fp8_bf16" (B32; Bf16, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrFp8F16 "v_cvt_scalef32_sr_fp8_f16" (B32; F16, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrFp8F32 "v_cvt_scalef32_sr_fp8_f32" (B32; F32, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrPk32Bf6Bf16 "v_cvt_scalef32_sr_pk32_bf6_bf16" (B32 * 6; Bf16 * 32, U32, F32) Valu
+    VCvtScalef32SrPk32Bf6F16 "v_cvt_scalef32_sr_pk32_bf6_f16" (B32 * 6; F16 * 32, U32, F32) Valu
+    VCvtScalef32SrPk32Bf6F32 "v_cvt_scalef32_sr_pk32_bf6_f32" (B32 * 6; F32 * 32, U32, F32) Valu
+    VCvtScalef32SrPk32Fp6Bf16 "v_cvt_scalef32_sr_pk32_fp6_bf16" (B32 * 6; Bf16 * 32, U32, F32) Valu
+    VCvtScalef32SrPk32Fp6F16 "v_cvt_scalef32_sr_pk32_fp6_f16" (B32 * 6; F16 * 32, U32, F32) Valu
+    VCvtScalef32SrPk32Fp6F32 "v_cvt_scalef32_sr_pk32_fp6_f32" (B32 * 6; F32 * 32, U32, F32) Valu
+    VCvtScalef32SrPkFp4Bf16 "v_cvt_scalef32_sr_pk_fp4_bf16" (B32; Bf16 * 2, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrPkFp4F16 "v_cvt_scalef32_sr_pk_fp4_f16" (B32; F16 * 2, U32, F32) Valu {READS_RESULT}
+    VCvtScalef32SrPkFp4F32 "v_cvt_scalef32_sr_pk_fp4_f32" (B32; F32 * 2, U32, F32) Valu {READS_RESULT}
+    VCvtSrBf16F32 "v_cvt_sr_bf16_f32" (Bf16; F32, U32) Valu {READS_RESULT}
     VCvtSrBf8F32 "v_cvt_sr_bf8_f32" (B32; F32, U32) Valu
+    VCvtSrBf8F32Gfx950 "v_cvt_sr_bf8_f32_gfx950" (B32; F32, U32) Valu
+    VCvtSrF16F32 "v_cvt_sr_f16_f32" (F16; F32, U32) Valu {READS_RESULT}
     VCvtSrFp8F32 "v_cvt_sr_fp8_f32" (B32; F32, U32) Valu
+    VCvtSrFp8F32Gfx950 "v_cvt_sr_fp8_f32_gfx950" (B32; F32, U32) Valu
     VCvtU16F16 "v_cvt_u16_f16" (U16; F16) Valu
     VCvtU32F32 "v_cvt_u32_f32" (U32; F32) Valu
     VCvtU32F64 "v_cvt_u32_f64" (U32; F64) Valu
@@ -1379,23 +1451,36 @@ ops! {
     VMed3I32 "v_med3_i32" (I32; I32, I32, I32) Valu
     VMed3U16 "v_med3_u16" (U16; U16, U16, U16) Valu
     VMed3U32 "v_med3_u32" (U32; U32, U32, U32) Valu
+    VMfmaF32_16x16x128F8f6f4 "v_mfma_f32_16x16x128_f8f6f4" (F32 * 4; B32 * 8, B32 * 8, F32 * 4) Matrix {MFMA FORMATS}
     VMfmaF32_16x16x16Bf16 "v_mfma_f32_16x16x16_bf16" (F32 * 4; Bf16 * 4, Bf16 * 4, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x16F16 "v_mfma_f32_16x16x16_f16" (F32 * 4; F16 * 4, F16 * 4, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x1_4bF32 "v_mfma_f32_16x16x1_4b_f32" (F32 * 16; F32, F32, F32 * 16) Matrix {MFMA}
     VMfmaF32_16x16x2bf16 "v_mfma_f32_16x16x2bf16" (F32 * 16; Bf16 * 2, Bf16 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_16x16x32Bf16 "v_mfma_f32_16x16x32_bf16" (F32 * 4; Bf16 * 8, Bf16 * 8, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x32Bf8Bf8 "v_mfma_f32_16x16x32_bf8_bf8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_16x16x32Bf8Bf8Gfx950 "v_mfma_f32_16x16x32_bf8_bf8_gfx950" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x32Bf8Fp8 "v_mfma_f32_16x16x32_bf8_fp8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_16x16x32Bf8Fp8Gfx950 "v_mfma_f32_16x16x32_bf8_fp8_gfx950" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_16x16x32F16 "v_mfma_f32_16x16x32_f16" (F32 * 4; F16 * 8, F16 * 8, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x32Fp8Bf8 "v_mfma_f32_16x16x32_fp8_bf8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_16x16x32Fp8Bf8Gfx950 "v_mfma_f32_16x16x32_fp8_bf8_gfx950" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x32Fp8Fp8 "v_mfma_f32_16x16x32_fp8_fp8" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_16x16x32Fp8Fp8Gfx950 "v_mfma_f32_16x16x32_fp8_fp8_gfx950" (F32 * 4; B32 * 2, B32 * 2, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x4_4bBf16 "v_mfma_f32_16x16x4_4b_bf16" (F32 * 16; Bf16 * 4, Bf16 * 4, F32 * 16) Matrix {MFMA}
     VMfmaF32_16x16x4_4bF16 "v_mfma_f32_16x16x4_4b_f16" (F32 * 16; F16 * 4, F16 * 4, F32 * 16) Matrix {MFMA}
     VMfmaF32_16x16x4F32 "v_mfma_f32_16x16x4_f32" (F32 * 4; F32, F32, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x8Xf32 "v_mfma_f32_16x16x8_xf32" (F32 * 4; F32 * 2, F32 * 2, F32 * 4) Matrix {MFMA}
     VMfmaF32_16x16x8bf16 "v_mfma_f32_16x16x8bf16" (F32 * 4; Bf16 * 2, Bf16 * 2, F32 * 4) Matrix {MFMA}
+    VMfmaF32_32x32x16Bf16 "v_mfma_f32_32x32x16_bf16" (F32 * 16; Bf16 * 8, Bf16 * 8, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x16Bf8Bf8 "v_mfma_f32_32x32x16_bf8_bf8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x16Bf8Bf8Gfx950 "v_mfma_f32_32x32x16_bf8_bf8_gfx950" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x16Bf8Fp8 "v_mfma_f32_32x32x16_bf8_fp8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x16Bf8Fp8Gfx950 "v_mfma_f32_32x32x16_bf8_fp8_gfx950" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x16F16 "v_mfma_f32_32x32x16_f16" (F32 * 16; F16 * 8, F16 * 8, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x16Fp8Bf8 "v_mfma_f32_32x32x16_fp8_bf8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x16Fp8Bf8Gfx950 "v_mfma_f32_32x32x16_fp8_bf8_gfx950" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x16Fp8Fp8 "v_mfma_f32_32x32x16_fp8_fp8" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x16Fp8Fp8Gfx950 "v_mfma_f32_32x32x16_fp8_fp8_gfx950" (F32 * 16; B32 * 2, B32 * 2, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x1_2bF32 "v_mfma_f32_32x32x1_2b_f32" (F32 * 32; F32, F32, F32 * 32) Matrix {MFMA}
     VMfmaF32_32x32x2F32 "v_mfma_f32_32x32x2_f32" (F32 * 16; F32, F32, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x2bf16 "v_mfma_f32_32x32x2bf16" (F32 * 32; Bf16 * 2, Bf16 * 2, F32 * 32) Matrix {MFMA}
@@ -1403,6 +1488,7 @@ ops! {
     VMfmaF32_32x32x4_2bF16 "v_mfma_f32_32x32x4_2b_f16" (F32 * 32; F16 * 4, F16 * 4, F32 * 32) Matrix {MFMA}
     VMfmaF32_32x32x4Xf32 "v_mfma_f32_32x32x4_xf32" (F32 * 16; F32 * 2, F32 * 2, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x4bf16 "v_mfma_f32_32x32x4bf16" (F32 * 16; Bf16 * 2, Bf16 * 2, F32 * 16) Matrix {MFMA}
+    VMfmaF32_32x32x64F8f6f4 "v_mfma_f32_32x32x64_f8f6f4" (F32 * 16; B32 * 8, B32 * 8, F32 * 16) Matrix {MFMA FORMATS}
     VMfmaF32_32x32x8Bf16 "v_mfma_f32_32x32x8_bf16" (F32 * 16; Bf16 * 4, Bf16 * 4, F32 * 16) Matrix {MFMA}
     VMfmaF32_32x32x8F16 "v_mfma_f32_32x32x8_f16" (F32 * 16; F16 * 4, F16 * 4, F32 * 16) Matrix {MFMA}
     VMfmaF32_4x4x1_16bF32 "v_mfma_f32_4x4x1_16b_f32" (F32 * 4; F32, F32, F32 * 4) Matrix {MFMA}
@@ -1414,10 +1500,15 @@ ops! {
     VMfmaI32_16x16x16i8 "v_mfma_i32_16x16x16i8" (I32 * 4; B32, B32, I32 * 4) Matrix {MFMA}
     VMfmaI32_16x16x32I8 "v_mfma_i32_16x16x32_i8" (I32 * 4; B32 * 2, B32 * 2, I32 * 4) Matrix {MFMA}
     VMfmaI32_16x16x4_4bI8 "v_mfma_i32_16x16x4_4b_i8" (I32 * 16; B32, B32, I32 * 16) Matrix {MFMA}
+    VMfmaI32_16x16x64I8 "v_mfma_i32_16x16x64_i8" (I32 * 4; B32 * 4, B32 * 4, I32 * 4) Matrix {MFMA}
     VMfmaI32_32x32x16I8 "v_mfma_i32_32x32x16_i8" (I32 * 16; B32 * 2, B32 * 2, I32 * 16) Matrix {MFMA}
+    VMfmaI32_32x32x32I8 "v_mfma_i32_32x32x32_i8" (I32 * 16; B32 * 4, B32 * 4, I32 * 16) Matrix {MFMA}
     VMfmaI32_32x32x4_2bI8 "v_mfma_i32_32x32x4_2b_i8" (I32 * 32; B32, B32, I32 * 32) Matrix {MFMA}
     VMfmaI32_32x32x8i8 "v_mfma_i32_32x32x8i8" (I32 * 16; B32, B32, I32 * 16) Matrix {MFMA}
     VMfmaI32_4x4x4_16bI8 "v_mfma_i32_4x4x4_16b_i8" (I32 * 4; B32, B32, I32 * 4) Matrix {MFMA}
+    VMfmaLdScaleB32 "v_mfma_ld_scale_b32" (; B32, B32) Matrix
+    VMfmaScaleF32_16x16x128F8f6f4 "v_mfma_scale_f32_16x16x128_f8f6f4" (F32 * 4; B32 * 8, B32 * 8, F32 * 4) Matrix {MFMA FORMATS}
+    VMfmaScaleF32_32x32x64F8f6f4 "v_mfma_scale_f32_32x32x64_f8f6f4" (F32 * 16; B32 * 8, B32 * 8, F32 * 16) Matrix {MFMA FORMATS}
     VMin3F16 "v_min3_f16" (F16; F16, F16, F16) Valu
     VMin3F32 "v_min3_f32" (F32; F32, F32, F32) Valu
     VMin3I16 "v_min3_i16" (I16; I16, I16, I16) Valu
@@ -1474,7 +1565,9 @@ ops! {
     VPackB32F16 "v_pack_b32_f16" (B32; F16, F16) Valu
     VPermB32 "v_perm_b32" (B32; B32, B32, B32) Valu
     VPermlane16B32 "v_permlane16_b32" (B32; B32, B32, B32) Valu {PERMUTES}
+    VPermlane16SwapB32 "v_permlane16_swap_b32" (B32; B32) Valu {EXCHANGES PERMUTES}
     VPermlane16VarB32 "v_permlane16_var_b32" (B32; B32, B32) Valu {PERMUTES}
+    VPermlane32SwapB32 "v_permlane32_swap_b32" (B32; B32) Valu {EXCHANGES PERMUTES}
     VPermlane64B32 "v_permlane64_b32" (B32; B32) Valu {PERMUTES}
     VPermlanex16B32 "v_permlanex16_b32" (B32; B32, B32, B32) Valu {PERMUTES}
     VPermlanex16VarB32 "v_permlanex16_var_b32" (B32; B32, B32) Valu {PERMUTES}
@@ -1494,10 +1587,12 @@ ops! {
     VPkMaxF16 "v_pk_max_f16" (F16 * 2; F16 * 2, F16 * 2) Valu
     VPkMaxI16 "v_pk_max_i16" (I16 * 2; I16 * 2, I16 * 2) Valu
     VPkMaxU16 "v_pk_max_u16" (U16 * 2; U16 * 2, U16 * 2) Valu
+    VPkMaximum3F16 "v_pk_maximum3_f16" (F16 * 2; F16 * 2, F16 * 2, F16 * 2) Valu
     VPkMaximumF16 "v_pk_maximum_f16" (F16 * 2; F16 * 2, F16 * 2) Valu
     VPkMinF16 "v_pk_min_f16" (F16 * 2; F16 * 2, F16 * 2) Valu
     VPkMinI16 "v_pk_min_i16" (I16 * 2; I16 * 2, I16 * 2) Valu
     VPkMinU16 "v_pk_min_u16" (U16 * 2; U16 * 2, U16 * 2) Valu
+    VPkMinimum3F16 "v_pk_minimum3_f16" (F16 * 2; F16 * 2, F16 * 2, F16 * 2) Valu
     VPkMinimumF16 "v_pk_minimum_f16" (F16 * 2; F16 * 2, F16 * 2) Valu
     VPkMovB32 "v_pk_mov_b32" (B32 * 2; B32 * 2, B32 * 2) Valu
     VPkMulF16 "v_pk_mul_f16" (F16 * 2; F16 * 2, F16 * 2) Valu
@@ -1505,6 +1600,7 @@ ops! {
     VPkMulLoU16 "v_pk_mul_lo_u16" (U16 * 2; U16 * 2, U16 * 2) Valu
     VPkSubI16 "v_pk_sub_i16" (I16 * 2; I16 * 2, I16 * 2) Valu
     VPkSubU16 "v_pk_sub_u16" (U16 * 2; U16 * 2, U16 * 2) Valu
+    VPrngB32 "v_prng_b32" (B32; B32) Valu
     VQsadPkU16U8 "v_qsad_pk_u16_u8" (B64; B64, B32, B64) Valu
     VRcpF16 "v_rcp_f16" (F16; F16) Transcendental
     VRcpF32 "v_rcp_f32" (F32; F32) Transcendental
@@ -1536,20 +1632,42 @@ ops! {
     VScreenPartition4seB32 "v_screen_partition_4se_b32" (B32; B32) Valu
     VSinF16 "v_sin_f16" (F16; F16) Transcendental
     VSinF32 "v_sin_f32" (F32; F32) Transcendental
+    VSmfmacF32_16x16x128Bf8Bf8 "v_smfmac_f32_16x16x128_bf8_bf8" (F32 * 4; B32 * 4, B32 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x128Bf8Fp8 "v_smfmac_f32_16x16x128_bf8_fp8" (F32 * 4; B32 * 4, B32 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x128Fp8Bf8 "v_smfmac_f32_16x16x128_fp8_bf8" (F32 * 4; B32 * 4, B32 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x128Fp8Fp8 "v_smfmac_f32_16x16x128_fp8_fp8" (F32 * 4; B32 * 4, B32 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x32Bf16 "v_smfmac_f32_16x16x32_bf16" (F32 * 4; Bf16 * 4, Bf16 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x32F16 "v_smfmac_f32_16x16x32_f16" (F32 * 4; F16 * 4, F16 * 8, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64Bf16 "v_smfmac_f32_16x16x64_bf16" (F32 * 4; Bf16 * 8, Bf16 * 16, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x64Bf8Bf8 "v_smfmac_f32_16x16x64_bf8_bf8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64Bf8Bf8Gfx950 "v_smfmac_f32_16x16x64_bf8_bf8_gfx950" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x64Bf8Fp8 "v_smfmac_f32_16x16x64_bf8_fp8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64Bf8Fp8Gfx950 "v_smfmac_f32_16x16x64_bf8_fp8_gfx950" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64F16 "v_smfmac_f32_16x16x64_f16" (F32 * 4; F16 * 8, F16 * 16, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x64Fp8Bf8 "v_smfmac_f32_16x16x64_fp8_bf8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64Fp8Bf8Gfx950 "v_smfmac_f32_16x16x64_fp8_bf8_gfx950" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_16x16x64Fp8Fp8 "v_smfmac_f32_16x16x64_fp8_fp8" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
+    VSmfmacF32_16x16x64Fp8Fp8Gfx950 "v_smfmac_f32_16x16x64_fp8_fp8_gfx950" (F32 * 4; B32 * 2, B32 * 4, B32, F32 * 4) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x16Bf16 "v_smfmac_f32_32x32x16_bf16" (F32 * 16; Bf16 * 4, Bf16 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x16F16 "v_smfmac_f32_32x32x16_f16" (F32 * 16; F16 * 4, F16 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32Bf16 "v_smfmac_f32_32x32x32_bf16" (F32 * 16; Bf16 * 8, Bf16 * 16, B32, F32 * 16) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x32Bf8Bf8 "v_smfmac_f32_32x32x32_bf8_bf8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32Bf8Bf8Gfx950 "v_smfmac_f32_32x32x32_bf8_bf8_gfx950" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x32Bf8Fp8 "v_smfmac_f32_32x32x32_bf8_fp8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32Bf8Fp8Gfx950 "v_smfmac_f32_32x32x32_bf8_fp8_gfx950" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32F16 "v_smfmac_f32_32x32x32_f16" (F32 * 16; F16 * 8, F16 * 16, B32, F32 * 16) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x32Fp8Bf8 "v_smfmac_f32_32x32x32_fp8_bf8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32Fp8Bf8Gfx950 "v_smfmac_f32_32x32x32_fp8_bf8_gfx950" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
     VSmfmacF32_32x32x32Fp8Fp8 "v_smfmac_f32_32x32x32_fp8_fp8" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x32Fp8Fp8Gfx950 "v_smfmac_f32_32x32x32_fp8_fp8_gfx950" (F32 * 16; B32 * 2, B32 * 4, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x64Bf8Bf8 "v_smfmac_f32_32x32x64_bf8_bf8" (F32 * 16; B32 * 4, B32 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x64Bf8Fp8 "v_smfmac_f32_32x32x64_bf8_fp8" (F32 * 16; B32 * 4, B32 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x64Fp8Bf8 "v_smfmac_f32_32x32x64_fp8_bf8" (F32 * 16; B32 * 4, B32 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacF32_32x32x64Fp8Fp8 "v_smfmac_f32_32x32x64_fp8_fp8" (F32 * 16; B32 * 4, B32 * 8, B32, F32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacI32_16x16x128I8 "v_smfmac_i32_16x16x128_i8" (I32 * 4; B32 * 4, B32 * 8, B32, I32 * 4) Matrix {MFMA SPARSE}
     VSmfmacI32_16x16x64I8 "v_smfmac_i32_16x16x64_i8" (I32 * 4; B32 * 2, B32 * 4, B32, I32 * 4) Matrix {MFMA SPARSE}
     VSmfmacI32_32x32x32I8 "v_smfmac_i32_32x32x32_i8" (I32 * 16; B32 * 2, B32 * 4, B32, I32 * 16) Matrix {MFMA SPARSE}
+    VSmfmacI32_32x32x64I8 "v_smfmac_i32_32x32x64_i8" (I32 * 16; B32 * 4, B32 * 8, B32, I32 * 16) Matrix {MFMA SPARSE}
     VSqrtF16 "v_sqrt_f16" (F16; F16) Transcendental
     VSqrtF32 "v_sqrt_f32" (F32; F32) Transcendental
     VSqrtF64 "v_sqrt_f64" (F64; F64) Transcendental

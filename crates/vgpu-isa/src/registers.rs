@@ -117,7 +117,7 @@ impl Inst {
                 let halved = i == self.op.accumulator() || i < 2 && !self.op.has(Fact::GFX11_LAYOUT);
                 if halved { dwords(ty, lanes).div_ceil(2) } else { dwords(ty, lanes) }
             }
-            _ => dwords(ty, lanes),
+            _ => dwords(self.matrix_type(i).unwrap_or(ty), lanes),
         }
     }
 

@@ -10,7 +10,7 @@ use super::Isa;
 pub enum Generation {
     /// CDNA 2: wave64, accumulation registers in one file with the vector registers (gfx90a).
     Gfx9,
-    /// CDNA 3: the same, with architected flat scratch (gfx942).
+    /// CDNA 3 and 4: the same, with architected flat scratch (gfx942, gfx950).
     Gfx940,
     /// RDNA 1 and 2.
     Gfx10,
@@ -124,6 +124,23 @@ pub const TARGETS: &[Target] = &[
         memory: 16 * GIB,
         chip_id: 0x74a1,
         clock_mhz: 2100,
+    },
+    Target {
+        name: "gfx950",
+        isa: Isa::Gfx950,
+        product: "ferrocm Virtual GPU (gfx950)",
+        target_id: "gfx950:sramecc+:xnack-",
+        compute_units: 8,
+        wave_size: 64,
+        lds_size: 160 * KIB,
+        max_workgroup_size: 1024,
+        vgpr_granule: [8, 8],
+        max_vgprs: 512,
+        unit: ComputeUnit::of([9, 5, 0]),
+        cache_line: 128,
+        memory: 16 * GIB,
+        chip_id: 0x75a0,
+        clock_mhz: 2400,
     },
     Target {
         name: "gfx1030",

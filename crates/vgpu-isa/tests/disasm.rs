@@ -9,7 +9,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use vgpu_isa::{DecodeErrorKind, Generation, Inst, Isa, Op, Register, Span, TARGETS, decode, decode_wave64};
+use vgpu_isa::{
+    DecodeErrorKind, Fact, Generation, Inst, Isa, Op, Register, Span, TARGETS, decode, decode_wave64,
+};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -117,7 +119,10 @@ fn every_line_decodes_and_prints_as_llvm_does() {
 fn truncated_instructions_are_errors() {
     for &isa in Isa::ALL {
         for case in cases(isa).into_iter().filter(|case| case.text != ILLEGAL) {
-            for length in 0..case.bytes.len() {
+            let whole = decode(isa, &case.bytes).expect("a valid instruction");
+            // The load of the scales of a matrix instruction may be one of its own.
+            let least = if whole.op.has(Fact::FORMATS) { 8 } else { case.bytes.len() };
+            for length in 0..least {
                 let error = decode(isa, &case.bytes[..length]).expect_err(&case.text);
                 assert_eq!(
                     error.kind,

@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn errors_name_the_bad_part() {
         for (text, part) in [
-            ("gfx803", "supported are gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1200, gfx1201"),
+            ("gfx803", "supported are gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200, gfx1201"),
             ("gfx90a:xnack+", "`gfx90a:xnack+`"),
             ("x", "`x`"),
             ("gfx1100?cus=0", "`0` of option `cus`"),

@@ -2,4 +2,5 @@
 
 pub(super) mod convert;
 pub(super) mod dot;
+pub(super) mod small;
 pub mod soft;

@@ -19,6 +19,12 @@ pub(super) const PAIRWISE: i64 = 1 << 16;
 /// In `Code::imm`: C and D are registers of 32-bit elements, the same or ones that do not overlap.
 pub(super) const DIRECT: i64 = 1 << 17;
 
+/// In `Code::imm`: elements of A and B are scaled.
+pub(super) const SCALED: i64 = 1 << 18;
+/// In `Code::imm`, from these bits on: the vector registers that hold the scales.
+pub(super) const SCALE_A: u32 = 32;
+pub(super) const SCALE_B: u32 = 40;
+
 /// The handler for sums of a type.
 pub(super) fn handler(sum: Sum, level: Level) -> Handler {
     if sum == Sum::F64 {
@@ -31,10 +37,10 @@ pub(super) fn handler(sum: Sum, level: Level) -> Handler {
 /// Panels of f32, of the size of the largest instruction's.
 #[repr(C, align(64))]
 struct Panels {
-    a: [f32; 512],
-    b: [f32; 1024],
+    a: [f32; 2048],
+    b: [f32; 2048],
     sum: [f32; 2048],
-    rows: [u32; 512],
+    rows: [u32; 1024],
 }
 
 /// What a code says.
@@ -124,7 +130,14 @@ impl SimdBody for Single {
             let width = plan.width;
             // Of MODE, f32 operands of MFMA obey what it says of subnormal sources.
             let flush = pairwise || row.a == Format::F32 && wave.mode & 0x10 == 0;
-            let how = [Reading::new(&mods, 0, flush), Reading::new(&mods, 1, flush)];
+            let mut how = [Reading::new(&mods, 0, flush), Reading::new(&mods, 1, flush)];
+            if code.imm & SCALED != 0 {
+                for (i, shift) in [SCALE_A, SCALE_B].into_iter().enumerate() {
+                    let register = (code.imm >> shift) as u32 & 255;
+                    let byte = mods.op_sel >> i & 1 | (mods.op_sel_hi >> i & 1) << 1;
+                    how[i].scale = Some((at(wave, register * lanes as u32), 8 * u32::from(byte)));
+                }
+            }
 
             operand::gather::<S>(row.a, a, plan.a_count, &plan.a, width, &how[0], panel_a);
             operand::gather::<S>(row.b, b, plan.b_count, &plan.b, width, &how[1], panel_b);

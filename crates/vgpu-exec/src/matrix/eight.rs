@@ -1,4 +1,4 @@
-//! 8-bit floating-point formats as f32.
+//! Floating-point formats of 8 and fewer bits as f32.
 
 use super::table::Format;
 use crate::simd::{Simd, U};
@@ -6,13 +6,17 @@ use crate::simd::{Simd, U};
 const NAN: u32 = 0x7fc0_0000;
 const INFINITY: u32 = 0x7f80_0000;
 
-/// The low bytes, numbers of an 8-bit format, as the bits of f32.
+/// The low bytes, numbers of a format of 8 bits or fewer with zeros above, as the bits of f32.
 #[inline(always)]
 pub(crate) fn widen<S: Simd>(format: Format, codes: U<S>) -> U<S> {
     match format {
         Format::Fp8Fnuz => finite::<S, 3, 8>(codes, 0xff, 0x80),
         Format::Bf8Fnuz => finite::<S, 2, 16>(codes, 0xff, 0x80),
         Format::Fp8 => finite::<S, 3, 7>(codes, 0x7f, 0x7f),
+        // No code is a NaN.
+        Format::Fp6 => finite::<S, 3, 1>(codes & 0x1f | (codes & 0x20) << 2, 0, 1),
+        Format::Bf6 => finite::<S, 2, 3>(codes & 0x1f | (codes & 0x20) << 2, 0, 1),
+        Format::Fp4 => finite::<S, 1, 1>(codes & 7 | (codes & 8) << 4, 0, 1),
         _ => {
             let rest = codes & 0x7f;
             let value = finite::<S, 2, 15>(codes, 0, 1);

@@ -22,9 +22,11 @@
 //!   added pairwise, then to the accumulator; every sum is rounded, subnormal sums become zero. So do measurements of gfx90a.
 //! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after the other in the order
 //!   of K, each with the rules and NaNs of `float::dot`; 16-bit results are rounded after each.
-//! * f16 and bf16 of gfx942, in sparse instructions, and 8-bit floats: the same chain of f32 fused multiply-adds; products are
+//! * f16 and bf16 of gfx942 and gfx950, in sparse instructions, and floats of 8 and fewer bits: the same chain of f32 fused multiply-adds; products are
 //!   exact. The result differs from the exact sum by at most `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round
 //!   differently, within about that. 16-bit results are rounded once, at the end, to nearest even.
+//! * Scales of gfx950 multiply the elements of A and B, as f32, before the products are added: what is too large or too small for
+//!   f32 then is infinite or loses digits, which devices may not do.
 //! * Integers: exact. Sums wrap, or saturate with `clamp`.
 //!
 //! MODE is ignored but for FP16_OVFL, and for its rule about subnormal f32 sources, which A and B of MFMA obey; C and D do not.
@@ -97,7 +99,7 @@ pub fn lower_with(
     rules: Rules,
     codes: &mut Vec<Code>,
 ) -> Option<Code> {
-    let index = table::INSTRUCTIONS.iter().position(|row| row.op == inst.op)?;
+    let index = table::find(inst)?;
     let row = &table::INSTRUCTIONS[index];
     if row.family == Family::Mfma && context.lanes != 64 {
         return None;
@@ -127,6 +129,12 @@ pub fn lower_with(
         imm |= body::DIRECT;
     }
     let mut mods = inst.mods;
+    if inst.op.has(Fact::FORMATS) {
+        (mods.cbsz, mods.blgp) = (0, 0);
+    }
+    if let Some((_, _, [Operand::Vgpr(of_a), Operand::Vgpr(of_b), _])) = inst.dual {
+        imm |= body::SCALED | i64::from(of_a) << body::SCALE_A | i64::from(of_b) << body::SCALE_B;
+    }
     if row.sum == Sum::F64 {
         mods = Modifiers { neg: if rules.negates { mods.blgp } else { 0 }, ..Modifiers::default() };
     }

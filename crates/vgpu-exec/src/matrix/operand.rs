@@ -46,6 +46,8 @@ pub(super) struct Reading {
     pub flush: bool,
     /// The chunk of lanes that is read for each chunk.
     pub order: [usize; 4],
+    /// The register that holds the exponents by which each lane's elements are scaled, and the lowest bit of the byte.
+    pub scale: Option<(Tuple, u32)>,
 }
 
 impl Reading {
@@ -54,7 +56,13 @@ impl Reading {
     pub(super) fn new(mods: &Modifiers, i: usize, flush: bool) -> Reading {
         let sign = |bits: u8| u32::from(bits >> i & 1) << 31;
         let order = if i == 1 { lane_groups(mods.blgp) } else { [0, 1, 2, 3] };
-        Reading { negate: [sign(mods.neg), sign(mods.neg_hi)], signed: mods.neg >> i & 1 != 0, flush, order }
+        Reading {
+            negate: [sign(mods.neg), sign(mods.neg_hi)],
+            signed: mods.neg >> i & 1 != 0,
+            flush,
+            order,
+            scale: None,
+        }
     }
 }
 
@@ -116,6 +124,34 @@ pub(super) unsafe fn gather<S: Simd>(
                             put(to, part, if how.flush { tiny.select(U::splat(0), half) } else { half });
                         }
                     }
+                    Format::Fp6 | Format::Bf6 => {
+                        // Sixteen elements are in three registers.
+                        if register % 3 != 0 {
+                            continue;
+                        }
+                        let words = [0, 1, 2].map(|i| tuple.read::<S>(register + i, how.order[chunk]));
+                        for part in 0..16usize {
+                            let (word, shift) = (6 * part / 32, 6 * part as u32 % 32);
+                            let mut code = words[word] >> shift;
+                            if shift > 26 {
+                                code = code | words[word + 1] << (32 - shift);
+                            }
+                            let value = eight::widen(format, code & 0x3f);
+                            put(to, part, scaled(value, how, chunk));
+                        }
+                    }
+                    Format::Fp4 => {
+                        for part in 0..8 {
+                            let value = eight::widen(format, bits >> (4 * part as u32) & 15);
+                            put(to, part, scaled(value, how, chunk));
+                        }
+                    }
+                    Format::Fp8 | Format::Bf8 if how.scale.is_some() => {
+                        for part in 0..4 {
+                            let value = eight::widen(format, bits >> (8 * part as u32));
+                            put(to, part, scaled(value, how, chunk));
+                        }
+                    }
                     Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
                         for part in 0..4 {
                             put(to, part, eight::widen(format, bits >> (8 * part as u32)));
@@ -136,6 +172,21 @@ pub(super) unsafe fn gather<S: Simd>(
             }
         }
     }
+}
+
+/// Elements of a chunk, scaled if there are scales.
+///
+/// # Safety
+/// The register of the scales must be in the wave's file.
+#[inline(always)]
+unsafe fn scaled<S: Simd>(value: U<S>, how: &Reading, chunk: usize) -> U<S> {
+    let Some((register, shift)) = how.scale else { return value };
+    // SAFETY: the caller's promise.
+    let byte = unsafe { register.read::<S>(0, chunk) } >> shift & 0xff;
+    // The least scale is a subnormal number, the last one NaN.
+    let power = byte.equal(U::splat(0)).select(U::splat(0x40_0000), byte << 23);
+    let power = byte.equal(U::splat(0xff)).select(U::splat(0x7fc0_0000), power);
+    (value.as_f32() * power.as_f32()).bits()
 }
 
 /// A part of registers as an integer, as f32.

@@ -1,6 +1,7 @@
 //! The matrix instructions.
 
 use vgpu_isa::Op::{self, *};
+use vgpu_isa::{Fact, Inst};
 
 /// The rules by which elements lie in lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +31,12 @@ pub enum Format {
     Fp8,
     /// e5m2 of the Open Compute Project.
     Bf8,
+    /// e2m3 of the Open Compute Project.
+    Fp6,
+    /// e3m2 of the Open Compute Project.
+    Bf6,
+    /// e2m1 of the Open Compute Project.
+    Fp4,
     I8,
     /// Bytes, signed or not by `neg_lo`.
     Iu8,
@@ -44,7 +51,8 @@ impl Format {
             Format::F64 => 64,
             Format::F32 | Format::Xf32 => 32,
             Format::F16 | Format::Bf16 => 16,
-            Format::Iu4 => 4,
+            Format::Iu4 | Format::Fp4 => 4,
+            Format::Fp6 | Format::Bf6 => 6,
             _ => 8,
         }
     }
@@ -103,12 +111,21 @@ const fn swmmac(op: Op, k: usize, a: Format, b: Format, sum: Sum) -> Instruction
     Instruction { sparse: true, ..wmma12(op, k, a, b, sum) }
 }
 
-use Format::{Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Fp8, Fp8Fnuz, I8, Iu4, Iu8, Xf32};
+use Format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Fp4, Fp6, Fp8, Fp8Fnuz, I8, Iu4, Iu8, Xf32};
+
+/// The formats that an instruction can choose, by their numbers.
+const CHOICES: [Format; 5] = [Fp8, Bf8, Fp6, Bf6, Fp4];
+/// Instructions that choose the formats of A and B.
+const CHOOSING: [(Op, [usize; 3]); 2] =
+    [(VMfmaF32_16x16x128F8f6f4, [16, 128, 1]), (VMfmaF32_32x32x64F8f6f4, [32, 64, 1])];
 
 // NEW-OP: matrix ones.
 /// All of them.
+pub const INSTRUCTIONS: &[Instruction] = &with_chosen();
+
+/// Those whose formats of A and B the instruction's row says.
 #[rustfmt::skip]
-pub const INSTRUCTIONS: &[Instruction] = &[
+const FIXED: &[Instruction] = &[
     // Shapes: rows and columns, K, blocks.
     mfma(VMfmaF32_32x32x1_2bF32, [32, 1, 2], F32, F32, Sum::F32),
     mfma(VMfmaF32_16x16x1_4bF32, [16, 1, 4], F32, F32, Sum::F32),
@@ -191,4 +208,73 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     swmmac(VSwmmacF32_16x16x32Fp8Bf8, 32, Fp8, Bf8, Sum::F32),
     swmmac(VSwmmacF32_16x16x32Bf8Fp8, 32, Bf8, Fp8, Sum::F32),
     swmmac(VSwmmacF32_16x16x32Bf8Bf8, 32, Bf8, Bf8, Sum::F32),
+    // gfx950.
+    mfma(VMfmaF32_32x32x16Bf8Bf8Gfx950, [32, 16, 1], Bf8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32Bf8Bf8Gfx950, 32, 32, Bf8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x64Bf8Bf8, 32, 64, Bf8, Bf8, Sum::F32),
+    mfma(VMfmaF32_32x32x16Bf8Fp8Gfx950, [32, 16, 1], Bf8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32Bf8Fp8Gfx950, 32, 32, Bf8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x64Bf8Fp8, 32, 64, Bf8, Fp8, Sum::F32),
+    mfma(VMfmaF32_32x32x16Fp8Bf8Gfx950, [32, 16, 1], Fp8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32Fp8Bf8Gfx950, 32, 32, Fp8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x64Fp8Bf8, 32, 64, Fp8, Bf8, Sum::F32),
+    mfma(VMfmaF32_32x32x16Fp8Fp8Gfx950, [32, 16, 1], Fp8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32Fp8Fp8Gfx950, 32, 32, Fp8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_32x32x64Fp8Fp8, 32, 64, Fp8, Fp8, Sum::F32),
+    mfma(VMfmaF32_16x16x32Bf8Bf8Gfx950, [16, 32, 1], Bf8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64Bf8Bf8Gfx950, 16, 64, Bf8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x128Bf8Bf8, 16, 128, Bf8, Bf8, Sum::F32),
+    mfma(VMfmaF32_16x16x32Bf8Fp8Gfx950, [16, 32, 1], Bf8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64Bf8Fp8Gfx950, 16, 64, Bf8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x128Bf8Fp8, 16, 128, Bf8, Fp8, Sum::F32),
+    mfma(VMfmaF32_16x16x32Fp8Bf8Gfx950, [16, 32, 1], Fp8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64Fp8Bf8Gfx950, 16, 64, Fp8, Bf8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x128Fp8Bf8, 16, 128, Fp8, Bf8, Sum::F32),
+    mfma(VMfmaF32_16x16x32Fp8Fp8Gfx950, [16, 32, 1], Fp8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64Fp8Fp8Gfx950, 16, 64, Fp8, Fp8, Sum::F32),
+    smfmac(VSmfmacF32_16x16x128Fp8Fp8, 16, 128, Fp8, Fp8, Sum::F32),
+    mfma(VMfmaF32_16x16x32F16, [16, 32, 1], F16, F16, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64F16, 16, 64, F16, F16, Sum::F32),
+    mfma(VMfmaF32_16x16x32Bf16, [16, 32, 1], Bf16, Bf16, Sum::F32),
+    smfmac(VSmfmacF32_16x16x64Bf16, 16, 64, Bf16, Bf16, Sum::F32),
+    mfma(VMfmaI32_16x16x64I8, [16, 64, 1], I8, I8, Sum::I32),
+    smfmac(VSmfmacI32_16x16x128I8, 16, 128, I8, I8, Sum::I32),
+    mfma(VMfmaF32_32x32x16F16, [32, 16, 1], F16, F16, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32F16, 32, 32, F16, F16, Sum::F32),
+    mfma(VMfmaF32_32x32x16Bf16, [32, 16, 1], Bf16, Bf16, Sum::F32),
+    smfmac(VSmfmacF32_32x32x32Bf16, 32, 32, Bf16, Bf16, Sum::F32),
+    mfma(VMfmaI32_32x32x32I8, [32, 32, 1], I8, I8, Sum::I32),
+    smfmac(VSmfmacI32_32x32x64I8, 32, 64, I8, I8, Sum::I32),
 ];
+
+const CHOSEN: usize = CHOOSING.len() * CHOICES.len() * CHOICES.len();
+
+/// [`FIXED`], and a row for each choice of formats.
+const fn with_chosen() -> [Instruction; FIXED.len() + CHOSEN] {
+    let mut all = [FIXED[0]; FIXED.len() + CHOSEN];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < FIXED.len() {
+            FIXED[i]
+        } else {
+            let (choice, count) = (i - FIXED.len(), CHOICES.len());
+            let (op, shape) = CHOOSING[choice / (count * count)];
+            mfma(op, shape, CHOICES[choice / count % count], CHOICES[choice % count], Sum::F32)
+        };
+        i += 1;
+    }
+    all
+}
+
+/// The number of an instruction's row. What comes after the load of its scales has the row of the instruction without.
+pub fn find(inst: &Inst) -> Option<usize> {
+    let op = match inst.op {
+        VMfmaScaleF32_16x16x128F8f6f4 => VMfmaF32_16x16x128F8f6f4,
+        VMfmaScaleF32_32x32x64F8f6f4 => VMfmaF32_32x32x64F8f6f4,
+        op => op,
+    };
+    let (a, b) = (inst.mods.cbsz, inst.mods.blgp);
+    let has = |format: Format, number: u8| CHOICES.get(usize::from(number)) == Some(&format);
+    let chooses = op.has(Fact::FORMATS);
+    INSTRUCTIONS.iter().position(|row| row.op == op && (!chooses || has(row.a, a) && has(row.b, b)))
+}

@@ -1,6 +1,7 @@
-//! Loads and stores of whole tiles by gfx12: blocks of registers, and matrices that are transposed on the way.
+//! Loads and stores of whole tiles: blocks of registers (gfx12), and matrices that are transposed on the way (gfx12 from memory,
+//! gfx950 from LDS).
 
-use gpu_report::AccessKind;
+use gpu_report::{AccessKind, Space};
 use vgpu_isa::scalar;
 
 use super::lanes::{Bits, Registers, offset, register};
@@ -152,6 +153,58 @@ pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut 
             received |= u128::from(tile[from][element]) << (8 * ELEMENT * i);
         }
         for i in 0..count * ELEMENT / 4 {
+            // SAFETY: the destination is in the wave's file.
+            unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((received >> (32 * i)) as u32) };
+        }
+    }
+    Flow::Next
+}
+
+/// What a lane receives as its element `i` from a transposing load of LDS: the lane that reads it, and which of its `count`
+/// elements that is. Each sixteen lanes read `count` rows of sixteen elements, a row after the other; each receives a column.
+pub fn transposed_from_lds(count: usize, lane: usize, i: usize) -> (usize, usize) {
+    let element = i * 16 + lane % 16;
+    (lane / 16 * 16 + element / count, element % count)
+}
+
+/// `ds_read_b64_tr_b4`, `_b8`, `_b16` and `ds_read_b96_tr_b6`: every lane reads elements of `BITS` bits and receives those that
+/// [`transposed_from_lds`] says. Nothing happens if EXEC is zero; else all lanes take part.
+///
+/// # Safety
+/// As for handlers.
+#[inline(always)]
+pub(super) unsafe fn transpose_lds<const BITS: usize, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
+    let Src::Vector(first) = code.src[0] else { return Flow::Next };
+    if wave.exec::<L>() == 0 {
+        return Flow::Next;
+    }
+    let bytes = if BITS == 6 { 12 } else { 8 };
+    let count = 8 * bytes / BITS;
+    // SAFETY: operands were lowered for this wave's file.
+    let row = unsafe { register::<L>(wave, first) };
+    let mut read = [0u128; L];
+    for (lane, value) in read.iter_mut().enumerate() {
+        let address = u64::from(row[lane].wrapping_add(offset(code) as u32));
+        if !address.is_multiple_of(8) {
+            let fault = wave.access.misaligned(Space::Lds, AccessKind::Read, address, bytes as u64, lane);
+            return fail(wave, fault);
+        }
+        let at = match wave.access.lds_place(AccessKind::Read, address, bytes as u64, Some(lane)) {
+            Ok(at) => at,
+            Err(fault) => return fail(wave, fault),
+        };
+        for i in 0..bytes {
+            // SAFETY: the bytes lie in the workgroup's LDS, or nowhere.
+            *value |= u128::from(unsafe { at.add(i).read() }) << (8 * i);
+        }
+    }
+    for lane in 0..L {
+        let mut received = 0u128;
+        for i in 0..count {
+            let (from, element) = transposed_from_lds(count, lane, i);
+            received |= (read[from] >> (BITS * element) & ((1 << BITS) - 1)) << (BITS * i);
+        }
+        for i in 0..bytes / 4 {
             // SAFETY: the destination is in the wave's file.
             unsafe { wave.vgpr.add(code.dst as usize + i * L + lane).write((received >> (32 * i)) as u32) };
         }

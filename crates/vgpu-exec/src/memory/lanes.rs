@@ -4,7 +4,7 @@ use super::atomic::{Rmw, Subnormals};
 use crate::{Code, Src, Wave, all};
 
 /// The lanes of a mask in rising order.
-pub(super) struct Bits(pub u64);
+pub(crate) struct Bits(pub u64);
 
 impl Iterator for Bits {
     type Item = usize;

@@ -30,8 +30,9 @@ mod table;
 mod to_lds;
 mod typed;
 
-pub use self::block::{TILE_ELEMENTS, TILE_LANES, transposed};
+pub use self::block::{TILE_ELEMENTS, TILE_LANES, transposed, transposed_from_lds};
 pub use self::buffer::View;
+pub(super) use self::lanes::Bits;
 pub(super) use self::lds::direct_source;
 pub use self::typed::element_bytes;
 

@@ -8,7 +8,7 @@ use vgpu_isa::{Footprint, Op};
 use super::atomic::{Atomic, Rmw};
 use super::chunks::{GlobalChunks, LdsChunks, LdsPairChunks};
 use super::moves::{
-    Dwords, I8, I8High, I8Low, I16, Load, Move, Store, U8, U8High, U8Low, U16, U16High, U16Low,
+    Data, Dwords, I8, I8High, I8Low, I16, Load, Move, Store, U8, U8High, U8Low, U16, U16High, U16Low,
 };
 use super::to_lds::{FromLds, ToLds};
 use super::{block, buffer, lds, scalar, scalar_store, spaces, to_lds, typed};
@@ -69,18 +69,24 @@ lane_bodies! {
     LdsDirect => lds::direct_load::<L>;
     Transpose8 => block::transpose::<1, L>;
     Transpose16 => block::transpose::<2, L>;
+    LdsTranspose4 => block::transpose_lds::<4, L>;
+    LdsTranspose6 => block::transpose_lds::<6, L>;
+    LdsTranspose8 => block::transpose_lds::<8, L>;
+    LdsTranspose16 => block::transpose_lds::<16, L>;
     TypedLoad => typed::load::<L>;
     TypedStore => typed::store::<L>;
 }
 
 /// A handler whose loads go to LDS.
-struct Through<B>(PhantomData<B>);
+struct Through<B, const BYTES: usize>(PhantomData<B>);
 
-impl<B: Body> Body for Through<B> {
+impl<B: Body, const BYTES: usize> Body for Through<B, BYTES> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe { to_lds::through::<L>(wave, code, AccessKind::Write, |wave, code| B::run::<L>(wave, code)) }
+        unsafe {
+            to_lds::through::<BYTES, L>(wave, code, AccessKind::Write, |wave, code| B::run::<L>(wave, code))
+        }
     }
 }
 
@@ -91,7 +97,7 @@ impl<B: Body> Body for OutOf<B> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe { to_lds::through::<L>(wave, code, AccessKind::Read, |wave, code| B::run::<L>(wave, code)) }
+        unsafe { to_lds::through::<4, L>(wave, code, AccessKind::Read, |wave, code| B::run::<L>(wave, code)) }
     }
 }
 
@@ -233,6 +239,10 @@ pub(super) fn plain(op: Op, lanes: usize, level: Level, ecc: bool) -> Option<Han
         Op::ScratchStoreBlock => body!(ScratchBlock: Store<Dwords<1>>),
         Op::GlobalLoadTrB64 => scalar_handler::<Transpose8>(lanes),
         Op::GlobalLoadTrB128 => scalar_handler::<Transpose16>(lanes),
+        Op::DsLoadB64TrB4 => scalar_handler::<LdsTranspose4>(lanes),
+        Op::DsLoadB96TrB6 => scalar_handler::<LdsTranspose6>(lanes),
+        Op::DsLoadB64TrB8 => scalar_handler::<LdsTranspose8>(lanes),
+        Op::DsLoadB64TrB16 => scalar_handler::<LdsTranspose16>(lanes),
         Op::DsCondxchg32RtnB64 => scalar_handler::<ExchangeIf>(lanes),
         Op::DsStorexchg2addrRtnB32 | Op::DsStorexchg2addrStride64RtnB32 => scalar_handler::<ExchangeTwoB32>(lanes),
         Op::DsStorexchg2addrRtnB64 | Op::DsStorexchg2addrStride64RtnB64 => scalar_handler::<ExchangeTwoB64>(lanes),
@@ -530,7 +540,7 @@ pub(super) fn atomic(op: Op, lanes: usize) -> Option<(Handler, Rmw)> {
 #[rustfmt::skip]
 pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
     macro_rules! body {
-        ($b:ident: $m:ty) => { scalar_handler::<Through<$b<ToLds<$m>>>>(lanes) };
+        ($b:ident: $m:ty) => { scalar_handler::<Through<$b<ToLds<$m>>, { <$m as Data>::BYTES }>>(lanes) };
     }
     Some(match op {
         Op::GlobalLoadU8 | Op::GlobalLoadLdsU8 => body!(Global: U8),
@@ -538,6 +548,8 @@ pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
         Op::GlobalLoadU16 | Op::GlobalLoadLdsU16 => body!(Global: U16),
         Op::GlobalLoadI16 | Op::GlobalLoadLdsI16 => body!(Global: I16),
         Op::GlobalLoadB32 | Op::GlobalLoadLdsB32 => body!(Global: Dwords<1>),
+        Op::GlobalLoadLdsB96 => body!(Global: Dwords<3>),
+        Op::GlobalLoadLdsB128 => body!(Global: Dwords<4>),
         Op::ScratchLoadU8 | Op::ScratchLoadLdsU8 => body!(Scratch: U8),
         Op::ScratchLoadI8 | Op::ScratchLoadLdsI8 => body!(Scratch: I8),
         Op::ScratchLoadU16 | Op::ScratchLoadLdsU16 => body!(Scratch: U16),
@@ -548,6 +560,8 @@ pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
         Op::BufferLoadU16 => body!(Buffer: U16),
         Op::BufferLoadI16 => body!(Buffer: I16),
         Op::BufferLoadB32 => body!(Buffer: Dwords<1>),
+        Op::BufferLoadB96 => body!(Buffer: Dwords<3>),
+        Op::BufferLoadB128 => body!(Buffer: Dwords<4>),
         Op::BufferStoreLdsB32 => scalar_handler::<OutOf<Buffer<FromLds>>>(lanes),
         _ => return None,
     })

@@ -1,4 +1,5 @@
-//! Moves between memory and LDS directly: consecutive lanes have consecutive dwords, from M0 and the instruction's offset on.
+//! Moves between memory and LDS directly: consecutive lanes have consecutive dwords, or as many as each loads (gfx950), from M0 and
+//! the instruction's offset on.
 
 use std::marker::PhantomData;
 
@@ -30,9 +31,11 @@ impl<D: Data> Move for ToLds<D> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let mut value = 0;
-            D::load::<1>(memory, &mut value);
-            place(wave, registers.dst, lane).cast::<u32>().write_unaligned(value);
+            let mut value = [0u32; 4];
+            D::load::<1>(memory, value.as_mut_ptr());
+            let width = width(D::BYTES);
+            let to = place(wave, registers.dst, lane, width);
+            to.copy_from_nonoverlapping(value.as_ptr().cast(), width as usize);
         }
     }
 }
@@ -55,15 +58,27 @@ impl Move for FromLds {
         _: bool,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { single::copy_out::<false>(place(wave, registers.dst, lane), memory, 4) };
+        unsafe { single::copy_out::<false>(place(wave, registers.dst, lane, 4), memory, 4) };
     }
 }
 
-/// Where the dword of a lane is; nowhere, if that is beyond the workgroup's LDS.
-pub(super) fn place(wave: &mut Wave, start: u32, lane: usize) -> *mut u8 {
-    let at = u64::from(start.wrapping_add(4 * lane as u32));
+/// Bytes of LDS that a lane writes if it loads so many.
+const fn width(bytes: usize) -> u32 {
+    if bytes < 4 { 4 } else { bytes as u32 }
+}
+
+/// The bits of M0 that are an offset in LDS: as many as the largest LDS of the generation needs.
+pub(super) fn m0_bits(wave: &Wave) -> u32 {
+    if wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
+}
+
+/// Where what a lane moves is; nowhere, if that is beyond the workgroup's LDS.
+pub(super) fn place(wave: &mut Wave, start: u32, lane: usize, width: u32) -> *mut u8 {
+    let at = u64::from(start.wrapping_add(width * lane as u32));
     // What must not be there is refused before anything is moved.
-    wave.access.lds_place(AccessKind::Write, at, 4, Some(lane)).unwrap_or_else(|_| wave.access.nowhere())
+    wave.access
+        .lds_place(AccessKind::Write, at, width.into(), Some(lane))
+        .unwrap_or_else(|_| wave.access.nowhere())
 }
 
 /// Runs a move with the place in LDS, which it accesses so, as its destination.
@@ -71,16 +86,17 @@ pub(super) fn place(wave: &mut Wave, start: u32, lane: usize) -> *mut u8 {
 /// # Safety
 /// As for handlers.
 #[inline(always)]
-pub(super) unsafe fn through<const L: usize>(
+pub(super) unsafe fn through<const BYTES: usize, const L: usize>(
     wave: &mut Wave,
     code: &Code,
     access: AccessKind,
     run: impl FnOnce(&mut Wave, &Code) -> Flow,
 ) -> Flow {
-    let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff) + offset(code);
+    let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & m0_bits(wave)) + offset(code);
+    let width = width(BYTES);
     for lane in Bits(wave.exec::<L>()) {
-        let at = (start + 4 * lane as i64) as u64;
-        if let Err(fault) = wave.access.lds_place(access, at, 4, Some(lane)) {
+        let at = (start + i64::from(width) * lane as i64) as u64;
+        if let Err(fault) = wave.access.lds_place(access, at, width.into(), Some(lane)) {
             return fail(wave, fault);
         }
     }

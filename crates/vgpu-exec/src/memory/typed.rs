@@ -241,7 +241,7 @@ pub(super) unsafe fn load<const L: usize>(wave: &mut Wave, code: &Code) -> Flow 
     if code.imm & TO_LDS != 0 {
         // SAFETY: the caller's promise.
         return unsafe {
-            to_lds::through::<L>(wave, code, AccessKind::Write, |wave, code| load_to::<L>(wave, code))
+            to_lds::through::<4, L>(wave, code, AccessKind::Write, |wave, code| load_to::<L>(wave, code))
         };
     }
     // SAFETY: the caller's promise.
@@ -276,7 +276,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the destination is in the wave's file; LDS was checked.
         unsafe {
             if code.imm & TO_LDS != 0 {
-                to_lds::place(wave, code.dst, lane).cast::<u32>().write_unaligned(result[0]);
+                to_lds::place(wave, code.dst, lane, 4).cast::<u32>().write_unaligned(result[0]);
                 continue;
             }
             let at = wave.vgpr.add(code.dst as usize + lane);

@@ -2,7 +2,8 @@
 
 use super::eight::Byte;
 use super::engine::{Cx, Op, ops};
-use super::operand::{Arg, H, I16, Mixed, Source, W16};
+use super::operand::{Arg, B16, H, I16, Mixed, Source, W16};
+use super::result::Ret;
 use super::select::table;
 use crate::float::convert;
 use crate::float::soft::{Env, F16, F32, F64};
@@ -48,6 +49,26 @@ fn in_mode<S: Simd>(cx: &Cx, a: F<S>) -> F<S> {
         2 => a.floor(),
         _ => a.trunc(),
     }
+}
+
+/// As f16, rounded and modified as one of the two results.
+#[inline(always)]
+fn half_in_mode<S: Simd>(cx: &Cx, a: F<S>) -> U<S> {
+    let half = if cx.mode & 12 == 0 && !cx.flushes_results() {
+        a.to_half()
+    } else {
+        let env = Env { flush_in: false, ..Env::double(cx.mode) };
+        a.bits().map(move |bits| F32.convert(bits.into(), F16, env) as u32)
+    };
+    if cx.clamp || cx.omod != 0 { H(half.half_to_f32()).modify(cx).0.to_half() } else { half }
+}
+
+/// As bf16, to nearest even.
+#[inline(always)]
+fn brain<S: Simd>(cx: &Cx, a: F<S>) -> U<S> {
+    let a = if cx.clamp || cx.omod != 0 { a.modify(cx) } else { a };
+    let bits = a.bits();
+    a.is_nan().select((bits | 0x40_0000) >> 16, (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
 }
 
 /// `a * b + c` as f32, so that rounding it to f16 is rounding the exact result.
@@ -115,6 +136,12 @@ ops! {
     F32F16 [MODS] (_cx; a: H) -> F<S> { a.0 }
     F16F32 [MODS] (_cx; a: F) -> H<S> { H(a) }
         => rounded([a, _, _], _, env) { F32.convert(a, F16, Env { flush_in: false, ..env }) }
+    F32Bf16 [MODS] (_cx; a: B16) -> F<S> {{
+        let value = (a.0 << 16).as_f32();
+        value.is_nan().select(value.bits() | 0x40_0000, value.bits()).as_f32()
+    }}
+    PkF16F32 [LONG, MODS] (cx; a: F, b: F) -> U<S> { half_in_mode(cx, a) | half_in_mode(cx, b) << 16 }
+    PkBf16F32 [MODS] (cx; a: F, b: F) -> U<S> { brain(cx, a) | brain(cx, b) << 16 }
     F16U16 [MODS] (_cx; a: W16) -> H<S> { H(a.0.to_f32_signed()) }
         => rounded([a, _, _], _, env) { F16.integer(signed(a), env) }
     F16I16 [MODS] (_cx; a: I16) -> H<S> { H(a.0.to_f32_signed()) }
@@ -179,6 +206,9 @@ table! {
     VCvtU32F64 => U32F64,
     VCvtF32F16 => F32F16,
     VCvtF16F32 => F16F32,
+    VCvtF32Bf16 => F32Bf16,
+    VCvtPkF16F32 => PkF16F32,
+    VCvtPkBf16F32 => PkBf16F32,
     VCvtF16U16 => F16U16,
     VCvtF16I16 => F16I16,
     VCvtU16F16 => U16F16,

@@ -3,6 +3,7 @@
 use gpu_report::FaultKind;
 use vgpu_isa::{Op, scalar};
 
+use crate::level::scalar_handler;
 use crate::lower::Context;
 use crate::{Body, Code, Flow, Handler, Src, TEMPS, Wave, all, handler};
 
@@ -21,6 +22,21 @@ pub(super) unsafe fn read<const W: usize>(wave: &Wave, src: Src) -> [u32; W] {
             let row = &wave.temp[usize::from(row) % TEMPS];
             crate::rows::from_fn(|lane| row[lane])
         }
+    }
+}
+
+/// A lane of register `register` of a 32-bit source or one of several registers.
+///
+/// # Safety
+/// As for [`read`]; the source must have the register.
+#[inline(always)]
+pub(super) unsafe fn word<const W: usize>(wave: &Wave, src: Src, register: u32, lane: usize) -> u32 {
+    match src {
+        // SAFETY: the caller's promise.
+        Src::Vector(first) => unsafe { wave.vgpr.add(first as usize + register as usize * W + lane).read() },
+        Src::Scalar(slot) => wave.sgpr[usize::from(slot + register as u8) & 127],
+        Src::Const(value) => (value >> (32 * (register & 1))) as u32,
+        Src::Temp(row) => wave.temp[(usize::from(row) + register as usize) % TEMPS][lane],
     }
 }
 
@@ -89,6 +105,12 @@ bodies! {
         let mask = wave.exec::<W>();
         write(wave, code.dst, &a, mask);
         write(wave, other, &b, mask);
+    }
+    SwapRows |wave, code| {
+        swap_rows::<W>(wave, code, 16);
+    }
+    SwapWaveHalves |wave, code| {
+        swap_rows::<W>(wave, code, 32);
     }
     SwapHalves |wave, code| {
         let Src::Vector(other) = code.src[0] else { return Flow::Next };
@@ -229,6 +251,41 @@ unsafe fn permute_rows<const W: usize>(
     }
 }
 
+/// Exchanges each second group of `rows` lanes of the destination with the group before it of source 0. `op_sel` holds "fetch
+/// inactive" and "bound control".
+///
+/// # Safety
+/// Operands must have been lowered for this wave.
+#[inline(always)]
+unsafe fn swap_rows<const W: usize>(wave: &mut Wave, code: &Code, rows: usize) {
+    let Src::Vector(other) = code.src[0] else { return };
+    let (fetch_inactive, bound_control) = (code.mods.op_sel & 1 != 0, code.mods.op_sel & 2 != 0);
+    let enabled = wave.exec::<W>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (a, b) = (read::<W>(wave, code.src[0]), read::<W>(wave, Src::Vector(code.dst)));
+        let (mut new_a, mut new_b) = (a, b);
+        let taken = |old: u32, value: u32, from: usize| match enabled >> from & 1 != 0 || fetch_inactive {
+            true => value,
+            false if bound_control => 0,
+            false => old,
+        };
+        for lane in 0..W {
+            if lane & rows != 0 && lane < W {
+                let partner = lane ^ rows;
+                new_b[lane] = taken(b[lane], a[partner], partner);
+                new_a[partner] = taken(a[partner], b[lane], lane);
+            }
+        }
+        // Of one register, what it receives as the destination stays.
+        write(wave, other, &new_a, enabled);
+        if other == code.dst {
+            new_b = crate::rows::from_fn(|lane| if lane & rows != 0 { new_b[lane] } else { new_a[lane] });
+        }
+        write(wave, code.dst, &new_b, enabled);
+    }
+}
+
 /// The register `offset` after the one that begins at `first`, if it is in the file.
 fn register<const W: usize>(first: u32, offset: u32) -> Option<u32> {
     let number = (first / W as u32).checked_add(offset)?;
@@ -272,6 +329,8 @@ pub(super) fn find(op: Op, context: &Context) -> Option<Handler> {
         Op::VWritelaneB32 => handler::<WriteLane>(lanes, level),
         Op::VSwapB32 => handler::<Swap>(lanes, level),
         Op::VSwapB16 => handler::<SwapHalves>(lanes, level),
+        Op::VPermlane16SwapB32 => scalar_handler::<SwapRows>(lanes),
+        Op::VPermlane32SwapB32 => scalar_handler::<SwapWaveHalves>(lanes),
         Op::VPermlane64B32 => handler::<Permlane64>(lanes, level),
         Op::VPermlane16B32 => handler::<Permlane16>(lanes, level),
         Op::VPermlanex16B32 => handler::<PermlaneX16>(lanes, level),

@@ -101,6 +101,10 @@ ops! {
     NormalF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
         fma(normal(a.1), normal(b.1), fma(normal(a.0), normal(b.0), c))
     }
+    // As of f16.
+    FlushedF32Bf16 [LONG, MODS, FLUSH = 1] (_cx; a: Brains, b: Brains, c: F) -> F<S> {
+        fma(a.1, b.1, fma(a.0, b.0, c))
+    }
     // What RDNA 3 and 4 do with subnormal numbers is not for MODE to say.
     GridF32F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: B) -> B<S> {
         B(on_grid(cx, Factors::F16, Rounded::F32, (a.0, a.1), (b.0, b.1), c.0))
@@ -152,6 +156,9 @@ pub(super) fn handler(op: vgpu_isa::Op, context: &Context) -> Option<Handler> {
             Generation::Gfx10 => choose::<F32F16>(context, true),
             Generation::Gfx11 | Generation::Gfx12 => choose::<GridF32F16>(context, true),
         },
+        VDot2F32Bf16 | VDot2accF32Bf16 if context.generation.is_cdna() => {
+            choose::<FlushedF32Bf16>(context, true)
+        }
         VDot2F32Bf16 | VDot2accF32Bf16 => choose::<GridF32Bf16>(context, true),
         VDot2F16F16 => choose::<GridF16F16>(context, true),
         VDot2Bf16Bf16 => choose::<GridBf16Bf16>(context, true),

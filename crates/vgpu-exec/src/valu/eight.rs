@@ -1,5 +1,5 @@
-//! 8-bit floats: conversions and dot products. gfx942 has the formats with one zero and one NaN (FNUZ), gfx12 those of the Open
-//! Compute Project.
+//! 8-bit floats: conversions and dot products. gfx942 has the formats with one zero and one NaN (FNUZ), gfx950 and gfx12 those of
+//! the Open Compute Project.
 
 use super::engine::{Cx, Op, ops};
 use super::operand::{B, W16};
@@ -32,22 +32,21 @@ fn eight(cx: &Cx, wide: bool) -> Eight {
 
 /// The byte of `a` that `op_sel` names, as f32. Its two bits come in reverse order.
 #[inline(always)]
-fn unpack<S: Simd>(cx: &Cx, a: U<S>, wide: bool) -> F<S> {
+fn unpack<S: Simd>(cx: &Cx, a: U<S>, format: Format) -> F<S> {
     let byte = u32::from((cx.op_sel & 1) << 1 | cx.op_sel >> 1 & 1);
-    widen(format(cx, wide), a >> (8 * byte) & 0xff).as_f32()
+    widen(format, a >> (8 * byte) & 0xff).as_f32()
 }
 
 /// Both bytes of the half of `a` that `op_sel` names.
 #[inline(always)]
-fn unpack_pair<S: Simd>(cx: &Cx, a: U<S>, wide: bool) -> [F<S>; 2] {
+fn unpack_pair<S: Simd>(cx: &Cx, a: U<S>, format: Format) -> [F<S>; 2] {
     let half = a >> (16 * u32::from(cx.op_sel & 1));
-    let format = format(cx, wide);
     [widen(format, half & 0xff).as_f32(), widen(format, half >> 8 & 0xff).as_f32()]
 }
 
 #[inline(always)]
-fn pack<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, wide: bool) -> U<S> {
-    let (format, saturate) = (eight(cx, wide), cx.saturates_halves());
+fn pack<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, format: Eight) -> U<S> {
+    let saturate = cx.saturates_halves();
     a.bits().map2(b.bits(), move |a, b| {
         let byte = |bits| u32::from(f32_to_eight(format, bits, saturate, None));
         byte(a) | byte(b) << 8
@@ -56,8 +55,8 @@ fn pack<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, wide: bool) -> U<S> {
 
 /// A number rounded at random, as the bits of `noise` say.
 #[inline(always)]
-fn pack_noisy<S: Simd>(cx: &Cx, a: F<S>, noise: U<S>, wide: bool) -> Byte<S> {
-    let (format, saturate) = (eight(cx, wide), cx.saturates_halves());
+fn pack_noisy<S: Simd>(cx: &Cx, a: F<S>, noise: U<S>, format: Eight) -> Byte<S> {
+    let saturate = cx.saturates_halves();
     let value =
         a.bits().map2(noise, move |a, noise| u32::from(f32_to_eight(format, a, saturate, Some(noise))));
     Byte(value, U::splat(u32::from(cx.op_sel >> 2)))
@@ -104,14 +103,22 @@ fn bytes<S: Simd>(word: U<S>, factors: Factors) -> [[u32; LANES]; 4] {
 }
 
 ops! {
-    F32Fp8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, false) }
-    F32Bf8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, true) }
-    PkF32Fp8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, false) }
-    PkF32Bf8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, true) }
-    PkFp8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, false)) }
-    PkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, true)) }
-    SrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, false) }
-    SrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, true) }
+    F32Fp8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, format(cx, false)) }
+    OcpF32Fp8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, Format::Fp8) }
+    F32Bf8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, format(cx, true)) }
+    OcpF32Bf8 [LONG] (cx; a: U) -> F<S> { unpack(cx, a, Format::Bf8) }
+    PkF32Fp8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, format(cx, false)) }
+    OcpPkF32Fp8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, Format::Fp8) }
+    PkF32Bf8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, format(cx, true)) }
+    OcpPkF32Bf8 [LONG] (cx; a: U) -> [F<S>; 2] { unpack_pair(cx, a, Format::Bf8) }
+    PkFp8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, eight(cx, false))) }
+    OcpPkFp8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, Eight::Fp8)) }
+    PkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, eight(cx, true))) }
+    OcpPkBf8F32 [LONG, MODS] (cx; a: F, b: F) -> W16<S> { W16(pack(cx, a, b, Eight::Bf8)) }
+    SrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, eight(cx, false)) }
+    OcpSrFp8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, Eight::Fp8) }
+    SrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, eight(cx, true)) }
+    OcpSrBf8F32 [LONG, MODS] (cx; a: F, b: U) -> Byte<S> { pack_noisy(cx, a, b, Eight::Bf8) }
     DotFp8Bf8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8, Factors::Bf8]) }
     DotBf8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Bf8, Factors::Fp8]) }
     DotFp8Fp8 [LONG, MODS] (_cx; a: U, b: U, c: B) -> B<S> { dot(a, b, c, [Factors::Fp8; 2]) }
@@ -123,13 +130,21 @@ pub(super) fn handler(op: vgpu_isa::Op, context: &Context) -> Option<Handler> {
     use vgpu_isa::Op::*;
     Some(match op {
         VCvtF32Fp8 => choose::<F32Fp8>(context, false),
+        VCvtF32Fp8Gfx950 => choose::<OcpF32Fp8>(context, false),
         VCvtF32Bf8 => choose::<F32Bf8>(context, false),
+        VCvtF32Bf8Gfx950 => choose::<OcpF32Bf8>(context, false),
         VCvtPkF32Fp8 => choose::<PkF32Fp8>(context, false),
+        VCvtPkF32Fp8Gfx950 => choose::<OcpPkF32Fp8>(context, false),
         VCvtPkF32Bf8 => choose::<PkF32Bf8>(context, false),
+        VCvtPkF32Bf8Gfx950 => choose::<OcpPkF32Bf8>(context, false),
         VCvtPkFp8F32 => choose::<PkFp8F32>(context, true),
+        VCvtPkFp8F32Gfx950 => choose::<OcpPkFp8F32>(context, true),
         VCvtPkBf8F32 => choose::<PkBf8F32>(context, true),
+        VCvtPkBf8F32Gfx950 => choose::<OcpPkBf8F32>(context, true),
         VCvtSrFp8F32 => choose::<SrFp8F32>(context, true),
+        VCvtSrFp8F32Gfx950 => choose::<OcpSrFp8F32>(context, true),
         VCvtSrBf8F32 => choose::<SrBf8F32>(context, true),
+        VCvtSrBf8F32Gfx950 => choose::<OcpSrBf8F32>(context, true),
         VDot4F32Fp8Bf8 => choose::<DotFp8Bf8>(context, true),
         VDot4F32Bf8Fp8 => choose::<DotBf8Fp8>(context, true),
         VDot4F32Fp8Fp8 => choose::<DotFp8Fp8>(context, true),

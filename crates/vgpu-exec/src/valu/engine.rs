@@ -32,6 +32,8 @@ pub(super) struct Cx {
     neg: u8,
     /// Which halves or bytes are chosen.
     pub op_sel: u8,
+    /// The truth table of `v_bitop3`.
+    pub table: u8,
     generation: Generation,
 }
 
@@ -50,6 +52,7 @@ impl Cx {
             half: code.imm as u8,
             neg: if mods { code.mods.neg } else { 0 },
             op_sel: code.mods.op_sel,
+            table: code.mods.truth_table,
             generation: code.generation,
         }
     }

@@ -226,7 +226,7 @@ ops! {
     Med3I16 [MODS] (_cx; a: I16, b: I16, c: I16) -> W16<S> { W16(middle(a.0, b.0, c.0)) }
 }
 
-packable! { half: Add, Mul, Fma, Min, Max, Minimum, Maximum, AddU16, SubU16, AddI16, SubI16, MulLoU16, MadU16, MadI16, MinU16, MaxU16, MinI16,
+packable! { half: Add, Mul, Fma, Min, Max, Minimum, Maximum, Minimum3, Maximum3, AddU16, SubU16, AddI16, SubI16, MulLoU16, MadU16, MadI16, MinU16, MaxU16, MinI16,
 MaxI16, LshlrevB16, LshrrevB16, AshrrevI16 }
 
 table! {
@@ -306,6 +306,8 @@ pub(super) fn packed(op: vgpu_isa::Op, context: &Context) -> Option<Handler> {
         VPkMaxF16 => choose_body::<Packed<Max>>(context),
         VPkMinimumF16 => choose_body::<Packed<Minimum>>(context),
         VPkMaximumF16 => choose_body::<Packed<Maximum>>(context),
+        VPkMinimum3F16 => choose_body::<Packed<Minimum3>>(context),
+        VPkMaximum3F16 => choose_body::<Packed<Maximum3>>(context),
         VPkAddU16 => choose_body::<Packed<AddU16>>(context),
         VPkSubU16 => choose_body::<Packed<SubU16>>(context),
         VPkAddI16 => choose_body::<Packed<AddI16>>(context),

@@ -139,6 +139,27 @@ fn count_below<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, first: u32) -> U<S> {
     (a & below).count_ones() + b
 }
 
+/// What the truth table says of each bit: bit `4 a + 2 b + c` of it is the result.
+#[inline(always)]
+fn by_table<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
+    let mut result = U::splat(0);
+    for i in 0..8 {
+        let on = |place: u32, value: U<S>| if i >> place & 1 != 0 { value } else { !value };
+        if cx.table >> i & 1 != 0 {
+            result = result | (on(2, a) & on(1, b) & on(0, c));
+        }
+    }
+    result
+}
+
+/// Both numbers shifted right, as bytes.
+#[inline(always)]
+fn shifted_bytes<S: Simd>(a: U<S>, b: U<S>, count: U<S>, least: i32, most: i32) -> U<S> {
+    let byte =
+        |value: U<S>| value.sar(count & 31).imax(U::splat(least as u32)).imin(U::splat(most as u32)) & 0xff;
+    byte(a) | byte(b) << 8
+}
+
 ops! {
     MovB32 [MODS] (_cx; a: B) -> U<S> { a.0 }
     MovB64 (_cx; a: D) -> D<S> { a }
@@ -259,6 +280,11 @@ ops! {
     AndOrB32 (_cx; a: U, b: U, c: U) -> U<S> { (a & b) | c }
     Or3B32 (_cx; a: U, b: U, c: U) -> U<S> { a | b | c }
     Xor3B32 (_cx; a: U, b: U, c: U) -> U<S> { a ^ b ^ c }
+    Bitop3B32 [LONG] (cx; a: U, b: U, c: U) -> U<S> { by_table(cx, a, b, c) }
+    Bitop3B16 [LONG, MODS] (cx; a: W16, b: W16, c: W16) -> W16<S> { W16(by_table(cx, a.0, b.0, c.0) & 0xffff) }
+    PrngB32 (_cx; a: U) -> U<S> { a << 1 ^ (a.sar(U::splat(31)) & 0xc5) }
+    AshrPkI8 [MODS] (_cx; a: U, b: U, c: U) -> W16<S> { W16(shifted_bytes(a, b, c, -128, 127)) }
+    AshrPkU8 [MODS] (_cx; a: U, b: U, c: U) -> W16<S> { W16(shifted_bytes(a, b, c, 0, 255)) }
     XadU32 (_cx; a: U, b: U, c: U) -> U<S> { (a ^ b) + c }
     BfeU32 (_cx; a: U, b: U, c: U) -> U<S> { (a >> (b & 31)) & ((U::splat(1) << (c & 31)) - 1) }
     BfeI32 (_cx; a: U, b: U, c: U) -> U<S> {{
@@ -408,6 +434,11 @@ table! {
     VAndOrB32 => AndOrB32,
     VOr3B32 => Or3B32,
     VXor3B32 => Xor3B32,
+    VBitop3B32 => Bitop3B32,
+    VBitop3B16 => Bitop3B16,
+    VPrngB32 => PrngB32,
+    VAshrPkI8I32 => AshrPkI8,
+    VAshrPkU8I32 => AshrPkU8,
     VXadU32 => XadU32,
     VBfeU32 => BfeU32,
     VBfeI32 => BfeI32,

@@ -7,6 +7,7 @@
 //! | `settle` | which NaN an operation gives, rounding modes |
 //! | `integer`, `half`, `single`, `double`, `eight`, `convert`, `compare`, `dot` | the operations |
 //! | `function`, `minmax` | what several types of operations share |
+//! | `scaled` | conversions with a scale |
 //! | `cross` | operations across lanes |
 //! | `parts` | DPP and SDWA |
 //! | `wide_add` | 64-bit additions of two instructions |
@@ -26,6 +27,7 @@ mod operand;
 mod packed;
 mod parts;
 mod result;
+mod scaled;
 mod select;
 mod settle;
 mod single;
@@ -234,6 +236,10 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
     if let Some(run) = cross::find(op, context) {
         return Some(run);
     }
+    if let Some((run, imm)) = scaled::handler(op, context) {
+        code.imm = imm;
+        return Some(run);
+    }
     if matches!(
         op,
         Op::VPkFmacF16
@@ -256,7 +262,12 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
         _ if whole => WHOLE,
         Op::VFmaMixloF16 => LOW,
         Op::VFmaMixhiF16 => HIGH,
-        Op::VCvtPkFp8F32 | Op::VCvtPkBf8F32 => {
+        Op::VCvtPkFp8F32
+        | Op::VCvtPkBf8F32
+        | Op::VCvtPkFp8F32Gfx950
+        | Op::VCvtPkBf8F32Gfx950
+        | Op::VAshrPkI8I32
+        | Op::VAshrPkU8I32 => {
             if mods.op_sel & 8 != 0 {
                 HIGH
             } else {
@@ -319,6 +330,7 @@ fn keeps_high_half(op: Op, generation: Generation) -> bool {
                 | Op::VMadU16
                 | Op::VMadI16
                 | Op::VDivFixupF16
+                | Op::VBitop3B16
         )
 }
 

@@ -318,7 +318,7 @@ impl Decoder<'_> {
                 | Op::BufferLoadI16
                 | Op::BufferLoadB32
                 | Op::BufferStoreLdsB32
-        );
+        ) || self.table.find(inst.format, inst.op).is_some_and(|row| row.to_lds);
         let atomic = inst.op.is_atomic();
         let reserved = mem.lds && (!with_lds || mem.tfe || matches!(data, Operand::Agpr(_)))
             || mem.tfe && (atomic || inst.format == Format::Mtbuf)

@@ -354,6 +354,8 @@ impl Decoder<'_> {
         let any_agpr = data > 1 && matches!(inst.format, Format::Ds | Format::Flat | Format::Global);
         // So it does with the index and the offset of a typed buffer.
         let any_address = inst.format == Format::Mtbuf;
+        // And with what this one gives.
+        let any_result = inst.op == Op::DsLoadB96TrB6;
         let check = |operand: Operand, of: Type, any: bool| match operand {
             Operand::Vgpr(first) | Operand::Agpr(first) => {
                 let dwords = self.dwords(of);
@@ -371,11 +373,11 @@ impl Decoder<'_> {
             _ => Ok(()),
         };
         let check_all = |signature: &Signature, dst: Operand, src: &[Operand]| {
-            check(dst, signature.dst, false)?;
+            check(dst, signature.dst, any_result)?;
             let mut sources = src.iter().zip(&signature.src).enumerate();
             sources.try_for_each(|(index, (&operand, &of))| check(operand, of, any_address && index == 0))
         };
-        let mut signature = inst.op.signature_of(self.generation, self.wave64);
+        let mut signature = inst.signature_of(self.generation, self.wave64);
         match inst.format {
             Format::Global if inst.src[2] != Operand::None => signature.src[0] = B32,
             Format::Mubuf | Format::Mtbuf if inst.mem.idxen && inst.mem.offen => {

@@ -35,7 +35,7 @@ fn is_half_class(op: Op) -> bool {
 
 /// What SDWA can do with a source: negation and absolute value of floats, sign extension of integers.
 fn is_sdwa_float(op: Op, of: &Type) -> bool {
-    matches!(of.elem, Elem::F16 | Elem::F32) || op == Op::VCndmaskB32
+    matches!(of.elem, Elem::F16 | Elem::Bf16 | Elem::F32) || op == Op::VCndmaskB32
 }
 
 /// Bit of `op_sel` that belongs to the destination.
@@ -154,7 +154,7 @@ impl Decoder<'_> {
         if packed {
             (inst.mods.neg, inst.mods.abs) = (0, 0);
         }
-        if is_byte_conversion(inst.op) && dst_sel != 6 {
+        if inst.op.is_byte_conversion() && dst_sel != 6 {
             return Err(DecodeErrorKind::ReservedBits);
         }
         inst.sdwa = Some(Sdwa {
@@ -278,7 +278,16 @@ impl Decoder<'_> {
         }
         let dpp = self.generation >= Generation::Gfx11
             && matches!(bits(second, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INACTIVE);
+        if row.op.has(Fact::TRUTH_TABLE) {
+            let Modifiers { neg, abs, omod, .. } = inst.mods;
+            inst.mods =
+                Modifiers { truth_table: neg | abs << 3 | omod << 6, neg: 0, abs: 0, omod: 0, ..inst.mods };
+        }
         long_modifiers(&mut inst.mods, row, self.generation, dpp)?;
+        if row.op == Op::VCvtPkBf16F32 {
+            // It has the bits, and nothing to choose.
+            inst.mods.op_sel = 0;
+        }
         let dst = bits(word, 0, 8);
         if row.op.has(Fact::COMPARE) {
             let to_exec = row.op.is_compare_exec() && !self.generation.is_cdna();
@@ -345,8 +354,39 @@ impl Decoder<'_> {
     pub(super) fn vop3p(&mut self, word: u32) -> Result<Inst> {
         let second = self.word()?;
         let row = self.row(Format::Vop3p, bits(word, 16, 7))?;
+        if row.op == Op::VMfmaLdScaleB32 {
+            let position = self.position;
+            if let Ok(inst) = self.scaled(word, second) {
+                return Ok(inst);
+            }
+            self.position = position;
+        }
+        self.packed(row, word, second)
+    }
+
+    /// A matrix instruction that comes after the load of its scales, whose words these are.
+    fn scaled(&mut self, scales: u32, sources: u32) -> Result<Inst> {
+        let (word, second) = (self.word()?, self.word()?);
+        if bits(word, 23, 9) != bits(scales, 23, 9) || bits(word, 11, 4) != 1 {
+            return Err(DecodeErrorKind::UnknownForm);
+        }
+        let row = self.row(Format::Vop3p, AFTER_SCALES + bits(word, 16, 7))?;
+        let mut inst = self.packed(row, word & !(0xf << 11), second)?;
+        let scale = |low| match self.generation.is_cdna() && bits(sources, low, 9) >= 256 {
+            true => Ok(vgpr(bits(sources, low, 8))),
+            false => Err(DecodeErrorKind::BadOperand { code: bits(sources, low, 9) as u16 }),
+        };
+        inst.dual = Some((Op::VMfmaLdScaleB32, Operand::None, [scale(0)?, scale(9)?, Operand::None]));
+        inst.mods.op_sel = bits(scales, 11, 2) as u8;
+        inst.mods.op_sel_hi = bits(sources, 27, 2) as u8;
+        Ok(inst)
+    }
+
+    fn packed(&mut self, row: &'static Row, word: u32, second: u32) -> Result<Inst> {
         let mut inst = self.start(Format::Vop3p, row.op);
-        inst.dst = vgpr(bits(word, 0, 8));
+        if row.op.signature().dst.exists() {
+            inst.dst = vgpr(bits(word, 0, 8));
+        }
         self.three_sources(&mut inst, row, second)?;
         let accumulators = matches!(row.op, Op::VAccvgprReadB32 | Op::VAccvgprWriteB32);
         check_kinds(&inst, self.generation)?;
@@ -356,6 +396,9 @@ impl Decoder<'_> {
         }
         if row.op.has(Fact::MFMA) && row.op.has(Fact::SPARSE) {
             unused(second, 29, 3)?;
+        }
+        if row.op.has(Fact::FORMATS) {
+            unused(word, 11, 4)?;
         }
         if accumulators || row.op.has(Fact::MFMA) {
             return Ok(accumulation(inst, word, second));
@@ -374,6 +417,12 @@ impl Decoder<'_> {
             form.op_sel = form.op_sel.map(|bits| bits << 1 | 1);
         }
         packed_modifiers(&inst.mods, &form)?;
+        if row.op == Op::VMfmaLdScaleB32 {
+            unused(word, 0, 8)?;
+            // Of a scale there is no sign and no third half.
+            let Modifiers { op_sel, op_sel_hi, .. } = inst.mods;
+            inst.mods = Modifiers { op_sel, op_sel_hi: op_sel_hi & 3, ..Modifiers::default() };
+        }
         if row.op.has(Fact::ACCUMULATES) {
             inst.src[2] = inst.dst;
         } else if row.op.signature().src[3].exists() {
@@ -416,10 +465,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Conversions from bytes, whose destination is whole in SDWA.
-fn is_byte_conversion(op: Op) -> bool {
-    matches!(op, Op::VCvtF32Fp8 | Op::VCvtF32Bf8 | Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8)
-}
+/// Where the tables have matrix instructions that come after the load of their scales.
+const AFTER_SCALES: u32 = 0x80;
 
 /// What a source may be where not everything that the field can name is allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -461,15 +508,18 @@ fn kind(op: Op, index: usize, dpp: bool, generation: Generation) -> Option<Kind>
             | Op::VPermlanex16B32
             | Op::VPermlane16VarB32
             | Op::VPermlanex16VarB32
-            | Op::VPermlane64B32,
+            | Op::VPermlane64B32
+            | Op::VPermlane16SwapB32
+            | Op::VPermlane32SwapB32,
             0,
         )
-        | (Op::VPermlane16VarB32 | Op::VPermlanex16VarB32, 1)
-        | (Op::VMqsadU32U8, 2) => Kind::Vector,
+        | (Op::VPermlane16VarB32 | Op::VPermlanex16VarB32, 1) => Kind::Vector,
+        (Op::VCvtScalef32SrPkFp4F32, 0) => Kind::Vector,
         (Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16, 1) if dpp => Kind::Vector,
         (_, 1 | 2) if dpp && op.has(Fact::FLOAT8) => Kind::Vector,
         _ if op.has(Fact::SPARSE) || is_matrix && index < 2 => Kind::Vector,
         _ if is_matrix => Kind::VectorOrConstant,
+        _ if op.signature().src[index].dwords() > 2 => Kind::Vector,
         _ if op.signature().src[index].elem == Elem::Mask => Kind::Mask,
         _ => return None,
     })

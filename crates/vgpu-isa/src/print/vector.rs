@@ -47,6 +47,9 @@ impl Printer<'_, '_> {
             self.separate()?;
             self.source(index)?;
         }
+        if inst.op.has(Fact::TRUTH_TABLE) {
+            self.truth_table()?;
+        }
         if inst.format == Format::Vop3 {
             self.op_sel(count, hidden_dst)?;
         }
@@ -65,6 +68,14 @@ impl Printer<'_, '_> {
             && (inst.op, inst.format) == (Op::VCndmaskB32, Format::Vop2)
             && inst.dpp.is_some()
             && inst.mods.abs & 2 != 0
+    }
+
+    fn truth_table(&mut self) -> fmt::Result {
+        match self.inst.mods.truth_table {
+            0 => Ok(()),
+            table @ 1..=10 => write!(self.f, " bitop3:{table}"),
+            table => write!(self.f, " bitop3:{table:#x}"),
+        }
     }
 
     /// `op_sel` of VOP3: one bit per source, and one for the destination.
@@ -92,12 +103,18 @@ impl Printer<'_, '_> {
         ) {
             return if bits & 3 != 0 { self.bits("op_sel", bits, 2) } else { Ok(()) };
         }
+        if matches!(op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
+            self.flag(bits & 2 != 0, " bound_ctrl:1")?;
+            return self.flag(bits & 1 != 0, " fi:1");
+        }
         let (sources, bits) = match op {
             // The accumulator counts as a source, but its half is not encoded.
             _ if op.has(Fact::ACCUMULATES) => (3, bits & !4),
             // Packed sources have no half to choose.
             Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
-            Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 => (3, bits),
+            Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 | Op::VCvtScalef32PkFp4F16 | Op::VCvtScalef32PkFp4Bf16 => {
+                (3, bits)
+            }
             _ => (sources, bits),
         };
         let hidden_dst = hidden_dst || (op.has(Fact::COMPARE) && self.inst.dpp.is_some());
@@ -183,8 +200,7 @@ impl Printer<'_, '_> {
     fn sdwa(&mut self, sdwa: &Sdwa) -> fmt::Result {
         const SELECT: [&str; 8] =
             ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "INVALID"];
-        let whole =
-            matches!(self.inst.op, Op::VCvtF32Fp8 | Op::VCvtF32Bf8 | Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8);
+        let whole = self.inst.op.is_byte_conversion();
         if self.inst.format != Format::Vopc && !whole {
             let unused =
                 ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "INVALID"][usize::from(sdwa.dst_unused)];
@@ -259,9 +275,11 @@ impl Printer<'_, '_> {
     }
 
     pub(super) fn vop3p(&mut self) -> fmt::Result {
-        let (inst, signature) = (self.inst, self.inst.op.signature_of(self.generation, self.wave == 64));
+        let (inst, signature) = (self.inst, self.inst.signature_of(self.generation, self.wave == 64));
         self.vector_name()?;
-        self.operand(inst.dst, signature.dst)?;
+        if signature.dst.exists() {
+            self.operand(inst.dst, signature.dst)?;
+        }
         let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
         let mut count = 0;
         for index in 0..3 {
@@ -281,6 +299,15 @@ impl Printer<'_, '_> {
                 }
             }
             if mix { self.mix_source(index)? } else { self.value(inst.src[index], of)? }
+        }
+        if let Some((op, _, scales)) = inst.dual {
+            for (&scale, of) in scales.iter().zip(op.signature().src).filter(|(_, of)| of.exists()) {
+                self.operand(scale, of)?;
+            }
+            if inst.mods.op_sel != 0 {
+                self.bits("op_sel", inst.mods.op_sel, 3)?;
+            }
+            self.bits("op_sel_hi", inst.mods.op_sel_hi, 3)?;
         }
         if inst.op.has(Fact::MFMA) {
             return self.matrix_modifiers();

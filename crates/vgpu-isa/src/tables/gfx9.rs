@@ -1,10 +1,10 @@
-//! Instructions of gfx90a and gfx942.
+//! Instructions of gfx90a, gfx942 and gfx950.
 
-use super::{Set, row, vector};
+use super::{Set, row, to_lds, vector};
 use crate::{Format, Op};
 
 // NEW-OP: a row in each format that has it.
-/// What gfx90a and gfx942 share.
+/// What all of them share.
 #[rustfmt::skip]
 pub(super) static COMMON: &[Set] = &[
     Set { format: Format::Sop1, rows: &[
@@ -1525,9 +1525,9 @@ pub(super) static GFX90A: &[Set] = &[
     ] },
 ];
 
-/// What only gfx942 has, or encodes in its own way.
+/// What gfx942 and gfx950 have, or encode in their own way.
 #[rustfmt::skip]
-pub(super) static GFX942: &[Set] = &[
+pub(super) static GFX940: &[Set] = &[
     Set { format: Format::Vop1, rows: &[
         vector(0x038, Op::VMovB64, "v_mov_b64_e32", "+"),
         vector(0x054, Op::VCvtF32Fp8, "v_cvt_f32_fp8_e32", "o+s"),
@@ -1552,8 +1552,6 @@ pub(super) static GFX942: &[Set] = &[
         vector(0x2a5, Op::VCvtSrBf8F32, "v_cvt_sr_bf8_f32", "3/d210"),
     ] },
     Set { format: Format::Vop3p, rows: &[
-        vector(0x03e, Op::VMfmaF32_16x16x8Xf32, "v_mfma_f32_16x16x8_xf32", "3c"),
-        vector(0x03f, Op::VMfmaF32_32x32x4Xf32, "v_mfma_f32_32x32x4_xf32", "3c"),
         vector(0x040, Op::VMfmaF32_32x32x1_2bF32, "v_mfma_f32_32x32x1_2b_f32", "3c"),
         vector(0x041, Op::VMfmaF32_16x16x1_4bF32, "v_mfma_f32_16x16x1_4b_f32", "3c"),
         vector(0x042, Op::VMfmaF32_4x4x1_16bF32, "v_mfma_f32_4x4x1_16b_f32", "3c"),
@@ -1627,5 +1625,175 @@ pub(super) static GFX942: &[Set] = &[
     ] },
     Set { format: Format::Mubuf, rows: &[
         row(0x029, Op::BufferInv, "buffer_inv"),
+    ] },
+];
+
+/// What only gfx942 has.
+#[rustfmt::skip]
+pub(super) static GFX942: &[Set] = &[
+    Set { format: Format::Vop3p, rows: &[
+        vector(0x03e, Op::VMfmaF32_16x16x8Xf32, "v_mfma_f32_16x16x8_xf32", "3c"),
+        vector(0x03f, Op::VMfmaF32_32x32x4Xf32, "v_mfma_f32_32x32x4_xf32", "3c"),
+    ] },
+];
+
+/// What only gfx950 has.
+#[rustfmt::skip]
+pub(super) static GFX950: &[Set] = &[
+    // 8-bit floats are those of the Open Compute Project.
+    Set { format: Format::Vop1, rows: &[
+        vector(0x054, Op::VCvtF32Fp8Gfx950, "v_cvt_f32_fp8_e32", "o+s"),
+        vector(0x055, Op::VCvtF32Bf8Gfx950, "v_cvt_f32_bf8_e32", "o+s"),
+        vector(0x056, Op::VCvtPkF32Fp8Gfx950, "v_cvt_pk_f32_fp8_e32", "o+s"),
+        vector(0x057, Op::VCvtPkF32Bf8Gfx950, "v_cvt_pk_f32_bf8_e32", "o+s"),
+    ] },
+    Set { format: Format::Vop3, rows: &[
+        vector(0x194, Op::VCvtF32Fp8Gfx950, "v_cvt_f32_fp8_e64", "co"),
+        vector(0x195, Op::VCvtF32Bf8Gfx950, "v_cvt_f32_bf8_e64", "co"),
+        vector(0x196, Op::VCvtPkF32Fp8Gfx950, "v_cvt_pk_f32_fp8_e64", "co"),
+        vector(0x197, Op::VCvtPkF32Bf8Gfx950, "v_cvt_pk_f32_bf8_e64", "co"),
+        vector(0x2a2, Op::VCvtPkFp8F32Gfx950, "v_cvt_pk_fp8_f32", "2/d10"),
+        vector(0x2a3, Op::VCvtPkBf8F32Gfx950, "v_cvt_pk_bf8_f32", "2/d10"),
+        vector(0x2a4, Op::VCvtSrFp8F32Gfx950, "v_cvt_sr_fp8_f32", "3/d210"),
+        vector(0x2a5, Op::VCvtSrBf8F32Gfx950, "v_cvt_sr_bf8_f32", "3/d210"),
+    ] },
+    Set { format: Format::Vop3p, rows: &[
+        vector(0x070, Op::VMfmaF32_16x16x32Bf8Bf8Gfx950, "v_mfma_f32_16x16x32_bf8_bf8", "3c"),
+        vector(0x071, Op::VMfmaF32_16x16x32Bf8Fp8Gfx950, "v_mfma_f32_16x16x32_bf8_fp8", "3c"),
+        vector(0x072, Op::VMfmaF32_16x16x32Fp8Bf8Gfx950, "v_mfma_f32_16x16x32_fp8_bf8", "3c"),
+        vector(0x073, Op::VMfmaF32_16x16x32Fp8Fp8Gfx950, "v_mfma_f32_16x16x32_fp8_fp8", "3c"),
+        vector(0x074, Op::VMfmaF32_32x32x16Bf8Bf8Gfx950, "v_mfma_f32_32x32x16_bf8_bf8", "3c"),
+        vector(0x075, Op::VMfmaF32_32x32x16Bf8Fp8Gfx950, "v_mfma_f32_32x32x16_bf8_fp8", "3c"),
+        vector(0x076, Op::VMfmaF32_32x32x16Fp8Bf8Gfx950, "v_mfma_f32_32x32x16_fp8_bf8", "3c"),
+        vector(0x077, Op::VMfmaF32_32x32x16Fp8Fp8Gfx950, "v_mfma_f32_32x32x16_fp8_fp8", "3c"),
+        vector(0x078, Op::VSmfmacF32_16x16x64Bf8Bf8Gfx950, "v_smfmac_f32_16x16x64_bf8_bf8", "3c"),
+        vector(0x079, Op::VSmfmacF32_16x16x64Bf8Fp8Gfx950, "v_smfmac_f32_16x16x64_bf8_fp8", "3c"),
+        vector(0x07a, Op::VSmfmacF32_16x16x64Fp8Bf8Gfx950, "v_smfmac_f32_16x16x64_fp8_bf8", "3c"),
+        vector(0x07b, Op::VSmfmacF32_16x16x64Fp8Fp8Gfx950, "v_smfmac_f32_16x16x64_fp8_fp8", "3c"),
+        vector(0x07c, Op::VSmfmacF32_32x32x32Bf8Bf8Gfx950, "v_smfmac_f32_32x32x32_bf8_bf8", "3c"),
+        vector(0x07d, Op::VSmfmacF32_32x32x32Bf8Fp8Gfx950, "v_smfmac_f32_32x32x32_bf8_fp8", "3c"),
+        vector(0x07e, Op::VSmfmacF32_32x32x32Fp8Bf8Gfx950, "v_smfmac_f32_32x32x32_fp8_bf8", "3c"),
+        vector(0x07f, Op::VSmfmacF32_32x32x32Fp8Fp8Gfx950, "v_smfmac_f32_32x32x32_fp8_fp8", "3c"),
+    ] },
+    // What gfx942 does not have.
+    Set { format: Format::Vop1, rows: &[
+        vector(0x058, Op::VPrngB32, "v_prng_b32_e32", "+s"),
+        vector(0x059, Op::VPermlane16SwapB32, "v_permlane16_swap_b32_e32", ""),
+        vector(0x05a, Op::VPermlane32SwapB32, "v_permlane32_swap_b32_e32", ""),
+        vector(0x05b, Op::VCvtF32Bf16, "v_cvt_f32_bf16_e32", "1o+s"),
+    ] },
+    Set { format: Format::Vop2, rows: &[
+        vector(0x016, Op::VDot2accF32Bf16, "v_dot2c_f32_bf16_e32", "2+"),
+    ] },
+    Set { format: Format::Vop3, rows: &[
+        vector(0x116, Op::VDot2accF32Bf16, "v_dot2c_f32_bf16_e64", "2co"),
+        vector(0x198, Op::VPrngB32, "v_prng_b32_e64", ""),
+        vector(0x199, Op::VPermlane16SwapB32, "v_permlane16_swap_b32_e64", "/d210"),
+        vector(0x19a, Op::VPermlane32SwapB32, "v_permlane32_swap_b32_e64", "/d210"),
+        vector(0x19b, Op::VCvtF32Bf16, "v_cvt_f32_bf16_e64", "1co"),
+        vector(0x233, Op::VBitop3B16, "v_bitop3_b16", "/d210"),
+        vector(0x234, Op::VBitop3B32, "v_bitop3_b32", "/"),
+        vector(0x235, Op::VCvtScalef32PkFp8F32, "v_cvt_scalef32_pk_fp8_f32", "3/d210"),
+        vector(0x236, Op::VCvtScalef32PkBf8F32, "v_cvt_scalef32_pk_bf8_f32", "3/d210"),
+        vector(0x237, Op::VCvtScalef32SrFp8F32, "v_cvt_scalef32_sr_fp8_f32", "3/d210"),
+        vector(0x238, Op::VCvtScalef32SrBf8F32, "v_cvt_scalef32_sr_bf8_f32", "3/d210"),
+        vector(0x239, Op::VCvtScalef32PkF32Fp8, "v_cvt_scalef32_pk_f32_fp8", "2/d10"),
+        vector(0x23a, Op::VCvtScalef32PkF32Bf8, "v_cvt_scalef32_pk_f32_bf8", "2/d10"),
+        vector(0x23b, Op::VCvtScalef32F32Fp8, "v_cvt_scalef32_f32_fp8", "2/d10"),
+        vector(0x23c, Op::VCvtScalef32F32Bf8, "v_cvt_scalef32_f32_bf8", "2/d10"),
+        vector(0x23d, Op::VCvtScalef32PkFp4F32, "v_cvt_scalef32_pk_fp4_f32", "3/d210"),
+        vector(0x23e, Op::VCvtScalef32SrPkFp4F32, "v_cvt_scalef32_sr_pk_fp4_f32", "3/d210"),
+        vector(0x23f, Op::VCvtScalef32PkF32Fp4, "v_cvt_scalef32_pk_f32_fp4", "2/d10"),
+        vector(0x240, Op::VCvtScalef32PkFp8F16, "v_cvt_scalef32_pk_fp8_f16", "2/d10"),
+        vector(0x241, Op::VCvtScalef32PkBf8F16, "v_cvt_scalef32_pk_bf8_f16", "2/d10"),
+        vector(0x242, Op::VCvtScalef32SrFp8F16, "v_cvt_scalef32_sr_fp8_f16", "3/d210"),
+        vector(0x243, Op::VCvtScalef32SrBf8F16, "v_cvt_scalef32_sr_bf8_f16", "3/d210"),
+        vector(0x244, Op::VCvtScalef32PkFp8Bf16, "v_cvt_scalef32_pk_fp8_bf16", "2/d10"),
+        vector(0x245, Op::VCvtScalef32PkBf8Bf16, "v_cvt_scalef32_pk_bf8_bf16", "2/d10"),
+        vector(0x246, Op::VCvtScalef32SrFp8Bf16, "v_cvt_scalef32_sr_fp8_bf16", "3/d210"),
+        vector(0x247, Op::VCvtScalef32SrBf8Bf16, "v_cvt_scalef32_sr_bf8_bf16", "3/d210"),
+        vector(0x248, Op::VCvtScalef32PkF16Fp8, "v_cvt_scalef32_pk_f16_fp8", "2/d10"),
+        vector(0x249, Op::VCvtScalef32PkF16Bf8, "v_cvt_scalef32_pk_f16_bf8", "2/d10"),
+        vector(0x24a, Op::VCvtScalef32F16Fp8, "v_cvt_scalef32_f16_fp8", "2/d10"),
+        vector(0x24b, Op::VCvtScalef32F16Bf8, "v_cvt_scalef32_f16_bf8", "2/d10"),
+        vector(0x24c, Op::VCvtScalef32PkFp4F16, "v_cvt_scalef32_pk_fp4_f16", "3/d210"),
+        vector(0x24d, Op::VCvtScalef32PkFp4Bf16, "v_cvt_scalef32_pk_fp4_bf16", "3/d210"),
+        vector(0x24e, Op::VCvtScalef32SrPkFp4F16, "v_cvt_scalef32_sr_pk_fp4_f16", "3/d210"),
+        vector(0x24f, Op::VCvtScalef32SrPkFp4Bf16, "v_cvt_scalef32_sr_pk_fp4_bf16", "3/d210"),
+        vector(0x250, Op::VCvtScalef32PkF16Fp4, "v_cvt_scalef32_pk_f16_fp4", "2/d10"),
+        vector(0x251, Op::VCvtScalef32PkBf16Fp4, "v_cvt_scalef32_pk_bf16_fp4", "2/d10"),
+        vector(0x252, Op::VCvtScalef32_2xpk16Fp6F32, "v_cvt_scalef32_2xpk16_fp6_f32", ""),
+        vector(0x253, Op::VCvtScalef32_2xpk16Bf6F32, "v_cvt_scalef32_2xpk16_bf6_f32", ""),
+        vector(0x254, Op::VCvtScalef32SrPk32Fp6F32, "v_cvt_scalef32_sr_pk32_fp6_f32", ""),
+        vector(0x255, Op::VCvtScalef32SrPk32Bf6F32, "v_cvt_scalef32_sr_pk32_bf6_f32", ""),
+        vector(0x256, Op::VCvtScalef32Pk32F32Fp6, "v_cvt_scalef32_pk32_f32_fp6", ""),
+        vector(0x257, Op::VCvtScalef32Pk32F32Bf6, "v_cvt_scalef32_pk32_f32_bf6", ""),
+        vector(0x258, Op::VCvtScalef32Pk32Fp6F16, "v_cvt_scalef32_pk32_fp6_f16", ""),
+        vector(0x259, Op::VCvtScalef32Pk32Fp6Bf16, "v_cvt_scalef32_pk32_fp6_bf16", ""),
+        vector(0x25a, Op::VCvtScalef32Pk32Bf6F16, "v_cvt_scalef32_pk32_bf6_f16", ""),
+        vector(0x25b, Op::VCvtScalef32Pk32Bf6Bf16, "v_cvt_scalef32_pk32_bf6_bf16", ""),
+        vector(0x25c, Op::VCvtScalef32SrPk32Fp6F16, "v_cvt_scalef32_sr_pk32_fp6_f16", ""),
+        vector(0x25d, Op::VCvtScalef32SrPk32Fp6Bf16, "v_cvt_scalef32_sr_pk32_fp6_bf16", ""),
+        vector(0x25e, Op::VCvtScalef32SrPk32Bf6F16, "v_cvt_scalef32_sr_pk32_bf6_f16", ""),
+        vector(0x25f, Op::VCvtScalef32SrPk32Bf6Bf16, "v_cvt_scalef32_sr_pk32_bf6_bf16", ""),
+        vector(0x260, Op::VCvtScalef32Pk32F16Fp6, "v_cvt_scalef32_pk32_f16_fp6", ""),
+        vector(0x261, Op::VCvtScalef32Pk32Bf16Fp6, "v_cvt_scalef32_pk32_bf16_fp6", ""),
+        vector(0x262, Op::VCvtScalef32Pk32F16Bf6, "v_cvt_scalef32_pk32_f16_bf6", ""),
+        vector(0x263, Op::VCvtScalef32Pk32Bf16Bf6, "v_cvt_scalef32_pk32_bf16_bf6", ""),
+        vector(0x265, Op::VAshrPkI8I32, "v_ashr_pk_i8_i32", "3/d210"),
+        vector(0x266, Op::VAshrPkU8I32, "v_ashr_pk_u8_i32", "3/d210"),
+        vector(0x267, Op::VCvtPkF16F32, "v_cvt_pk_f16_f32", "2co"),
+        vector(0x268, Op::VCvtPkBf16F32, "v_cvt_pk_bf16_f32", "2co/d10"),
+        vector(0x269, Op::VCvtScalef32PkBf16Fp8, "v_cvt_scalef32_pk_bf16_fp8", "2/d10"),
+        vector(0x26a, Op::VCvtScalef32PkBf16Bf8, "v_cvt_scalef32_pk_bf16_bf8", "2/d10"),
+        vector(0x2a6, Op::VCvtSrF16F32, "v_cvt_sr_f16_f32", "2/d10"),
+        vector(0x2a7, Op::VCvtSrBf16F32, "v_cvt_sr_bf16_f32", "2/d10"),
+        vector(0x2a8, Op::VMinimum3F32, "v_minimum3_f32", "3co"),
+        vector(0x2a9, Op::VMaximum3F32, "v_maximum3_f32", "3co"),
+    ] },
+    Set { format: Format::Vop3p, rows: &[
+        vector(0x01a, Op::VDot2F32Bf16, "v_dot2_f32_bf16", "3c"),
+        vector(0x01b, Op::VPkMinimum3F16, "v_pk_minimum3_f16", "3c"),
+        vector(0x01c, Op::VPkMaximum3F16, "v_pk_maximum3_f16", "3c"),
+        vector(0x02c, Op::VMfmaLdScaleB32, "v_mfma_ld_scale_b32", "2/10"),
+        vector(0x02d, Op::VMfmaF32_16x16x128F8f6f4, "v_mfma_f32_16x16x128_f8f6f4", "3c"),
+        vector(0x02e, Op::VMfmaF32_32x32x64F8f6f4, "v_mfma_f32_32x32x64_f8f6f4", "3c"),
+        vector(0x035, Op::VMfmaF32_16x16x32Bf16, "v_mfma_f32_16x16x32_bf16", "3c"),
+        vector(0x036, Op::VMfmaI32_16x16x64I8, "v_mfma_i32_16x16x64_i8", "3c"),
+        vector(0x037, Op::VMfmaF32_32x32x16Bf16, "v_mfma_f32_32x32x16_bf16", "3c"),
+        vector(0x038, Op::VMfmaI32_32x32x32I8, "v_mfma_i32_32x32x32_i8", "3c"),
+        vector(0x039, Op::VSmfmacF32_16x16x64Bf16, "v_smfmac_f32_16x16x64_bf16", ""),
+        vector(0x03a, Op::VSmfmacI32_16x16x128I8, "v_smfmac_i32_16x16x128_i8", ""),
+        vector(0x03b, Op::VSmfmacF32_16x16x128Bf8Bf8, "v_smfmac_f32_16x16x128_bf8_bf8", ""),
+        vector(0x03c, Op::VSmfmacF32_16x16x128Bf8Fp8, "v_smfmac_f32_16x16x128_bf8_fp8", ""),
+        vector(0x03d, Op::VSmfmacF32_16x16x128Fp8Bf8, "v_smfmac_f32_16x16x128_fp8_bf8", ""),
+        vector(0x043, Op::VSmfmacF32_16x16x128Fp8Fp8, "v_smfmac_f32_16x16x128_fp8_fp8", ""),
+        vector(0x046, Op::VSmfmacF32_32x32x32Bf16, "v_smfmac_f32_32x32x32_bf16", ""),
+        vector(0x047, Op::VSmfmacI32_32x32x64I8, "v_smfmac_i32_32x32x64_i8", ""),
+        vector(0x04b, Op::VSmfmacF32_32x32x64Bf8Bf8, "v_smfmac_f32_32x32x64_bf8_bf8", ""),
+        vector(0x04e, Op::VSmfmacF32_32x32x64Bf8Fp8, "v_smfmac_f32_32x32x64_bf8_fp8", ""),
+        vector(0x04f, Op::VSmfmacF32_32x32x64Fp8Bf8, "v_smfmac_f32_32x32x64_fp8_bf8", ""),
+        vector(0x053, Op::VSmfmacF32_32x32x64Fp8Fp8, "v_smfmac_f32_32x32x64_fp8_fp8", ""),
+        vector(0x054, Op::VMfmaF32_16x16x32F16, "v_mfma_f32_16x16x32_f16", "3c"),
+        vector(0x055, Op::VMfmaF32_32x32x16F16, "v_mfma_f32_32x32x16_f16", "3c"),
+        vector(0x05a, Op::VSmfmacF32_16x16x64F16, "v_smfmac_f32_16x16x64_f16", ""),
+        vector(0x05b, Op::VSmfmacF32_32x32x32F16, "v_smfmac_f32_32x32x32_f16", ""),
+        vector(0x0ad, Op::VMfmaScaleF32_16x16x128F8f6f4, "v_mfma_scale_f32_16x16x128_f8f6f4", "3c"),
+        vector(0x0ae, Op::VMfmaScaleF32_32x32x64F8f6f4, "v_mfma_scale_f32_32x32x64_f8f6f4", "3c"),
+    ] },
+    Set { format: Format::Ds, rows: &[
+        row(0x0e0, Op::DsLoadB64TrB4, "ds_read_b64_tr_b4"),
+        row(0x0e1, Op::DsLoadB96TrB6, "ds_read_b96_tr_b6"),
+        row(0x0e2, Op::DsLoadB64TrB8, "ds_read_b64_tr_b8"),
+        row(0x0e3, Op::DsLoadB64TrB16, "ds_read_b64_tr_b16"),
+    ] },
+    Set { format: Format::Global, rows: &[
+        row(0x07d, Op::GlobalLoadLdsB128, "global_load_lds_dwordx4"),
+        row(0x07e, Op::GlobalLoadLdsB96, "global_load_lds_dwordx3"),
+    ] },
+    Set { format: Format::Mubuf, rows: &[
+        to_lds(0x016, Op::BufferLoadB96, "buffer_load_dwordx3"),
+        to_lds(0x017, Op::BufferLoadB128, "buffer_load_dwordx4"),
+        row(0x052, Op::BufferAtomicPkAddBf16, "buffer_atomic_pk_add_bf16"),
     ] },
 ];

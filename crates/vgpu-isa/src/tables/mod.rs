@@ -13,7 +13,8 @@ use super::{Format, Isa, Op};
 /// One instruction of a generation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// Its number within the format. VOPD: operations of the first half; those of the second half are at 0x20 and up.
+    /// Its number within the format. VOPD: operations of the first half; those of the second half are at 0x20 and up. VOP3P: matrix
+    /// instructions that come after the load of their scales are at 0x80 and up.
     pub(crate) opcode: u16,
     /// What it does.
     pub(crate) op: Op,
@@ -24,6 +25,8 @@ pub(super) struct Row {
     pub(crate) true16: bool,
     /// Which modifiers a vector encoding has.
     pub(crate) form: Form,
+    /// Whether a load of a buffer can write LDS though it is wider than a register.
+    pub(crate) to_lds: bool,
 }
 
 /// The modifiers and further forms of a vector instruction. Bits of modifiers that it lacks must be zero.
@@ -116,17 +119,22 @@ pub(super) struct Set {
 }
 
 const fn row(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: false, form: Form::NONE }
+    Row { opcode, op, name, true16: false, form: Form::NONE, to_lds: false }
+}
+
+/// A load of a buffer that can write more than one register's worth to LDS.
+const fn to_lds(opcode: u16, op: Op, name: &'static str) -> Row {
+    Row { to_lds: true, ..row(opcode, op, name) }
 }
 
 /// VOP1, VOP2, VOPC, VOP3 and VOP3P; [`Form::new`] says what the last column means.
 const fn vector(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
-    Row { opcode, op, name, true16: false, form: Form::new(form) }
+    Row { form: Form::new(form), ..row(opcode, op, name) }
 }
 
 /// The same with operands that are halves of registers.
 const fn true16(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
-    Row { opcode, op, name, true16: true, form: Form::new(form) }
+    Row { true16: true, ..vector(opcode, op, name, form) }
 }
 
 /// The rows of one instruction set, indexed both ways.
@@ -146,7 +154,7 @@ impl Table {
     /// The instructions of all parts; later parts replace what earlier ones have at an opcode.
     fn new(parts: &[&'static [Set]]) -> Table {
         let mut by_opcode = [const { Vec::new() }; FORMATS];
-        let mut by_op = HashMap::new();
+        let mut by_op = HashMap::<_, &'static Row>::new();
         for set in parts.iter().copied().flatten() {
             let index: &mut Vec<Option<&'static Row>> = &mut by_opcode[set.format as usize];
             for row in set.rows {
@@ -154,8 +162,11 @@ impl Table {
                 if index.len() <= opcode {
                     index.resize(opcode + 1, None);
                 }
-                index[opcode] = Some(row);
-                by_op.entry((set.format, row.op)).or_insert(row);
+                let replaced = index[opcode].replace(row);
+                let known = by_op.entry((set.format, row.op)).or_insert(row);
+                if replaced.is_some_and(|replaced| std::ptr::eq(replaced, *known)) {
+                    *known = row;
+                }
             }
         }
         Table { by_opcode, by_op }
@@ -165,7 +176,10 @@ impl Table {
     /// The table of an instruction set.
     pub(crate) fn of(isa: Isa) -> &'static Table {
         static GFX90A: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx9::COMMON, gfx9::GFX90A]));
-        static GFX942: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx9::COMMON, gfx9::GFX942]));
+        static GFX942: LazyLock<Table> =
+            LazyLock::new(|| Table::new(&[gfx9::COMMON, gfx9::GFX940, gfx9::GFX942]));
+        static GFX950: LazyLock<Table> =
+            LazyLock::new(|| Table::new(&[gfx9::COMMON, gfx9::GFX940, gfx9::GFX950]));
         static GFX1030: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx10::GFX1030]));
         static GFX1100: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx11::GFX1100]));
         static GFX1201: LazyLock<Table> = LazyLock::new(|| Table::new(&[gfx12::GFX1201]));
@@ -173,6 +187,7 @@ impl Table {
         match isa {
             Isa::Gfx90a => &GFX90A,
             Isa::Gfx942 => &GFX942,
+            Isa::Gfx950 => &GFX950,
             Isa::Gfx1030 => &GFX1030,
             Isa::Gfx1100 => &GFX1100,
             Isa::Gfx1151 => &GFX1151,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use code_object::KernelDescriptor;
-use code_object::occupancy::{LDS_GRANULE, Occupancy, Resources};
+use code_object::occupancy::{Occupancy, Resources};
 
 use super::dispatch::{Dispatch, DispatchError};
 use super::initial::{ACC_BASE, Initial, Position, work_item};
@@ -107,7 +107,7 @@ impl Launch {
             watched_entry: None,
             lanes,
             lds,
-            lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(LDS_GRANULE) },
+            lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(target.unit.lds_granule) },
             arguments,
             scratch,
             groups,

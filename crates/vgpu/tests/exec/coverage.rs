@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use vgpu::exec::Level;
 use vgpu::exec::lower::{self, Context};
 use vgpu::exec::program::Pool;
-use vgpu::isa::{Dpp, Inst, Isa, Op, Operand, decode};
+use vgpu::isa::{Dpp, Fact, Inst, Isa, Op, Operand, decode};
 use vgpu::machine::Generation;
 
 /// Instructions that are not executed.
@@ -64,6 +64,11 @@ const NOT_COMPUTE: &[Row] = &[
     Row {
         why: "counters of streamout in geometry shaders",
         which: |i, _| matches!(i.op, Op::GlobalAtomicOrderedAddB64 | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn),
+    },
+    Row { why: "scales with no matrix instruction after them", which: |i, _| i.op == Op::VMfmaLdScaleB32 },
+    Row {
+        why: "formats of matrices that there are not",
+        which: |i, _| i.op.has(Fact::FORMATS) && (i.mods.cbsz > 4 || i.mods.blgp > 4),
     },
     Row { why: "stacks of ray tracing: graphics", which: |i, _| named(i, &["ds_bvh_stack_"]) },
     Row {

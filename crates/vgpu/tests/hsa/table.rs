@@ -48,6 +48,7 @@ fn agents_describe_themselves() {
         ("gfx1100", "gfx1100", "amdgcn-amd-amdhsa--gfx1100", 32u32),
         ("gfx90a", "gfx90a", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", 64),
         ("gfx942", "gfx942", "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", 64),
+        ("gfx950", "gfx950", "amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-", 64),
         ("gfx1151", "gfx1151", "amdgcn-amd-amdhsa--gfx1151", 32),
         ("gfx1200", "gfx1200", "amdgcn-amd-amdhsa--gfx1200", 32),
         ("gfx1201", "gfx1201", "amdgcn-amd-amdhsa--gfx1201", 32),

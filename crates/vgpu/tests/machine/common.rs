@@ -12,7 +12,8 @@ use vgpu::machine::{
 
 /// The targets that every test runs on.
 // NEW-TARGET: if it has an instruction set of its own.
-pub(crate) const TARGETS: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"];
+pub(crate) const TARGETS: &[&str] =
+    &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201"];
 
 /// No dispatch of a test takes as long: the report of one that hangs says where it does, which a test that is killed cannot.
 const HANGS_AFTER: Duration = Duration::from_secs(120);

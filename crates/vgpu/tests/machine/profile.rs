@@ -188,7 +188,7 @@ fn occupancy_is_what_the_compiler_says() {
 #[test]
 fn occupancy_by_registers_is_what_amd_publishes() {
     type Waves<'a> = &'a [(u32, u32)];
-    let cases: [(&str, u32, Waves<'_>); 8] = [
+    let cases: [(&str, u32, Waves<'_>); 9] = [
         (
             "gfx90a",
             64,
@@ -196,6 +196,7 @@ fn occupancy_by_registers_is_what_amd_publishes() {
         ),
         // NEW-TARGET: how many waves so many registers leave.
         ("gfx942", 64, &[(64, 8), (128, 4), (512, 1)]),
+        ("gfx950", 64, &[(64, 8), (128, 4), (512, 1)]),
         ("gfx1030", 32, &[(64, 16), (65, 12), (96, 10), (128, 8), (256, 4)]),
         ("gfx1100", 32, &[(96, 16), (97, 12), (120, 12), (144, 10), (168, 9), (192, 8), (256, 5)]),
         ("gfx1151", 32, &[(96, 16), (192, 8), (240, 6)]),

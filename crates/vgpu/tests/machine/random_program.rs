@@ -11,9 +11,10 @@ use crate::synthetic::{CODE, DESCRIPTOR, Synthetic};
 
 /// A target's name, its number in the ELF header's flags with the features that it has, and its instructions.
 // NEW-TARGET: if it has an instruction set of its own.
-const TARGETS: [(&str, u32, Isa); 6] = [
+const TARGETS: [(&str, u32, Isa); 7] = [
     ("gfx90a", 0x53f, Isa::Gfx90a),
     ("gfx942", 0x54c, Isa::Gfx942),
+    ("gfx950", 0x54f, Isa::Gfx950),
     ("gfx1030", 0x36, Isa::Gfx1030),
     ("gfx1100", 0x41, Isa::Gfx1100),
     ("gfx1151", 0x4a, Isa::Gfx1151),

@@ -23,6 +23,23 @@ pub(super) fn families(isa: Isa) -> Vec<Family> {
     if gfx9 {
         let plain = [vector(0, 8), bits(8, 3), bits(11, 4), flag(15), bits(59, 2), bits(61, 3)];
         all.push(family("MFMA", 2, [vop3p, 0, 0], (16, 7), joined(&plain, three.to_vec())));
+        if isa == Isa::Gfx950 {
+            // The load of scales comes before.
+            let scales =
+                [bits(8, 3), bits(11, 4), flag(15), field(32, 9, kind, 256 + 2), field(41, 9, kind, 256 + 4)];
+            let scales = joined(&scales, vec![field(59, 2, Kind::Bits, 3), bits(61, 3)]);
+            let matrix = [
+                vector(64, 8),
+                bits(72, 3),
+                field(75, 4, Kind::Bits, 1),
+                flag(79),
+                bits(123, 2),
+                bits(125, 3),
+            ];
+            let three = [field(96, 9, kind, 266), field(105, 9, kind, 276), field(114, 9, kind, 284)];
+            let fields = joined(&joined(&scales, matrix.to_vec()), three.to_vec());
+            all.push(family("scaled MFMA", 4, [vop3p | 0x2c << 16, 0, vop3p], (80, 7), fields));
+        }
     }
     if gfx11 {
         for (name, code) in [("VOP3 DPP16", 250), ("VOP3 DPP8", 233), ("VOP3 DPP8 fi", 234)] {

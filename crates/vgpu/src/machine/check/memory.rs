@@ -1,7 +1,7 @@
 //! What loads, stores and atomic instructions do with bits that nobody wrote, and what their addresses may not depend on.
 
 use super::values::{Load, Values, lanes, vector};
-use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed};
+use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed, transposed_from_lds};
 use crate::isa::{Fact, Format, Op, Operand, Register, scalar};
 use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
 use gpu_report::{AccessKind, Origin, Space, Use};
@@ -51,7 +51,10 @@ impl Values {
     pub(super) fn accesses(&mut self, index: usize, step: &Step<'_>) -> Verdict {
         for access in step.accesses.iter() {
             match access.moved {
-                Moved::Transposed(element) => self.transposed(index, step, access, usize::from(element)),
+                Moved::Transposed(bits) if access.space == Space::Lds => {
+                    self.transposed_from_lds(index, step, access, usize::from(bits));
+                }
+                Moved::Transposed(bits) => self.transposed(index, step, access, usize::from(bits) / 8),
                 _ => self.access(index, step, access),
             }
         }
@@ -115,7 +118,8 @@ impl Values {
         let mut bits = self.read(index, access.space, lane, access.address[lane], access.bytes as usize);
         let signed = step.resolved.op.has(Fact::SIGNED);
         let sign = bits.last().is_some_and(|last| signed && last >> 7 != 0);
-        bits.resize(4, if sign { 0xff } else { 0 });
+        let width = bits.len().max(4);
+        bits.resize(width, if sign { 0xff } else { 0 });
         bits
     }
 
@@ -146,6 +150,31 @@ impl Values {
             let received = (0..count).fold(0u128, |received, i| {
                 let (reader, place) = transposed(element, lane, i);
                 received | u128::from(tile[reader][place]) << (8 * element * i)
+            });
+            for i in 0..registers {
+                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, from);
+            }
+        }
+        (0..registers).for_each(|i| state.settle(first + i));
+    }
+
+    /// What lanes receive from a tile of LDS.
+    fn transposed_from_lds(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, bits: usize) {
+        let Some(first) = access.loaded.map(usize::from) else { return };
+        let (mut tile, mut from) = ([0u128; 64], 0);
+        for (lane, address) in access.lanes() {
+            let unknown = self.read(index, access.space, lane, address, access.bytes as usize);
+            if unknown.iter().any(|bits| *bits != 0) {
+                from = self.note(step, access, lane, address);
+            }
+            tile[lane] = unknown.iter().rev().fold(0, |all, byte| all << 8 | u128::from(*byte));
+        }
+        let state = &mut self.waves[index];
+        let (count, registers) = (8 * access.bytes as usize / bits, access.bytes as usize / 4);
+        for lane in 0..state.lanes {
+            let received = (0..count).fold(0u128, |received, i| {
+                let (reader, place) = transposed_from_lds(count, lane, i);
+                received | (tile[reader] >> (bits * place) & ((1 << bits) - 1)) << (bits * i)
             });
             for i in 0..registers {
                 state.set_vector(first + i, lane, (received >> (32 * i)) as u32, from);

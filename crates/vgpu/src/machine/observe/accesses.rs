@@ -38,7 +38,7 @@ pub enum Moved {
     Plain,
     /// By a buffer's format: every channel depends on the element.
     Converted,
-    /// A matrix of 16 by 16 elements of so many bytes, whose rows the lanes name and whose columns they receive.
+    /// A matrix of elements of so many bits, whose rows the lanes name and whose columns they receive.
     Transposed(u8),
     /// Into LDS or out of it, from the access with that number.
     Copied(u8),
@@ -121,7 +121,7 @@ impl Accesses {
             Footprint::Counter => (AccessKind::Atomic, 4),
             // The format says.
             Footprint::Typed(kind, _) => (kind, 0),
-            Footprint::Tile(element) => (AccessKind::Read, TILE_ELEMENTS as u32 * u32::from(element)),
+            Footprint::Tile(element) => (AccessKind::Read, tile_bytes(inst, element)),
             Footprint::Direct => (AccessKind::Read, 0),
         };
         let exec = wave.active();
@@ -147,6 +147,14 @@ impl Accesses {
         } else if is_to_lds(inst) {
             finder.copy_to_lds();
         }
+    }
+}
+
+/// Bytes that a lane reads of a matrix whose elements have so many bits: a number of elements, or from LDS its registers.
+fn tile_bytes(inst: &Inst, bits: u8) -> u32 {
+    match inst.format {
+        Format::Ds => inst.op.signature().dst.bits() / 8,
+        _ => TILE_ELEMENTS as u32 * u32::from(bits) / 8,
     }
 }
 
@@ -272,13 +280,20 @@ impl Finder<'_> {
         if slot == scalar::NULL { 0 } else { self.wave.scalar64(slot) }
     }
 
-    /// Lane after lane a dword of LDS, from M0 on.
+    /// The bits of M0 that are an offset in LDS.
+    fn m0_bits(&self) -> u32 {
+        if self.wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
+    }
+
+    /// Lane after lane a dword of LDS, or as many as a lane moves, from M0 on.
     fn lane_after_lane(&mut self, kind: AccessKind) {
-        let start =
-            i64::from(self.wave.sgpr[usize::from(scalar::M0)] & 0xffff) + i64::from(self.inst.mem.offset);
+        let start = i64::from(self.wave.sgpr[usize::from(scalar::M0)] & self.m0_bits())
+            + i64::from(self.inst.mem.offset);
         self.kind = kind;
-        self.bytes = 4;
-        self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + 4 * lane as i64) as u64));
+        // Less than a dword is extended to one.
+        self.bytes = self.bytes.max(4);
+        let width = i64::from(self.bytes);
+        self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + width * lane as i64) as u64));
     }
 
     /// What a store reads from LDS comes before what it writes; lanes that write nothing need nothing.
@@ -353,10 +368,25 @@ impl Finder<'_> {
     /// See [`Accesses::find`].
     unsafe fn tile(&mut self, footprint: Footprint) {
         // SAFETY: the caller's promise.
-        unsafe { self.global(u64::MAX >> (64 - TILE_LANES)) };
+        unsafe {
+            match self.inst.format {
+                // All lanes read what is exchanged.
+                Format::Ds => self.lds_tile(),
+                _ => self.global(u64::MAX >> (64 - TILE_LANES)),
+            }
+        }
         if let (Some(access), Footprint::Tile(element)) = (self.found.last_mut(), footprint) {
             access.moved = Moved::Transposed(element);
         }
+    }
+
+    /// # Safety
+    /// See [`Accesses::find`].
+    unsafe fn lds_tile(&mut self) {
+        // SAFETY: the caller's promise.
+        let row = unsafe { self.row(self.inst.src[0], 0) };
+        let offset = self.inst.mem.offset as u32;
+        self.push(Space::Lds, u64::MAX, row.map(|address| u64::from(address.wrapping_add(offset))));
     }
 
     /// # Safety

@@ -23,6 +23,7 @@ macro_rules! files {
 const FILES: &[(Isa, &str)] = files![
     Gfx90a "gfx90a",
     Gfx942 "gfx942",
+    Gfx950 "gfx950",
     Gfx1030 "gfx1030",
     Gfx1100 "gfx1100",
     Gfx1151 "gfx1151",
