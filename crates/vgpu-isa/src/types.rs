@@ -94,6 +94,11 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// Whether there are any operands.
+    pub fn has_operands(&self) -> bool {
+        [self.dst, self.sdst].iter().chain(&self.src).any(|operand| operand.exists())
+    }
+
     pub(super) const fn new(dst: &[Type], src: &[Type]) -> Signature {
         const fn at(types: &[Type], index: usize) -> Type {
             if index < types.len() && types[index].exists() { types[index] } else { Type::NONE }

@@ -9,20 +9,19 @@ use crate::{Dpp, Elem, Fact, Format, Generation, Op, Operand, Sdwa, Type};
 impl Printer<'_, '_> {
     /// The mnemonic, with the suffix of the encoding that it is in.
     fn vector_name(&mut self) -> fmt::Result {
-        let inst = self.inst;
-        let suffix = match (inst.dpp, inst.sdwa) {
+        let (inst, name) = (self.inst, self.row.name);
+        let long = matches!(inst.format, Format::Vop3 | Format::Vop3Sd | Format::Vop3p);
+        let further = match (inst.dpp, inst.sdwa) {
             (_, Some(_)) => "_sdwa",
             (Some(_), _) if inst.format == Format::Vopc => "",
             (Some(_), _) => "_dpp",
-            _ => return self.f.write_str(self.row.name),
+            // What has no operands is spelled the same in both.
+            _ if !inst.op.signature().has_operands() || !Table::of(self.isa).is_short_and_long(inst.op) => {
+                return self.f.write_str(name);
+            }
+            _ => return write!(self.f, "{name}{}", if long { "_e64" } else { "_e32" }),
         };
-        let name = self.row.name;
-        let (stem, long) = match (name.strip_suffix("_e32"), name.strip_suffix("_e64")) {
-            (Some(stem), _) => (stem, false),
-            (_, Some(stem)) => (stem, true),
-            _ => (name, matches!(inst.format, Format::Vop3 | Format::Vop3Sd | Format::Vop3p)),
-        };
-        write!(self.f, "{stem}{}{suffix}", if long { "_e64" } else { "" })
+        write!(self.f, "{name}{}{further}", if long { "_e64" } else { "" })
     }
 
     /// VOP1, VOP2, VOPC and VOP3.
@@ -112,9 +111,12 @@ impl Printer<'_, '_> {
             _ if op.has(Fact::ACCUMULATES) => (3, bits & !4),
             // Packed sources have no half to choose.
             Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
-            Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 | Op::VCvtScalef32PkFp4F16 | Op::VCvtScalef32PkFp4Bf16 => {
-                (3, bits)
-            }
+            Op::VCvtSrFp8F32
+            | Op::VCvtSrBf8F32
+            | Op::VCvtSrFp8F32Gfx950
+            | Op::VCvtSrBf8F32Gfx950
+            | Op::VCvtScalef32PkFp4F16
+            | Op::VCvtScalef32PkFp4Bf16 => (3, bits),
             _ => (sources, bits),
         };
         let hidden_dst = hidden_dst || (op.has(Fact::COMPARE) && self.inst.dpp.is_some());

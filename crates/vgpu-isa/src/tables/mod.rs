@@ -18,7 +18,7 @@ pub(super) struct Row {
     pub(crate) opcode: u16,
     /// What it does.
     pub(crate) op: Op,
-    /// The mnemonic that LLVM prints, `_e32` or `_e64` included.
+    /// The mnemonic that LLVM prints, without the suffix of an encoding (`_e32`, `_e64`).
     pub(crate) name: &'static str,
     /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM knows them only if asked to (`real-true16`); its
     /// usual code has whole registers, of which the upper half is zero in these fields.
@@ -118,29 +118,38 @@ pub(super) struct Set {
     rows: &'static [Row],
 }
 
-const fn row(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { opcode, op, name, true16: false, form: Form::NONE, to_lds: false }
+const fn row(opcode: u16, op: Op) -> Row {
+    Row { opcode, op, name: op.name(), true16: false, form: Form::NONE, to_lds: false }
 }
 
 /// A load of a buffer that can write more than one register's worth to LDS.
-const fn to_lds(opcode: u16, op: Op, name: &'static str) -> Row {
-    Row { to_lds: true, ..row(opcode, op, name) }
+const fn to_lds(opcode: u16, op: Op) -> Row {
+    Row { to_lds: true, ..row(opcode, op) }
 }
 
 /// VOP1, VOP2, VOPC, VOP3 and VOP3P; [`Form::new`] says what the last column means.
-const fn vector(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
-    Row { form: Form::new(form), ..row(opcode, op, name) }
+const fn vector(opcode: u16, op: Op, form: &str) -> Row {
+    Row { form: Form::new(form), ..row(opcode, op) }
 }
 
 /// The same with operands that are halves of registers.
-const fn true16(opcode: u16, op: Op, name: &'static str, form: &str) -> Row {
-    Row { true16: true, ..vector(opcode, op, name, form) }
+const fn true16(opcode: u16, op: Op, form: &str) -> Row {
+    Row { true16: true, ..vector(opcode, op, form) }
+}
+
+impl Row {
+    /// The row, if the generation spells the operation in another way than [`Op`] does.
+    const fn named(self, name: &'static str) -> Row {
+        Row { name, ..self }
+    }
 }
 
 /// The rows of one instruction set, indexed both ways.
 pub(super) struct Table {
     by_opcode: [Vec<Option<&'static Row>>; FORMATS],
     by_op: HashMap<(Format, Op), &'static Row>,
+    /// By operation: whether it has a short vector encoding and a long one.
+    short_and_long: Vec<bool>,
 }
 
 const FORMATS: usize = Format::Interp as usize + 1;
@@ -169,7 +178,12 @@ impl Table {
                 }
             }
         }
-        Table { by_opcode, by_op }
+        let has = |op, format: &Format| by_op.contains_key(&(*format, op));
+        let short_and_long = Op::ALL.iter().map(|&op| {
+            [Format::Vop1, Format::Vop2, Format::Vopc].iter().any(|short| has(op, short))
+                && has(op, &Format::Vop3)
+        });
+        Table { short_and_long: short_and_long.collect(), by_opcode, by_op }
     }
 
     // NEW-TARGET: what its instruction set is made of.
@@ -198,6 +212,11 @@ impl Table {
     /// The instruction with that number.
     pub(crate) fn row(&self, format: Format, opcode: u32) -> Option<&'static Row> {
         *self.by_opcode[shared(format) as usize].get(opcode as usize)?
+    }
+
+    /// Whether an operation has a short vector encoding (VOP1, VOP2, VOPC) and a long one (VOP3), which LLVM tells apart by a suffix.
+    pub(crate) fn is_short_and_long(&self, op: Op) -> bool {
+        self.short_and_long[op as usize]
     }
 
     /// How an operation is encoded in a format.
