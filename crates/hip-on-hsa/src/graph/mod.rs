@@ -15,6 +15,7 @@ pub(crate) mod lanes;
 pub(crate) mod memory;
 pub(crate) mod op;
 pub(crate) mod plan;
+pub(crate) mod steps;
 pub(crate) mod structure;
 pub(crate) mod user_object;
 

@@ -10,8 +10,8 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use crate::devices::device::Device;
-use crate::graph::exec::Step;
 use crate::graph::op::Op;
+use crate::graph::steps::Step;
 
 /// Lanes of one graph on one device, at most.
 pub(crate) const MOST_LANES: usize = 16;

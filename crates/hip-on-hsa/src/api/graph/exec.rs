@@ -12,10 +12,9 @@ use crate::caller;
 use crate::devices::stream::resolve;
 use crate::error::entry;
 use crate::graph::capture::Capturing;
-use crate::graph::exec::{
-    AUTO_FREE, Exec, NODE_PRIORITY, Refusal, UPLOAD, exec, failed, flatten, graph_execs,
-};
+use crate::graph::exec::{AUTO_FREE, Exec, NODE_PRIORITY, UPLOAD, exec, graph_execs};
 use crate::graph::op::Op;
+use crate::graph::steps::{Refusal, failed, flatten};
 use crate::graph::structure::{Graph, graph, handle_within};
 use crate::runtime::{Runtime, active};
 

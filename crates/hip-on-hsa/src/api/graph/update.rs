@@ -8,8 +8,9 @@ use hip_sys::{hipError_t, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateResult a
 
 use crate::caller;
 use crate::error::{Result, entry};
-use crate::graph::exec::{Step, exec, flatten};
+use crate::graph::exec::exec;
 use crate::graph::op::Op;
+use crate::graph::steps::{Step, flatten};
 use crate::graph::structure::{NodeId, graph, handle_within, node};
 use crate::runtime::active;
 
