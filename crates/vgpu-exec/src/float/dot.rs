@@ -167,13 +167,16 @@ impl Rules {
         let grid = grid.max(own.max(leading) - 26);
         let mut total = 0;
         let mut digits = 0;
-        for i in 0..=N {
-            let term = if i < N { products[i].0 } else { c };
+        let mut add = |term: Term| {
             let (cut, _) = term.cut(grid);
             // What has the other sign than the addend counts one more than it is, whatever it is.
             total += if term.negative == c.negative { cut } else { !cut };
             digits |= term.digits;
+        };
+        for product in products {
+            add(product.0);
         }
+        add(c);
         self.round(if digits == 0 { 0 } else { total }, grid, c.negative)
     }
 
