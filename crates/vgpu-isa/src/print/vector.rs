@@ -112,9 +112,12 @@ impl Printer<'_, '_> {
             _ if op.has(Fact::ACCUMULATES) => (3, bits & !4),
             // Packed sources have no half to choose.
             Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
-            Op::VCvtSrFp8F32 | Op::VCvtSrBf8F32 | Op::VCvtScalef32PkFp4F16 | Op::VCvtScalef32PkFp4Bf16 => {
-                (3, bits)
-            }
+            Op::VCvtSrFp8F32Gfx950
+            | Op::VCvtSrBf8F32Gfx950
+            | Op::VCvtSrFp8F32
+            | Op::VCvtSrBf8F32
+            | Op::VCvtScalef32PkFp4F16
+            | Op::VCvtScalef32PkFp4Bf16 => (3, bits),
             _ => (sources, bits),
         };
         let hidden_dst = hidden_dst || (op.has(Fact::COMPARE) && self.inst.dpp.is_some());
