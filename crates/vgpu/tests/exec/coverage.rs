@@ -65,6 +65,10 @@ const NOT_COMPUTE: &[Row] = &[
         why: "counters of streamout in geometry shaders",
         which: |i, _| matches!(i.op, Op::GlobalAtomicOrderedAddB64 | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn),
     },
+    Row {
+        why: "addends of matrices that are NULL, which assemblers refuse",
+        which: |i, _| i.op.has(Fact::MFMA) && matches!(i.src[2], Operand::Sgpr(_)),
+    },
     Row { why: "scales with no matrix instruction after them", which: |i, _| i.op == Op::VMfmaLdScaleB32 },
     Row {
         why: "formats of matrices that there are not",

@@ -33,6 +33,9 @@ fn instruction(op: Op) -> &'static Instruction {
     INSTRUCTIONS.iter().find(|row| row.op == op).expect("a matrix instruction")
 }
 
+/// The formats of matrices by the numbers that instructions choose them with.
+const CHOICES: [Format; 5] = [Format::Fp8, Format::Bf8, Format::Fp6, Format::Bf6, Format::Fp4];
+
 /// A small generator of numbers that look random.
 struct Random(u64);
 
@@ -47,15 +50,21 @@ impl Random {
     }
 }
 
-/// The number that an 8-bit code stands for, written from the formats' definitions.
+/// The number that a code of 8 bits or fewer stands for, written from the formats' definitions.
 fn eight_bits(format: Format, code: u8) -> f64 {
     let (digits, bias, fnuz) = match format {
         Format::Fp8Fnuz => (3, 8, true),
         Format::Bf8Fnuz => (2, 16, true),
         Format::Fp8 => (3, 7, false),
         Format::Bf8 => (2, 15, false),
+        Format::Fp6 => (3, 1, false),
+        Format::Bf6 => (2, 3, false),
+        Format::Fp4 => (1, 1, false),
         _ => panic!("no 8-bit format"),
     };
+    // With the sign where that of eight bits is.
+    let top = 1 << (format.bits() - 1);
+    let code = code & (top - 1) | if code & top != 0 { 0x80 } else { 0 };
     let sign = if code & 0x80 != 0 { -1.0 } else { 1.0 };
     let exponent = i32::from(code & 0x7f) >> digits;
     let fraction = f64::from(code & ((1 << digits) - 1)) / f64::from(1 << digits);
@@ -85,7 +94,9 @@ fn encode(format: Format, value: i64) -> u64 {
         Format::I8 | Format::Iu8 => value as u64 & 0xff,
         Format::Iu4 => value as u64 & 0xf,
         _ => {
-            let code = (0..=255).find(|code| eight_bits(format, *code) == number);
+            let code = (0..=(1u16 << format.bits()) - 1)
+                .map(|code| code as u8)
+                .find(|code| eight_bits(format, *code) == number);
             u64::from(code.unwrap_or_else(|| panic!("{value} is not in {format:?}")))
         }
     }
@@ -174,6 +185,12 @@ impl Bench {
             self.set_word(first + 2 * register + 1, lane, (value >> 32) as u32);
             return;
         }
+        if bit + bits > 32 {
+            // The rest is in the next register.
+            let low = 32 - bit;
+            self.put(first, (register, lane, bit), low, value & ((1 << low) - 1));
+            return self.put(first, (register + 1, lane, 0), bits - low, value >> low);
+        }
         let mask = ((1u64 << bits) - 1) as u32;
         let old = self.word(first + register, lane) & !(mask << bit);
         self.set_word(first + register, lane, old | (value as u32 & mask) << bit);
@@ -185,7 +202,9 @@ impl Bench {
             let high = u64::from(self.word(first + 2 * register + 1, lane));
             return u64::from(self.word(first + 2 * register, lane)) | high << 32;
         }
-        u64::from(self.word(first + register, lane) >> bit) & ((1 << bits) - 1)
+        let next = if bit + bits > 32 { self.word(first + register + 1, lane) } else { 0 };
+        let both = u64::from(self.word(first + register, lane)) | u64::from(next) << 32;
+        both >> bit & ((1 << bits) - 1)
     }
 
     /// All lanes of some registers.
@@ -212,6 +231,11 @@ fn inst(row: &Instruction, mods: Modifiers, acc: bool) -> Inst {
         if acc && first >= C { Operand::Agpr(first as u8) } else { Operand::Vgpr(first as u8) }
     };
     let mut inst = Inst { op: row.op, mods, ..no_inst() };
+    if row.op.has(Fact::FORMATS) {
+        let number = |format: Format| CHOICES.iter().position(|choice| *choice == format);
+        let numbers = [row.a, row.b].map(|format| number(format).expect("a format to choose") as u8);
+        [inst.mods.cbsz, inst.mods.blgp] = numbers;
+    }
     inst.src[0] = register(A);
     inst.src[1] = register(B);
     if row.sparse {
@@ -249,6 +273,8 @@ impl Matrices {
             Format::I8 => random.below(256) - 128,
             Format::Iu8 => random.below(256) - if signed { 128 } else { 0 },
             Format::Iu4 => random.below(16) - if signed { 8 } else { 0 },
+            Format::Fp4 => random.below(9) - 4,
+            Format::Fp6 | Format::Bf6 => random.below(15) - 7,
             _ if narrow => random.below(7) - 3,
             _ => random.below(17) - 8,
         };

@@ -72,8 +72,8 @@ pub(super) fn sparse_input(
         let lane = stored / per_lane * row.n + i;
         let local = stored % per_lane;
         let (register, bit) = in_register(local, bits);
-        // Sets of 8 bits for 16-bit elements, of 16 bits for bytes.
-        let index = if bits == 16 { 8 * set } else { 16 * set };
+        // Two bits for each element of a lane.
+        let index = 2 * per_lane * set;
         return ((register, lane, bit), (0, lane, index + local / 2 * 4 + 2 * which));
     }
     let (register, lane, first) = match (lanes, bits) {
@@ -94,8 +94,7 @@ pub(super) fn sparse_input(
 /// How many sets of indices the index register has.
 pub(super) fn index_sets(row: &Instruction, lanes: usize) -> usize {
     match (row.family, lanes, row.a.bits()) {
-        (Family::Mfma, _, 16) => 4,
-        (Family::Mfma, _, _) => 2,
+        (Family::Mfma, _, _) => 32 / (2 * row.k / 2 / (64 / row.n)),
         (_, 32, 4) if row.k == 64 => 1,
         (_, 32, _) => 2,
         (_, _, 4) => 2,

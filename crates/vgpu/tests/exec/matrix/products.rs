@@ -14,21 +14,32 @@ fn each(mut test: impl FnMut(&'static Instruction, usize, &mut Random)) {
 #[test]
 fn every_matrix_operation_is_in_the_table() {
     for op in Op::ALL.iter().filter(|op| op.has(Fact::MFMA) || op.has(Fact::WMMA)) {
-        assert_eq!(INSTRUCTIONS.iter().filter(|row| row.op == *op).count(), 1, "{op:?}");
+        let rows = INSTRUCTIONS.iter().filter(|row| row.op == *op).count();
+        let expected = match op {
+            // Those of the same instruction without scales.
+            Op::VMfmaScaleF32_16x16x128F8f6f4 | Op::VMfmaScaleF32_32x32x64F8f6f4 => 0,
+            _ if op.has(Fact::FORMATS) => 25,
+            _ => 1,
+        };
+        assert_eq!(rows, expected, "{op:?}");
     }
 }
 
 #[test]
 fn register_counts_are_those_of_the_signatures() {
-    for row in INSTRUCTIONS {
+    for (index, row) in INSTRUCTIONS.iter().enumerate() {
         let signature = row.op.signature();
         // Signatures are those of waves of 32 where there are such.
         let lanes = wave_sizes(row)[0];
-        let index = INSTRUCTIONS.iter().position(|other| other.op == row.op).unwrap();
         let plan = vgpu::exec::matrix::layout::plan(index, lanes);
         let words = if row.sum == Sum::F64 { 2 } else { 1 };
         let counts = [plan.a_count, plan.b_count, plan.d_count].map(|count| u32::from(count) * words);
-        let expected = [signature.src[0].dwords(), signature.src[1].dwords(), signature.dst.dwords()];
+        let inst = inst(row, Modifiers::default(), false);
+        let source = |i: usize| match row.op.has(Fact::FORMATS) {
+            true => u32::from(inst.source_registers(i, 64)),
+            false => signature.src[i].dwords(),
+        };
+        let expected = [source(0), source(1), signature.dst.dwords()];
         assert_eq!(counts, expected, "{:?}", row.op);
     }
 }
@@ -37,7 +48,7 @@ fn register_counts_are_those_of_the_signatures() {
 fn panels_are_large_enough() {
     for row in INSTRUCTIONS {
         let width = row.n * row.blocks;
-        let limits = if row.sum == Sum::F64 { [64, 64, 256] } else { [512, 1024, 2048] };
+        let limits = if row.sum == Sum::F64 { [64, 64, 256] } else { [2048, 2048, 2048] };
         let depth = if row.sparse { row.k / 2 } else { row.k };
         assert!(depth * width <= limits[0] && row.k * width <= limits[1] && row.n * width <= limits[2]);
         assert!(width % 16 == 0);
@@ -234,7 +245,7 @@ fn lanes_of_b_are_permuted() {
         _ => lane,
     };
     each(|row, lanes, random| {
-        if row.family != Family::Mfma || row.sparse || row.sum == Sum::F64 {
+        if row.family != Family::Mfma || row.sparse || row.sum == Sum::F64 || row.op.has(Fact::FORMATS) {
             return;
         }
         for blgp in 1..8 {
@@ -259,6 +270,50 @@ fn lanes_of_b_are_permuted() {
             assert!(results[0] == results[1], "{:?} blgp {blgp}", row.op);
         }
     });
+}
+
+/// Scales are powers of two, so that products of small integers stay exact.
+#[test]
+fn elements_are_scaled_by_their_lanes() {
+    for row in INSTRUCTIONS.iter().filter(|row| row.op.has(Fact::FORMATS)) {
+        for byte in 0..4u8 {
+            let mut random = Random(u64::from(byte));
+            let matrices = Matrices::random(row, [true; 2], &mut random);
+            let mut bench = Bench::new(64, byte.into());
+            matrices.load(row, &mut bench, 0);
+            matrices.load_sum(row, &mut bench, false, 0);
+            let scales = [INDEX, INDEX + 1];
+            let mut exponent = |register: usize, lane: usize| {
+                let exponent = random.below(3) as u32;
+                let (old, shift) = (bench.word(register, lane), 8 * u32::from(byte));
+                bench.set_word(register, lane, old & !(0xff << shift) | (127 + exponent) << shift);
+                1i64 << exponent
+            };
+            let factors =
+                scales.map(|register| (0..64).map(|lane| exponent(register, lane)).collect::<Vec<_>>());
+            let scaled = |values: &[i64], factors: &[i64]| -> Vec<i64> {
+                let factor = |at: usize| factors[at % row.k / 32 * row.n + at / row.k];
+                values.iter().enumerate().map(|(at, value)| value * factor(at)).collect()
+            };
+            let expected = Matrices {
+                a: scaled(&matrices.a, &factors[0]),
+                b: scaled(&matrices.b, &factors[1]),
+                ..matrices.clone()
+            };
+            let mut inst = inst(row, Modifiers::default(), false);
+            inst.op = match row.n {
+                16 => Op::VMfmaScaleF32_16x16x128F8f6f4,
+                _ => Op::VMfmaScaleF32_32x32x64F8f6f4,
+            };
+            (inst.mods.op_sel, inst.mods.op_sel_hi) = ((byte & 1) * 3, (byte >> 1) * 3);
+            let [a, b] = scales.map(|register| Operand::Vgpr(register as u8));
+            inst.dual = Some((Op::VMfmaLdScaleB32, Operand::None, [a, b, Operand::None]));
+            for &level in Level::available() {
+                bench.run(&inst, LATER, level);
+                check(row, &bench, &expected.product(row), false, 0, &format!("scaled by byte {byte}"));
+            }
+        }
+    }
 }
 
 #[test]

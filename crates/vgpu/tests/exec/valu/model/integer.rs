@@ -174,6 +174,7 @@ pub(super) fn model(op: Op) -> Option<Model> {
         Op::VLshlOrB32 => |i: &In| b(i.u(0) << (i.u(1) & 31) | i.u(2)),
         Op::VAndOrB32 => |i: &In| b(i.u(0) & i.u(1) | i.u(2)),
         Op::VOr3B32 => |i: &In| b(i.u(0) | i.u(1) | i.u(2)),
+        Op::VPrngB32 => |i: &In| b(i.u(0) << 1 ^ if i.u(0) >> 31 != 0 { 197 } else { 0 }),
         Op::VXor3B32 => |i: &In| b(i.u(0) ^ i.u(1) ^ i.u(2)),
         Op::VXadU32 => |i: &In| b((i.u(0) ^ i.u(1)).wrapping_add(i.u(2))),
         Op::VBfeU32 => |i: &In| Bits(i.s[0] >> (i.s[1] & 31) & ((1 << (i.s[2] & 31)) - 1)),
