@@ -66,8 +66,8 @@ const NOT_COMPUTE: &[Row] = &[
         which: |i, _| matches!(i.op, Op::GlobalAtomicOrderedAddB64 | Op::DsAddGsRegRtn | Op::DsSubGsRegRtn),
     },
     Row {
-        why: "addends of matrices that are NULL, which assemblers refuse",
-        which: |i, _| i.op.has(Fact::MFMA) && matches!(i.src[2], Operand::Sgpr(_)),
+        why: "matrices that are NULL, which assemblers refuse",
+        which: |i, _| i.op.has(Fact::MFMA) && i.src[..3].iter().any(|src| matches!(src, Operand::Sgpr(_))),
     },
     Row { why: "scales with no matrix instruction after them", which: |i, _| i.op == Op::VMfmaLdScaleB32 },
     Row {
