@@ -106,7 +106,7 @@ impl<'a> Names<'a> {
             }
         }
         for (name, id) in &scope.modules {
-            if self.source.modules[*id].public {
+            if self.source.modules[*id].public && !self.source.is_raw(*id) {
                 reached.push((name.clone(), Target::Module(*id)));
             }
         }

@@ -25,7 +25,16 @@ pub(super) struct Crate {
     pub(super) modules: Vec<Module>,
 }
 
+/// The public module of a safe crate that is no part of its safe interface: what its objects are made of, for runtimes that do the same.
+const RAW: &str = "raw";
+
 impl Crate {
+    /// Whether a module is below the safe interface.
+    pub(super) fn is_raw(&self, module: ModuleId) -> bool {
+        let above = |id: &ModuleId| self.modules[*id].parent;
+        std::iter::successors(Some(module), above).any(|id| self.modules[id].name == RAW)
+    }
+
     /// Reads a crate from its `lib.rs` and the files of its modules.
     pub(super) fn load(root: &Path) -> Result<Self> {
         let mut modules = Self { modules: Vec::new() };

@@ -9,7 +9,8 @@ use super::names::DefinitionId;
 use super::source::Crate;
 use super::{Items, Wrappers};
 
-/// For each of `symbols` that the crate calls, the public items that do so; none if no public item is found.
+/// For each of `symbols` that the crate calls, the public items that do so; none if no public item is found. What only its module
+/// `raw` calls does not count.
 ///
 /// Items that name the function in their documentation count whatever they call it through. The others call it
 /// themselves or through private items: what a public item calls is not counted to those that call this one. What
@@ -24,7 +25,9 @@ pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrap
             found.entry(symbol).or_default().push(id);
         }
     }
+    let is_raw = |id: &usize| source.is_raw(calls.functions[*id].module);
     let items_of = |(symbol, users): (&str, Vec<usize>)| {
+        let only_raw = users.iter().all(is_raw);
         let (mut documented, mut others) = (BTreeSet::new(), BTreeSet::new());
         // What is reached through a public item counts only if it is documented to be.
         let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
@@ -52,9 +55,10 @@ pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrap
             left.extend(callers[id].iter().map(|caller| (*caller, direct)));
         }
         others.retain(|item| !documented.contains(item));
-        (symbol.to_owned(), Items { documented, others })
+        let unused = only_raw && documented.is_empty() && others.is_empty();
+        (!unused).then(|| (symbol.to_owned(), Items { documented, others }))
     };
-    found.into_iter().map(items_of).collect()
+    found.into_iter().filter_map(items_of).collect()
 }
 
 /// Who calls each function.
