@@ -7,7 +7,7 @@ extern "C" __global__ void nothing() {}
 
 #define VECTOR(type, count, name) typedef type name __attribute__((ext_vector_type(count)))
 
-#if defined(__gfx90a__) || defined(__gfx942__)
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 VECTOR(float, 2, float_2);
 VECTOR(float, 4, float_4);
 VECTOR(float, 16, float_16);
@@ -150,7 +150,7 @@ extern "C" __global__ void mfma_bf16_32(const short *a, const short *b, const fl
         d[ROW_32(r) * 32 + lane % 32] = sum[r];
 }
 
-#else
+#elif defined(__gfx942__)
 extern "C" __global__ void mfma_xf32_16(const float *a, const float *b, const float *c, float *d, int k) {
     int lane = threadIdx.x;
     float_4 sum;
@@ -170,7 +170,7 @@ extern "C" __global__ void mfma_xf32_16(const float *a, const float *b, const fl
 }
 #endif
 
-// Each instruction of gfx942 takes twice as many columns of A as those of gfx90a.
+// Each instruction of gfx942 and gfx950 takes twice as many columns of A as those of gfx90a.
 #ifdef __gfx90a__
 #define BYTES 4
 #define MFMA_I8_32(x, y, sum)                                                                                        \

@@ -8,10 +8,15 @@ use vgpu::machine::{DispatchError, FaultKind};
 use super::common::{Arg, Random, on_all};
 use super::{corrupt_object, random_program};
 
-/// The number of a target in [`random_program`], and its instructions.
-const GFX9: [(u8, Isa); 2] = [(0, Isa::Gfx90a), (1, Isa::Gfx942)];
-const ALL: [(u8, Isa); 5] =
-    [(0, Isa::Gfx90a), (1, Isa::Gfx942), (2, Isa::Gfx1030), (3, Isa::Gfx1100), (4, Isa::Gfx1201)];
+/// The number of each target in [`random_program`], and its instructions.
+fn all() -> impl Iterator<Item = (u8, Isa)> {
+    (0..).zip(random_program::TARGETS.map(|(_, _, isa)| isa))
+}
+
+/// Those of gfx9.
+fn gfx9() -> impl Iterator<Item = (u8, Isa)> {
+    all().filter(|(_, isa)| isa.is_gfx9())
+}
 
 /// Runs instructions of up to eight bytes each, and the end of the program after them. The first two scalar registers hold the
 /// address of a buffer.
@@ -48,9 +53,9 @@ fn outcome(result: Result<(), DispatchError>, what: &str) -> Option<FaultKind> {
 
 #[test]
 fn moves_to_registers_past_the_last_one_are_faults() {
-    for (target, isa) in ALL {
+    for (target, isa) in all() {
         // M0 is another register from gfx11 on; 193 stands for -1, 129 for 1.
-        let m0 = if matches!(isa, Isa::Gfx1100 | Isa::Gfx1201) { 125 } else { 124 };
+        let m0 = if matches!(isa, Isa::Gfx1100 | Isa::Gfx1151 | Isa::Gfx1201) { 125 } else { 124 };
         for op in [Op::SMovreldB32, Op::SMovreldB64, Op::SMovrelsB32, Op::SMovrelsB64] {
             for (slot, beyond) in [(0, 193), (2, 193), (104, 128 + 2), (104, 128 + 22), (100, 128 + 27)] {
                 let (dst, src) =
@@ -67,7 +72,7 @@ fn moves_to_registers_past_the_last_one_are_faults() {
 /// Every scalar memory instruction of gfx9, the only ones that write memory, with data in each of the last registers.
 #[test]
 fn scalar_accesses_do_not_reach_past_the_last_register() {
-    for (target, isa) in GFX9 {
+    for (target, isa) in gfx9() {
         let mut stores = 0;
         for opcode in 0..256u64 {
             for data in (96..128u64).chain([0]) {

@@ -11,7 +11,7 @@ use crate::synthetic::{CODE, DESCRIPTOR, Synthetic};
 
 /// A target's name, its number in the ELF header's flags with the features that it has, and its instructions.
 // NEW-TARGET: if it has an instruction set of its own.
-const TARGETS: [(&str, u32, Isa); 7] = [
+pub(crate) const TARGETS: [(&str, u32, Isa); 7] = [
     ("gfx90a", 0x53f, Isa::Gfx90a),
     ("gfx942", 0x54c, Isa::Gfx942),
     ("gfx950", 0x54f, Isa::Gfx950),
@@ -80,7 +80,7 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
     let (head, records) = bytes.split_at_checked(HEAD)?;
     let which = usize::from(head[0]) % TARGETS.len();
     let (name, flags, isa) = TARGETS[which];
-    let wave32 = which >= 2 && head[1] & 1 != 0;
+    let wave32 = !isa.is_gfx9() && head[1] & 1 != 0;
     let mut object = Synthetic { abi_version: 3, flags, text: text(isa, records), ..Synthetic::default() };
     object.metadata["amdhsa.target"] = format!("amdgcn-amd-amdhsa--{name}").into();
     object.symbols[1].2 = object.text.len() as u64;
@@ -99,7 +99,8 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
         u32::from(head[4] & 31) | u32::from(head[5]) << 12 | 0xf << 20 & u32::from(head[6]) << 16,
         1u32 | 2 << 1 | 7 << 7 | 2 << 11,
     );
-    descriptor[44..48].copy_from_slice(&u32::from(if which < 2 { head[7] & 63 } else { 0 }).to_le_bytes());
+    descriptor[44..48]
+        .copy_from_slice(&u32::from(if isa.is_gfx9() { head[7] & 63 } else { 0 }).to_le_bytes());
     descriptor[48..52].copy_from_slice(&rsrc1.to_le_bytes());
     descriptor[52..56].copy_from_slice(&rsrc2.to_le_bytes());
     descriptor[56..58].copy_from_slice(&(u16::from(wave32) << 10 | 1 << 3).to_le_bytes());

@@ -527,9 +527,9 @@ impl Finder<'_> {
             let start = immediate.wrapping_add(start as u32);
             return self.push(Space::Scratch, self.exec, row.map(|row| u64::from(row.wrapping_add(start))));
         }
-        // Wide accesses may be in bounds by dwords, and be spread by dwords.
+        // Wide accesses may be in bounds by dwords, and be spread by dwords, but for those that go to LDS.
         let all = u64::from(self.bytes);
-        let dwords = self.kind != AccessKind::Atomic && self.bytes > 4;
+        let dwords = self.kind != AccessKind::Atomic && self.bytes > 4 && !is_to_lds(self.inst);
         let mut whole = 0u64;
         let mut address = [0; 64];
         let mut parts = vec![(0u64, [0; 64]); if dwords { all.div_ceil(4) as usize } else { 1 }];
