@@ -348,7 +348,9 @@ fn dot2(i: &In, f: Format) -> Out {
         let gone = i.generation == Generation::Gfx9 && f.is_subnormal(bits);
         f.convert(if gone { bits & f.sign() } else { bits }, F32, 0)
     };
-    let first = F32.fma(normal(0, 0), normal(1, 0), i.s[2], 0, 0);
+    // CDNA takes a subnormal addend for zero, whatever MODE says.
+    let addend = if i.is_cdna() { flushed(F32, i.s[2]) } else { i.s[2] };
+    let first = F32.fma(normal(0, 0), normal(1, 0), addend, 0, 0);
     Bits(F32.fma(normal(0, 1), normal(1, 1), first, 0, 0))
 }
 

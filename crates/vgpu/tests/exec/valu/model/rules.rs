@@ -30,7 +30,7 @@ pub(super) fn is_on_grid(op: Op, generation: Generation) -> bool {
 /// Operations on f32 that have no subnormal numbers.
 pub(super) fn always_flushes(op: Op, generation: Generation) -> bool {
     let name = op.name();
-    if matches!(op, Op::VDot2F32F16 | Op::VDot2accF32F16 | Op::VDot2F32Bf16 | Op::VDot2accF32Bf16) {
+    if matches!(op, Op::VDot2F32F16 | Op::VDot2accF32F16) {
         return generation.is_cdna();
     }
     let bases =
