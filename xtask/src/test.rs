@@ -154,7 +154,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("unit, integration and compile-fail tests", || {
             nextest(shared, &format!("not {DEVICE_TESTS}"), None)
         }),
-        Step::new("hip without the virtual GPU", without_virtual_gpu),
+        Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),
         Step::new("own crate with the virtual GPU", || {
             template::beside_the_tests().map(|()| Outcome::Passed)
         }),
@@ -394,7 +394,7 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
 }
 
 /// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
-fn without_virtual_gpu() -> Result<Outcome> {
+fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
     let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
     let mut tree = tools::cargo();
@@ -404,8 +404,9 @@ fn without_virtual_gpu() -> Result<Outcome> {
     if let Some(found) = tree.lines().find(is_virtual) {
         bail!("`hip` without its default features depends on {found}");
     }
-    let mut command = tools::cargo();
-    command.args(["test", "--lib", "--test", "cli", "--quiet"]).args(packages);
+    // A process for each test: what a test traces, others in its process could have decided.
+    let mut command = nextest_command(shared)?;
+    command.args(["run", "--lib", "--test", "cli"]).args(packages);
     execute(command)
 }
 

@@ -83,6 +83,17 @@ pub fn is_known(inst: &Inst) -> bool {
     footprint_of(inst) != Footprint::Unknown
 }
 
+/// The bits of a floating-point inline constant as an offset: those of an f32.
+fn inline_f32(code: u8) -> u32 {
+    match code {
+        248 => 0x3e22_f983,
+        _ => {
+            let size = [0.5f32, 1.0, 2.0, 4.0][usize::from(code.saturating_sub(240) / 2 % 4)];
+            size.to_bits() | u32::from(code % 2) << 31
+        }
+    }
+}
+
 /// Whether an instruction loads to LDS, not to registers.
 fn is_to_lds(inst: &Inst) -> bool {
     inst.mem.lds || inst.op.has(Fact::TO_LDS)
@@ -186,6 +197,7 @@ impl Finder<'_> {
             Operand::Int(value) => i32::from(value) as u32,
             Operand::Imm(value) => value as u32,
             Operand::Literal(value) => value,
+            Operand::Float(code) => inline_f32(code),
             _ => 0,
         }
     }
