@@ -296,11 +296,25 @@ pub(crate) unsafe extern "C" fn hipHccModuleLaunchKernel(
     start: hipEvent_t,
     stop: hipEvent_t,
 ) -> hipError_t {
-    let shape = ([items_x, items_y, items_z], [block_x, block_y, block_z]);
-    // SAFETY: the caller vouches for the arguments.
-    entry(|| unsafe {
-        launch_items(function, shape, shared_bytes, stream, either(arguments, extra)?, (start, stop))
-    })
+    // SAFETY: the caller vouches for the arguments, which are the same.
+    unsafe {
+        hipExtModuleLaunchKernel(
+            function,
+            items_x,
+            items_y,
+            items_z,
+            block_x,
+            block_y,
+            block_z,
+            shared_bytes,
+            stream,
+            arguments,
+            extra,
+            start,
+            stop,
+            0,
+        )
+    }
 }
 
 /// Whether attributes of a launch ask for a cooperative one. A priority belongs to streams, so that of one launch is only
