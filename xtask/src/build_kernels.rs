@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -17,6 +18,14 @@ use crate::tools;
 pub(crate) struct Options {
     /// Targets; none means those of the environment or the default ones.
     pub(crate) targets: Vec<String>,
+    /// The folder of the sources, if it is not the workspace's own.
+    pub(crate) source: Option<PathBuf>,
+    /// Patterns of sources to leave out.
+    pub(crate) exclude: Vec<String>,
+    /// Folders of headers.
+    pub(crate) include: Vec<PathBuf>,
+    /// Further options of the compiler, clang's or nvcc's.
+    pub(crate) flags: Vec<String>,
     /// How much to print.
     pub(crate) detail: Detail,
 }
@@ -35,12 +44,15 @@ pub(crate) enum Detail {
 
 /// Builds every module for every target, from the cache where nothing changed.
 pub(crate) fn build(options: &Options) -> Result<()> {
-    let folder = tools::workspace().join("kernels");
+    let folder = options.source.clone().unwrap_or_else(|| tools::workspace().join("kernels"));
     // The same folders and options as in the build script of the `kernels` crate, which then finds all of it cached.
     let mut builder = Builder::new(&folder);
     if !options.targets.is_empty() {
         builder = builder.targets(&options.targets);
     }
+    builder = options.exclude.iter().fold(builder, Builder::exclude);
+    builder = options.include.iter().fold(builder, Builder::include);
+    builder = options.flags.iter().fold(builder, Builder::flag);
     let started = Instant::now();
     let progress = Progress::new(options.detail == Detail::Modules);
     let listener = progress.clone();

@@ -18,6 +18,7 @@ mod template;
 mod test;
 mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -88,6 +89,18 @@ struct BuildKernelsArguments {
     /// gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
+    /// Folder of the sources: every .cu in it and below is compiled [default: kernels]
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
+    /// Sources to leave out, such as 'moe_*.cu' or 'quant/*.cu'; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Folder of headers; may be repeated
+    #[arg(long, short = 'I', value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// Further options for the compiler, clang's or nvcc's
+    #[arg(last = true)]
+    flags: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -172,8 +185,15 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
     let done = match task {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
-        Task::BuildKernels(BuildKernelsArguments { target }) => {
-            build_kernels::build(&build_kernels::Options { targets: target, detail: Detail::Kernels })
+        Task::BuildKernels(BuildKernelsArguments { target, source, exclude, include, flags }) => {
+            build_kernels::build(&build_kernels::Options {
+                targets: target,
+                source,
+                exclude,
+                include,
+                flags,
+                detail: Detail::Kernels,
+            })
         }
         Task::Demo(options) => demo::demo(&options),
         Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {

@@ -11,12 +11,14 @@ use crate::{Diagnostic, Severity};
 pub struct Build {
     /// One per source, sorted by path.
     pub modules: Vec<BuiltModule>,
-    /// The targets, in the order in which they were named.
+    /// The targets, in the order in which they were named; those of single sources come last.
     pub targets: Vec<TargetId>,
     /// The sources' folder, absolute.
     pub folder: PathBuf,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
+    /// Further files and folders that the build depends on.
+    pub watched: Vec<PathBuf>,
     /// What it was compiled with.
     pub toolchain: Toolchain,
 }
@@ -36,7 +38,7 @@ pub struct BuiltModule {
     pub source: PathBuf,
     /// Names of the kernels of all targets, sorted.
     pub kernels: Vec<String>,
-    /// One per target, in the targets' order.
+    /// One per target of the source, in the targets' order.
     pub objects: Vec<BuiltObject>,
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use code_object::TargetId;
 
 use crate::cache::Cache;
-use crate::compile::{Context, Failed, Language, Prepared};
+use crate::compile::{Context, Failed, Language, Plan, Prepared};
 use crate::cuda::Dialect;
 use crate::discover::{self, Source};
+use crate::select::Pattern;
 use crate::toolchain::{self, Toolchain};
-use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, targets};
+use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, nvcc, targets};
 
 /// What a build tells while it runs. Events come from several threads, for one job in order.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,11 @@ pub struct Builder {
     folder: PathBuf,
     includes: Vec<PathBuf>,
     options: Vec<OsString>,
+    only: Vec<String>,
+    excluded: Vec<String>,
+    options_for: Vec<(String, OsString)>,
+    targets_for: Vec<(String, Result<Vec<TargetId>, Error>)>,
+    watched: Vec<PathBuf>,
     targets: Option<Result<Vec<TargetId>, Error>>,
     cache: Option<PathBuf>,
     toolchain: Option<Toolchain>,
@@ -91,6 +97,11 @@ impl Builder {
             folder: folder.into(),
             includes: Vec::new(),
             options: vec!["-O3".into()],
+            only: Vec::new(),
+            excluded: Vec::new(),
+            options_for: Vec::new(),
+            targets_for: Vec::new(),
+            watched: Vec::new(),
             targets: None,
             cache: None,
             toolchain: None,
@@ -112,9 +123,49 @@ impl Builder {
         self
     }
 
+    /// Compiles only the sources that this pattern means, and those of further calls: `*`, `?`, `[ab]`, `{a,b}` and `**`. A pattern
+    /// with a `/` is compared with the path below the folder, one without with the file's name. One that means no source is an
+    /// error of the build.
+    pub fn source(mut self, pattern: impl Into<String>) -> Self {
+        self.only.push(pattern.into());
+        self
+    }
+
+    /// Leaves out the sources that this [pattern](Self::source) means.
+    pub fn exclude(mut self, pattern: impl Into<String>) -> Self {
+        self.excluded.push(pattern.into());
+        self
+    }
+
     /// Adds a compiler option. `-O3` comes first, so another level wins.
+    ///
+    /// nvcc's options are taken, too: what has an equivalent becomes it (`--use_fast_math`, `--std c++17`), and what is for NVIDIA's
+    /// targets, assembler or host compiler is left out (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.options.push(flag.into());
+        self
+    }
+
+    /// Adds an [option](Self::flag) for the sources that this [pattern](Self::source) means.
+    pub fn flag_for(mut self, pattern: impl Into<String>, flag: impl Into<OsString>) -> Self {
+        self.options_for.push((pattern.into(), flag.into()));
+        self
+    }
+
+    /// Compiles the sources that this [pattern](Self::source) means for these targets instead of the build's. The last call that
+    /// means a source counts.
+    pub fn targets_for<S: AsRef<str>>(
+        mut self,
+        pattern: impl Into<String>,
+        names: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.targets_for.push((pattern.into(), targets::parse("the caller's targets", names)));
+        self
+    }
+
+    /// Has Cargo run the build script again when this file or folder changes, beside those of sources and headers.
+    pub fn watch(mut self, path: impl Into<PathBuf>) -> Self {
+        self.watched.push(path.into());
         self
     }
 
@@ -211,13 +262,16 @@ impl Builder {
         let folder = absolute(&self.folder)?;
         let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
         let targets = self.targets.take().unwrap_or_else(targets::targets_from_env)?;
-        let sources = discover::sources(&folder)?;
+        let patterns = |texts: &[String]| -> Result<Vec<Pattern>, Error> {
+            texts.iter().map(|text| Pattern::new(text)).collect()
+        };
+        let sources = discover::sources(&folder, &patterns(&self.only)?, &patterns(&self.excluded)?)?;
         let toolchain = match self.toolchain.take() {
             Some(toolchain) => toolchain,
             None => toolchain::find()?,
         };
         let cache = Cache::open(&self.cache_folder())?;
-        let mut options = std::mem::take(&mut self.options);
+        let mut options = nvcc::options(&self.options);
         if self.source_lines.unwrap_or_else(lines_from_env) {
             options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
         }
@@ -234,8 +288,40 @@ impl Builder {
             },
             self.code_object_version,
         )?;
-        let objects = self.run(&context, &sources, &targets)?;
-        Ok(Build { modules: modules(sources, objects), targets, folder, includes, toolchain })
+        let plans = self.plans(&sources, &targets)?;
+        let objects = self.run(&context, &plans)?;
+        let mut all = targets;
+        for target in plans.into_iter().flat_map(|plan| plan.targets) {
+            if !all.contains(&target) {
+                all.push(target);
+            }
+        }
+        let watched = std::mem::take(&mut self.watched);
+        Ok(Build { modules: modules(sources, objects), targets: all, folder, includes, watched, toolchain })
+    }
+
+    /// What is to be done with each source.
+    fn plans<'a>(&mut self, sources: &'a [Source], targets: &[TargetId]) -> Result<Vec<Plan<'a>>, Error> {
+        let plan = |source| Plan { source, targets: targets.to_vec(), options: Vec::new() };
+        let mut plans: Vec<Plan<'a>> = sources.iter().map(plan).collect();
+        for (text, named) in self.targets_for.drain(..) {
+            let (pattern, named) = (Pattern::new(&text)?, named?);
+            pattern.check(sources)?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+                plan.targets.clone_from(&named);
+            }
+        }
+        for (text, option) in &self.options_for {
+            let pattern = Pattern::new(text)?;
+            pattern.check(sources)?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+                plan.options.push(option.clone());
+            }
+        }
+        for plan in &mut plans {
+            plan.options = nvcc::options(&plan.options);
+        }
+        Ok(plans)
     }
 
     fn cache_folder(&self) -> PathBuf {
@@ -246,37 +332,37 @@ impl Builder {
             .unwrap_or_else(|| std::env::temp_dir().join("ferrocm-kernels"))
     }
 
-    /// Compiles all sources for all targets; one list of objects per source.
-    fn run(
-        &self,
-        context: &Context<'_>,
-        sources: &[Source],
-        targets: &[TargetId],
-    ) -> Result<Vec<Vec<BuiltObject>>, Error> {
+    /// Compiles each source for its targets; one list of objects per source.
+    fn run(&self, context: &Context<'_>, plans: &[Plan<'_>]) -> Result<Vec<Vec<BuiltObject>>, Error> {
         let tell = |event: Event<'_>| {
             if let Some(listener) = &self.listener {
                 listener(event);
             }
         };
-        let total = sources.len() * targets.len();
+        let jobs: Vec<(usize, &TargetId)> = plans
+            .iter()
+            .enumerate()
+            .flat_map(|(source, plan)| plan.targets.iter().map(move |target| (source, target)))
+            .collect();
+        let total = jobs.len();
         tell(Event::Planned { jobs: total });
-        let prepared: Vec<OnceLock<Option<Prepared>>> = sources.iter().map(|_| OnceLock::new()).collect();
+        let prepared: Vec<OnceLock<Option<Prepared>>> = plans.iter().map(|_| OnceLock::new()).collect();
         let results: Vec<OnceLock<Result<BuiltObject, CompileFailure>>> =
             (0..total).map(|_| OnceLock::new()).collect();
         let (next, fatal) = (AtomicUsize::new(0), OnceLock::new());
 
         // Nothing means that the build cannot go on; the reason is in `fatal`.
         let job = |index: usize| -> Option<Result<BuiltObject, CompileFailure>> {
-            let (source, target) = (index / targets.len(), &targets[index % targets.len()]);
-            let (cell, source) = (&prepared[source], &sources[source]);
-            let module = source.name.as_str();
+            let (source, target) = jobs[index];
+            let (cell, plan) = (&prepared[source], &plans[source]);
+            let module = plan.source.name.as_str();
             tell(Event::Started { module, target });
             let stop = |error: Error| {
                 // The first reason counts.
                 let _ = fatal.set(error);
             };
-            let result = match cell.get_or_init(|| context.prepare(source).map_err(stop).ok()) {
-                Some(prepared) => context.compile(source, prepared, target),
+            let result = match cell.get_or_init(|| context.prepare(plan.source).map_err(stop).ok()) {
+                Some(prepared) => context.compile(plan, prepared, target),
                 None => return None,
             };
             match result {
@@ -316,11 +402,11 @@ impl Builder {
         if let Some(error) = fatal.into_inner() {
             return Err(error);
         }
-        let mut objects: Vec<Vec<BuiltObject>> = sources.iter().map(|_| Vec::new()).collect();
+        let mut objects: Vec<Vec<BuiltObject>> = plans.iter().map(|_| Vec::new()).collect();
         let mut failures = Vec::new();
         for (index, result) in results.into_iter().enumerate() {
             match result.into_inner() {
-                Some(Ok(object)) => objects[index / targets.len()].push(object),
+                Some(Ok(object)) => objects[jobs[index].0].push(object),
                 Some(Err(failure)) => failures.push(failure),
                 None => {}
             }

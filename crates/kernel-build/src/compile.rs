@@ -61,6 +61,14 @@ impl From<Error> for Failed {
     }
 }
 
+/// A source, and what is to be done with it.
+pub(crate) struct Plan<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) targets: Vec<TargetId>,
+    /// Options beside those of the build.
+    pub(crate) options: Vec<OsString>,
+}
+
 /// A source as clang gets to see it.
 pub(crate) struct Prepared {
     /// The text in place of the file, if it was translated.
@@ -182,15 +190,19 @@ impl<'a> Context<'a> {
     /// Gets a source's code for a target.
     pub(crate) fn compile(
         &self,
-        source: &Source,
+        plan: &Plan<'_>,
         prepared: &Prepared,
         target: &TargetId,
     ) -> Result<BuiltObject, Failed> {
+        let source = plan.source;
         let begin = Instant::now();
         let version = if target.is_generic() { 6 } else { self.code_object_version };
         let mut key = blake3::Hasher::new();
         key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
         key.update(format!("{target} {version} {} {}", prepared.dialect, source.relative).as_bytes());
+        for option in &plan.options {
+            key.update(b"\0").update(option.as_encoded_bytes());
+        }
         let key = key.finalize().to_hex();
 
         if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
@@ -211,7 +223,7 @@ impl<'a> Context<'a> {
 
         let work = self.cache.work_folder()?;
         let Compiled { bytes, inputs, diagnostics: told } =
-            self.run(source, prepared, target, version, work.path())?;
+            self.run(plan, prepared, target, version, work.path())?;
         let code_object = check(source, target, &bytes)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         if let Some(inputs) = inputs {
@@ -233,12 +245,13 @@ impl<'a> Context<'a> {
 
     fn run(
         &self,
-        source: &Source,
+        plan: &Plan<'_>,
         prepared: &Prepared,
         target: &TargetId,
         version: u8,
         work: &Path,
     ) -> Result<Compiled, Failed> {
+        let source = plan.source;
         let (object, deps) = (work.join("out.hsaco"), work.join("out.d"));
         let input = match &prepared.text {
             None => source.path.clone(),
@@ -254,7 +267,7 @@ impl<'a> Context<'a> {
         command.arg("-fuse-cuid=none");
         command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
         command.arg(format!("--offload-arch={target}")).arg(format!("-mcode-object-version={version}"));
-        command.args(self.options);
+        command.args(self.options).args(&plan.options);
         if prepared.text.is_some()
             && let Some(parent) = source.path.parent()
         {
@@ -275,7 +288,7 @@ impl<'a> Context<'a> {
         let (toolchain, version) =
             (self.toolchain, OsString::from(format!("-mcode-object-version={version}")));
         let compilation = Compilation { toolchain, target: &target.to_string(), work, object: &object };
-        let options = std::iter::once(&version).chain(self.options).map(OsString::as_os_str);
+        let options = std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
         let output = compilation.run(command, options)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));

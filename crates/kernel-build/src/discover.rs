@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::select::Pattern;
 
 /// A device source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +24,8 @@ const EXTENSION: &str = "cu";
 const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
 
 /// Finds the device sources in a folder and below, sorted by relative path. Hidden folders and folders behind links
-/// are left out.
-pub(crate) fn sources(folder: &Path) -> Result<Vec<Source>, Error> {
+/// are left out, and so is what does not fit `only`, if that names anything, or fits `excluded`.
+pub(crate) fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> Result<Vec<Source>, Error> {
     let mut found = Vec::new();
     walk(folder, &mut |path| {
         if path.extension().is_some_and(|e| e == EXTENSION) {
@@ -33,6 +34,11 @@ pub(crate) fn sources(folder: &Path) -> Result<Vec<Source>, Error> {
     })?;
     let mut sources = found.into_iter().map(|path| source(folder, path)).collect::<Result<Vec<_>, _>>()?;
     sources.sort_by(|a, b| a.relative.cmp(&b.relative));
+    for pattern in only.iter().chain(excluded) {
+        pattern.check(&sources)?;
+    }
+    let fits = |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
+    sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
     for (i, source) in sources.iter().enumerate() {
         if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
             let reason =
@@ -112,7 +118,7 @@ mod tests {
     #[test]
     fn sources_are_found_below_and_sorted() {
         let folder = folder(&["b.cu", "a-b.cu", "quant/q4.cu", ".git/x.cu", "a.cuh", "2d.cu", "cu.cu"]);
-        let found = sources(folder.path()).unwrap();
+        let found = sources(folder.path(), &[], &[]).unwrap();
         let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.ident.as_str())).collect();
         assert_eq!(
             names,
@@ -124,15 +130,30 @@ mod tests {
     #[test]
     fn names_that_clash_or_say_nothing_are_errors() {
         let clash = folder(&["a-b.cu", "a_b.cu"]);
-        assert!(sources(clash.path()).unwrap_err().to_string().contains("name of a-b.cu"));
+        assert!(sources(clash.path(), &[], &[]).unwrap_err().to_string().contains("name of a-b.cu"));
         let empty = folder(&["_.cu"]);
-        assert!(matches!(sources(empty.path()), Err(Error::SourceName { .. })));
+        assert!(matches!(sources(empty.path(), &[], &[]), Err(Error::SourceName { .. })));
     }
 
     #[test]
     fn a_folder_without_sources_is_an_error() {
         let empty = folder(&["a.h"]);
-        assert!(matches!(sources(empty.path()), Err(Error::NoSources { .. })));
-        assert!(matches!(sources(&empty.path().join("no")), Err(Error::Io { .. })));
+        assert!(matches!(sources(empty.path(), &[], &[]), Err(Error::NoSources { .. })));
+        assert!(matches!(sources(&empty.path().join("no"), &[], &[]), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn patterns_choose_sources_before_names_can_clash() {
+        let folder = folder(&["a-b.cu", "a_b.cu", "quant/q4.cu", "quant/q8.cu"]);
+        let names = |only: &[&str], excluded: &[&str]| {
+            let of = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect::<Vec<_>>();
+            let found = sources(folder.path(), &of(only), &of(excluded));
+            found.map(|found| found.into_iter().map(|source| source.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[], &["a_b.cu"]).unwrap(), ["a-b", "quant/q4", "quant/q8"]);
+        assert_eq!(names(&["quant/*.cu"], &["q8.*"]).unwrap(), ["quant/q4"]);
+        assert!(matches!(names(&["quant/*.cu"], &["*.cu"]), Err(Error::NoSources { .. })));
+        let error = names(&[], &["a_b.cu", "q5.cu"]).unwrap_err().to_string();
+        assert_eq!(error, "the pattern `q5.cu`: no source has a name of this form");
     }
 }

@@ -60,11 +60,12 @@ impl Builder {
 }
 
 impl Build {
-    /// What a build script has to watch: the folders of sources and headers, and the compiler.
+    /// What a build script has to watch: the folders of sources and headers, what it was told to watch, and the compiler.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.folder.clone()];
         paths.extend(self.includes.iter().filter(|dir| !dir.starts_with(&self.folder)).cloned());
+        paths.extend(self.watched.iter().cloned());
         paths.push(self.toolchain.clang.clone());
         paths
     }

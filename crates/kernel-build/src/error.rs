@@ -36,6 +36,14 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A pattern for sources is none, or means no source.
+    #[error("the pattern `{pattern}`: {reason}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A source's name is not text or two sources would get the same name in the generated module.
     #[error("{}: {reason}", source_file.display())]
     SourceName {

@@ -76,6 +76,8 @@ mod discover;
 mod embed;
 mod error;
 pub mod facts;
+mod nvcc;
+mod select;
 mod targets;
 pub mod toolchain;
 mod translate;

@@ -1,0 +1,70 @@
+//! Which sources a pattern means.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::Error;
+use crate::discover::Source;
+
+/// A pattern for sources: `*`, `?`, `[ab]`, `{a,b}` and `**`. One with a `/` is compared with the path below the folder, one without
+/// with the file's name, wherever it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    matcher: GlobMatcher,
+    whole_path: bool,
+    text: String,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Result<Self, Error> {
+        let error = |e: globset::Error| Error::Pattern { pattern: text.to_owned(), reason: e.kind().to_string() };
+        let below = text.strip_prefix("./").unwrap_or(text);
+        let glob = GlobBuilder::new(below).literal_separator(true).build().map_err(error)?;
+        Ok(Self { matcher: glob.compile_matcher(), whole_path: below.contains('/'), text: text.to_owned() })
+    }
+
+    pub(crate) fn matches(&self, source: &Source) -> bool {
+        let relative = source.relative.as_str();
+        let name = if self.whole_path { relative } else { relative.rsplit('/').next().unwrap_or(relative) };
+        self.matcher.is_match(name)
+    }
+
+    /// An error if the pattern means none of the sources: it is misspelt, or what it is for has gone.
+    pub(crate) fn check(&self, sources: &[Source]) -> Result<(), Error> {
+        if sources.iter().any(|source| self.matches(source)) {
+            return Ok(());
+        }
+        let reason = "no source has a name of this form".to_owned();
+        Err(Error::Pattern { pattern: self.text.clone(), reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, relative: &str) -> bool {
+        let source = Source {
+            path: relative.into(),
+            relative: relative.into(),
+            name: relative.into(),
+            ident: relative.into(),
+        };
+        Pattern::new(pattern).unwrap().matches(&source)
+    }
+
+    #[test]
+    fn a_pattern_without_a_slash_is_of_the_files_name() {
+        assert!(matches("moe_*.cu", "moe/moe_gguf.cu"));
+        assert!(matches("mmvq_gguf.cu", "mmvq_gguf.cu"));
+        assert!(!matches("moe_*.cu", "moe/other.cu"));
+        assert!(matches("moe/*.cu", "moe/other.cu") && !matches("moe/*.cu", "deep/moe/other.cu"));
+        assert!(matches("**/*.cu", "a/b/c.cu") && matches("./a/{b,c}.cu", "a/c.cu"));
+        assert!(!matches("a/*.cu", "a/b/c.cu"));
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_says_why() {
+        let error = Pattern::new("a[").unwrap_err().to_string();
+        assert!(error.starts_with("the pattern `a[`: "), "{error}");
+    }
+}
