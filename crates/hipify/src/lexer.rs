@@ -5,7 +5,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Spaces, ends of lines, and backslashes that continue a line.
     Space,
     /// `//` up to the end of its line, without that.
@@ -34,31 +34,31 @@ pub(crate) enum Kind {
 
 /// A piece of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Token {
+    pub kind: Kind,
+    pub start: usize,
+    pub end: usize,
 }
 
 impl Token {
     /// The bytes of the token.
-    pub(crate) fn text<'a>(&self, source: &'a [u8]) -> &'a [u8] {
+    pub fn text<'a>(&self, source: &'a [u8]) -> &'a [u8] {
         &source[self.start..self.end]
     }
 
     /// Whether a compiler sees nothing here: space or a comment.
-    pub(crate) fn is_trivia(&self) -> bool {
+    pub fn is_trivia(&self) -> bool {
         matches!(self.kind, Kind::Space | Kind::LineComment | Kind::BlockComment)
     }
 }
 
 /// Whether a byte can be part of a name.
-pub(crate) fn is_word_byte(byte: u8) -> bool {
+pub fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The tokens of a source, in order and without gaps.
-pub(crate) fn tokens(source: &[u8]) -> Vec<Token> {
+pub fn tokens(source: &[u8]) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
         at: 0,

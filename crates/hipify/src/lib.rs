@@ -20,7 +20,7 @@ mod edit;
 mod finding;
 mod includes;
 mod launch;
-mod lexer;
+pub mod lexer;
 pub mod perl;
 mod position;
 mod stats;

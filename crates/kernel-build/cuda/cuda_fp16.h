@@ -6,3 +6,44 @@
 #include <hip/hip_fp16.h>
 #include "ferrocm_hip_end.h"
 #endif
+
+#if defined(__FERROCM_CUDA__)
+// Sums of halves in memory: the word that has the value is exchanged until nobody else came between.
+static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) {
+    unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
+    do {
+        before = seen;
+        seen = atomicCAS(word, before, __cuda_bits<unsigned>(__hadd2(__cuda_bits<__half2>(before), value)));
+    } while (seen != before);
+    return __cuda_bits<__half2>(before);
+}
+static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) {
+    const size_t address = reinterpret_cast<size_t>(at);
+    unsigned *word = reinterpret_cast<unsigned *>(address & ~size_t(3)), seen = *word, before;
+    const int shift = (address & 2) * 8;
+    do {
+        before = seen;
+        const __half sum = __hadd(__cuda_bits<__half>(static_cast<unsigned short>(before >> shift)), value);
+        seen = atomicCAS(word, before, (before & ~(0xffffu << shift)) | unsigned(__cuda_bits<unsigned short>(sum)) << shift);
+    } while (seen != before);
+    return __cuda_bits<__half>(static_cast<unsigned short>(before >> shift));
+}
+
+// One that is not a number makes the result not a number.
+static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2_nan(__half2 a, __half2 b) {
+    return __halves2half2(__hmax_nan(__low2half(a), __low2half(b)), __hmax_nan(__high2half(a), __high2half(b)));
+}
+static __device__ __attribute__((always_inline, unused)) inline __half2 __hmin2_nan(__half2 a, __half2 b) {
+    return __halves2half2(__hmin_nan(__low2half(a), __low2half(b)), __hmin_nan(__high2half(a), __high2half(b)));
+}
+static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2(__half2 a, __half2 b) {
+    return __halves2half2(__hmax(__low2half(a), __low2half(b)), __hmax(__high2half(a), __high2half(b)));
+}
+static __device__ __attribute__((always_inline, unused)) inline __half2 __hmin2(__half2 a, __half2 b) {
+    return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
+}
+static __device__ __attribute__((always_inline, unused)) inline __half __hfma_relu(__half a, __half b, __half c) {
+    const __half sum = __hfma(a, b, c);
+    return __hisnan(sum) || __half2float(sum) > 0 ? sum : __float2half(0);
+}
+#endif

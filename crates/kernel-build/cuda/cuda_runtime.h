@@ -14,8 +14,8 @@
 #include "ferrocm_device.h"
 #if defined(__FERROCM_CUDA__)
 #include "ferrocm_warp.h"
+#include "ferrocm_simd.h"
+#include "ferrocm_ptx.h"
 #include "ferrocm_warp_names.h"
-#if !defined(__CUDACC__)
-#define __CUDACC__ 1
-#endif
+#include "ferrocm_arch.h"
 #endif

@@ -1,13 +1,12 @@
 // What CUDA's device code has and HIP's headers lack, in both dialects.
 #pragma once
 
-// Versions that sources ask for before they use a function. __CUDA_ARCH__ stays undefined: what it guards is mostly for NVIDIA's
-// instructions.
+// Versions that sources ask for before they use a function.
 #if !defined(CUDA_VERSION)
-#define CUDA_VERSION 12000
+#define CUDA_VERSION 12080
 #endif
 #if !defined(CUDART_VERSION)
-#define CUDART_VERSION 12000
+#define CUDART_VERSION 12080
 #endif
 
 #if !defined(__grid_constant__)
@@ -45,17 +44,47 @@ __CUDA_CACHE_STORE(__stwt)
 #undef __CUDA_CACHE_HINT
 #undef __CUDA_CACHE_STORE
 
-// Sums of products of four bytes.
-static __device__ __attribute__((always_inline, unused)) inline int __dp4a(int a, int b, int c) {
-    for (int i = 0; i < 32; i += 8)
-        c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
-    return c;
-}
-static __device__ __attribute__((always_inline, unused)) inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
-    for (int i = 0; i < 32; i += 8)
-        c += (a >> i & 0xff) * (b >> i & 0xff);
-    return c;
-}
 static __device__ __attribute__((always_inline, unused)) inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 static __device__ __attribute__((always_inline, unused)) inline void __brkpt() { __builtin_trap(); }
+// Host functions may name it, too, where they are read for the device.
+static __host__ __device__ __attribute__((always_inline, unused)) inline void __trap() { __builtin_trap(); }
+
+// The same bits as another type, which need not be trivial to copy.
+template <typename To, typename From> static __host__ __device__ __attribute__((always_inline, unused)) inline To __cuda_bits(const From &from) {
+    static_assert(sizeof(To) == sizeof(From), "as many bits");
+    To to;
+    __builtin_memcpy(static_cast<void *>(&to), static_cast<const void *>(&from), sizeof(To));
+    return to;
+}
+
+// Addresses of shared memory as inline PTX has them: offsets of 32 bits.
+static __device__ __attribute__((always_inline, unused)) inline size_t __cvta_generic_to_shared(const void *at) {
+    return reinterpret_cast<unsigned long>((const __attribute__((address_space(3))) void *)at);
+}
+static __device__ __attribute__((always_inline, unused)) inline void *__cvta_shared_to_generic(size_t at) {
+    return (void *)reinterpret_cast<__attribute__((address_space(3))) void *>(static_cast<unsigned>(at));
+}
+static __device__ __attribute__((always_inline, unused)) inline size_t __cvta_generic_to_global(const void *at) {
+    return reinterpret_cast<size_t>(at);
+}
+static __device__ __attribute__((always_inline, unused)) inline void *__cvta_global_to_generic(size_t at) {
+    return reinterpret_cast<void *>(at);
+}
+
+#if !defined(__HIPCC_RTC__)
+// CUDA's host functions take kernels as they are.
+template <typename F> static inline hipError_t __cuda_func_set_attribute(F *kernel, hipFuncAttribute attribute, int value) {
+    return (hipFuncSetAttribute)(reinterpret_cast<const void *>(kernel), attribute, value);
+}
+template <typename F> static inline hipError_t __cuda_func_get_attributes(hipFuncAttributes *attributes, F *kernel) {
+    return (hipFuncGetAttributes)(attributes, reinterpret_cast<const void *>(kernel));
+}
+template <typename F> static inline hipError_t __cuda_func_set_cache_config(F *kernel, hipFuncCache_t config) {
+    return (hipFuncSetCacheConfig)(reinterpret_cast<const void *>(kernel), config);
+}
+template <typename F>
+static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, void **arguments, size_t lds = 0, hipStream_t stream = 0) {
+    return (hipLaunchKernel)(reinterpret_cast<const void *>(kernel), grid, block, arguments, lds, stream);
+}
+#endif
 #endif

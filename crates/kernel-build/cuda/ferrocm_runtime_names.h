@@ -243,11 +243,11 @@
 #define cudaStreamCaptureStatusInvalidated hipStreamCaptureStatusInvalidated
 
 // Kernels
-#define cudaLaunchKernel hipLaunchKernel
+#define cudaLaunchKernel __cuda_launch_kernel
 #define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
-#define cudaFuncSetAttribute hipFuncSetAttribute
-#define cudaFuncGetAttributes hipFuncGetAttributes
-#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
+#define cudaFuncSetAttribute __cuda_func_set_attribute
+#define cudaFuncGetAttributes __cuda_func_get_attributes
+#define cudaFuncSetCacheConfig __cuda_func_set_cache_config
 #define cudaFuncAttributes hipFuncAttributes
 #define cudaFuncAttribute hipFuncAttribute
 #define cudaFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize

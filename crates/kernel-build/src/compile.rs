@@ -14,10 +14,10 @@ use crate::discover::Source;
 use crate::facts::{self, Compilation};
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover};
+use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
 
 /// Changes when the same inputs would give other results.
-const SCHEMA: &str = "ferrocm kernel cache 2";
+const SCHEMA: &str = "ferrocm kernel cache 3";
 
 /// What all jobs of a build have in common.
 pub(crate) struct Context<'a> {
@@ -277,6 +277,11 @@ impl<'a> Context<'a> {
             command.arg("-I").arg(include);
         }
         command.args(self.dialect_options(prepared.dialect));
+        if prepared.dialect == Dialect::Cuda && prepared.text.is_none() {
+            let options: Vec<OsString> = self.options.iter().chain(&plan.options).cloned().collect();
+            let folders = overlay::include_folders(self.includes, &options);
+            command.args(overlay::write(&source.path, &folders, work)?);
+        }
         // The driver refuses -MD for device code, the compiler behind it does not.
         for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]
         {

@@ -15,7 +15,8 @@
 //!
 //! # What differs from NVIDIA's compiler
 //! * Lanes do not wait for each other at a mask; those that it names have to arrive together.
-//! * `__CUDACC__` is defined; `__CUDA_ARCH__` is not, since what it guards is mostly NVIDIA's assembly.
+//! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
+//!   [Inline PTX](crate::ptx) becomes C++.
 //! * `cg::coalesced_threads()` may have 64 threads on a target with waves of 64.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust.
 
@@ -74,11 +75,14 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "device_functions.h"
     "device_launch_parameters.h"
     "driver_types.h"
+    "ferrocm_arch.h"
     "ferrocm_device.h"
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
+    "ferrocm_ptx.h"
     "ferrocm_runtime_names.h"
+    "ferrocm_simd.h"
     "ferrocm_warp.h"
     "ferrocm_warp_names.h"
     "host_defines.h"
@@ -143,7 +147,7 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
 }
 
 /// The names of the files that a text includes, outside of comments and texts.
-fn included(source: &str) -> Vec<&str> {
+pub(crate) fn included(source: &str) -> Vec<&str> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;

@@ -77,6 +77,8 @@ mod embed;
 mod error;
 pub mod facts;
 mod nvcc;
+mod overlay;
+pub mod ptx;
 mod select;
 mod targets;
 pub mod toolchain;

@@ -1,0 +1,625 @@
+// What inline PTX becomes: kernel-build writes a call of one of these functions for each instruction.
+//
+// Registers are bits: a function reads an argument as the type that its instruction names, and writes its result as bits, too.
+// Results come first, behind the addresses.
+#pragma once
+namespace __cuda_ptx {
+#define __PTX static __device__ __attribute__((always_inline, unused)) inline
+
+typedef _Float16 f16;
+typedef __bf16 bf16;
+typedef f16 f16x2 __attribute__((ext_vector_type(2)));
+typedef bf16 bf16x2 __attribute__((ext_vector_type(2)));
+typedef unsigned long long u64;
+typedef unsigned u32;
+// A result that nobody wants.
+struct sink {};
+
+template <unsigned N> struct bits_of;
+template <> struct bits_of<1> { typedef unsigned char type; };
+template <> struct bits_of<2> { typedef unsigned short type; };
+template <> struct bits_of<4> { typedef unsigned type; };
+template <> struct bits_of<8> { typedef unsigned long long type; };
+template <unsigned N> using bits = typename bits_of<N>::type;
+template <bool B, typename T, typename F> struct either { typedef T type; };
+template <typename T, typename F> struct either<false, T, F> { typedef F type; };
+
+// A register's content as a type: its lower bits, or extended as its own type is.
+template <typename T, typename R> __PTX T as(R value) {
+    if constexpr (sizeof(T) == sizeof(R))
+        return __builtin_bit_cast(T, value);
+    else if constexpr (__is_pointer(R))
+        return as<T>(reinterpret_cast<u64>(value));
+    else if constexpr (sizeof(T) < sizeof(R))
+        return __builtin_bit_cast(T, static_cast<bits<sizeof(T)>>(__builtin_bit_cast(bits<sizeof(R)>, value)));
+    else if constexpr (__is_integral(R))
+        return __builtin_bit_cast(T, static_cast<bits<sizeof(T)>>(value));
+    else
+        return __builtin_bit_cast(T, static_cast<bits<sizeof(T)>>(__builtin_bit_cast(bits<sizeof(R)>, value)));
+}
+// Writes a value to a register, which may be wider: integers are extended as their type is.
+template <typename R, typename T> __PTX void set(R &to, T value) {
+    if constexpr (__is_same(R, sink))
+        return;
+    else if constexpr (sizeof(R) == sizeof(T))
+        __builtin_memcpy(&to, &value, sizeof(T));
+    else if constexpr (__is_integral(T) && __is_integral(R))
+        to = static_cast<R>(value);
+    else if constexpr (sizeof(R) > sizeof(T)) {
+        const bits<sizeof(R)> wide = __builtin_bit_cast(bits<sizeof(T)>, value);
+        __builtin_memcpy(&to, &wide, sizeof(R));
+    } else
+        __builtin_memcpy(&to, &value, sizeof(R));
+}
+
+// Addresses
+template <typename T, typename A> __PTX T *generic(A at) { return reinterpret_cast<T *>(as<u64>(at)); }
+template <typename T, typename A> __PTX T *shared(A at) {
+    return (T *)reinterpret_cast<__attribute__((address_space(3))) T *>(as<u32>(at));
+}
+
+// Arithmetic
+#define __PTX_BINARY(NAME, EXPRESSION)                                                                                        \
+    template <typename T, typename D, typename A, typename B> __PTX void NAME(D &d, A ra, B rb) {                             \
+        const T a = as<T>(ra), b = as<T>(rb);                                                                                 \
+        set(d, static_cast<T>(EXPRESSION));                                                                                   \
+    }
+#define __PTX_UNARY(NAME, EXPRESSION)                                                                                         \
+    template <typename T, typename D, typename A> __PTX void NAME(D &d, A ra) {                                               \
+        const T a = as<T>(ra);                                                                                                \
+        set(d, static_cast<T>(EXPRESSION));                                                                                   \
+    }
+// Sums and products of signed numbers wrap: they are those of unsigned ones.
+template <typename T> struct wrapping_of { typedef typename either<__is_integral(T), bits<sizeof(T)>, T>::type type; };
+template <typename T> using wrapping = typename wrapping_of<T>::type;
+__PTX_BINARY(add, static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b))
+__PTX_BINARY(sub, static_cast<wrapping<T>>(a) - static_cast<wrapping<T>>(b))
+__PTX_BINARY(mul, static_cast<wrapping<T>>(a) * static_cast<wrapping<T>>(b))
+__PTX_BINARY(div, a / b)
+__PTX_BINARY(rem, a % b)
+__PTX_BINARY(band, a & b)
+__PTX_BINARY(bor, a | b)
+__PTX_BINARY(bxor, a ^ b)
+__PTX_UNARY(bnot, ~a)
+__PTX_UNARY(mov, a)
+template <typename T, typename D, typename A, typename B> __PTX void mul24(D &d, A a, B b) {
+    const int shift = 8;
+    set(d, static_cast<T>((static_cast<T>(as<T>(a) << shift) >> shift) * (static_cast<T>(as<T>(b) << shift) >> shift)));
+}
+template <typename T, typename D, typename A, typename B> __PTX void mul_hi(D &d, A a, B b) {
+    if constexpr (sizeof(T) == 8 && static_cast<T>(-1) < 0)
+        set(d, static_cast<T>(__mul64hi(as<T>(a), as<T>(b))));
+    else if constexpr (sizeof(T) == 8)
+        set(d, static_cast<T>(__umul64hi(as<T>(a), as<T>(b))));
+    else
+        set(d, static_cast<T>((static_cast<typename either<(static_cast<T>(-1) < 0), long long, u64>::type>(as<T>(a)) * as<T>(b)) >> (8 * sizeof(T))));
+}
+template <typename T, typename D, typename A, typename B> __PTX void mul_wide(D &d, A a, B b) {
+    typedef typename either<(static_cast<T>(-1) < 0), long long, u64>::type wide;
+    set(d, static_cast<typename either<sizeof(T) == 2, typename either<(static_cast<T>(-1) < 0), int, u32>::type, wide>::type>(
+               static_cast<wide>(as<T>(a)) * static_cast<wide>(as<T>(b))));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void mad(D &d, A a, B b, C c) {
+    set(d, static_cast<T>(static_cast<wrapping<T>>(as<T>(a)) * static_cast<wrapping<T>>(as<T>(b)) + static_cast<wrapping<T>>(as<T>(c))));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void mad_hi(D &d, A a, B b, C c) {
+    T high;
+    mul_hi<T>(high, a, b);
+    set(d, static_cast<T>(static_cast<wrapping<T>>(high) + static_cast<wrapping<T>>(as<T>(c))));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void mad_wide(D &d, A a, B b, C c) {
+    u64 product;
+    mul_wide<T>(product, a, b);
+    set(d, static_cast<bits<sizeof(D)>>(product + as<u64>(c)));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void fma(D &d, A a, B b, C c) {
+    set(d, __builtin_elementwise_fma(as<T>(a), as<T>(b), as<T>(c)));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void fma_relu(D &d, A a, B b, C c) {
+    const T sum = __builtin_elementwise_fma(as<T>(a), as<T>(b), as<T>(c));
+    set(d, __builtin_elementwise_max(sum, static_cast<T>(0)));
+}
+template <typename T, typename D, typename A, typename B> __PTX void min_(D &d, A a, B b) { set(d, __builtin_elementwise_min(as<T>(a), as<T>(b))); }
+template <typename T, typename D, typename A, typename B> __PTX void max_(D &d, A a, B b) { set(d, __builtin_elementwise_max(as<T>(a), as<T>(b))); }
+// One that is not a number makes the result not a number.
+template <typename T, typename D, typename A, typename B> __PTX void min_nan(D &d, A a, B b) { set(d, __builtin_elementwise_minimum(as<T>(a), as<T>(b))); }
+template <typename T, typename D, typename A, typename B> __PTX void max_nan(D &d, A a, B b) { set(d, __builtin_elementwise_maximum(as<T>(a), as<T>(b))); }
+template <typename T, typename D, typename A> __PTX void neg(D &d, A ra) {
+    const T a = as<T>(ra);
+    if constexpr (__is_integral(T))
+        set(d, static_cast<T>(0 - static_cast<wrapping<T>>(a)));
+    else
+        set(d, -a);
+}
+template <typename T, typename D, typename A> __PTX void abs_(D &d, A ra) {
+    const T a = as<T>(ra);
+    if constexpr (__is_integral(T))
+        set(d, static_cast<T>(a < 0 ? 0 - static_cast<wrapping<T>>(a) : a));
+    else
+        set(d, __builtin_elementwise_abs(a));
+}
+// Numbers are cut off to 0 to 1; what is none is 0.
+template <typename T> __PTX T unit(T a) { return a > T(0) ? (a < T(1) ? a : T(1)) : T(0); }
+template <typename T, typename D, typename A, typename B> __PTX void add_sat(D &d, A a, B b) {
+    if constexpr (__is_integral(T))
+        set(d, __builtin_elementwise_add_sat(as<T>(a), as<T>(b)));
+    else
+        set(d, unit<T>(as<T>(a) + as<T>(b)));
+}
+template <typename T, typename D, typename A, typename B> __PTX void sub_sat(D &d, A a, B b) {
+    if constexpr (__is_integral(T))
+        set(d, __builtin_elementwise_sub_sat(as<T>(a), as<T>(b)));
+    else
+        set(d, unit<T>(as<T>(a) - as<T>(b)));
+}
+template <typename T, typename D, typename A, typename B> __PTX void mul_sat(D &d, A a, B b) { set(d, unit<T>(as<T>(a) * as<T>(b))); }
+template <typename T, typename D, typename A, typename B, typename C> __PTX void fma_sat(D &d, A a, B b, C c) {
+    set(d, unit<T>(__builtin_elementwise_fma(as<T>(a), as<T>(b), as<T>(c))));
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void sad(D &d, A ra, B rb, C c) {
+    const T a = as<T>(ra), b = as<T>(rb);
+    set(d, static_cast<T>(as<T>(c) + (a < b ? b - a : a - b)));
+}
+
+// Approximations: the hardware's instruction, or the library's function where that is all there is.
+__PTX_UNARY(ex2, static_cast<T>(__builtin_amdgcn_exp2f(static_cast<float>(a))))
+__PTX_UNARY(lg2, static_cast<T>(__builtin_amdgcn_logf(a)))
+__PTX_UNARY(rcp, T(1) / a)
+__PTX_UNARY(sqrt_, __builtin_elementwise_sqrt(a))
+__PTX_UNARY(rsqrt_, T(1) / __builtin_elementwise_sqrt(a))
+__PTX_UNARY(sin_, static_cast<T>(__sinf(a)))
+__PTX_UNARY(cos_, static_cast<T>(__cosf(a)))
+template <typename T, typename D, typename A> __PTX void tanh_(D &d, A ra) {
+    if constexpr (__is_same(T, f16x2) || __is_same(T, bf16x2)) {
+        const T a = as<T>(ra);
+        T result;
+        for (int i = 0; i < 2; i++)
+            result[i] = ::tanhf(static_cast<float>(a[i]));
+        set(d, result);
+    } else
+        set(d, static_cast<T>(::tanhf(static_cast<float>(as<T>(ra)))));
+}
+
+// Bits
+template <typename T, typename D, typename A, typename B> __PTX void shl(D &d, A a, B b) {
+    const u32 by = as<u32>(b);
+    set(d, static_cast<T>(by >= 8 * sizeof(T) ? 0 : as<bits<sizeof(T)>>(a) << by));
+}
+template <typename T, typename D, typename A, typename B> __PTX void shr(D &d, A ra, B b) {
+    const T a = as<T>(ra);
+    const u32 by = as<u32>(b), most = 8 * sizeof(T) - 1;
+    set(d, static_cast<T>(by > most ? (a < T(0) ? T(-1) : T(0)) : a >> by));
+}
+template <typename D, typename A, typename B, typename C> __PTX void shf_l_wrap(D &d, A a, B b, C c) {
+    set(d, static_cast<u32>((static_cast<u64>(as<u32>(b)) << 32 | as<u32>(a)) << (as<u32>(c) & 31) >> 32));
+}
+template <typename D, typename A, typename B, typename C> __PTX void shf_r_wrap(D &d, A a, B b, C c) {
+    set(d, static_cast<u32>((static_cast<u64>(as<u32>(b)) << 32 | as<u32>(a)) >> (as<u32>(c) & 31)));
+}
+template <typename D, typename A, typename B, typename C> __PTX void shf_l_clamp(D &d, A a, B b, C c) {
+    const u32 by = as<u32>(c) < 32 ? as<u32>(c) : 32;
+    set(d, static_cast<u32>((static_cast<u64>(as<u32>(b)) << 32 | as<u32>(a)) << by >> 32));
+}
+template <typename D, typename A, typename B, typename C> __PTX void shf_r_clamp(D &d, A a, B b, C c) {
+    const u32 by = as<u32>(c) < 32 ? as<u32>(c) : 32;
+    set(d, static_cast<u32>((static_cast<u64>(as<u32>(b)) << 32 | as<u32>(a)) >> by));
+}
+template <typename D, typename A, typename B, typename C, typename L> __PTX void lop3(D &d, A ra, B rb, C rc, L lut) {
+    const u32 a = as<u32>(ra), b = as<u32>(rb), c = as<u32>(rc), table = as<u32>(lut);
+    u32 result = 0;
+    for (u32 row = 0; row < 8; row++)
+        if (table >> row & 1)
+            result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+    set(d, result);
+}
+template <typename D, typename A, typename B, typename S> __PTX void prmt(D &d, A a, B b, S select) {
+    const u64 both = static_cast<u64>(as<u32>(b)) << 32 | as<u32>(a);
+    u32 result = 0;
+    for (u32 i = 0; i < 4; i++) {
+        const u32 nibble = as<u32>(select) >> (4 * i) & 15;
+        u32 byte = static_cast<u32>(both >> (8 * (nibble & 7))) & 0xff;
+        if (nibble & 8)
+            byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << (8 * i);
+    }
+    set(d, result);
+}
+template <typename T, typename D, typename A, typename B, typename C> __PTX void bfe(D &d, A ra, B rb, C rc) {
+    const u32 width = 8 * sizeof(T), at = as<u32>(rb) & 0xff, length = as<u32>(rc) & 0xff;
+    const T a = as<T>(ra);
+    const bits<sizeof(T)> sign = length == 0 ? 0 : as<bits<sizeof(T)>>(a) >> (at + length - 1 < width - 1 ? at + length - 1 : width - 1) & 1;
+    bits<sizeof(T)> result = at >= width ? 0 : as<bits<sizeof(T)>>(a) >> at;
+    const u32 have = at >= width ? 0 : (length < width - at ? length : width - at);
+    const bits<sizeof(T)> mask = have >= width ? ~bits<sizeof(T)>(0) : (bits<sizeof(T)>(1) << have) - 1;
+    result &= mask;
+    if (static_cast<T>(-1) < 0 && sign)
+        result |= length >= width ? (have >= width ? 0 : ~mask) : ~((bits<sizeof(T)>(1) << length) - 1) | (~mask);
+    set(d, static_cast<T>(result));
+}
+template <typename T, typename D, typename A, typename B, typename P, typename L> __PTX void bfi(D &d, A a, B b, P at_, L length_) {
+    const u32 width = 8 * sizeof(T), at = as<u32>(at_) & 0xff, length = as<u32>(length_) & 0xff;
+    const bits<sizeof(T)> ones = length >= width ? ~bits<sizeof(T)>(0) : (bits<sizeof(T)>(1) << length) - 1;
+    const bits<sizeof(T)> mask = at >= width ? 0 : ones << at, from = at >= width ? 0 : as<bits<sizeof(T)>>(a) << at;
+    set(d, static_cast<bits<sizeof(T)>>((as<bits<sizeof(T)>>(b) & ~mask) | (from & mask)));
+}
+template <typename T, typename D, typename A> __PTX void bfind(D &d, A ra) {
+    T a = as<T>(ra);
+    if (static_cast<T>(-1) < 0 && a < T(0))
+        a = ~a;
+    set(d, a == 0 ? 0xffffffffu : static_cast<u32>(8 * sizeof(T) - 1 - (sizeof(T) == 8 ? __clzll(a) : __clz(a))));
+}
+template <typename T, typename D, typename A> __PTX void brev(D &d, A a) { set(d, static_cast<T>(__builtin_elementwise_bitreverse(as<T>(a)))); }
+template <typename T, typename D, typename A> __PTX void popc(D &d, A a) { set(d, static_cast<u32>(__builtin_popcountll(as<T>(a)))); }
+template <typename T, typename D, typename A> __PTX void clz(D &d, A a) { set(d, static_cast<u32>(sizeof(T) == 8 ? __clzll(as<T>(a)) : __clz(as<T>(a)))); }
+template <typename T, typename U, typename D, typename A, typename B, typename C> __PTX void dp4a(D &d, A ra, B rb, C c) {
+    const u32 a = as<u32>(ra), b = as<u32>(rb);
+    typedef typename either<(static_cast<T>(-1) < 0), signed char, unsigned char>::type left;
+    typedef typename either<(static_cast<U>(-1) < 0), signed char, unsigned char>::type right;
+    u32 sum = as<u32>(c);
+    if constexpr (static_cast<T>(-1) < 0 && static_cast<U>(-1) < 0)
+        sum = static_cast<u32>(::__dp4a(static_cast<int>(a), static_cast<int>(b), static_cast<int>(sum)));
+    else
+        for (int at = 0; at < 32; at += 8)
+            sum += static_cast<u32>(static_cast<left>(a >> at) * static_cast<right>(b >> at));
+    set(d, sum);
+}
+
+// Comparisons and choices. A comparison with one that is no number is false, but for those with `u` and `ne`.
+#define __PTX_COMPARE(NAME, EXPRESSION)                                                                                       \
+    template <typename T, typename D, typename A, typename B> __PTX void NAME(D &d, A ra, B rb) {                             \
+        const T a = as<T>(ra), b = as<T>(rb);                                                                                 \
+        set(d, static_cast<bool>(EXPRESSION));                                                                                \
+    }
+__PTX_COMPARE(setp_eq, a == b)
+__PTX_COMPARE(setp_ne, a != b && a == a && b == b)
+__PTX_COMPARE(setp_lt, a < b)
+__PTX_COMPARE(setp_le, a <= b)
+__PTX_COMPARE(setp_gt, a > b)
+__PTX_COMPARE(setp_ge, a >= b)
+__PTX_COMPARE(setp_neu, a != b)
+__PTX_COMPARE(setp_num, a == a && b == b)
+__PTX_COMPARE(setp_nan, a != a || b != b)
+template <typename D, typename A, typename B> __PTX void setp_and(D &d, A a, B b) { set(d, as<bool>(a) && as<bool>(b)); }
+template <typename T, typename D, typename A, typename B, typename P> __PTX void selp(D &d, A a, B b, P p) { set(d, p ? as<T>(a) : as<T>(b)); }
+
+// Conversions. Modes: rn rounds to the nearest, rz towards zero, rm down, rp up.
+enum mode { rn, rz, rm, rp };
+template <typename T, mode M> __PTX T rounded(T a) {
+    if constexpr (M == rz)
+        return __builtin_elementwise_trunc(a);
+    else if constexpr (M == rm)
+        return __builtin_elementwise_floor(a);
+    else if constexpr (M == rp)
+        return __builtin_elementwise_ceil(a);
+    else
+        return __builtin_elementwise_roundeven(a);
+}
+template <typename T> __PTX T lowest() { return static_cast<T>(-1) < 0 ? static_cast<T>(bits<sizeof(T)>(1) << (8 * sizeof(T) - 1)) : T(0); }
+template <typename T> __PTX T highest() { return static_cast<T>(~lowest<T>()); }
+template <typename T, typename F> __PTX T narrowed(F a) {
+    if constexpr (sizeof(F) == 2)
+        return narrowed<T>(static_cast<float>(a));
+    else {
+        // The limits of the type, as numbers that are in it or just above.
+        const F least = static_cast<F>(lowest<T>()), above = static_cast<F>(highest<T>() / 2 + 1) * F(2);
+        return a != a ? T(0) : a < least ? lowest<T>() : a >= above ? highest<T>() : static_cast<T>(a);
+    }
+}
+// Floating point to integers: what does not fit is the nearest that does, and what is no number is zero.
+template <mode M, typename T, typename F, typename D, typename A> __PTX void cvt_to_int(D &d, A a) { set(d, narrowed<T>(rounded<F, M>(as<F>(a)))); }
+// To the same type, a whole number.
+template <mode M, typename T, typename F, typename D, typename A> __PTX void cvt_round(D &d, A a) { set(d, rounded<F, M>(as<F>(a))); }
+template <typename T, typename F, typename D, typename A> __PTX void cvt(D &d, A a) { set(d, static_cast<T>(as<F>(a))); }
+template <typename T, typename F, typename D, typename A> __PTX void cvt_sat(D &d, A ra) {
+    const F a = as<F>(ra);
+    if constexpr (__is_integral(T) && __is_integral(F)) {
+        if constexpr (static_cast<F>(-1) < 0)
+            set(d, static_cast<long long>(a) < (static_cast<T>(-1) < 0 ? static_cast<long long>(lowest<T>()) : 0) ? lowest<T>()
+                   : a > 0 && static_cast<u64>(a) > static_cast<u64>(highest<T>())                                ? highest<T>()
+                                                                                                                   : static_cast<T>(a));
+        else
+            set(d, static_cast<u64>(a) > static_cast<u64>(highest<T>()) ? highest<T>() : static_cast<T>(a));
+    } else
+        set(d, static_cast<T>(unit<F>(a)));
+}
+// Two numbers in a word; the first operand is the upper one.
+template <typename T, typename F, typename D, typename A, typename B> __PTX void cvt_pair(D &d, A high, B low) {
+    T both;
+    both[0] = static_cast<decltype(both[0] + both[0])>(as<F>(low));
+    both[1] = static_cast<decltype(both[0] + both[0])>(as<F>(high));
+    set(d, both);
+}
+template <typename T, typename F, typename D, typename A, typename B> __PTX void cvt_pair_relu(D &d, A high, B low) {
+    const F h = as<F>(high), l = as<F>(low);
+    cvt_pair<T, F>(d, h > F(0) ? h : F(0), l > F(0) ? l : F(0));
+}
+template <typename D, typename A> __PTX void cvt_tf32(D &d, A a) {
+    const u32 from = as<u32>(a);
+    set(d, (from & 0x7fffffffu) > 0x7f800000u ? from : (from + 0x1000u) & ~0x1fffu);
+}
+
+// Words out of parts
+template <typename D, typename A, typename B> __PTX void pack(D &d, A low, B high) {
+    constexpr unsigned half = sizeof(D) / 2;
+    set(d, static_cast<bits<sizeof(D)>>(static_cast<bits<sizeof(D)>>(as<bits<half>>(high)) << (8 * half) | as<bits<half>>(low)));
+}
+template <typename D, typename A, typename B, typename C, typename E> __PTX void pack(D &d, A a, B b, C c, E e) {
+    u32 low, high;
+    if constexpr (sizeof(D) == 8) {
+        pack(low, a, b), pack(high, c, e);
+        pack(d, low, high);
+    } else {
+        set(d, as<u32>(as<unsigned char>(a)) | as<u32>(as<unsigned char>(b)) << 8 | as<u32>(as<unsigned char>(c)) << 16 | as<u32>(as<unsigned char>(e)) << 24);
+    }
+}
+template <typename L, typename H, typename A> __PTX void unpack(L &low, H &high, A a) {
+    constexpr unsigned half = sizeof(A) / 2;
+    set(low, static_cast<bits<half>>(as<bits<sizeof(A)>>(a)));
+    set(high, static_cast<bits<half>>(as<bits<sizeof(A)>>(a) >> (8 * half)));
+}
+template <typename L, typename M, typename N, typename H, typename A> __PTX void unpack(L &a, M &b, N &c, H &e, A from) {
+    constexpr unsigned part = sizeof(A) / 4;
+    const u64 all = as<bits<sizeof(A)>>(from);
+    set(a, static_cast<bits<part>>(all));
+    set(b, static_cast<bits<part>>(all >> (8 * part)));
+    set(c, static_cast<bits<part>>(all >> (16 * part)));
+    set(e, static_cast<bits<part>>(all >> (24 * part)));
+}
+
+// Memory. A vector is one access.
+template <typename T, unsigned N> struct alignas(sizeof(T) * N) vector { T x[N]; };
+template <typename T, typename D> __PTX void load(const T *at, D &d) { set(d, *at); }
+template <typename T, typename A, typename B> __PTX void load(const T *at, A &a, B &b) {
+    const vector<T, 2> all = *reinterpret_cast<const vector<T, 2> *>(at);
+    set(a, all.x[0]), set(b, all.x[1]);
+}
+template <typename T, typename A, typename B, typename C, typename D> __PTX void load(const T *at, A &a, B &b, C &c, D &d) {
+    const vector<T, 4> all = *reinterpret_cast<const vector<T, 4> *>(at);
+    set(a, all.x[0]), set(b, all.x[1]), set(c, all.x[2]), set(d, all.x[3]);
+}
+template <typename T, typename A> __PTX void store(T *at, A a) { *at = as<T>(a); }
+template <typename T, typename A, typename B> __PTX void store(T *at, A a, B b) {
+    *reinterpret_cast<vector<T, 2> *>(at) = {{as<T>(a), as<T>(b)}};
+}
+template <typename T, typename A, typename B, typename C, typename D> __PTX void store(T *at, A a, B b, C c, D d) {
+    *reinterpret_cast<vector<T, 4> *>(at) = {{as<T>(a), as<T>(b), as<T>(c), as<T>(d)}};
+}
+template <typename T, typename A, typename... D> __PTX void ld(A at, D &...d) { load<T>(generic<T>(at), d...); }
+template <typename T, typename A, typename... D> __PTX void ld_shared(A at, D &...d) { load<T>(shared<T>(at), d...); }
+template <typename T, typename A, typename... D> __PTX void st(A at, D... d) { store<T>(generic<T>(at), d...); }
+template <typename T, typename A, typename... D> __PTX void st_shared(A at, D... d) { store<T>(shared<T>(at), d...); }
+template <typename T, typename A, typename D> __PTX void ld_volatile(A at, D &d) { set(d, *static_cast<volatile T *>(generic<T>(at))); }
+template <typename T, typename A, typename D> __PTX void ld_volatile_shared(A at, D &d) { set(d, *static_cast<volatile T *>(shared<T>(at))); }
+template <typename T, typename A, typename D> __PTX void st_volatile(A at, D d) { *static_cast<volatile T *>(generic<T>(at)) = as<T>(d); }
+template <typename T, typename A, typename D> __PTX void st_volatile_shared(A at, D d) { *static_cast<volatile T *>(shared<T>(at)) = as<T>(d); }
+
+// Orders and scopes, which an instruction's name has.
+template <int Order, int Scope, typename T, typename A, typename D> __PTX void ld_ordered(A at, D &d) {
+    set(d, __hip_atomic_load(generic<bits<sizeof(T)>>(at), Order, Scope));
+}
+template <int Order, int Scope, typename T, typename A, typename D> __PTX void st_ordered(A at, D d) {
+    __hip_atomic_store(generic<bits<sizeof(T)>>(at), as<bits<sizeof(T)>>(d), Order, Scope);
+}
+#define __PTX_ATOMIC(NAME, BUILTIN)                                                                                           \
+    template <int Order, int Scope, typename T, typename A, typename D, typename B> __PTX void atom_##NAME(A at, D &d, B b) { \
+        set(d, BUILTIN(generic<T>(at), as<T>(b), Order, Scope));                                                              \
+    }                                                                                                                         \
+    template <int Order, int Scope, typename T, typename A, typename B> __PTX void red_##NAME(A at, B b) {                    \
+        (void)BUILTIN(generic<T>(at), as<T>(b), Order, Scope);                                                                \
+    }
+__PTX_ATOMIC(add, __hip_atomic_fetch_add)
+__PTX_ATOMIC(min, __hip_atomic_fetch_min)
+__PTX_ATOMIC(max, __hip_atomic_fetch_max)
+__PTX_ATOMIC(and, __hip_atomic_fetch_and)
+__PTX_ATOMIC(or, __hip_atomic_fetch_or)
+__PTX_ATOMIC(xor, __hip_atomic_fetch_xor)
+__PTX_ATOMIC(exch, __hip_atomic_exchange)
+template <int Order, int Scope, typename T, typename A, typename D, typename B, typename C> __PTX void atom_cas(A at, D &d, B compare, C value) {
+    T expected = as<T>(compare);
+    __hip_atomic_compare_exchange_strong(generic<T>(at), &expected, as<T>(value), Order, __ATOMIC_RELAXED, Scope);
+    set(d, expected);
+}
+// Pairs of halves, in one word.
+template <int Order, int Scope, typename T, typename A, typename D, typename B> __PTX void atom_add_pair(A address, D &d, B b) {
+    u32 *at = generic<u32>(address), seen = *at, before;
+    do {
+        before = seen;
+        const T sum = as<T>(before) + as<T>(b);
+        __hip_atomic_compare_exchange_strong(at, &seen, as<u32>(sum), Order, __ATOMIC_RELAXED, Scope);
+    } while (seen != before);
+    set(d, before);
+}
+
+template <int Order, int Scope, typename T, typename A, typename B> __PTX void red_add_pair(A at, B b) {
+    sink none;
+    atom_add_pair<Order, Scope, T>(at, none, b);
+}
+
+template <int Scope> __PTX void fence() {
+    if constexpr (Scope == __HIP_MEMORY_SCOPE_WORKGROUP)
+        __threadfence_block();
+    else if constexpr (Scope == __HIP_MEMORY_SCOPE_AGENT)
+        __threadfence();
+    else
+        __threadfence_system();
+}
+// Barrier 0 is the block's; others, and barriers of a part of the block, are not there.
+template <typename A> __PTX void bar_sync(A) { __syncthreads(); }
+__PTX void bar_sync() { __syncthreads(); }
+template <typename A> __PTX void bar_warp_sync(A mask) { __cuda_syncwarp(as<u32>(mask)); }
+template <typename A> __PTX void nanosleep(A) { __builtin_amdgcn_s_sleep(1); }
+__PTX void trap() { __builtin_trap(); }
+__PTX void exit_() { __builtin_amdgcn_endpgm(); }
+template <typename... A> __PTX void nothing(A...) {}
+
+// Copies from global to shared memory: done at once, so that there is nothing to wait for. Of the source, `size` bytes are read, the
+// rest is zero.
+template <typename S, typename G, typename N> __PTX void cp_async(S to, G from, N size) {
+    if (as<u32>(size) == 16)
+        *shared<vector<u32, 4>>(to) = *generic<vector<u32, 4>>(from);
+    else if (as<u32>(size) == 8)
+        *shared<u64>(to) = *generic<u64>(from);
+    else
+        *shared<u32>(to) = *generic<u32>(from);
+}
+template <typename S, typename G, typename N, typename M> __PTX void cp_async(S to, G from, N size, M have) {
+    if (as<u32>(have) >= as<u32>(size)) {
+        cp_async(to, from, size);
+        return;
+    }
+    unsigned char *bytes = shared<unsigned char>(to);
+    for (u32 i = 0; i < as<u32>(size); i++)
+        bytes[i] = i < as<u32>(have) ? generic<unsigned char>(from)[i] : 0;
+}
+
+// Warps. The last operand of the instruction is the mask.
+template <typename D, typename A> __PTX void ballot(D &d, A p, u32 mask) { set(d, __cuda_ballot_sync(mask, p)); }
+template <typename D, typename A> __PTX void any(D &d, A p, u32 mask) { set(d, __cuda_any_sync(mask, p) != 0); }
+template <typename D, typename A> __PTX void all(D &d, A p, u32 mask) { set(d, __cuda_all_sync(mask, p) != 0); }
+template <typename D> __PTX void activemask(D &d) { set(d, __cuda_activemask()); }
+// The control word has the mask of segments and the clamp.
+template <int Kind, typename D, typename P> __PTX void shuffle(D &d, P &p, u32 a, u32 by, u32 control) {
+    const u32 lane = __cuda_lane(), segment = control >> 8 & 31, clamp = control & 31;
+    const u32 least = lane & segment, most = (lane & segment) | (clamp & ~segment);
+    u32 from;
+    bool inside;
+    if constexpr (Kind == 0) // up
+        from = lane - (by & 31), inside = static_cast<int>(lane) - static_cast<int>(by & 31) >= static_cast<int>(most);
+    else if constexpr (Kind == 1) // down
+        from = lane + (by & 31), inside = from <= most;
+    else if constexpr (Kind == 2) // bfly
+        from = lane ^ (by & 31), inside = from <= most;
+    else // idx
+        from = least | (by & ~segment & 31), inside = from <= most;
+    if (!inside)
+        from = lane;
+    set(d, __cuda_from_lane(a, from & 31));
+    set(p, inside);
+}
+template <int Kind, typename D, typename A, typename B, typename C, typename M> __PTX void shfl(D &d, A a, B b, C c, M) {
+    sink none;
+    shuffle<Kind>(d, none, as<u32>(a), as<u32>(b), as<u32>(c));
+}
+template <int Kind, typename D, typename P, typename A, typename B, typename C, typename M> __PTX void shfl(D &d, P &p, A a, B b, C c, M) {
+    shuffle<Kind>(d, p, as<u32>(a), as<u32>(b), as<u32>(c));
+}
+template <typename T, typename D, typename A, typename M> __PTX void match_any(D &d, A a, M mask) { set(d, __cuda_match_any_sync(as<u32>(mask), as<T>(a))); }
+#define __PTX_REDUX(NAME, OP)                                                                                                 \
+    template <typename T, typename D, typename A, typename M> __PTX void NAME(D &d, A a, M mask) {                            \
+        set(d, __cuda_reduce<__cuda_op_##OP>(as<u32>(mask), as<T>(a)));                                                       \
+    }
+__PTX_REDUX(redux_add, add)
+__PTX_REDUX(redux_min, min)
+__PTX_REDUX(redux_max, max)
+__PTX_REDUX(redux_and, and)
+__PTX_REDUX(redux_or, or)
+__PTX_REDUX(redux_xor, xor)
+
+// Special registers
+__PTX u32 laneid() { return __cuda_lane(); }
+__PTX u32 lanemask_eq() { return 1u << __cuda_lane(); }
+__PTX u32 lanemask_lt() { return lanemask_eq() - 1; }
+__PTX u32 lanemask_le() { return lanemask_lt() | lanemask_eq(); }
+__PTX u32 lanemask_gt() { return ~lanemask_le(); }
+__PTX u32 lanemask_ge() { return ~lanemask_lt(); }
+__PTX u32 warpid() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32; }
+__PTX u32 nwarpid() { return (blockDim.x * blockDim.y * blockDim.z + 31) / 32; }
+
+// Matrices in shared memory, eight rows of 16 bytes each: lane i of eight gives the address of row i, the next eight lanes of the
+// next matrix's. Lane i then has two halves of row i / 4; transposed, of column i / 4.
+template <typename A> __PTX u32 matrix_row(A at, u32 lane) { return __cuda_from_lane(as<u32>(at), lane); }
+template <bool Transposed, typename D> __PTX void load_matrix(u32 row, u32 matrix, D &d) {
+    const u32 lane = __cuda_lane();
+    if constexpr (Transposed) {
+        const u32 low = matrix_row(row, matrix * 8 + lane % 4 * 2), high = matrix_row(row, matrix * 8 + lane % 4 * 2 + 1);
+        set(d, *shared<unsigned short>(low + lane / 4 * 2) | static_cast<u32>(*shared<unsigned short>(high + lane / 4 * 2)) << 16);
+    } else
+        set(d, *shared<u32>(matrix_row(row, matrix * 8 + lane / 4) + lane % 4 * 4));
+}
+template <bool T, typename S, typename A> __PTX void ldmatrix(S at, A &a) { load_matrix<T>(as<u32>(at), 0, a); }
+template <bool T, typename S, typename A, typename B> __PTX void ldmatrix(S at, A &a, B &b) {
+    load_matrix<T>(as<u32>(at), 0, a), load_matrix<T>(as<u32>(at), 1, b);
+}
+template <bool T, typename S, typename A, typename B, typename C, typename D> __PTX void ldmatrix(S at, A &a, B &b, C &c, D &d) {
+    load_matrix<T>(as<u32>(at), 0, a), load_matrix<T>(as<u32>(at), 1, b), load_matrix<T>(as<u32>(at), 2, c), load_matrix<T>(as<u32>(at), 3, d);
+}
+template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
+    const u32 a = as<u32>(ra), lane = __cuda_lane(), shift = lane / 4 % 2 * 16;
+    const u32 low = __cuda_from_lane(a, lane % 4 * 8 + lane / 8), high = __cuda_from_lane(a, lane % 4 * 8 + 4 + lane / 8);
+    set(d, (low >> shift & 0xffff) | (high >> shift) << 16);
+}
+
+// Matrix products. Row i of A is in lanes 4i to 4i + 3 (i + 8 in further registers), column i of B in the same lanes; a lane has
+// two columns of rows lane / 4 and lane / 4 + 8 of C and D. A word holds as many elements of K as fit.
+template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
+    if constexpr (__is_same(T, signed char))
+        return ::__dp4a(static_cast<int>(ra), static_cast<int>(rb), sum);
+    else if constexpr (__is_same(T, unsigned char))
+        return static_cast<Acc>(::__dp4a(ra, rb, static_cast<u32>(sum)));
+    else if constexpr (__is_same(T, float)) {
+        return __builtin_fmaf(as<float>(ra & ~0x1fffu), as<float>(rb & ~0x1fffu), sum);
+    } else {
+        typedef T pair __attribute__((ext_vector_type(2)));
+        const pair a = as<pair>(ra), b = as<pair>(rb);
+        return __builtin_fmaf(static_cast<float>(a[1]), static_cast<float>(b[1]), __builtin_fmaf(static_cast<float>(a[0]), static_cast<float>(b[0]), sum));
+    }
+}
+// Adds the products of one row's words (in the four lanes of `row`) and the two columns that the lane has.
+template <typename T, unsigned Words, typename Acc> __PTX void row_products(const u32 (&a)[Words], const u32 (&b)[Words], u32 row, Acc &first, Acc &second) {
+    const u32 column = __cuda_lane() % 4 * 2;
+    for (unsigned word = 0; word < Words; word++)
+        for (unsigned i = 0; i < 4; i++) {
+            const u32 left = __cuda_from_lane(a[word], row * 4 + i);
+            first = dot<T>(left, __cuda_from_lane(b[word], column * 4 + i), first);
+            second = dot<T>(left, __cuda_from_lane(b[word], column * 4 + 4 + i), second);
+        }
+}
+// Eight rows, in 32 bits each: m8n8.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C> __PTX void mma_8_1(D &d0, D &d1, A a, B b, C c0, C c1) {
+    const u32 left[1] = {as<u32>(a)}, right[1] = {as<u32>(b)};
+    Acc first = as<Acc>(c0), second = as<Acc>(c1);
+    row_products<T>(left, right, __cuda_lane() / 4, first, second);
+    set(d0, first), set(d1, second);
+}
+template <typename T, typename Acc, unsigned Words> __PTX void mma_16(const u32 (&upper)[Words], const u32 (&lower)[Words], const u32 (&b)[Words], Acc (&c)[4]) {
+    row_products<T>(upper, b, __cuda_lane() / 4, c[0], c[1]);
+    row_products<T>(lower, b, __cuda_lane() / 4, c[2], c[3]);
+}
+// Sixteen rows and one word of K for each lane: two registers of A, one of B.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
+    const u32 upper[1] = {as<u32>(a0)}, lower[1] = {as<u32>(a1)}, right[1] = {as<u32>(b)};
+    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
+    mma_16<T>(upper, lower, right, c);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// Two words: four registers of A (rows, rows + 8, and again), two of B.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_2(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1, C c2, C c3) {
+    const u32 upper[2] = {as<u32>(a0), as<u32>(a2)}, lower[2] = {as<u32>(a1), as<u32>(a3)}, right[2] = {as<u32>(b0), as<u32>(b1)};
+    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
+    mma_16<T>(upper, lower, right, c);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// With results of f16: two of them in a register.
+template <typename T, typename D, typename A, typename B, typename C>
+__PTX void mma_16_1_f16(D &d0, D &d1, A a0, A a1, B b, C c0, C c1) {
+    const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
+    float d[4];
+    mma_16_1<T, float>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
+}
+template <typename T, typename D, typename A, typename B, typename C>
+__PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1) {
+    const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
+    float d[4];
+    mma_16_2<T, float>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
+}
+#undef __PTX_REDUX
+#undef __PTX_ATOMIC
+#undef __PTX_COMPARE
+#undef __PTX_UNARY
+#undef __PTX_BINARY
+#undef __PTX
+} // namespace __cuda_ptx

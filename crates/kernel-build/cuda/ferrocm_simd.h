@@ -1,0 +1,143 @@
+// CUDA's SIMD intrinsics on two halves (__vadd2 …) and four bytes (__vadd4 …) of a word.
+#pragma once
+namespace __cuda_simd {
+#define __CUDA_SIMD static __device__ __attribute__((always_inline, unused)) inline
+
+// Calls a function on each part of two words, and puts the results together.
+template <typename Part, typename Op> __CUDA_SIMD unsigned each(unsigned a, unsigned b, Op op) {
+    constexpr int bits = 8 * sizeof(Part);
+    constexpr unsigned mask = bits == 8 ? 0xffu : 0xffffu;
+    unsigned result = 0;
+    for (int at = 0; at < 32; at += bits)
+        result |= (static_cast<unsigned>(op(static_cast<Part>(a >> at), static_cast<Part>(b >> at))) & mask) << at;
+    return result;
+}
+// The sum of what a function gives for each part.
+template <typename Part, typename Op> __CUDA_SIMD unsigned sum(unsigned a, unsigned b, Op op) {
+    unsigned result = 0;
+    for (int at = 0; at < 32; at += 8 * static_cast<int>(sizeof(Part)))
+        result += static_cast<unsigned>(op(static_cast<Part>(a >> at), static_cast<Part>(b >> at)));
+    return result;
+}
+// The nearest value that a part can hold.
+template <typename Part> __CUDA_SIMD int saturated(int value) {
+    constexpr bool is_signed = static_cast<Part>(-1) < 0;
+    constexpr int bits = 8 * sizeof(Part);
+    constexpr int least = is_signed ? -(1 << (bits - 1)) : 0;
+    constexpr int most = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+    return value < least ? least : value > most ? most : value;
+}
+} // namespace __cuda_simd
+
+#define __CUDA_SIMD_BINARY(NAME, PART, EXPRESSION)                                                                           \
+    __CUDA_SIMD unsigned NAME(unsigned x, unsigned y) {                                                                      \
+        return __cuda_simd::each<PART>(x, y, [](PART pa, PART pb) __attribute__((always_inline)) {                           \
+            const int a = pa, b = pb;                                                                                        \
+            (void)a, (void)b;                                                                                                \
+            return static_cast<int>(EXPRESSION);                                                                             \
+        });                                                                                                                  \
+    }
+#define __CUDA_SIMD_SUM(NAME, PART, EXPRESSION)                                                                              \
+    __CUDA_SIMD unsigned NAME(unsigned x, unsigned y) {                                                                      \
+        return __cuda_simd::sum<PART>(x, y, [](PART pa, PART pb) __attribute__((always_inline)) {                            \
+            const int a = pa, b = pb;                                                                                        \
+            return static_cast<int>(EXPRESSION);                                                                             \
+        });                                                                                                                  \
+    }
+#define __CUDA_SIMD_UNARY(NAME, PART, EXPRESSION)                                                                            \
+    __CUDA_SIMD unsigned NAME(unsigned x) {                                                                                  \
+        return __cuda_simd::each<PART>(x, 0, [](PART pa, PART) __attribute__((always_inline)) {                              \
+            const int a = pa;                                                                                                \
+            return static_cast<int>(EXPRESSION);                                                                             \
+        });                                                                                                                  \
+    }
+// S and U are the signed and unsigned part.
+#define __CUDA_SIMD_ALL(N, S, U)                                                                                             \
+    __CUDA_SIMD_BINARY(__vadd##N, U, a + b)                                                                                  \
+    __CUDA_SIMD_BINARY(__vsub##N, U, a - b)                                                                                  \
+    __CUDA_SIMD_BINARY(__vaddss##N, S, __cuda_simd::saturated<S>(a + b))                                                     \
+    __CUDA_SIMD_BINARY(__vaddus##N, U, __cuda_simd::saturated<U>(a + b))                                                     \
+    __CUDA_SIMD_BINARY(__vsubss##N, S, __cuda_simd::saturated<S>(a - b))                                                     \
+    __CUDA_SIMD_BINARY(__vsubus##N, U, __cuda_simd::saturated<U>(a - b))                                                     \
+    __CUDA_SIMD_BINARY(__vavgs##N, S, (a + b + (a + b >= 0)) >> 1)                                                           \
+    __CUDA_SIMD_BINARY(__vavgu##N, U, (a + b + 1) >> 1)                                                                      \
+    __CUDA_SIMD_BINARY(__vhaddu##N, U, (a + b) >> 1)                                                                         \
+    __CUDA_SIMD_BINARY(__vmaxs##N, S, a > b ? a : b)                                                                         \
+    __CUDA_SIMD_BINARY(__vmaxu##N, U, a > b ? a : b)                                                                         \
+    __CUDA_SIMD_BINARY(__vmins##N, S, a < b ? a : b)                                                                         \
+    __CUDA_SIMD_BINARY(__vminu##N, U, a < b ? a : b)                                                                         \
+    __CUDA_SIMD_BINARY(__vabsdiffs##N, S, a > b ? a - b : b - a)                                                             \
+    __CUDA_SIMD_BINARY(__vabsdiffu##N, U, a > b ? a - b : b - a)                                                             \
+    __CUDA_SIMD_BINARY(__vcmpeq##N, U, a == b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vcmpne##N, U, a != b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vcmpges##N, S, a >= b ? -1 : 0)                                                                     \
+    __CUDA_SIMD_BINARY(__vcmpgeu##N, U, a >= b ? -1 : 0)                                                                     \
+    __CUDA_SIMD_BINARY(__vcmpgts##N, S, a > b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vcmpgtu##N, U, a > b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vcmples##N, S, a <= b ? -1 : 0)                                                                     \
+    __CUDA_SIMD_BINARY(__vcmpleu##N, U, a <= b ? -1 : 0)                                                                     \
+    __CUDA_SIMD_BINARY(__vcmplts##N, S, a < b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vcmpltu##N, U, a < b ? -1 : 0)                                                                      \
+    __CUDA_SIMD_BINARY(__vseteq##N, U, a == b)                                                                               \
+    __CUDA_SIMD_BINARY(__vsetne##N, U, a != b)                                                                               \
+    __CUDA_SIMD_BINARY(__vsetges##N, S, a >= b)                                                                              \
+    __CUDA_SIMD_BINARY(__vsetgeu##N, U, a >= b)                                                                              \
+    __CUDA_SIMD_BINARY(__vsetgts##N, S, a > b)                                                                               \
+    __CUDA_SIMD_BINARY(__vsetgtu##N, U, a > b)                                                                               \
+    __CUDA_SIMD_BINARY(__vsetles##N, S, a <= b)                                                                              \
+    __CUDA_SIMD_BINARY(__vsetleu##N, U, a <= b)                                                                              \
+    __CUDA_SIMD_BINARY(__vsetlts##N, S, a < b)                                                                               \
+    __CUDA_SIMD_BINARY(__vsetltu##N, U, a < b)                                                                               \
+    __CUDA_SIMD_SUM(__vsads##N, S, a > b ? a - b : b - a)                                                                    \
+    __CUDA_SIMD_SUM(__vsadu##N, U, a > b ? a - b : b - a)                                                                    \
+    __CUDA_SIMD_UNARY(__vabs##N, S, a < 0 ? -a : a)                                                                          \
+    __CUDA_SIMD_UNARY(__vabsss##N, S, __cuda_simd::saturated<S>(a < 0 ? -a : a))                                             \
+    __CUDA_SIMD_UNARY(__vneg##N, S, -a)                                                                                      \
+    __CUDA_SIMD_UNARY(__vnegss##N, S, __cuda_simd::saturated<S>(-a))
+__CUDA_SIMD_ALL(2, short, unsigned short)
+__CUDA_SIMD_ALL(4, signed char, unsigned char)
+#undef __CUDA_SIMD_ALL
+#undef __CUDA_SIMD_UNARY
+#undef __CUDA_SIMD_SUM
+#undef __CUDA_SIMD_BINARY
+
+// DPX: the largest or smallest of sums, in whole words. Those with two parts are __v…2 put together.
+__CUDA_SIMD int __vimax3_s32(int a, int b, int c) { return max(max(a, b), c); }
+__CUDA_SIMD int __vimin3_s32(int a, int b, int c) { return min(min(a, b), c); }
+__CUDA_SIMD unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { return max(max(a, b), c); }
+__CUDA_SIMD unsigned __vimin3_u32(unsigned a, unsigned b, unsigned c) { return min(min(a, b), c); }
+__CUDA_SIMD int __viaddmax_s32(int a, int b, int c) { return max(static_cast<int>(static_cast<unsigned>(a) + b), c); }
+__CUDA_SIMD int __viaddmin_s32(int a, int b, int c) { return min(static_cast<int>(static_cast<unsigned>(a) + b), c); }
+__CUDA_SIMD unsigned __viaddmax_u32(unsigned a, unsigned b, unsigned c) { return max(a + b, c); }
+__CUDA_SIMD unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return min(a + b, c); }
+__CUDA_SIMD int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
+__CUDA_SIMD int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
+
+// Sums of products: bytes by bytes, and bytes by halves (the lower and the upper two bytes of b).
+__CUDA_SIMD int __dp4a(int a, int b, int c) {
+#if __has_builtin(__builtin_amdgcn_sudot4) && (defined(__GFX11__) || defined(__GFX12__))
+    return __builtin_amdgcn_sudot4(true, a, true, b, c, false);
+#elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__) ||       \
+    defined(__gfx1011__) || defined(__gfx1012__) || defined(__gfx1030__) || defined(__gfx1031__) || defined(__gfx1032__) ||    \
+    defined(__gfx1034__) || defined(__gfx1035__) || defined(__gfx1036__)
+    return __builtin_amdgcn_sdot4(a, b, c, false);
+#else
+    for (int at = 0; at < 32; at += 8)
+        c += static_cast<signed char>(a >> at) * static_cast<signed char>(b >> at);
+    return c;
+#endif
+}
+__CUDA_SIMD unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+    for (int at = 0; at < 32; at += 8)
+        c += (a >> at & 0xff) * (b >> at & 0xff);
+    return c;
+}
+__CUDA_SIMD int __dp2a_lo(int a, int b, int c) {
+    return c + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8);
+}
+__CUDA_SIMD unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+    return c + (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff);
+}
+__CUDA_SIMD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
+__CUDA_SIMD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+#undef __CUDA_SIMD
