@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn the_options_of_build_scripts_become_clangs() {
-        let candle = ["--expt-relaxed-constexpr", "-std=c++17", "-O3", "-Xcompiler", "-fPIC", "-DNO_BF16_KERNEL"];
+        let candle =
+            ["--expt-relaxed-constexpr", "-std=c++17", "-O3", "-Xcompiler", "-fPIC", "-DNO_BF16_KERNEL"];
         assert_eq!(of(&candle), ["-std=c++17", "-O3", "-DNO_BF16_KERNEL"]);
         let others = [
             "-gencode=arch=compute_80,code=sm_80",

@@ -16,7 +16,8 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
-        let error = |e: globset::Error| Error::Pattern { pattern: text.to_owned(), reason: e.kind().to_string() };
+        let error =
+            |e: globset::Error| Error::Pattern { pattern: text.to_owned(), reason: e.kind().to_string() };
         let below = text.strip_prefix("./").unwrap_or(text);
         let glob = GlobBuilder::new(below).literal_separator(true).build().map_err(error)?;
         Ok(Self { matcher: glob.compile_matcher(), whole_path: below.contains('/'), text: text.to_owned() })

@@ -1,5 +1,6 @@
 //! A run-time compiler, and the way of a program through it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt;
@@ -18,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 
 /// Changes when the same program would give other results.
-const SCHEMA: &str = "ferrocm hiprtc cache 2";
+const SCHEMA: &str = "ferrocm hiprtc cache 3";
 /// How large the cache's files may grow unless the program says otherwise, bytes.
 const CACHE_LIMIT: u64 = 1 << 30;
 
@@ -225,7 +226,8 @@ impl Compiler {
         let source = match dialect {
             // The lines of messages are the program's.
             Dialect::Cuda => {
-                text(&format!("#include \"{}\"\n#line 1\n{}", cuda::RUNTIME_HEADER, program.source))?
+                let source = without_ptx(&program.source);
+                text(&format!("#include \"{}\"\n#line 1\n{source}", cuda::RUNTIME_HEADER))?
             }
             Dialect::Hip => lines(&program.source)?,
         };
@@ -233,7 +235,9 @@ impl Compiler {
         let (mut names, mut headers) = (Vec::new(), Vec::new());
         for (name, header) in program.all_headers(dialect) {
             names.push(text(name)?);
-            headers.push(lines(header)?);
+            // CUDA's own headers have none.
+            let own = dialect == Dialect::Cuda && !cuda::HEADERS.iter().any(|(cudas, _)| *cudas == name);
+            headers.push(lines(&if own { without_ptx(header) } else { header.into() })?);
         }
         let expressions = texts(&program.expressions)?;
         let mut options = texts(&program.options)?;
@@ -373,6 +377,11 @@ impl Device {
         };
         compiler.compile(&program.into(), self.target())?.load(self)
     }
+}
+
+/// A text with its inline PTX as C++.
+fn without_ptx(text: &str) -> Cow<'_, str> {
+    kernel_build::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 #[cfg(test)]

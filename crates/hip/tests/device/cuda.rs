@@ -9,7 +9,7 @@ use hip::{Device, DeviceBuffer, Module};
 use crate::common;
 
 /// A source of `tests`, built by `kernel-build` and compiled at run time, with no option in either.
-fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Module> {
+pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Module> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let built = kernel_build::Builder::new(&folder).targets([&device.target().processor]).build();
     let built = built.unwrap_or_else(|error| panic!("{error}"));

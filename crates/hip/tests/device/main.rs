@@ -19,6 +19,7 @@ mod module;
 mod order;
 mod peers;
 mod pitched;
+mod ptx;
 mod rects;
 mod rtc;
 mod streams;

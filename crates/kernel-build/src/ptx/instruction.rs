@@ -77,9 +77,38 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
 /// Parts of a name that change nothing here: rounding to the nearest, approximations, hints for caches, and that all threads of
 /// a warp arrive.
 const HINTS: &[&str] = &[
-    "rn", "rna", "rni", "ftz", "approx", "full", "aligned", "sync", "weak", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "global", "const",
-    "noftz", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B",
-    "L2::128B", "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal", "generic",
+    "rn",
+    "rna",
+    "rni",
+    "ftz",
+    "approx",
+    "full",
+    "aligned",
+    "sync",
+    "weak",
+    "nc",
+    "ca",
+    "cg",
+    "cs",
+    "lu",
+    "cv",
+    "wb",
+    "wt",
+    "global",
+    "const",
+    "noftz",
+    "L1::evict_normal",
+    "L1::evict_unchanged",
+    "L1::evict_first",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L2::64B",
+    "L2::128B",
+    "L2::256B",
+    "L2::evict_first",
+    "L2::evict_last",
+    "L2::evict_normal",
+    "generic",
 ];
 
 /// An instruction: its name, in which types stand for themselves or, as `_`, for any; and the function, in which `T` is the types.
@@ -133,11 +162,69 @@ const ROWS: &[(&str, &str)] = &[
 
 /// The first parts of instructions that PTX has and this module does not, so that an unknown one is told from other assembly.
 const OTHER_PTX: &[&str] = &[
-    "addc", "alloca", "applypriority", "barrier", "bra", "brx", "call", "clusterlaunchcontrol", "copysign", "cp", "createpolicy", "discard", "dp2a",
-    "elect", "fns", "getctarank", "isspacep", "istypep", "lg2", "mapa", "mbarrier", "multimem", "pmevent", "ret", "setmaxnreg", "set",
-    "slct", "st", "stackrestore", "stacksave", "stmatrix", "subc", "suld", "suq", "sured", "sust", "szext", "tcgen05", "tensormap", "testp",
-    "tex", "tld4", "txq", "vabsdiff", "vadd", "vadd2", "vadd4", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub", "wgmma", "wmma", "ld",
-    "atom", "red", "cvt", "fence", "bar", "madc",
+    "addc",
+    "alloca",
+    "applypriority",
+    "barrier",
+    "bra",
+    "brx",
+    "call",
+    "clusterlaunchcontrol",
+    "copysign",
+    "cp",
+    "createpolicy",
+    "discard",
+    "dp2a",
+    "elect",
+    "fns",
+    "getctarank",
+    "isspacep",
+    "istypep",
+    "lg2",
+    "mapa",
+    "mbarrier",
+    "multimem",
+    "pmevent",
+    "ret",
+    "setmaxnreg",
+    "set",
+    "slct",
+    "st",
+    "stackrestore",
+    "stacksave",
+    "stmatrix",
+    "subc",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
+    "szext",
+    "tcgen05",
+    "tensormap",
+    "testp",
+    "tex",
+    "tld4",
+    "txq",
+    "vabsdiff",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vmad",
+    "vmax",
+    "vmin",
+    "vset",
+    "vshl",
+    "vshr",
+    "vsub",
+    "wgmma",
+    "wmma",
+    "ld",
+    "atom",
+    "red",
+    "cvt",
+    "fence",
+    "bar",
+    "madc",
 ];
 
 /// Whether a name is one of PTX's instructions, known here or not.
@@ -145,7 +232,8 @@ pub(super) fn is_ptx(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     let known = || ROWS.iter().any(|(row, _)| row.split('.').next() == Some(first));
     // Other assemblies have `add`, `bra` and the like, but no dots in them.
-    (OTHER_PTX.contains(&first) || known()) && (name.contains('.') || matches!(first, "bra" | "ret" | "exit" | "trap"))
+    (OTHER_PTX.contains(&first) || known())
+        && (name.contains('.') || matches!(first, "bra" | "ret" | "exit" | "trap"))
 }
 
 /// The call that is an instruction, with its semicolon and a space behind it.
@@ -191,11 +279,16 @@ fn function(name: &str, operands: &[Operand]) -> Option<String> {
     // The name as it is, or without hints and types, whichever has a row.
     let significant: Vec<&str> = parts.iter().copied().filter(|part| !HINTS.contains(part)).collect();
     let (types, rest): (Vec<&str>, Vec<&str>) = significant.iter().partition(|part| type_of(part).is_some());
-    let join = |parts: &[&str]| std::iter::once(first).chain(parts.iter().copied()).collect::<Vec<_>>().join(".");
+    let join =
+        |parts: &[&str]| std::iter::once(first).chain(parts.iter().copied()).collect::<Vec<_>>().join(".");
     let row = |name: &str| ROWS.iter().find(|(row, _)| *row == name).map(|(_, function)| *function);
     let whole = row(&join(&significant)).filter(|function| !function.contains("<T>"));
     // `shared` is a space that a conversion of addresses names, and no hint elsewhere.
-    let rest: Vec<&str> = if first == "cvta" { rest.into_iter().filter(|part| !part.starts_with("shared")).collect() } else { rest };
+    let rest: Vec<&str> = if first == "cvta" {
+        rest.into_iter().filter(|part| !part.starts_with("shared")).collect()
+    } else {
+        rest
+    };
     let function = match whole {
         Some(function) => function,
         None => row(&join(&rest))?,
@@ -253,7 +346,8 @@ fn memory(first: &str, parts: &[&str]) -> Option<String> {
     Some(match (order, scope) {
         (Some(order), Some(scope)) if !shared => format!("{base}_ordered<{order}, {scope}, {kind}>"),
         (None, None) => {
-            let (volatile, shared) = (if volatile { "_volatile" } else { "" }, if shared { "_shared" } else { "" });
+            let (volatile, shared) =
+                (if volatile { "_volatile" } else { "" }, if shared { "_shared" } else { "" });
             format!("{base}{volatile}{shared}<{kind}>")
         }
         _ => return None,
@@ -262,7 +356,8 @@ fn memory(first: &str, parts: &[&str]) -> Option<String> {
 
 /// Atomic operations, with a result or without.
 fn atomic(first: &str, parts: &[&str]) -> Option<String> {
-    let (mut order, mut scope, mut operation, mut kind) = ("__ATOMIC_RELAXED", "__HIP_MEMORY_SCOPE_AGENT", None, None);
+    let (mut order, mut scope, mut operation, mut kind) =
+        ("__ATOMIC_RELAXED", "__HIP_MEMORY_SCOPE_AGENT", None, None);
     for part in parts {
         match *part {
             "global" | "noftz" => {}
@@ -294,7 +389,23 @@ fn conversion(parts: &[&str]) -> Option<String> {
     let modes: Vec<&str> = parts.iter().copied().filter(|part| type_of(part).is_none()).collect();
     let [to, from] = types[..] else { return None };
     let has = |mode: &str| modes.contains(&mode);
-    if modes.iter().any(|mode| !matches!(*mode, "rn" | "rz" | "rm" | "rp" | "rna" | "rni" | "rzi" | "rmi" | "rpi" | "ftz" | "sat" | "satfinite" | "relu")) {
+    if modes.iter().any(|mode| {
+        !matches!(
+            *mode,
+            "rn" | "rz"
+                | "rm"
+                | "rp"
+                | "rna"
+                | "rni"
+                | "rzi"
+                | "rmi"
+                | "rpi"
+                | "ftz"
+                | "sat"
+                | "satfinite"
+                | "relu"
+        )
+    }) {
         return None;
     }
     let is_float = |ty: &Type| ty.name.contains('f');
@@ -346,11 +457,20 @@ mod tests {
             ("cvt.rz.f16.f32", None),
             ("cvta.to.shared.u64", Some("mov<unsigned long long>")),
             ("ld.global.nc.L1::no_allocate.v4.f32", Some("ld<float>")),
-            ("ld.acquire.gpu.global.u32", Some("ld_ordered<__ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT, unsigned>")),
+            (
+                "ld.acquire.gpu.global.u32",
+                Some("ld_ordered<__ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT, unsigned>"),
+            ),
             ("st.volatile.shared.u32", Some("st_volatile_shared<unsigned>")),
-            ("red.relaxed.gpu.global.add.s32", Some("red_add<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT, int>")),
+            (
+                "red.relaxed.gpu.global.add.s32",
+                Some("red_add<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT, int>"),
+            ),
             ("cp.async.cg.shared.global.L2::128B", Some("cp_async")),
-            ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", Some("mma_16_2<::__cuda_ptx::bf16, float>")),
+            (
+                "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+                Some("mma_16_2<::__cuda_ptx::bf16, float>"),
+            ),
             ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", None),
             ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", Some("ldmatrix<true>")),
             ("shfl.sync.bfly.b32", Some("shfl<2>")),

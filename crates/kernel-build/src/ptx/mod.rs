@@ -282,7 +282,10 @@ mod tests {
     #[test]
     fn an_instruction_without_equivalent_is_an_error_where_it_is() {
         let out = rewrite("\nasm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");").unwrap();
-        assert!(out.contains("error(\"inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs\")"), "{out}");
+        assert!(
+            out.contains("error(\"inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs\")"),
+            "{out}"
+        );
     }
 
     #[test]

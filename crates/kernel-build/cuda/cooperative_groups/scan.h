@@ -1,0 +1,28 @@
+// CUDA's <cooperative_groups/scan.h> for AMD targets: prefix sums over tiles and coalesced groups.
+#pragma once
+#include "reduce.h"
+
+namespace cooperative_groups {
+template <typename Group, typename T, typename Op> __device__ T inclusive_scan(const Group &group, T value, Op op) {
+    const unsigned rank = group.thread_rank(), size = group.size();
+    for (unsigned distance = 1; distance < size; distance *= 2) {
+        const T before = group.shfl(value, rank >= distance ? rank - distance : rank);
+        if (rank >= distance)
+            value = op(before, value);
+    }
+    return value;
+}
+template <typename Group, typename T> __device__ T inclusive_scan(const Group &group, T value) {
+    return inclusive_scan(group, value, plus<T>());
+}
+// The first thread of the group gets T().
+template <typename Group, typename T, typename Op> __device__ T exclusive_scan(const Group &group, T value, Op op) {
+    const T inclusive = inclusive_scan(group, value, op);
+    const unsigned rank = group.thread_rank();
+    const T before = group.shfl(inclusive, rank ? rank - 1 : 0);
+    return rank ? before : T();
+}
+template <typename Group, typename T> __device__ T exclusive_scan(const Group &group, T value) {
+    return exclusive_scan(group, value, plus<T>());
+}
+} // namespace cooperative_groups

@@ -1,0 +1,16 @@
+// CUB's <cub/cub.cuh> for AMD targets: the parts for warps and blocks.
+#pragma once
+#include "block/block_adjacent_difference.cuh"
+#include "block/block_discontinuity.cuh"
+#include "block/block_exchange.cuh"
+#include "block/block_histogram.cuh"
+#include "block/block_load.cuh"
+#include "block/block_merge_sort.cuh"
+#include "block/block_radix_sort.cuh"
+#include "block/block_reduce.cuh"
+#include "block/block_scan.cuh"
+#include "block/block_store.cuh"
+#include "iterator/counting_input_iterator.cuh"
+#include "util_type.cuh"
+#include "warp/warp_reduce.cuh"
+#include "warp/warp_scan.cuh"

@@ -1,0 +1,3 @@
+// CUB's <cub/util_math.cuh> for AMD targets: all of it is in <cub/util_type.cuh>.
+#pragma once
+#include "util_type.cuh"

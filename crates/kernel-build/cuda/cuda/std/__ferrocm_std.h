@@ -1,0 +1,22 @@
+// Shared by the headers of cuda/std: the names of std in cuda::std. The compiler lets the device call constexpr functions; what has to
+// be otherwise has a version of its own here, which hides std's.
+#pragma once
+#include "../../cuda_runtime.h"
+#include <cstddef>
+
+#define __CUDA_STD_INLINE __host__ __device__ __attribute__((always_inline)) inline
+#if !defined(_CCCL_HOST_DEVICE)
+#define _CCCL_HOST __host__
+#define _CCCL_DEVICE __device__
+#define _CCCL_HOST_DEVICE __host__ __device__
+#define _CCCL_FORCEINLINE __attribute__((always_inline)) inline
+#define _LIBCUDACXX_INLINE_VISIBILITY __host__ __device__
+#define CCCL_VERSION 2008000
+#define _LIBCUDACXX_CUDA_API_VERSION 2008000
+#endif
+
+namespace cuda {
+namespace std {
+using namespace ::std;
+} // namespace std
+} // namespace cuda

@@ -1,0 +1,3 @@
+// CUDA's <device_double_functions.h> for AMD targets: all of it is in <cuda_runtime.h>.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,17 @@
+// Thrust's <thrust/complex.h> for AMD targets: std's complex numbers, which the compiler's own <complex> makes ready for the device.
+#pragma once
+#include "detail/ferrocm.h"
+#include <complex>
+
+namespace thrust {
+template <typename T> using complex = std::complex<T>;
+using std::abs;
+using std::arg;
+using std::conj;
+using std::exp;
+using std::log;
+using std::norm;
+using std::polar;
+using std::pow;
+using std::sqrt;
+} // namespace thrust

@@ -1,0 +1,11 @@
+// Thrust's <thrust/swap.h> for AMD targets: an exchange of two values.
+#pragma once
+#include "detail/ferrocm.h"
+
+namespace thrust {
+template <typename T> __CUDA_THRUST_INLINE void swap(T &a, T &b) {
+    T old = static_cast<T &&>(a);
+    a = static_cast<T &&>(b);
+    b = static_cast<T &&>(old);
+}
+} // namespace thrust
