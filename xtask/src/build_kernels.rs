@@ -1,17 +1,27 @@
 //! `cargo xtask build-kernels`: compiles `kernels/` and shows what came out.
 
-use std::collections::BTreeSet;
+mod tables;
+
 use std::fs;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use kernel_build::{Build, Builder, Event, KernelUse};
-use setup::table::{Align, Table, bytes, thousands};
+use kernel_build::report::{Limits, Report, ReportError};
+use kernel_build::{Build, Builder, Event};
+use setup::table::bytes;
 
 use crate::tools;
+
+/// The exit code of a build whose kernels got worse or exceed a limit; 1 is that of errors.
+const WORSE: u8 = 2;
+/// What `--against` calls the report of the last build.
+const LAST: &str = "last";
+/// What `--json` calls the standard output.
+pub(crate) const STDOUT: &str = "-";
 
 /// What to build and how much to say.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +36,12 @@ pub(crate) struct Options {
     pub(crate) include: Vec<PathBuf>,
     /// Further options of the compiler, clang's or nvcc's.
     pub(crate) flags: Vec<String>,
+    /// Where the report goes as JSON; [`STDOUT`] is the standard output, and everything else then goes to the standard error.
+    pub(crate) json: Option<PathBuf>,
+    /// The earlier report to compare with, or [`LAST`].
+    pub(crate) against: Option<PathBuf>,
+    /// What kernels may use at most, as [`Limits::parse`] reads it.
+    pub(crate) limits: Vec<String>,
     /// How much to print.
     pub(crate) detail: Detail,
 }
@@ -44,6 +60,18 @@ pub(crate) enum Detail {
 
 /// Builds every module for every target, from the cache where nothing changed.
 pub(crate) fn build(options: &Options) -> Result<()> {
+    run(options).map(|_| ())
+}
+
+/// Builds as [`build`] does, and gives the exit code: [`WORSE`] if kernels got worse or exceed a limit.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    // What is wrong with these is told before anything is compiled.
+    let limits = Limits::parse(&options.limits)?;
+    let last = tools::target_folder().join("kernels.json");
+    let earlier = options.against.as_deref().map(|file| earlier(file, &last)).transpose()?;
+    let to_stdout = options.json.as_deref() == Some(Path::new(STDOUT));
+    let output = Output { to_stderr: to_stdout };
+
     let folder = options.source.clone().unwrap_or_else(|| tools::workspace().join("kernels"));
     // The same folders and options as in the build script of the `kernels` crate, which then finds all of it cached.
     let mut builder = Builder::new(&folder);
@@ -54,7 +82,7 @@ pub(crate) fn build(options: &Options) -> Result<()> {
     builder = options.include.iter().fold(builder, Builder::include);
     builder = options.flags.iter().fold(builder, Builder::flag);
     let started = Instant::now();
-    let progress = Progress::new(options.detail == Detail::Modules);
+    let progress = Progress::new(options.detail == Detail::Modules, output);
     let listener = progress.clone();
     let result = builder.on_event(move |event| listener.tell(event)).build();
     progress.bar.finish_and_clear();
@@ -63,20 +91,82 @@ pub(crate) fn build(options: &Options) -> Result<()> {
         eprintln!("{warning}");
     }
     let line = closing_line(&build, started.elapsed());
+    let uses: Vec<_> = build.kernel_uses().collect();
     match options.detail {
-        Detail::Line => println!("{line}"),
+        Detail::Line => output.print(&format!("{line}\n")),
         Detail::Modules => {
             let path = tools::target_folder().join("kernels.txt");
-            fs::write(&path, figures_of(&build)).with_context(|| path.display().to_string())?;
-            print!("{}", module_table(&build.kernel_uses().collect::<Vec<_>>()));
-            println!("{line}\nRegisters, LDS and wave size of each kernel: {}", path.display());
+            fs::write(&path, tables::figures_of(&build, &uses))
+                .with_context(|| path.display().to_string())?;
+            output.print(&tables::module_table(&uses));
+            output.print(&format!("{line}\nWhat each kernel uses: {}\n", path.display()));
         }
-        Detail::Kernels => println!("{}\n{line}", figures_of(&build)),
+        Detail::Kernels if to_stdout => output.print(&format!("{line}\n")),
+        Detail::Kernels => output.print(&format!("{}\n{line}\n", tables::figures_of(&build, &uses))),
     }
     if build.modules.is_empty() {
         bail!("no kernel sources in {}", folder.display());
     }
-    Ok(())
+
+    let report = Report::new(&build);
+    report.write(&last)?;
+    match &options.json {
+        Some(_) if to_stdout => {
+            io::stdout()
+                .write_all(report.to_json()?.as_bytes())
+                .context("cannot write to the standard output")?;
+        }
+        Some(file) => report.write(file)?,
+        None => {}
+    }
+    let mut worse = false;
+    if let Some((name, earlier)) = earlier {
+        let changes = report.changes_since(&earlier);
+        worse |= !changes.worse.is_empty();
+        output.print(&format!("\n{}", tables::changes(&changes, &name)));
+    }
+    if !limits.is_empty() {
+        let excesses = limits.check(&report)?;
+        worse |= !excesses.is_empty();
+        output.print(&format!("\n{}", tables::excesses(&excesses)));
+    }
+    Ok(if worse { ExitCode::from(WORSE) } else { ExitCode::SUCCESS })
+}
+
+/// The report to compare with, and what messages call it.
+fn earlier(file: &Path, last: &Path) -> Result<(String, Report)> {
+    if file != Path::new(LAST) {
+        return Ok((file.display().to_string(), Report::read(file)?));
+    }
+    match Report::read(last) {
+        Ok(report) => Ok(("the last build".to_owned(), report)),
+        Err(ReportError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            bail!(
+                "there is no last build to compare with: {} does not exist; build once without --against",
+                last.display()
+            )
+        }
+        Err(error) => {
+            Err(anyhow::Error::new(error)
+                .context("build once without --against, which writes this file anew"))
+        }
+    }
+}
+
+/// Where texts for people go.
+#[derive(Debug, Clone, Copy)]
+struct Output {
+    to_stderr: bool,
+}
+
+impl Output {
+    fn print(self, text: &str) {
+        if self.to_stderr {
+            eprint!("{text}");
+        } else {
+            print!("{text}");
+        }
+    }
 }
 
 fn closing_line(build: &Build, elapsed: Duration) -> String {
@@ -100,17 +190,18 @@ struct Progress {
     bar: ProgressBar,
     /// Whether finished jobs get no line.
     quiet: bool,
+    output: Output,
 }
 
 impl Progress {
-    fn new(quiet: bool) -> Self {
+    fn new(quiet: bool, output: Output) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
         // The template is a constant; without it the bar has indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template("Compiling    {wide_bar} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
-        Self { bar, quiet: quiet || terminal }
+        Self { bar, quiet: quiet || terminal, output }
     }
 
     fn tell(&self, event: Event<'_>) {
@@ -120,13 +211,14 @@ impl Progress {
             Event::Finished { module, target, cached, duration } => {
                 self.bar.inc(1);
                 if !self.quiet && !cached {
-                    println!("compiled {module} for {target} in {:.1} s", duration.as_secs_f64());
+                    let seconds = duration.as_secs_f64();
+                    self.output.print(&format!("compiled {module} for {target} in {seconds:.1} s\n"));
                 }
             }
             Event::Failed { module, target } => {
                 self.bar.inc(1);
                 if !self.quiet {
-                    println!("FAILED {module} for {target}");
+                    self.output.print(&format!("FAILED {module} for {target}\n"));
                 }
             }
             _ => {}
@@ -134,161 +226,35 @@ impl Progress {
     }
 }
 
-/// One row per module: how many kernels it has, for which targets, and what of them is slow without a sign elsewhere.
-fn module_table(uses: &[KernelUse]) -> String {
-    let mut table = Table::new(&[
-        ("module", Align::Left),
-        ("kernels", Align::Right),
-        ("targets", Align::Right),
-        ("code", Align::Right),
-        ("most VGPRs", Align::Right),
-        ("spills", Align::Left),
-    ]);
-    let mut modules: Vec<&str> = uses.iter().map(|used| used.module.as_str()).collect();
-    modules.dedup();
-    for module in modules {
-        let uses: Vec<&KernelUse> = uses.iter().filter(|used| used.module == module).collect();
-        let distinct =
-            |of: fn(&KernelUse) -> &str| uses.iter().map(|used| of(used)).collect::<BTreeSet<_>>().len();
-        let spilled = uses.iter().filter(|used| spills(used)).count();
-        table.row([
-            module.to_owned(),
-            distinct(|used| &used.kernel).to_string(),
-            distinct(|used| &used.target).to_string(),
-            bytes(uses.iter().map(|used| used.code_bytes).sum()),
-            uses.iter().map(|used| used.vgprs).max().unwrap_or(0).to_string(),
-            if spilled == 0 { "none".to_owned() } else { format!("in {spilled} of {}", uses.len()) },
-        ]);
-    }
-    table.render()
-}
-
-/// The figures of every code object and of every kernel.
-fn figures_of(build: &Build) -> String {
-    format!("{}\n{}", object_table(build), kernel_table(&build.kernel_uses().collect::<Vec<_>>()))
-}
-
-/// One row per code object.
-fn object_table(build: &Build) -> String {
-    let mut table = Table::new(&[
-        ("module", Align::Left),
-        ("target", Align::Left),
-        ("kernels", Align::Right),
-        ("bytes", Align::Right),
-        ("wave", Align::Right),
-        ("from", Align::Left),
-    ]);
-    for (module, object) in build.objects() {
-        let kernels = object.code_object.kernels();
-        let waves: BTreeSet<u32> = kernels.iter().map(|kernel| kernel.wavefront_size).collect();
-        let waves: Vec<String> = waves.iter().map(u32::to_string).collect();
-        table.row([
-            module.name.clone(),
-            object.target.to_string(),
-            kernels.len().to_string(),
-            thousands(object.bytes.len() as u64),
-            waves.join("/"),
-            if object.cached {
-                "cache".to_owned()
-            } else {
-                format!("clang, {:.1} s", object.duration.as_secs_f64())
-            },
-        ]);
-    }
-    table.render()
-}
-
-/// One row per kernel of a module, with the figures of each target beside each other.
-fn kernel_table(uses: &[KernelUse]) -> String {
-    let mut targets: Vec<&str> = Vec::new();
-    let mut kernels: Vec<(&str, &str)> = Vec::new();
-    for used in uses {
-        if !targets.contains(&used.target.as_str()) {
-            targets.push(&used.target);
-        }
-        if !kernels.contains(&(&used.module, &used.kernel)) {
-            kernels.push((&used.module, &used.kernel));
-        }
-    }
-    let headings: Vec<String> =
-        targets.iter().map(|target| format!("{target}: VGPRs SGPRs   LDS wave")).collect();
-    let mut columns = vec![("module", Align::Left), ("kernel", Align::Left)];
-    columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Right)));
-    let mut table = Table::new(&columns);
-    for (module, kernel) in kernels {
-        let mut row = vec![module.to_owned(), kernel.to_owned()];
-        for target in &targets {
-            let found = uses.iter().find(|u| u.module == module && u.kernel == kernel && u.target == *target);
-            row.push(found.map_or_else(|| "-".to_owned(), figures));
-        }
-        table.row(row);
-    }
-    table.render()
-}
-
-fn spills(used: &KernelUse) -> bool {
-    used.vgpr_spills + used.sgpr_spills > 0
-}
-
-fn figures(used: &KernelUse) -> String {
-    let mut text = format!("{:>5} {:>5} {:>5} {:>4}", used.vgprs, used.sgprs, used.lds, used.wave);
-    // Spills and scratch are what makes a kernel slow without a sign elsewhere.
-    if spills(used) {
-        text = format!("{}v+{}s spilled {text}", used.vgpr_spills, used.sgpr_spills);
-    } else if used.scratch > 0 {
-        text = format!("scratch {} {text}", used.scratch);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn used(target: &str, kernel: &str, wave: u32) -> KernelUse {
-        KernelUse {
-            module: "fill".to_owned(),
-            target: target.to_owned(),
-            kernel: kernel.to_owned(),
-            vgprs: 5,
-            agprs: 0,
-            sgprs: 16,
-            lds: 0,
-            scratch: 0,
-            wave,
-            vgpr_spills: 0,
-            sgpr_spills: 0,
-            code_bytes: 100,
-        }
-    }
-
     #[test]
-    fn modules_have_one_row_that_tells_of_spills() {
-        let mut spilled = used("gfx90a", "b", 64);
-        (spilled.sgpr_spills, spilled.vgprs) = (1, 70);
-        let uses = [used("gfx1100", "a", 32), used("gfx90a", "a", 64), used("gfx1100", "b", 32), spilled];
-        let text = module_table(&uses);
-        let rows: Vec<Vec<&str>> =
-            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows, [["fill", "2", "2", "400", "B", "70", "in", "1", "of", "4"]], "{text}");
-        assert!(module_table(&uses[..2]).lines().last().expect("a row").ends_with("none"));
-    }
-
-    #[test]
-    fn kernels_have_one_row_and_targets_a_column_each() {
-        let mut spilled = used("gfx90a", "b", 64);
-        spilled.vgpr_spills = 3;
-        let text = kernel_table(&[used("gfx1100", "a", 32), used("gfx90a", "a", 64), spilled]);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4, "{text}");
+    fn an_earlier_report_that_cannot_be_read_says_what_to_do() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let last = folder.path().join("kernels.json");
+        let text = |file: &str| {
+            let error = earlier(Path::new(file), &last).expect_err("no report");
+            error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": ")
+        };
         assert!(
-            lines[0].contains("gfx1100: VGPRs SGPRs   LDS wave") && lines[0].contains("gfx90a: "),
-            "{text}"
+            text(LAST).ends_with("kernels.json does not exist; build once without --against"),
+            "{}",
+            text(LAST)
         );
-        assert!(lines[2].starts_with("fill    a ") && lines[2].contains("    5    16     0   32"), "{text}");
         assert!(
-            lines[3].contains(" -  ") && lines[3].ends_with("3v+0s spilled     5    16     0   64"),
-            "{text}"
+            text("/no/such.json").starts_with("cannot read /no/such.json: "),
+            "{}",
+            text("/no/such.json")
         );
+        fs::write(&last, "{").expect("writes");
+        let corrupt = text(LAST);
+        assert!(corrupt.starts_with("build once without --against"), "{corrupt}");
+        assert!(corrupt.contains("is no report of `build-kernels --json`"), "{corrupt}");
+        fs::write(&last, r#"{"schema":7}"#).expect("writes");
+        assert!(text(LAST).contains("has schema 7"), "{}", text(LAST));
+        fs::write(&last, r#"{"schema":1,"toolchain":"clang","kernels":[]}"#).expect("writes");
+        assert_eq!(earlier(Path::new(LAST), &last).expect("a report").0, "the last build");
     }
 }

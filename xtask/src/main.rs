@@ -98,9 +98,39 @@ struct BuildKernelsArguments {
     /// Folder of headers; may be repeated
     #[arg(long, short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
+    /// Write what each kernel uses as JSON, to a file or the standard output, without tables there; equal builds give equal files
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = build_kernels::STDOUT)]
+    json: Option<PathBuf>,
+    /// Compare with the report of an earlier build, a file that --json wrote, or with `last`, the build before this one; the exit code is
+    /// 2 if registers, LDS, scratch, spills or code rose or occupancy fell
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// What kernels may use, such as vgprs=64,spills=0 or 'gemm_*:vgprs=128'; may be repeated, and of several for the same figure the
+    /// last one holds. Figures are code, vgprs, sgprs, agprs, lds, scratch, spills, and occupancy, which is a minimum; the exit code is
+    /// 2 if a kernel exceeds a limit
+    #[arg(long, value_name = "[GLOB:]FIGURE=NUMBER,…")]
+    limit: Vec<String>,
     /// Further options for the compiler, clang's or nvcc's
     #[arg(last = true)]
     flags: Vec<String>,
+}
+
+impl From<BuildKernelsArguments> for build_kernels::Options {
+    fn from(arguments: BuildKernelsArguments) -> Self {
+        let BuildKernelsArguments { target, source, exclude, include, json, against, limit, flags } =
+            arguments;
+        Self {
+            targets: target,
+            source,
+            exclude,
+            include,
+            flags,
+            json,
+            against,
+            limits: limit,
+            detail: Detail::Kernels,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -185,16 +215,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
     let done = match task {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
-        Task::BuildKernels(BuildKernelsArguments { target, source, exclude, include, flags }) => {
-            build_kernels::build(&build_kernels::Options {
-                targets: target,
-                source,
-                exclude,
-                include,
-                flags,
-                detail: Detail::Kernels,
-            })
-        }
+        Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
         Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {
             suites::suites(&suites::Options { names: suites, targets: target, own_hip, filter, folder: None })
@@ -249,5 +270,18 @@ mod tests {
             Cli::try_parse_from(["x", "build-kernels", "--target", "gfx1100,gfx90a", "--target", "gfx1030"]);
         let Ok(Cli { task: Task::BuildKernels(arguments) }) = cli else { panic!("parses: {cli:?}") };
         assert_eq!(arguments.target, ["gfx1100", "gfx90a", "gfx1030"]);
+    }
+
+    #[test]
+    fn reports_go_to_a_file_or_the_standard_output() {
+        let json = |arguments: &[&str]| {
+            let cli = Cli::try_parse_from(["x", "build-kernels"].iter().chain(arguments));
+            let Ok(Cli { task: Task::BuildKernels(arguments) }) = cli else { panic!("parses: {cli:?}") };
+            arguments.json.map(|file| file.display().to_string())
+        };
+        assert_eq!(json(&[]), None);
+        assert_eq!(json(&["--json"]).as_deref(), Some(build_kernels::STDOUT));
+        assert_eq!(json(&["--json", "--limit", "vgprs=64,spills=0"]).as_deref(), Some(build_kernels::STDOUT));
+        assert_eq!(json(&["--json", "a.json", "--against", "last", "--", "-O2"]).as_deref(), Some("a.json"));
     }
 }

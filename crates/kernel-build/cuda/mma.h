@@ -1,8 +1,10 @@
 // CUDA's <mma.h> for AMD targets: nvcuda::wmma's fragments of a warp of 32 lanes, with matrix instructions where they fit.
 //
 // A lane has a whole row of A and a whole column of B; of the accumulator it has a part of a column (shape 32x8: of a row). Programs
-// may change `x[0..num_elements)` one by one, as in CUDA, and may not know which element of the matrix each is. FERROCM_NO_WMMA
-// leaves the matrix instructions out.
+// may change `x[0..num_elements)` one by one, as in CUDA, and may not know which element of the matrix each is.
+//
+// The matrix instructions round as their target does: gfx11's sums of f16 and bf16 may be one unit in the last place off even where
+// the sum is a small whole number. FERROCM_NO_WMMA leaves them out; f32 multiply-adds give the sums then.
 #pragma once
 #include "cuda_runtime.h"
 #include "cuda_fp16.h"

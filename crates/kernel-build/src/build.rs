@@ -4,7 +4,7 @@ use std::time::Duration;
 use code_object::{CodeObject, TargetId};
 
 use crate::toolchain::Toolchain;
-use crate::{Diagnostic, Severity};
+use crate::{Diagnostic, Severity, report};
 
 /// What a [`Builder`](crate::Builder) built.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct BuiltObject {
 }
 
 /// What one kernel uses on one target.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KernelUse {
     /// Module name.
     pub module: String,
@@ -88,6 +88,9 @@ pub struct KernelUse {
     pub sgpr_spills: u32,
     /// Machine code, bytes; 0 if the code object does not say.
     pub code_bytes: u64,
+    /// Waves that a SIMD unit holds at once, as registers, static LDS and the size of workgroups allow; `None` where the target's
+    /// registers are not known. Dynamic LDS may leave room for fewer.
+    pub occupancy: Option<u32>,
 }
 
 impl Build {
@@ -118,6 +121,7 @@ impl Build {
                 vgpr_spills: kernel.vgpr_spills,
                 sgpr_spills: kernel.sgpr_spills,
                 code_bytes: object.code_object.symbol(&kernel.name).map_or(0, |symbol| symbol.size),
+                occupancy: report::occupancy(&object.target, kernel),
             })
         })
     }

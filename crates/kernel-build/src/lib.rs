@@ -79,6 +79,7 @@ pub mod facts;
 mod nvcc;
 mod overlay;
 pub mod ptx;
+pub mod report;
 mod select;
 mod targets;
 pub mod toolchain;
