@@ -293,7 +293,8 @@ impl<'a> Context<'a> {
         let (toolchain, version) =
             (self.toolchain, OsString::from(format!("-mcode-object-version={version}")));
         let compilation = Compilation { toolchain, target: &target.to_string(), work, object: &object };
-        let options = std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
+        let options =
+            std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
         let output = compilation.run(command, options)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));

@@ -146,7 +146,8 @@ mod tests {
     fn patterns_choose_sources_before_names_can_clash() {
         let folder = folder(&["a-b.cu", "a_b.cu", "quant/q4.cu", "quant/q8.cu"]);
         let names = |only: &[&str], excluded: &[&str]| {
-            let of = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect::<Vec<_>>();
+            let of =
+                |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect::<Vec<_>>();
             let found = sources(folder.path(), &of(only), &of(excluded));
             found.map(|found| found.into_iter().map(|source| source.name).collect::<Vec<_>>())
         };
