@@ -84,7 +84,8 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     Ok(Source { path, relative, name, ident })
 }
 
-fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
+/// Calls `visit` with each file in a folder and below, but for what is hidden or behind links.
+pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
     let read = |e| Error::io("read the folder", folder, e);
     for entry in std::fs::read_dir(folder).map_err(read)? {
         let entry = entry.map_err(read)?;
