@@ -45,4 +45,4 @@ pub use error::Error;
 pub use image::{Binding, Relocation, RelocationKind, Segment, Symbol, SymbolKind};
 pub use kernel::{Access, Arg, ArgKind, HiddenArg, Kernel};
 pub use parse::CodeObject;
-pub use target::{Feature, Match, PROCESSORS, ParseTargetError, Processor, TargetId};
+pub use target::{Feature, Match, PROCESSORS, ParseTargetError, Processor, TargetId, gfx_version};

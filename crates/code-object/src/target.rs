@@ -103,6 +103,16 @@ pub const PROCESSORS: &[Processor] = &[
     generic("gfx12-generic", 0x59, "", &["gfx1200", "gfx1201"]),
 ];
 
+/// Major version, minor version and stepping in the name of a processor that is not generic: `gfx90a` is 9, 0, 10. The last two are
+/// one hexadecimal digit each.
+#[must_use]
+pub fn gfx_version(processor: &str) -> Option<[u32; 3]> {
+    let digits = processor.strip_prefix("gfx")?;
+    let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
+    let mut rest = rest.chars().map(|digit| digit.to_digit(16));
+    Some([major.parse().ok()?, rest.next()??, rest.next()??])
+}
+
 impl Processor {
     /// Finds a processor by its name.
     #[must_use]

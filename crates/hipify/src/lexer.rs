@@ -53,7 +53,7 @@ impl Token {
 }
 
 /// Whether a byte can be part of a name.
-pub fn is_word_byte(byte: u8) -> bool {
+pub(crate) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 

@@ -1,5 +1,6 @@
 // CUDA's <cuComplex.h> for AMD targets.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_hip_begin.h"
 #include <hip/hip_complex.h>
@@ -31,3 +32,4 @@
 #define cuCfma hipCfma
 #define cuComplexFloatToDouble hipComplexFloatToDouble
 #define cuComplexDoubleToFloat hipComplexDoubleToFloat
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cuda_awbarrier.h> for AMD targets: barriers in shared memory.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_awbarrier_primitives.h"
 
 namespace nvcuda {
@@ -26,3 +27,4 @@ class awbarrier {
 };
 } // namespace experimental
 } // namespace nvcuda
+#include "ferrocm_letters_end.h"

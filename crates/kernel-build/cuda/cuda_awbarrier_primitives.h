@@ -1,5 +1,6 @@
 // CUDA's <cuda_awbarrier_primitives.h> for AMD targets: barriers in shared memory.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include <cstdint>
 
@@ -37,3 +38,4 @@ __CUDA_AWBARRIER_INLINE bool __mbarrier_try_wait(__mbarrier_t *barrier, __mbarri
     return __mbarrier_test_wait(barrier, token);
 }
 #undef __CUDA_AWBARRIER_INLINE
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cuda_bf16.h> for AMD targets.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if !defined(__HIPCC_RTC__)
 #include "ferrocm_hip_begin.h"
@@ -15,26 +16,8 @@ typedef __hip_bfloat16_raw __nv_bfloat16_raw;
 typedef __hip_bfloat162_raw __nv_bfloat162_raw;
 
 #if defined(__FERROCM_CUDA__)
-// Sums of bf16 numbers in memory: the word that has the value is exchanged until nobody else came between.
-static __device__ __attribute__((unused)) inline __nv_bfloat162 atomicAdd(__nv_bfloat162 *at, __nv_bfloat162 value) {
-    unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
-    do {
-        before = seen;
-        seen = atomicCAS(word, before, __cuda_bits<unsigned>(__hadd2(__cuda_bits<__nv_bfloat162>(before), value)));
-    } while (seen != before);
-    return __cuda_bits<__nv_bfloat162>(before);
-}
-static __device__ __attribute__((unused)) inline __nv_bfloat16 atomicAdd(__nv_bfloat16 *at, __nv_bfloat16 value) {
-    const size_t address = reinterpret_cast<size_t>(at);
-    unsigned *word = reinterpret_cast<unsigned *>(address & ~size_t(3)), seen = *word, before;
-    const int shift = (address & 2) * 8;
-    do {
-        before = seen;
-        const __nv_bfloat16 sum = __hadd(__cuda_bits<__nv_bfloat16>(static_cast<unsigned short>(before >> shift)), value);
-        seen = atomicCAS(word, before, (before & ~(0xffffu << shift)) | unsigned(__cuda_bits<unsigned short>(sum)) << shift);
-    } while (seen != before);
-    return __cuda_bits<__nv_bfloat16>(static_cast<unsigned short>(before >> shift));
-}
+static __device__ __attribute__((unused)) inline __nv_bfloat162 atomicAdd(__nv_bfloat162 *at, __nv_bfloat162 value) { return __cuda_atomic_add_pair(at, value); }
+static __device__ __attribute__((unused)) inline __nv_bfloat16 atomicAdd(__nv_bfloat16 *at, __nv_bfloat16 value) { return __cuda_atomic_add_half(at, value); }
 
 // One that is not a number makes the result not a number.
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __hmax_nan(__nv_bfloat16 a, __nv_bfloat16 b) {
@@ -86,3 +69,4 @@ static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bf
     return __double2bfloat16(static_cast<double>(a));
 }
 #endif
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cuda_fp16.h> for AMD targets. HIP has CUDA's names for half precision.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if !defined(__HIPCC_RTC__)
 #include "ferrocm_hip_begin.h"
@@ -8,26 +9,8 @@
 #endif
 
 #if defined(__FERROCM_CUDA__)
-// Sums of halves in memory: the word that has the value is exchanged until nobody else came between.
-static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) {
-    unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
-    do {
-        before = seen;
-        seen = atomicCAS(word, before, __cuda_bits<unsigned>(__hadd2(__cuda_bits<__half2>(before), value)));
-    } while (seen != before);
-    return __cuda_bits<__half2>(before);
-}
-static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) {
-    const size_t address = reinterpret_cast<size_t>(at);
-    unsigned *word = reinterpret_cast<unsigned *>(address & ~size_t(3)), seen = *word, before;
-    const int shift = (address & 2) * 8;
-    do {
-        before = seen;
-        const __half sum = __hadd(__cuda_bits<__half>(static_cast<unsigned short>(before >> shift)), value);
-        seen = atomicCAS(word, before, (before & ~(0xffffu << shift)) | unsigned(__cuda_bits<unsigned short>(sum)) << shift);
-    } while (seen != before);
-    return __cuda_bits<__half>(static_cast<unsigned short>(before >> shift));
-}
+static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) { return __cuda_atomic_add_pair(at, value); }
+static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) { return __cuda_atomic_add_half(at, value); }
 
 // One that is not a number makes the result not a number.
 static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2_nan(__half2 a, __half2 b) {
@@ -47,3 +30,4 @@ static __device__ __attribute__((always_inline, unused)) inline __half __hfma_re
     return __hisnan(sum) || __half2float(sum) > 0 ? sum : __float2half(0);
 }
 #endif
+#include "ferrocm_letters_end.h"

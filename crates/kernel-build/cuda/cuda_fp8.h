@@ -1,5 +1,6 @@
 // CUDA's <cuda_fp8.h> for AMD targets. OCP's formats stay OCP's: HIP's types with `_fnuz` are other formats.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
@@ -38,3 +39,4 @@ typedef __hip_fp8x4_storage_t __nv_fp8x4_storage_t;
 #define __nv_cvt_halfraw2_to_fp8x2 __hip_cvt_halfraw2_to_fp8x2
 #define __nv_cvt_bfloat16raw_to_fp8 __hip_cvt_bfloat16raw_to_fp8
 #define __nv_cvt_bfloat16raw2_to_fp8x2 __hip_cvt_bfloat16raw2_to_fp8x2
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cuda_pipeline.h> for AMD targets: copies to shared memory, which are done at once.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_pipeline_primitives.h"
 #include <cstddef>
 
@@ -17,3 +18,4 @@ class pipeline {
 template <typename T> __device__ inline void memcpy_async(T &to, const T &from, pipeline &) { to = from; }
 } // namespace experimental
 } // namespace nvcuda
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cuda_pipeline_primitives.h> for AMD targets: copies to shared memory, which are done at once.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 
 #define __CUDA_PIPELINE_INLINE static __device__ __attribute__((always_inline, unused)) inline
@@ -19,3 +20,4 @@ __CUDA_PIPELINE_INLINE void __pipeline_memcpy_async(void *to, const void *from, 
 __CUDA_PIPELINE_INLINE void __pipeline_commit() {}
 __CUDA_PIPELINE_INLINE void __pipeline_wait_prior(size_t) {}
 #undef __CUDA_PIPELINE_INLINE
+#include "ferrocm_letters_end.h"

@@ -1,6 +1,7 @@
 // CUDA's <cuda_runtime.h> for AMD targets. Every source in CUDA's dialect reads it first, as with nvcc; that is told by
 // __FERROCM_CUDA__. Where a source in HIP's dialect reads it, it gives names, and leaves to HIP what HIP has.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #if !defined(__HIPCC_RTC__)
 #if defined(__FERROCM_CUDA__)
 // The field of cudaDeviceProp, which sources name as they do the variable.
@@ -19,3 +20,4 @@
 #include "ferrocm_warp_names.h"
 #include "ferrocm_arch.h"
 #endif
+#include "ferrocm_letters_end.h"

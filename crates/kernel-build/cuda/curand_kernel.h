@@ -4,6 +4,7 @@
 // upper half of the counter and a quarter of the offset as its lower half: the same numbers as CUDA's. XORWOW is Marsaglia's; its
 // start is mixed from seed and sequence here, so its numbers are others than CUDA's.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 
 #define __CUDA_RAND_INLINE static __device__ __attribute__((always_inline, unused)) inline
@@ -208,3 +209,4 @@ __CUDA_RAND_INLINE float4 curand_normal4(curandStatePhilox4_32_10 *state) {
     return make_float4(a.x, a.y, b.x, b.y);
 }
 #undef __CUDA_RAND_INLINE
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // What CUDA's device code has and HIP's headers lack, in both dialects.
 #pragma once
+#include "ferrocm_letters_begin.h"
 
 // Versions that sources ask for before they use a function.
 #if !defined(CUDA_VERSION)
@@ -57,6 +58,27 @@ template <typename To, typename From> static __host__ __device__ __attribute__((
     return to;
 }
 
+// Sums of 16-bit numbers in memory, of two or of one: the word that has them is exchanged until nobody else came between.
+template <typename Pair> static __device__ inline Pair __cuda_atomic_add_pair(Pair *at, Pair value) {
+    unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
+    do {
+        before = seen;
+        seen = atomicCAS(word, before, __cuda_bits<unsigned>(__hadd2(__cuda_bits<Pair>(before), value)));
+    } while (seen != before);
+    return __cuda_bits<Pair>(before);
+}
+template <typename Half> static __device__ inline Half __cuda_atomic_add_half(Half *at, Half value) {
+    const size_t address = reinterpret_cast<size_t>(at);
+    unsigned *word = reinterpret_cast<unsigned *>(address & ~size_t(3)), seen = *word, before;
+    const int shift = (address & 2) * 8;
+    do {
+        before = seen;
+        const Half sum = __hadd(__cuda_bits<Half>(static_cast<unsigned short>(before >> shift)), value);
+        seen = atomicCAS(word, before, (before & ~(0xffffu << shift)) | unsigned(__cuda_bits<unsigned short>(sum)) << shift);
+    } while (seen != before);
+    return __cuda_bits<Half>(static_cast<unsigned short>(before >> shift));
+}
+
 // Addresses of shared memory as inline PTX has them: offsets of 32 bits.
 static __device__ __attribute__((always_inline, unused)) inline size_t __cvta_generic_to_shared(const void *at) {
     return reinterpret_cast<unsigned long>((const __attribute__((address_space(3))) void *)at);
@@ -88,3 +110,4 @@ static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, 
 }
 #endif
 #endif
+#include "ferrocm_letters_end.h"

@@ -3,6 +3,7 @@
 // Registers are bits: a function reads an argument as the type that its instruction names, and writes its result as bits, too.
 // Results come first, behind the addresses.
 #pragma once
+#include "ferrocm_letters_begin.h"
 namespace __cuda_ptx {
 #define __PTX static __device__ __attribute__((always_inline, unused)) inline
 
@@ -623,3 +624,4 @@ __PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, 
 #undef __PTX_BINARY
 #undef __PTX
 } // namespace __cuda_ptx
+#include "ferrocm_letters_end.h"

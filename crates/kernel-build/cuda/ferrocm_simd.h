@@ -1,5 +1,6 @@
 // CUDA's SIMD intrinsics on two halves (__vadd2 …) and four bytes (__vadd4 …) of a word.
 #pragma once
+#include "ferrocm_letters_begin.h"
 namespace __cuda_simd {
 #define __CUDA_SIMD static __device__ __attribute__((always_inline, unused)) inline
 
@@ -141,3 +142,4 @@ __CUDA_SIMD unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
 __CUDA_SIMD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
 __CUDA_SIMD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
 #undef __CUDA_SIMD
+#include "ferrocm_letters_end.h"

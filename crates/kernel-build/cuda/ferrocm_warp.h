@@ -6,6 +6,7 @@
 // A mask chooses whose values count. It does not make lanes wait for each other: AMD's lanes run in step and come together where
 // the control flow does, so the lanes that a mask names have to arrive together, as they do in a program for CUDA before Volta.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #define __CUDA_WARP_INLINE static __device__ __attribute__((always_inline, unused)) inline
 // A lane that takes no part may pass a value that was never set.
 #if __has_attribute(maybe_undef)
@@ -185,3 +186,4 @@ __CUDA_WARP_INLINE unsigned __cuda_reduce_xor_sync(unsigned mask, unsigned value
 
 #undef __CUDA_WARP_INLINE
 #undef __CUDA_MAYBE_UNDEF
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <library_types.h> for AMD targets: names of the types of numbers that libraries take.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include <hip/library_types.h>
 
@@ -37,3 +38,4 @@
 #define CUDA_R_8F_E5M2 HIP_R_8F_E5M2
 
 typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+#include "ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <math_constants.h> for AMD targets.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if defined(__HIPCC_RTC__)
 #define CUDART_INF_F __int_as_float(0x7f800000)
@@ -106,3 +107,4 @@
 #define CUDART_TRIG_PLOSS HIP_TRIG_PLOSS
 #define CUDART_DBL2INT_CVT HIP_DBL2INT_CVT
 #endif
+#include "ferrocm_letters_end.h"

@@ -6,6 +6,7 @@
 // The matrix instructions round as their target does: gfx11's sums of f16 and bf16 may be one unit in the last place off even where
 // the sum is a small whole number. FERROCM_NO_WMMA leaves them out; f32 multiply-adds give the sums then.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "cuda_fp16.h"
 #include "cuda_bf16.h"
@@ -476,3 +477,4 @@ __CUDA_MMA_INLINE void mma_sync(fragment<accumulator, M, N, K, D> &d, const frag
 } // namespace nvcuda
 
 #undef __CUDA_MMA_INLINE
+#include "ferrocm_letters_end.h"

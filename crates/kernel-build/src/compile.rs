@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use code_object::{CodeObject, TargetId};
@@ -12,6 +12,7 @@ use crate::cache::{Cache, Entry, Input};
 use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::facts::{self, Compilation};
+use crate::overlay::Rewritten;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
@@ -75,6 +76,8 @@ pub(crate) struct Prepared {
     text: Option<String>,
     hash: blake3::Hash,
     dialect: Dialect,
+    /// The files that clang reads otherwise than they are, from the first compilation on.
+    rewritten: OnceLock<Vec<Rewritten>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -136,7 +139,13 @@ impl<'a> Context<'a> {
         let hash = blake3::hash(&bytes);
         if self.language.translate == Translate::None {
             let dialect = self.language.dialect.unwrap_or_else(|| self.dialect(source, &bytes));
-            return Ok(Prepared { text: None, hash, dialect, diagnostics: Vec::new() });
+            return Ok(Prepared {
+                text: None,
+                hash,
+                dialect,
+                rewritten: OnceLock::new(),
+                diagnostics: Vec::new(),
+            });
         }
         let text = String::from_utf8(bytes).map_err(|_| Error::Translate {
             source_file: source.path.clone(),
@@ -145,7 +154,8 @@ impl<'a> Context<'a> {
         let (body, diagnostics) = translate::hipify(&source.path, &text);
         let text = format!("#line 1 {}\n{body}", quoted(&source.path));
         let dialect = self.language.dialect.unwrap_or(Dialect::Hip);
-        Ok(Prepared { hash: blake3::hash(text.as_bytes()), text: Some(text), dialect, diagnostics })
+        let hash = blake3::hash(text.as_bytes());
+        Ok(Prepared { hash, text: Some(text), dialect, rewritten: OnceLock::new(), diagnostics })
     }
 
     /// What a source's includes say, where the compiler would find them: beside the file, else in the folders that the caller names.
@@ -278,9 +288,10 @@ impl<'a> Context<'a> {
         }
         command.args(self.dialect_options(prepared.dialect));
         if prepared.dialect == Dialect::Cuda && prepared.text.is_none() {
-            let options: Vec<OsString> = self.options.iter().chain(&plan.options).cloned().collect();
-            let folders = overlay::include_folders(self.includes, &options);
-            command.args(overlay::write(&source.path, &folders, work)?);
+            let rewritten = prepared.rewritten.get_or_init(|| {
+                overlay::rewritten(&source.path, self.includes, self.options.iter().chain(&plan.options))
+            });
+            command.args(overlay::write(rewritten, work)?);
         }
         // The driver refuses -MD for device code, the compiler behind it does not.
         for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]

@@ -24,6 +24,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use hipify::lexer::{Kind, tokens};
+
 use crate::Error;
 use crate::cache::write_atomically;
 
@@ -162,6 +164,8 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
+    "ferrocm_letters_begin.h"
+    "ferrocm_letters_end.h"
     "ferrocm_ptx.h"
     "ferrocm_runtime_names.h"
     "ferrocm_simd.h"
@@ -286,78 +290,20 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
 
 /// The names of the files that a text includes, outside of comments and texts.
 pub(crate) fn included(source: &str) -> Vec<&str> {
-    let bytes = source.as_bytes();
+    let tokens = tokens(source.as_bytes());
+    let mut code = tokens.iter().filter(|token| !token.is_trivia()).peekable();
     let mut found = Vec::new();
-    let mut at = 0;
-    // Only bytes below 128 are compared, so slices stay valid text.
-    while at < bytes.len() {
-        let rest = &source[at..];
-        at += if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |i| i + 2)
-        } else if let Some((length, name)) = include_of(source, at) {
-            found.push(name);
-            length
-        } else if let Some(raw) = raw_text(rest) {
-            raw
-        } else if bytes[at] == b'"' || bytes[at] == b'\'' {
-            text_end(rest.as_bytes())
-        } else if is_word(bytes[at]) {
-            // A word or number as a whole: the quote in 1'000 begins no text.
-            rest.bytes().position(|b| !is_word(b) && b != b'\'').unwrap_or(rest.len())
-        } else {
-            rest.chars().next().map_or(1, char::len_utf8)
-        };
+    while let Some(token) = code.next() {
+        let directive = token.kind == Kind::Hash
+            && code
+                .next_if(|word| matches!(&source[word.start..word.end], "include" | "include_next"))
+                .is_some();
+        let Some(name) = code.peek().filter(|_| directive) else { continue };
+        let name = &source[name.start..name.end];
+        let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        found.extend(quoted.or_else(|| name.strip_prefix('<')?.strip_suffix('>')).map(str::trim));
     }
     found
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// At the `#` of an `#include` that starts its line: the length up to the end of the header's name, and the name.
-fn include_of(source: &str, at: usize) -> Option<(usize, &str)> {
-    let rest = &source[at..];
-    let line_so_far = &source[source[..at].rfind('\n').map_or(0, |i| i + 1)..at];
-    if !rest.starts_with('#') || !line_so_far.trim().is_empty() {
-        return None;
-    }
-    let line = rest.lines().next()?;
-    let after = line[1..].trim_start().strip_prefix("include")?;
-    let after = after.strip_prefix("_next").unwrap_or(after).trim_start();
-    let close = match after.as_bytes().first()? {
-        b'<' => '>',
-        b'"' => '"',
-        _ => return None,
-    };
-    let name = &after[1..];
-    let name = &name[..name.find(close)?];
-    let open = name.as_ptr() as usize - rest.as_ptr() as usize;
-    Some((open + name.len() + 1, name.trim()))
-}
-
-/// The length of a raw text (`R"x(…)x"`) that starts here.
-fn raw_text(rest: &str) -> Option<usize> {
-    let body = rest.strip_prefix("R\"")?;
-    let open = body.find('(').filter(|&open| open <= 16)?;
-    let close = format!("){}\"", &body[..open]);
-    Some(body.find(&close).map_or(rest.len(), |i| 2 + i + close.len()))
-}
-
-/// The length of the text or character that starts here; it ends at the line's end at the latest.
-fn text_end(bytes: &[u8]) -> usize {
-    let quote = bytes[0];
-    let mut i = 1;
-    while i < bytes.len() && bytes[i] != b'\n' {
-        match bytes[i] {
-            b'\\' if bytes.get(i + 1).is_some_and(u8::is_ascii) => i += 2,
-            b if b == quote => return i + 1,
-            _ => i += 1,
-        }
-    }
-    i.min(bytes.len())
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::{Error, cuda, ptx};
 
 /// The folders in which a quoted or bracketed name is looked up, behind that of the file that includes it.
-pub(crate) fn include_folders<'a>(includes: &'a [PathBuf], options: &'a [OsString]) -> Vec<PathBuf> {
+fn include_folders<'a>(
+    includes: &[PathBuf],
+    mut options: impl Iterator<Item = &'a OsString>,
+) -> Vec<PathBuf> {
     let mut folders = includes.to_vec();
-    let mut options = options.iter();
     while let Some(option) = options.next() {
         let text = option.to_string_lossy();
         if text == "-I" || text == "-isystem" || text == "-iquote" {
@@ -22,10 +24,15 @@ pub(crate) fn include_folders<'a>(includes: &'a [PathBuf], options: &'a [OsStrin
 }
 
 /// A file and its text as clang is to see it.
-type Rewritten = (PathBuf, String);
+pub(crate) type Rewritten = (PathBuf, String);
 
 /// The source and the headers that it reaches, as far as [`ptx::rewrite`] changes them. What cannot be read is clang's to report.
-fn rewritten(source: &Path, folders: &[PathBuf]) -> Vec<Rewritten> {
+pub(crate) fn rewritten<'a>(
+    source: &Path,
+    includes: &[PathBuf],
+    options: impl Iterator<Item = &'a OsString>,
+) -> Vec<Rewritten> {
+    let folders = include_folders(includes, options);
     let mut seen = HashSet::from([source.to_owned()]);
     let mut files = vec![source.to_owned()];
     let mut found = Vec::new();
@@ -47,9 +54,9 @@ fn rewritten(source: &Path, folders: &[PathBuf]) -> Vec<Rewritten> {
 }
 
 /// Writes what clang is to read instead of files with inline PTX into a folder; returns the options that say so.
-pub(crate) fn write(source: &Path, folders: &[PathBuf], work: &Path) -> Result<Vec<OsString>, Error> {
+pub(crate) fn write(rewritten: &[Rewritten], work: &Path) -> Result<Vec<OsString>, Error> {
     let mut roots = Vec::new();
-    for (i, (path, text)) in rewritten(source, folders).into_iter().enumerate() {
+    for (i, (path, text)) in rewritten.iter().enumerate() {
         let contents = work.join(format!("ptx{i}"));
         std::fs::write(&contents, text).map_err(|e| Error::io("write", &contents, e))?;
         roots.push(serde_json::json!({ "type": "file", "name": path, "external-contents": contents }));

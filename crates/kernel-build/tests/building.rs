@@ -246,3 +246,24 @@ fn the_generated_module_compiles_and_is_deterministic() {
     let run = Command::new(one.path().join("main")).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
+
+#[test]
+fn programs_may_have_macros_of_one_capital_letter() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let headers: String = kernel_build::cuda::HEADERS
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| !name.contains("ferrocm_"))
+        .map(|name| format!("#include <{name}>\n"))
+        .collect();
+    folder.write("all.cu", &format!("{headers}\nextern \"C\" __global__ void k(int *a) {{ a[N] = K; }}\n"));
+    let mut builder =
+        Builder::new(folder.kernels()).toolchain(toolchain).cache(folder.cache()).targets(["gfx1100"]);
+    // Clang itself reads headers first that have the others for parameters.
+    for letter in ('A'..='Z').filter(|letter| !"BFT".contains(*letter)) {
+        builder = builder.define(&letter.to_string(), None);
+    }
+    let build = builder.build().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(build.modules[0].kernels, ["k"]);
+}

@@ -177,13 +177,9 @@ impl HdpFlush {
     }
 }
 
-/// Major, minor and stepping of a processor's name; the last two are one hexadecimal digit each.
+/// Major, minor and stepping of a processor's name; zeros if it has no such parts.
 fn gfx_version(processor: &str) -> [u32; 3] {
-    let digits = processor.strip_prefix("gfx").unwrap_or_default();
-    let (Some(split), true) = (digits.len().checked_sub(2), digits.is_ascii()) else { return [0; 3] };
-    let (major, rest) = digits.split_at(split);
-    let digit = |index: usize| u32::from_str_radix(&rest[index..=index], 16).unwrap_or(0);
-    [major.parse().unwrap_or(0), digit(0), digit(1)]
+    code_object::gfx_version(processor).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! A run-time compiler, and the way of a program through it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt;
@@ -12,6 +11,7 @@ use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 use kernel_build::cache::{Cache, Entry};
 use kernel_build::cuda::{self, Dialect};
 
+use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
 use crate::call::dropped;
 use crate::device::Device;
@@ -235,9 +235,7 @@ impl Compiler {
         let (mut names, mut headers) = (Vec::new(), Vec::new());
         for (name, header) in program.all_headers(dialect) {
             names.push(text(name)?);
-            // CUDA's own headers have none.
-            let own = dialect == Dialect::Cuda && !cuda::HEADERS.iter().any(|(cudas, _)| *cudas == name);
-            headers.push(lines(&if own { without_ptx(header) } else { header.into() })?);
+            headers.push(lines(&header)?);
         }
         let expressions = texts(&program.expressions)?;
         let mut options = texts(&program.options)?;
@@ -377,11 +375,6 @@ impl Device {
         };
         compiler.compile(&program.into(), self.target())?.load(self)
     }
-}
-
-/// A text with its inline PTX as C++.
-fn without_ptx(text: &str) -> Cow<'_, str> {
-    kernel_build::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 #[cfg(test)]

@@ -86,15 +86,16 @@ impl Program {
 
     /// The headers of the program, and in CUDA's dialect those of CUDA that it has not itself. AMD's library may know no names with
     /// folders, so it gets those that are asked for.
-    pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, &str)> {
-        let mut all: Vec<(&str, &str)> =
-            self.headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, Cow<'_, str>)> {
+        let text = |text| if dialect == Dialect::Cuda { without_ptx(text) } else { Cow::Borrowed(text) };
+        let mut all: Vec<(&str, Cow<'_, str>)> =
+            self.headers.iter().map(|(name, header)| (name.as_str(), text(header.as_str()))).collect();
         if dialect == Dialect::Cuda {
             for header in cuda::HEADERS {
                 let texts = || [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
                 let wanted = !header.0.contains('/') || texts().any(|text| text.contains(header.0));
                 if wanted && !self.headers.iter().any(|(name, _)| name == header.0) {
-                    all.push(*header);
+                    all.push((header.0, Cow::Borrowed(header.1)));
                 }
             }
         }
@@ -130,6 +131,11 @@ impl Program {
             _ => true,
         })
     }
+}
+
+/// A text with its inline PTX as C++.
+pub(super) fn without_ptx(text: &str) -> Cow<'_, str> {
+    kernel_build::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// A program of nothing but its source, in whatever form a text comes.

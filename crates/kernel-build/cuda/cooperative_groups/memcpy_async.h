@@ -1,5 +1,6 @@
 // CUDA's <cooperative_groups/memcpy_async.h> for AMD targets: copies by the threads of a group.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "../cuda/barrier"
 
 namespace cooperative_groups {
@@ -16,3 +17,4 @@ __device__ inline void memcpy_async(const Group &group, T *to, const Layout &to_
 template <typename Group> __device__ inline void wait(const Group &group) { group.sync(); }
 template <unsigned PRIOR, typename Group> __device__ inline void wait_prior(const Group &group) { group.sync(); }
 } // namespace cooperative_groups
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUDA's <cooperative_groups/reduce.h> for AMD targets: reductions over tiles and coalesced groups.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "../cooperative_groups.h"
 
 namespace cooperative_groups {
@@ -32,3 +33,4 @@ template <typename Group, typename T, typename Op> __device__ T reduce(const Gro
     return total;
 }
 } // namespace cooperative_groups
+#include "../ferrocm_letters_end.h"

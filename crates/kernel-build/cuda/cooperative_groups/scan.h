@@ -1,5 +1,6 @@
 // CUDA's <cooperative_groups/scan.h> for AMD targets: prefix sums over tiles and coalesced groups.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 
 namespace cooperative_groups {
@@ -26,3 +27,4 @@ template <typename Group, typename T> __device__ T exclusive_scan(const Group &g
     return exclusive_scan(group, value, plus<T>());
 }
 } // namespace cooperative_groups
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUB's <cub/util_type.cuh> for AMD targets, and what else the parts of CUB share: types, operations, places in a block.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "../cuda_runtime.h"
 #include "../cuda_fp16.h"
 #include "../cuda_bf16.h"
@@ -260,13 +261,6 @@ template <int LENGTH, typename T, typename Op> CUB_INLINE T ThreadReduce(const T
 template <int LENGTH, typename T, typename Op> CUB_INLINE T ThreadReduce(const T (&input)[LENGTH], Op op) {
     return ThreadReduce<LENGTH>(static_cast<const T *>(input), op);
 }
-template <int LENGTH, typename T, typename Op> CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], Op op) {
-    T total = input[0];
-    output[0] = total;
-    for (int i = 1; i < LENGTH; i++)
-        output[i] = total = __cuda_apply(op, total, input[i]);
-    return total;
-}
 template <int LENGTH, typename T, typename Op>
 CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], Op op, T prefix, bool apply = true) {
     T total = apply ? __cuda_apply(op, prefix, input[0]) : input[0];
@@ -274,6 +268,9 @@ CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], 
     for (int i = 1; i < LENGTH; i++)
         output[i] = total = __cuda_apply(op, total, input[i]);
     return total;
+}
+template <int LENGTH, typename T, typename Op> CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], Op op) {
+    return ThreadScanInclusive(input, output, op, input[0], false);
 }
 // With `apply` false the first output is the prefix's place and has no meaning.
 template <int LENGTH, typename T, typename Op>
@@ -292,4 +289,11 @@ CUB_INLINE T ThreadScanExclusive(const T (&input)[LENGTH], T (&output)[LENGTH], 
 using internal::ThreadReduce;
 using internal::ThreadScanExclusive;
 using internal::ThreadScanInclusive;
+
+// The storage of a block's primitive that was given none: one for each type of primitive.
+template <typename Primitive> CUB_INLINE typename Primitive::TempStorage &__cuda_private_storage() {
+    static __shared__ typename Primitive::TempStorage storage;
+    return storage;
+}
 } // namespace cub
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // NVTX's <nvtx3/nvToolsExt.h> for AMD targets: marks for a profiler, which do nothing.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,3 +72,4 @@ NVTX_INLINE void nvtxDomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttr
 #define nvtxRangePush nvtxRangePushA
 #define nvtxRangeStart nvtxRangeStartA
 #define nvtxMark nvtxMarkA
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/complex.h> for AMD targets: std's complex numbers, which the compiler's own <complex> makes ready for the device.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 #include <complex>
 
@@ -15,3 +16,4 @@ using std::polar;
 using std::pow;
 using std::sqrt;
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/copy.h> for AMD targets: copies on the device, and from and to it.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 #include "../cub/block/block_scan.cuh"
 
@@ -101,3 +102,4 @@ __CUDA_THRUST_ALGORITHM(copy_n, (typename I, typename N, typename O), (I first, 
 __CUDA_THRUST_ALGORITHM(copy_if, (typename I, typename O, typename C), (I first, I last, O to, C choose), (first, last, to, choose), (I, O), I)
 __CUDA_THRUST_ALGORITHM(copy_if, (typename I, typename S, typename O, typename C), (I first, I last, S stencil, O to, C choose), (first, last, stencil, to, choose), (I, S, O), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/count.h> for AMD targets: how many items there are of a kind.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 
 namespace thrust {
@@ -22,3 +23,4 @@ template <typename P, typename I, typename T> __host__ __device__ inline ptrdiff
 __CUDA_THRUST_ALGORITHM(count_if, (typename I, typename C), (I first, I last, C choose), (first, last, choose), (I), I)
 __CUDA_THRUST_ALGORITHM(count, (typename I, typename T), (I first, I last, const T &value), (first, last, value), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/device_vector.h> for AMD targets: a vector in the memory of the device.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "copy.h"
 #include "fill.h"
 #include "host_vector.h"
@@ -116,3 +117,4 @@ template <typename T> class device_vector {
     }
 };
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

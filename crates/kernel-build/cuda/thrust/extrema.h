@@ -1,5 +1,6 @@
 // Thrust's <thrust/extrema.h> for AMD targets: the largest and the smallest item.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 #include "iterator/counting_iterator.h"
 #include <algorithm>
@@ -43,3 +44,4 @@ __CUDA_THRUST_ALGORITHM(min_element, (typename I, typename F), (I first, I last,
 __CUDA_THRUST_ALGORITHM(max_element, (typename I), (I first, I last), (first, last), (I), I)
 __CUDA_THRUST_ALGORITHM(max_element, (typename I, typename F), (I first, I last, F less), (first, last, less), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/fill.h> for AMD targets: one value for many items.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -38,3 +39,4 @@ __CUDA_THRUST_ALGORITHM(fill, (typename I, typename T), (I first, I last, const 
 __CUDA_THRUST_ALGORITHM(fill_n, (typename I, typename N, typename T), (I first, N n, const T &value), (first, n, value), (I), I)
 __CUDA_THRUST_ALGORITHM(uninitialized_fill, (typename I, typename T), (I first, I last, const T &value), (first, last, value), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

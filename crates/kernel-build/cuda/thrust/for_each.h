@@ -1,5 +1,6 @@
 // Thrust's <thrust/for_each.h> for AMD targets: a call for each item.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -29,3 +30,4 @@ template <typename I, typename F> __host__ __device__ inline I for_each(const se
 __CUDA_THRUST_ALGORITHM(for_each, (typename I, typename F), (I first, I last, F f), (first, last, f), (I), I)
 __CUDA_THRUST_ALGORITHM(for_each_n, (typename I, typename N, typename F), (I first, N n, F f), (first, n, f), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

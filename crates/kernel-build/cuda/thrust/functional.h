@@ -1,5 +1,6 @@
 // Thrust's <thrust/functional.h> for AMD targets: operations as objects.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -68,3 +69,4 @@ template <typename A, typename B, typename R> struct binary_function {
     typedef R result_type;
 };
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/gather.h> for AMD targets: items from places that are told.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -21,3 +22,4 @@ template <typename I, typename J, typename O> __host__ __device__ inline auto ga
 } // namespace __ferrocm
 __CUDA_THRUST_ALGORITHM(gather, (typename I, typename J, typename O), (I map, I map_last, J from, O to), (map, map_last, from, to), (I, J, O), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/host_vector.h> for AMD targets: std's vector.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -24,3 +25,4 @@ template <typename T, typename Allocator = std::allocator<T>> class host_vector 
     }
 };
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

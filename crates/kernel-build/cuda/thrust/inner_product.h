@@ -1,5 +1,6 @@
 // Thrust's <thrust/inner_product.h> for AMD targets: the sum of products of pairs.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 #include "iterator/counting_iterator.h"
 
@@ -24,3 +25,4 @@ template <typename P, typename I, typename J, typename T> __host__ __device__ in
 __CUDA_THRUST_ALGORITHM(inner_product, (typename I, typename J, typename T), (I first, I last, J second, T initial), (first, last, second, initial), (I, J), I)
 __CUDA_THRUST_ALGORITHM(inner_product, (typename I, typename J, typename T, typename Op, typename F), (I first, I last, J second, T initial, Op op, F f), (first, last, second, initial, op, f), (I, J), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

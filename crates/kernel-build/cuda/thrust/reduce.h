@@ -1,5 +1,6 @@
 // Thrust's <thrust/reduce.h> for AMD targets: sums of all items.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "../cub/block/block_reduce.cuh"
 
@@ -66,3 +67,4 @@ __CUDA_THRUST_ALGORITHM(reduce, (typename I), (I first, I last), (first, last), 
 __CUDA_THRUST_ALGORITHM(reduce, (typename I, typename T), (I first, I last, T initial), (first, last, initial), (I), I)
 __CUDA_THRUST_ALGORITHM(reduce, (typename I, typename T, typename Op), (I first, I last, T initial, Op op), (first, last, initial, op), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

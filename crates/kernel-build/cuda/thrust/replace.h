@@ -1,5 +1,6 @@
 // Thrust's <thrust/replace.h> for AMD targets: values in place of others.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -37,3 +38,4 @@ template <typename I, typename C, typename T> __host__ __device__ inline auto re
 __CUDA_THRUST_ALGORITHM(replace, (typename I, typename T), (I first, I last, const T &old, const T &value), (first, last, old, value), (I), I)
 __CUDA_THRUST_ALGORITHM(replace_if, (typename I, typename C, typename T), (I first, I last, C choose, const T &value), (first, last, choose, value), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/scan.h> for AMD targets: prefix sums.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "../cub/block/block_scan.cuh"
 
@@ -89,3 +90,4 @@ __CUDA_THRUST_ALGORITHM(exclusive_scan, (typename I, typename O), (I first, I la
 __CUDA_THRUST_ALGORITHM(exclusive_scan, (typename I, typename O, typename T), (I first, I last, O to, T initial), (first, last, to, initial), (I, O), I)
 __CUDA_THRUST_ALGORITHM(exclusive_scan, (typename I, typename O, typename T, typename Op), (I first, I last, O to, T initial, Op op), (first, last, to, initial, op), (I, O), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/scatter.h> for AMD targets: items to places that are told.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -21,3 +22,4 @@ template <typename I, typename M, typename O> __host__ __device__ inline auto sc
 } // namespace __ferrocm
 __CUDA_THRUST_ALGORITHM(scatter, (typename I, typename M, typename O), (I first, I last, M map, O to), (first, last, map, to), (I, M, O), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

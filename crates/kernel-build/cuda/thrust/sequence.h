@@ -1,5 +1,6 @@
 // Thrust's <thrust/sequence.h> for AMD targets: numbers in order.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -38,3 +39,4 @@ __CUDA_THRUST_ALGORITHM(sequence, (typename I), (I first, I last), (first, last)
 __CUDA_THRUST_ALGORITHM(sequence, (typename I, typename T), (I first, I last, T start), (first, last, start), (I), I)
 __CUDA_THRUST_ALGORITHM(sequence, (typename I, typename T), (I first, I last, T start, T step), (first, last, start, step), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/sort.h> for AMD targets: stable sorts, of keys and with values.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include <algorithm>
 
@@ -147,3 +148,4 @@ __CUDA_THRUST_ALGORITHM(sort_by_key, (typename I, typename J, typename F), (I fi
 __CUDA_THRUST_ALGORITHM(stable_sort_by_key, (typename I, typename J), (I first, I last, J values), (first, last, values), (I, J), I)
 __CUDA_THRUST_ALGORITHM(stable_sort_by_key, (typename I, typename J, typename F), (I first, I last, J values, F less), (first, last, values, less), (I, J), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

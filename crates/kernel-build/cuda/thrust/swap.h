@@ -1,5 +1,6 @@
 // Thrust's <thrust/swap.h> for AMD targets: an exchange of two values.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -9,3 +10,4 @@ template <typename T> __CUDA_THRUST_INLINE void swap(T &a, T &b) {
     b = static_cast<T &&>(old);
 }
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

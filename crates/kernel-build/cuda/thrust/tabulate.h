@@ -1,5 +1,6 @@
 // Thrust's <thrust/tabulate.h> for AMD targets: a function of the place for each item.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -20,3 +21,4 @@ template <typename I, typename F> __host__ __device__ inline auto tabulate(const
 } // namespace __ferrocm
 __CUDA_THRUST_ALGORITHM(tabulate, (typename I, typename F), (I first, I last, F f), (first, last, f), (I), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/transform.h> for AMD targets: a function of each item, or of pairs.
 #pragma once
+#include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -66,3 +67,4 @@ __CUDA_THRUST_ALGORITHM(transform, (typename I, typename J, typename O, typename
 __CUDA_THRUST_ALGORITHM(transform_if, (typename I, typename O, typename F, typename C), (I first, I last, O to, F f, C choose), (first, last, to, f, choose), (I, O), I)
 __CUDA_THRUST_ALGORITHM(transform_if, (typename I, typename S, typename O, typename F, typename C), (I first, I last, S stencil, O to, F f, C choose), (first, last, stencil, to, f, choose), (I, S, O), I)
 } // namespace thrust
+#include "../ferrocm_letters_end.h"

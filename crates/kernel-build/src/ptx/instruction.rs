@@ -300,7 +300,6 @@ fn function(name: &str, operands: &[Operand]) -> Option<String> {
         return None;
     }
     let types: Vec<&str> = types.iter().filter_map(|part| type_of(part)).map(|ty| ty.value).collect();
-    // The bits of an approximation are those of the first type.
     Some(function.replace("<T>", &format!("<{}>", types.join(", "))))
 }
 

@@ -1,7 +1,7 @@
 //! How many waves of a kernel a SIMD unit holds.
 
 use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
-use code_object::{Kernel, Processor, TargetId};
+use code_object::{Kernel, Processor, TargetId, gfx_version};
 
 /// Waves per SIMD unit that registers, LDS and the size of workgroups allow; `None` for processors of which nothing is known here.
 ///
@@ -43,7 +43,7 @@ fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
 fn compute_unit(processor: &str) -> Option<(u32, ComputeUnit)> {
     let known = Processor::by_name(processor)?;
     if known.members.is_empty() {
-        let version = version(processor)?;
+        let version = gfx_version(processor)?;
         // The compute units of gfx12.5 are others.
         let row = matches!(version, [9..=11, ..] | [12, 0, _]);
         return row.then(|| (version[0], ComputeUnit::of(version)));
@@ -52,24 +52,16 @@ fn compute_unit(processor: &str) -> Option<(u32, ComputeUnit)> {
     members.into_iter().min_by_key(|(_, unit)| (unit.vgpr_file, unit.lds))
 }
 
-/// The parts of a processor's name: gfx90a is 9, 0, 10.
-fn version(processor: &str) -> Option<[u32; 3]> {
-    let digits = processor.strip_prefix("gfx")?;
-    let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
-    let mut rest = rest.chars().map(|digit| digit.to_digit(16));
-    Some([major.parse().ok()?, rest.next()??, rest.next()??])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn processors_have_the_compute_unit_of_their_version() {
-        assert_eq!(version("gfx90a"), Some([9, 0, 10]));
-        assert_eq!(version("gfx1151"), Some([11, 5, 1]));
+        assert_eq!(gfx_version("gfx90a"), Some([9, 0, 10]));
+        assert_eq!(gfx_version("gfx1151"), Some([11, 5, 1]));
         for bad in ["", "gfx", "gfx9", "gfx11-generic", "gfxé", "gfx9é", "sm_80"] {
-            assert!(version(bad).is_none(), "{bad}");
+            assert!(gfx_version(bad).is_none(), "{bad}");
         }
         let of = |name| compute_unit(name).map(|(_, unit)| unit);
         assert_eq!(of("gfx1100"), Some(ComputeUnit::of([11, 0, 0])));

@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_adjacent_difference.cuh> for AMD targets: each item with the one before or behind it.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -10,7 +11,7 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     struct TempStorage {
         __cuda_slots<T, THREADS> ends;
     };
-    CUB_INLINE BlockAdjacentDifference() : storage(Private()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
+    CUB_INLINE BlockAdjacentDifference() : storage(__cuda_private_storage<BlockAdjacentDifference>()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
     CUB_INLINE explicit BlockAdjacentDifference(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
@@ -47,9 +48,6 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
   private:
     TempStorage &storage;
     int thread;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_discontinuity.cuh> for AMD targets: flags where an item differs from the one before or behind.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -10,7 +11,7 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     struct TempStorage {
         __cuda_slots<T, THREADS> first, last;
     };
-    CUB_INLINE BlockDiscontinuity() : storage(Private()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
+    CUB_INLINE BlockDiscontinuity() : storage(__cuda_private_storage<BlockDiscontinuity>()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
     CUB_INLINE explicit BlockDiscontinuity(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
@@ -41,10 +42,6 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
   private:
     TempStorage &storage;
     int thread;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
     template <int ITEMS> CUB_INLINE void Share(T (&input)[ITEMS]) {
         storage.first[thread] = input[0];
         storage.last[thread] = input[ITEMS - 1];
@@ -72,3 +69,4 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

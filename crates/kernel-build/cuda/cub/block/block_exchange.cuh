@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_exchange.cuh> for AMD targets: items of a block in another order.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -12,7 +13,7 @@ class BlockExchange {
     struct TempStorage {
         __cuda_slots<T, THREADS * ITEMS> items;
     };
-    CUB_INLINE BlockExchange() : storage(Private()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
+    CUB_INLINE BlockExchange() : storage(__cuda_private_storage<BlockExchange>()), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
     CUB_INLINE explicit BlockExchange(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
@@ -76,10 +77,6 @@ class BlockExchange {
   private:
     TempStorage &storage;
     int thread;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
     CUB_INLINE int Blocked(int i) const { return thread * ITEMS + i; }
     CUB_INLINE int Striped(int i) const { return i * THREADS + thread; }
     // The last warp may have fewer threads.
@@ -89,3 +86,4 @@ class BlockExchange {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

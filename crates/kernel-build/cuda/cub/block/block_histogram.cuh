@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_histogram.cuh> for AMD targets: counts of a block's items.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -30,3 +31,4 @@ class BlockHistogram {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

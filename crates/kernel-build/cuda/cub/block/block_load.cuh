@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_load.cuh> for AMD targets: each thread's items from memory.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -87,3 +88,4 @@ class BlockLoad {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

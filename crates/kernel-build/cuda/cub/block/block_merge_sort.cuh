@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_merge_sort.cuh> for AMD targets: a stable sort of a block's items by a comparison.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "block_exchange.cuh"
 
 namespace cub {
@@ -15,7 +16,7 @@ class BlockMergeSort {
         typename ExchangeKeys::TempStorage keys;
         typename ExchangeValues::TempStorage values;
     };
-    CUB_INLINE BlockMergeSort() : storage(Private()) {}
+    CUB_INLINE BlockMergeSort() : storage(__cuda_private_storage<BlockMergeSort>()) {}
     CUB_INLINE explicit BlockMergeSort(TempStorage &storage) : storage(storage) {}
 
     template <typename Op> CUB_INLINE void Sort(KeyT (&keys)[ITEMS], Op op) {
@@ -37,10 +38,6 @@ class BlockMergeSort {
 
   private:
     TempStorage &storage;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
     static CUB_INLINE int First() { return __cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>() * ITEMS; }
     static CUB_INLINE void Pad(KeyT (&keys)[ITEMS], int valid, const KeyT &last) {
         for (int i = 0; i < ITEMS; i++)
@@ -71,3 +68,4 @@ class BlockMergeSort {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

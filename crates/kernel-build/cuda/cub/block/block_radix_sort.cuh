@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_radix_sort.cuh> for AMD targets: a stable sort of a block's keys, with values or without.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "block_exchange.cuh"
 #include "block_scan.cuh"
 
@@ -23,7 +24,7 @@ class BlockRadixSort {
         typename ExchangeKeys::TempStorage keys;
         typename ExchangeValues::TempStorage values;
     };
-    CUB_INLINE BlockRadixSort() : storage(Private()) {}
+    CUB_INLINE BlockRadixSort() : storage(__cuda_private_storage<BlockRadixSort>()) {}
     CUB_INLINE explicit BlockRadixSort(TempStorage &storage) : storage(storage) {}
 
     CUB_INLINE void Sort(KeyT (&keys)[ITEMS], int begin_bit = 0, int end_bit = sizeof(KeyT) * 8) {
@@ -61,10 +62,6 @@ class BlockRadixSort {
 
   private:
     TempStorage &storage;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
     template <bool DESCENDING, bool STRIPED, typename V>
     __device__ void All(KeyT (&keys)[ITEMS], V (&values)[ITEMS], int begin_bit, int end_bit) {
         for (int bit = begin_bit; bit < end_bit; bit++) {
@@ -94,3 +91,4 @@ class BlockRadixSort {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

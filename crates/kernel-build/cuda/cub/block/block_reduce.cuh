@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_reduce.cuh> for AMD targets: reductions of a block. The result is in thread 0.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../warp/warp_reduce.cuh"
 
 namespace cub {
@@ -15,7 +16,7 @@ class BlockReduce {
     struct TempStorage {
         __cuda_slots<T, WARPS> warps;
     };
-    CUB_INLINE BlockReduce() : storage(Private()) {}
+    CUB_INLINE BlockReduce() : storage(__cuda_private_storage<BlockReduce>()) {}
     CUB_INLINE explicit BlockReduce(TempStorage &storage) : storage(storage) {}
 
     template <typename Op> CUB_INLINE T Reduce(T input, Op op) { return Reduce(input, op, THREADS); }
@@ -43,9 +44,6 @@ class BlockReduce {
 
   private:
     TempStorage &storage;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

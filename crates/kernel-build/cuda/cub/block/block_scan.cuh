@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_scan.cuh> for AMD targets: prefix sums of a block, of one item or of several a thread.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../warp/warp_scan.cuh"
 
 namespace cub {
@@ -17,7 +18,7 @@ class BlockScan {
         __cuda_slots<T, WARPS> warps;
         __cuda_slots<T, 1> prefix;
     };
-    CUB_INLINE BlockScan() : storage(Private()) {}
+    CUB_INLINE BlockScan() : storage(__cuda_private_storage<BlockScan>()) {}
     CUB_INLINE explicit BlockScan(TempStorage &storage) : storage(storage) {}
 
     // One item.
@@ -155,10 +156,6 @@ class BlockScan {
 
   private:
     TempStorage &storage;
-    static CUB_INLINE TempStorage &Private() {
-        static __shared__ TempStorage storage;
-        return storage;
-    }
     static CUB_INLINE int Thread() { return __cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>(); }
     // `inclusive` is of the warp and `before` of the warps before it, if there are any, which is the answer.
     template <typename Op> CUB_INLINE bool Scan(T input, T &inclusive, T &before, T &aggregate, Op op) {
@@ -198,3 +195,4 @@ class BlockScan {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUB's <cub/block/block_store.cuh> for AMD targets: each thread's items to memory.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -65,3 +66,4 @@ class BlockStore {
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // CUB's <cub/iterator/counting_input_iterator.cuh> for AMD targets, and its other iterators: values that are made where they are read.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -57,3 +58,4 @@ template <CacheLoadModifier MODIFIER, typename ValueType, typename OffsetT = ptr
 };
 #undef __CUDA_CUB_ITERATOR
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

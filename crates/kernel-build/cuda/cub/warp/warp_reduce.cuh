@@ -1,5 +1,6 @@
 // CUB's <cub/warp/warp_reduce.cuh> for AMD targets: reductions of logical warps of up to 32 lanes. The result is in their first lane.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -60,3 +61,4 @@ template <typename T, int LOGICAL_WARP_THREADS = 32, int LEGACY_PTX_ARCH = 0> cl
     }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

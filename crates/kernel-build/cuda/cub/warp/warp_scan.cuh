@@ -1,5 +1,6 @@
 // CUB's <cub/warp/warp_scan.cuh> for AMD targets: prefix sums of logical warps of up to 32 lanes.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
@@ -80,3 +81,4 @@ template <typename T, int LOGICAL_WARP_THREADS = 32, int LEGACY_PTX_ARCH = 0> cl
     static CUB_INLINE T Last(T inclusive) { return __cuda_from_lane(inclusive, First() + LOGICAL_WARP_THREADS - 1); }
 };
 } // namespace cub
+#include "../../ferrocm_letters_end.h"

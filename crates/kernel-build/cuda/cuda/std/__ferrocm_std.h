@@ -1,6 +1,7 @@
 // Shared by the headers of cuda/std: the names of std in cuda::std. The compiler lets the device call constexpr functions; what has to
 // be otherwise has a version of its own here, which hides std's.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../../cuda_runtime.h"
 #include <cstddef>
 
@@ -20,3 +21,4 @@ namespace std {
 using namespace ::std;
 } // namespace std
 } // namespace cuda
+#include "../../ferrocm_letters_end.h"

@@ -3,6 +3,7 @@
 // An algorithm runs on the device for a policy of the device or, without a policy, where one of its iterators is the device's; else
 // on the host. On the device it has ended when the call returns, but for those that write only, with par_nosync.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../../cuda_runtime.h"
 #include <cstddef>
 #include <iterator>
@@ -250,3 +251,4 @@ template <typename P, typename F> inline void run(const P &policy, size_t n, con
     __CUDA_THRUST_POLICY(NAME, TYPES, PARAMETERS, ARGUMENTS)                          \
     __CUDA_THRUST_PLAIN(NAME, TYPES, PARAMETERS, ARGUMENTS, ITERATORS, FIRST)
 } // namespace thrust
+#include "../../ferrocm_letters_end.h"

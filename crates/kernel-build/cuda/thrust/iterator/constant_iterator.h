@@ -1,5 +1,6 @@
 // Thrust's <thrust/iterator/constant_iterator.h> for AMD targets: one value, as often as it is read.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
 namespace thrust {
@@ -29,3 +30,4 @@ template <typename T> __host__ __device__ inline constant_iterator<T> make_const
     return constant_iterator<T>(value, at);
 }
 } // namespace thrust
+#include "../../ferrocm_letters_end.h"

@@ -1,5 +1,6 @@
 // Thrust's <thrust/iterator/counting_iterator.h> for AMD targets: numbers that count up, made where they are read.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
 namespace thrust {
@@ -28,3 +29,4 @@ template <typename T, typename... Unused> class counting_iterator {
 };
 template <typename T> __host__ __device__ inline counting_iterator<T> make_counting_iterator(T value) { return counting_iterator<T>(value); }
 } // namespace thrust
+#include "../../ferrocm_letters_end.h"

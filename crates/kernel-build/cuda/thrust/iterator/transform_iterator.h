@@ -1,5 +1,6 @@
 // Thrust's <thrust/iterator/transform_iterator.h> for AMD targets: a function of items, called where they are read.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
 namespace thrust {
@@ -37,3 +38,4 @@ template <typename F, typename I> struct iterator<transform_iterator<F, I>> {
 };
 } // namespace __ferrocm
 } // namespace thrust
+#include "../../ferrocm_letters_end.h"
