@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use sys_load::Library;
 
 pub use bindings::*;
+pub use host_code::{HostCode, RegisterFunction, RegisterManagedVariable, RegisterVariable};
 pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
 pub use table::{SYMBOLS, Table, VERSIONS};
 
@@ -59,9 +60,10 @@ pub mod legacy;
 )]
 mod table;
 mod bridge;
+mod host_code;
 pub mod rtc;
 
-/// Functions that AMD's HIP does not have and that this project's own implementations may offer.
+/// Functions that AMD's headers do not have and that this project's own implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
     /// Copies the report of the fault that a stream met into a buffer, NUL-terminated and cut to its size, and returns
@@ -88,6 +90,8 @@ pub struct Extensions {
     /// `hipGraphDestroy`, `hipGraphExecDestroy`), as AMD's do and every thread does at first. Returns what the thread has said before. Who
     /// says no vouches that nothing uses what it releases.
     pub set_release_waits: Option<unsafe extern "C" fn(bool) -> bool>,
+    /// What compiled host code registers its kernels and variables with. AMD's libraries have it, too.
+    pub host_code: Option<HostCode>,
 }
 
 /// A function that device code calls: it gets a place for two words that are returned, and seven words.
@@ -109,6 +113,7 @@ impl Extensions {
         device_output: None,
         device_function: None,
         set_release_waits: None,
+        host_code: None,
     };
 }
 

@@ -258,7 +258,15 @@ impl Builder {
     ///
     /// # Errors
     /// [`Error`] names the source, target, file or variable at fault.
-    pub fn build(mut self) -> Result<Build, Error> {
+    pub fn build(self) -> Result<Build, Error> {
+        self.build_and(|_, _, _, _| Ok(())).map(|(build, ())| build)
+    }
+
+    /// Builds, and has `more` done with each source and its objects, which come in the same order.
+    pub(crate) fn build_and<T>(
+        mut self,
+        more: impl FnOnce(&Self, &Context<'_>, &[Plan<'_>], &[Vec<BuiltObject>]) -> Result<T, Error>,
+    ) -> Result<(Build, T), Error> {
         let folder = absolute(&self.folder)?;
         let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
         let targets = self.targets.take().unwrap_or_else(targets::targets_from_env)?;
@@ -290,6 +298,7 @@ impl Builder {
         )?;
         let plans = self.plans(&sources, &targets)?;
         let objects = self.run(&context, &plans)?;
+        let more = more(&self, &context, &plans, &objects)?;
         let mut all = targets;
         for target in plans.into_iter().flat_map(|plan| plan.targets) {
             if !all.contains(&target) {
@@ -297,7 +306,8 @@ impl Builder {
             }
         }
         let watched = std::mem::take(&mut self.watched);
-        Ok(Build { modules: modules(sources, objects), targets: all, folder, includes, watched, toolchain })
+        let modules = modules(sources, objects);
+        Ok((Build { modules, targets: all, folder, includes, watched, toolchain }, more))
     }
 
     /// What is to be done with each source.
@@ -414,7 +424,7 @@ impl Builder {
         if failures.is_empty() { Ok(objects) } else { Err(Error::Compile { failures }) }
     }
 
-    fn job_count(&self) -> usize {
+    pub(crate) fn job_count(&self) -> usize {
         let cargo = || std::env::var("NUM_JOBS").ok()?.parse().ok();
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.or_else(cargo).unwrap_or_else(cores).max(1)

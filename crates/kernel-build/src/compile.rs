@@ -74,11 +74,21 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Prepared {
     /// The text in place of the file, if it was translated.
     text: Option<String>,
-    hash: blake3::Hash,
-    dialect: Dialect,
+    pub(crate) hash: blake3::Hash,
+    pub(crate) dialect: Dialect,
     /// The files that clang reads otherwise than they are, from the first compilation on.
     rewritten: OnceLock<Vec<Rewritten>>,
     diagnostics: Vec<Diagnostic>,
+}
+
+impl Prepared {
+    /// The file that clang reads: the source, or its translation in the work folder.
+    pub(crate) fn input(&self, source: &Source, work: &Path) -> Result<PathBuf, Error> {
+        let Some(text) = &self.text else { return Ok(source.path.clone()) };
+        let translated = work.join("in.hip");
+        std::fs::write(&translated, text).map_err(|e| Error::io("write", &translated, e))?;
+        Ok(translated)
+    }
 }
 
 /// What a run of clang gave.
@@ -189,7 +199,7 @@ impl<'a> Context<'a> {
     }
 
     /// The hash of a file's content, computed once per build.
-    fn hash(&self, path: &Path) -> Option<String> {
+    pub(crate) fn hash(&self, path: &Path) -> Option<String> {
         let mut hashes = self.hashes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         hashes
             .entry(path.to_owned())
@@ -253,6 +263,33 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The options that lead a source to its headers.
+    pub(crate) fn header_options(
+        &self,
+        plan: &Plan<'_>,
+        prepared: &Prepared,
+        work: &Path,
+    ) -> Result<Vec<OsString>, Error> {
+        let source = plan.source;
+        let mut found = Vec::new();
+        if prepared.text.is_some()
+            && let Some(parent) = source.path.parent()
+        {
+            found.extend(["-iquote".into(), parent.as_os_str().to_owned()]);
+        }
+        for include in self.includes {
+            found.extend(["-I".into(), include.clone().into_os_string()]);
+        }
+        found.extend(self.dialect_options(prepared.dialect));
+        if prepared.dialect == Dialect::Cuda && prepared.text.is_none() {
+            let rewritten = prepared.rewritten.get_or_init(|| {
+                overlay::rewritten(&source.path, self.includes, self.options.iter().chain(&plan.options))
+            });
+            found.extend(overlay::write(rewritten, work)?);
+        }
+        Ok(found)
+    }
+
     fn run(
         &self,
         plan: &Plan<'_>,
@@ -263,14 +300,7 @@ impl<'a> Context<'a> {
     ) -> Result<Compiled, Failed> {
         let source = plan.source;
         let (object, deps) = (work.join("out.hsaco"), work.join("out.d"));
-        let input = match &prepared.text {
-            None => source.path.clone(),
-            Some(text) => {
-                let translated = work.join("in.hip");
-                std::fs::write(&translated, text).map_err(|e| Error::io("write", &translated, e))?;
-                translated
-            }
-        };
+        let input = prepared.input(source, work)?;
         let mut command = self.toolchain.command();
         command.args(["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]);
         // A name that depends on the path of the source would make the code depend on it.
@@ -278,21 +308,7 @@ impl<'a> Context<'a> {
         command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
         command.arg(format!("--offload-arch={target}")).arg(format!("-mcode-object-version={version}"));
         command.args(self.options).args(&plan.options);
-        if prepared.text.is_some()
-            && let Some(parent) = source.path.parent()
-        {
-            command.arg("-iquote").arg(parent);
-        }
-        for include in self.includes {
-            command.arg("-I").arg(include);
-        }
-        command.args(self.dialect_options(prepared.dialect));
-        if prepared.dialect == Dialect::Cuda && prepared.text.is_none() {
-            let rewritten = prepared.rewritten.get_or_init(|| {
-                overlay::rewritten(&source.path, self.includes, self.options.iter().chain(&plan.options))
-            });
-            command.args(overlay::write(rewritten, work)?);
-        }
+        command.args(self.header_options(plan, prepared, work)?);
         // The driver refuses -MD for device code, the compiler behind it does not.
         for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]
         {
@@ -324,11 +340,16 @@ impl<'a> Context<'a> {
             }));
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
-        let deps_text = std::fs::read_to_string(&deps).map_err(|e| Error::io("read", &deps, e))?;
-        let known =
-            |path: &PathBuf| *path == input || *path == source.path || path.starts_with(&self.cuda_headers);
-        let read = depfile::parse(&deps_text).into_iter().filter(|path| !known(path));
-        Ok(Compiled { bytes, inputs: self.inputs(read), diagnostics: diagnostics::parse(&text) })
+        let inputs = self.inputs_of(&deps, &[&input, &source.path])?;
+        Ok(Compiled { bytes, inputs, diagnostics: diagnostics::parse(&text) })
+    }
+
+    /// What a compilation has read by its list, but for what the key tells: its `own` files and CUDA's headers. Nothing if a file
+    /// is newer than the build.
+    pub(crate) fn inputs_of(&self, list: &Path, own: &[&Path]) -> Result<Option<Vec<Input>>, Error> {
+        let text = std::fs::read_to_string(list).map_err(|e| Error::io("read", list, e))?;
+        let known = |path: &PathBuf| own.contains(&path.as_path()) || path.starts_with(&self.cuda_headers);
+        Ok(self.inputs(depfile::parse(&text).into_iter().filter(|path| !known(path))))
     }
 
     /// The hashes of files that a compilation read, unless one of them is newer than the build.
@@ -352,7 +373,7 @@ fn check(source: &Source, target: &TargetId, bytes: &[u8]) -> Result<CodeObject,
     Ok(code_object)
 }
 
-fn joined(before: &str, path: &Path, after: &str) -> OsString {
+pub(crate) fn joined(before: &str, path: &Path, after: &str) -> OsString {
     let mut joined = OsString::from(before);
     joined.push(path);
     joined.push(after);

@@ -18,7 +18,8 @@
 //! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
 //!   [Inline PTX](crate::ptx) becomes C++.
 //! * `cg::coalesced_threads()` may have 64 threads on a target with waves of 64.
-//! * Host code is compiled for its messages only, and kernels are launched from Rust.
+//! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
+//!   [`build_lib`](crate::Builder::build_lib) makes a library of it.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use code_object::{Feature, TargetId};
 
 use crate::cache::write_atomically;
-use crate::{Build, Builder, BuiltModule, Error};
+use crate::{Build, Builder, BuiltModule, Diagnostic, Error};
 
 /// Variables that change what a build does.
 const VARIABLES: &[&str] = &[
@@ -31,35 +31,49 @@ impl Builder {
     pub fn embed(self) -> Result<Build, Error> {
         let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
         let (types, output) = (self.types.clone(), self.output.clone());
-        // Before anything can fail: a failed build script runs again when one of these changes.
-        for name in VARIABLES {
-            println!("cargo::rerun-if-env-changed={name}");
-        }
+        tell_variables();
         let build = self.build()?;
-        for path in build.dependencies() {
-            println!("cargo::rerun-if-changed={}", path.display());
-        }
-        for warning in build.warnings() {
-            for line in warning.text.lines() {
-                println!("cargo::warning={line}");
-            }
-        }
+        build.tell_dependencies();
         build.write_rust(Path::new(&out), &output, &types)?;
         Ok(build)
     }
 
     /// As [`embed`](Self::embed), but an error goes to Cargo, line by line, and ends the process with status 1.
     pub fn embed_or_exit(self) -> Build {
-        self.embed().unwrap_or_else(|error| {
-            for line in error.to_string().lines() {
-                println!("cargo::error={line}");
-            }
-            std::process::exit(1)
-        })
+        self.embed().unwrap_or_else(|error| exit_with(&error))
     }
 }
 
+/// Names the variables to Cargo. Before anything can fail: a failed build script runs again when one of these changes.
+pub(crate) fn tell_variables() {
+    for name in VARIABLES {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+}
+
+pub(crate) fn tell_warnings<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) {
+    for line in warnings.into_iter().flat_map(|warning| warning.text.lines()) {
+        println!("cargo::warning={line}");
+    }
+}
+
+/// Ends a build script with an error.
+pub(crate) fn exit_with(error: &Error) -> ! {
+    for line in error.to_string().lines() {
+        println!("cargo::error={line}");
+    }
+    std::process::exit(1)
+}
+
 impl Build {
+    /// Tells Cargo what to watch, and what the compiler has warned of.
+    pub(crate) fn tell_dependencies(&self) {
+        for path in self.dependencies() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+        tell_warnings(self.warnings());
+    }
+
     /// What a build script has to watch: the folders of sources and headers, what it was told to watch, and the compiler.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {

@@ -58,6 +58,22 @@ pub enum Error {
         /// Each source and target that failed, in the order of the sources and targets.
         failures: Vec<CompileFailure>,
     },
+    /// The compiler refused the host's side of a source.
+    #[error("the host code of {} does not compile:\n{}", source_file.display(), text.trim_end())]
+    HostCode {
+        /// The source.
+        source_file: PathBuf,
+        /// What the compiler printed, but for the closing count of messages.
+        text: String,
+    },
+    /// A library of host code cannot be made.
+    #[error("cannot make the library {}: {reason}", path.display())]
+    Library {
+        /// The library.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A program could not be run, or was killed.
     #[error("cannot run {}: {reason}", program.display())]
     Program {

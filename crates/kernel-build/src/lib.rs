@@ -8,8 +8,8 @@
 //! A build script ends with [`Builder::embed`], which writes a Rust module with everything in it; tools take the
 //! [`Build`] and what it knows about each kernel.
 //!
-//! It does **not** compile host code: sources hold kernels and what they call. It does not link several
-//! sources into one code object either.
+//! Sources may also have host code that launches their kernels: [`Builder::build_lib`] makes a static library of both. Several
+//! sources are not linked into one code object.
 //!
 //! # In a build script
 //! In `main` of `build.rs`:
@@ -76,6 +76,7 @@ mod discover;
 mod embed;
 mod error;
 pub mod facts;
+mod library;
 mod nvcc;
 mod overlay;
 pub mod ptx;

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{FnArg, Pat};
+use syn::{FnArg, Pat, ReturnType, Type};
 
 use crate::bindings::origin;
-use crate::library::DropIn;
+use crate::library::{Calls, DropIn, Library};
 use crate::merge::Merged;
 
 /// Writes an exported function for each one that the versions that the drop-in stands for export.
@@ -27,13 +27,15 @@ pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<String> {
             },
             FnArg::Receiver(_) => None,
         });
-        let call = quote! { unsafe { (crate::table().#name)(#(#arguments),*) } };
-        let body = match drop_in.observed {
-            true => {
-                let text = name.to_string();
-                quote! { crate::observe(#text, #call) }
+        let arguments = quote! { #(#arguments),* };
+        let call = quote! { unsafe { (crate::table().#name)(#arguments) } };
+        let text = name.to_string();
+        let body = match drop_in.calls {
+            Calls::Observed => quote! { crate::observe(#text, #call) },
+            Calls::Optional(not) if is_status(output, merged.library) && !not.contains(&text.as_str()) => {
+                quote! { crate::call(|table| unsafe { (table.#name)(#arguments) }) }
             }
-            false => call,
+            Calls::Direct | Calls::Optional(_) => call,
         };
         functions.extend(quote! {
             #[unsafe(no_mangle)]
@@ -49,4 +51,9 @@ pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<String> {
         #functions
     })?;
     Ok(format!("{}{}", origin(merged.library), prettyplease::unparse(&file)))
+}
+
+/// Whether a function returns the library's status.
+fn is_status(output: &ReturnType, library: &Library) -> bool {
+    matches!(output, ReturnType::Type(_, kind) if matches!(&**kind, Type::Path(path) if path.path.is_ident(library.status)))
 }

@@ -29,8 +29,20 @@ pub(crate) struct DropIn {
     pub(crate) crate_folder: &'static str,
     /// Whether one file takes the place of every version, because all have one `SONAME`; else only of the newest.
     pub(crate) every_version: bool,
-    /// Whether the crate's `observe` is shown the name of each function that is called, and what it returns.
-    pub(crate) observed: bool,
+    /// What an exported function does.
+    pub(crate) calls: Calls,
+}
+
+/// How the functions of a crate that exports them call those of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Calls {
+    /// Those of the crate's `table`.
+    Direct,
+    /// So, and the crate's `observe` is shown the name of each function that is called, and what it returns.
+    Observed,
+    /// The crate's `call` has the table, or no table and says what status is returned then; other functions, and these, are those of its
+    /// `table`.
+    Optional(&'static [&'static str]),
 }
 
 /// One library: its headers, and what its function table needs to know.
@@ -46,8 +58,8 @@ pub(crate) struct Library {
     pub(crate) module: &'static str,
     /// Folder of the generated files inside the crate.
     pub(crate) folder: &'static str,
-    /// The crate that is a drop-in for the library, if there is one.
-    pub(crate) drop_in: Option<DropIn>,
+    /// The crates that export its functions.
+    pub(crate) drop_ins: &'static [DropIn],
     /// Versions, oldest first; at most eight.
     pub(crate) versions: &'static [Version],
     /// The Debian package of its headers.
@@ -103,7 +115,11 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hsa-sys",
         module: "hsa_sys",
         folder: "src",
-        drop_in: Some(DropIn { crate_folder: "crates/hsa-runtime64", every_version: true, observed: true }),
+        drop_ins: &[DropIn {
+            crate_folder: "crates/hsa-runtime64",
+            every_version: true,
+            calls: Calls::Observed,
+        }],
         versions: &[
             version("5.2.3", "5.2"),
             version("6.1.2", "5.7"),
@@ -152,7 +168,14 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys",
         folder: "src",
-        drop_in: Some(DropIn { crate_folder: "crates/amdhip64", every_version: false, observed: false }),
+        drop_ins: &[
+            DropIn { crate_folder: "crates/amdhip64", every_version: false, calls: Calls::Direct },
+            DropIn {
+                crate_folder: "crates/hip-host",
+                every_version: false,
+                calls: Calls::Optional(&["hipGetDeviceCount"]),
+            },
+        ],
         versions: HIP_VERSIONS,
         // The last lines repeat what hip_ext.h declares for C++ only, in C.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
@@ -199,7 +222,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys::rtc",
         folder: "src/rtc",
-        drop_in: None,
+        drop_ins: &[],
         versions: HIP_VERSIONS,
         headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",
         files: ".*/hip/hiprtc\\.h",
@@ -222,7 +245,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rocblas-sys",
         module: "rocblas_sys",
         folder: "src",
-        drop_in: None,
+        drop_ins: &[],
         versions: &[version("5.5.1", "5.7"), version("6.4.4", "6.4"), version("7.2.4", "7.2")],
         headers: "#define ROCBLAS_BETA_FEATURES_API\n#include <hip/hip_runtime_api.h>\n#include <rocblas/rocblas.h>\n",
         files: ".*/rocblas/.*\\.h",
@@ -245,7 +268,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rccl-sys",
         module: "rccl_sys",
         folder: "src",
-        drop_in: None,
+        drop_ins: &[],
         versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
         // The runtime's C++ headers have nothing that a C program could use here.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\

@@ -82,7 +82,7 @@ fn generate(library: &'static Library, headers: &Path, aliases: &Aliases, output
     let folder = format!("{}/{}", library.crate_folder, library.folder);
     output.write(&format!("{folder}/bindings.rs"), &bindings::generate(&merged, aliases)?)?;
     output.write(&format!("{folder}/table.rs"), &table::generate(&merged, aliases)?)?;
-    if let Some(drop_in) = library.drop_in {
+    for &drop_in in library.drop_ins {
         let file = format!("{}/src/exports.rs", drop_in.crate_folder);
         output.write(&file, &exports::generate(&merged, drop_in)?)?;
     }

@@ -2,7 +2,7 @@
 //!
 //! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
 //! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
+//! device best. [`bundle`] writes one. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
 //! [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
 
 mod compressed;
@@ -96,6 +96,42 @@ pub fn entries(bundle: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(entries)
 }
 
+/// Where an entry that is not empty begins: at a multiple of this many bytes, so that a loader can map it.
+const ALIGNMENT: usize = 4096;
+
+/// A bundle of these entries, not compressed. Equal entries give equal bytes.
+///
+/// ```
+/// use code_object::bundle::{Entry, bundle, entries};
+///
+/// let host = Entry { id: "host-x86_64-unknown-linux-gnu-", bytes: b"" };
+/// let code = Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"code" };
+/// assert_eq!(entries(&bundle(&[host, code]))?, [host, code]);
+/// # Ok::<(), code_object::Error>(())
+/// ```
+#[must_use]
+pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
+    let heads: usize = entries.iter().map(|entry| ENTRY_HEAD + entry.id.len()).sum();
+    let mut end = MAGIC.len() + 8 + heads;
+    let mut file = MAGIC.to_vec();
+    file.extend((entries.len() as u64).to_le_bytes());
+    let mut offsets = Vec::with_capacity(entries.len());
+    for Entry { id, bytes } in entries {
+        let offset = if bytes.is_empty() { end } else { end.next_multiple_of(ALIGNMENT) };
+        for number in [offset, bytes.len(), id.len()] {
+            file.extend((number as u64).to_le_bytes());
+        }
+        file.extend(id.as_bytes());
+        offsets.push(offset);
+        end = offset + bytes.len();
+    }
+    for (Entry { bytes, .. }, offset) in entries.iter().zip(offsets) {
+        file.resize(offset, 0);
+        file.extend_from_slice(bytes);
+    }
+    file
+}
+
 /// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
 /// its processor, then a generic one. Bytes that are no bundle are given back as they are.
 ///
@@ -131,7 +167,7 @@ fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
 mod tests {
     use super::*;
 
-    /// A bundle with these entries.
+    /// A bundle with these entries, without room between them.
     pub(super) fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut head = MAGIC.to_vec();
         head.extend((entries.len() as u64).to_le_bytes());
@@ -192,6 +228,20 @@ mod tests {
         assert_eq!(found, ENTRIES);
         assert!(entries(&bytes).unwrap()[0].target().is_none());
         assert!(entries(b"hello").is_err());
+    }
+
+    #[test]
+    fn written_entries_are_read_again_and_begin_at_pages() {
+        let written: Vec<_> = ENTRIES.iter().map(|&(id, bytes)| Entry { id, bytes }).collect();
+        let file = super::bundle(&written);
+        let found = entries(&file).unwrap();
+        assert_eq!(found, written);
+        for entry in found.iter().filter(|entry| !entry.bytes.is_empty()) {
+            assert_eq!((entry.bytes.as_ptr().addr() - file.as_ptr().addr()) % ALIGNMENT, 0, "{}", entry.id);
+        }
+        assert_eq!(code_for(&file, &device("gfx1101")).unwrap(), &b"generic"[..]);
+        assert_eq!(extent(&file).unwrap(), Extent::Bytes(file.len()));
+        assert_eq!(entries(&super::bundle(&[])).unwrap(), []);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Kernels and variables that programs name by an address on the host: registration, and the functions that take such addresses.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hip_sys::{hipError_t, hipFunction_t, hipMemcpyKind, hipStream_t};
+use hip_sys::{HostCode, hipError_t, hipFunction_t, hipMemcpyKind, hipStream_t};
 
 use crate::api::copy::{hipMemcpy, hipMemcpyAsync};
 use crate::api::memory::{hipFree, hipMallocManaged};
@@ -119,6 +119,70 @@ pub unsafe fn register_managed_variable(
         }
         Ok(())
     })
+}
+
+/// The registering functions, as compiled host code calls them.
+pub(crate) const HOST_CODE: HostCode = HostCode {
+    register_fat_binary: __hipRegisterFatBinary,
+    unregister_fat_binary: __hipUnregisterFatBinary,
+    register_function: __hipRegisterFunction,
+    register_variable: __hipRegisterVar,
+    register_managed_variable: __hipRegisterManagedVar,
+};
+
+unsafe extern "C" fn __hipRegisterFatBinary(header: *const c_void) -> *mut *mut c_void {
+    // SAFETY: the caller passes a header that stays until it unregisters it.
+    unsafe { register_fat_binary(header) }
+}
+
+unsafe extern "C" fn __hipUnregisterFatBinary(binary: *mut *mut c_void) {
+    unregister_fat_binary(binary);
+}
+
+unsafe extern "C" fn __hipRegisterFunction(
+    binary: *mut *mut c_void,
+    stub: *const c_void,
+    _device_function: *mut c_char,
+    name: *const c_char,
+    _thread_limit: c_uint,
+    _thread: *mut c_void,
+    _block: *mut c_void,
+    _block_size: *mut c_void,
+    _grid_size: *mut c_void,
+    _wave_size: *mut c_int,
+) {
+    // SAFETY: the caller passes a name that ends in a NUL.
+    unsafe { register_function(binary, stub, name) };
+}
+
+unsafe extern "C" fn __hipRegisterVar(
+    binary: *mut *mut c_void,
+    variable: *mut c_void,
+    _host_name: *mut c_char,
+    name: *mut c_char,
+    _external: c_int,
+    _size: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    // SAFETY: the caller passes a name that ends in a NUL.
+    unsafe { register_variable(binary, variable, name) };
+}
+
+unsafe extern "C" fn __hipRegisterManagedVar(
+    binary: *mut c_void,
+    pointer: *mut *mut c_void,
+    first: *mut c_void,
+    name: *const c_char,
+    size: usize,
+    align: c_uint,
+) {
+    let align = align as usize;
+    // SAFETY: the caller passes its pointer, the first value and a name that ends in a NUL.
+    let code = unsafe { register_managed_variable(binary.cast(), pointer, first, name, size, align) };
+    if code != hipError_t::hipSuccess {
+        tracing::error!(?code, "a managed variable cannot be allocated");
+    }
 }
 
 /// `hipGetFuncBySymbol`: the function of the current device.

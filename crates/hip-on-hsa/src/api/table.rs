@@ -177,6 +177,7 @@ pub(crate) fn table() -> &'static Table {
             device_output: Some(output::device_output),
             device_function: Some(hostcall::device_function),
             set_release_waits: Some(release::set_release_waits),
+            host_code: Some(stub::HOST_CODE),
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
         // called from any thread, and live as long as the process.

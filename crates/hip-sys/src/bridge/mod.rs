@@ -20,7 +20,7 @@ use sys_load::Library;
 
 use crate::bindings::{hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipIpcMemHandle_t};
 use crate::legacy::{v5_2, v5_7, v6_4};
-use crate::{Table, Version};
+use crate::{HostCode, Table, Version};
 
 mod calls;
 mod convert;
@@ -299,6 +299,8 @@ pub(crate) fn apply(table: &mut Table, library: &Library) {
     let generation = Generation::of(|name| library.symbol(name).is_some(), library.version());
     // SAFETY: the library is a HIP runtime: whoever opened it vouched for that.
     unsafe { unmangle(table, |name| library.symbol(name)) };
+    // SAFETY: as above; libraries are never closed.
+    table.ext.host_code = unsafe { HostCode::of(|name| library.symbol(name)) };
     if generation == Generation::V7_1 {
         return;
     }

@@ -61,7 +61,12 @@ struct DeviceInner {
 thread_local! {
     /// The table and ordinal of the thread's current device.
     static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
+    /// The table of the device that was made current last.
+    static LAST_TABLE: Cell<Option<&'static hip_sys::Table>> = const { Cell::new(None) };
 }
+
+/// The table of the first device of the process.
+static FIRST_TABLE: OnceLock<&'static hip_sys::Table> = OnceLock::new();
 
 /// The ordinal of the thread's current device, if this crate has made one current.
 #[cfg(any(test, feature = "trace-calls"))]
@@ -120,6 +125,7 @@ impl Device {
                 Self { inner: inner.clone(), skipped: skipped.clone(), logical: None }
                     .allocator_of_environment()?;
                 devices.insert(key, inner.clone());
+                FIRST_TABLE.get_or_init(|| table);
                 inner
             }
         };
@@ -307,6 +313,14 @@ impl Device {
         self.inner.table
     }
 
+    /// The function table that code of others on the calling thread should call where it names no device: that of the thread's
+    /// current device, else that of the device that was opened first. None if no device has been opened.
+    pub fn table_in_use() -> Option<&'static hip_sys::Table> {
+        // A thread that is ending has no current device any more.
+        let current = LAST_TABLE.try_with(Cell::get).ok().flatten();
+        current.or_else(|| FIRST_TABLE.get().copied())
+    }
+
     /// Releases something on this device, without waiting for other work of the device where the library offers that.
     ///
     /// # Safety
@@ -359,6 +373,7 @@ impl Device {
         // SAFETY: the call takes no memory of ours.
         unsafe { call!(self.inner.table, hipSetDevice(self.inner.ordinal))? };
         CURRENT.set(wanted);
+        LAST_TABLE.set(Some(self.inner.table));
         Ok(())
     }
 
@@ -414,5 +429,26 @@ mod tests {
         sendable::<crate::Pending<crate::HostBuffer<f32>>>();
         sendable::<crate::Module>();
         sendable::<crate::Function>();
+    }
+
+    #[test]
+    fn the_table_in_use_is_that_of_the_threads_device_else_the_first_ones() {
+        let one = crate::fake::device(0);
+        let session = crate::fake::step::Session::begin();
+        let other = &session.device;
+        assert!(!std::ptr::eq(one.table(), other.table()));
+        let in_use = || std::ptr::from_ref(Device::table_in_use().unwrap());
+        for device in [&one, other, &one] {
+            device.make_current().unwrap();
+            assert_eq!(in_use(), std::ptr::from_ref(device.table()));
+        }
+        // It stays, when what is current has to be found again.
+        forget_current();
+        assert_eq!(in_use(), std::ptr::from_ref(one.table()));
+        // Other tests may have opened the first one.
+        let first = *FIRST_TABLE.get().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(std::ptr::eq(Device::table_in_use().unwrap(), first)));
+        });
     }
 }

@@ -1,0 +1,342 @@
+//! What host code has registered, and which tables know it.
+//!
+//! Constructors register before `main`, when no table is known, and those of a library that is loaded later, at any time. Both only
+//! leave it here. A table is told what it does not know when it is called next.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{HostCode, Table};
+
+use crate::table::ready;
+
+/// An address of the compiled code, which is only passed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address(pub(crate) *mut c_void);
+
+// SAFETY: nothing here looks at what is there.
+unsafe impl Send for Address {}
+
+/// What belongs to a fat binary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    Kernel {
+        stub: Address,
+        device_function: Address,
+        name: Address,
+        thread_limit: c_uint,
+    },
+    Variable {
+        variable: Address,
+        host_name: Address,
+        name: Address,
+        external: c_int,
+        size: usize,
+        constant: c_int,
+        global: c_int,
+    },
+    Managed {
+        pointer: Address,
+        first: Address,
+        name: Address,
+        size: usize,
+        align: c_uint,
+    },
+}
+
+/// A fat binary.
+#[derive(Debug)]
+struct Binary {
+    header: Address,
+    parts: Vec<Part>,
+    known: Vec<Known>,
+}
+
+/// What a table knows of a fat binary.
+#[derive(Debug)]
+struct Known {
+    table: &'static Table,
+    host_code: HostCode,
+    handle: Address,
+    /// How many of its parts, the first ones.
+    parts: usize,
+}
+
+#[derive(Debug)]
+struct Registered {
+    binaries: BTreeMap<usize, Binary>,
+    last: usize,
+}
+
+static REGISTERED: Mutex<Registered> = Mutex::new(Registered { binaries: BTreeMap::new(), last: 0 });
+
+fn registered() -> MutexGuard<'static, Registered> {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a fat binary; returns its number.
+pub(crate) fn add(header: *const c_void) -> usize {
+    let mut registered = registered();
+    registered.last += 1;
+    let number = registered.last;
+    let binary = Binary { header: Address(header.cast_mut()), parts: Vec::new(), known: Vec::new() };
+    registered.binaries.insert(number, binary);
+    ready(None);
+    number
+}
+
+/// Takes a part of a fat binary; an unknown number is ignored.
+pub(crate) fn add_part(number: usize, part: Part) {
+    let mut registered = registered();
+    if let Some(binary) = registered.binaries.get_mut(&number) {
+        binary.parts.push(part);
+        ready(None);
+    }
+}
+
+/// Forgets a fat binary, and has the tables forget it that know it. An unknown number is ignored.
+pub(crate) fn forget(number: usize) {
+    let binary = registered().binaries.remove(&number);
+    if let Some(binary) = binary {
+        binary.unregister();
+    }
+}
+
+/// As [`forget`], all that there are.
+pub(crate) fn forget_all() {
+    let binaries = std::mem::take(&mut registered().binaries);
+    binaries.into_values().for_each(Binary::unregister);
+}
+
+/// Tells a table what it does not know, and calls `done` before more can be registered. Returns whether it has been told of fat binaries
+/// that it has not known.
+pub(crate) fn tell(table: &'static Table, done: impl FnOnce()) -> bool {
+    let mut registered = registered();
+    let Some(host_code) = table.ext.host_code else {
+        if !registered.binaries.is_empty() {
+            tracing::error!("the HIP library cannot take the kernels of host code");
+        }
+        done();
+        return false;
+    };
+    let mut news = false;
+    for binary in registered.binaries.values_mut() {
+        news |= binary.tell(table, host_code);
+    }
+    done();
+    news
+}
+
+impl Binary {
+    fn tell(&mut self, table: &'static Table, host_code: HostCode) -> bool {
+        // Another table may have one already: there is only one pointer to it.
+        let managed = self.known.iter().map(|known| known.parts).max().unwrap_or(0);
+        let before = self.known.len();
+        let at = match self.known.iter().position(|known| ptr::eq(known.table, table)) {
+            Some(at) => at,
+            None => {
+                // SAFETY: the header is there until the host code unregisters it.
+                let handle = unsafe { (host_code.register_fat_binary)(self.header.0) };
+                self.known.push(Known { table, host_code, handle: Address(handle.cast()), parts: 0 });
+                self.known.len() - 1
+            }
+        };
+        let news = self.known.len() > before;
+        let known = &mut self.known[at];
+        for (index, part) in self.parts.iter().enumerate().skip(known.parts) {
+            let is_managed = matches!(part, Part::Managed { .. });
+            let has_it = is_managed && index < managed;
+            if !known.handle.0.is_null() && !has_it {
+                // SAFETY: the handle is one of this table, and the part's addresses stay until the host code unregisters it.
+                unsafe { part.register(&host_code, known.handle.0) };
+            }
+        }
+        known.parts = self.parts.len();
+        news
+    }
+
+    fn unregister(self) {
+        for known in self.known.iter().filter(|known| !known.handle.0.is_null()) {
+            // SAFETY: the handle is one of this table, and nothing else has it.
+            unsafe { (known.host_code.unregister_fat_binary)(known.handle.0.cast()) };
+        }
+    }
+}
+
+impl Part {
+    /// # Safety
+    /// The handle is that of the part's fat binary, of the table whose functions these are; the part's addresses are valid.
+    unsafe fn register(self, to: &HostCode, handle: *mut c_void) {
+        match self {
+            Self::Kernel { stub, device_function, name, thread_limit } => {
+                let (none, name) = (ptr::null_mut(), name.0.cast::<c_char>());
+                let device_function = device_function.0.cast();
+                // SAFETY: as this function's contract; compilers pass nothing else.
+                unsafe {
+                    (to.register_function)(
+                        handle.cast(),
+                        stub.0,
+                        device_function,
+                        name,
+                        thread_limit,
+                        none,
+                        none,
+                        none,
+                        none,
+                        ptr::null_mut(),
+                    );
+                }
+            }
+            Self::Variable { variable, host_name, name, external, size, constant, global } => {
+                let (host_name, name) = (host_name.0.cast(), name.0.cast());
+                // SAFETY: as this function's contract.
+                unsafe {
+                    (to.register_variable)(
+                        handle.cast(),
+                        variable.0,
+                        host_name,
+                        name,
+                        external,
+                        size,
+                        constant,
+                        global,
+                    );
+                }
+            }
+            Self::Managed { pointer, first, name, size, align } => {
+                let (pointer, name) = (pointer.0.cast(), name.0.cast::<c_char>());
+                // SAFETY: as this function's contract.
+                unsafe { (to.register_managed_variable)(handle, pointer, first.0, name, size, align) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use hip_sys::{Builder, Extensions};
+
+    use super::*;
+
+    /// What the tables have been told, by the addresses of stubs and variables.
+    static TOLD: Mutex<Vec<(&str, usize, usize)>> = Mutex::new(Vec::new());
+
+    fn note(what: &'static str, handle: *mut c_void, address: *const c_void) {
+        TOLD.lock().unwrap().push((what, handle.addr(), address.addr()));
+    }
+
+    fn told() -> Vec<(&'static str, usize, usize)> {
+        std::mem::take(&mut *TOLD.lock().unwrap())
+    }
+
+    unsafe extern "C" fn binary(header: *const c_void) -> *mut *mut c_void {
+        note("binary", ptr::null_mut(), header);
+        ptr::without_provenance_mut(header.addr() * 10)
+    }
+
+    unsafe extern "C" fn gone(handle: *mut *mut c_void) {
+        note("gone", handle.cast(), ptr::null());
+    }
+
+    #[rustfmt::skip]
+    unsafe extern "C" fn kernel(
+        handle: *mut *mut c_void, stub: *const c_void, _: *mut c_char, _: *const c_char, _: c_uint,
+        _: *mut c_void, _: *mut c_void, _: *mut c_void, _: *mut c_void, _: *mut c_int,
+    ) {
+        note("kernel", handle.cast(), stub);
+    }
+
+    #[rustfmt::skip]
+    unsafe extern "C" fn variable(
+        handle: *mut *mut c_void, variable: *mut c_void, _: *mut c_char, _: *mut c_char, _: c_int, _: usize,
+        _: c_int, _: c_int,
+    ) {
+        note("variable", handle.cast(), variable);
+    }
+
+    #[rustfmt::skip]
+    unsafe extern "C" fn managed(
+        handle: *mut c_void, pointer: *mut *mut c_void, _: *mut c_void, _: *const c_char, _: usize, _: c_uint,
+    ) {
+        note("managed", handle, pointer.cast());
+    }
+
+    fn fake(host_code: bool) -> &'static Table {
+        let functions = HostCode {
+            register_fat_binary: binary,
+            unregister_fat_binary: gone,
+            register_function: kernel,
+            register_variable: variable,
+            register_managed_variable: managed,
+        };
+        let mut builder = Builder::new("fake", "1");
+        builder.extensions(Extensions { host_code: host_code.then_some(functions), ..Extensions::NONE });
+        // SAFETY: it has no functions but these, which only take notes.
+        unsafe { builder.finish() }
+    }
+
+    fn at(address: usize) -> Address {
+        Address(ptr::without_provenance_mut(address))
+    }
+
+    fn a_kernel(stub: usize) -> Part {
+        Part::Kernel { stub: at(stub), device_function: at(0), name: at(0), thread_limit: 0 }
+    }
+
+    fn a_managed(pointer: usize) -> Part {
+        Part::Managed { pointer: at(pointer), first: at(0), name: at(0), size: 4, align: 4 }
+    }
+
+    // One test, because there is one list.
+    #[test]
+    fn tables_are_told_once_what_is_registered_and_what_is_gone() {
+        let (one, two) = (fake(true), fake(true));
+        let first = add(ptr::without_provenance(1));
+        add_part(first, a_kernel(11));
+        add_part(first, a_managed(12));
+        assert_eq!(told(), [], "nothing is called before a table is used");
+
+        let mut done = false;
+        assert!(tell(one, || done = true) && done);
+        assert_eq!(told(), [("binary", 0, 1), ("kernel", 10, 11), ("managed", 10, 12)]);
+        assert!(!tell(one, || {}));
+        assert_eq!(told(), []);
+
+        // Of what a library registers that is loaded later, a table may have seen a part.
+        let second = add(ptr::without_provenance(2));
+        assert!(tell(one, || {}));
+        let global = Part::Variable {
+            variable: at(21),
+            host_name: at(0),
+            name: at(0),
+            external: 0,
+            size: 4,
+            constant: 0,
+            global: 0,
+        };
+        add_part(second, global);
+        assert!(!tell(one, || {}));
+        assert_eq!(told(), [("binary", 0, 2), ("variable", 20, 21)]);
+
+        // Another table gets everything but managed variables, of which there is one each.
+        assert!(tell(two, || {}));
+        assert_eq!(told(), [("binary", 0, 1), ("kernel", 10, 11), ("binary", 0, 2), ("variable", 20, 21)]);
+
+        assert!(!tell(fake(false), || {}), "who cannot take it is not asked");
+        forget(first);
+        assert_eq!(told(), [("gone", 10, 0); 2]);
+        forget(first);
+        add_part(first, a_kernel(13));
+        add_part(usize::MAX, a_kernel(14));
+        assert!(!tell(two, || {}));
+        assert_eq!(told(), []);
+        forget_all();
+        assert_eq!(told(), [("gone", 20, 0); 2]);
+        forget_all();
+        assert_eq!(told(), []);
+    }
+}

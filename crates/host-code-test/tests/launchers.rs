@@ -1,0 +1,113 @@
+//! The launchers on buffers and streams of `hip`, on the device in `FERROCM_DEVICE`, else on virtual ones with both sizes of waves.
+
+use std::ffi::c_int;
+
+use hip::hip_sys::hipError_t;
+use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
+use host_code_test as code;
+
+const SUCCESS: c_int = hipError_t::hipSuccess.0 as c_int;
+
+/// A buffer as C has it, ordered as it is for a kernel that `hip` launches.
+fn pointer<T: DeviceCopy>(buffer: &mut DeviceBuffer<T>, stream: &Stream) -> *mut T {
+    let address = buffer.as_mut_slice().address_on(stream).unwrap();
+    std::ptr::with_exposed_provenance_mut(address.0 as usize)
+}
+
+/// Runs a test on each device, one after the other: they share the counts of the library.
+fn each(test: impl Fn(&Device)) {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
+    let uris = named.map_or_else(|| vec!["vgpu:gfx1100".into(), "vgpu:gfx90a".into()], |uri| vec![uri]);
+    let devices: Vec<Device> = uris.iter().map(|uri| Device::open(uri).unwrap()).collect();
+    // The second time the kernels have been loaded, and another device was current.
+    for device in devices.iter().chain(&devices) {
+        device.make_current().unwrap();
+        test(device);
+    }
+}
+
+#[test]
+fn kernels_and_variables_are_those_of_the_current_device() {
+    each(|device| {
+        let stream = device.stream().unwrap();
+        let n = 1000;
+        let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let mut x = DeviceBuffer::from_slice(&stream, &values).unwrap();
+        let mut y = DeviceBuffer::from_slice(&stream, &vec![1.0_f32; n]).unwrap();
+        let (from, to) = (pointer(&mut x, &stream), pointer(&mut y, &stream));
+        // SAFETY: both have n elements, and the stream is that of their copies.
+        unsafe {
+            code::take_written(stream.as_raw());
+            assert_eq!(code::set_factor(0.5, stream.as_raw()), SUCCESS);
+            assert_eq!(code::launch_saxpy(n as c_int, 4.0, from, to, stream.as_raw()), SUCCESS);
+            assert_eq!(code::take_written(stream.as_raw()), n as c_int);
+        }
+        let expected: Vec<f32> = values.iter().map(|x| 1.0 + 2.0 * x).collect();
+        assert_eq!(y.to_vec(&stream).unwrap(), expected, "{device}");
+    });
+}
+
+#[test]
+fn dynamic_shared_memory_and_a_managed_variable() {
+    each(|device| {
+        let stream = device.stream().unwrap();
+        // 48 KiB
+        let n = 6 * 1024;
+        let values: Vec<f64> = (0..n).map(f64::from).collect();
+        let mut data = DeviceBuffer::from_slice(&stream, &values).unwrap();
+        let calls = code::count_calls();
+        assert!(calls >= 40);
+        let address = pointer(&mut data, &stream);
+        // SAFETY: there are n elements, and the stream is that of their copies.
+        let code = unsafe { code::launch_reverse(n, address, 256, stream.as_raw()) };
+        assert_eq!(code, SUCCESS, "{device}");
+        let expected: Vec<f64> = values.iter().rev().copied().collect();
+        assert_eq!(data.to_vec(&stream).unwrap(), expected, "{device}");
+        assert_eq!(code::count_calls(), calls + 1, "{device}");
+        assert!(code::threads_of_reverse() >= 256, "{device}");
+    });
+}
+
+#[test]
+fn a_launch_that_cannot_be_is_the_last_error_once() {
+    each(|device| {
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<f64>::zeroed(&stream, 16).unwrap();
+        let address = pointer(&mut data, &stream);
+        // SAFETY: the kernel has as many elements as it is told of, where it runs.
+        let launch = |threads| unsafe { code::launch_reverse(16, address, threads, stream.as_raw()) };
+        assert_ne!(launch(4096), SUCCESS, "{device}");
+        assert_eq!(launch(16), SUCCESS, "{device}");
+        assert_eq!(data.to_vec(&stream).unwrap(), [0.0; 16], "{device}");
+    });
+}
+
+#[test]
+fn many_threads_may_launch() {
+    each(|device| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    device.make_current().unwrap();
+                    let stream = device.stream().unwrap();
+                    for round in 1..5 {
+                        let data = [0.0, f64::from(round), 2.0, 3.0];
+                        let mut buffer = DeviceBuffer::from_slice(&stream, &data).unwrap();
+                        let address = pointer(&mut buffer, &stream);
+                        // SAFETY: there are four elements, and the stream is that of their copies.
+                        assert_eq!(unsafe { code::launch_reverse(4, address, 4, stream.as_raw()) }, SUCCESS);
+                        let [a, b, c, d] = data;
+                        assert_eq!(buffer.to_vec(&stream).unwrap(), [d, c, b, a], "{device}");
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn host_code_allocates_by_itself() {
+    each(|device| assert_eq!(code::sum_to(100), 5050, "{device}"));
+}

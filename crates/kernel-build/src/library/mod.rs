@@ -1,0 +1,218 @@
+//! Static libraries of sources whose host code launches their kernels.
+//!
+//! Each source becomes one object file: its host code, with the code objects of all targets in an offload bundle, which that
+//! code hands to the runtime before `main`. It refers to HIP's functions by their C names.
+
+mod archive;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use code_object::bundle::{self, Entry as Part};
+
+use crate::cache::{self, Entry};
+use crate::compile::{Context, Plan, joined};
+use crate::embed::{exit_with, tell_variables, tell_warnings};
+use crate::{Build, Builder, BuiltObject, Diagnostic, Error, diagnostics, facts};
+use archive::{Member, Symbols};
+
+/// What the entry of a bundle is called that stands for the host, and is empty.
+const HOST: &str = "host-x86_64-unknown-linux--";
+/// Changes when the same inputs would give another object file.
+const SCHEMA: &str = "ferrocm host code 1";
+
+/// The host's side of a source, compiled.
+struct Object {
+    bytes: Vec<u8>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Builder {
+    /// For sources that launch their own kernels (`<<<>>>` in `extern "C"` functions): builds, and writes the host code of all with the
+    /// code objects of all targets into a static library, `libNAME.a`. Rust declares the functions `extern "C"` and calls them.
+    ///
+    /// In a build script it tells Cargo to link the library and what it depends on, and C++'s library where the sources need that.
+    /// The crate must also link `hip-host`, which has HIP's functions for such code: `use hip_host as _;`.
+    ///
+    /// ```no_run
+    /// let out = std::env::var("OUT_DIR")?;
+    /// kernel_build::Builder::new("kernels").build_lib(format!("{out}/liblaunchers.a"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Equal sources, targets and compilers give equal files, wherever they are, but for the source lines of [translated](Self::translate)
+    /// ones; and a file that would not change is not touched. Host code is for x86-64 Linux.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build); [`Error::HostCode`] has what the compiler said of host code, and [`Error::Library`] says what is
+    /// wrong with the path or with what Cargo compiles for.
+    pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
+        let script = std::env::var_os("OUT_DIR").is_some();
+        if script {
+            tell_variables();
+        }
+        let path = std::path::absolute(&path).map_err(|e| Error::io("write", path.as_ref(), e))?;
+        let bad = |reason: String| Error::Library { path: path.clone(), reason };
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
+        let name = name.filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| bad("its file has to be called `libNAME.a`".into()))?;
+        if let Some(target) = std::env::var("TARGET").ok().filter(|target| script && !is_supported(target)) {
+            return Err(bad(format!(
+                "host code is compiled for x86-64 Linux only, and this is for {target}"
+            )));
+        }
+
+        let (build, objects) = self.build_and(host_objects)?;
+        let mut members = Vec::new();
+        let mut told = Vec::new();
+        for (module, object) in build.modules.iter().zip(objects) {
+            let bad = |reason| Error::HostCode { source_file: module.source.clone(), text: reason };
+            let symbols = Symbols::of(&object.bytes).map_err(bad)?;
+            let name = format!("{}-{}.o", module.id, module.ident);
+            members.push((Member { name, bytes: object.bytes }, symbols));
+            told.extend(object.diagnostics);
+        }
+        let file = archive::write(&members).map_err(bad)?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
+        cache::write_atomically(&path, &file)?;
+        if script {
+            build.tell_dependencies();
+            // The compiler tells the same of a source's host code in every compilation.
+            let known = build.warnings();
+            tell_warnings(told.iter().filter(|warning| !known.contains(warning)));
+            println!("cargo::rustc-link-search=native={}", folder.display());
+            println!("cargo::rustc-link-lib=static={name}");
+            if members.iter().any(|(_, symbols)| symbols.wanted.iter().any(|name| is_cxx(name))) {
+                println!("cargo::rustc-link-lib=dylib=stdc++");
+            }
+        }
+        Ok(build)
+    }
+
+    /// As [`build_lib`](Self::build_lib), but an error goes to Cargo, line by line, and ends the process with status 1.
+    pub fn build_lib_or_exit(self, path: impl AsRef<Path>) -> Build {
+        self.build_lib(path).unwrap_or_else(|error| exit_with(&error))
+    }
+}
+
+/// Whether host code can be compiled for a target of Rust's.
+fn is_supported(target: &str) -> bool {
+    target.starts_with("x86_64-") && target.contains("-linux-")
+}
+
+/// Whether a symbol is one of C++'s library.
+fn is_cxx(symbol: &[u8]) -> bool {
+    [&b"_Z"[..], b"__cxa_", b"__gxx_"].iter().any(|prefix| symbol.starts_with(prefix))
+}
+
+/// The host's side of every source, in their order.
+fn host_objects(
+    builder: &Builder,
+    context: &Context<'_>,
+    plans: &[Plan<'_>],
+    built: &[Vec<BuiltObject>],
+) -> Result<Vec<Object>, Error> {
+    let results: Vec<OnceLock<Result<Object, Error>>> = plans.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((plan, built)) = plans.get(index).zip(built.get(index)) else { break };
+            // Each index is handed out once.
+            let _ = results[index].set(host_object(context, plan, built));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..builder.job_count().min(plans.len()) {
+            scope.spawn(worker);
+        }
+    });
+    results.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// The code objects of a source, in one file.
+fn fat_binary(built: &[BuiltObject]) -> Vec<u8> {
+    let ids: Vec<String> =
+        built.iter().map(|object| format!("hipv4-amdgcn-amd-amdhsa--{}", object.target)).collect();
+    let mut parts = vec![Part { id: HOST, bytes: b"" }];
+    parts.extend(ids.iter().zip(built).map(|(id, object)| Part { id, bytes: &object.bytes }));
+    bundle::bundle(&parts)
+}
+
+fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &[BuiltObject]) -> Result<Object, Error> {
+    let source = plan.source;
+    let prepared = context.prepare(source)?;
+    let fat = fat_binary(built);
+    let mut key = blake3::Hasher::new();
+    key.update(SCHEMA.as_bytes()).update(context.base.as_bytes()).update(prepared.hash.as_bytes());
+    key.update(blake3::hash(&fat).as_bytes());
+    key.update(format!("{} {}", prepared.dialect, source.relative).as_bytes());
+    for option in &plan.options {
+        key.update(b"\0").update(option.as_encoded_bytes());
+    }
+    let key = key.finalize().to_hex();
+    if let Some((entry, bytes)) = context.cache.lookup(&key, |path| context.hash(path)) {
+        return Ok(Object { bytes, diagnostics: entry.diagnostics });
+    }
+
+    let work = context.cache.work_folder()?;
+    let work = work.path();
+    let (object, deps, binary) = (work.join("out.o"), work.join("out.d"), work.join("out.hipfb"));
+    std::fs::write(&binary, &fat).map_err(|e| Error::io("write", &binary, e))?;
+    let input = prepared.input(source, work)?;
+    let mut command = context.toolchain.command();
+    command.args(["--offload-host-only", "-c", "-fPIC", "-fno-color-diagnostics"]);
+    // A symbol of the object file has this in its name, so that it must not be that of another one. What is compiled would not do: a
+    // translation names the folder.
+    let mut id = blake3::Hasher::new();
+    id.update(source.relative.as_bytes()).update(context.hash(&source.path).unwrap_or_default().as_bytes());
+    id.update(&fat);
+    command.arg(format!("-cuid={}", &id.finalize().to_hex()[..16]));
+    command.arg(joined("-ffile-prefix-map=", context.folder, "=."));
+    command.arg(joined("-ffile-prefix-map=", work, "=."));
+    if let Some(first) = built.first() {
+        command.arg(format!("--offload-arch={}", first.target));
+    }
+    command.args(options(context, plan));
+    command.args(context.header_options(plan, &prepared, work)?);
+    for option in ["-fcuda-include-gpubinary".into(), binary.into_os_string()] {
+        command.arg("-Xclang").arg(option);
+    }
+    for option in ["-dependency-file".into(), deps.clone().into_os_string(), "-MT".into(), "out".into()] {
+        command.arg("-Xclang").arg::<OsString>(option);
+    }
+    command.args(["-Xclang", "-sys-header-deps"]);
+    command.arg(&input).arg("-o").arg(&object).env("TMPDIR", work);
+    let program = || context.toolchain.clang.clone();
+    let output =
+        command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+    let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        if text.contains("No space left on device") {
+            return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()));
+        }
+        if output.status.code().is_none() {
+            return Err(Error::Program { program: program(), reason: output.status.to_string() });
+        }
+        return Err(Error::HostCode { source_file: source.path.clone(), text });
+    }
+    let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
+    let diagnostics = diagnostics::parse(&text);
+    if let Some(inputs) = context.inputs_of(&deps, &[&input, &source.path])? {
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        let entry = Entry { inputs, object: hash, diagnostics: diagnostics.clone(), ..Entry::default() };
+        context.cache.store(&key, entry, &bytes)?;
+    }
+    Ok(Object { bytes, diagnostics })
+}
+
+/// The options of a source, but for those that only code objects are to have.
+fn options(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OsString> {
+    let lines: Vec<OsString> = facts::SOURCE_LINES.iter().map(OsString::from).collect();
+    let own = context.options.strip_prefix(lines.as_slice()).unwrap_or(context.options);
+    own.iter().chain(&plan.options).cloned().collect()
+}
