@@ -312,7 +312,8 @@ impl Builder {
 
     /// What is to be done with each source.
     fn plans<'a>(&mut self, sources: &'a [Source], targets: &[TargetId]) -> Result<Vec<Plan<'a>>, Error> {
-        let plan = |source| Plan { source, targets: targets.to_vec(), options: Vec::new() };
+        let plan =
+            |source| Plan { source, targets: targets.to_vec(), options: Vec::new(), shares_options: false };
         let mut plans: Vec<Plan<'a>> = sources.iter().map(plan).collect();
         for (text, named) in self.targets_for.drain(..) {
             let (pattern, named) = (Pattern::new(&text)?, named?);
@@ -330,6 +331,11 @@ impl Builder {
         }
         for plan in &mut plans {
             plan.options = nvcc::options(&plan.options);
+        }
+        for index in 0..plans.len() {
+            let options = &plans[index].options;
+            let same = plans.iter().filter(|plan| plan.options == *options).count();
+            plans[index].shares_options = same > 1;
         }
         Ok(plans)
     }

@@ -4,6 +4,7 @@
 //! <root>/manifests/<ab>/<key>    which headers a source read, and the code object that came out
 //! <root>/objects/<ab>/<hash>     code objects, named by the hash of their own bytes
 //! <root>/cuda/<hash>/            CUDA's headers for AMD targets, by their content
+//! <root>/turns/<key>             locked by who compiles what a key stands for
 //! <root>/tmp/                    files that are being written
 //! ```
 //! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A manifest has
@@ -11,10 +12,10 @@
 //! what is read is checked against its hash, so neither an interrupted build nor a damaged disk can give a wrong result:
 //! the worst that happens is that something is compiled again.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,11 @@ use crate::{Diagnostic, Error};
 const ENTRIES: usize = 8;
 /// Age at which a file in `tmp` has been left behind by an interrupted build.
 const STALE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long to wait for another process or thread that compiles the same.
+const TURN: Duration = Duration::from_secs(600);
+/// The pauses between two looks whether it is done.
+const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 
 /// A folder of compiled code, which any number of processes may use at once.
 #[derive(Clone, Debug)]
@@ -68,7 +74,7 @@ impl Cache {
     pub fn open(root: &Path) -> Result<Self, Error> {
         let root = std::path::absolute(root).map_err(|e| Error::io("use as cache", root, e))?;
         let cache = Self { root };
-        for name in ["manifests", "objects", "tmp"] {
+        for name in ["manifests", "objects", "tmp", "turns"] {
             let folder = cache.root.join(name);
             fs::create_dir_all(&folder).map_err(|e| Error::io("make the cache folder", &folder, e))?;
         }
@@ -106,6 +112,41 @@ impl Cache {
             let bytes = same.then(|| self.read_verified(&entry.object))??;
             Some((entry, bytes))
         })
+    }
+
+    /// Waits while another process or thread compiles what the key stands for. Who has waited looks it up again.
+    ///
+    /// Without a turn two would compile the same, no more: so who cannot have one, because the other takes longer than ten minutes or the
+    /// file system has no locks, goes on without. The turn of a process that ends is free.
+    #[must_use]
+    pub fn turn(&self, key: &str) -> Turn {
+        self.turn_within(key, TURN)
+    }
+
+    fn turn_within(&self, key: &str, longest: Duration) -> Turn {
+        let path = self.root.join("turns").join(key);
+        let mut turn = Turn { file: None, waited: false };
+        let Ok(file) = File::options().create(true).append(true).open(&path) else { return turn };
+        let (begin, mut pause) = (Instant::now(), PAUSES[0]);
+        loop {
+            match file.try_lock() {
+                Ok(()) => turn.file = Some((file, path)),
+                Err(TryLockError::WouldBlock) if begin.elapsed() < longest => {
+                    turn.waited = true;
+                    std::thread::sleep(pause);
+                    pause = (2 * pause).min(PAUSES[1]);
+                    continue;
+                }
+                Err(_) => {}
+            }
+            return turn;
+        }
+    }
+
+    /// Makes a file of the cache appear under another path, where it stays whatever happens to the cache.
+    pub(crate) fn link(&self, hash: &str, path: &Path) -> std::io::Result<()> {
+        let file = self.place("objects", hash);
+        fs::hard_link(&file, path).or_else(|_| fs::copy(&file, path).map(drop))
     }
 
     /// Stores what a compilation gave under its key.
@@ -224,6 +265,30 @@ impl Cache {
     }
 }
 
+/// What [`Cache::turn`] gives; the next one's turn comes when it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    file: Option<(File, PathBuf)>,
+    waited: bool,
+}
+
+impl Turn {
+    /// Whether another one has had its turn meanwhile.
+    pub fn has_waited(&self) -> bool {
+        self.waited
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some((file, path)) = self.file.take() {
+            // Who waits has the file open and gets its turn all the same; who comes later makes a new one.
+            let _ = fs::remove_file(path);
+            drop(file);
+        }
+    }
+}
+
 /// Notes that a file is in use, for [`Cache::trim`]. In a cache that cannot be written, that changes nothing.
 fn touch(path: &Path) {
     if let Ok(file) = File::options().append(true).open(path) {
@@ -283,6 +348,30 @@ mod tests {
         assert_eq!(with("3"), None);
         assert!(cache.lookup("key0", |_| None).is_none());
         assert!(cache.lookup("key1", |_| Some("1".into())).is_none());
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_turn_of_a_key() {
+        let (_folder, cache) = cache();
+        let first = cache.turn("key0");
+        assert!(!first.has_waited() && !cache.turn("key1").has_waited());
+        let late = cache.turn_within("key0", Duration::from_millis(20));
+        assert!(late.has_waited() && late.file.is_none(), "goes on without");
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| cache.turn("key0").has_waited());
+            std::thread::sleep(Duration::from_millis(20));
+            drop(first);
+            assert!(second.join().unwrap());
+        });
+        assert!(!cache.turn("key0").has_waited());
+        assert_eq!(children(&cache.root.join("turns")), <[PathBuf; 0]>::default(), "nothing is left");
+    }
+
+    #[test]
+    fn without_locks_everybody_has_a_turn() {
+        let (_folder, cache) = cache();
+        fs::remove_dir(cache.root.join("turns")).unwrap();
+        assert!(!cache.turn("key0").has_waited());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One source for one target: through the cache or through clang.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Instant, SystemTime};
@@ -13,6 +13,7 @@ use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::facts::{self, Compilation};
 use crate::overlay::Rewritten;
+use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
@@ -36,6 +37,7 @@ pub(crate) struct Context<'a> {
     /// Begin of the build: a file that is newer may have changed while it was compiled.
     pub(crate) begin: SystemTime,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+    pub(crate) prefixes: Prefixes,
 }
 
 /// What the caller says of the language of its sources.
@@ -68,6 +70,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) targets: Vec<TargetId>,
     /// Options beside those of the build.
     pub(crate) options: Vec<OsString>,
+    /// Whether another source has the same options.
+    pub(crate) shares_options: bool,
 }
 
 /// A source as clang gets to see it.
@@ -110,24 +114,20 @@ impl<'a> Context<'a> {
         code_object_version: u8,
     ) -> Result<Self, Error> {
         let mut base = blake3::Hasher::new();
-        let mut part = |bytes: &[u8]| {
-            base.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
-        };
-        part(SCHEMA.as_bytes());
-        part(facts::SCHEME.as_bytes());
-        part(toolchain.identity()?.as_bytes());
+        part(&mut base, SCHEMA.as_bytes());
+        part(&mut base, facts::SCHEME.as_bytes());
+        part(&mut base, toolchain.identity()?.as_bytes());
         for option in toolchain.args.iter().chain(options) {
-            part(option.as_encoded_bytes());
+            part(&mut base, option.as_encoded_bytes());
         }
+        part(&mut base, cuda::identity().as_bytes());
+        part(&mut base, format!("{language:?}").as_bytes());
         // A header that appears in an earlier folder changes what an include finds, though no known input changes.
-        for dir in std::iter::once(folder).chain(includes.iter().map(PathBuf::as_path)) {
-            part(dir.as_os_str().as_encoded_bytes());
-            for header in discover::headers(dir)? {
-                part(header.as_os_str().as_encoded_bytes());
-            }
+        for dir in includes {
+            headers_of(&mut base, dir)?;
         }
-        part(cuda::identity().as_bytes());
-        part(format!("{language:?}").as_bytes());
+        let prefixes = Prefixes::new(base.finalize());
+        headers_of(&mut base, folder)?;
         Ok(Self {
             toolchain,
             cache,
@@ -140,6 +140,7 @@ impl<'a> Context<'a> {
             base: base.finalize(),
             begin: SystemTime::now(),
             hashes: Mutex::default(),
+            prefixes,
         })
     }
 
@@ -181,9 +182,12 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The options that put the headers of a dialect before the source.
-    fn dialect_options(&self, dialect: Dialect) -> Vec<OsString> {
-        let mut options = vec!["-isystem".into(), self.cuda_headers.clone().into_os_string()];
+    /// The options for the caller's folders, and those that put the headers of a dialect before the source.
+    pub(crate) fn folder_options(&self, dialect: Dialect) -> Vec<OsString> {
+        let includes = self.includes.iter();
+        let mut options: Vec<OsString> =
+            includes.flat_map(|include| ["-I".into(), include.clone().into_os_string()]).collect();
+        options.extend(["-isystem".into(), self.cuda_headers.clone().into_os_string()]);
         options.push(joined("-ffile-prefix-map=", &self.cuda_headers, "=cuda"));
         let first = match dialect {
             Dialect::Cuda => {
@@ -225,12 +229,12 @@ impl<'a> Context<'a> {
         }
         let key = key.finalize().to_hex();
 
-        if let Some((entry, bytes)) = self.cache.lookup(&key, |path| self.hash(path))
-            && let Ok(code_object) = check(source, target, &bytes)
-        {
+        let look_up = || {
+            let (entry, bytes) = self.cache.lookup(&key, |path| self.hash(path))?;
+            let code_object = check(source, target, &bytes).ok()?;
             let mut diagnostics = prepared.diagnostics.clone();
             diagnostics.extend(entry.diagnostics);
-            return Ok(BuiltObject {
+            Some(BuiltObject {
                 target: target.clone(),
                 bytes,
                 hash: entry.object,
@@ -238,7 +242,16 @@ impl<'a> Context<'a> {
                 diagnostics,
                 cached: true,
                 duration: begin.elapsed(),
-            });
+            })
+        };
+        if let Some(found) = look_up() {
+            return Ok(found);
+        }
+        let turn = self.cache.turn(&key);
+        if turn.has_waited()
+            && let Some(found) = look_up()
+        {
+            return Ok(found);
         }
 
         let work = self.cache.work_folder()?;
@@ -263,6 +276,20 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The options of every compilation to device code.
+    pub(crate) fn device_options(&self, plan: &Plan<'_>, target: &TargetId, version: u8) -> Vec<OsString> {
+        let mut options: Vec<OsString> =
+            ["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]
+                .map(Into::into)
+                .into();
+        // A name that depends on the path of the source would make the code depend on it.
+        options.push("-fuse-cuid=none".into());
+        options.push(format!("--offload-arch={target}").into());
+        options.push(format!("-mcode-object-version={version}").into());
+        options.extend(self.options.iter().chain(&plan.options).cloned());
+        options
+    }
+
     /// The options that lead a source to its headers.
     pub(crate) fn header_options(
         &self,
@@ -277,10 +304,7 @@ impl<'a> Context<'a> {
         {
             found.extend(["-iquote".into(), parent.as_os_str().to_owned()]);
         }
-        for include in self.includes {
-            found.extend(["-I".into(), include.clone().into_os_string()]);
-        }
-        found.extend(self.dialect_options(prepared.dialect));
+        found.extend(self.folder_options(prepared.dialect));
         if prepared.dialect == Dialect::Cuda && prepared.text.is_none() {
             let rewritten = prepared.rewritten.get_or_init(|| {
                 overlay::rewritten(&source.path, self.includes, self.options.iter().chain(&plan.options))
@@ -302,19 +326,13 @@ impl<'a> Context<'a> {
         let (object, deps) = (work.join("out.hsaco"), work.join("out.d"));
         let input = prepared.input(source, work)?;
         let mut command = self.toolchain.command();
-        command.args(["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]);
-        // A name that depends on the path of the source would make the code depend on it.
-        command.arg("-fuse-cuid=none");
         command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
-        command.arg(format!("--offload-arch={target}")).arg(format!("-mcode-object-version={version}"));
-        command.args(self.options).args(&plan.options);
+        command.args(self.device_options(plan, target, version));
         command.args(self.header_options(plan, prepared, work)?);
-        // The driver refuses -MD for device code, the compiler behind it does not.
-        for option in [OsStr::new("-dependency-file"), deps.as_os_str(), OsStr::new("-MT"), OsStr::new("out")]
-        {
-            command.arg("-Xclang").arg(option);
+        if let Some(prefix) = self.prefix(plan, prepared.dialect, target, version)? {
+            command.args(prefix.options());
         }
-        command.args(["-Xclang", "-sys-header-deps"]);
+        command.args(list_of_inputs(&deps));
         command.arg(&input).env("TMPDIR", work);
 
         let (toolchain, version) =
@@ -362,6 +380,33 @@ impl<'a> Context<'a> {
             })
             .collect()
     }
+}
+
+/// Adds a part of a key, apart from the ones around it.
+fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
+    key.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+}
+
+/// Adds a folder and the names of its headers.
+fn headers_of(key: &mut blake3::Hasher, folder: &Path) -> Result<(), Error> {
+    part(key, folder.as_os_str().as_encoded_bytes());
+    for header in discover::headers(folder)? {
+        part(key, header.as_os_str().as_encoded_bytes());
+    }
+    Ok(())
+}
+
+/// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
+/// not.
+pub(crate) fn list_of_inputs(list: &Path) -> impl Iterator<Item = OsString> {
+    let options = [
+        "-dependency-file".into(),
+        list.as_os_str().to_owned(),
+        "-MT".into(),
+        "out".into(),
+        "-sys-header-deps".into(),
+    ];
+    options.into_iter().flat_map(|option| ["-Xclang".into(), option])
 }
 
 fn check(source: &Source, target: &TargetId, bytes: &[u8]) -> Result<CodeObject, Error> {

@@ -79,6 +79,7 @@ pub mod facts;
 mod library;
 mod nvcc;
 mod overlay;
+mod prefix;
 pub mod ptx;
 pub mod report;
 mod select;

@@ -267,3 +267,54 @@ fn programs_may_have_macros_of_one_capital_letter() {
     let build = builder.build().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(build.modules[0].kernels, ["k"]);
 }
+
+/// How many precompiled headers are in the cache: nothing else here has a megabyte.
+fn precompiled(folder: &Folder) -> usize {
+    let folders = fs::read_dir(folder.cache().join("objects")).unwrap().flatten();
+    let files = folders.flat_map(|inner| fs::read_dir(inner.path()).unwrap().flatten());
+    files.filter(|file| file.metadata().unwrap().len() > 1 << 20).count()
+}
+
+#[test]
+fn headers_that_are_read_once_change_nothing() {
+    let Some(toolchain) = toolchain() else { return };
+    let source = "#include <cuda_fp16.h>\n#include <cstdio>\n__device__ int count;\n__constant__ float table[4];\n\
+        template <typename T> __device__ T twice(T x) { return x + x; }\n\
+        extern \"C\" __global__ void f(float *x, __half *y, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+        \x20   if (i < n) x[i] = sinf(twice(x[i])) * table[i & 3] + __half2float(y[i]);\n    if (i == n) printf(\"%d\\n\", atomicAdd(&count, 1));\n}\n";
+    for lines in [false, true] {
+        let objects = |others: usize| {
+            let folder = Folder::new(toolchain.clone());
+            folder.write("a.cu", source);
+            for other in 0..others {
+                folder.write(&format!("b{other}.cu"), "extern \"C\" __global__ void g(int *x) { *x = 1; }\n");
+            }
+            let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
+            let build = build.targets(["gfx1100", "gfx90a"]).source_lines(lines).jobs(1).build().unwrap();
+            assert_eq!(
+                precompiled(&folder),
+                if others == 0 { 0 } else { 2 },
+                "one for each target, if there are others"
+            );
+            build.modules[0].objects.iter().map(|object| object.bytes.clone()).collect::<Vec<_>>()
+        };
+        assert!(objects(0) == objects(1), "with lines: {lines}");
+    }
+}
+
+#[test]
+fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    for (edit, expected) in [0, 1, 1].into_iter().enumerate() {
+        folder.write("a.cu", &format!("extern \"C\" __global__ void f(int *x) {{ *x = {edit}; }}\n"));
+        let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
+        assert!(!build.targets(["gfx1100"]).build().unwrap().all_cached());
+        assert_eq!(precompiled(&folder), expected, "edit {edit}");
+    }
+    // An error is told as without them, at its line.
+    folder.write("a.cu", "extern \"C\" __global__ void f(int *x) {\n    *x = y;\n}\n");
+    let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
+    let error = build.targets(["gfx1100"]).build().unwrap_err().to_string();
+    assert!(error.contains("a.cu:2:10: error: use of undeclared identifier 'y'"), "{error}");
+}

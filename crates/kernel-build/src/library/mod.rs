@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use code_object::bundle::{self, Entry as Part};
 
 use crate::cache::{self, Entry};
-use crate::compile::{Context, Plan, joined};
+use crate::compile::{Context, Plan, joined, list_of_inputs};
 use crate::embed::{exit_with, tell_variables, tell_warnings};
 use crate::{Build, Builder, BuiltObject, Diagnostic, Error, diagnostics, facts};
 use archive::{Member, Symbols};
@@ -182,10 +182,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &[BuiltObject]) ->
     for option in ["-fcuda-include-gpubinary".into(), binary.into_os_string()] {
         command.arg("-Xclang").arg(option);
     }
-    for option in ["-dependency-file".into(), deps.clone().into_os_string(), "-MT".into(), "out".into()] {
-        command.arg("-Xclang").arg::<OsString>(option);
-    }
-    command.args(["-Xclang", "-sys-header-deps"]);
+    command.args(list_of_inputs(&deps));
     command.arg(&input).arg("-o").arg(&object).env("TMPDIR", work);
     let program = || context.toolchain.clang.clone();
     let output =
