@@ -36,7 +36,7 @@ impl Translator<'_> {
                     empty_lines.push(hash);
                 }
                 dropped.push((hash, token.end));
-            } else if to.is_empty() {
+            } else if to.is_empty() || again && !self.options.duplicate_headers {
                 // Amid code, a directive that does nothing keeps apart what it was between.
                 self.drop_directive(hash + 1, token.end);
             } else {
@@ -50,7 +50,7 @@ impl Translator<'_> {
         // A comment can stand behind it on its line.
         let comment = directives.comment_line.filter(|_| empty.is_none());
         let place = empty.or(comment).filter(|_| needs_header);
-        let include = || format!("#include \"{RUNTIME_HEADER}\"");
+        let include = || format!("#include <{RUNTIME_HEADER}>");
         for (start, end) in dropped {
             if place == Some(start) {
                 self.edits.replace(start, end, include());
