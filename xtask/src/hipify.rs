@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use hipify::command::{self, Streams};
+use hipify::command;
 use hipify::perl::Facts;
 use hipify::{Error, files};
 
@@ -32,13 +32,7 @@ pub(crate) fn hipify(options: HipifyArguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(options) = options.command else { return Ok(ExitCode::SUCCESS) };
-    let (out, err) = (std::io::stdout(), std::io::stderr());
-    let ran = command::run(&options, &mut Streams { out: &mut out.lock(), err: &mut err.lock() });
-    // 1 says that a check has found something.
-    Ok(ran.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        ExitCode::from(2)
-    }))
+    Ok(command::run_program(&options))
 }
 
 fn update_tables(hipify_perl: &Path) -> Result<()> {

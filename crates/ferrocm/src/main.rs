@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use setup::Program;
 
-use crate::commands::{devices, doctor, setup as set_up};
+use crate::commands::{devices, doctor, hipify, setup as set_up};
 
 /// This program, as texts call it.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
@@ -17,7 +17,7 @@ const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
 /// Status for a malformed command line or device URI.
 const USAGE: u8 = 2;
 
-/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices.
+/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices, translates CUDA.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = HELP)]
 struct Cli {
@@ -30,6 +30,7 @@ Examples:
   ferrocm setup               find the device compiler, or install it
   ferrocm doctor              see what is here, what is missing and what to do about it
   ferrocm devices             see which GPUs a program can open, and by which URIs
+  ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
 
@@ -39,6 +40,7 @@ enum Command {
     Setup(set_up::Arguments),
     Doctor(doctor::Arguments),
     Devices(devices::Arguments),
+    Hipify(Box<hipify::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => set_up::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        // Its exit status says what a check found.
+        Command::Hipify(arguments) => return hipify::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

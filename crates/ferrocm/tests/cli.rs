@@ -65,7 +65,7 @@ fn row<'a>(text: &'a str, first: &str) -> &'a str {
 fn help_shows_examples_of_every_command() {
     let help = run(&mut ferrocm(&["--help"]));
     assert_eq!(help.code, Some(0), "{}", help.err);
-    for command in ["setup", "doctor", "devices"] {
+    for command in ["setup", "doctor", "devices", "hipify"] {
         assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
         let help = run(&mut ferrocm(&[command, "--help"]));
         assert_eq!(help.code, Some(0));
@@ -87,6 +87,8 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (&["devices", "--frobnicate"], "unexpected argument '--frobnicate'"),
         (&["doctor", "extra"], "unexpected argument 'extra'"),
+        (&["hipify"], "<FILE|DIR>"),
+        (&["hipify", "--check", "--in-place", "a.cu"], "cannot be used with"),
         (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
     ] {
@@ -94,6 +96,37 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(told), "{told} in {}", ran.err);
     }
+}
+
+#[test]
+fn hipify_translates_reports_and_says_so_in_its_status() {
+    let folder = tempfile::tempdir().expect("folder");
+    let source = folder.path().join("a.cu");
+    fs::write(&source, "#include <cuda_runtime.h>\nvoid f() { cudaFree(0); }\n").expect("write");
+    let path = source.to_str().expect("UTF-8");
+
+    let hip = "#include <hip/hip_runtime.h>\nvoid f() { hipFree(0); }\n";
+    let ran = run(&mut ferrocm(&["hipify", path]));
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), hip, ""));
+    let ran = run(&mut ferrocm(&["hipify", "--check", path]));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let ran = run(&mut ferrocm(&["hipify", "--in-place", path]));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    assert_eq!(fs::read_to_string(&source).expect("read"), hip);
+
+    fs::write(&source, "\n  cuMulticastCreate(a, b);\n").expect("write");
+    let ran = run(&mut ferrocm(&["hipify", "--check", path]));
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("a.cu:2:3: error: "), "{}", ran.out);
+    let ran = run(&mut ferrocm(&["hipify", "--check", "--format", "sarif", path]));
+    assert_eq!((ran.code, json(&ran.out)["version"].as_str()), (Some(1), Some("2.1.0")));
+    let ran = run(&mut ferrocm(&["hipify", "--examine", "--format", "json", path]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(json(&ran.out)["summary"].is_object(), "{}", ran.out);
+
+    let ran = run(&mut ferrocm(&["hipify", "--check", "/no/such/file.cu"]));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.starts_with("error: ") && ran.err.contains("/no/such/file.cu"), "{}", ran.err);
 }
 
 #[cfg(feature = "virtual")]

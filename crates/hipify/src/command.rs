@@ -1,7 +1,7 @@
-//! The command line: `cargo xtask hipify`.
+//! The command line: `ferrocm hipify`, and `cargo xtask hipify` in a checkout.
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -126,6 +126,18 @@ pub struct Streams<'a> {
     pub err: &'a mut dyn Write,
 }
 
+/// Runs the command on the standard streams, as a program does. The exit code is 1 if `--check` finds what it looks for, and 2 if a
+/// file cannot be read or written, which the standard error says.
+#[must_use]
+pub fn run_program(options: &Options) -> ExitCode {
+    let (out, err) = (io::stdout(), io::stderr());
+    let ran = run(options, &mut Streams { out: &mut out.lock(), err: &mut err.lock() });
+    ran.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::from(2)
+    })
+}
+
 /// Runs the command. The exit code is 1 if `--check` finds what it looks for.
 ///
 /// # Errors
@@ -195,6 +207,12 @@ fn statistics(reports: &[FileReport]) -> String {
     text
 }
 
+/// Writes to a stream. Whoever closes it has read enough, which is no error.
 fn print(stream: &mut dyn Write, text: &[u8]) -> Result<(), Error> {
-    stream.write_all(text).map_err(|e| Error::io("write", Path::new("the standard streams"), e))
+    match stream.write_all(text).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::io("write", Path::new("the standard streams"), error))
+        }
+        _ => Ok(()),
+    }
 }

@@ -8,6 +8,9 @@ use crate::lexer::Kind;
 /// HIP's own header.
 pub(crate) const RUNTIME_HEADER: &str = "hip/hip_runtime.h";
 
+/// The part of it without device code.
+pub(crate) const API_HEADER: &str = "hip/hip_runtime_api.h";
+
 /// A file that is included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Include<'a> {
@@ -133,8 +136,11 @@ fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {
         return false;
     }
     let Some(name) = name else { return false };
-    let hash = (name + 1..cursor.tokens.len()).find(|&at| cursor.kind(at) == Some(Kind::Hash));
-    let define = hash.and_then(|hash| cursor.after(hash));
+    // `#pragma once` may stand between them.
+    let define = (name + 1..cursor.tokens.len())
+        .filter(|&at| cursor.kind(at) == Some(Kind::Hash))
+        .filter_map(|hash| cursor.after(hash))
+        .find(|&word| !cursor.is(word, b"pragma"));
     let defined = define.and_then(|define| cursor.after(define));
     define.is_some_and(|define| cursor.is(define, b"define"))
         && defined.is_some_and(|defined| cursor.text(defined) == cursor.text(name))

@@ -74,6 +74,10 @@ fn kernel(cursor: &Cursor<'_>, open: usize) -> Option<(usize, bool)> {
                 Some(name) if is_operand(cursor, name) => at = name,
                 _ => return Some((before, template)),
             },
+            // What a macro pastes together.
+            b"#" if before > 0 && cursor.kind(before) == Some(Kind::Punct) && cursor.is(before - 1, b"#") => {
+                at = cursor.before(before - 1).filter(|&name| cursor.kind(name) == Some(Kind::Word))?;
+            }
             b"." | b"->" => at = cursor.before(before).filter(|&name| is_operand(cursor, name))?,
             _ => return Some((at, template)),
         }

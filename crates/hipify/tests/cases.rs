@@ -34,6 +34,21 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
+/// The lines that differ, each with its number: `-` what is expected, `+` what there is.
+fn differences(expected: &str, found: &str) -> String {
+    let (expected, found): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
+    let mut out = String::new();
+    for line in 0..expected.len().max(found.len()) {
+        let (expected, found) = (expected.get(line), found.get(line));
+        if expected != found {
+            for (sign, text) in [('-', expected), ('+', found)] {
+                out.extend(text.map(|text| format!("{:4} {sign}{text}\n", line + 1)));
+            }
+        }
+    }
+    out
+}
+
 #[test]
 fn sources_become_what_is_expected() {
     let bless = env::var_os("FERROCM_BLESS").is_some();
@@ -57,10 +72,11 @@ fn sources_become_what_is_expected() {
             }
         }
         let name = path.display();
-        let expected = fs::read_to_string(beside("hip")).unwrap();
-        assert_eq!(String::from_utf8(translation.text.clone()).unwrap(), expected, "{name}");
-        let expected = fs::read_to_string(beside("findings")).unwrap_or_default();
-        assert_eq!(findings, expected, "{name}");
+        let translated = String::from_utf8(translation.text.clone()).unwrap();
+        for (what, extension, found) in [("", "hip", &translated), ("'s findings", "findings", &findings)] {
+            let expected = fs::read_to_string(beside(extension)).unwrap_or_default();
+            assert!(&expected == found, "{name}{what}:\n{}", differences(&expected, found));
+        }
         assert_eq!(translate(&translation.text, &options).text, translation.text, "{name} a second time");
         assert_eq!(
             text.lines().count(),

@@ -52,6 +52,8 @@ const PIECES: &[&str] = &[
     ">",
     ">>",
     "<<<",
+    "##",
+    "cudaGraphInstantiate",
     ">>>",
     ">>>>",
     "<<<1, 2>>>(",

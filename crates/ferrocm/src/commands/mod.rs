@@ -2,4 +2,5 @@
 
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod hipify;
 pub(crate) mod setup;

@@ -3,9 +3,9 @@
 use super::Translator;
 use crate::cursor::Cursor;
 use crate::finding::{Rule, Severity};
-use crate::includes::{Directives, Included, RUNTIME_HEADER};
+use crate::includes::{API_HEADER, Directives, Included, RUNTIME_HEADER};
 use crate::lexer::Kind;
-use crate::tables::{Row, RowNumber};
+use crate::tables::{Family, Row, RowNumber};
 
 impl Translator<'_> {
     /// Translates includes, leaves those out that are there twice, and adds HIP's own.
@@ -36,21 +36,30 @@ impl Translator<'_> {
                     empty_lines.push(hash);
                 }
                 dropped.push((hash, token.end));
-            } else if to.is_empty() {
+            } else if to.is_empty() || again && !self.options.duplicate_headers {
                 // Amid code, a directive that does nothing keeps apart what it was between.
                 self.drop_directive(hash + 1, token.end);
             } else {
                 self.edits.replace(token.start + 1, token.end - 1, to);
             }
         }
+        let device_code = has_device_code(cursor);
         let needs_header = self.options.runtime_header
-            && has_device_code(cursor)
-            && !included.contains(RUNTIME_HEADER.as_bytes());
-        let empty = empty_lines.into_iter().min();
+            && !included.contains(RUNTIME_HEADER.as_bytes())
+            && (device_code || !included.contains(API_HEADER.as_bytes()) && self.calls_the_runtime(cursor));
+        // A header of CUDA's or of the program's may need it, too: in front of that is better than behind.
+        let first = directives.includes.iter().find(|include| {
+            self.header(include.name).is_some() || cursor.text(include.token).starts_with(b"\"")
+        });
+        let first = first.map_or(usize::MAX, |include| cursor.tokens[include.hash].start);
+        let early = empty_lines.iter().copied().filter(|&line| line <= first).min();
+        let comment = directives.comment_line.filter(|_| device_code);
+        let early_comment = comment.filter(|&line| line < first && early.is_none() && first != usize::MAX);
+        let empty = early.or_else(|| empty_lines.into_iter().min().filter(|_| early_comment.is_none()));
         // A comment can stand behind it on its line.
-        let comment = directives.comment_line.filter(|_| empty.is_none());
+        let comment = comment.filter(|_| empty.is_none());
         let place = empty.or(comment).filter(|_| needs_header);
-        let include = || format!("#include \"{RUNTIME_HEADER}\"");
+        let include = || format!("#include <{RUNTIME_HEADER}>");
         for (start, end) in dropped {
             if place == Some(start) {
                 self.edits.replace(start, end, include());
@@ -63,7 +72,7 @@ impl Translator<'_> {
                 let space = if comment.is_some() { "  " } else { "" };
                 self.edits.insert(start, include() + space);
             }
-            None if needs_header => {
+            None if needs_header && device_code => {
                 self.report(
                     0,
                     0,
@@ -87,6 +96,17 @@ impl Translator<'_> {
     pub(super) fn header(&self, name: &[u8]) -> Option<RowNumber> {
         let name = if name.starts_with(b"cub/") && name.ends_with(b".cuh") { b"cub/cub.cuh" } else { name };
         self.tables.number(name).filter(|&number| self.row(number).kind.is_header())
+    }
+
+    /// Whether the source has names of the runtime or the driver that become HIP's.
+    fn calls_the_runtime(&self, cursor: &Cursor<'_>) -> bool {
+        cursor.tokens.iter().any(|token| {
+            let number =
+                (token.kind == Kind::Word).then(|| self.tables.number(token.text(cursor.source))).flatten();
+            number.map(|number| self.row(number)).is_some_and(|row| {
+                matches!(row.family, Family::Runtime | Family::Driver) && self.chosen(&row).is_some()
+            })
+        })
     }
 
     pub(super) fn row(&self, number: RowNumber) -> Row {

@@ -228,6 +228,7 @@ impl<'a> Translator<'a> {
             let to = self.chosen(&row);
             if let Some(to) = to {
                 if to != row.name {
+                    let to = symbols::of_version(cursor, index, to);
                     self.edits.replace(token.start, token.end, to);
                     symbols::rewrite(cursor, index, to, &mut self.edits);
                 }

@@ -1,5 +1,5 @@
 #include <hipcub/hipcub.hpp>
-
+#include <hip/hip_runtime.h>
 #include <thrust/device_vector.h>
 #include <thrust/system/hip/execution_policy.h>
 

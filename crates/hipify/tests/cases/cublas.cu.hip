@@ -1,6 +1,6 @@
 #include <hipblas.h>
 #include <hipblaslt.h>
-
+#include <hip/hip_runtime.h>
 void multiply(hipblasHandle_t handle, int n, const float* a, const float* b, float* c) {
   const float one = 1.f, zero = 0.f;
   hipblasStatus_t status = hipblasSgemm(handle, HIPBLAS_OP_N, HIPBLAS_OP_T, n, n, n, &one, a, n, b, n, &zero, c, n);

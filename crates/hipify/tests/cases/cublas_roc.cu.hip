@@ -1,7 +1,7 @@
 // OPTIONS: roc
 #include <rocblas.h>
 #include <hipblaslt.h>
-
+#include <hip/hip_runtime.h>
 void multiply(rocblas_handle handle, int n, const float* a, const float* b, float* c) {
   const float one = 1.f, zero = 0.f;
   rocblas_status status = rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_transpose, n, n, n, &one, a, n, b, n, &zero, c, n);

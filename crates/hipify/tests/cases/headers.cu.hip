@@ -26,5 +26,5 @@
 #define RAND_HEADER "hiprand/hiprand.h"
 extern "C" {
 #
-#include <hip/hip_runtime.h>
+#
 }

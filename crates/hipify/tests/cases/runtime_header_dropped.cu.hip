@@ -1,2 +1,2 @@
-#include "hip/hip_runtime.h"
+#include <hip/hip_runtime.h>
 __device__ inline int one() { return 1; }

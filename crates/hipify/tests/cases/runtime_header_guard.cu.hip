@@ -1,5 +1,5 @@
 #ifndef A_CUH
 #define A_CUH
-#include "hip/hip_runtime.h"
+#include <hip/hip_runtime.h>
 __device__ inline int one() { return 1; }
 #endif

@@ -28,10 +28,14 @@ pub fn rewrite(source: &str) -> Option<String> {
         match tokens[at].kind {
             Kind::Hash => directive = true,
             Kind::End => directive = false,
-            Kind::Word if matches!(tokens[at].text(bytes), b"asm" | b"__asm__" | b"__asm") => {
-                if let Some((statement, end)) = Statement::parse(source, &tokens, at)
-                    && let Some(code) = statement.code()
-                {
+            Kind::Word if is_asm(tokens[at].text(bytes)) => {
+                let Some((statement, end)) = Statement::parse(source, &tokens, at) else {
+                    at += 1;
+                    continue;
+                };
+                if statement.nested {
+                    at = end;
+                } else if let Some(code) = statement.code() {
                     let range = tokens[at].start..tokens[end].end;
                     out.push_str(&source[copied..range.start]);
                     out.push_str(&code);
@@ -52,6 +56,11 @@ pub fn rewrite(source: &str) -> Option<String> {
     Some(out)
 }
 
+/// Whether a word begins an `asm` statement.
+fn is_asm(word: &[u8]) -> bool {
+    matches!(word, b"asm" | b"__asm__" | b"__asm")
+}
+
 /// An operand of an `asm` statement.
 struct Operand {
     constraint: String,
@@ -63,6 +72,8 @@ struct Statement {
     template: String,
     /// It is not to be moved past others.
     ordered: bool,
+    /// There are `asm` statements among the operands. All of it stays: what is in there could otherwise be rewritten twice.
+    nested: bool,
     outputs: Vec<Operand>,
     inputs: Vec<Operand>,
 }
@@ -72,6 +83,8 @@ struct Reader<'a> {
     source: &'a str,
     tokens: &'a [Token],
     at: usize,
+    /// An operand has a word that begins an `asm` statement.
+    nested: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -114,7 +127,7 @@ impl<'a> Reader<'a> {
         any.then_some(all)
     }
 
-    /// What is in parentheses, on one line and without comments.
+    /// What is in parentheses, on one line and without comments. Nothing if it has a directive, or a string of several lines.
     fn parenthesised(&mut self) -> Option<String> {
         if !self.take("(") {
             return None;
@@ -123,6 +136,10 @@ impl<'a> Reader<'a> {
         loop {
             let token = self.skip()?;
             let word = self.source.get(token.start..token.end)?;
+            if token.kind == Kind::Hash || word.contains('\n') {
+                return None;
+            }
+            self.nested |= token.kind == Kind::Word && is_asm(word.as_bytes());
             self.at += 1;
             match word {
                 "(" => depth += 1,
@@ -175,7 +192,7 @@ fn unescaped(text: &str) -> Option<String> {
 impl Statement {
     /// The statement whose keyword is at a token, and its last token, the closing parenthesis.
     fn parse(source: &str, tokens: &[Token], keyword: usize) -> Option<(Self, usize)> {
-        let mut reader = Reader { source, tokens, at: keyword + 1 };
+        let mut reader = Reader { source, tokens, at: keyword + 1, nested: false };
         let mut ordered = false;
         while reader.take("volatile") || reader.take("__volatile__") || reader.take("__volatile") {
             ordered = true;
@@ -213,7 +230,8 @@ impl Statement {
         reader.skip()?;
         let end = reader.at;
         let [outputs, inputs] = lists;
-        reader.take(")").then_some((Self { template, ordered, outputs, inputs }, end))
+        let nested = reader.nested;
+        reader.take(")").then_some((Self { template, ordered, nested, outputs, inputs }, end))
     }
 
     /// The statement in C++; nothing if it is not PTX or its operands are of a kind that PTX has not.
@@ -296,6 +314,9 @@ mod tests {
             "asm(\"cpuid\" : \"=a\"(a));",
             "asm(NAME \".x %0;\" : \"=r\"(a));",
             "asm(\"add.u32 %0, %1\" : \"=x\"(a) : \"r\"(b));",
+            "asm(\"add.u32 %0, %0, 1;\" : \"+r\"([&] { asm(\"exit;\"); return a; }()));",
+            "asm(\"add.u32 %0, %0, 1;\" : \"+r\"(a[R\"(\n)\"[0]]));",
+            "asm(\"add.u32 %0, %0, 1;\" : \"+r\"(a\n#ifdef B\n+ b\n#endif\n));",
             "int asm_count; // asm(\"exit;\");",
             "asm",
             "asm(",

@@ -1,0 +1,3 @@
+
+#include "hip/hip_runtime_api.h"
+int main() { return hipDeviceSynchronize(); }

@@ -1,0 +1,12 @@
+//! Any bytes as a CUDA source with inline PTX, and as the text of an `asm` statement: lines stay, and rewriting once more changes nothing.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/kernel-build/tests/any_ptx/mod.rs"]
+mod any_ptx;
+
+fuzz_target!(|bytes: &[u8]| {
+    any_ptx::run(bytes);
+    any_ptx::run_as_template(bytes);
+});
