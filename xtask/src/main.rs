@@ -3,6 +3,7 @@
 mod bench;
 mod bindgen;
 mod build_kernels;
+mod candle;
 mod conflicts;
 mod demo;
 mod doctor;
@@ -154,9 +155,13 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
+    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend. Cargo fetches its crates, and the
+    /// engine is compiled once more
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
+    candle: bool,
     /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the
     /// target folder, and write docs/vgpu/suites.md; may be repeated
-    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     suites: Vec<String>,
     /// With --suites: a target to run on; may be repeated [default: gfx1100 and gfx90a]
     #[arg(long, value_name = "TARGET", value_delimiter = ',', requires = "suites")]
@@ -168,7 +173,7 @@ struct TestArguments {
     #[arg(long, value_name = "PATTERN", requires = "suites")]
     filter: Option<String>,
     /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     overflow_checks: bool,
 }
 
@@ -220,16 +225,24 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {
             suites::suites(&suites::Options { names: suites, targets: target, own_hip, filter, folder: None })
         }
-        Task::Test(TestArguments { gpu, rocm, rocblas_kernels, miri, template, overflow_checks, .. }) => {
-            test::test(test::Options {
-                gpu,
-                miri,
-                template,
-                overflow_checks,
-                rocm: sysroot::releases(&rocm)?,
-                rocblas_kernels: kernels::releases(&rocblas_kernels)?,
-            })
-        }
+        Task::Test(TestArguments {
+            gpu,
+            rocm,
+            rocblas_kernels,
+            miri,
+            template,
+            candle,
+            overflow_checks,
+            ..
+        }) => test::test(test::Options {
+            gpu,
+            miri,
+            template,
+            candle,
+            overflow_checks,
+            rocm: sysroot::releases(&rocm)?,
+            rocblas_kernels: kernels::releases(&rocblas_kernels)?,
+        }),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Hipify(options) => return hipify::hipify(*options),

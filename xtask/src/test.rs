@@ -15,7 +15,7 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{PROGRAM, build_kernels, conflicts, dropin, miri, template};
+use crate::{PROGRAM, build_kernels, candle, conflicts, dropin, miri, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -62,6 +62,8 @@ pub(crate) struct Options {
     pub(crate) miri: bool,
     /// Build and run the crate of a stranger in every way, and nothing else.
     pub(crate) template: bool,
+    /// Run the kernels of candle, and nothing else.
+    pub(crate) candle: bool,
     /// Run the device tests with overflow checks in the engine, and nothing else.
     pub(crate) overflow_checks: bool,
 }
@@ -124,6 +126,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         let name = format!("device tests with overflow checks on {OVERFLOW_CHECKS_DEVICE}");
         return vec![Step::new(name, || overflow_checks(shared))];
     }
+    if options.candle {
+        return candle_steps(shared);
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -179,6 +184,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     }));
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
+    steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps
 }
 
@@ -189,6 +195,20 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
     command.arg("--target-dir").arg(tools::target_folder().join("overflow-checks"));
     command.env("FERROCM_DEVICE", OVERFLOW_CHECKS_DEVICE).env_remove(headers::FOLDER_VARIABLE);
     execute(command)
+}
+
+/// Fetches the kernels of candle, and runs their tests on virtual GPUs.
+fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let fetch = Step::new("sources of candle's kernels", || {
+        println!("They are in {}", candle::fetch()?.display());
+        Ok(Outcome::Passed)
+    });
+    let tests = candle::DEVICES.map(|device| {
+        Step::new(format!("candle's kernels on {device}"), move || {
+            execute(candle::command(nextest_command(shared)?, &candle::fetch()?, device))
+        })
+    });
+    std::iter::once(fetch).chain(tests).collect()
 }
 
 /// Looks for Miri, and runs the tests that need no foreign code.

@@ -1,0 +1,114 @@
+//! `cargo xtask test --candle`: the kernels of candle, as its crate has them, on virtual GPUs.
+//!
+//! `examples/candle-kernels` compiles them and compares what they compute with candle's CPU backend. It is a workspace of its own: nothing
+//! else here needs candle.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use setup::run;
+use tempfile::TempDir;
+
+use crate::tools;
+
+/// The crate with the sources, and the version that the tests are for.
+const NAME: &str = "candle-kernels";
+const VERSION: &str = "0.11.1";
+/// The package with the tests, below the workspace.
+const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
+/// Tells that package where the sources are.
+const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
+/// Where it is built, below the target folder.
+const TARGET: &str = "candle-kernels";
+/// The virtual devices that the tests run on: one for each size of waves.
+pub(crate) const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+
+/// What `cargo metadata` says of packages.
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    manifest_path: PathBuf,
+}
+
+/// Has Cargo fetch the crate, and says where it lies. It is not built: its build script asks for nvcc.
+pub(crate) fn fetch() -> Result<PathBuf> {
+    let folder = TempDir::new().context("a folder for a package")?;
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    };
+    write("lib.rs", "")?;
+    write("Cargo.toml", &manifest())?;
+    let mut command = tools::cargo();
+    command.args(["metadata", "--format-version", "1", "--quiet"]).current_dir(folder.path());
+    source_folder(&run::capture(&mut command)?)
+}
+
+/// Of a package that depends on the crate and is never built.
+fn manifest() -> String {
+    format!(
+        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
+         [dependencies]\n{NAME} = \"={VERSION}\"\n\n[workspace]\n"
+    )
+}
+
+fn source_folder(metadata: &str) -> Result<PathBuf> {
+    let metadata: Metadata = serde_json::from_str(metadata).context("read what `cargo metadata` says")?;
+    let is_crate = |package: &&Package| package.name == NAME && package.version == VERSION;
+    let found = metadata.packages.iter().find(is_crate);
+    let found = found.with_context(|| format!("`cargo metadata` says nothing of {NAME} {VERSION}"))?;
+    let folder = found.manifest_path.parent();
+    folder.map(Path::to_path_buf).with_context(|| format!("{} has no folder", found.manifest_path.display()))
+}
+
+/// Builds the package and runs its tests on a device, with `nextest`.
+pub(crate) fn command(mut nextest: Command, sources: &Path, device: &str) -> Command {
+    nextest.args(["run", "--locked", "--manifest-path", PACKAGE]);
+    nextest.arg("--target-dir").arg(tools::target_folder().join(TARGET));
+    nextest.env(SOURCES_VARIABLE, sources).env("FERROCM_DEVICE", device);
+    nextest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_that_of_the_manifest() {
+        let text = r#"{"packages": [
+            {"name": "candle-kernels", "version": "0.9.0", "manifest_path": "/a/Cargo.toml", "targets": []},
+            {"name": "candle-kernels", "version": "0.11.1", "manifest_path": "/b/Cargo.toml", "targets": []}
+        ]}"#;
+        assert_eq!(source_folder(text).unwrap(), Path::new("/b"));
+        assert!(
+            source_folder(r#"{"packages": []}"#).unwrap_err().to_string().contains("candle-kernels 0.11.1")
+        );
+    }
+
+    #[test]
+    fn the_package_is_there_and_is_for_this_version() {
+        let text = fs::read_to_string(tools::workspace().join(PACKAGE)).unwrap();
+        for candle in ["candle-core", "candle-nn"] {
+            assert!(text.contains(&format!("{candle} = {{ version = \"={VERSION}\"")), "{candle}");
+        }
+        let script = tools::workspace().join(PACKAGE).with_file_name("build.rs");
+        let script = fs::read_to_string(script).unwrap();
+        assert!(script.contains(&format!("\"{SOURCES_VARIABLE}\"")) && script.contains(VERSION));
+    }
+
+    #[test]
+    fn the_tests_are_run_by_nextest() {
+        let command = command(Command::new("cargo-nextest"), Path::new("/sources"), DEVICES[0]);
+        let text = run::describe(&command);
+        assert!(text.starts_with(&format!("cargo-nextest run --locked --manifest-path {PACKAGE}")), "{text}");
+    }
+}
