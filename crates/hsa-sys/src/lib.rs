@@ -87,6 +87,9 @@ pub struct Extensions {
     /// Whether the host may access memory: false for what was freed or is reserved only. Memory that the implementation knows
     /// nothing of is the program's own.
     pub host_can_access: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize) -> bool>,
+    /// Says that the host has written memory of a device by itself, for checks that look for reads of what nobody wrote. What functions of
+    /// HSA write is known without.
+    pub host_wrote: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize)>,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
     pub global_wave_sync: bool,
 }
@@ -102,6 +105,7 @@ impl Extensions {
         queue_missing_packet: None,
         signal_create_guarded: None,
         host_can_access: None,
+        host_wrote: None,
         global_wave_sync: false,
     };
 }

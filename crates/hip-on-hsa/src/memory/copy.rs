@@ -95,6 +95,16 @@ unsafe fn copy_on_host(rect: Rect) {
     }
 }
 
+/// Lets a device see what the host has copied into its memory.
+fn written_by_host(runtime: &Runtime, rect: Rect, dst: Place) {
+    if let Some(device) = dst.device() {
+        for (dst, _, size) in rect.rows() {
+            runtime.hsa.host_wrote(dst, size);
+        }
+        device.info.hdp_mem_flush.flush();
+    }
+}
+
 /// A copy as a program asks for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
@@ -189,9 +199,7 @@ unsafe fn copy_now(runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Res
     if by_host(dst) && by_host(src) {
         // SAFETY: as this function's contract; the host reaches both ends.
         unsafe { copy_on_host(rect) };
-        if let Some(device) = dst.device() {
-            device.info.hdp_mem_flush.flush();
-        }
+        written_by_host(runtime, rect, dst);
         return Ok(());
     }
     let strangers = match (dst, src) {
@@ -242,9 +250,7 @@ impl Request {
         // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; the stream's work
         // has completed.
         unsafe { copy_on_host(self.rect) };
-        if let Some(device) = self.dst.device() {
-            device.info.hdp_mem_flush.flush();
-        }
+        written_by_host(self.runtime, self.rect, self.dst);
     }
 
     fn run(self, wait: bool) -> Result {

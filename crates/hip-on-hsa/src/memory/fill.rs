@@ -65,6 +65,9 @@ unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Patte
         if by_host {
             // SAFETY: as this function's contract; the host reaches the memory.
             pattern.write(unsafe { std::slice::from_raw_parts_mut(start as *mut u8, rows.width) });
+            if target.device.is_some() {
+                runtime.hsa.host_wrote(start, rows.width);
+            }
             continue;
         }
         // HSA fills whole words only; the ends are copied.

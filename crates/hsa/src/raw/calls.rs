@@ -675,6 +675,14 @@ impl<E: Errors> Calls<E> {
         self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, 1) })
     }
 
+    /// Says that the host has written memory of a device by itself, for implementations that look for reads of what nobody wrote.
+    pub fn host_wrote(self, address: usize, size: usize) {
+        if let Some(tell) = self.table.ext.host_wrote {
+            // SAFETY: the implementation looks at no memory.
+            unsafe { tell(address as *const c_void, size) }
+        }
+    }
+
     /// Start and end of the packet that completed the signal, in system clock ticks.
     pub fn packet_time(self, agent: hsa_agent_t, signal: hsa_signal_t) -> Option<(u64, u64)> {
         let mut time = hsa_amd_profiling_dispatch_time_t { start: 0, end: 0 };

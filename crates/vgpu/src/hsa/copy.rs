@@ -85,6 +85,15 @@ pub(super) unsafe extern "C" fn host_can_access(pointer: *const c_void, size: us
     known == S::HSA_STATUS_SUCCESS
 }
 
+/// Notes what the host has written by itself; see [`Extensions::host_wrote`].
+pub(super) unsafe extern "C" fn host_wrote(pointer: *const c_void, size: usize) {
+    // Nothing of this fails.
+    let _ = call_always(|| {
+        machine().memory().wrote(pointer as u64, size as u64);
+        Ok(())
+    });
+}
+
 /// Copies bytes; the ranges may overlap.
 ///
 /// # Safety

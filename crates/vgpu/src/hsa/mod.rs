@@ -84,6 +84,7 @@ pub fn table() -> &'static Table {
             queue_missing_packet: Some(queue::missing_packet),
             signal_create_guarded: Some(signal::create_guarded),
             host_can_access: Some(copy::host_can_access),
+            host_wrote: Some(copy::host_wrote),
             global_wave_sync: true,
         });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.
