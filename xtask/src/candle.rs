@@ -18,7 +18,7 @@ use crate::tools;
 const NAME: &str = "candle-kernels";
 const VERSION: &str = "0.11.1";
 /// The package with the tests, below the workspace.
-const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
+pub(crate) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
 /// Tells that package where the sources are.
 const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
 /// Where it is built, below the target folder.

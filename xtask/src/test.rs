@@ -399,6 +399,10 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
     command.args(["--manifest-path", "fuzz/Cargo.toml"]).stdout(Stdio::null());
     execute(command)?;
+    // Another one. Its crates are fetched for its own tests only, so Cargo just resolves them.
+    let mut command = tools::cargo();
+    command.args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", candle::PACKAGE]);
+    execute(command)?;
     let deny = match DENY.find_or_install(cache) {
         Ok(deny) => deny,
         Err(error) => {
