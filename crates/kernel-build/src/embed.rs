@@ -87,7 +87,8 @@ impl Build {
     /// Writes the code objects and a Rust file that embeds them into a folder; returns the Rust file's path.
     ///
     /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in upper
-    /// case, `ALL` with all of them in the order of their ids, and `ids` with one module of kernel ids per source.
+    /// case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables that have an entry per module, and
+    /// `ids` with one module of kernel ids per source.
     /// `types` is the path under which the generated code finds [`code_object::embedded`]. Equal builds give equal
     /// files, and files that would not change are not touched.
     ///
@@ -112,6 +113,7 @@ impl Build {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "/// All modules; a module's id is its position.\n{UNUSED}");
         let _ = writeln!(out, "pub static ALL: &[&{types}::Module] = &[{}];", names.join(", "));
+        out.push_str(&self.module_ids(types));
         let _ = writeln!(
             out,
             "\n/// Kernel ids: positions in a module's list of kernels.\n{UNUSED}\npub mod ids {{"
@@ -136,6 +138,50 @@ impl Build {
         out.push_str("}\n");
         out
     }
+
+    /// The modules as an enum.
+    fn module_ids(&self, types: &str) -> String {
+        let mut taken = HashSet::new();
+        let mut names = Vec::new();
+        for module in &self.modules {
+            let mut ident = camel(&module.ident);
+            while !taken.insert(ident.clone()) {
+                ident.push('_');
+            }
+            names.push(ident);
+        }
+        let mut out = format!(
+            "\n/// The modules, by name.\n{UNUSED}\n#[allow(non_camel_case_types, reason = \"generated\")]\n"
+        );
+        out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\npub enum Id {\n");
+        for (module, name) in self.modules.iter().zip(&names) {
+            let _ = writeln!(out, "    /// `{}`\n    {name},", module.relative);
+        }
+        let list: Vec<_> = names.iter().map(|name| format!("Id::{name}")).collect();
+        let _ = writeln!(out, "}}\n\n/// All of them, in the order of [`ALL`].\n{UNUSED}");
+        let _ = writeln!(out, "pub const ALL_IDS: [Id; {}] = [{}];", names.len(), list.join(", "));
+        let _ = writeln!(out, "\n{UNUSED}\nimpl Id {{\n    /// Its position in [`ALL`].");
+        let _ = writeln!(out, "    pub const fn index(self) -> usize {{\n        self as usize\n    }}\n");
+        let _ = writeln!(out, "    /// The module.\n    pub fn module(self) -> &'static {types}::Module {{");
+        let _ = writeln!(out, "        ALL[self.index()]\n    }}\n}}");
+        out
+    }
+}
+
+/// What `name` is in an enum.
+fn camel(name: &str) -> String {
+    let mut start = true;
+    let mut ident = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            ident.push(if start { c.to_ascii_uppercase() } else { c });
+        }
+        start = !c.is_ascii_alphanumeric();
+    }
+    if !ident.starts_with(|c: char| c.is_ascii_alphabetic()) || ident == "Self" {
+        ident.insert(0, 'K');
+    }
+    ident
 }
 
 /// A program need not use all that is generated.

@@ -203,7 +203,10 @@ pub mod generated { include!("kernels.rs"); }
 #[deny(warnings)]
 mod unused { include!("kernels.rs"); }
 fn main() {
-    use generated::{ALL, QUANT_TYPE, ids};
+    use generated::{ALL, ALL_IDS, Id, QUANT_TYPE, ids};
+    assert_eq!(ALL_IDS, [Id::Mod, Id::QuantType]);
+    assert!(ALL_IDS.iter().enumerate().all(|(i, id)| id.index() == i && id.module().id == i));
+    assert!(std::ptr::eq(Id::QuantType.module(), &QUANT_TYPE));
     assert_eq!(ALL.len(), 2);
     assert!(ALL.iter().enumerate().all(|(i, module)| module.id == i));
     assert_eq!((QUANT_TYPE.name, QUANT_TYPE.source), ("quant/type", "quant/type.cu"));
