@@ -38,6 +38,18 @@ fn what_changes_the_result_is_another_entry() {
 }
 
 #[test]
+fn what_several_compile_at_the_same_time_is_compiled_once() {
+    let ((_folder, compiler), target) = (compiler(), target());
+    let program = Program::new(SAXPY);
+    let compile = || compiler.compile(&program, &target).unwrap().cached;
+    let cached: Vec<bool> = std::thread::scope(|scope| {
+        let threads = [(); 3].map(|()| scope.spawn(compile));
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    assert_eq!(cached.iter().filter(|cached| !**cached).count(), 1);
+}
+
+#[test]
 fn what_is_damaged_in_the_cache_is_compiled_again() {
     let ((folder, compiler), target) = (compiler(), target());
     let program = Program::new(SAXPY);

@@ -114,7 +114,7 @@ impl Cache {
         })
     }
 
-    /// Waits while another process or thread compiles what the key stands for. Who has waited looks it up again.
+    /// Waits while another process or thread compiles what the key stands for. Who has its turn looks it up again.
     ///
     /// Without a turn two would compile the same, no more: so who cannot have one, because the other takes longer than ten minutes or the
     /// file system has no locks, goes on without. The turn of a process that ends is free.
@@ -125,14 +125,13 @@ impl Cache {
 
     fn turn_within(&self, key: &str, longest: Duration) -> Turn {
         let path = self.root.join("turns").join(key);
-        let mut turn = Turn { file: None, waited: false };
+        let mut turn = Turn { file: None };
         let Ok(file) = File::options().create(true).append(true).open(&path) else { return turn };
         let (begin, mut pause) = (Instant::now(), PAUSES[0]);
         loop {
             match file.try_lock() {
                 Ok(()) => turn.file = Some((file, path)),
                 Err(TryLockError::WouldBlock) if begin.elapsed() < longest => {
-                    turn.waited = true;
                     std::thread::sleep(pause);
                     pause = (2 * pause).min(PAUSES[1]);
                     continue;
@@ -269,14 +268,6 @@ impl Cache {
 #[derive(Debug)]
 pub struct Turn {
     file: Option<(File, PathBuf)>,
-    waited: bool,
-}
-
-impl Turn {
-    /// Whether another one has had its turn meanwhile.
-    pub fn has_waited(&self) -> bool {
-        self.waited
-    }
 }
 
 impl Drop for Turn {
@@ -354,24 +345,28 @@ mod tests {
     fn one_at_a_time_has_the_turn_of_a_key() {
         let (_folder, cache) = cache();
         let first = cache.turn("key0");
-        assert!(!first.has_waited() && !cache.turn("key1").has_waited());
-        let late = cache.turn_within("key0", Duration::from_millis(20));
-        assert!(late.has_waited() && late.file.is_none(), "goes on without");
+        assert!(first.file.is_some() && cache.turn("key1").file.is_some());
+        assert!(cache.turn_within("key0", Duration::from_millis(20)).file.is_none(), "goes on without");
+        let order = std::sync::Mutex::new(Vec::new());
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| cache.turn("key0").has_waited());
+            scope.spawn(|| {
+                let second = cache.turn("key0");
+                order.lock().unwrap().push("second");
+                assert!(second.file.is_some());
+            });
             std::thread::sleep(Duration::from_millis(20));
+            order.lock().unwrap().push("first");
             drop(first);
-            assert!(second.join().unwrap());
         });
-        assert!(!cache.turn("key0").has_waited());
+        assert_eq!(order.into_inner().unwrap(), ["first", "second"]);
         assert_eq!(children(&cache.root.join("turns")), <[PathBuf; 0]>::default(), "nothing is left");
     }
 
     #[test]
-    fn without_locks_everybody_has_a_turn() {
+    fn without_locks_nobody_waits() {
         let (_folder, cache) = cache();
         fs::remove_dir(cache.root.join("turns")).unwrap();
-        assert!(!cache.turn("key0").has_waited());
+        assert!(cache.turn("key0").file.is_none() && cache.turn("key0").file.is_none());
     }
 
     #[test]

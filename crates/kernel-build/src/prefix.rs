@@ -113,11 +113,8 @@ impl Context<'_> {
             (!bytes.is_empty() && self.cache.link(&entry.object, &file).is_ok()).then_some(())
         };
         let mut is_there = look_up().is_some();
-        let mut turn = None;
-        if !is_there {
-            let waited = turn.insert(self.cache.turn(key)).has_waited();
-            is_there = waited && look_up().is_some();
-        }
+        let _turn = if is_there { None } else { Some(self.cache.turn(key)) };
+        is_there = is_there || look_up().is_some();
         if !is_there {
             if !is_known && !plan.shares_options {
                 let none = Entry { object: blake3::hash(b"").to_hex().to_string(), ..Entry::default() };

@@ -3,9 +3,11 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use kernel_build::toolchain::{Origin, Toolchain};
 use kernel_build::{Builder, Event, Severity};
 use support::{Folder, KERNEL, toolchain};
 
@@ -139,6 +141,48 @@ fn equal_sources_elsewhere_give_equal_code() {
         })
         .collect();
     assert_eq!(hashes[0], hashes[1]);
+}
+
+/// The private toolchain of another user is in another folder; lines of its headers are in the code object.
+#[test]
+fn a_toolchain_elsewhere_gives_equal_code() {
+    let Some(toolchain) = toolchain() else { return };
+    let Origin::Prefix(root) = toolchain.origin.clone() else {
+        eprintln!("skipped: the toolchain is that of the machine");
+        return;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let link = scratch.path().join("elsewhere");
+    std::os::unix::fs::symlink(&root, &link).unwrap();
+    let moved =
+        |path: &Path| path.strip_prefix(&root).map_or_else(|_| path.to_owned(), |rest| link.join(rest));
+    let mut elsewhere = toolchain.clone();
+    elsewhere.origin = Origin::Prefix(link.clone());
+    for path in [
+        &mut elsewhere.clang,
+        &mut elsewhere.linker,
+        &mut elsewhere.hip_path,
+        &mut elsewhere.device_libs,
+        &mut elsewhere.cxx_headers,
+    ] {
+        *path = moved(path);
+    }
+    let (from, to) = (root.to_str().unwrap(), link.to_str().unwrap());
+    for option in &mut elsewhere.args {
+        *option = option.to_str().unwrap().replace(from, to).into();
+    }
+    let build = |toolchain: &Toolchain| {
+        let folder = Folder::new(toolchain.clone());
+        folder.write("a.cu", "extern \"C\" __global__ void f(int *x) { atomicAdd(x, threadIdx.x); }\n");
+        let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
+        build.targets(["gfx1100"]).flag("-gz=none").source_lines(true).build().unwrap().modules[0].objects[0]
+            .bytes
+            .clone()
+    };
+    let (here, there) = (build(&toolchain), build(&elsewhere));
+    let names = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(names(&here, "toolchain/usr/include/hip") && !names(&here, from));
+    assert!(here == there);
 }
 
 #[test]

@@ -154,6 +154,16 @@ impl Toolchain {
         if !self.hip_path.join("share/hip/version").is_file() {
             command.arg(format!("--hip-version={}", self.hip_version));
         }
+        // Lines of headers name them, and the folder is another one for each user.
+        if let Origin::Prefix(root) = &self.origin {
+            let real = std::fs::canonicalize(root).ok();
+            for root in std::iter::once(root).chain(&real) {
+                let mut argument = OsString::from("-ffile-prefix-map=");
+                argument.push(root);
+                argument.push("=toolchain");
+                command.arg(argument);
+            }
+        }
         command
     }
 
