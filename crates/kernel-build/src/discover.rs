@@ -77,8 +77,8 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     if !ident.starts_with(|c: char| c.is_ascii_alphabetic()) {
         ident.insert(0, 'k');
     }
-    if ident == "all" {
-        // `ALL` is the list of all modules.
+    if ["all", "all_ids"].contains(&ident.as_str()) {
+        // `ALL` and `ALL_IDS` are the lists of all modules.
         ident.push('_');
     }
     Ok(Source { path, relative, name, ident })
@@ -118,12 +118,20 @@ mod tests {
 
     #[test]
     fn sources_are_found_below_and_sorted() {
-        let folder = folder(&["b.cu", "a-b.cu", "quant/q4.cu", ".git/x.cu", "a.cuh", "2d.cu", "cu.cu"]);
+        let folder =
+            folder(&["b.cu", "a-b.cu", "quant/q4.cu", ".git/x.cu", "a.cuh", "2d.cu", "cu.cu", "all_ids.cu"]);
         let found = sources(folder.path(), &[], &[]).unwrap();
         let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.ident.as_str())).collect();
         assert_eq!(
             names,
-            [("2d", "k2d"), ("a-b", "a_b"), ("b", "b"), ("cu", "cu"), ("quant/q4", "quant_q4")]
+            [
+                ("2d", "k2d"),
+                ("a-b", "a_b"),
+                ("all_ids", "all_ids_"),
+                ("b", "b"),
+                ("cu", "cu"),
+                ("quant/q4", "quant_q4")
+            ]
         );
         assert_eq!(headers(folder.path()).unwrap(), [PathBuf::from("a.cuh")]);
     }

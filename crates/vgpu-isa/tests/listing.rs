@@ -8,7 +8,12 @@ use kernel_build::{Build, Builder};
 use objdump::{check, llvm_objdump};
 use vgpu_isa::{Isa, TARGETS};
 
-/// Compiled sources of the folder `of` below the workspace's, for all targets, or for those with waves of 32, for waves of 64;
+/// One target of each generation that has waves of 32 and of 64.
+const WITH_WAVES_OF_64: [&str; 3] = ["gfx1030", "gfx1100", "gfx1201"];
+/// The sources of the virtual GPU's own tests.
+const TESTS_OF_VGPU: &str = "crates/vgpu/tests/device";
+
+/// Compiled sources of the folder `of` below the workspace's, for all targets, or for some of those with waves of 32, for waves of 64;
 /// `None` if there is no compiler.
 fn build(of: &str, wave64: bool) -> Option<Build> {
     if let Err(why) = kernel_build::toolchain::find() {
@@ -16,10 +21,14 @@ fn build(of: &str, wave64: bool) -> Option<Build> {
         return None;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let targets = Isa::ALL.iter().filter(|isa| !(wave64 && isa.is_gfx9())).map(|isa| isa.name());
-    let mut builder = Builder::new(root.join(of)).targets(targets).jobs(2);
-    if wave64 {
-        builder = builder.flag("-mwavefrontsize64");
+    let mut builder = Builder::new(root.join(of)).jobs(2);
+    builder = match wave64 {
+        false => builder.targets(Isa::ALL.iter().map(|isa| isa.name())),
+        true => builder.targets(WITH_WAVES_OF_64).flag("-mwavefrontsize64"),
+    };
+    if of == TESTS_OF_VGPU {
+        // As its tests compile them, so that nothing is compiled twice. The instructions are the same.
+        builder = builder.source_lines(true).flag("-Rpass-analysis=kernel-resource-usage");
     }
     Some(builder.build().unwrap_or_else(|error| panic!("compiling {of}: {error}")))
 }
@@ -59,7 +68,7 @@ fn kernels_of_benchmarks() {
 
 #[test]
 fn kernels_of_tests() {
-    compare("crates/vgpu/tests/device", false);
+    compare(TESTS_OF_VGPU, false);
     compare("crates/hip-on-hsa/tests/kernels", false);
     compare("crates/hip-on-hsa/tests/services", false);
 }

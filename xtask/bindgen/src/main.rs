@@ -17,7 +17,10 @@ mod run;
 mod table;
 mod unexported;
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -52,8 +55,8 @@ fn main() -> Result<()> {
     for folder in ["hip", "rocblas", "rccl"] {
         aliases.add_macros(&newest.join("usr/include"), folder)?;
     }
-    for library in LIBRARIES {
-        generate(library, &arguments.headers, &aliases, &mut output)
+    for (library, texts) in LIBRARIES.iter().zip(read_all(&arguments.headers)) {
+        generate(library, texts, &arguments.headers, &aliases, &mut output)
             .with_context(|| format!("generating the bindings of {}", library.what))?;
     }
     if !arguments.check {
@@ -68,14 +71,43 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-fn generate(library: &'static Library, headers: &Path, aliases: &Aliases, output: &mut Output) -> Result<()> {
-    let apis: Result<Vec<Api>> = library
-        .versions
+/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, so all processors do.
+fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
+    let jobs: Vec<_> = LIBRARIES
         .iter()
-        .map(|version| {
+        .flat_map(|library| library.versions.iter().map(move |version| (library, version)))
+        .collect();
+    let texts: Vec<OnceLock<Result<String>>> = jobs.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let read = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(library, version)) = jobs.get(index) else { break };
             let include = headers.join(version.release).join("usr/include");
-            Api::parse(&run::bindgen(library, version, &include)?, library)
-                .with_context(|| format!("{} {}", library.what, version.version))
+            // Each index is handed out once.
+            let _ = texts[index].set(run::bindgen(library, version, &include));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()) {
+            scope.spawn(read);
+        }
+    });
+    let mut texts = texts.into_iter().filter_map(OnceLock::into_inner);
+    LIBRARIES.iter().map(|library| texts.by_ref().take(library.versions.len()).collect()).collect()
+}
+
+fn generate(
+    library: &'static Library,
+    texts: Vec<Result<String>>,
+    headers: &Path,
+    aliases: &Aliases,
+    output: &mut Output,
+) -> Result<()> {
+    let versions = library.versions.iter().zip(texts);
+    let apis: Result<Vec<Api>> = versions
+        .map(|(version, text)| {
+            Api::parse(&text?, library).with_context(|| format!("{} {}", library.what, version.version))
         })
         .collect();
     let merged = Merged::new(library, apis?);
