@@ -92,7 +92,8 @@ impl<'a> Step<'a> {
 /// Runs all steps up to the first failure and sums up.
 pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
-    let shared = Shared { cache: toolchain::cache_folder()?, headers: OnceCell::new() };
+    let shared =
+        Shared { cache: toolchain::cache_folder()?, headers: OnceCell::new(), candle: OnceCell::new() };
     let results = run_steps(steps(&options, &shared));
     println!("\n{}", summary(&results));
     let total = started.elapsed().as_secs();
@@ -110,6 +111,8 @@ struct Shared {
     cache: PathBuf,
     /// Empty where the machine cannot have them.
     headers: OnceCell<Headers>,
+    /// Of candle's kernels.
+    candle: OnceCell<PathBuf>,
 }
 
 fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
@@ -200,12 +203,14 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
 /// Fetches the kernels of candle, and runs their tests on virtual GPUs.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
-        println!("They are in {}", candle::fetch()?.display());
+        let sources = candle::fetch()?;
+        println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
     let tests = candle::DEVICES.map(|device| {
         Step::new(format!("candle's kernels on {device}"), move || {
-            execute(candle::command(nextest_command(shared)?, &candle::fetch()?, device))
+            let sources = shared.candle.get().context("the sources have not been fetched")?;
+            execute(candle::command(nextest_command(shared)?, sources, device))
         })
     });
     std::iter::once(fetch).chain(tests).collect()

@@ -1,11 +1,10 @@
 //! What the library exports besides the functions of its C headers: what the code calls that compilers write for the host
-//! side of kernels and variables, and other names of functions.
+//! side of kernels and variables, and what profilers and debuggers ask for.
 #![allow(non_snake_case, reason = "the functions have their C names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use hip_on_hsa::stub;
-use hip_sys::{hipDeviceProp_tR0000, hipError_t, hipEvent_t, hipFunction_t, hipStream_t};
+use hip_on_hsa::stub::HOST_CODE;
 
 use crate::table;
 
@@ -13,44 +12,60 @@ use crate::table;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterFatBinary(header: *const c_void) -> *mut *mut c_void {
     // SAFETY: the compiler's code passes a header that stays until it unregisters it.
-    unsafe { stub::register_fat_binary(header) }
+    unsafe { (HOST_CODE.register_fat_binary)(header) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipUnregisterFatBinary(binary: *mut *mut c_void) {
-    stub::unregister_fat_binary(binary);
+    // SAFETY: unknown handles are ignored.
+    unsafe { (HOST_CODE.unregister_fat_binary)(binary) };
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterFunction(
     binary: *mut *mut c_void,
     stub: *const c_void,
-    _device_function: *mut c_char,
+    device_function: *mut c_char,
     name: *const c_char,
-    _thread_limit: c_uint,
-    _tid: *mut c_void,
-    _bid: *mut c_void,
-    _block: *mut c_void,
-    _grid: *mut c_void,
-    _wave_size: *mut c_int,
+    thread_limit: c_uint,
+    thread: *mut c_void,
+    block: *mut c_void,
+    block_size: *mut c_void,
+    grid_size: *mut c_void,
+    wave_size: *mut c_int,
 ) {
     // SAFETY: the compiler's code passes a name that ends in a NUL.
-    unsafe { stub::register_function(binary, stub, name) };
+    unsafe {
+        (HOST_CODE.register_function)(
+            binary,
+            stub,
+            device_function,
+            name,
+            thread_limit,
+            thread,
+            block,
+            block_size,
+            grid_size,
+            wave_size,
+        );
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterVar(
     binary: *mut *mut c_void,
     variable: *mut c_void,
-    _host_name: *mut c_char,
+    host_name: *mut c_char,
     name: *mut c_char,
-    _external: c_int,
-    _size: usize,
-    _constant: c_int,
-    _global: c_int,
+    external: c_int,
+    size: usize,
+    constant: c_int,
+    global: c_int,
 ) {
     // SAFETY: the compiler's code passes a name that ends in a NUL.
-    unsafe { stub::register_variable(binary, variable, name) };
+    unsafe {
+        (HOST_CODE.register_variable)(binary, variable, host_name, name, external, size, constant, global);
+    }
 }
 
 /// The variable is there when the constructors of the program have run, so this starts the devices.
@@ -64,12 +79,8 @@ unsafe extern "C" fn __hipRegisterManagedVar(
     align: c_uint,
 ) {
     table();
-    let align = align as usize;
     // SAFETY: the compiler's code passes its pointer, the first value and a name that ends in a NUL.
-    let code = unsafe { stub::register_managed_variable(binary.cast(), pointer, first, name, size, align) };
-    if code != hipError_t::hipSuccess {
-        tracing::error!(?code, "a managed variable cannot be allocated");
-    }
+    unsafe { (HOST_CODE.register_managed_variable)(binary, pointer, first, name, size, align) };
 }
 
 /// Textures are not supported: calls that take one fail.
@@ -97,102 +108,6 @@ unsafe extern "C" fn __hipRegisterSurface(
     _external: c_int,
 ) {
     tracing::warn!("the program has a surface reference, which nothing can be done with");
-}
-
-/// `hipExtModuleLaunchKernel` as C++ declares it.
-#[unsafe(export_name = "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
-unsafe extern "C" fn hipExtModuleLaunchKernel_cpp(
-    function: hipFunction_t,
-    items_x: u32,
-    items_y: u32,
-    items_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    shared_bytes: usize,
-    stream: hipStream_t,
-    arguments: *mut *mut c_void,
-    extra: *mut *mut c_void,
-    start: hipEvent_t,
-    stop: hipEvent_t,
-    flags: u32,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    unsafe {
-        (table().hipExtModuleLaunchKernel)(
-            function,
-            items_x,
-            items_y,
-            items_z,
-            block_x,
-            block_y,
-            block_z,
-            shared_bytes,
-            stream,
-            arguments,
-            extra,
-            start,
-            stop,
-            flags,
-        )
-    }
-}
-
-/// `hipHccModuleLaunchKernel` as C++ declares it.
-#[unsafe(export_name = "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
-unsafe extern "C" fn hipHccModuleLaunchKernel_cpp(
-    function: hipFunction_t,
-    items_x: u32,
-    items_y: u32,
-    items_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    shared_bytes: usize,
-    stream: hipStream_t,
-    arguments: *mut *mut c_void,
-    extra: *mut *mut c_void,
-    start: hipEvent_t,
-    stop: hipEvent_t,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    unsafe {
-        (table().hipHccModuleLaunchKernel)(
-            function,
-            items_x,
-            items_y,
-            items_z,
-            block_x,
-            block_y,
-            block_z,
-            shared_bytes,
-            stream,
-            arguments,
-            extra,
-            start,
-            stop,
-        )
-    }
-}
-
-/// The old layout's function under the name that says so.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipGetDevicePropertiesR0000(
-    properties: *mut hipDeviceProp_tR0000,
-    device: c_int,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    unsafe { (table().hipGetDeviceProperties)(properties, device) }
-}
-
-/// The old layout's function under the name that says so.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipChooseDeviceR0000(
-    device: *mut c_int,
-    wanted: *const hipDeviceProp_tR0000,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    unsafe { (table().hipChooseDevice)(device, wanted) }
 }
 
 /// Names of what profilers see; they see nothing here.

@@ -1,12 +1,9 @@
 //! What is exported besides the functions of HIP's C headers: what the code calls that compilers write for the host's side of kernels
-//! and variables, and other names of functions.
+//! and variables.
 #![allow(non_snake_case, reason = "the functions have their C names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use hip_sys::{hipDeviceProp_tR0000, hipError_t, hipEvent_t, hipFunction_t, hipStream_t};
-
-use crate::call;
 use crate::registered::{self, Address, Part};
 
 /// Takes a fat binary before `main`. The handle is a number: nobody looks behind it.
@@ -116,100 +113,4 @@ unsafe extern "C" fn __hipRegisterSurface(
     _kind: c_int,
     _external: c_int,
 ) {
-}
-
-/// `hipExtModuleLaunchKernel` as C++ declares it.
-#[unsafe(export_name = "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
-unsafe extern "C" fn hipExtModuleLaunchKernel_cpp(
-    function: hipFunction_t,
-    items_x: u32,
-    items_y: u32,
-    items_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    shared_bytes: usize,
-    stream: hipStream_t,
-    arguments: *mut *mut c_void,
-    extra: *mut *mut c_void,
-    start: hipEvent_t,
-    stop: hipEvent_t,
-    flags: u32,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    call(|table| unsafe {
-        (table.hipExtModuleLaunchKernel)(
-            function,
-            items_x,
-            items_y,
-            items_z,
-            block_x,
-            block_y,
-            block_z,
-            shared_bytes,
-            stream,
-            arguments,
-            extra,
-            start,
-            stop,
-            flags,
-        )
-    })
-}
-
-/// `hipHccModuleLaunchKernel` as C++ declares it.
-#[unsafe(export_name = "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
-unsafe extern "C" fn hipHccModuleLaunchKernel_cpp(
-    function: hipFunction_t,
-    items_x: u32,
-    items_y: u32,
-    items_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    shared_bytes: usize,
-    stream: hipStream_t,
-    arguments: *mut *mut c_void,
-    extra: *mut *mut c_void,
-    start: hipEvent_t,
-    stop: hipEvent_t,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    call(|table| unsafe {
-        (table.hipHccModuleLaunchKernel)(
-            function,
-            items_x,
-            items_y,
-            items_z,
-            block_x,
-            block_y,
-            block_z,
-            shared_bytes,
-            stream,
-            arguments,
-            extra,
-            start,
-            stop,
-        )
-    })
-}
-
-/// The old layout's function under the name that says so.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipGetDevicePropertiesR0000(
-    properties: *mut hipDeviceProp_tR0000,
-    device: c_int,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    call(|table| unsafe { (table.hipGetDeviceProperties)(properties, device) })
-}
-
-/// The old layout's function under the name that says so.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipChooseDeviceR0000(
-    device: *mut c_int,
-    wanted: *const hipDeviceProp_tR0000,
-) -> hipError_t {
-    // SAFETY: the caller keeps the contract of the headers.
-    call(|table| unsafe { (table.hipChooseDevice)(device, wanted) })
 }

@@ -48,6 +48,16 @@
 mod exports;
 mod host_code;
 mod missing;
+#[rustfmt::skip]
+#[allow(
+    non_snake_case,
+    clippy::too_many_arguments,
+    clippy::type_complexity,
+    clippy::undocumented_unsafe_blocks,
+    clippy::allow_attributes_without_reason,
+    reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
+)]
+mod other_names;
 mod registered;
 mod table;
 

@@ -1,7 +1,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use code_object::TargetId;
@@ -12,7 +11,7 @@ use crate::cuda::Dialect;
 use crate::discover::{self, Source};
 use crate::select::Pattern;
 use crate::toolchain::{self, Toolchain};
-use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, nvcc, targets};
+use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, jobs, nvcc, targets};
 
 /// What a build tells while it runs. Events come from several threads, for one job in order.
 #[derive(Clone, Copy, Debug)]
@@ -355,21 +354,22 @@ impl Builder {
                 listener(event);
             }
         };
-        let jobs: Vec<(usize, &TargetId)> = plans
+        let compilations: Vec<(usize, &TargetId)> = plans
             .iter()
             .enumerate()
             .flat_map(|(source, plan)| plan.targets.iter().map(move |target| (source, target)))
             .collect();
-        let total = jobs.len();
+        let total = compilations.len();
         tell(Event::Planned { jobs: total });
         let prepared: Vec<OnceLock<Option<Prepared>>> = plans.iter().map(|_| OnceLock::new()).collect();
-        let results: Vec<OnceLock<Result<BuiltObject, CompileFailure>>> =
-            (0..total).map(|_| OnceLock::new()).collect();
-        let (next, fatal) = (AtomicUsize::new(0), OnceLock::new());
+        let fatal = OnceLock::new();
 
         // Nothing means that the build cannot go on; the reason is in `fatal`.
         let job = |index: usize| -> Option<Result<BuiltObject, CompileFailure>> {
-            let (source, target) = jobs[index];
+            if fatal.get().is_some() {
+                return None;
+            }
+            let (source, target) = compilations[index];
             let (cell, plan) = (&prepared[source], &plans[source]);
             let module = plan.source.name.as_str();
             tell(Event::Started { module, target });
@@ -398,31 +398,15 @@ impl Builder {
                 }
             }
         };
-        let worker = || {
-            while fatal.get().is_none() {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= total {
-                    break;
-                }
-                if let Some(result) = job(index) {
-                    // Each index is handed out once.
-                    let _ = results[index].set(result);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..self.job_count().min(total) {
-                scope.spawn(worker);
-            }
-        });
+        let results = jobs::run(self.job_count(), total, job);
         if let Some(error) = fatal.into_inner() {
             return Err(error);
         }
         let mut objects: Vec<Vec<BuiltObject>> = plans.iter().map(|_| Vec::new()).collect();
         let mut failures = Vec::new();
         for (index, result) in results.into_iter().enumerate() {
-            match result.into_inner() {
-                Some(Ok(object)) => objects[jobs[index].0].push(object),
+            match result {
+                Some(Ok(object)) => objects[compilations[index].0].push(object),
                 Some(Err(failure)) => failures.push(failure),
                 None => {}
             }

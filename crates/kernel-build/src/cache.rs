@@ -114,6 +114,22 @@ impl Cache {
         })
     }
 
+    /// What [`lookup`](Self::lookup) finds, or else the [`turn`](Self::turn) to make it.
+    ///
+    /// # Errors
+    /// The turn.
+    pub fn lookup_or_turn(
+        &self,
+        key: &str,
+        hash: impl Fn(&Path) -> Option<String>,
+    ) -> Result<(Entry, Vec<u8>), Turn> {
+        if let Some(found) = self.lookup(key, &hash) {
+            return Ok(found);
+        }
+        let turn = self.turn(key);
+        self.lookup(key, hash).ok_or(turn)
+    }
+
     /// Waits while another process or thread compiles what the key stands for. Who has its turn looks it up again.
     ///
     /// Without a turn two would compile the same, no more: so who cannot have one, because the other takes longer than ten minutes or the

@@ -74,6 +74,15 @@ pub(crate) struct Plan<'a> {
     pub(crate) shares_options: bool,
 }
 
+impl Plan<'_> {
+    /// Adds its options to a key.
+    pub(crate) fn add_options(&self, key: &mut blake3::Hasher) {
+        for option in &self.options {
+            key.update(b"\0").update(option.as_encoded_bytes());
+        }
+    }
+}
+
 /// A source as clang gets to see it.
 pub(crate) struct Prepared {
     /// The text in place of the file, if it was translated.
@@ -224,33 +233,29 @@ impl<'a> Context<'a> {
         let mut key = blake3::Hasher::new();
         key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
         key.update(format!("{target} {version} {} {}", prepared.dialect, source.relative).as_bytes());
-        for option in &plan.options {
-            key.update(b"\0").update(option.as_encoded_bytes());
-        }
+        plan.add_options(&mut key);
         let key = key.finalize().to_hex();
 
-        let look_up = || {
-            let (entry, bytes) = self.cache.lookup(&key, |path| self.hash(path))?;
-            let code_object = check(source, target, &bytes).ok()?;
-            let mut diagnostics = prepared.diagnostics.clone();
-            diagnostics.extend(entry.diagnostics);
-            Some(BuiltObject {
-                target: target.clone(),
-                bytes,
-                hash: entry.object,
-                code_object,
-                diagnostics,
-                cached: true,
-                duration: begin.elapsed(),
-            })
+        // What is there and no code object is made again, by everybody who finds it.
+        let _turn = match self.cache.lookup_or_turn(&key, |path| self.hash(path)) {
+            Err(turn) => Some(turn),
+            Ok((entry, bytes)) => match check(source, target, &bytes) {
+                Err(_) => None,
+                Ok(code_object) => {
+                    let mut diagnostics = prepared.diagnostics.clone();
+                    diagnostics.extend(entry.diagnostics);
+                    return Ok(BuiltObject {
+                        target: target.clone(),
+                        bytes,
+                        hash: entry.object,
+                        code_object,
+                        diagnostics,
+                        cached: true,
+                        duration: begin.elapsed(),
+                    });
+                }
+            },
         };
-        if let Some(found) = look_up() {
-            return Ok(found);
-        }
-        let _turn = self.cache.turn(&key);
-        if let Some(found) = look_up() {
-            return Ok(found);
-        }
 
         let work = self.cache.work_folder()?;
         let Compiled { bytes, inputs, diagnostics: told } =

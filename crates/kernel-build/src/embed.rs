@@ -127,10 +127,7 @@ impl Build {
             );
             let mut taken = HashSet::new();
             for (id, kernel) in module.kernels.iter().enumerate() {
-                let mut ident = upper(kernel);
-                while !taken.insert(ident.clone()) {
-                    ident.push('_');
-                }
+                let ident = distinct(&mut taken, upper(kernel));
                 let _ = writeln!(out, "        /// `{kernel}`\n        pub const {ident}: usize = {id};");
             }
             out.push_str("    }\n");
@@ -142,14 +139,8 @@ impl Build {
     /// The modules as an enum.
     fn module_ids(&self, types: &str) -> String {
         let mut taken = HashSet::new();
-        let mut names = Vec::new();
-        for module in &self.modules {
-            let mut ident = camel(&module.ident);
-            while !taken.insert(ident.clone()) {
-                ident.push('_');
-            }
-            names.push(ident);
-        }
+        let names: Vec<_> =
+            self.modules.iter().map(|module| distinct(&mut taken, camel(&module.ident))).collect();
         let mut out = format!(
             "\n/// The modules, by name.\n{UNUSED}\n#[allow(non_camel_case_types, reason = \"generated\")]\n"
         );
@@ -166,6 +157,14 @@ impl Build {
         let _ = writeln!(out, "        ALL[self.index()]\n    }}\n}}");
         out
     }
+}
+
+/// A name that is not taken yet.
+fn distinct(taken: &mut HashSet<String>, mut ident: String) -> String {
+    while !taken.insert(ident.clone()) {
+        ident.push('_');
+    }
+    ident
 }
 
 /// What `name` is in an enum.

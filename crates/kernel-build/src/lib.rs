@@ -76,6 +76,7 @@ mod discover;
 mod embed;
 mod error;
 pub mod facts;
+mod jobs;
 mod library;
 mod nvcc;
 mod overlay;

@@ -72,18 +72,13 @@ impl Context<'_> {
         let mut key = blake3::Hasher::new();
         key.update(self.prefixes.base.as_bytes());
         key.update(format!("prefix {target} {version} {dialect}").as_bytes());
-        for option in &plan.options {
-            key.update(b"\0").update(option.as_encoded_bytes());
-        }
+        plan.add_options(&mut key);
         let key = key.finalize().to_hex().to_string();
 
         let cell = {
             let mut found = self.prefixes.found.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(found.entry(key.clone()).or_default())
         };
-        if let Some(found) = cell.get() {
-            return Ok(found.clone());
-        }
         let mut trouble = None;
         let found = cell.get_or_init(|| {
             let found = self.find_prefix(&key, plan, dialect, target, version);

@@ -2,18 +2,26 @@
 
 use anyhow::Result;
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{FnArg, Pat, ReturnType, Type};
 
 use crate::bindings::origin;
 use crate::library::{Calls, DropIn, Library};
 use crate::merge::Merged;
 
-/// Writes an exported function for each one that the versions that the drop-in stands for export.
-pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<String> {
+/// What a crate exports.
+pub(crate) struct Exports {
+    /// A function for each one that the versions that the drop-in stands for export.
+    pub(crate) functions: String,
+    /// The same functions under their other names, if the library has some.
+    pub(crate) other_names: Option<String>,
+}
+
+/// Writes the functions that a crate exports.
+pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<Exports> {
     let newest = merged.library.versions.len() - 1;
     let versions = if drop_in.every_version { 0..=newest } else { newest..=newest };
-    let mut functions = TokenStream::new();
+    let (mut functions, mut other_names) = (TokenStream::new(), TokenStream::new());
     for function in merged.functions.values() {
         if !versions.clone().any(|version| function.exported.contains(version)) {
             continue;
@@ -37,20 +45,31 @@ pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<String> {
             }
             Calls::Direct | Calls::Optional(_) => call,
         };
-        functions.extend(quote! {
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn #name(#inputs) #output {
-                #body
+        let export = |symbol| {
+            quote! {
+                #[unsafe(no_mangle)]
+                unsafe extern "C" fn #symbol(#inputs) #output {
+                    #body
+                }
             }
-        });
+        };
+        functions.extend(export(name.clone()));
+        for (symbol, _) in merged.library.other_names.iter().filter(|(_, function)| *function == text) {
+            other_names.extend(export(format_ident!("{symbol}")));
+        }
     }
-    let module: syn::Path = syn::parse_str(merged.library.module)?;
+    let other_names = (!other_names.is_empty()).then(|| file(merged.library, &other_names)).transpose()?;
+    Ok(Exports { functions: file(merged.library, &functions)?, other_names })
+}
+
+fn file(library: &Library, functions: &TokenStream) -> Result<String> {
+    let module: syn::Path = syn::parse_str(library.module)?;
     let file = syn::parse2(quote! {
         use #module::bindings::*;
 
         #functions
     })?;
-    Ok(format!("{}{}", origin(merged.library), prettyplease::unparse(&file)))
+    Ok(format!("{}{}", origin(library), prettyplease::unparse(&file)))
 }
 
 /// Whether a function returns the library's status.

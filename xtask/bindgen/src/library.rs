@@ -60,6 +60,8 @@ pub(crate) struct Library {
     pub(crate) folder: &'static str,
     /// The crates that export its functions.
     pub(crate) drop_ins: &'static [DropIn],
+    /// Further symbols that they export, and the functions that these stand for: names as C++ has them, and those that say a layout.
+    pub(crate) other_names: &'static [(&'static str, &'static str)],
     /// Versions, oldest first; at most eight.
     pub(crate) versions: &'static [Version],
     /// The Debian package of its headers.
@@ -120,6 +122,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
             every_version: true,
             calls: Calls::Observed,
         }],
+        other_names: &[],
         versions: &[
             version("5.2.3", "5.2"),
             version("6.1.2", "5.7"),
@@ -176,6 +179,18 @@ pub(crate) static LIBRARIES: &[Library] = &[
                 calls: Calls::Optional(&["hipGetDeviceCount"]),
             },
         ],
+        other_names: &[
+            (
+                "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j",
+                "hipExtModuleLaunchKernel",
+            ),
+            (
+                "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_",
+                "hipHccModuleLaunchKernel",
+            ),
+            ("hipGetDevicePropertiesR0000", "hipGetDeviceProperties"),
+            ("hipChooseDeviceR0000", "hipChooseDevice"),
+        ],
         versions: HIP_VERSIONS,
         // The last lines repeat what hip_ext.h declares for C++ only, in C.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
@@ -223,6 +238,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         module: "hip_sys::rtc",
         folder: "src/rtc",
         drop_ins: &[],
+        other_names: &[],
         versions: HIP_VERSIONS,
         headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",
         files: ".*/hip/hiprtc\\.h",
@@ -246,6 +262,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         module: "rocblas_sys",
         folder: "src",
         drop_ins: &[],
+        other_names: &[],
         versions: &[version("5.5.1", "5.7"), version("6.4.4", "6.4"), version("7.2.4", "7.2")],
         headers: "#define ROCBLAS_BETA_FEATURES_API\n#include <hip/hip_runtime_api.h>\n#include <rocblas/rocblas.h>\n",
         files: ".*/rocblas/.*\\.h",
@@ -269,6 +286,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         module: "rccl_sys",
         folder: "src",
         drop_ins: &[],
+        other_names: &[],
         versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
         // The runtime's C++ headers have nothing that a C program could use here.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\

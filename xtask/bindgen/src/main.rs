@@ -17,10 +17,9 @@ mod run;
 mod table;
 mod unexported;
 
-use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -71,30 +70,20 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, so all processors do.
+/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, so each library has a
+/// thread.
 fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
-    let jobs: Vec<_> = LIBRARIES
-        .iter()
-        .flat_map(|library| library.versions.iter().map(move |version| (library, version)))
-        .collect();
-    let texts: Vec<OnceLock<Result<String>>> = jobs.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let read = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&(library, version)) = jobs.get(index) else { break };
-            let include = headers.join(version.release).join("usr/include");
-            // Each index is handed out once.
-            let _ = texts[index].set(run::bindgen(library, version, &include));
-        }
+    let read = |library: &'static Library| {
+        let include = |release| headers.join(release).join("usr/include");
+        let versions = library.versions.iter();
+        versions.map(|version| run::bindgen(library, version, &include(version.release))).collect()
     };
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()) {
-            scope.spawn(read);
-        }
-    });
-    let mut texts = texts.into_iter().filter_map(OnceLock::into_inner);
-    LIBRARIES.iter().map(|library| texts.by_ref().take(library.versions.len()).collect()).collect()
+        let threads: Vec<_> = LIBRARIES.iter().map(|library| scope.spawn(move || read(library))).collect();
+        let join =
+            |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        threads.into_iter().map(join).collect()
+    })
 }
 
 fn generate(
@@ -115,8 +104,11 @@ fn generate(
     output.write(&format!("{folder}/bindings.rs"), &bindings::generate(&merged, aliases)?)?;
     output.write(&format!("{folder}/table.rs"), &table::generate(&merged, aliases)?)?;
     for &drop_in in library.drop_ins {
-        let file = format!("{}/src/exports.rs", drop_in.crate_folder);
-        output.write(&file, &exports::generate(&merged, drop_in)?)?;
+        let exports = exports::generate(&merged, drop_in)?;
+        output.write(&format!("{}/src/exports.rs", drop_in.crate_folder), &exports.functions)?;
+        if let Some(text) = exports.other_names {
+            output.write(&format!("{}/src/other_names.rs", drop_in.crate_folder), &text)?;
+        }
     }
     let legacy = format!("{folder}/legacy.rs");
     match legacy::generate(&merged) {

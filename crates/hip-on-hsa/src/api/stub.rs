@@ -25,7 +25,7 @@ const PAGE: usize = 4096;
 ///
 /// # Safety
 /// `header` is null, or a fat binary's header that is valid, as is what it leads to, until the handle is unregistered.
-pub unsafe fn register_fat_binary(header: *const c_void) -> *mut *mut c_void {
+pub(crate) unsafe fn register_fat_binary(header: *const c_void) -> *mut *mut c_void {
     if header.is_null() {
         return std::ptr::null_mut();
     }
@@ -40,7 +40,7 @@ pub unsafe fn register_fat_binary(header: *const c_void) -> *mut *mut c_void {
 /// An unknown handle is ignored.
 ///
 /// `__hipUnregisterFatBinary`.
-pub fn unregister_fat_binary(handle: *mut *mut c_void) {
+pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
     let removed = change(|registered| {
         let binary = registered.binaries.remove(&(handle as usize))?;
         registered.symbols.retain(|_, symbol| !Arc::ptr_eq(&symbol.binary, &binary));
@@ -65,7 +65,7 @@ pub fn unregister_fat_binary(handle: *mut *mut c_void) {
 ///
 /// # Safety
 /// `name` is null or NUL-terminated.
-pub unsafe fn register_function(handle: *mut *mut c_void, stub: *const c_void, name: *const c_char) {
+pub(crate) unsafe fn register_function(handle: *mut *mut c_void, stub: *const c_void, name: *const c_char) {
     // SAFETY: as this function's contract.
     unsafe { register(handle, stub, name, Kind::Kernel(Mutex::default())) };
 }
@@ -76,7 +76,11 @@ pub unsafe fn register_function(handle: *mut *mut c_void, stub: *const c_void, n
 ///
 /// # Safety
 /// `name` is null or NUL-terminated.
-pub unsafe fn register_variable(handle: *mut *mut c_void, variable: *const c_void, name: *const c_char) {
+pub(crate) unsafe fn register_variable(
+    handle: *mut *mut c_void,
+    variable: *const c_void,
+    name: *const c_char,
+) {
     // SAFETY: as this function's contract.
     unsafe { register(handle, variable, name, Kind::Variable) };
 }
@@ -90,7 +94,7 @@ pub unsafe fn register_variable(handle: *mut *mut c_void, variable: *const c_voi
 ///
 /// # Safety
 /// `pointer` is valid for writing and `first` for reading `size` bytes; `name` is null or NUL-terminated.
-pub unsafe fn register_managed_variable(
+pub(crate) unsafe fn register_managed_variable(
     handle: *mut *mut c_void,
     pointer: *mut *mut c_void,
     first: *const c_void,
@@ -122,7 +126,7 @@ pub unsafe fn register_managed_variable(
 }
 
 /// The registering functions, as compiled host code calls them.
-pub(crate) const HOST_CODE: HostCode = HostCode {
+pub const HOST_CODE: HostCode = HostCode {
     register_fat_binary: __hipRegisterFatBinary,
     unregister_fat_binary: __hipUnregisterFatBinary,
     register_function: __hipRegisterFunction,

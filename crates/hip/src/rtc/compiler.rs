@@ -138,19 +138,14 @@ impl Compiler {
         let cache = self.cache.as_ref().filter(|_| program.is_whole());
         let Some(cache) = cache else { return self.run(program, target) };
         let key = self.key(program, target);
-        let look_up = || {
-            let (entry, code) = cache.lookup(&key, |_| None)?;
-            let (diagnostics, names) = (entry.diagnostics, entry.names.into_iter().collect());
-            Some(Compiled { code, diagnostics, cached: true, name: program.name.clone(), names })
-        };
-        if let Some(found) = look_up() {
-            return Ok(found);
-        }
         // Processes of one program start with the same kernels.
-        let _turn = cache.turn(&key);
-        if let Some(found) = look_up() {
-            return Ok(found);
-        }
+        let _turn = match cache.lookup_or_turn(&key, |_| None) {
+            Ok((entry, code)) => {
+                let (diagnostics, names) = (entry.diagnostics, entry.names.into_iter().collect());
+                return Ok(Compiled { code, diagnostics, cached: true, name: program.name.clone(), names });
+            }
+            Err(turn) => turn,
+        };
         let compiled = self.run(program, target)?;
         let entry = Entry {
             object: blake3::hash(&compiled.code).to_hex().to_string(),

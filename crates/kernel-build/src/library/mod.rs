@@ -7,15 +7,13 @@ mod archive;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use code_object::bundle::{self, Entry as Part};
 
 use crate::cache::{self, Entry};
 use crate::compile::{Context, Plan, joined, list_of_inputs};
 use crate::embed::{exit_with, tell_variables, tell_warnings};
-use crate::{Build, Builder, BuiltObject, Diagnostic, Error, diagnostics, facts};
+use crate::{Build, Builder, BuiltObject, Diagnostic, Error, diagnostics, facts, jobs};
 use archive::{Member, Symbols};
 
 /// What the entry of a bundle is called that stands for the host, and is empty.
@@ -116,22 +114,8 @@ fn host_objects(
     plans: &[Plan<'_>],
     built: &[Vec<BuiltObject>],
 ) -> Result<Vec<Object>, Error> {
-    let results: Vec<OnceLock<Result<Object, Error>>> = plans.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((plan, built)) = plans.get(index).zip(built.get(index)) else { break };
-            // Each index is handed out once.
-            let _ = results[index].set(host_object(context, plan, built));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..builder.job_count().min(plans.len()) {
-            scope.spawn(worker);
-        }
-    });
-    results.into_iter().filter_map(OnceLock::into_inner).collect()
+    let object = |index: usize| host_object(context, &plans[index], &built[index]);
+    jobs::run(builder.job_count(), plans.len(), object).into_iter().collect()
 }
 
 /// The code objects of a source, in one file.
@@ -151,13 +135,12 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &[BuiltObject]) ->
     key.update(SCHEMA.as_bytes()).update(context.base.as_bytes()).update(prepared.hash.as_bytes());
     key.update(blake3::hash(&fat).as_bytes());
     key.update(format!("{} {}", prepared.dialect, source.relative).as_bytes());
-    for option in &plan.options {
-        key.update(b"\0").update(option.as_encoded_bytes());
-    }
+    plan.add_options(&mut key);
     let key = key.finalize().to_hex();
-    if let Some((entry, bytes)) = context.cache.lookup(&key, |path| context.hash(path)) {
-        return Ok(Object { bytes, diagnostics: entry.diagnostics });
-    }
+    let _turn = match context.cache.lookup_or_turn(&key, |path| context.hash(path)) {
+        Ok((entry, bytes)) => return Ok(Object { bytes, diagnostics: entry.diagnostics }),
+        Err(turn) => turn,
+    };
 
     let work = context.cache.work_folder()?;
     let work = work.path();
