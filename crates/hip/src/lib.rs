@@ -109,6 +109,7 @@ pub mod launch;
 mod lazy;
 mod live;
 mod memory;
+mod metrics;
 mod module;
 mod quirks;
 pub mod report;

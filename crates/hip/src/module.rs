@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use code_object::metrics::Table;
 use code_object::{CodeObject, bundle};
 use hip_sys::{hipFunction_t, hipModule_t};
 
@@ -40,6 +41,8 @@ struct ModuleInner {
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     globals: Globals,
+    /// Which of its counters counts what.
+    counters: Option<Table>,
 }
 
 /// What HIP knows the module by.
@@ -55,6 +58,11 @@ impl ModuleHandle {
     fn get(self) -> hipModule_t {
         self.0
     }
+}
+
+/// Which of the module's counters counts what, if its kernels count.
+fn counters(name: &str, object: &CodeObject, file: &[u8]) -> Result<Option<Table>> {
+    Table::of(object, file).map_err(|source| Error::CodeObject { module: name.to_owned(), source })
 }
 
 const UNNAMED: &str = "<bytes>";
@@ -117,6 +125,7 @@ impl Module {
             });
         }
         let image: Box<[u8]> = code.into_owned().into();
+        let counters = counters(name, &object, &image)?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module. HIP gets no length:
@@ -124,7 +133,7 @@ impl Module {
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));
-        Ok(Self::new(device, name, handle, object, image, owned))
+        Ok(Self::new(device, name, handle, object, image, owned, counters))
     }
 
     fn new(
@@ -134,6 +143,7 @@ impl Module {
         object: CodeObject,
         image: Box<[u8]>,
         owned: Option<Counted>,
+        counters: Option<Table>,
     ) -> Self {
         Self(Arc::new(ModuleInner {
             device: device.clone(),
@@ -145,6 +155,7 @@ impl Module {
             owned,
             kernels: Mutex::default(),
             globals: Globals::default(),
+            counters,
         }))
     }
 
@@ -161,7 +172,8 @@ impl Module {
         let name = UNNAMED;
         let object = CodeObject::parse(code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
-        Ok(Self::new(device, name, handle, object, Box::default(), None))
+        let counters = counters(name, &object, code)?;
+        Ok(Self::new(device, name, handle, object, Box::default(), None, counters))
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this module.
@@ -254,6 +266,11 @@ impl Module {
             None => self.0.usage.note(stream),
             Some(capture) => capture.keeps(self),
         }
+    }
+
+    /// Which of the module's counters counts what, if its kernels count.
+    pub(crate) fn counters(&self) -> Option<&Table> {
+        self.0.counters.as_ref()
     }
 
     /// What is known of the uses of the module's variables.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use code_object::TargetId;
 
 use crate::cache::Cache;
-use crate::compile::{Context, Failed, Language, Plan, Prepared};
+use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
 use crate::cuda::Dialect;
 use crate::discover::{self, Source};
 use crate::select::Pattern;
@@ -71,6 +71,7 @@ pub struct Builder {
     dialect: Option<Dialect>,
     runtime_header: bool,
     source_lines: Option<bool>,
+    metrics: Option<bool>,
     listener: Option<Listener>,
     pub(crate) types: String,
     pub(crate) output: String,
@@ -110,6 +111,7 @@ impl Builder {
             dialect: None,
             runtime_header: true,
             source_lines: None,
+            metrics: None,
             listener: None,
             types: "::hip::code_object::embedded".into(),
             output: "kernels.rs".into(),
@@ -232,6 +234,17 @@ impl Builder {
         self
     }
 
+    /// Whether kernels count what they do: work-items, waves, cycles, and bytes by memory and kind of access, which `hip::Module::metrics`
+    /// reads, on real and virtual devices alike. They do not unless this, or else `FERROCM_KERNEL_METRICS=1`, says otherwise.
+    ///
+    /// The counters are added after the optimiser has run, so that they count the accesses of the code as it is without them. They
+    /// cost one atomic addition for each wave and block of code that accesses memory, so times of such kernels say little. What inline
+    /// assembly and instructions on images access is not counted, nor what the code generator adds, such as spilled registers.
+    pub fn metrics(mut self, on: bool) -> Self {
+        self.metrics = Some(on);
+        self
+    }
+
     /// Calls `listener` with what happens.
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
@@ -293,7 +306,10 @@ impl Builder {
                 runtime_header: self.runtime_header,
                 translate: self.translate,
             },
-            self.code_object_version,
+            Code {
+                version: self.code_object_version,
+                metrics: self.metrics.unwrap_or_else(metrics_from_env),
+            },
         )?;
         let plans = self.plans(&sources, &targets)?;
         let objects = self.run(&context, &plans)?;
@@ -419,6 +435,10 @@ impl Builder {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.or_else(cargo).unwrap_or_else(cores).max(1)
     }
+}
+
+fn metrics_from_env() -> bool {
+    std::env::var("FERROCM_KERNEL_METRICS").is_ok_and(|value| matches!(value.trim(), "1" | "true" | "on"))
 }
 
 fn lines_from_env() -> bool {

@@ -16,7 +16,9 @@ use crate::overlay::Rewritten;
 use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
+use crate::{
+    BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, metrics, overlay,
+};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 4";
@@ -31,7 +33,7 @@ pub(crate) struct Context<'a> {
     pub(crate) language: Language,
     /// Where CUDA's headers are. The base hash tells their content.
     pub(crate) cuda_headers: PathBuf,
-    pub(crate) code_object_version: u8,
+    pub(crate) code: Code,
     /// Hash of toolchain, options and header names.
     pub(crate) base: blake3::Hash,
     /// Begin of the build: a file that is newer may have changed while it was compiled.
@@ -48,6 +50,15 @@ pub(crate) struct Language {
     /// A source reads its dialect's runtime header first.
     pub(crate) runtime_header: bool,
     pub(crate) translate: Translate,
+}
+
+/// What the caller says of the code objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code {
+    /// The version of the format.
+    pub(crate) version: u8,
+    /// Kernels count what they do.
+    pub(crate) metrics: bool,
 }
 
 /// How a job ended, if not well.
@@ -120,7 +131,7 @@ impl<'a> Context<'a> {
         includes: &'a [PathBuf],
         options: &'a [OsString],
         language: Language,
-        code_object_version: u8,
+        code: Code,
     ) -> Result<Self, Error> {
         let mut base = blake3::Hasher::new();
         part(&mut base, SCHEMA.as_bytes());
@@ -131,6 +142,9 @@ impl<'a> Context<'a> {
         }
         part(&mut base, cuda::identity().as_bytes());
         part(&mut base, format!("{language:?}").as_bytes());
+        if code.metrics {
+            part(&mut base, metrics::SCHEME.as_bytes());
+        }
         // A header that appears in an earlier folder changes what an include finds, though no known input changes.
         for dir in includes {
             headers_of(&mut base, dir)?;
@@ -145,7 +159,7 @@ impl<'a> Context<'a> {
             options,
             language,
             cuda_headers: cache.cuda_headers()?,
-            code_object_version,
+            code,
             base: base.finalize(),
             begin: SystemTime::now(),
             hashes: Mutex::default(),
@@ -229,7 +243,7 @@ impl<'a> Context<'a> {
     ) -> Result<BuiltObject, Failed> {
         let source = plan.source;
         let begin = Instant::now();
-        let version = if target.is_generic() { 6 } else { self.code_object_version };
+        let version = if target.is_generic() { 6 } else { self.code.version };
         let mut key = blake3::Hasher::new();
         key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
         key.update(format!("{target} {version} {} {}", prepared.dialect, source.relative).as_bytes());
@@ -340,7 +354,13 @@ impl<'a> Context<'a> {
 
         let (toolchain, version) =
             (self.toolchain, OsString::from(format!("-mcode-object-version={version}")));
-        let compilation = Compilation { toolchain, target: &target.to_string(), work, object: &object };
+        let compilation = Compilation {
+            toolchain,
+            target: &target.to_string(),
+            work,
+            object: &object,
+            metrics: self.code.metrics,
+        };
         let options =
             std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
         let output = compilation.run(command, options)?;

@@ -13,6 +13,7 @@ use crate::{Build, Builder, BuiltModule, Diagnostic, Error};
 const VARIABLES: &[&str] = &[
     "FERROCM_TARGETS",
     "FERROCM_KERNEL_LINES",
+    "FERROCM_KERNEL_METRICS",
     "FERROCM_CLANG",
     "FERROCM_HIP_PATH",
     "FERROCM_CACHE",

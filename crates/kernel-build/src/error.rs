@@ -52,6 +52,12 @@ pub enum Error {
         /// What is wrong with its name.
         reason: String,
     },
+    /// The counters of kernels could not be described.
+    #[error("cannot add counters to kernels: {reason}")]
+    Metrics {
+        /// What went wrong.
+        reason: String,
+    },
     /// The compiler refused sources.
     #[error("{}", CompileErrors(failures))]
     Compile {

@@ -48,6 +48,7 @@
 //! | variable | means |
 //! |---|---|
 //! | `FERROCM_TARGETS` | targets, separated by commas, where the caller names none |
+//! | `FERROCM_KERNEL_METRICS` | `1`: kernels [count what they do](Builder::metrics), where the caller does not say |
 //! | `FERROCM_KERNEL_LINES` | `0`: code objects hold no [source lines](Builder::source_lines), where the caller does not say |
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |
 //! | `ROCM_PATH`, `HIP_PATH` | where ROCm is installed |
@@ -78,6 +79,7 @@ mod error;
 pub mod facts;
 mod jobs;
 mod library;
+mod metrics;
 mod nvcc;
 mod overlay;
 mod prefix;

@@ -22,7 +22,7 @@
 //! An argument of which something cannot be told for certain, such as a type without a name, lacks that fact.
 
 mod debug;
-mod ir;
+pub(crate) mod ir;
 mod kernels;
 mod types;
 
@@ -30,8 +30,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::Error;
 use crate::toolchain::Toolchain;
+use crate::{Error, metrics};
 
 use debug::DebugInfo;
 
@@ -54,6 +54,8 @@ pub struct Compilation<'a> {
     pub work: &'a Path,
     /// The code object to write.
     pub object: &'a Path,
+    /// Whether the kernels [count what they do](crate::Builder::metrics).
+    pub metrics: bool,
 }
 
 impl Compilation<'_> {
@@ -64,7 +66,7 @@ impl Compilation<'_> {
     /// Returns what the step that failed has given, or else the last, with the messages of both.
     ///
     /// # Errors
-    /// [`Error::Program`] if clang cannot be run, [`Error::Io`] for files in between.
+    /// [`Error::Program`] if clang cannot be run, [`Error::Io`] for files in between, [`Error::Metrics`].
     pub fn run<'o>(
         &self,
         mut front: Command,
@@ -83,7 +85,10 @@ impl Compilation<'_> {
         let text = std::fs::read(&ir).map_err(|e| Error::io("read", &ir, e))?;
         // clang writes bytes of sources as they are, such as those of texts that are not UTF-8, into names only.
         let text = String::from_utf8_lossy(&text);
-        let text = kernels::tell(&text, DebugInfo::wanted(&options));
+        let mut text = kernels::tell(&text, DebugInfo::wanted(&options));
+        if self.metrics {
+            text = metrics::count(&text, self.target)?;
+        }
         std::fs::write(&told, text).map_err(|e| Error::io("write", &told, e))?;
 
         let mut back = self.toolchain.plain_command();
