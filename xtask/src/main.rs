@@ -6,6 +6,7 @@ mod build_kernels;
 mod candle;
 mod conflicts;
 mod demo;
+mod dependencies;
 mod doctor;
 mod dropin;
 mod hipify;

@@ -14,8 +14,8 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{PROGRAM, build_kernels, candle, conflicts, dropin, miri, template};
+use crate::tools::{self, NEXTEST, Tool};
+use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -151,7 +151,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("lints", || {
             cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
         }),
-        Step::new("dependencies", || dependencies(&shared.cache)),
+        Step::new("dependencies", check_dependencies),
         Step::new("documentation", || {
             let mut command = tools::cargo();
             command.args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -398,7 +398,7 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
     }
 }
 
-fn dependencies(cache: &Path) -> Result<Outcome> {
+fn check_dependencies() -> Result<Outcome> {
     // A workspace of its own, which no other step looks at.
     let mut command = tools::cargo();
     command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
@@ -408,18 +408,7 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     let mut command = tools::cargo();
     command.args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", candle::PACKAGE]);
     execute(command)?;
-    let deny = match DENY.find_or_install(cache) {
-        Ok(deny) => deny,
-        Err(error) => {
-            println!("{error}");
-            let reason = "cargo-deny is not here and could not be installed (see above)";
-            return Ok(Outcome::Skipped(reason.to_owned()));
-        }
-    };
-    // Advisories change by the day and need the network: they are no property of a commit.
-    let mut command = Command::new(deny);
-    command.args(["--log-level", "error", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
-    execute(command)
+    dependencies::check().map(|()| Outcome::Passed)
 }
 
 /// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
@@ -462,10 +451,8 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
     execute(command)
 }
 
-/// Whether the tools that `test` needs are there, for `doctor`.
-pub(crate) fn tools() -> [Tool; 2] {
-    [NEXTEST, DENY]
-}
+/// The tool that `test` needs, for `doctor`.
+pub(crate) const TOOL: Tool = NEXTEST;
 
 #[cfg(test)]
 mod tests {

@@ -32,8 +32,11 @@ enum Size {
     Third,
 }
 
+/// The beginning of a name, what it accesses, and how many bytes.
+type Intrinsic = (&'static str, &'static [(Space, Access)], Size);
+
 /// The intrinsics of AMDGPU that access memory, by the beginning of their names: the first that fits counts.
-const INTRINSICS: &[(&str, &[(Space, Access)], Size)] = &[
+const INTRINSICS: &[Intrinsic] = &[
     ("s.buffer.load", &[(Space::Constant, Access::Load)], Size::Result),
     ("global.load.lds", &[(Space::Global, Access::Load), (Space::Lds, Access::Store)], Size::Third),
     ("load.to.lds", &[(Space::Global, Access::Load), (Space::Lds, Access::Store)], Size::Third),
@@ -43,7 +46,7 @@ const INTRINSICS: &[(&str, &[(Space, Access)], Size)] = &[
 ];
 
 /// The same of the families of buffers, by what comes after `raw.buffer.` and the like.
-const BUFFERS: &[(&str, &[(Space, Access)], Size)] = &[
+const BUFFERS: &[Intrinsic] = &[
     ("load.lds", &[(Space::Global, Access::Load), (Space::Lds, Access::Store)], Size::Third),
     ("load", &[(Space::Global, Access::Load)], Size::Result),
     ("store", &[(Space::Global, Access::Store)], Size::First),
