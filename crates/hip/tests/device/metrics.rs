@@ -45,7 +45,7 @@ fn kernels_count_work_items_waves_and_bytes() {
     assert!(y.to_vec(&stream).unwrap().iter().all(|y| *y == 6.5));
     let all = module.metrics(&stream).unwrap();
     let counts = of(&all, "saxpy");
-    let wave = u64::from(device.properties().warp_size);
+    let wave = u64::from(device.properties().wave_size);
     assert_eq!(counts.work_items, 3 * threads);
     assert_eq!(global(counts, Access::Load), 3 * 4 * 2 * n as u64);
     assert_eq!(global(counts, Access::Store), 3 * 4 * n as u64);
@@ -89,7 +89,7 @@ fn loops_calls_and_early_ends_count_as_often_as_they_happen() {
     assert_eq!(global(counts, Access::Load), 16 * n * (n + 1) / 2);
     assert_eq!(global(counts, Access::Store), 4 * n);
     assert_eq!(global(counts, Access::Atomic), 8 * n);
-    assert_eq!(counts.waves.map(|waves| waves.count), Some(128 / u64::from(device.properties().warp_size)));
+    assert_eq!(counts.waves.map(|waves| waves.count), Some(128 / u64::from(device.properties().wave_size)));
 }
 
 #[test]

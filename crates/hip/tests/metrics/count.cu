@@ -11,8 +11,8 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float *x, float *y) 
         y[i] += a * tile[threadIdx.x ^ 1];
 }
 
-__device__ __noinline__ float squared(const float *x) {
-    return *x * *x;
+__device__ __noinline__ float squared(const float *x, unsigned i) {
+    return x[i] * x[i];
 }
 
 // A loop of a length that depends on the work-item, a call, an atomic addition, and an early end.
@@ -25,6 +25,6 @@ extern "C" __global__ void triangle(unsigned n, const float4 *x, const float *z,
         const float4 v = x[j];
         all += v.x + v.y + v.z + v.w;
     }
-    y[i] = all + squared(z + i);
+    y[i] = all + squared(z, i);
     atomicAdd(sum, 1.0);
 }
