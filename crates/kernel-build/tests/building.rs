@@ -375,3 +375,34 @@ fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
     let error = build.targets(["gfx1100"]).build().unwrap_err().to_string();
     assert!(error.contains("a.cu:2:10: error: use of undeclared identifier 'y'"), "{error}");
 }
+
+#[test]
+fn links_to_files_are_files_where_they_are() {
+    use std::os::unix::fs::symlink;
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let value = "asm(\"mov.b32 %0, 7;\" : \"=r\"(x));";
+    for (name, text) in [
+        (
+            "a.cu",
+            format!(
+                "#include \"p.cuh\"\nextern \"C\" __global__ void k(int *p) {{ int x; {value} *p = x + q(); }}\n"
+            ),
+        ),
+        ("p.cuh", "#pragma once\n#include \"q.cuh\"\n#include \"deep/r.cuh\"\n".to_owned()),
+        ("r.cuh", format!("#pragma once\n__device__ inline int q() {{ int x; {value} return x; }}\n")),
+    ] {
+        fs::write(elsewhere.join(name), text).unwrap();
+    }
+    fs::create_dir(folder.kernels().join("deep")).unwrap();
+    // One file under two names, which has to be read once.
+    for (name, real) in [("a.cu", "a.cu"), ("p.cuh", "p.cuh"), ("q.cuh", "r.cuh"), ("deep/r.cuh", "r.cuh")] {
+        symlink(elsewhere.join(real), folder.kernels().join(name)).unwrap();
+    }
+    let build =
+        Builder::new(folder.kernels()).toolchain(toolchain).cache(folder.cache()).targets(["gfx1100"]);
+    let build = build.build().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(build.modules[0].kernels, ["k"]);
+}
