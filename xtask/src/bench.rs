@@ -1,6 +1,7 @@
 //! `cargo xtask bench <what>`: figures for the documentation.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -8,7 +9,7 @@ use clap::Subcommand;
 use setup::run;
 
 use crate::rocm::sysroot;
-use crate::{dropin, tools};
+use crate::{candle, dropin, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -16,6 +17,14 @@ pub(crate) enum Benchmark {
     /// A call through a function table against a linked call and a symbol look-up per call, and loading a library;
     /// needs a C compiler, no GPU
     Sys,
+    /// A build script that compiles CUDA sources, candle's eleven core modules unless told otherwise: cold, warm and after edits, against a
+    /// plain loop of the same compiler; --help after it lists its options
+    #[command(disable_help_flag = true)]
+    Build {
+        /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// The safe API against raw calls of the same HIP library: launches, copies, allocations, events, graphs; --help after it
     /// lists its options
     #[command(disable_help_flag = true)]
@@ -59,6 +68,7 @@ impl Benchmark {
     fn package(&self) -> (&'static str, &'static str) {
         match self {
             Benchmark::Sys => ("sys-call", "sys-call"),
+            Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
             Benchmark::Hipify { .. } => ("hipify-bench", "hipify"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
@@ -69,17 +79,45 @@ impl Benchmark {
 /// Builds and runs a benchmark, which prints its figures.
 pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     let mut command = command(what);
-    if let Benchmark::HipOnHsa { rocm, device, .. } = what {
-        on_amd_hip(&mut command, rocm, device)?;
+    match what {
+        Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
+        Benchmark::Build { options } if !names_sources(options) => {
+            let options = candle_modules(&candle::fetch()?, options);
+            run::run(&mut told(command, &Benchmark::Build { options }))?;
+            return Ok(());
+        }
+        _ => {}
     }
     run::run(&mut told(command, what))?;
     Ok(())
 }
 
+/// Whether the benchmark of builds is told what to compile, or only asked for its options.
+fn names_sources(options: &[OsString]) -> bool {
+    let own = options.iter().map(|option| option.to_string_lossy()).take_while(|option| option != "--");
+    own.into_iter()
+        .any(|option| ["--source", "--help", "-h"].contains(&&*option) || option.starts_with("--source="))
+}
+
+/// The modules that candle loads, with candle's options for its compiler as far as clang has them.
+fn candle_modules(candle: &Path, options: &[OsString]) -> Vec<OsString> {
+    let mut all = vec!["--source".into(), candle.join("src").into_os_string()];
+    for module in candle::MODULES {
+        all.extend(["--only".into(), format!("{module}.cu").into()]);
+    }
+    let (own, flags) =
+        options.split_at(options.iter().position(|option| option == "--").unwrap_or(options.len()));
+    all.extend(own.iter().cloned().chain(["--".into(), "-std=c++17".into()]));
+    all.extend(flags.iter().skip(1).cloned());
+    all
+}
+
 /// The benchmark runs in the caller's folder, which the files on its command line are relative to.
 fn command(what: &Benchmark) -> Command {
     let mut command = tools::cargo();
-    command.args(["run", "--quiet", "--release", "--manifest-path"]);
+    // Of a build script, the time that counts is that of a build script.
+    let profile = if matches!(what, Benchmark::Build { .. }) { "build-script" } else { "release" };
+    command.args(["run", "--quiet", "--profile", profile, "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml")).args(["--package", what.package().0]);
     command
 }
@@ -88,7 +126,10 @@ fn command(what: &Benchmark) -> Command {
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
         Benchmark::Sys => {}
-        Benchmark::Hip { options } | Benchmark::Hipify { options } | Benchmark::Vgpu { options } => {
+        Benchmark::Build { options }
+        | Benchmark::Hip { options }
+        | Benchmark::Hipify { options }
+        | Benchmark::Vgpu { options } => {
             command.arg("--").args(options);
         }
         Benchmark::HipOnHsa { device, options, .. } => {
@@ -123,6 +164,7 @@ mod tests {
         let options = Vec::new;
         for what in [
             Benchmark::Sys,
+            Benchmark::Build { options: options() },
             Benchmark::Hip { options: options() },
             Benchmark::Hipify { options: options() },
             Benchmark::Vgpu { options: options() },
@@ -134,6 +176,28 @@ mod tests {
             assert!(text.contains(&format!("name = \"{package}\"")), "{}", manifest.display());
             assert!(run::describe(&command(&what)).contains(package));
         }
+    }
+
+    #[test]
+    fn builds_are_of_candles_modules_unless_told_otherwise() {
+        let options = |texts: &[&str]| texts.iter().map(OsString::from).collect::<Vec<_>>();
+        let all = candle_modules(Path::new("/candle"), &options(&["--targets", "gfx1100", "--", "-O1"]));
+        let text: Vec<_> = all.iter().map(|option| option.to_string_lossy()).collect();
+        let text = text.join(" ");
+        assert!(text.starts_with("--source /candle/src --only affine.cu --only binary.cu "), "{text}");
+        assert!(text.ends_with(" --only unary.cu --targets gfx1100 -- -std=c++17 -O1"), "{text}");
+        assert_eq!(text.matches("--only").count(), 11);
+        for named in [&["--source", "a"][..], &["--source=a"], &["--repeat", "1", "--help"]] {
+            assert!(names_sources(&options(named)), "{named:?}");
+        }
+        assert!(!names_sources(&options(&["--repeat", "1", "--", "--help"])));
+        // Not optimised, as Cargo builds build scripts.
+        let command = run::describe(&command(&Benchmark::Build { options: Vec::new() }));
+        assert!(command.contains("--profile build-script") && !command.contains("release"), "{command}");
+        let workspace =
+            std::fs::read_to_string(tools::workspace().join("Cargo.toml")).expect("the workspace");
+        let (_, profile) = workspace.split_once("[profile.build-script").expect("the profile");
+        assert!(profile.contains("inherits = \"dev\"") && profile.contains("\nopt-level = 0"), "{profile}");
     }
 
     #[test]

@@ -17,6 +17,20 @@ use crate::tools;
 /// The crate with the sources, and the version that the tests are for.
 const NAME: &str = "candle-kernels";
 const VERSION: &str = "0.11.1";
+/// The sources that candle loads as modules.
+pub(crate) const MODULES: [&str; 11] = [
+    "affine",
+    "binary",
+    "cast",
+    "conv",
+    "fill",
+    "indexing",
+    "quantized",
+    "reduce",
+    "sort",
+    "ternary",
+    "unary",
+];
 /// The package with the tests, below the workspace.
 pub(crate) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
 /// Tells that package where the sources are.

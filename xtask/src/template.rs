@@ -16,12 +16,16 @@ use crate::tools;
 
 /// Its name, that of its folder below `examples`.
 const NAME: &str = "own-crate";
-/// Its files.
-const FILES: [&str; 4] = ["Cargo.toml", "build.rs", "kernels/vectors.cu", "src/main.rs"];
+/// Its files without host launchers, in the page's order. The page shows the first two in that form before it shows what launchers add.
+const SIMPLE: [&str; 4] = ["Cargo.toml", "build.rs", "kernels/vectors.cu", "src/main.rs"];
+/// Further files.
+const LAUNCHERS: [&str; 2] = ["launchers/saxpy.cu", "src/bin/launchers.rs"];
+/// The page, below the workspace.
+const PAGE: &str = "docs/own-crate.md";
 /// Where it finds the crates of this workspace.
 const CRATES: &str = "path = \"../../crates/";
-/// What the program prints last.
-const RESULT: &str = ": 25000";
+/// Its programs, and what they print last.
+const PROGRAMS: [(&str, &str); 2] = [(NAME, ": 25000"), ("launchers", ": 2500")];
 /// The virtual devices that it runs on: one for each size of waves.
 const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// What a program without the virtual GPU says when it is asked for one.
@@ -66,17 +70,24 @@ pub(crate) fn beside_the_tests() -> Result<()> {
 
     let mut build = cargo(root, &tools::target_folder());
     // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
-    build.args(["build", "--workspace", "--bin", NAME, "--test", "device"]);
+    build.args(["build", "--workspace", "--test", "device"]);
+    for (program, _) in PROGRAMS {
+        build.args(["--bin", program]);
+    }
     succeed(&mut build)?;
     run_with_virtual(&tools::target_folder(), Profile::Debug)
 }
 
-/// The release build without the virtual GPU, and its run, which says that there is none: by itself, with its own features. Without
-/// optimisation, which takes least time.
+/// The release build without the virtual GPU, and its run, which says that there is none: by itself, with its own features, and then also
+/// without launchers. Without optimisation, which takes least time.
 pub(crate) fn without_virtual() -> Result<()> {
     let copy = Standalone::new()?;
-    succeed(copy.build(Profile::Release, false).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"))?;
-    copy.run_without_virtual(Profile::Release)
+    let build = || succeed(copy.build(Profile::Release, false).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"));
+    build()?;
+    copy.run_without_virtual(Profile::Release, &PROGRAMS)?;
+    copy.leave_out_launchers()?;
+    build()?;
+    copy.run_without_virtual(Profile::Release, &PROGRAMS[..1])
 }
 
 /// Debug and release, with and without default features, as people build it: the engine twice.
@@ -84,7 +95,7 @@ pub(crate) fn whole() -> Result<()> {
     let copy = Standalone::new()?;
     for profile in [Profile::Debug, Profile::Release] {
         succeed(&mut copy.build(profile, false))?;
-        copy.run_without_virtual(profile)?;
+        copy.run_without_virtual(profile, &PROGRAMS)?;
         succeed(&mut copy.build(profile, true))?;
         run_with_virtual(&copy.target, profile)?;
     }
@@ -94,6 +105,8 @@ pub(crate) fn whole() -> Result<()> {
 /// A copy that is a workspace of its own.
 struct Standalone {
     folder: TempDir,
+    /// Of this workspace's crates.
+    crates: String,
     target: PathBuf,
 }
 
@@ -102,11 +115,26 @@ impl Standalone {
         let folder = TempDir::new().context("a folder for the crate")?;
         let crates = tools::workspace().join("crates");
         let crates = crates.to_str().context("the workspace's path is not UTF-8")?;
-        copy(folder.path(), &format!("path = \"{crates}/"))?;
+        let crates = format!("path = \"{crates}/");
+        copy(folder.path(), &crates)?;
         // The versions that are at hand; what the crate does not need is dropped.
         fs::copy(tools::workspace().join("Cargo.lock"), folder.path().join("Cargo.lock"))
             .context("copy Cargo.lock")?;
-        Ok(Self { folder, target: tools::target_folder().join(NAME) })
+        Ok(Self { folder, crates, target: tools::target_folder().join(NAME) })
+    }
+
+    /// Makes it the crate that the page begins with.
+    fn leave_out_launchers(&self) -> Result<()> {
+        let page = read(&tools::workspace().join(PAGE))?;
+        for file in LAUNCHERS {
+            let path = self.folder.path().join(file);
+            fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+        }
+        for file in SIMPLE {
+            let text = shown(&page, file).next().with_context(|| format!("{PAGE} does not show {file}"))?;
+            write_file(self.folder.path(), file, &text, &self.crates)?;
+        }
+        Ok(())
     }
 
     fn build(&self, profile: Profile, with_virtual: bool) -> Command {
@@ -121,36 +149,40 @@ impl Standalone {
         build
     }
 
-    fn run_without_virtual(&self, profile: Profile) -> Result<()> {
-        let output = start(&self.target, profile, DEVICES[0])?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.code() == Some(1) && said.contains(WITHOUT),
-            "without the virtual GPU the program ends with {} and says: {said}",
-            output.status
-        );
+    fn run_without_virtual(&self, profile: Profile, programs: &[(&str, &str)]) -> Result<()> {
+        for (name, _) in programs {
+            let output = start(&self.target, profile, name, DEVICES[0])?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(
+                output.status.code() == Some(1) && said.contains(WITHOUT),
+                "without the virtual GPU {name} ends with {} and says: {said}",
+                output.status
+            );
+        }
         Ok(())
     }
 }
 
-/// Runs the program on virtual GPUs, where it computes the right sum, and does not say that it is slow.
+/// Runs the programs on virtual GPUs, where they compute the right sums, and do not say that they are slow.
 fn run_with_virtual(target: &Path, profile: Profile) -> Result<()> {
-    for device in DEVICES {
-        let output = start(target, profile, device)?;
-        let (printed, said) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        ensure!(
-            output.status.success() && printed.trim_end().ends_with(RESULT) && !said.contains(SLOW),
-            "on {device} the program ends with {}, prints {printed} and says {said}",
-            output.status
-        );
-        print!("{printed}");
+    for (name, result) in PROGRAMS {
+        for device in DEVICES {
+            let output = start(target, profile, name, device)?;
+            let (printed, said) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            ensure!(
+                output.status.success() && printed.trim_end().ends_with(result) && !said.contains(SLOW),
+                "on {device} {name} ends with {}, prints {printed} and says {said}",
+                output.status
+            );
+            print!("{printed}");
+        }
     }
     Ok(())
 }
 
-fn start(target: &Path, profile: Profile, device: &str) -> Result<Output> {
-    let program = target.join(profile.folder()).join(NAME);
+fn start(target: &Path, profile: Profile, name: &str, device: &str) -> Result<Output> {
+    let program = target.join(profile.folder()).join(name);
     let mut command = Command::new(&program);
     command.env("FERROCM_DEVICE", device).env_remove("FERROCM_VGPU_SLOW").stdin(Stdio::null());
     command.output().with_context(|| format!("start {}", program.display()))
@@ -159,16 +191,36 @@ fn start(target: &Path, profile: Profile, device: &str) -> Result<Output> {
 /// Copies the crate, and leads it to this workspace's crates.
 fn copy(to: &Path, crates: &str) -> Result<()> {
     let from = tools::workspace().join("examples").join(NAME);
-    for file in FILES {
-        let text = read(&from.join(file))?;
-        let text = if file == "Cargo.toml" { replaced(&text, CRATES, crates)? } else { text };
-        let path = to.join(file);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
-        }
-        write(&path, &text)?;
+    for file in SIMPLE.iter().chain(&LAUNCHERS) {
+        write_file(to, file, &read(&from.join(file))?, crates)?;
     }
     Ok(())
+}
+
+/// Writes a file of the crate.
+fn write_file(folder: &Path, file: &str, text: &str, crates: &str) -> Result<()> {
+    let text = if file == "Cargo.toml" { &replaced(text, CRATES, crates)? } else { text };
+    let path = folder.join(file);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    }
+    write(&path, text)
+}
+
+/// The blocks of a page before which a paragraph begins with the name of this file.
+fn shown<'a>(page: &'a str, file: &'a str) -> impl Iterator<Item = String> + 'a {
+    let parts: Vec<&str> = page.split("\n```").collect();
+    let mut blocks = Vec::new();
+    for pair in parts.chunks_exact(2) {
+        let paragraph = pair[0].trim_end().rsplit("\n\n").next().unwrap_or_default();
+        let name = paragraph.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+        if let (Some((name, _)), Some((_, text))) = (name, pair[1].split_once('\n'))
+            && name == file
+        {
+            blocks.push(format!("{text}\n"));
+        }
+    }
+    blocks.into_iter()
 }
 
 fn replaced(text: &str, what: &str, by: &str) -> Result<String> {
@@ -207,19 +259,51 @@ mod tests {
         read(&tools::workspace().join(name)).unwrap()
     }
 
+    /// The blocks with which the page shows a file of the crate, and the file.
+    fn of(page: &str, name: &str) -> (Vec<String>, String) {
+        (shown(page, name).collect(), file(&format!("examples/{NAME}/{name}")))
+    }
+
     #[test]
     fn the_page_shows_the_files_of_the_crate() {
-        let page = file("docs/own-crate.md");
-        let mut shown = page.split("\n```").skip(1).step_by(2);
-        for name in FILES {
-            let block = shown.next().unwrap_or_else(|| panic!("{name} is not shown"));
-            let (_, text) = block.split_once('\n').unwrap();
-            assert_eq!(format!("{text}\n"), file(&format!("examples/{NAME}/{name}")), "{name}");
-            let before = page.split(block).next().unwrap();
-            assert!(before.contains(&format!("\n`{name}`")), "{name} is named before it is shown");
+        let page = file(PAGE);
+        for name in ["kernels/vectors.cu", "src/main.rs", LAUNCHERS[0], LAUNCHERS[1]] {
+            let (blocks, text) = of(&page, name);
+            assert_eq!(blocks, [text], "{name}");
         }
-        // The result, which the steps compare with what the program prints.
-        assert!(shown.next().unwrap().ends_with(RESULT));
+        let begin =
+            |name: &str| page.find(&format!("\n`{name}`")).unwrap_or_else(|| panic!("{name} is not named"));
+        let order: Vec<usize> = SIMPLE.iter().chain(&LAUNCHERS).map(|name| begin(name)).collect();
+        assert!(order.is_sorted(), "{order:?}");
+
+        // First without launchers, then what they add, or all of it.
+        let (blocks, text) = of(&page, "build.rs");
+        let [simple, whole] = &blocks[..] else { panic!("{blocks:?}") };
+        assert_eq!(*whole, text);
+        assert!(
+            !simple.contains("launchers")
+                && simple.lines().all(|line| text.lines().any(|other| other == line))
+        );
+        let (blocks, text) = of(&page, "Cargo.toml");
+        let [simple, added] = &blocks[..] else { panic!("{blocks:?}") };
+        let added: Vec<&str> = added.lines().filter(|line| line.contains(" = ")).collect();
+        assert_eq!(added.len(), 2, "{added:?}");
+        let without: String =
+            text.lines().filter(|line| !added.contains(line)).map(|line| format!("{line}\n")).collect();
+        assert_eq!(*simple, without);
+        assert!(added.iter().all(|line| text.lines().any(|other| other == *line)), "{added:?}");
+
+        // The results, which the steps compare with what the programs print.
+        for (_, result) in PROGRAMS {
+            assert!(page.contains(&format!("{result}\n```")), "{result}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_of_the_file_that_its_paragraph_begins_with() {
+        let page = "# A\n\n`a` is first.\n\n```toml\nx = 1\n\ny\n```\n\nNot `a`.\n\n```rust\nz\n```\n\n`a`\n```\nw\n```\n";
+        assert_eq!(shown(page, "a").collect::<Vec<_>>(), ["x = 1\n\ny\n", "w\n"]);
+        assert_eq!(shown(page, "b").count(), 0);
     }
 
     #[test]

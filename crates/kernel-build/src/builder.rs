@@ -91,7 +91,10 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Will compile every `.cu` file in `folder` and below.
+    /// Will compile every `.cu` file in `folder` and below. Hidden files are left out, and so are folders that are hidden or behind
+    /// links. A link to a file is that file under the link's name, wherever it is; what it includes is looked up beside the link.
+    ///
+    /// Each source is a module with names of its own, so that two may have kernels of the same name.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),

@@ -200,7 +200,7 @@ impl<'a> Context<'a> {
             let folders = std::iter::once(beside).chain(self.includes.iter().map(PathBuf::as_path));
             folders.map(|folder| folder.join(name)).find_map(|path| {
                 let bytes = std::fs::read(&path).ok()?;
-                Some((path, String::from_utf8_lossy(&bytes).into_owned()))
+                Some((overlay::named(&path), String::from_utf8_lossy(&bytes).into_owned()))
             })
         })
     }

@@ -330,12 +330,18 @@ mod tests {
     fn written_headers_are_repaired() {
         let root = tempfile::tempdir().unwrap();
         let folder = write_headers(root.path()).unwrap();
-        let damaged = folder.join("cooperative_groups/reduce.h");
-        std::fs::write(&damaged, "").unwrap();
+        std::fs::write(folder.join("cooperative_groups/reduce.h"), "").unwrap();
+        std::fs::remove_file(folder.join("cuda_fp16.h")).unwrap();
+        std::fs::remove_dir_all(folder.join("cub")).unwrap();
         assert_eq!(write_headers(root.path()).unwrap(), folder);
         for (name, text) in HEADERS {
             assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), *text, "{name}");
         }
+
+        std::fs::remove_dir_all(folder.join("cub")).unwrap();
+        std::fs::write(folder.join("cub"), "").unwrap();
+        let error = write_headers(root.path()).unwrap_err().to_string();
+        assert!(error.contains("/cub"), "{error}");
     }
 
     #[test]

@@ -20,15 +20,17 @@ pub(crate) struct Source {
 
 /// What is compiled.
 const EXTENSION: &str = "cu";
+/// What no module can be called: `ALL` and `ALL_IDS` are the lists of all of them, and the others cannot be written `r#self`.
+const RESERVED: [&str; 5] = ["all", "all_ids", "crate", "self", "super"];
 /// What a source may include.
 const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
 
-/// Finds the device sources in a folder and below, sorted by relative path. Hidden folders and folders behind links
+/// Finds the device sources in a folder and below, sorted by relative path. What is hidden and folders behind links
 /// are left out, and so is what does not fit `only`, if that names anything, or fits `excluded`.
 pub(crate) fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> Result<Vec<Source>, Error> {
     let mut found = Vec::new();
     walk(folder, &mut |path| {
-        if path.extension().is_some_and(|e| e == EXTENSION) {
+        if path.extension().is_some_and(|e| e == EXTENSION) && !path.is_dir() {
             found.push(path.to_owned());
         }
     })?;
@@ -40,6 +42,10 @@ pub(crate) fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> 
     let fits = |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
     sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
     for (i, source) in sources.iter().enumerate() {
+        if !source.path.is_file() {
+            let reason = "it is no file, and no link to one".to_owned();
+            return Err(Error::SourceName { source_file: source.path.clone(), reason });
+        }
         if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
             let reason =
                 format!("in generated code it would have the name of {}: {}", other.relative, source.ident);
@@ -56,7 +62,8 @@ pub(crate) fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> 
 pub(crate) fn headers(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     walk(folder, &mut |path| {
-        if path.extension().and_then(|e| e.to_str()).is_some_and(|e| HEADERS.contains(&e)) {
+        let extension = path.extension().and_then(|e| e.to_str());
+        if extension.is_some_and(|e| HEADERS.contains(&e)) && path.is_file() {
             found.push(path.strip_prefix(folder).unwrap_or(path).to_owned());
         }
     })?;
@@ -68,6 +75,9 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     let bad = |reason: &str| Error::SourceName { source_file: path.clone(), reason: reason.to_owned() };
     let below = path.strip_prefix(folder).unwrap_or(&path);
     let relative = below.to_str().ok_or_else(|| bad("its name is not UTF-8"))?.replace('\\', "/");
+    if relative.contains(char::is_control) {
+        return Err(bad("its name has a control character"));
+    }
     let name = relative.strip_suffix(".cu").unwrap_or(&relative).to_owned();
     let mut ident: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
@@ -77,14 +87,13 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     if !ident.starts_with(|c: char| c.is_ascii_alphabetic()) {
         ident.insert(0, 'k');
     }
-    if ["all", "all_ids"].contains(&ident.as_str()) {
-        // `ALL` and `ALL_IDS` are the lists of all modules.
+    if RESERVED.contains(&ident.as_str()) {
         ident.push('_');
     }
     Ok(Source { path, relative, name, ident })
 }
 
-/// Calls `visit` with each file in a folder and below, but for what is hidden or behind links.
+/// Calls `visit` with everything in a folder and below that is no folder, but for what is hidden or in a folder behind a link.
 pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
     let read = |e| Error::io("read the folder", folder, e);
     for entry in std::fs::read_dir(folder).map_err(read)? {
@@ -95,7 +104,7 @@ pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Er
         let path = entry.path();
         if entry.file_type().map_err(read)?.is_dir() {
             walk(&path, visit)?;
-        } else if path.is_file() {
+        } else {
             visit(&path);
         }
     }
@@ -138,10 +147,52 @@ mod tests {
 
     #[test]
     fn names_that_clash_or_say_nothing_are_errors() {
-        let clash = folder(&["a-b.cu", "a_b.cu"]);
-        assert!(sources(clash.path(), &[], &[]).unwrap_err().to_string().contains("name of a-b.cu"));
-        let empty = folder(&["_.cu"]);
-        assert!(matches!(sources(empty.path(), &[], &[]), Err(Error::SourceName { .. })));
+        let error = |files: &[&str]| sources(folder(files).path(), &[], &[]).unwrap_err().to_string();
+        for (files, ident) in [
+            (["a-b.cu", "a_b.cu"], "a_b"),
+            (["a/b.cu", "a_b.cu"], "a_b"),
+            (["A.cu", "a.cu"], "a"),
+            (["2d.cu", "k2d.cu"], "k2d"),
+            (["self.cu", "self_.cu"], "self_"),
+        ] {
+            let text = error(&files);
+            let expected =
+                format!("{}: in generated code it would have the name of {}: {ident}", files[1], files[0]);
+            assert!(text.ends_with(&expected), "{text}");
+        }
+        assert!(error(&["_.cu"]).ends_with("_.cu: its name has no letter or digit"));
+        assert!(error(&["a\nb.cu"]).ends_with("b.cu: its name has a control character"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf_8_is_an_error() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = folder(&["a.cu"]);
+        std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff.cu")), "").unwrap();
+        let error = sources(folder.path(), &[], &[]).unwrap_err().to_string();
+        assert!(error.ends_with("\u{fffd}.cu: its name is not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn links_are_followed_to_files_and_not_to_folders() {
+        use std::os::unix::fs::symlink;
+        let (elsewhere, folder) = (folder(&["a.cu", "deep/b.cu"]), folder(&["c.cu/d.cu"]));
+        symlink(elsewhere.path().join("a.cu"), folder.path().join("link.cu")).unwrap();
+        symlink(elsewhere.path().join("deep"), folder.path().join("deep")).unwrap();
+        symlink(elsewhere.path().join("deep"), folder.path().join("folder.cu")).unwrap();
+        symlink("nowhere.h", folder.path().join("nowhere.h")).unwrap();
+        let found = || {
+            let found = sources(folder.path(), &[], &[]);
+            found.map(|found| found.into_iter().map(|source| source.relative).collect::<Vec<_>>())
+        };
+        assert_eq!(found().unwrap(), ["c.cu/d.cu", "link.cu"]);
+        assert!(headers(folder.path()).unwrap().is_empty());
+
+        symlink("nowhere.cu", folder.path().join("broken.cu")).unwrap();
+        let error = found().unwrap_err().to_string();
+        assert!(error.ends_with("/broken.cu: it is no file, and no link to one"), "{error}");
+        let without = Pattern::new("broken.cu").unwrap();
+        assert_eq!(sources(folder.path(), &[], &[without]).unwrap().len(), 2);
     }
 
     #[test]

@@ -239,8 +239,6 @@ fn raw(ident: &str) -> String {
         "while", "yield",
     ];
     match ident {
-        // These cannot be written raw.
-        "crate" | "self" | "super" => format!("{ident}_"),
         _ if KEYWORDS.contains(&ident) => format!("r#{ident}"),
         _ => ident.to_owned(),
     }

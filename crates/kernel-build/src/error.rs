@@ -20,6 +20,12 @@ pub enum Error {
         /// What is wrong.
         error: ParseTargetError,
     },
+    /// A list of targets names none.
+    #[error("{origin}: no target is named")]
+    NoTargets {
+        /// Who wrote the list.
+        origin: &'static str,
+    },
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
     Io {
@@ -36,7 +42,7 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
-    /// A pattern for sources is none, or means no source.
+    /// A pattern for sources is none, leads out of their folder, or means no source.
     #[error("the pattern `{pattern}`: {reason}")]
     Pattern {
         /// The pattern.
@@ -44,7 +50,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A source's name is not text or two sources would get the same name in the generated module.
+    /// A source is no file, its name is no text, or two sources would get the same name in the generated module.
     #[error("{}: {reason}", source_file.display())]
     SourceName {
         /// The source.

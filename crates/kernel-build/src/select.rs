@@ -19,6 +19,11 @@ impl Pattern {
         let error =
             |e: globset::Error| Error::Pattern { pattern: text.to_owned(), reason: e.kind().to_string() };
         let below = text.strip_prefix("./").unwrap_or(text);
+        if below.starts_with('/') || below.split('/').any(|part| part == "..") {
+            let reason =
+                "sources are named by their paths below the folder, and this one leads out of it".to_owned();
+            return Err(Error::Pattern { pattern: text.to_owned(), reason });
+        }
         let glob = GlobBuilder::new(below).literal_separator(true).build().map_err(error)?;
         Ok(Self { matcher: glob.compile_matcher(), whole_path: below.contains('/'), text: text.to_owned() })
     }
@@ -67,5 +72,17 @@ mod tests {
     fn a_pattern_that_is_none_says_why() {
         let error = Pattern::new("a[").unwrap_err().to_string();
         assert!(error.starts_with("the pattern `a[`: "), "{error}");
+    }
+
+    #[test]
+    fn a_pattern_that_leads_out_of_the_folder_is_an_error() {
+        for text in ["../a.cu", "/kernels/a.cu", "deep/../../a.cu", "./../*.cu", ".."] {
+            let error = Pattern::new(text).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("the pattern `{text}`: ")) && error.contains("out of it"),
+                "{error}"
+            );
+        }
+        assert!(matches("a..b.cu", "a..b.cu") && matches("..*", "..cu"));
     }
 }

@@ -19,13 +19,16 @@ pub(crate) fn parse<S: AsRef<str>>(
             targets.push(target);
         }
     }
+    if targets.is_empty() {
+        return Err(Error::NoTargets { origin });
+    }
     Ok(targets)
 }
 
 /// The targets that `FERROCM_TARGETS` (separated by commas) or else the default names.
 ///
 /// # Errors
-/// [`Error::Target`] with what would be right.
+/// [`Error::Target`] with what would be right, and [`Error::NoTargets`] for a list without a name.
 pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
     from_value(std::env::var("FERROCM_TARGETS").ok().as_deref())
 }
@@ -60,5 +63,15 @@ mod tests {
         let error = names(Some("gfx1100,sm_80")).unwrap_err();
         assert!(error.starts_with("FERROCM_TARGETS: bad target id `sm_80`"), "{error}");
         assert!(error.contains("gfx1100, gfx11-generic"), "{error}");
+    }
+
+    #[test]
+    fn a_list_without_a_name_is_an_error() {
+        assert_eq!(names(Some(", ,")).unwrap_err(), "FERROCM_TARGETS: no target is named");
+        let none: [&str; 0] = [];
+        assert_eq!(
+            parse("the caller's targets", none).unwrap_err().to_string(),
+            "the caller's targets: no target is named"
+        );
     }
 }

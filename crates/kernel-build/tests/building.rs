@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -247,16 +247,17 @@ pub mod generated { include!("kernels.rs"); }
 #[deny(warnings)]
 mod unused { include!("kernels.rs"); }
 fn main() {
-    use generated::{ALL, ALL_IDS, Id, QUANT_TYPE, ids};
-    assert_eq!(ALL_IDS, [Id::Mod, Id::QuantType]);
+    use generated::{ALL, ALL_IDS, EMPTY, Id, QUANT_TYPE, SELF_, ids};
+    assert_eq!(ALL_IDS, [Id::Empty, Id::Mod, Id::QuantType, Id::KSelf]);
     assert!(ALL_IDS.iter().enumerate().all(|(i, id)| id.index() == i && id.module().id == i));
     assert!(std::ptr::eq(Id::QuantType.module(), &QUANT_TYPE));
-    assert_eq!(ALL.len(), 2);
+    assert_eq!(ALL.len(), 4);
+    assert!(EMPTY.kernels.is_empty() && SELF_.kernels.is_empty() && EMPTY.code_objects.len() == 2);
     assert!(ALL.iter().enumerate().all(|(i, module)| module.id == i));
     assert_eq!((QUANT_TYPE.name, QUANT_TYPE.source), ("quant/type", "quant/type.cu"));
     assert_eq!(QUANT_TYPE.kernels[ids::quant_type::FIRST], "first");
     assert_eq!(QUANT_TYPE.kernels[ids::quant_type::SECOND], "second");
-    assert_eq!(ids::r#mod::K, 0);
+    assert_eq!((ids::r#mod::K, ids::r#mod::SECOND), (0, 1));
     for object in ALL.iter().flat_map(|module| module.code_objects) {
         assert!(object.bytes.starts_with(b"\x7fELF") && object.bytes.as_ptr() as usize % 4096 == 0);
         assert_eq!(object.hash.len(), 64);
@@ -271,7 +272,9 @@ fn the_generated_module_compiles_and_is_deterministic() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
     folder.write("quant/type.cu", &format!("{KERNEL} second() {{}}\n{KERNEL} first() {{}}"));
-    folder.write("mod.cu", &format!("{KERNEL} k() {{}}"));
+    folder.write("mod.cu", &format!("{KERNEL} k() {{}}\n{KERNEL} second() {{}}"));
+    folder.write("empty.cu", "");
+    folder.write("self.cu", "// no kernel\n");
     let build = folder.builder().targets(["gfx1100", "gfx90a:xnack-"]).build().unwrap();
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let generated = build.write_rust(one.path(), "kernels.rs", "crate::types").unwrap();
@@ -315,11 +318,11 @@ fn programs_may_have_macros_of_one_capital_letter() {
     assert_eq!(build.modules[0].kernels, ["k"]);
 }
 
-/// How many precompiled headers are in the cache: nothing else here has a megabyte.
-fn precompiled(folder: &Folder) -> usize {
+/// The precompiled headers in the cache: nothing else here has a megabyte.
+fn precompiled(folder: &Folder) -> Vec<PathBuf> {
     let folders = fs::read_dir(folder.cache().join("objects")).unwrap().flatten();
     let files = folders.flat_map(|inner| fs::read_dir(inner.path()).unwrap().flatten());
-    files.filter(|file| file.metadata().unwrap().len() > 1 << 20).count()
+    files.filter(|file| file.metadata().unwrap().len() > 1 << 20).map(|file| file.path()).collect()
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn headers_that_are_read_once_change_nothing() {
             }
             let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
             let build = build.targets([target]).source_lines(lines).jobs(1).build().unwrap();
-            assert_eq!(precompiled(&folder), others, "one for the target, if there is another source");
+            assert_eq!(precompiled(&folder).len(), others, "one for the target, if there is another source");
             build.modules[0].objects.iter().map(|object| object.bytes.clone()).collect::<Vec<_>>()
         };
         assert!(objects(0) == objects(1), "with lines: {lines}");
@@ -350,14 +353,56 @@ fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain.clone());
     for (edit, expected) in [0, 1, 1].into_iter().enumerate() {
+        if edit == 2 {
+            // A damaged one is made again.
+            let file = precompiled(&folder).remove(0);
+            let bytes = fs::read(&file).unwrap();
+            fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        }
         folder.write("a.cu", &format!("extern \"C\" __global__ void f(int *x) {{ *x = {edit}; }}\n"));
         let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
         assert!(!build.targets(["gfx1100"]).build().unwrap().all_cached());
-        assert_eq!(precompiled(&folder), expected, "edit {edit}");
+        let files = precompiled(&folder);
+        assert_eq!(files.len(), expected, "edit {edit}");
+        for file in files {
+            let hash = blake3::hash(&fs::read(&file).unwrap()).to_hex();
+            assert!(file.ends_with(hash.as_str()), "edit {edit}");
+        }
     }
     // An error is told as without them, at its line.
     folder.write("a.cu", "extern \"C\" __global__ void f(int *x) {\n    *x = y;\n}\n");
     let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
     let error = build.targets(["gfx1100"]).build().unwrap_err().to_string();
     assert!(error.contains("a.cu:2:10: error: use of undeclared identifier 'y'"), "{error}");
+}
+
+#[test]
+fn links_to_files_are_files_where_they_are() {
+    use std::os::unix::fs::symlink;
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let value = "asm(\"mov.b32 %0, 7;\" : \"=r\"(x));";
+    for (name, text) in [
+        (
+            "a.cu",
+            format!(
+                "#include \"p.cuh\"\nextern \"C\" __global__ void k(int *p) {{ int x; {value} *p = x + q(); }}\n"
+            ),
+        ),
+        ("p.cuh", "#pragma once\n#include \"q.cuh\"\n#include \"deep/r.cuh\"\n".to_owned()),
+        ("r.cuh", format!("#pragma once\n__device__ inline int q() {{ int x; {value} return x; }}\n")),
+    ] {
+        fs::write(elsewhere.join(name), text).unwrap();
+    }
+    fs::create_dir(folder.kernels().join("deep")).unwrap();
+    // One file under two names, which has to be read once.
+    for (name, real) in [("a.cu", "a.cu"), ("p.cuh", "p.cuh"), ("q.cuh", "r.cuh"), ("deep/r.cuh", "r.cuh")] {
+        symlink(elsewhere.join(real), folder.kernels().join(name)).unwrap();
+    }
+    let build =
+        Builder::new(folder.kernels()).toolchain(toolchain).cache(folder.cache()).targets(["gfx1100"]);
+    let build = build.build().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(build.modules[0].kernels, ["k"]);
 }

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use kernel_build::{Builder, Error, Severity, Translate};
-use support::{Folder, KERNEL, script, toolchain};
+use support::{Folder, KERNEL, LAUNCHES, script, toolchain};
 
 #[test]
 fn compiler_errors_name_the_original_line_in_every_mode() {
@@ -84,6 +84,94 @@ fn all_failures_are_told_and_the_rest_is_kept() {
         fs::remove_file(folder.kernels().join(name)).unwrap();
     }
     assert!(folder.builder().build().unwrap().all_cached());
+}
+
+#[test]
+fn kernels_of_one_name_are_told_in_a_source_and_kept_apart_in_two() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let twice = folder.write("a.cu", &format!("{KERNEL} k() {{}}\n\n{KERNEL} k() {{}}\n"));
+    let text = folder.builder().build().unwrap_err().to_string();
+    assert!(text.contains(&format!("{}:3:42: error: redefinition of 'k'", twice.display())), "{text}");
+    assert!(text.contains(&format!("{}:1:42: note: previous definition is here", twice.display())), "{text}");
+
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    folder.write("b.cu", &format!("{KERNEL} k(int *p) {{ *p = 1; }}\n"));
+    let build = folder.builder().build().unwrap();
+    let arguments = |module: usize| build.modules[module].objects[0].code_object.kernels()[0].args.len();
+    assert_eq!((arguments(0), arguments(1)), (0, 1));
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    // Not even root can read this file at its beginning.
+    let source = folder.kernels().join("a.cu");
+    std::os::unix::fs::symlink("/proc/self/mem", &source).unwrap();
+    let text = folder.builder().build().unwrap_err().to_string();
+    assert!(text.starts_with(&format!("cannot read {}: ", source.display())), "{text}");
+}
+
+/// What the process does that this variable is set for, in the folder that the other one names.
+const CASE: &str = "KERNEL_BUILD_TEST_CASE";
+const FOLDER: &str = "KERNEL_BUILD_TEST_FOLDER";
+
+#[test]
+fn a_build_script_that_fails_leaves_its_folder_as_it_was() {
+    if let (Ok(case), Some(folder)) = (std::env::var(CASE), std::env::var_os(FOLDER)) {
+        let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
+        let builder = support::builder(folder.as_ref());
+        match &*case {
+            "embed" => builder.embed_or_exit(),
+            _ => builder.build_lib_or_exit(out.join("libx.a")),
+        };
+        return;
+    }
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let run = |case: &str, out: &std::path::Path| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["a_build_script_that_fails_leaves_its_folder_as_it_was", "--exact", "--nocapture"]);
+        command.env(CASE, case).env(FOLDER, folder.path()).env("OUT_DIR", out).env_remove("TARGET");
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let files = || -> Vec<_> {
+        let files = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+        files.sort();
+        files
+    };
+
+    let good = format!("{LAUNCHES}\n{KERNEL} k() {{}}\n");
+    let bad = format!("#include \"missing.cuh\"\n{good}");
+    let source = folder.write("a.cu", &bad);
+    let expected =
+        format!("cargo::error={}:1:10: fatal error: 'missing.cuh' file not found", source.display());
+    for case in ["embed", "library"] {
+        let (success, told) = run(case, &out);
+        assert!(!success && told.contains(&expected), "{case}: {told}");
+        // Cargo runs the script again when one of these changes.
+        assert!(told.contains("cargo::rerun-if-env-changed=FERROCM_TARGETS\n"), "{case}: {told}");
+        assert!(files().is_empty(), "{case}");
+    }
+
+    folder.write("a.cu", &good);
+    assert!(run("embed", &out).0 && run("library", &out).0);
+    let before = files();
+    let names: Vec<_> = before.iter().map(|(path, _)| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["a.gfx1100.hsaco", "kernels.rs", "libx.a"]);
+    folder.write("a.cu", &bad);
+    assert!(!run("embed", &out).0 && !run("library", &out).0);
+    assert!(files() == before);
+
+    folder.write("a.cu", &good);
+    let (success, told) = run("embed", &folder.path().join("missing"));
+    assert!(!success && told.contains("cargo::error=cannot make a file in "), "{told}");
+    assert!(told.contains("/missing: "), "{told}");
 }
 
 #[test]
@@ -187,6 +275,13 @@ fn bad_targets_folders_and_cargo_variables_are_named() {
     folder.write("a.cu", "");
     let target = text(folder.builder().targets(["gfx1100", "gfx11xx"]).build().unwrap_err());
     assert!(target.contains("the caller's targets: bad target id `gfx11xx`"), "{target}");
+    let none: [&str; 0] = [];
+    let none = text(folder.builder().targets(none).build().unwrap_err());
+    assert_eq!(none, "the caller's targets: no target is named");
+    for outside in ["../b.cu", "/kernels/b.cu"] {
+        let pattern = text(folder.builder().source(outside).build().unwrap_err());
+        assert!(pattern.contains(outside) && pattern.contains("leads out of it"), "{pattern}");
+    }
     let missing = text(Builder::new("/no/such/folder").build().unwrap_err());
     assert!(missing.starts_with("cannot find the folder /no/such/folder"), "{missing}");
     let include = text(folder.builder().include(folder.kernels().join("a.cu")).build().unwrap_err());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use code_object::bundle;
 use kernel_build::{Builder, Error, Translate};
-use support::{Folder, toolchain};
+use support::{Folder, KERNEL, LAUNCHES, toolchain};
 
 const LAUNCHER: &str = r#"#include <cuda_runtime.h>
 #include "scale.cuh"
@@ -110,6 +110,64 @@ fn host_code_that_does_not_compile_is_told_as_such() {
     assert!(matches!(&error, Error::HostCode { source_file, .. } if *source_file == source), "{error:?}");
     assert!(text.contains(&format!("{}:3:2: error: only for devices", source.display())), "{text}");
     assert!(!folder.path().join("libx.a").exists());
+}
+
+/// What several sources may define.
+const COMMON: &str = r#"
+template <typename T> __attribute__((global)) void common(T *x) { *x = 1; }
+template __attribute__((global)) void common(float *);
+inline __attribute__((used)) int shared() { return 1; }
+__attribute__((device)) int variable;
+"#;
+
+#[test]
+fn a_name_that_two_sources_define_is_told() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let path = folder.path().join("libx.a");
+    let build = |second: &str| {
+        folder.write(
+            "a.cu",
+            &format!("{LAUNCHES}{COMMON}{KERNEL} k() {{}}\nextern \"C\" int launch_a() {{ return 0; }}\n"),
+        );
+        folder.write("deep/b.cu", &format!("{LAUNCHES}{COMMON}{second}\n"));
+        folder.builder().build_lib(&path).map(drop).map_err(|error| error.to_string())
+    };
+    for (second, name) in [
+        (format!("{KERNEL} k() {{}}"), "k"),
+        ("extern \"C\" int launch_a() { return 1; }".to_owned(), "launch_a"),
+        ("int launch_a = 1;".to_owned(), "launch_a"),
+    ] {
+        let text = build(&second).unwrap_err();
+        let expected = format!("libx.a: `{name}` is defined in a.cu and in deep/b.cu; ");
+        assert!(text.contains(&expected), "{text}");
+        assert!(!path.exists(), "{second}");
+    }
+    // Templates, inline functions and what is static may be in both, and each module has kernels of its own.
+    build("static __attribute__((global)) void k() {}\nstatic int launch_a() { return 1; }\nint launch_b() { return launch_a(); }")
+        .unwrap();
+    let file = fs::read(&path).unwrap();
+    assert!(build("extern \"C\" int launch_a() { return 1; }").is_err());
+    assert!(fs::read(&path).unwrap() == file, "the library of before is as it was");
+}
+
+#[test]
+fn a_library_that_cannot_be_written_is_named() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    let source = folder.write("a.cu", "extern \"C\" int launch() { return 0; }\n");
+    let below = source.join("libx.a");
+    let error = folder.builder().build_lib(&below).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("cannot make the folder {}: ", source.display())), "{error}");
+    let taken = folder.path().join("libx.a");
+    fs::create_dir(&taken).unwrap();
+    let error = folder.builder().build_lib(&taken).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("cannot write {}: ", taken.display())), "{error}");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        left.iter().all(|name| ["kernels", "cache", "libx.a"].iter().any(|known| name == known)),
+        "{left:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Static libraries in GNU's format, as `ar rcsD` writes them: equal members give equal bytes.
 
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSymbol as _, SymbolFlags, elf};
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
@@ -19,6 +19,8 @@ pub(crate) struct Member {
 pub(crate) struct Symbols {
     /// Those that others may use.
     pub(crate) defined: Vec<Vec<u8>>,
+    /// Those of them that no second object file may define: not those of templates and inline functions.
+    pub(crate) unique: Vec<Vec<u8>>,
     /// Those that it wants of others.
     pub(crate) wanted: Vec<Vec<u8>>,
 }
@@ -36,6 +38,13 @@ impl Symbols {
             if symbol.is_undefined() {
                 symbols.wanted.push(name);
             } else {
+                let binding = match symbol.flags() {
+                    SymbolFlags::Elf { st_info, .. } => st_info >> 4,
+                    _ => 0,
+                };
+                if binding == elf::STB_GLOBAL && !symbol.is_common() {
+                    symbols.unique.push(name.clone());
+                }
                 symbols.defined.push(name);
             }
         }
@@ -121,7 +130,7 @@ mod tests {
 
     fn member(name: &str, bytes: &[u8], defined: &[&str]) -> (Member, Symbols) {
         let defined = defined.iter().map(|name| name.as_bytes().to_vec()).collect();
-        (Member { name: name.into(), bytes: bytes.to_vec() }, Symbols { defined, wanted: Vec::new() })
+        (Member { name: name.into(), bytes: bytes.to_vec() }, Symbols { defined, ..Symbols::default() })
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod archive;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -45,7 +46,7 @@ impl Builder {
     ///
     /// # Errors
     /// As for [`build`](Self::build); [`Error::HostCode`] has what the compiler said of host code, and [`Error::Library`] says what is
-    /// wrong with the path or with what Cargo compiles for.
+    /// wrong with the path or with what Cargo compiles for, or which name of a kernel, function or variable two sources define.
     pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
         let script = std::env::var_os("OUT_DIR").is_some();
         if script {
@@ -73,6 +74,13 @@ impl Builder {
             members.push((Member { name, bytes: object.bytes }, symbols));
             told.extend(object.diagnostics);
         }
+        if let Some((name, [first, second])) = defined_twice(&members) {
+            let [first, second] = [first, second].map(|index| &build.modules[index].relative);
+            return Err(bad(format!(
+                "`{name}` is defined in {first} and in {second}; give one of them another name, make it `static`, or leave the \
+                 source out"
+            )));
+        }
         let file = archive::write(&members).map_err(bad)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
@@ -95,6 +103,22 @@ impl Builder {
     pub fn build_lib_or_exit(self, path: impl AsRef<Path>) -> Build {
         self.build_lib(path).unwrap_or_else(|error| exit_with(&error))
     }
+}
+
+/// A name that two members define, which no linker would take, and their places.
+fn defined_twice(members: &[(Member, Symbols)]) -> Option<(String, [usize; 2])> {
+    let mut known = HashMap::new();
+    for (index, (_, symbols)) in members.iter().enumerate() {
+        // A kernel has two symbols, and only one is its name.
+        for name in symbols.unique.iter().map(|name| String::from_utf8_lossy(name)) {
+            if !name.contains("__device_stub__")
+                && let Some(first) = known.insert(name.clone(), index)
+            {
+                return Some((name.into_owned(), [first, index]));
+            }
+        }
+    }
+    None
 }
 
 /// Whether host code can be compiled for a target of Rust's.

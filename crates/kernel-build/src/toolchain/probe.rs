@@ -63,7 +63,19 @@ pub(super) fn probe(path: &Path, library_path: &[PathBuf], args: &[OsString]) ->
         String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned()
     };
 
-    let verbose = run(&["--no-default-config", "-x", "c++", "-E", "-v", "/dev/null"])?;
+    // A process takes longer to start than to answer, so all questions are asked at once.
+    let questions: [&[&str]; 4] = [
+        &["--no-default-config", "-x", "c++", "-E", "-v", "/dev/null"],
+        &["-target", "amdgcn-amd-amdhsa", "-print-supported-cpus"],
+        &["-print-resource-dir"],
+        &["-target", "amdgcn-amd-amdhsa", "-print-prog-name=lld"],
+    ];
+    let [verbose, processors, resource_dir, linker] = std::thread::scope(|scope| {
+        let run = &run;
+        let asked = questions.map(|question| scope.spawn(move || run(question)));
+        asked.map(|thread| thread.join().unwrap_or_else(|_| Err("it cannot be asked".into())))
+    });
+    let verbose = verbose?;
     let verbose = String::from_utf8_lossy(&verbose.stderr).into_owned();
     let version_text = verbose.lines().next().unwrap_or_default().trim().to_owned();
     let version = version_text
@@ -77,10 +89,9 @@ pub(super) fn probe(path: &Path, library_path: &[PathBuf], args: &[OsString]) ->
         .take_while(|line| line.starts_with(' '))
         .map(|line| PathBuf::from(line.trim()))
         .collect();
-    run(&["-target", "amdgcn-amd-amdhsa", "-print-supported-cpus"])
-        .map_err(|_| "it has no support for AMD GPUs".to_owned())?;
-    let resource_dir = PathBuf::from(first_line(run(&["-print-resource-dir"])?));
-    let linker = PathBuf::from(first_line(run(&["-target", "amdgcn-amd-amdhsa", "-print-prog-name=lld"])?));
+    processors.map_err(|_| "it has no support for AMD GPUs".to_owned())?;
+    let resource_dir = PathBuf::from(first_line(resource_dir?));
+    let linker = PathBuf::from(first_line(linker?));
     let linker = (linker.is_absolute() && linker.is_file()).then_some(linker);
     Ok(Clang { version, version_text, resource_dir, linker, include_dirs })
 }

@@ -21,6 +21,11 @@ pub struct Folder {
 
 /// `extern "C" __global__` without the headers that would define it.
 pub const KERNEL: &str = r#"extern "C" __attribute__((global)) void "#;
+/// What the host code of a kernel calls, without the headers that would declare it.
+pub const LAUNCHES: &str = r#"struct dim3 { unsigned x, y, z; };
+extern "C" unsigned hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
+extern "C" unsigned __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void **);
+"#;
 
 impl Folder {
     pub fn new(toolchain: Toolchain) -> Self {
@@ -54,13 +59,7 @@ impl Folder {
 
     /// A builder for one target that uses no headers.
     pub fn builder(&self) -> Builder {
-        Builder::new(self.kernels())
-            .toolchain(self.toolchain.clone())
-            .cache(self.cache())
-            .targets(["gfx1100"])
-            .runtime_header(false)
-            .flag("-nogpuinc")
-            .flag("-nogpulib")
+        builder(self.path()).toolchain(self.toolchain.clone())
     }
 
     /// The only file below a folder of the cache.
@@ -72,6 +71,13 @@ impl Folder {
         assert_eq!(files.len(), 1, "{files:?}");
         files.remove(0)
     }
+}
+
+/// What [`Folder::builder`] gives, by the folder, with the toolchain that it finds itself.
+pub fn builder(folder: &Path) -> Builder {
+    let kernels = fs::canonicalize(folder.join("kernels")).unwrap();
+    let builder = Builder::new(kernels).cache(folder.join("cache")).targets(["gfx1100"]);
+    builder.runtime_header(false).flag("-nogpuinc").flag("-nogpulib")
 }
 
 /// A script in place of clang.

@@ -1,0 +1,166 @@
+//! How long a build script takes that compiles CUDA sources: with nothing in the cache, with everything, and after edits, beside a plain
+//! loop of the same compiler over the same sources and targets.
+//!
+//! `cargo xtask bench build` runs it; docs/benchmarks.md has figures.
+
+mod arguments;
+mod plain;
+mod report;
+mod script;
+mod tree;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use code_object::TargetId;
+use kernel_build::cuda::Dialect;
+use kernel_build::toolchain::{self, Toolchain};
+
+use arguments::Arguments;
+use report::{Report, Row};
+use script::{Done, Script};
+use tree::Tree;
+
+/// What is measured, in the order of the table.
+const CASES: [&str; 6] =
+    ["plain loop", "cold", "warm", "one source edited", "one header edited", "one target more"];
+const LOOP: usize = 0;
+const COLD: usize = 1;
+const WARM: usize = 2;
+const SOURCE: usize = 3;
+const HEADER: usize = 4;
+const TARGET: usize = 5;
+
+fn main() -> ExitCode {
+    let result = match std::env::var_os(script::VARIABLE) {
+        Some(file) => script::run(&PathBuf::from(file)),
+        None => measure(&Arguments::parse()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What all measurements have in common.
+struct Bench<'a> {
+    arguments: &'a Arguments,
+    toolchain: Toolchain,
+    targets: Vec<TargetId>,
+    more: TargetId,
+    rows: Vec<Row>,
+}
+
+/// What was measured once.
+struct Round {
+    sources: usize,
+    /// The source that was edited.
+    source: String,
+    /// The header that was edited.
+    header: Option<String>,
+}
+
+fn measure(arguments: &Arguments) -> Result<()> {
+    let toolchain = toolchain::find()?;
+    let targets = arguments.targets()?;
+    let more = arguments.more(&targets)?;
+    let rows = CASES.iter().map(|&case| Row::new(case)).collect();
+    let mut bench = Bench { arguments, toolchain, targets, more, rows };
+    let mut last = None;
+    for round in 1..=arguments.repeat.max(1) {
+        eprintln!("round {round} of {}", arguments.repeat.max(1));
+        last = Some(bench.round()?);
+    }
+    let Round { sources, source, header } = last.context("nothing was measured")?;
+    let report = Report {
+        toolchain: bench.toolchain.version_text,
+        targets: bench.targets.iter().map(ToString::to_string).collect(),
+        more: bench.more.to_string(),
+        sources,
+        source,
+        header,
+        jobs: arguments.jobs(),
+        load: report::load(),
+        cases: bench.rows,
+    };
+    if let Some(file) = &arguments.json {
+        let text = serde_json::to_string_pretty(&report)? + "\n";
+        fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
+    }
+    print!("{report}");
+    Ok(())
+}
+
+impl Bench<'_> {
+    /// Everything once, in a fresh copy of the sources; gives their number and what is edited.
+    fn round(&mut self) -> Result<Round> {
+        let arguments = self.arguments;
+        let folder = tempfile::tempdir().context("a folder for the copy")?;
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).with_context(|| format!("make {}", path.display()))?;
+            Ok::<_, anyhow::Error>(path)
+        };
+        let tree = Tree::copy(&arguments.source, folder.path().join("sources"))?;
+        let (out, plain) = (make("out")?, make("plain")?);
+        let mut script = Script {
+            folder: tree.folder.clone(),
+            only: arguments.only.clone(),
+            includes: arguments.includes()?,
+            flags: arguments.flags.clone(),
+            targets: self.targets.iter().map(ToString::to_string).collect(),
+            hip: arguments.dialect() == Dialect::Hip,
+            cache: folder.path().join("cache"),
+        };
+
+        let (time, Done { sources, compiled }) = script.start(&out, arguments.jobs())?;
+        let all = sources.len() * self.targets.len();
+        ensure!(compiled == all, "{compiled} objects were compiled, not {all}");
+        self.add(COLD, time, compiled);
+        if !arguments.no_loop {
+            let time = plain::compile(&self.toolchain, arguments, &tree, &sources, &self.targets, &plain)?;
+            self.add(LOOP, time, all);
+        }
+
+        let more = self.more.to_string();
+        let mut run = |case: usize, script: &Script, expected: Option<usize>| -> Result<()> {
+            let (time, Done { compiled, .. }) = script.start(&out, arguments.jobs())?;
+            let expected = expected.unwrap_or(compiled);
+            ensure!(
+                compiled == expected,
+                "{}: {compiled} objects were compiled, not {expected}",
+                CASES[case]
+            );
+            self.add(case, time, compiled);
+            Ok(())
+        };
+        for _ in 0..arguments.warm.max(1) {
+            run(WARM, &script, Some(0))?;
+        }
+        let source = arguments.edited(&sources)?;
+        tree.edit(&source)?;
+        run(SOURCE, &script, Some(script.targets.len()))?;
+        let header = arguments.header.clone().map_or_else(|| tree.header(&sources), |name| Ok(Some(name)))?;
+        if let Some(header) = &header {
+            tree.edit(header)?;
+            run(HEADER, &script, None)?;
+        }
+        script.targets.push(more);
+        run(TARGET, &script, Some(sources.len()))?;
+        Ok(Round { sources: sources.len(), source, header })
+    }
+
+    fn add(&mut self, case: usize, time: Duration, compiled: usize) {
+        let row = &mut self.rows[case];
+        row.seconds.push(time.as_secs_f64());
+        row.compiled = compiled;
+        eprintln!("  {}: {:.3} s", row.case, time.as_secs_f64());
+    }
+}
