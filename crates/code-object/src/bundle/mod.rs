@@ -140,12 +140,32 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
 /// # Errors
 /// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
 pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Error> {
+    take(bytes, |bundle| best(bundle, device))
+}
+
+/// The code object in a bundle, compressed or not, that is for exactly this target, as [`TargetId`] prints it; else as [`code_for`].
+///
+/// # Errors
+/// As there.
+pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>, Error> {
+    take(bytes, |bundle| {
+        let entries = entries(bundle)?;
+        let is_it = |entry: &&Entry<'_>| entry.target().is_some_and(|id| id.to_string() == target);
+        entries.iter().find(is_it).map(|entry| entry.bytes).ok_or_else(|| no_code(target, &entries))
+    })
+}
+
+/// What `choose` takes of a bundle, compressed or not. Bytes that are no bundle are given back as they are.
+fn take<'a>(
+    bytes: &'a [u8],
+    choose: impl for<'b> Fn(&'b [u8]) -> Result<&'b [u8], Error>,
+) -> Result<Cow<'a, [u8]>, Error> {
     if bytes.starts_with(COMPRESSED_MAGIC) {
         let bundle = uncompressed(bytes)?;
-        return best(&bundle, device).map(|code| code.to_vec().into());
+        return choose(&bundle).map(|code| code.to_vec().into());
     }
     if bytes.starts_with(MAGIC) {
-        return best(bytes, device).map(Cow::from);
+        return choose(bytes).map(Cow::from);
     }
     Ok(bytes.into())
 }
@@ -159,10 +179,12 @@ fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
             best = Some((fit, entry.bytes));
         }
     }
-    best.map(|(_, bytes)| bytes).ok_or_else(|| Error::NoCode {
-        device: device.to_string(),
-        available: entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect(),
-    })
+    best.map(|(_, bytes)| bytes).ok_or_else(|| no_code(&device.to_string(), &entries))
+}
+
+fn no_code(device: &str, entries: &[Entry<'_>]) -> Error {
+    let available = entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect();
+    Error::NoCode { device: device.to_owned(), available }
 }
 
 #[cfg(test)]
