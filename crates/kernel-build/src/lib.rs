@@ -67,6 +67,7 @@
 
 mod build;
 mod builder;
+mod bundle;
 pub mod cache;
 mod compile;
 pub mod cuda;
@@ -76,9 +77,12 @@ mod discover;
 mod embed;
 mod error;
 pub mod facts;
+mod features;
+mod inputs;
 mod jobs;
 mod library;
 mod nvcc;
+mod nvidia;
 mod overlay;
 mod prefix;
 pub mod ptx;
@@ -88,9 +92,10 @@ mod targets;
 pub mod toolchain;
 mod translate;
 
-pub use build::{Build, BuiltModule, BuiltObject, KernelUse};
+pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, KernelUse};
 pub use builder::{Builder, Event};
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::{CompileFailure, Error};
-pub use targets::{DEFAULT_TARGETS, targets_from_env};
+pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
+pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
 pub use translate::Translate;

@@ -175,7 +175,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_header_is_clangs() {
-        let bundle = crate::bundle::bundle(&[Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"code" }]);
+        let bundle =
+            crate::bundle::bundle(&[Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"code" }]);
         let file = compressed(&bundle).unwrap();
         assert_eq!(&file[..8], b"CCOB\x02\0\0\0");
         let number = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;

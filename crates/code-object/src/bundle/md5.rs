@@ -30,9 +30,8 @@ fn constants() -> [u32; 64] {
 }
 
 fn update(state: &mut [u32; 4], block: &[u8; 64], constants: &[u32; 64]) {
-    let word = |i: usize| {
-        u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]])
-    };
+    let word =
+        |i: usize| u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]]);
     let [mut a, mut b, mut c, mut d] = *state;
     for step in 0..64 {
         let (mixed, index) = match step / 16 {
@@ -68,7 +67,8 @@ mod tests {
                 "57edf4a22be3c955",
             ),
         ] {
-            let found: String = first_half(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+            let found: String =
+                first_half(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(found, expected, "{text}");
         }
     }
