@@ -102,7 +102,7 @@ enum Job<'a> {
 
 /// What a job gives.
 enum Done {
-    Object(BuiltObject),
+    Object(Box<BuiltObject>),
     Image(BuiltImage),
 }
 
@@ -122,7 +122,9 @@ impl Job<'_> {
                 let prepared = prepared
                     .get_or_init(|| context.prepare(plan.source).map_err(|error| trouble = Some(error)).ok());
                 match (prepared, trouble) {
-                    (Some(prepared), _) => Some(context.compile(plan, prepared, target).map(Done::Object)),
+                    (Some(prepared), _) => Some(
+                        context.compile(plan, prepared, target).map(|object| Done::Object(Box::new(object))),
+                    ),
                     (None, trouble) => trouble.map(|error| Err(error.into())),
                 }
             }
@@ -403,7 +405,7 @@ impl Builder {
         let folder = absolute(&self.folder)?;
         let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
         let [for_amd, for_nvidia] = match &self.features {
-            Some(features) => features.from_env()?,
+            Some(features) => features.in_env()?,
             None => [true, self.nvidia.is_some()],
         };
         let targets = self.targets.take().unwrap_or_else(targets::targets_from_env)?;
@@ -424,7 +426,7 @@ impl Builder {
             None => None,
         };
         let cache = Cache::open(&self.cache_folder())?;
-        let inputs = Inputs::new();
+        let inputs = Inputs::new(&folder, &includes);
         let mut options = nvcc::options(&self.options);
         options.extend(self.amd_options.iter().cloned());
         if self.source_lines.unwrap_or_else(lines_from_env) {
@@ -437,13 +439,13 @@ impl Builder {
         };
         let context = |toolchain| {
             let version = self.code_object_version;
-            Context::new(toolchain, &cache, &inputs, &folder, &includes, &options, language, version)
+            Context::new(toolchain, &cache, &inputs, &options, language, version)
         };
         let context = toolchain.as_ref().map(context).transpose()?;
         let compiler = match (&nvcc, &nvidia) {
             (Some(nvcc), Some(Nvidia { kind, options, .. })) => {
-                let (folders, options) = ((&*folder, &*includes), [&self.options[..], options]);
-                Some(Compiler::new(nvcc, &cache, &inputs, folders, *kind, archs.clone(), options)?)
+                let options = [&self.options[..], options];
+                Some(Compiler::new(nvcc, &cache, &inputs, *kind, archs.clone(), options)?)
             }
             _ => None,
         };
@@ -594,7 +596,7 @@ impl Builder {
         let mut failures = Vec::new();
         for ((source, _), result) in planned.iter().zip(results) {
             match result {
-                Some(Ok(Done::Object(object))) => built[*source].objects.push(object),
+                Some(Ok(Done::Object(object))) => built[*source].objects.push(*object),
                 Some(Ok(Done::Image(image))) => built[*source].images.push(image),
                 Some(Err(failure)) => failures.push(failure),
                 None => {}

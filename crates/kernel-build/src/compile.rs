@@ -35,7 +35,7 @@ pub(crate) struct Context<'a> {
     pub(crate) code_object_version: u8,
     /// Hash of toolchain, options and header names.
     pub(crate) base: blake3::Hash,
-    inputs: &'a Inputs,
+    inputs: &'a Inputs<'a>,
     pub(crate) prefixes: Prefixes,
 }
 
@@ -117,13 +117,12 @@ impl<'a> Context<'a> {
     pub(crate) fn new(
         toolchain: &'a Toolchain,
         cache: &'a Cache,
-        inputs: &'a Inputs,
-        folder: &'a Path,
-        includes: &'a [PathBuf],
+        inputs: &'a Inputs<'a>,
         options: &'a [OsString],
         language: Language,
         code_object_version: u8,
     ) -> Result<Self, Error> {
+        let Inputs { folder, includes, .. } = *inputs;
         let mut base = blake3::Hasher::new();
         part(&mut base, SCHEMA.as_bytes());
         part(&mut base, facts::SCHEME.as_bytes());

@@ -14,7 +14,7 @@ impl Features {
     ///
     /// # Errors
     /// Neither is, or there is no build script.
-    pub(crate) fn from_env(&self) -> Result<[bool; 2], Error> {
+    pub(crate) fn in_env(&self) -> Result<[bool; 2], Error> {
         if std::env::var_os("OUT_DIR").is_none() {
             return Err(Error::NotABuildScript { name: "OUT_DIR" });
         }

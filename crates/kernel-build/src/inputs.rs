@@ -9,16 +9,20 @@ use crate::cache::Input;
 use crate::{Error, depfile, discover};
 
 /// The files of a build.
-pub(crate) struct Inputs {
+pub(crate) struct Inputs<'a> {
+    /// The folder of the sources.
+    pub(crate) folder: &'a Path,
+    /// Those of headers.
+    pub(crate) includes: &'a [PathBuf],
     /// Begin of the build: a file that is newer may have changed while it was compiled.
     begin: SystemTime,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
 }
 
-impl Inputs {
+impl<'a> Inputs<'a> {
     /// Those of a build that begins now.
-    pub(crate) fn new() -> Self {
-        Self { begin: SystemTime::now(), hashes: Mutex::default() }
+    pub(crate) fn new(folder: &'a Path, includes: &'a [PathBuf]) -> Self {
+        Self { folder, includes, begin: SystemTime::now(), hashes: Mutex::default() }
     }
 
     /// The hash of a file's content, computed once per build.

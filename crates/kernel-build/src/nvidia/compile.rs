@@ -23,8 +23,7 @@ pub(super) const VARIABLES: &[&str] = &["NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVC
 pub(crate) struct Compiler<'a> {
     nvcc: &'a Nvcc,
     cache: &'a Cache,
-    inputs: &'a Inputs,
-    includes: &'a [PathBuf],
+    inputs: &'a Inputs<'a>,
     kind: CudaKind,
     pub(crate) archs: Vec<CudaArch>,
     /// Those of the build, and those for nvcc alone, which come last.
@@ -44,8 +43,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn new(
         nvcc: &'a Nvcc,
         cache: &'a Cache,
-        inputs: &'a Inputs,
-        (folder, includes): (&Path, &'a [PathBuf]),
+        inputs: &'a Inputs<'a>,
         kind: CudaKind,
         archs: Vec<CudaArch>,
         options: [&[OsString]; 2],
@@ -63,10 +61,10 @@ impl<'a> Compiler<'a> {
             }
             part(&mut base, b"");
         }
-        for dir in includes.iter().map(PathBuf::as_path).chain([folder]) {
+        for dir in inputs.includes.iter().map(PathBuf::as_path).chain([inputs.folder]) {
             headers_of(&mut base, dir)?;
         }
-        Ok(Self { nvcc, cache, inputs, includes, kind, archs, options, base: base.finalize() })
+        Ok(Self { nvcc, cache, inputs, kind, archs, options, base: base.finalize() })
     }
 
     /// Gets a source's code for an architecture.
@@ -127,7 +125,7 @@ impl<'a> Compiler<'a> {
             CudaKind::Cubin => "--cubin",
         });
         command.arg(format!("-arch={arch}"));
-        for include in self.includes {
+        for include in self.inputs.includes {
             command.arg("-I").arg(include);
         }
         let [common, own] = &self.options;
