@@ -316,7 +316,7 @@ impl Builder {
     /// said otherwise. Code for many targets takes a fifth of the room or less; a module is unpacked when it is loaded.
     ///
     /// The generated module is the same in both forms for who loads it through `hip`; [`code_object::embedded`] says what loading then takes.
-    /// In a [library](Self::build_lib) AMD's HIP unpacks it, that of ROCm 6.2 or later.
+    /// In a [library](Self::build_lib), HIP unpacks it when a kernel is first launched; for AMD's HIP before 6.4 `hip-host` does.
     pub fn offload_compress(mut self, compress: bool) -> Self {
         self.compress = compress;
         self
