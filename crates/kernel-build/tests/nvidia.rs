@@ -308,7 +308,10 @@ fn features_of_the_crate_say_for_which_gpus() {
         fs::create_dir(&out).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "features_of_the_crate_say_for_which_gpus", "--nocapture"]);
-        child.env_remove("CUDA_COMPUTE_CAP").env("FERROCM_CUDA_ARCHS", "sm_80,sm_90");
+        child
+            .env_remove("CUDA_COMPUTE_CAP")
+            .env_remove("NVCC_APPEND_FLAGS")
+            .env("FERROCM_CUDA_ARCHS", "sm_80,sm_90");
         child.env(CHILD, stage.folder.path()).env("OUT_DIR", &out).env("NVCC", &stage.nvcc);
         let output = child.envs(variables.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
