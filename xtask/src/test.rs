@@ -33,6 +33,9 @@ const LIBRARY_TESTS: &str = "rocm*";
 const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The releases whose HIP loads the code objects that the device tests compile: of version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
+/// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
+const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
+const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
 
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
@@ -250,20 +253,26 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
     ];
+    let on_virtual = |what: &str, tests: String, device: &'static str| {
+        let folder = folder.clone();
+        Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
+            let hsa = dropin::hsa(false)?;
+            let mut command = nextest_command(shared)?;
+            // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+            command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
+            command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
+            sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
+            execute(command)
+        })
+    };
     if DEVICE_TEST_RELEASES.contains(&release.name) {
-        steps.extend(VIRTUAL_DEVICES_OF_AMD.map(|device| {
-            let folder = folder.clone();
-            Step::new(format!("device tests of hip on ROCm {} over {device}", release.name), move || {
-                let hsa = dropin::hsa(false)?;
-                let mut command = nextest_command(shared)?;
-                // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
-                let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
-                command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
-                command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
-                sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
-                execute(command)
-            })
-        }));
+        let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
+        steps.extend(
+            VIRTUAL_DEVICES_OF_AMD.map(|device| on_virtual("device tests of hip", tests.clone(), device)),
+        );
+    }
+    if HOST_CODE_RELEASES.contains(&release.name) {
+        steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
     }
     steps
 }

@@ -67,6 +67,15 @@ fn counters(name: &str, object: &CodeObject, file: &[u8]) -> Result<Option<Table
 
 const UNNAMED: &str = "<bytes>";
 
+/// What is wrong with a module's bytes.
+fn unreadable(module: &str, source: code_object::Error) -> Error {
+    let module = module.to_owned();
+    match source {
+        code_object::Error::NoCode { device, available } => Error::WrongTarget { module, device, available },
+        source => Error::CodeObject { module, source },
+    }
+}
+
 impl Module {
     /// Loads a code object, an ELF file for one AMD target, or of an offload bundle (`.hipfb`, `.co`; compressed ones too) the code
     /// that fits the device best: its exact target id first, then its processor, then a generic one (`hipModuleLoadData`).
@@ -93,28 +102,28 @@ impl Module {
     }
 
     /// Loads what fits the device best from a module that was embedded at build time: code for its exact target id,
-    /// else for its processor, else for a generic processor that covers it.
+    /// else for its processor, else for a generic processor that covers it. A [compressed](code_object::embedded#compressed-modules)
+    /// module is unpacked, and what is for other targets dropped.
     ///
     /// # Errors
     /// [`Error::WrongTarget`] if nothing fits, which lists what the module has; else as [`load`](Self::load).
     pub fn load_embedded(device: &Device, module: &code_object::embedded::Module) -> Result<Self> {
-        match module.for_device(device.target()) {
-            Some(object) => Self::load_named(device, module.name, object.bytes),
-            None => Err(Error::WrongTarget {
-                module: module.name.to_owned(),
-                device: device.target().to_string(),
-                available: module.targets().map(str::to_owned).collect(),
-            }),
-        }
+        let object = module.for_device(device.target()).ok_or_else(|| Error::WrongTarget {
+            module: module.name.to_owned(),
+            device: device.target().to_string(),
+            available: module.targets().map(str::to_owned).collect(),
+        })?;
+        let code = object.code().map_err(|source| unreadable(module.name, source))?;
+        Self::load_code(device, module.name, code.into_owned())
     }
 
     pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
-        let code = bundle::code_for(bytes, device.target()).map_err(|source| match source {
-            code_object::Error::NoCode { device, available } => {
-                Error::WrongTarget { module: name.to_owned(), device, available }
-            }
-            source => Error::CodeObject { module: name.to_owned(), source },
-        })?;
+        let code = bundle::code_for(bytes, device.target()).map_err(|source| unreadable(name, source))?;
+        Self::load_code(device, name, code.into_owned())
+    }
+
+    /// Loads an ELF file.
+    fn load_code(device: &Device, name: &str, code: Vec<u8>) -> Result<Self> {
         let object = CodeObject::parse(&code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
         if !object.target().runs_on(device.target()) {
@@ -124,7 +133,7 @@ impl Module {
                 available: vec![object.target().to_string()],
             });
         }
-        let image: Box<[u8]> = code.into_owned().into();
+        let image: Box<[u8]> = code.into();
         let counters = counters(name, &object, &image)?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
