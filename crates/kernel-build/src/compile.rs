@@ -346,6 +346,7 @@ impl<'a> Context<'a> {
         let output = compilation.run(command, options)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
+        let text = diagnostics::in_folder(&text, self.folder);
         if !output.status.success() {
             if text.contains("No space left on device") {
                 return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into());
