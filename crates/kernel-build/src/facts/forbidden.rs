@@ -20,8 +20,8 @@ pub(super) fn explain(messages: &str, module: &str) -> String {
         return messages.to_owned();
     }
     let is_head = |line: &str| {
-        [": error: ", ": warning: ", ": note: "].iter().any(|kind| line.contains(kind))
-            || line.ends_with(" generated.")
+        let kind = |kind: &str| line.starts_with(kind) || line.contains(&format!(": {kind}"));
+        ["error: ", "warning: ", "note: "].into_iter().any(kind) || line.ends_with(" generated.")
     };
     let mut out = found;
     let mut dropped = false;
@@ -122,6 +122,14 @@ attributes #1 = { convergent "dontcall-error"="no `x` here" "no-trapping-math"="
             explain(told, MODULE),
             "./b.cuh:9:5: error: no `x` here\n./a.cu:3:4: note: called from here\nx: warning: other\n    1 | y\n"
         );
+    }
+
+    #[test]
+    fn a_message_that_names_no_place_is_replaced_too() {
+        let told =
+            "error: call to 'none()' declared with 'error' attribute: no `x` here\n1 error generated.\n";
+        let expected = "./b.cuh:9:5: error: no `x` here\n./a.cu:3:4: note: called from here\n";
+        assert_eq!(explain(told, MODULE), expected);
     }
 
     #[test]
