@@ -359,6 +359,7 @@ impl<'a> Context<'a> {
         let output = compilation.run(command, options)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
+        let text = diagnostics::in_folder(&text, self.folder);
         if !output.status.success() {
             return Err(failure(source, Target::Amd(target.clone()), &output.status, text, program(), work));
         }

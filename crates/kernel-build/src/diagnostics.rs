@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,17 @@ pub(crate) fn without_counts(text: &str) -> String {
     text.lines().filter(|line| !is_count(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
+/// Gives places below the sources' folder, which debug information calls `.`, their whole path, as the other messages have it.
+pub(crate) fn in_folder(text: &str, folder: &Path) -> String {
+    let whole = |line: &str| match line.strip_prefix("./") {
+        Some(rest) if head(line).is_some_and(|(_, place, _)| place.is_some()) => {
+            folder.join(rest).display().to_string()
+        }
+        _ => line.to_owned(),
+    };
+    text.lines().map(whole).flat_map(|line| [line, "\n".into()]).collect()
+}
+
 fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     if let Some(found) = nvccs_head(line) {
         return Some(found);
@@ -161,6 +172,13 @@ fn place(text: &str) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_below_the_folder_have_their_whole_path() {
+        let text = "./a/b.cu:3:5: error: no\n./run.sh\n/c.cu:1:2: note: x\n";
+        let expected = "/src/a/b.cu:3:5: error: no\n./run.sh\n/c.cu:1:2: note: x\n";
+        assert_eq!(in_folder(text, Path::new("/src")), expected);
+    }
 
     #[test]
     fn messages_are_split_and_nothing_is_lost() {

@@ -22,6 +22,7 @@
 //! An argument of which something cannot be told for certain, such as a type without a name, lacks that fact.
 
 mod debug;
+mod forbidden;
 pub(crate) mod ir;
 mod kernels;
 mod types;
@@ -85,11 +86,11 @@ impl Compilation<'_> {
         let text = std::fs::read(&ir).map_err(|e| Error::io("read", &ir, e))?;
         // clang writes bytes of sources as they are, such as those of texts that are not UTF-8, into names only.
         let text = String::from_utf8_lossy(&text);
-        let mut text = kernels::tell(&text, DebugInfo::wanted(&options));
+        let mut with_facts = kernels::tell(&text, DebugInfo::wanted(&options));
         if self.metrics {
-            text = metrics::count(&text, self.target)?;
+            with_facts = metrics::count(&with_facts, self.target)?;
         }
-        std::fs::write(&told, text).map_err(|e| Error::io("write", &told, e))?;
+        std::fs::write(&told, with_facts).map_err(|e| Error::io("write", &told, e))?;
 
         let mut back = self.toolchain.plain_command();
         back.args(["-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-fno-color-diagnostics", "-O3"]);
@@ -102,6 +103,9 @@ impl Compilation<'_> {
             back.current_dir(folder);
         }
         let mut second = self.output(&mut back)?;
+        if !second.status.success() {
+            second.stderr = forbidden::explain(&String::from_utf8_lossy(&second.stderr), &text).into_bytes();
+        }
         second.stderr.splice(0..0, first.stderr);
         Ok(second)
     }

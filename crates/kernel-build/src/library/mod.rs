@@ -176,6 +176,8 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     let input = prepared.input(source, work)?;
     let mut command = context.toolchain.command();
     command.args(["--offload-host-only", "-c", "-fPIC", "-fno-color-diagnostics"]);
+    // Options of device code, such as those of fast mathematics, are not the caller's mistake.
+    command.arg("-Wno-unused-command-line-argument");
     // A symbol of the object file has this in its name, so that it must not be that of another one. What is compiled would not do: a
     // translation names the folder.
     let mut id = blake3::Hasher::new();

@@ -136,9 +136,13 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                 }
                 let message = format!("inline PTX: `{name}` has no equivalent on AMD GPUs");
+                // One function for each instruction: a function has one message.
+                let function: String =
+                    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
                 let _ = write!(
                     code,
-                    "{{ __attribute__((error(\"{message}\"))) __host__ __device__ void __cuda_no_ptx(); __cuda_no_ptx(); }} "
+                    "{{ __attribute__((error(\"{message}\"))) __host__ __device__ void __cuda_no_ptx_{function}(); \
+                     __cuda_no_ptx_{function}(); }} "
                 );
             }
             None => return None,
@@ -196,7 +200,7 @@ impl<'a> Parser<'a> {
                 return None;
             }
             format!("__ptx{index}")
-        } else if let Some(special) = word.strip_prefix("%%").and_then(instruction::special) {
+        } else if let Some(special) = special(word) {
             special.to_owned()
         } else {
             register(word)?
@@ -233,6 +237,11 @@ fn number(word: &str) -> Option<String> {
         0x8000_0000..=0xffff_ffff => format!("{value}u"),
         _ => format!("{value}ull"),
     })
+}
+
+/// What a special register is. nvcc takes its name with one `%`, too.
+fn special(word: &str) -> Option<&'static str> {
+    instruction::special(word.strip_prefix('%')?.trim_start_matches('%'))
 }
 
 /// The variable of a register.
@@ -282,6 +291,10 @@ mod tests {
             "{ bool __r_p = 0; ::__cuda_ptx::setp_ne<unsigned>(__r_p, __ptx0, 0); if (!__r_p) \
              ::__cuda_ptx::ld<float>((::__cuda_ptx::as<unsigned long long>(__ptx3) + (8)), __ptx1, __ptx2); } "
         );
+        for name in ["%%laneid", "%laneid"] {
+            let code = translate(&format!("mov.u32 %0, {name};"), 1).unwrap();
+            assert_eq!(code, "::__cuda_ptx::mov<unsigned>(__ptx0, ::__cuda_ptx::laneid()); ");
+        }
         assert_eq!(translate("{ exit;", 0), None, "a block that does not end");
         assert_eq!(translate("// nothing\n", 0), None);
     }
