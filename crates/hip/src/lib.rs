@@ -120,6 +120,15 @@ mod threads;
 pub mod uri;
 mod usage;
 
+/// Devices of this crate keep track of who uses what memory, which nobody does for the machine behind them: it is not reached by way of
+/// this crate.
+///
+/// ```compile_fail,E0433
+/// let memory = hip::vgpu::machine::Machine::global().memory();
+/// ```
+#[cfg(doctest)]
+struct TheMachineBehind;
+
 pub use backend::{Backend, Skipped};
 pub use call::drop_failures;
 pub use code_object;
