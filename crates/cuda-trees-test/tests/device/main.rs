@@ -9,6 +9,7 @@ mod memory;
 mod mma;
 mod narrow;
 mod ops;
+mod ptx;
 mod simd;
 mod standard;
 mod trainer;
