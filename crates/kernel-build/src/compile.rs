@@ -16,7 +16,9 @@ use crate::overlay::Rewritten;
 use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
+use crate::{
+    BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, missing, overlay,
+};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 4";
@@ -354,6 +356,7 @@ impl<'a> Context<'a> {
             if output.status.code().is_none() {
                 return Err(Error::Program { program: program(), reason: output.status.to_string() }.into());
             }
+            let text = missing::with_notes(text);
             return Err(Failed::Source(CompileFailure {
                 source: source.path.clone(),
                 target: target.clone(),

@@ -78,6 +78,7 @@ mod error;
 pub mod facts;
 mod jobs;
 mod library;
+mod missing;
 mod nvcc;
 mod overlay;
 mod prefix;

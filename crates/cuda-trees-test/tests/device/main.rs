@@ -10,6 +10,7 @@ mod mma;
 mod narrow;
 mod ops;
 mod ptx;
+mod random;
 mod simd;
 mod standard;
 mod trainer;

@@ -630,6 +630,9 @@ mod tests {
             ("cvt.rz.bf16x2.f32", None),
             ("setp.lt.u32", Some("setp_lt<unsigned>")),
             ("bar.arrive", None),
+            ("mbarrier.init.shared::cta.b64", None),
+            ("tex.2d.v4.f32.f32", None),
+            ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", None),
             (
                 "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32",
                 Some("mma_16_2<::__cuda_ptx::both<::__cuda_ptx::e5m2, ::__cuda_ptx::e4m3>, float>"),
