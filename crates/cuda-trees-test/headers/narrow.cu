@@ -1,6 +1,7 @@
 // Numbers of eight and sixteen bits: conversions, and what CUDA's headers have beside HIP's. Floats with other ways to round.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp4.h>
 #include <cuda_fp8.h>
 
 // One number to both formats of fp8, from each type that converts: columns of bytes.
@@ -93,4 +94,18 @@ extern "C" __global__ void rounded(const float *in, float *out) {
     *out++ = __fadd_##D(a, b), *out++ = __fsub_##D(a, b), *out++ = __fmul_##D(a, b), *out++ = __fmaf_##D(a, b, c);      \
     *out++ = __fdiv_##D(a, b), *out++ = __frcp_##D(a), *out++ = __fsqrt_##D(a);
     DIRECTIONS(ALL)
+}
+
+// Numbers of four bits, from two floats and back; and scales.
+extern "C" __global__ void four_bits(const float2 *in, unsigned char *out, float *back) {
+    const int i = threadIdx.x;
+    out[i] = __nv_cvt_float2_to_fp4x2(in[i], __NV_E2M1, cudaRoundNearest);
+    const __nv_fp4x4_e2m1 four(make_float4(in[i].x, in[i].y, -in[i].x, 0.0f));
+    const float4 all = static_cast<float4>(four);
+    const __half2 pair = __nv_cvt_fp4x2_to_halfraw2(static_cast<__nv_fp4x2_storage_t>(i), __NV_E2M1);
+    __nv_fp8_e8m0 scale;
+    scale.__x = static_cast<unsigned char>(i);
+    back += i * 6;
+    back[0] = all.y, back[1] = all.z, back[2] = __low2float(pair), back[3] = __high2float(pair), back[4] = static_cast<float>(scale);
+    back[5] = __bfloat162float(__nv_bfloat16(__nv_cvt_e8m0_to_bf16raw(static_cast<unsigned char>(i))));
 }

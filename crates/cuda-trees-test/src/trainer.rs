@@ -102,4 +102,17 @@ unsafe extern "C" {
         top_p: f32,
         stream: hipStream_t,
     ) -> c_int;
+    /// Sorts keys, the largest first, with their places; says the sum of their squares and the largest, and how many keys are not below
+    /// each bound. Has ended when it returns.
+    pub fn trainer_rank(
+        keys: *mut f32,
+        places: *mut c_int,
+        n: c_int,
+        bounds: *const f32,
+        above: *mut c_int,
+        bound_count: c_int,
+        sum: *mut f32,
+        largest: *mut f32,
+        stream: hipStream_t,
+    ) -> c_int;
 }

@@ -17,7 +17,7 @@ use crate::overlay::Rewritten;
 use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Target, diagnostics, metrics, overlay};
+use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Target, diagnostics, metrics, missing, overlay};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 4";
@@ -361,6 +361,7 @@ impl<'a> Context<'a> {
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
         let text = diagnostics::in_folder(&text, self.folder);
         if !output.status.success() {
+            let text = missing::with_notes(text);
             return Err(failure(source, Target::Amd(target.clone()), &output.status, text, program(), work));
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;

@@ -17,7 +17,7 @@
 //! * Lanes do not wait for each other at a mask; those that it names have to arrive together.
 //! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
 //!   [Inline PTX](crate::ptx) becomes C++.
-//! * `cg::coalesced_threads()` may have 64 threads on a target with waves of 64.
+//! * A `CUdeviceptr` is a pointer, as in HIP.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
 //!   [`build_lib`](crate::Builder::build_lib) makes a library of it.
 
@@ -142,6 +142,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "cuda_device_runtime_api.h"
     "cuda_fp16.h"
     "cuda_fp16.hpp"
+    "cuda_fp4.h"
     "cuda_fp8.h"
     "cuda_fp8.hpp"
     "cuda_pipeline.h"

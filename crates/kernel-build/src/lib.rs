@@ -89,6 +89,7 @@ mod inputs;
 mod jobs;
 mod library;
 mod metrics;
+mod missing;
 mod nvcc;
 mod nvidia;
 mod overlay;

@@ -9,6 +9,8 @@ mod memory;
 mod mma;
 mod narrow;
 mod ops;
+mod ptx;
+mod random;
 mod simd;
 mod standard;
 mod trainer;

@@ -18,6 +18,9 @@ const fn tile(name: &'static str, shape: [usize; 3], rows: [bool; 3]) -> Tile {
     Tile { name, shape, rows }
 }
 
+/// Conversions to a sum's type and from it.
+type Accumulator<A> = (fn(f64) -> A, fn(A) -> f64);
+
 /// Two matrices of whole numbers from `low` to `high`, by rows.
 fn matrices(elements: usize, low: f64, high: f64, seed: u32) -> Vec<f64> {
     let number = |x: f32| (low + (high - low) * (f64::from(x) + 1.0) / 2.0).round();
@@ -41,7 +44,7 @@ fn check<T: DeviceCopy, A: DeviceCopy>(
     tile: &Tile,
     range: (f64, f64),
     of: fn(f64) -> T,
-    accumulator: (fn(f64) -> A, fn(A) -> f64),
+    accumulator: Accumulator<A>,
 ) {
     let ([m, n, k], [a_rows, b_rows, c_rows]) = (tile.shape, tile.rows);
     let (a, b) = (matrices(m * k, range.0, range.1, 90), matrices(k * n, range.0, range.1, 91));
@@ -53,10 +56,10 @@ fn check<T: DeviceCopy, A: DeviceCopy>(
     launch!(gpu, module, tile.name, 1, 64; &a_at, &b_at, &c_at, &mut d_at);
     let mut expected = Vec::new();
     for ((a, b), c) in a.chunks(m * k).zip(b.chunks(k * n)).zip(c.chunks(m * n)) {
-        for i in 0..m * n {
+        for (i, start) in c.iter().enumerate() {
             let (row, column) = (i / n, i % n);
             let product: f64 = (0..k).map(|i| a[row * k + i] * b[i * n + column]).sum();
-            expected.push(2.0 * (product + c[i]));
+            expected.push(2.0 * (product + start));
         }
     }
     let found: Vec<f64> = gpu.download(&d_at).into_iter().map(accumulator.1).collect();
@@ -70,8 +73,8 @@ fn check<T: DeviceCopy, A: DeviceCopy>(
 fn fragments_of_every_shape_and_type() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::MMA);
-    let single: (fn(f64) -> f32, fn(f32) -> f64) = (|x| x as f32, f64::from);
-    let whole: (fn(f64) -> i32, fn(i32) -> f64) = (|x| x as i32, f64::from);
+    let single: Accumulator<f32> = (|x| x as f32, f64::from);
+    let whole: Accumulator<i32> = (|x| x as i32, f64::from);
     let small = (-8.0, 8.0);
     check(
         &gpu,
@@ -89,7 +92,7 @@ fn fragments_of_every_shape_and_type() {
         f16::from_f64,
         single,
     );
-    let half = (f16::from_f64 as fn(f64) -> f16, f16::to_f64 as fn(f16) -> f64);
+    let half: Accumulator<f16> = (f16::from_f64, f16::to_f64);
     // Twice the sums have to fit the half's eleven bits.
     check(&gpu, &module, &tile("f16_8_32_16", [8, 32, 16], [true; 3]), (-6.0, 6.0), f16::from_f64, half);
     check(&gpu, &module, &tile("bf16_16_16_16", [16, 16, 16], [false; 3]), small, bf16::from_f64, single);
@@ -125,6 +128,6 @@ fn fragments_of_every_shape_and_type() {
         |x| x as f32,
         single,
     );
-    let double: (fn(f64) -> f64, fn(f64) -> f64) = (|x| x, |x| x);
+    let double: Accumulator<f64> = (|x| x, |x| x);
     check(&gpu, &module, &tile("f64_8_8_4", [8, 8, 4], [true, false, true]), (-1e6, 1e6), |x| x, double);
 }

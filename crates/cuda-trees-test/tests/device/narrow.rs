@@ -126,6 +126,45 @@ fn every_number_of_eight_bits_is_read() {
     }
 }
 
+#[test]
+fn numbers_of_four_bits_and_scales() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::NARROW);
+    let sizes = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+    let value =
+        |code: u8| if code & 8 == 0 { sizes[usize::from(code & 7)] } else { -sizes[usize::from(code & 7)] };
+    let mut values: Vec<f32> = noise(512, 66).into_iter().map(|x| 8.0 * x).collect();
+    // Numbers, the middle of each two, and what is too large.
+    let exact = sizes.iter().zip(&sizes[1..]).flat_map(|(low, high)| [*low, f64::midpoint(*low, *high)]);
+    for (i, x) in exact.chain([6.0, 1e9, f64::INFINITY]).enumerate() {
+        (values[2 * i], values[2 * i + 1]) = (x as f32, -x as f32);
+    }
+    let input = gpu.upload(&values);
+    let (mut output, mut back) = (gpu.zeroed::<u8>(256), gpu.zeroed::<f32>(256 * 6));
+    launch!(gpu, module, "four_bits", 1, 256; &input, &mut output, &mut back);
+    let nearest = |x: f32| {
+        let off = |code: &u8| (sizes[usize::from(*code)] - f64::from(x.abs()).min(6.0)).abs();
+        let best = (0..8_u8).map(|code| off(&code)).fold(f64::INFINITY, f64::min);
+        let code = (0..8_u8).filter(|code| off(code) == best).min_by_key(|code| code % 2).unwrap();
+        code | if x.is_sign_negative() { 8 } else { 0 }
+    };
+    let (output, back) = (gpu.download(&output), gpu.download(&back));
+    for (i, pair) in values.chunks(2).enumerate() {
+        let codes = [nearest(pair[0]), nearest(pair[1])];
+        assert_eq!(output[i], codes[0] | codes[1] << 4, "{pair:?}");
+        let scale = if i == 255 { f64::NAN } else { 2_f64.powi(i as i32 - 127) };
+        let expected =
+            [value(codes[1]), -value(codes[0]), value(i as u8 & 15), value(i as u8 >> 4), scale, scale];
+        let found: Vec<f64> = back[i * 6..][..6].iter().map(|x| f64::from(*x)).collect();
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                *found == expected || found.is_nan() && expected.is_nan(),
+                "{i}: {found:e}, not {expected:e}"
+            );
+        }
+    }
+}
+
 /// Numbers among which are equal ones, opposite ones, infinities and NaN.
 fn triples(count: usize, seed: u32) -> Vec<f32> {
     let special = [f32::NAN, 1.0, 1.0, -1.0, 0.0, -0.0, f32::INFINITY, 0.5];

@@ -262,7 +262,7 @@ fn a_thread_sorts_searches_and_sums() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&tree::REDUCE_THRUST_SCAN);
     let (rows, width) = (5, 9);
-    let values: Vec<f32> = noise(rows * width, 39).into_iter().map(|x| (x * 8.0).round()).collect();
+    let values: Vec<f32> = noise(rows * width, 39).into_iter().map(|x| (x * 8.0).round() + 0.0).collect();
     let mut data = gpu.upload(&values);
     let mut indices = gpu.upload(&(0..rows * width).map(|i| (i % width) as i32).collect::<Vec<_>>());
     let mut output = gpu.zeroed::<f32>(rows * 6);

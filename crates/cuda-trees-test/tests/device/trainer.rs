@@ -392,3 +392,31 @@ fn the_most_likely_tokens_in_order() {
         assert_eq!(order[row * n..][..n], expected, "row {row}");
     }
 }
+
+#[test]
+fn thrust_ranks_from_host_code() {
+    let Some(gpu) = gpu() else { return };
+    // More than one block's, and some of them equal. There is one zero only.
+    let keys: Vec<f32> = noise(700, 25).into_iter().map(|x| (x * 64.0).round() + 0.0).collect();
+    let bounds = [-100.0_f32, -3.0, 0.0, 17.0, 100.0];
+    let (mut keys_at, mut bounds_at) = (gpu.upload(&keys), gpu.upload(&bounds));
+    let (mut places, mut above) = (gpu.zeroed::<i32>(700), gpu.zeroed::<i32>(5));
+    let (mut sum, mut largest) = (0.0, 0.0);
+    let (k, p) = (gpu.pointer(&mut keys_at), gpu.pointer(&mut places));
+    let (b, a) = (gpu.pointer(&mut bounds_at), gpu.pointer(&mut above));
+    // SAFETY: there are 700 keys and places, and five bounds; it waits before it returns.
+    let status = unsafe {
+        tree::trainer_rank(k, p, 700, b, a, 5, &raw mut sum, &raw mut largest, gpu.stream.as_raw())
+    };
+    assert_eq!(status, 0);
+    let mut order: Vec<usize> = (0..700).collect();
+    order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
+    assert_eq!(gpu.download(&keys_at), order.iter().map(|i| keys[*i]).collect::<Vec<_>>());
+    let wide: Vec<i32> = order.iter().map(|i| *i as i32).collect();
+    assert_eq!(gpu.download(&places), wide, "a stable sort");
+    // Whole numbers: the sum is exact.
+    assert_eq!(sum, keys.iter().map(|x| x * x).sum::<f32>());
+    assert_eq!(largest, keys.iter().map(|x| x * x).fold(0.0, f32::max));
+    let not_below = |bound: &f32| keys.iter().filter(|key| *key >= bound).count() as i32;
+    assert_eq!(gpu.download(&above), bounds.iter().map(not_below).collect::<Vec<_>>());
+}

@@ -1,4 +1,4 @@
-//! Calls that must not be there, by their place in the source.
+//! Calls that must not be there, and inline assembly that is none of the target's, by their place in the source.
 //!
 //! A function may say that no call of it may be left in the code (`__attribute__((error("…")))`, which [inline PTX](crate::ptx) without an
 //! equivalent becomes). Whether one is left shows in the second step only, which knows the IR and no source.
@@ -12,10 +12,10 @@ const REPORT: &str = "declared with 'error' attribute";
 
 /// The messages of a second step that failed, in which those about calls that must not be there name the source.
 pub(super) fn explain(messages: &str, module: &str) -> String {
-    if !messages.contains(REPORT) {
-        return messages.to_owned();
+    let mut found = if messages.contains(REPORT) { calls(module) } else { String::new() };
+    if messages.contains(ASSEMBLY) {
+        found.push_str(&assembly(messages, module));
     }
-    let found = calls(module);
     if found.is_empty() {
         return messages.to_owned();
     }
@@ -27,11 +27,38 @@ pub(super) fn explain(messages: &str, module: &str) -> String {
     let mut dropped = false;
     for line in messages.lines() {
         if is_head(line) {
-            dropped = line.contains(REPORT) || line.ends_with(" generated.");
+            dropped =
+                [REPORT, ASSEMBLY, "cannot compile inline asm"].iter().any(|known| line.contains(known))
+                    || line.ends_with(" generated.");
         }
         if !dropped {
             out.push_str(line);
             out.push('\n');
+        }
+    }
+    out
+}
+
+/// Where the assembler finds a fault in inline assembly.
+const ASSEMBLY: &str = "<inline asm>:";
+
+/// The errors of inline assembly: each statement that has the word which the assembler shows.
+fn assembly(messages: &str, module: &str) -> String {
+    let nodes = Nodes::of(module);
+    let mut out = String::new();
+    let mut lines = messages.lines();
+    while let Some(line) = lines.next() {
+        let Some((_, message)) = line.split_once(": error: ").filter(|_| line.starts_with(ASSEMBLY)) else {
+            continue;
+        };
+        let Some(word) = lines.next().and_then(|shown| shown.split_whitespace().next()) else { continue };
+        let statements = module.lines().filter(|line| line.contains("call ") && line.contains(" asm "));
+        for statement in statements.filter(|statement| statement.contains(word)) {
+            let what = format!("error: inline assembly: {message}: `{word}`");
+            let told = told_at(&nodes, statement, &what);
+            if !out.contains(&told) {
+                out.push_str(&told);
+            }
         }
     }
     out
@@ -62,19 +89,26 @@ fn calls(module: &str) -> String {
         let Some((_, message)) = functions.iter().find(|(name, _)| line.contains(name.as_str())) else {
             continue;
         };
-        let Some(at) = line.find("!dbg !") else { continue };
-        let number = &line[at + 6..];
-        let number = &number[..number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len())];
-        let mut location = number.parse().ok();
-        let mut what = format!("error: {message}");
-        // Nodes do not go round in circles in a module that is whole, but nobody has checked this one.
-        for _ in 0..64 {
-            let Some(node) = location.and_then(|id| nodes.get(id)) else { break };
-            let Some(place) = place(&nodes, node) else { break };
-            let _ = writeln!(out, "{place}: {what}");
-            what = "note: called from here".into();
-            location = ir::field(node, "inlinedAt").and_then(ir::reference);
-        }
+        out.push_str(&told_at(&nodes, line, &format!("error: {message}")));
+    }
+    out
+}
+
+/// What is said of a call, at its place and at those of its callers.
+fn told_at(nodes: &Nodes<'_>, call: &str, what: &str) -> String {
+    let mut out = String::new();
+    let Some(at) = call.find("!dbg !") else { return out };
+    let number = &call[at + 6..];
+    let number = &number[..number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len())];
+    let mut location = number.parse().ok();
+    let mut what = what;
+    // Nodes do not go round in circles in a module that is whole, but nobody has checked this one.
+    for _ in 0..64 {
+        let Some(node) = location.and_then(|id| nodes.get(id)) else { break };
+        let Some(place) = place(nodes, node) else { break };
+        let _ = writeln!(out, "{place}: {what}");
+        what = "note: called from here";
+        location = ir::field(node, "inlinedAt").and_then(ir::reference);
     }
     out
 }
@@ -130,6 +164,18 @@ attributes #1 = { convergent "dontcall-error"="no `x` here" "no-trapping-math"="
             "error: call to 'none()' declared with 'error' attribute: no `x` here\n1 error generated.\n";
         let expected = "./b.cuh:9:5: error: no `x` here\n./a.cu:3:4: note: called from here\n";
         assert_eq!(explain(told, MODULE), expected);
+    }
+
+    #[test]
+    fn assembly_of_another_target_is_told_by_its_place() {
+        let statement = "  tail call void asm sideeffect \"no.such $0;\", \"v\"(i32 1) #2, !dbg !9\n";
+        let module = MODULE.replace("  tail call void @_Z5nonev() #2, !dbg !8\n", statement);
+        let told = "<inline asm>:1:2: error: invalid instruction\n\tno.such v0;\n\t^\nerror: cannot compile inline asm\n1 error generated.\n";
+        assert_eq!(
+            explain(told, &module),
+            "./a.cu:3:4: error: inline assembly: invalid instruction: `no.such`\n"
+        );
+        assert_eq!(explain(told, ""), told);
     }
 
     #[test]
