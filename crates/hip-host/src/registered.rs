@@ -161,10 +161,11 @@ impl Binary {
 
     /// The handle that a table gives, null if it takes none.
     fn register(&self, table: &Table, host_code: &HostCode) -> (Address, Option<Unpacked>) {
-        // SAFETY: the header is there, with what it leads to, until the host code unregisters it.
-        let unpacked = match unpacked::is_wanted(table) {
-            true => unsafe { Unpacked::of(self.header.0) },
-            false => Ok(None),
+        let unpacked = if unpacked::is_wanted(table) {
+            // SAFETY: the header is there, with what it leads to, until the host code unregisters it.
+            unsafe { Unpacked::of(self.header.0) }
+        } else {
+            Ok(None)
         };
         match unpacked {
             Ok(unpacked) => {
