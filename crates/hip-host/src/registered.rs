@@ -161,10 +161,11 @@ impl Binary {
 
     /// The handle that a table gives, null if it takes none.
     fn register(&self, table: &Table, host_code: &HostCode) -> (Address, Option<Unpacked>) {
-        let unpacked = match unpacked::is_wanted(table) {
+        let unpacked = if unpacked::is_wanted(table) {
             // SAFETY: the header is there, with what it leads to, until the host code unregisters it.
-            true => unsafe { Unpacked::of(self.header.0) },
-            false => Ok(None),
+            unsafe { Unpacked::of(self.header.0) }
+        } else {
+            Ok(None)
         };
         match unpacked {
             Ok(unpacked) => {
