@@ -120,18 +120,20 @@ impl Bench<'_> {
             cache: folder.path().join("cache"),
         };
 
-        let (time, Done { sources, compiled }) = script.start(&out, arguments.jobs())?;
+        let (time, Done { sources, compiled }) = timed(|| script.start(&out, arguments.jobs()))?;
         let all = sources.len() * self.targets.len();
         ensure!(compiled == all, "{compiled} objects were compiled, not {all}");
         self.add(COLD, time, compiled);
         if !arguments.no_loop {
-            let time = plain::compile(&self.toolchain, arguments, &tree, &sources, &self.targets, &plain)?;
+            let compile =
+                || plain::compile(&self.toolchain, arguments, &tree, &sources, &self.targets, &plain);
+            let (time, ()) = timed(|| Ok((compile()?, ())))?;
             self.add(LOOP, time, all);
         }
 
         let more = self.more.to_string();
         let mut run = |case: usize, script: &Script, expected: Option<usize>| -> Result<()> {
-            let (time, Done { compiled, .. }) = script.start(&out, arguments.jobs())?;
+            let (time, Done { compiled, .. }) = timed(|| script.start(&out, arguments.jobs()))?;
             let expected = expected.unwrap_or(compiled);
             ensure!(
                 compiled == expected,
@@ -157,10 +159,26 @@ impl Bench<'_> {
         Ok(Round { sources: sources.len(), source, header })
     }
 
-    fn add(&mut self, case: usize, time: Duration, compiled: usize) {
+    fn add(&mut self, case: usize, time: Time, compiled: usize) {
         let row = &mut self.rows[case];
-        row.seconds.push(time.as_secs_f64());
+        row.seconds.push(time.wall.as_secs_f64());
+        row.processor_seconds.extend(time.processor);
         row.compiled = compiled;
-        eprintln!("  {}: {:.3} s", row.case, time.as_secs_f64());
+        eprintln!("  {}: {:.3} s", row.case, time.wall.as_secs_f64());
     }
+}
+
+/// How long something took.
+struct Time {
+    wall: Duration,
+    /// Processor time of all of its processes, in seconds.
+    processor: Option<f64>,
+}
+
+/// Adds the processor time to what is measured.
+fn timed<T>(measured: impl FnOnce() -> Result<(Duration, T)>) -> Result<(Time, T)> {
+    let before = report::processor_seconds();
+    let (wall, given) = measured()?;
+    let processor = before.zip(report::processor_seconds()).map(|(before, after)| after - before);
+    Ok((Time { wall, processor }, given))
 }

@@ -31,23 +31,25 @@ pub(crate) struct Row {
     /// Objects that are compiled.
     pub(crate) compiled: usize,
     pub(crate) seconds: Vec<f64>,
+    /// Processor time of all processes together, where the system says it: what others do on the machine hardly changes it.
+    pub(crate) processor_seconds: Vec<f64>,
 }
 
 impl Row {
     pub(crate) fn new(case: &'static str) -> Self {
-        Self { case, compiled: 0, seconds: Vec::new() }
+        Self { case, compiled: 0, seconds: Vec::new(), processor_seconds: Vec::new() }
     }
+}
 
-    /// The median, the shortest and the longest time.
-    fn summary(&self) -> Option<(f64, f64, f64)> {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        let (first, last) = (*sorted.first()?, *sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median =
-            if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
-        Some((median, first, last))
-    }
+/// The median, the shortest and the longest of several times.
+fn summary(seconds: &[f64]) -> Option<(f64, f64, f64)> {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let middle = sorted.len() / 2;
+    let median =
+        if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+    Some((median, first, last))
 }
 
 impl fmt::Display for Report {
@@ -66,16 +68,23 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{:20} {:>8} {:>10} {:>10} {:>10} {:>5} {:>9}",
-            "", "compiled", "median", "shortest", "longest", "times", "of loop"
+            "{:18} {:>8} {:>10} {:>11} {:>11} {:>5} {:>8}  {:>11} {:>8}",
+            "", "compiled", "median", "shortest", "longest", "times", "of loop", "processor", "of loop"
         )?;
-        let all = cases.first().and_then(Row::summary);
+        let plain = cases.first();
+        let part = |of: Option<f64>, all: Option<&[f64]>| match (of, all.and_then(summary)) {
+            (Some(of), Some((all, ..))) => format!("{:.4}", of / all),
+            _ => "-".to_owned(),
+        };
         for row in cases {
-            let Some((median, shortest, longest)) = row.summary() else { continue };
-            let share = all.map_or_else(|| "-".to_owned(), |(all, ..)| format!("{:.3}", median / all));
+            let Some((median, shortest, longest)) = summary(&row.seconds) else { continue };
+            let share = part(Some(median), plain.map(|row| &*row.seconds));
+            let processor = summary(&row.processor_seconds).map(|(median, ..)| median);
+            let processor_share = part(processor, plain.map(|row| &*row.processor_seconds));
+            let processor = processor.map_or_else(|| "-".to_owned(), |time| format!("{time:.2} s"));
             writeln!(
                 f,
-                "{:20} {:>8} {median:>8.3} s {shortest:>8.3} s {longest:>8.3} s {:>5} {share:>9}",
+                "{:18} {:>8} {median:>8.3} s {shortest:>9.3} s {longest:>9.3} s {:>5} {share:>8}  {processor:>11} {processor_share:>8}",
                 row.case,
                 row.compiled,
                 row.seconds.len()
@@ -83,6 +92,20 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+/// Processor time of the processes that this one has started and that have ended, in seconds, where the system says it.
+pub(crate) fn processor_seconds() -> Option<f64> {
+    children(&std::fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// The sum of `cutime` and `cstime` in a text of `/proc/PID/stat`, whose unit is a hundredth of a second.
+fn children(stat: &str) -> Option<f64> {
+    // The name of the program comes before, in brackets, and may have spaces. The state follows, the third of all fields.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
+    Some((field(16)? + field(17)?) / 100.0)
 }
 
 /// The load of the machine, where the system says it.
@@ -97,15 +120,26 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_or_between_two() {
-        let of = |seconds: &[f64]| Row { seconds: seconds.to_vec(), ..Row::new("x") }.summary();
-        assert_eq!(of(&[3.0, 1.0, 2.0]), Some((2.0, 1.0, 3.0)));
-        assert_eq!(of(&[4.0, 1.0, 2.0, 3.0]), Some((2.5, 1.0, 4.0)));
-        assert_eq!(of(&[]), None);
+        assert_eq!(summary(&[3.0, 1.0, 2.0]), Some((2.0, 1.0, 3.0)));
+        assert_eq!(summary(&[4.0, 1.0, 2.0, 3.0]), Some((2.5, 1.0, 4.0)));
+        assert_eq!(summary(&[]), None);
+    }
+
+    #[test]
+    fn processor_time_is_that_of_children() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4194304 100 200 0 0 11 12 250 50 20 0 1 0 99";
+        assert_eq!(children(stat), Some(3.0));
+        assert_eq!(children("7 (a) S 1"), None);
     }
 
     #[test]
     fn each_case_is_compared_with_the_loop() {
-        let row = |case, seconds: &[f64]| Row { case, compiled: 8, seconds: seconds.to_vec() };
+        let row = |case, seconds: &[f64], processor: &[f64]| Row {
+            case,
+            compiled: 8,
+            seconds: seconds.to_vec(),
+            processor_seconds: processor.to_vec(),
+        };
         let mut report = Report {
             toolchain: "clang version 22".into(),
             targets: vec!["gfx1100".into(), "gfx90a".into()],
@@ -115,7 +149,11 @@ mod tests {
             header: Some("a.cuh".into()),
             jobs: 2,
             load: None,
-            cases: vec![row("plain loop", &[10.0]), row("warm", &[0.25, 0.5, 0.125]), row("cold", &[])],
+            cases: vec![
+                row("plain loop", &[10.0], &[5.0]),
+                row("warm", &[0.25, 0.5, 0.125], &[0.5]),
+                row("cold", &[], &[]),
+            ],
         };
         let text = report.to_string();
         assert!(
@@ -126,9 +164,17 @@ mod tests {
             let line = text.lines().find(|line| line.starts_with(case)).unwrap();
             line[case.len()..].split_whitespace().map(str::to_owned).collect()
         };
-        assert_eq!(words("warm"), ["8", "0.250", "s", "0.125", "s", "0.500", "s", "3", "0.025"]);
+        assert_eq!(
+            words("warm"),
+            ["8", "0.250", "s", "0.125", "s", "0.500", "s", "3", "0.0250", "0.50", "s", "0.1000"]
+        );
         assert!(!text.contains("\ncold"), "{text}");
-        report.cases[0].seconds.clear();
-        assert!(report.to_string().lines().any(|line| line.starts_with("warm") && line.ends_with(" -")));
+        report.cases[0] = row("plain loop", &[], &[]);
+        let text = report.to_string();
+        assert_eq!(
+            text.lines().find(|line| line.starts_with("warm")).unwrap().matches(" -").count(),
+            2,
+            "{text}"
+        );
     }
 }

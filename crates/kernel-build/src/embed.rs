@@ -25,7 +25,7 @@ const VARIABLES: &[&str] = &[
 impl Builder {
     /// For build scripts: builds, writes the generated module into `OUT_DIR` and tells Cargo what it depends on.
     ///
-    /// Returns what was built. The crate takes the module in with
+    /// Nothing is written before everything has compiled. Returns what was built. The crate takes the module in with
     /// `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
     ///
     /// # Errors
