@@ -331,15 +331,15 @@ impl Builder {
     /// Whether the code objects of a source go into one compressed bundle, as clang's `--offload-compress` has it. They do not unless
     /// said otherwise. Code for many targets takes a fifth of the room or less; a module is unpacked when it is loaded.
     ///
-    /// The generated module is the same in both forms for who loads it through `hip`; [`code_object::embedded`] says what loading then takes.
-    /// In a [library](Self::build_lib), HIP unpacks it when a kernel is first launched; for AMD's HIP before 6.4 `hip-host` does.
+    /// The generated module is the same in both forms for who loads it through `hip`; [`code_object::embedded`] says what loading then
+    /// takes. In a [library](Self::build_lib), HIP unpacks it when a kernel is first launched; for AMD's HIP before 6.4 `hip-host` does.
     pub fn offload_compress(mut self, compress: bool) -> Self {
         self.compress = compress;
         self
     }
 
-    /// Compiles every source for NVIDIA GPUs, too, by nvcc: [`Nvidia`] says to what. Sources, folders of headers, definitions, flags, patterns
-    /// and cache are the same; sources for HIP, [`translate`](Self::translate) and [`targets_for`](Self::targets_for) are AMD's alone.
+    /// Compiles every source for NVIDIA GPUs, too, by nvcc: [`Nvidia`] says to what. Sources, folders of headers, definitions, flags,
+    /// patterns and cache are the same; sources for HIP, [`translate`](Self::translate) and [`targets_for`](Self::targets_for) are AMD's alone.
     ///
     /// nvcc is the one that `NVCC` names and no other, else that in `bin` of the folder in `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or
     /// `CUDA_TOOLKIT_ROOT_DIR`, else the first on `PATH`, else that of `/usr/local/cuda` or `/opt/cuda`. It needs a host compiler (gcc).

@@ -2,8 +2,8 @@
 //!
 //! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
 //! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
-//! [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
+//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] is for who has an address and no length, as HIP's C
+//! functions do; of a file that [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
 
 mod compressed;
 mod extent;
@@ -134,8 +134,8 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
 }
 
 /// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
-/// its processor, then a generic one. Bytes that are no bundle are given back as they are. Nothing is copied, unless the bundle is compressed:
-/// that is [unpacked](uncompressed) in full meanwhile, and the entry is kept.
+/// its processor, then a generic one. Bytes that are no bundle are given back as they are. Nothing is copied, unless the bundle is
+/// compressed: that is [unpacked](uncompressed) in full meanwhile, and the entry is kept.
 ///
 /// # Errors
 /// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
