@@ -6,7 +6,12 @@
 #if defined(__FERROCM_CUDA__)
 // The field of cudaDeviceProp, which sources name as they do the variable.
 #define warpSize __cuda_warp_size
+// CUDA's programs may leave a status alone.
+#pragma push_macro("nodiscard")
+#undef nodiscard
+#define nodiscard maybe_unused
 #include <hip/hip_runtime_api.h>
+#pragma pop_macro("nodiscard")
 #undef warpSize
 #endif
 #include <hip/hip_runtime.h>

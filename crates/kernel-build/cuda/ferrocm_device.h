@@ -117,6 +117,15 @@ template <typename F>
 static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, void **arguments, size_t lds = 0, hipStream_t stream = 0) {
     return (hipLaunchKernel)(reinterpret_cast<const void *>(kernel), grid, block, arguments, lds, stream);
 }
+#if HIP_VERSION_MAJOR >= 7
+// Each argument as the kernel's parameter has it.
+template <typename T> struct __cuda_same { typedef T type; };
+template <typename... P>
+static inline hipError_t __cuda_launch_kernel_ex(const hipLaunchConfig_t *config, void (*kernel)(P...), typename __cuda_same<P>::type... arguments) {
+    void *all[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., nullptr};
+    return (hipLaunchKernelExC)(config, reinterpret_cast<const void *>(kernel), all);
+}
+#endif
 
 // Since CUDA 12 graphs are made of three arguments, and updated with a structure for what went wrong.
 static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, unsigned long long flags = 0) {

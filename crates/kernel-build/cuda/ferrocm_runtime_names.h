@@ -249,6 +249,7 @@
 
 // Kernels
 #define cudaLaunchKernel __cuda_launch_kernel
+#define cudaLaunchKernelEx __cuda_launch_kernel_ex
 #define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
 #define cudaFuncSetAttribute __cuda_func_set_attribute
 #define cudaFuncGetAttributes __cuda_func_get_attributes

@@ -99,8 +99,12 @@ extern "C" int trainer_squares(float *out, const __nv_bfloat16 *grads, size_t co
     CUDA_CHECK(cudaMemsetAsync(out, 0, slices * sizeof(float), side));
     const int block = 256;
     const int grid = std::max(1, std::min<int>(multiprocessors, static_cast<int>(CEIL_DIV(count, block))));
-    squares_kernel<<<dim3(grid, slices), block, block * sizeof(float), side>>>(out, grads, count, stride);
-    CUDA_CHECK(cudaGetLastError());
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(grid, slices);
+    config.blockDim = block;
+    config.dynamicSmemBytes = block * sizeof(float);
+    config.stream = side;
+    CUDA_CHECK(cudaLaunchKernelEx(&config, squares_kernel<__nv_bfloat16>, out, grads, count, stride));
     CUDA_CHECK(cudaEventRecord(done, side));
     CUDA_CHECK(cudaStreamWaitEvent(main_stream, done));
     CUDA_CHECK(cudaStreamSynchronize(side));

@@ -89,7 +89,11 @@ fn calls(module: &str) -> String {
         let Some((_, message)) = functions.iter().find(|(name, _)| line.contains(name.as_str())) else {
             continue;
         };
-        out.push_str(&told_at(&nodes, line, &format!("error: {message}")));
+        let told = told_at(&nodes, line, &format!("error: {message}"));
+        // A loop that was unrolled has the call many times.
+        if !out.contains(&told) {
+            out.push_str(&told);
+        }
     }
     out
 }
@@ -156,6 +160,13 @@ attributes #1 = { convergent "dontcall-error"="no `x` here" "no-trapping-math"="
             explain(told, MODULE),
             "./b.cuh:9:5: error: no `x` here\n./a.cu:3:4: note: called from here\nx: warning: other\n    1 | y\n"
         );
+    }
+
+    #[test]
+    fn a_call_of_a_loop_that_was_unrolled_is_told_once() {
+        let call = "  tail call void @_Z5nonev() #2, !dbg !8\n";
+        let module = MODULE.replace(call, &call.repeat(3));
+        assert_eq!(calls(&module), calls(MODULE));
     }
 
     #[test]
