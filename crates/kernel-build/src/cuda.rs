@@ -172,6 +172,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_letters_end.h"
     "ferrocm_math.h"
     "ferrocm_ptx.h"
+    "ferrocm_ptx_matrix.h"
     "ferrocm_runtime_names.h"
     "ferrocm_runtime_table.h"
     "ferrocm_simd.h"

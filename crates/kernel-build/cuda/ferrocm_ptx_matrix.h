@@ -1,0 +1,141 @@
+// What inline PTX about matrices becomes; read by ferrocm_ptx.h, whose types and registers it has.
+#pragma once
+#include "ferrocm_letters_begin.h"
+namespace __cuda_ptx {
+#define __PTX static __device__ __attribute__((always_inline, unused)) inline
+// Matrices in shared memory, eight rows of 16 bytes each: lane i of eight gives the address of row i, the next eight lanes of the
+// next matrix's. Lane i then has two halves of row i / 4; transposed, of column i / 4.
+template <typename A> __PTX u32 matrix_row(A at, u32 lane) { return __cuda_from_lane(as<u32>(at), lane); }
+template <bool Transposed, typename D> __PTX void load_matrix(u32 row, u32 matrix, D &d) {
+    const u32 lane = __cuda_lane();
+    if constexpr (Transposed) {
+        const u32 low = matrix_row(row, matrix * 8 + lane % 4 * 2), high = matrix_row(row, matrix * 8 + lane % 4 * 2 + 1);
+        set(d, *shared<unsigned short>(low + lane / 4 * 2) | static_cast<u32>(*shared<unsigned short>(high + lane / 4 * 2)) << 16);
+    } else
+        set(d, *shared<u32>(matrix_row(row, matrix * 8 + lane / 4) + lane % 4 * 4));
+}
+template <bool T, typename S, typename A> __PTX void ldmatrix(S at, A &a) { load_matrix<T>(as<u32>(at), 0, a); }
+template <bool T, typename S, typename A, typename B> __PTX void ldmatrix(S at, A &a, B &b) {
+    load_matrix<T>(as<u32>(at), 0, a), load_matrix<T>(as<u32>(at), 1, b);
+}
+template <bool T, typename S, typename A, typename B, typename C, typename D> __PTX void ldmatrix(S at, A &a, B &b, C &c, D &d) {
+    load_matrix<T>(as<u32>(at), 0, a), load_matrix<T>(as<u32>(at), 1, b), load_matrix<T>(as<u32>(at), 2, c), load_matrix<T>(as<u32>(at), 3, d);
+}
+template <bool Transposed, typename A> __PTX void store_matrix(u32 row, u32 matrix, A a) {
+    const u32 lane = __cuda_lane(), word = as<u32>(a);
+    if constexpr (Transposed) {
+        *shared<unsigned short>(matrix_row(row, matrix * 8 + lane % 4 * 2) + lane / 4 * 2) = static_cast<unsigned short>(word);
+        *shared<unsigned short>(matrix_row(row, matrix * 8 + lane % 4 * 2 + 1) + lane / 4 * 2) = static_cast<unsigned short>(word >> 16);
+    } else
+        *shared<u32>(matrix_row(row, matrix * 8 + lane / 4) + lane % 4 * 4) = word;
+}
+template <bool T, typename S, typename... A> __PTX void stmatrix(S at, A... words) {
+    u32 matrix = 0;
+    (store_matrix<T>(as<u32>(at), matrix++, words), ...);
+}
+template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
+    const u32 a = as<u32>(ra), lane = __cuda_lane(), shift = lane / 4 % 2 * 16;
+    const u32 low = __cuda_from_lane(a, lane % 4 * 8 + lane / 8), high = __cuda_from_lane(a, lane % 4 * 8 + 4 + lane / 8);
+    set(d, (low >> shift & 0xffff) | (high >> shift) << 16);
+}
+
+// Matrix products. Row i of A is in lanes 4i to 4i + 3 (i + 8 in further registers), column i of B in the same lanes; a lane has
+// two columns of rows lane / 4 and lane / 4 + 8 of C and D. A word holds as many elements of K as fit.
+// An element of a word, by its place.
+template <typename T> struct element {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<T>(word >> (8 * i)); }
+};
+template <> struct element<s4> {
+    static constexpr int count = 8;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<int>(word << (28 - 4 * i)) >> 28; }
+};
+template <> struct element<u4> {
+    static constexpr int count = 8;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return word >> (4 * i) & 15; }
+};
+template <> struct element<e4m3> {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e4m3>(word >> (8 * i) & 0xff); }
+};
+template <> struct element<e5m2> {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e5m2>(word >> (8 * i) & 0xff); }
+};
+template <typename T> struct operands { static constexpr bool narrow = false; };
+template <typename A, typename B> struct operands<both<A, B>> {
+    static constexpr bool narrow = true;
+    template <typename Acc> static __device__ __attribute__((always_inline)) Acc dot(u32 ra, u32 rb, Acc sum) {
+        if constexpr (__is_same(A, signed char) && __is_same(B, signed char))
+            return ::__dp4a(static_cast<int>(ra), static_cast<int>(rb), sum);
+        for (int i = 0; i < element<A>::count; i++)
+            sum += static_cast<Acc>(element<A>::of(ra, i)) * static_cast<Acc>(element<B>::of(rb, i));
+        return sum;
+    }
+};
+template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
+    if constexpr (operands<T>::narrow)
+        return operands<T>::dot(ra, rb, sum);
+    else if constexpr (__is_same(T, float)) {
+        return __builtin_fmaf(as<float>(ra & ~0x1fffu), as<float>(rb & ~0x1fffu), sum);
+    } else {
+        typedef T pair __attribute__((ext_vector_type(2)));
+        const pair a = as<pair>(ra), b = as<pair>(rb);
+        return __builtin_fmaf(static_cast<float>(a[1]), static_cast<float>(b[1]), __builtin_fmaf(static_cast<float>(a[0]), static_cast<float>(b[0]), sum));
+    }
+}
+// Adds the products of one row's words (in the four lanes of `row`) and the two columns that the lane has.
+template <typename T, unsigned Words, typename Acc> __PTX void row_products(const u32 (&a)[Words], const u32 (&b)[Words], u32 row, Acc &first, Acc &second) {
+    const u32 column = __cuda_lane() % 4 * 2;
+    for (unsigned word = 0; word < Words; word++)
+        for (unsigned i = 0; i < 4; i++) {
+            const u32 left = __cuda_from_lane(a[word], row * 4 + i);
+            first = dot<T>(left, __cuda_from_lane(b[word], column * 4 + i), first);
+            second = dot<T>(left, __cuda_from_lane(b[word], column * 4 + 4 + i), second);
+        }
+}
+// Eight rows, in 32 bits each: m8n8.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C> __PTX void mma_8_1(D &d0, D &d1, A a, B b, C c0, C c1) {
+    const u32 left[1] = {as<u32>(a)}, right[1] = {as<u32>(b)};
+    Acc first = as<Acc>(c0), second = as<Acc>(c1);
+    row_products<T>(left, right, __cuda_lane() / 4, first, second);
+    set(d0, first), set(d1, second);
+}
+template <typename T, typename Acc, unsigned Words> __PTX void mma_16(const u32 (&upper)[Words], const u32 (&lower)[Words], const u32 (&b)[Words], Acc (&c)[4]) {
+    row_products<T>(upper, b, __cuda_lane() / 4, c[0], c[1]);
+    row_products<T>(lower, b, __cuda_lane() / 4, c[2], c[3]);
+}
+// Sixteen rows and one word of K for each lane: two registers of A, one of B.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
+    const u32 upper[1] = {as<u32>(a0)}, lower[1] = {as<u32>(a1)}, right[1] = {as<u32>(b)};
+    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
+    mma_16<T>(upper, lower, right, c);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// Two words: four registers of A (rows, rows + 8, and again), two of B.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_2(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1, C c2, C c3) {
+    const u32 upper[2] = {as<u32>(a0), as<u32>(a2)}, lower[2] = {as<u32>(a1), as<u32>(a3)}, right[2] = {as<u32>(b0), as<u32>(b1)};
+    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
+    mma_16<T>(upper, lower, right, c);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// With results of f16: two of them in a register.
+template <typename T, typename D, typename A, typename B, typename C>
+__PTX void mma_16_1_f16(D &d0, D &d1, A a0, A a1, B b, C c0, C c1) {
+    const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
+    float d[4];
+    mma_16_1<T, float>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
+}
+template <typename T, typename D, typename A, typename B, typename C>
+__PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1) {
+    const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
+    float d[4];
+    mma_16_2<T, float>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
+}
+#undef __PTX
+} // namespace __cuda_ptx
+#include "ferrocm_letters_end.h"
