@@ -1,8 +1,15 @@
-//! Compiles the kernels and the host code that launches them.
+//! Compiles the kernels and the host code that launches them: into two libraries, one of which has its code objects compressed.
 
 use std::path::PathBuf;
 
+use kernel_build::Builder;
+
+/// The sources of the library with compressed code objects.
+const NESTED: &str = "nested/*";
+
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo sets it"));
-    kernel_build::Builder::new("kernels").build_lib_or_exit(out.join("liblaunchers.a"));
+    Builder::new("kernels").exclude(NESTED).build_lib_or_exit(out.join("liblaunchers.a"));
+    let nested = Builder::new("kernels").source(NESTED).offload_compress(true);
+    nested.build_lib_or_exit(out.join("libnested.a"));
 }

@@ -1,8 +1,8 @@
 //! Any bytes as a file with code for some targets: what comes out lies inside, and a file that is asked for its length
-//! names one that is asked for no more than it has.
+//! names one that is asked for no more than it has. Any bytes as code, too: a bundle of them, compressed or not, is read again.
 #![no_main]
 
-use code_object::bundle::{self, Extent};
+use code_object::bundle::{self, Entry, Extent};
 use libfuzzer_sys::fuzz_target;
 
 const DEVICES: [&str; 3] = ["gfx1100", "gfx90a:sramecc+:xnack-", "gfx1399"];
@@ -29,5 +29,21 @@ fuzz_target!(|bytes: &[u8]| {
             break;
         }
         known = more;
+    }
+
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let parts = [
+        Entry { id: "host-x86_64-unknown-linux--", bytes: b"" },
+        Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: first },
+        Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", bytes: second },
+    ];
+    let plain = bundle::bundle(&parts);
+    assert_eq!(bundle::entries(&plain).expect("a bundle"), parts);
+    let packed = bundle::compressed(&plain).expect("a bundle that is small");
+    assert_eq!(bundle::uncompressed(&packed).expect("what was written"), plain);
+    assert!(matches!(bundle::extent(&packed), Ok(Extent::Bytes(length)) if length == packed.len()));
+    for (device, code) in [(DEVICES[0], first), (DEVICES[1], second)] {
+        let device = device.parse().expect("a target");
+        assert_eq!(bundle::code_for(&packed, &device).expect("a bundle"), code);
     }
 });

@@ -17,6 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(object) = CodeObject::parse(bytes) else { return };
     assert!(matches!(extent(bytes), Ok(Extent::Bytes(length)) if length <= bytes.len()));
     assert!(synthetic::counted_as_amd_does(bytes).is_some_and(|length| length <= bytes.len()));
+    let _ = code_object::metrics::Table::of(&object, bytes);
     for segment in object.segments() {
         assert!(bytes[segment.file_range.clone()].len() as u64 <= segment.mem_size);
         assert!(segment.end() <= object.load_size());

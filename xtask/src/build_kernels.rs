@@ -36,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) include: Vec<PathBuf>,
     /// Further options of the compiler, clang's or nvcc's.
     pub(crate) flags: Vec<String>,
+    /// Whether the code objects of each source are compressed, and how small they get is shown.
+    pub(crate) compress: bool,
     /// Where the report goes as JSON; [`STDOUT`] is the standard output, and everything else then goes to the standard error.
     pub(crate) json: Option<PathBuf>,
     /// The earlier report to compare with, or [`LAST`].
@@ -80,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     }
     builder = options.exclude.iter().fold(builder, Builder::exclude);
     builder = options.include.iter().fold(builder, Builder::include);
-    builder = options.flags.iter().fold(builder, Builder::flag);
+    builder = options.flags.iter().fold(builder, Builder::flag).offload_compress(options.compress);
     let started = Instant::now();
     let progress = Progress::new(options.detail == Detail::Modules, output);
     let listener = progress.clone();
@@ -99,6 +101,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
             fs::write(&path, tables::figures_of(&build, &uses))
                 .with_context(|| path.display().to_string())?;
             output.print(&tables::module_table(&uses));
+            if let Some(sizes) = tables::bundles_of(&build) {
+                output.print(&format!("\n{sizes}"));
+            }
             output.print(&format!("{line}\nWhat each kernel uses: {}\n", path.display()));
         }
         Detail::Kernels if to_stdout => output.print(&format!("{line}\n")),
@@ -173,8 +178,16 @@ fn closing_line(build: &Build, elapsed: Duration) -> String {
     let objects: Vec<_> = build.objects().map(|(_, object)| object).collect();
     let cached = objects.iter().filter(|object| object.cached).count();
     let size: usize = objects.iter().map(|object| object.bytes.len()).sum();
+    let packed: usize = build
+        .modules
+        .iter()
+        .filter_map(|module| module.bundle.as_ref())
+        .map(|bundle| bundle.bytes.len())
+        .sum();
+    let compressed =
+        if packed > 0 { format!(", {} compressed", bytes(packed as u64)) } else { String::new() };
     format!(
-        "{} modules for {} targets: {} code objects, {}; {} compiled, {cached} from the cache, in {:.1} s.",
+        "{} modules for {} targets: {} code objects, {}{compressed}; {} compiled, {cached} from the cache, in {:.1} s.",
         build.modules.len(),
         build.targets.len(),
         objects.len(),

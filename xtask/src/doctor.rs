@@ -31,12 +31,11 @@ fn rows() -> Vec<Row> {
             "cargo xtask setup, or LIBCLANG_PATH",
         ),
     });
-    for tool in test::tools() {
-        rows.push(match tool.find(cache.as_deref().ok()) {
-            Some(path) => Row::new(tool.name, Tool::version_of(&path).unwrap_or_default(), Some(path)),
-            None => Row::missing(tool.name, false, "not found (for `cargo xtask test`)", tool.install_hint()),
-        });
-    }
+    let tool = test::TOOL;
+    rows.push(match tool.find(cache.as_deref().ok()) {
+        Some(path) => Row::new(tool.name, Tool::version_of(&path).unwrap_or_default(), Some(path)),
+        None => Row::missing(tool.name, false, "not found (for `cargo xtask test`)", tool.install_hint()),
+    });
     rows
 }
 

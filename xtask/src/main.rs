@@ -6,6 +6,7 @@ mod build_kernels;
 mod candle;
 mod conflicts;
 mod demo;
+mod dependencies;
 mod doctor;
 mod dropin;
 mod hipify;
@@ -99,6 +100,9 @@ struct BuildKernelsArguments {
     /// Folder of headers; may be repeated
     #[arg(long, short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
+    /// Compress the code objects of each source into one file, as Builder::offload_compress embeds them, and show what that saves
+    #[arg(long)]
+    offload_compress: bool,
     /// Write what each kernel uses as JSON, to a file or the standard output, without tables there; equal builds give equal files
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = build_kernels::STDOUT)]
     json: Option<PathBuf>,
@@ -118,14 +122,24 @@ struct BuildKernelsArguments {
 
 impl From<BuildKernelsArguments> for build_kernels::Options {
     fn from(arguments: BuildKernelsArguments) -> Self {
-        let BuildKernelsArguments { target, source, exclude, include, json, against, limit, flags } =
-            arguments;
+        let BuildKernelsArguments {
+            target,
+            source,
+            exclude,
+            include,
+            offload_compress,
+            json,
+            against,
+            limit,
+            flags,
+        } = arguments;
         Self {
             targets: target,
             source,
             exclude,
             include,
             flags,
+            compress: offload_compress,
             json,
             against,
             limits: limit,

@@ -1,8 +1,7 @@
 //! The crate of `docs/own-crate.md`, built and run where a stranger has it: outside of this workspace.
 //!
-//! An engine takes minutes to compile, whatever the profile. The steps of every test run therefore make the debug build with the engine that
-//! the tests have ([`beside_the_tests`]), and the release build without the virtual GPU ([`without_virtual`]); [`whole`] leaves nothing
-//! out.
+//! An engine takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
+//! have built ([`beside_the_tests`], [`without_virtual`]); [`whole`] leaves nothing out.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -51,48 +50,32 @@ impl Profile {
 }
 
 /// The debug build with the virtual GPU, with the engine that the tests have been built with, and its run.
-///
-/// Cargo tells builds apart by the path of a crate below its workspace, by profile and by features. So the crate becomes a member of a
-/// temporary workspace that is otherwise this one, by links, and is built with the tests' features.
 pub(crate) fn beside_the_tests() -> Result<()> {
-    let folder = TempDir::new().context("a folder for the workspace")?;
-    let (root, from) = (folder.path(), tools::workspace());
-    for name in ["benches", "crates", "kernels", "xtask"] {
-        symlink(from.join(name), root.join(name)).with_context(|| format!("link {name}"))?;
-    }
-    let workspace = read(&from.join("Cargo.toml"))?;
-    write(
-        &root.join("Cargo.toml"),
-        &replaced(&workspace, "members = [", &format!("members = [\"{NAME}\", "))?,
-    )?;
-    fs::copy(from.join("Cargo.lock"), root.join("Cargo.lock")).context("copy Cargo.lock")?;
-    copy(&root.join(NAME), "path = \"../crates/")?;
-
-    let mut build = cargo(root, &tools::target_folder());
+    let copy = Copy::beside_the_tests()?;
+    let mut build = cargo(copy.folder.path(), &copy.target);
     // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
     build.args(["build", "--workspace", "--test", "device"]);
     for (program, _) in PROGRAMS {
         build.args(["--bin", program]);
     }
     succeed(&mut build)?;
-    run_with_virtual(&tools::target_folder(), Profile::Debug)
+    run_with_virtual(&copy.target, Profile::Debug)
 }
 
-/// The release build without the virtual GPU, and its run, which says that there is none: by itself, with its own features, and then also
-/// without launchers. Without optimisation, which takes least time.
+/// The debug build without the virtual GPU, with its own features, and its run, which says that there is none; then also without
+/// launchers.
 pub(crate) fn without_virtual() -> Result<()> {
-    let copy = Standalone::new()?;
-    let build = || succeed(copy.build(Profile::Release, false).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"));
-    build()?;
-    copy.run_without_virtual(Profile::Release, &PROGRAMS)?;
+    let copy = Copy::beside_the_tests()?;
+    succeed(&mut copy.build(Profile::Debug, false))?;
+    copy.run_without_virtual(Profile::Debug, &PROGRAMS)?;
     copy.leave_out_launchers()?;
-    build()?;
-    copy.run_without_virtual(Profile::Release, &PROGRAMS[..1])
+    succeed(&mut copy.build(Profile::Debug, false))?;
+    copy.run_without_virtual(Profile::Debug, &PROGRAMS[..1])
 }
 
 /// Debug and release, with and without default features, as people build it: the engine twice.
 pub(crate) fn whole() -> Result<()> {
-    let copy = Standalone::new()?;
+    let copy = Copy::alone()?;
     for profile in [Profile::Debug, Profile::Release] {
         succeed(&mut copy.build(profile, false))?;
         copy.run_without_virtual(profile, &PROGRAMS)?;
@@ -102,44 +85,68 @@ pub(crate) fn whole() -> Result<()> {
     Ok(())
 }
 
-/// A copy that is a workspace of its own.
-struct Standalone {
+/// A copy of the crate, in a temporary workspace.
+struct Copy {
+    /// The workspace.
     folder: TempDir,
-    /// Of this workspace's crates.
+    /// The crate's own folder.
+    root: PathBuf,
+    /// What leads the crate to this workspace's crates.
     crates: String,
     target: PathBuf,
 }
 
-impl Standalone {
-    fn new() -> Result<Self> {
+impl Copy {
+    /// A workspace of its own.
+    fn alone() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the crate")?;
         let crates = tools::workspace().join("crates");
         let crates = crates.to_str().context("the workspace's path is not UTF-8")?;
         let crates = format!("path = \"{crates}/");
-        copy(folder.path(), &crates)?;
+        let root = folder.path().to_owned();
+        copy(&root, &crates)?;
         // The versions that are at hand; what the crate does not need is dropped.
-        fs::copy(tools::workspace().join("Cargo.lock"), folder.path().join("Cargo.lock"))
+        fs::copy(tools::workspace().join("Cargo.lock"), root.join("Cargo.lock"))
             .context("copy Cargo.lock")?;
-        Ok(Self { folder, crates, target: tools::target_folder().join(NAME) })
+        Ok(Self { folder, root, crates, target: tools::target_folder().join(NAME) })
+    }
+
+    /// A member of a workspace that is otherwise this one, by links.
+    ///
+    /// Cargo tells builds apart by the path of a crate below its workspace, by profile and by features: what the tests have built is
+    /// taken as it is where the features are the same.
+    fn beside_the_tests() -> Result<Self> {
+        let folder = TempDir::new().context("a folder for the workspace")?;
+        let (workspace, from) = (folder.path(), tools::workspace());
+        for name in ["benches", "crates", "kernels", "xtask"] {
+            symlink(from.join(name), workspace.join(name)).with_context(|| format!("link {name}"))?;
+        }
+        let manifest = read(&from.join("Cargo.toml"))?;
+        let manifest = replaced(&manifest, "members = [", &format!("members = [\"{NAME}\", "))?;
+        write(&workspace.join("Cargo.toml"), &manifest)?;
+        fs::copy(from.join("Cargo.lock"), workspace.join("Cargo.lock")).context("copy Cargo.lock")?;
+        let (root, crates) = (workspace.join(NAME), "path = \"../crates/".to_owned());
+        copy(&root, &crates)?;
+        Ok(Self { folder, root, crates, target: tools::target_folder() })
     }
 
     /// Makes it the crate that the page begins with.
     fn leave_out_launchers(&self) -> Result<()> {
         let page = read(&tools::workspace().join(PAGE))?;
         for file in LAUNCHERS {
-            let path = self.folder.path().join(file);
+            let path = self.root.join(file);
             fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
         }
         for file in SIMPLE {
             let text = shown(&page, file).next().with_context(|| format!("{PAGE} does not show {file}"))?;
-            write_file(self.folder.path(), file, &text, &self.crates)?;
+            write_file(&self.root, file, &text, &self.crates)?;
         }
         Ok(())
     }
 
     fn build(&self, profile: Profile, with_virtual: bool) -> Command {
         let mut build = cargo(self.folder.path(), &self.target);
-        build.arg("build");
+        build.args(["build", "--package", NAME]);
         if profile == Profile::Release {
             build.arg("--release");
         }

@@ -14,8 +14,8 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::tools::{self, DENY, NEXTEST, Tool};
-use crate::{PROGRAM, build_kernels, candle, conflicts, dropin, miri, template};
+use crate::tools::{self, NEXTEST, Tool};
+use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -33,6 +33,9 @@ const LIBRARY_TESTS: &str = "rocm*";
 const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The releases whose HIP loads the code objects that the device tests compile: of version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
+/// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
+const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
+const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
 
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
@@ -151,7 +154,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("lints", || {
             cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
         }),
-        Step::new("dependencies", || dependencies(&shared.cache)),
+        Step::new("dependencies", check_dependencies),
         Step::new("documentation", || {
             let mut command = tools::cargo();
             command.args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -250,20 +253,26 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
     ];
+    let on_virtual = |what: &str, tests: String, device: &'static str| {
+        let folder = folder.clone();
+        Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
+            let hsa = dropin::hsa(false)?;
+            let mut command = nextest_command(shared)?;
+            // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+            command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
+            command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
+            sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
+            execute(command)
+        })
+    };
     if DEVICE_TEST_RELEASES.contains(&release.name) {
-        steps.extend(VIRTUAL_DEVICES_OF_AMD.map(|device| {
-            let folder = folder.clone();
-            Step::new(format!("device tests of hip on ROCm {} over {device}", release.name), move || {
-                let hsa = dropin::hsa(false)?;
-                let mut command = nextest_command(shared)?;
-                // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
-                let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
-                command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
-                command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
-                sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
-                execute(command)
-            })
-        }));
+        let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
+        steps.extend(
+            VIRTUAL_DEVICES_OF_AMD.map(|device| on_virtual("device tests of hip", tests.clone(), device)),
+        );
+    }
+    if HOST_CODE_RELEASES.contains(&release.name) {
+        steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
     }
     steps
 }
@@ -398,7 +407,7 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
     }
 }
 
-fn dependencies(cache: &Path) -> Result<Outcome> {
+fn check_dependencies() -> Result<Outcome> {
     // A workspace of its own, which no other step looks at.
     let mut command = tools::cargo();
     command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
@@ -408,18 +417,7 @@ fn dependencies(cache: &Path) -> Result<Outcome> {
     let mut command = tools::cargo();
     command.args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", candle::PACKAGE]);
     execute(command)?;
-    let deny = match DENY.find_or_install(cache) {
-        Ok(deny) => deny,
-        Err(error) => {
-            println!("{error}");
-            let reason = "cargo-deny is not here and could not be installed (see above)";
-            return Ok(Outcome::Skipped(reason.to_owned()));
-        }
-    };
-    // Advisories change by the day and need the network: they are no property of a commit.
-    let mut command = Command::new(deny);
-    command.args(["--log-level", "error", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
-    execute(command)
+    dependencies::check().map(|()| Outcome::Passed)
 }
 
 /// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
@@ -462,10 +460,8 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
     execute(command)
 }
 
-/// Whether the tools that `test` needs are there, for `doctor`.
-pub(crate) fn tools() -> [Tool; 2] {
-    [NEXTEST, DENY]
-}
+/// The tool that `test` needs, for `doctor`.
+pub(crate) const TOOL: Tool = NEXTEST;
 
 #[cfg(test)]
 mod tests {

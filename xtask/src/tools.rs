@@ -19,8 +19,6 @@ pub(crate) struct Tool {
 /// Runs each test in a process of its own.
 pub(crate) const NEXTEST: Tool =
     Tool { name: "cargo-nextest", version: "0.9.151", features: "default-no-update" };
-/// Checks licences and sources of dependencies.
-pub(crate) const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: "" };
 
 impl Tool {
     /// Where it is: in `PATH`, in cargo's own folder, or in the cache.

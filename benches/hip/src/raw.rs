@@ -239,7 +239,7 @@ impl<'a> Kernel<'a> {
     fn load(raw: Raw<'a>, name: &CStr) -> Result<Self> {
         let object = modules::CALLS.for_device(raw.device.target());
         let object = object.ok_or_else(|| anyhow!("no code for {}; set FERROCM_TARGETS", raw.device))?;
-        let image = object.bytes.to_vec();
+        let image = object.code()?.into_owned();
         raw.device.make_current()?;
         let (mut module, mut function) = (null_mut(), null_mut());
         // SAFETY: the image is a code object and stays where it is, the results are places to write to.

@@ -1,9 +1,16 @@
 //! The types that build-time generated modules are made of: compiled kernels embedded in a program.
 //!
 //! `kernel-build` writes one [`Module`] per device source. Everything is `'static` and lies in the
-//! program's read-only data; nothing is parsed or copied until a module is loaded.
+//! program's read-only data; nothing is parsed, copied or unpacked until a module is loaded.
+//!
+//! # Compressed modules
+//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of a file for each. Which of it fits a
+//! device is known without that being read; [`CodeObject::code`] unpacks it. The bundle is unpacked in full meanwhile, each time that a
+//! module is loaded on a device, so that loading needs memory for the code of all targets for a moment; what stays is that of one.
 
-use crate::{ParseTargetError, TargetId};
+use std::borrow::Cow;
+
+use crate::{Error, ParseTargetError, TargetId, bundle};
 
 /// One device source, compiled for several targets.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +23,10 @@ pub struct Module {
     pub source: &'static str,
     /// Names of the kernels of all targets, sorted; a position in it is a kernel's id within the module.
     pub kernels: &'static [&'static str],
-    /// One code object per target, in the order in which targets were asked for.
+    /// One code object per target, in the order in which targets were asked for; none if nothing was compiled for AMD GPUs.
     pub code_objects: &'static [CodeObject],
+    /// Code for NVIDIA GPUs, in the order in which architectures were asked for; none unless that was asked for.
+    pub cuda: &'static [CudaImage],
 }
 
 /// A [`Module`]'s machine code for one target.
@@ -25,10 +34,33 @@ pub struct Module {
 pub struct CodeObject {
     /// Target id, as [`TargetId`] prints it.
     pub target: &'static str,
-    /// The ELF file; starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
+    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects: [`code`](Self::code) gives
+    /// the file of either. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
     pub bytes: &'static [u8],
-    /// blake3 hash of `bytes` in hexadecimal: equal hashes are equal code.
+    /// blake3 hash of the ELF file in hexadecimal: equal hashes are equal code.
     pub hash: &'static str,
+}
+
+/// A [`Module`]'s code for NVIDIA GPUs of one architecture, for whoever loads it through NVIDIA's driver.
+#[derive(Clone, Copy)]
+pub struct CudaImage {
+    /// The architecture that it was compiled for: `sm_80`.
+    pub arch: &'static str,
+    /// What it is.
+    pub kind: CudaKind,
+    /// The text or file.
+    pub bytes: &'static [u8],
+    /// blake3 hash of `bytes` in hexadecimal.
+    pub hash: &'static str,
+}
+
+/// What a [`CudaImage`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CudaKind {
+    /// PTX, a text that the driver compiles for the architecture and later ones.
+    Ptx,
+    /// A cubin, machine code for the architecture.
+    Cubin,
 }
 
 /// Storage that starts at a page boundary, so that a loader may map or copy embedded code without a detour.
@@ -46,7 +78,34 @@ impl std::fmt::Debug for CodeObject {
     }
 }
 
+impl std::fmt::Debug for CudaImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CudaImage")
+            .field("arch", &self.arch)
+            .field("kind", &self.kind)
+            .field("bytes", &self.bytes.len())
+            .field("hash", &self.hash)
+            .finish()
+    }
+}
+
+impl CudaImage {
+    /// The PTX, if it is that.
+    #[must_use]
+    pub fn ptx(&self) -> Option<&'static str> {
+        if self.kind == CudaKind::Ptx { std::str::from_utf8(self.bytes).ok() } else { None }
+    }
+}
+
 impl CodeObject {
+    /// The ELF file: as it is embedded, or [unpacked](self#compressed-modules).
+    ///
+    /// # Errors
+    /// [`Error::Bundle`] or [`Error::NoCode`] if the bytes are not those that `kernel-build` wrote.
+    pub fn code(&self) -> Result<Cow<'static, [u8]>, Error> {
+        bundle::code_of(self.bytes, self.target)
+    }
+
     /// The target as a [`TargetId`].
     ///
     /// # Errors
@@ -101,6 +160,7 @@ mod tests {
             object("gfx90a"),
             object("gfx90a:xnack-"),
         ],
+        cuda: &[],
     };
 
     #[test]
@@ -111,6 +171,34 @@ mod tests {
         assert_eq!(pick("gfx90a:xnack-"), Some("gfx90a:xnack-"));
         assert_eq!(pick("gfx90a:sramecc+:xnack+"), Some("gfx90a"));
         assert_eq!(pick("gfx1030"), None);
+    }
+
+    #[test]
+    fn code_is_the_same_compressed_or_not() {
+        let ids: Vec<String> =
+            MODULE.targets().map(|target| format!("hipv4-amdgcn-amd-amdhsa--{target}")).collect();
+        let mut parts = vec![bundle::Entry { id: "host-x86_64-unknown-linux--", bytes: b"" }];
+        parts.extend(ids.iter().map(|id| bundle::Entry { id, bytes: id.as_bytes() }));
+        let plain = bundle::bundle(&parts);
+        let packed: &'static [u8] = bundle::compressed(&plain).unwrap().leak();
+        let plain: &'static [u8] = plain.leak();
+        for (object, id) in MODULE.code_objects.iter().zip(&ids) {
+            let with = |bytes| CodeObject { bytes, ..*object }.code();
+            assert_eq!(with(packed).unwrap(), id.as_bytes());
+            assert_eq!(with(plain).unwrap(), id.as_bytes());
+            assert!(matches!(with(b"\x7fELF"), Ok(Cow::Borrowed(b"\x7fELF"))), "nothing is copied");
+            assert!(matches!(with(&packed[..packed.len() / 2]), Err(Error::Bundle { .. })));
+        }
+        // What would do for a device is not what was meant.
+        let other = CodeObject { target: "gfx1101", bytes: packed, hash: "" };
+        assert!(matches!(other.code(), Err(Error::NoCode { available, .. }) if available.len() == 4));
+    }
+
+    #[test]
+    fn only_ptx_is_a_text() {
+        let image = |kind, bytes| CudaImage { arch: "sm_80", kind, bytes, hash: "" };
+        assert_eq!(image(CudaKind::Ptx, b".version 9.0").ptx(), Some(".version 9.0"));
+        assert_eq!(image(CudaKind::Cubin, b"\x7fELF").ptx(), None);
     }
 
     #[test]

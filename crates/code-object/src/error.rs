@@ -24,6 +24,9 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// The variables of a code object that [counts](crate::metrics) cannot be read.
+    #[error("counters of kernels: {0}")]
+    Metrics(String),
     /// An offload bundle without code for a device.
     #[error("no code for {device}: there is code for {}", list(available))]
     NoCode {

@@ -36,6 +36,7 @@ mod error;
 mod image;
 mod kernel;
 mod metadata;
+pub mod metrics;
 pub mod occupancy;
 mod parse;
 mod target;

@@ -32,6 +32,7 @@
 //! # What differs from HIP linked in
 //! * Texture and surface references are not there.
 //! * A managed variable is that of the first table that is used. Before that it is ordinary memory with its first value.
+//! * Libraries of HIP before 6.4 get compressed code objects unpacked, as long as they are registered: that of 5.7 cannot read them.
 //! * A program that loads AMD's libraries beside this crate does not have them call these functions, as long as it does not export
 //!   them itself (`-rdynamic`, or a `cdylib` in the global scope).
 #![warn(missing_docs)]
@@ -60,6 +61,7 @@ mod missing;
 mod other_names;
 mod registered;
 mod table;
+mod unpacked;
 
 use hip_sys::{Table, hipError_t};
 

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip_sys::{HostCode, Table};
 
 use crate::table::ready;
+use crate::unpacked::{self, Unpacked};
 
 /// An address of the compiled code, which is only passed on.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,8 @@ struct Known {
     handle: Address,
     /// How many of its parts, the first ones.
     parts: usize,
+    /// What it was given in the place of a compressed one.
+    _unpacked: Option<Unpacked>,
 }
 
 #[derive(Debug)]
@@ -137,9 +140,8 @@ impl Binary {
         let at = match self.known.iter().position(|known| ptr::eq(known.table, table)) {
             Some(at) => at,
             None => {
-                // SAFETY: the header is there until the host code unregisters it.
-                let handle = unsafe { (host_code.register_fat_binary)(self.header.0) };
-                self.known.push(Known { table, host_code, handle: Address(handle.cast()), parts: 0 });
+                let (handle, unpacked) = self.register(table, &host_code);
+                self.known.push(Known { table, host_code, handle, parts: 0, _unpacked: unpacked });
                 self.known.len() - 1
             }
         };
@@ -155,6 +157,28 @@ impl Binary {
         }
         known.parts = self.parts.len();
         news
+    }
+
+    /// The handle that a table gives, null if it takes none.
+    fn register(&self, table: &Table, host_code: &HostCode) -> (Address, Option<Unpacked>) {
+        let unpacked = if unpacked::is_wanted(table) {
+            // SAFETY: the header is there, with what it leads to, until the host code unregisters it.
+            unsafe { Unpacked::of(self.header.0) }
+        } else {
+            Ok(None)
+        };
+        match unpacked {
+            Ok(unpacked) => {
+                let header = unpacked.as_ref().map_or(self.header.0.cast_const(), Unpacked::header);
+                // SAFETY: the header is there until the table has forgotten it.
+                let handle = unsafe { (host_code.register_fat_binary)(header) };
+                (Address(handle.cast()), unpacked)
+            }
+            Err(error) => {
+                tracing::error!("the kernels of a fat binary are left out: {error}");
+                (Address(ptr::null_mut()), None)
+            }
+        }
     }
 
     fn unregister(self) {

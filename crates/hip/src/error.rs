@@ -190,6 +190,16 @@ pub enum Error {
         global: String,
     },
 
+    /// The module's kernels do not count what they do.
+    #[error(
+        "module `{module}` does not count what its kernels do: compile it with kernel_build's Builder::metrics(true), or with \
+         FERROCM_KERNEL_METRICS=1 in the environment"
+    )]
+    NoMetrics {
+        /// The module's name, or `<bytes>`.
+        module: String,
+    },
+
     /// A variable is not an array of what it was taken for.
     #[error(
         "variable `{global}` of module `{module}` has {bytes} bytes, which are no array of `{element}`, of {size} bytes each"

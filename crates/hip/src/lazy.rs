@@ -17,7 +17,7 @@ use crate::module::Module;
 /// ```
 /// # mod modules {
 /// #     use hip::code_object::embedded::Module;
-/// #     pub static GEMM: Module = Module { id: 0, name: "gemm", source: "gemm.cu", kernels: &[], code_objects: &[] };
+/// #     pub static GEMM: Module = Module { id: 0, name: "gemm", source: "gemm.cu", kernels: &[], code_objects: &[], cuda: &[] };
 /// # }
 /// use hip::{Device, Function, LazyModule};
 ///

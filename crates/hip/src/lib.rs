@@ -109,6 +109,7 @@ pub mod launch;
 mod lazy;
 mod live;
 mod memory;
+mod metrics;
 mod module;
 mod quirks;
 pub mod report;
@@ -118,6 +119,15 @@ mod stream;
 mod threads;
 pub mod uri;
 mod usage;
+
+/// Devices of this crate keep track of who uses what memory, which nobody does for the machine behind them: it is not reached by way of
+/// this crate.
+///
+/// ```compile_fail,E0433
+/// let memory = hip::vgpu::machine::Machine::global().memory();
+/// ```
+#[cfg(doctest)]
+struct TheMachineBehind;
 
 pub use backend::{Backend, Skipped};
 pub use call::drop_failures;

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use code_object::metrics::Table;
 use code_object::{CodeObject, bundle};
 use hip_sys::{hipFunction_t, hipModule_t};
 
@@ -40,6 +41,8 @@ struct ModuleInner {
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     globals: Globals,
+    /// Which of its counters counts what.
+    counters: Option<Table>,
 }
 
 /// What HIP knows the module by.
@@ -57,7 +60,21 @@ impl ModuleHandle {
     }
 }
 
+/// Which of the module's counters counts what, if its kernels count.
+fn counters(name: &str, object: &CodeObject, file: &[u8]) -> Result<Option<Table>> {
+    Table::of(object, file).map_err(|source| Error::CodeObject { module: name.to_owned(), source })
+}
+
 const UNNAMED: &str = "<bytes>";
+
+/// What is wrong with a module's bytes.
+fn unreadable(module: &str, source: code_object::Error) -> Error {
+    let module = module.to_owned();
+    match source {
+        code_object::Error::NoCode { device, available } => Error::WrongTarget { module, device, available },
+        source => Error::CodeObject { module, source },
+    }
+}
 
 impl Module {
     /// Loads a code object, an ELF file for one AMD target, or of an offload bundle (`.hipfb`, `.co`; compressed ones too) the code
@@ -85,28 +102,28 @@ impl Module {
     }
 
     /// Loads what fits the device best from a module that was embedded at build time: code for its exact target id,
-    /// else for its processor, else for a generic processor that covers it.
+    /// else for its processor, else for a generic processor that covers it. A [compressed](code_object::embedded#compressed-modules)
+    /// module is unpacked, and what is for other targets dropped.
     ///
     /// # Errors
     /// [`Error::WrongTarget`] if nothing fits, which lists what the module has; else as [`load`](Self::load).
     pub fn load_embedded(device: &Device, module: &code_object::embedded::Module) -> Result<Self> {
-        match module.for_device(device.target()) {
-            Some(object) => Self::load_named(device, module.name, object.bytes),
-            None => Err(Error::WrongTarget {
-                module: module.name.to_owned(),
-                device: device.target().to_string(),
-                available: module.targets().map(str::to_owned).collect(),
-            }),
-        }
+        let object = module.for_device(device.target()).ok_or_else(|| Error::WrongTarget {
+            module: module.name.to_owned(),
+            device: device.target().to_string(),
+            available: module.targets().map(str::to_owned).collect(),
+        })?;
+        let code = object.code().map_err(|source| unreadable(module.name, source))?;
+        Self::load_code(device, module.name, code.into_owned())
     }
 
     pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
-        let code = bundle::code_for(bytes, device.target()).map_err(|source| match source {
-            code_object::Error::NoCode { device, available } => {
-                Error::WrongTarget { module: name.to_owned(), device, available }
-            }
-            source => Error::CodeObject { module: name.to_owned(), source },
-        })?;
+        let code = bundle::code_for(bytes, device.target()).map_err(|source| unreadable(name, source))?;
+        Self::load_code(device, name, code.into_owned())
+    }
+
+    /// Loads an ELF file.
+    fn load_code(device: &Device, name: &str, code: Vec<u8>) -> Result<Self> {
         let object = CodeObject::parse(&code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
         if !object.target().runs_on(device.target()) {
@@ -116,7 +133,8 @@ impl Module {
                 available: vec![object.target().to_string()],
             });
         }
-        let image: Box<[u8]> = code.into_owned().into();
+        let image: Box<[u8]> = code.into();
+        let counters = counters(name, &object, &image)?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module. HIP gets no length:
@@ -124,7 +142,7 @@ impl Module {
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));
-        Ok(Self::new(device, name, handle, object, image, owned))
+        Ok(Self::new(device, name, handle, object, image, owned, counters))
     }
 
     fn new(
@@ -134,6 +152,7 @@ impl Module {
         object: CodeObject,
         image: Box<[u8]>,
         owned: Option<Counted>,
+        counters: Option<Table>,
     ) -> Self {
         Self(Arc::new(ModuleInner {
             device: device.clone(),
@@ -145,6 +164,7 @@ impl Module {
             owned,
             kernels: Mutex::default(),
             globals: Globals::default(),
+            counters,
         }))
     }
 
@@ -161,7 +181,8 @@ impl Module {
         let name = UNNAMED;
         let object = CodeObject::parse(code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
-        Ok(Self::new(device, name, handle, object, Box::default(), None))
+        let counters = counters(name, &object, code)?;
+        Ok(Self::new(device, name, handle, object, Box::default(), None, counters))
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this module.
@@ -254,6 +275,11 @@ impl Module {
             None => self.0.usage.note(stream),
             Some(capture) => capture.keeps(self),
         }
+    }
+
+    /// Which of the module's counters counts what, if its kernels count.
+    pub(crate) fn counters(&self) -> Option<&Table> {
+        self.0.counters.as_ref()
     }
 
     /// What is known of the uses of the module's variables.

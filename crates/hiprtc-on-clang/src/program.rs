@@ -135,7 +135,7 @@ impl Program {
             ran.map_err(|error| internal(log, &compiler.toolchain.clang.to_string_lossy(), error))?
         } else {
             let (toolchain, work) = (&compiler.toolchain, work.path());
-            let compilation = Compilation { toolchain, target, work, object: &object };
+            let compilation = Compilation { toolchain, target, work, object: &object, metrics: false };
             let own = facts::SOURCE_LINES.iter().map(OsStr::new);
             compilation.run(command, own.chain(options.iter().copied())).map_err(|error| {
                 log.push_str(&format!("error: {error}\n"));

@@ -1,4 +1,4 @@
-//! Launchers in CUDA's dialect, compiled by `kernel_build::Builder::build_lib`.
+//! Launchers in CUDA's dialect, compiled by `kernel_build::Builder::build_lib`. Those of `kernels/nested` have their code objects compressed.
 
 use std::ffi::{c_char, c_int};
 

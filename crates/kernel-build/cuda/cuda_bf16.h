@@ -2,6 +2,7 @@
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
+#include "ferrocm_half.h"
 #if !defined(__HIPCC_RTC__)
 #include "ferrocm_hip_begin.h"
 #include <hip/hip_bf16.h>
@@ -62,11 +63,57 @@ static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bf
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat162 __float2bfloat162_rn(float a) {
     return __halves2bfloat162(__float2bfloat16(a), __float2bfloat16(a));
 }
-static __host__ __device__ __attribute__((always_inline, unused)) inline int __bfloat162int_rz(__nv_bfloat16 a) { return static_cast<int>(__bfloat162float(a)); }
-static __host__ __device__ __attribute__((always_inline, unused)) inline int __bfloat162int_rn(__nv_bfloat16 a) { return static_cast<int>(__builtin_rintf(__bfloat162float(a))); }
-static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __uint2bfloat16_rn(unsigned a) {
-    // The sum of two roundings is one where the first keeps what the second looks at.
-    return __double2bfloat16(static_cast<double>(a));
+__CUDA_HALF_BOTH __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __halves2bfloat162(x, y); }
+
+// To integers and from them.
+#define __CUDA_BF16_TO(NAME, TYPE, MODE) \
+    __CUDA_HALF_DEVICE TYPE NAME(__nv_bfloat16 a) { return __cuda_half::whole<TYPE, ::__cuda_ptx::MODE>(__bfloat162float(a)); }
+#define __CUDA_BF16_FROM(NAME, TYPE) \
+    __CUDA_HALF_BOTH __nv_bfloat16 NAME##_rn(TYPE a) { return __double2bfloat16(__cuda_half::number(a)); } \
+    __CUDA_HALF_BOTH __nv_bfloat16 NAME##_rz(TYPE a) { return __float2bfloat16_rz(__cuda_half::towards_zero(__cuda_half::number(a))); }
+#define __CUDA_BF16_INTEGER(NAME, TYPE)          \
+    __CUDA_BF16_TO(__bfloat162##NAME##_rn, TYPE, rn) \
+    __CUDA_BF16_TO(__bfloat162##NAME##_rz, TYPE, rz) \
+    __CUDA_BF16_TO(__bfloat162##NAME##_rd, TYPE, rm) \
+    __CUDA_BF16_TO(__bfloat162##NAME##_ru, TYPE, rp)
+__CUDA_BF16_INTEGER(int, int)
+__CUDA_BF16_INTEGER(uint, unsigned)
+__CUDA_BF16_INTEGER(short, short)
+__CUDA_BF16_INTEGER(ushort, unsigned short)
+__CUDA_BF16_INTEGER(ll, long long)
+__CUDA_BF16_INTEGER(ull, unsigned long long)
+__CUDA_BF16_TO(__bfloat162char_rz, signed char, rz)
+__CUDA_BF16_TO(__bfloat162uchar_rz, unsigned char, rz)
+// HIP has the first one.
+__CUDA_HALF_BOTH __nv_bfloat16 __int2bfloat16_rz(int a) { return __float2bfloat16_rz(__cuda_half::towards_zero(a)); }
+__CUDA_BF16_FROM(__uint2bfloat16, unsigned)
+__CUDA_BF16_FROM(__short2bfloat16, short)
+__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short)
+__CUDA_BF16_FROM(__ll2bfloat16, long long)
+__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long)
+#undef __CUDA_BF16_INTEGER
+#undef __CUDA_BF16_FROM
+#undef __CUDA_BF16_TO
+
+// No less than 0; what is no number stays so.
+__CUDA_HALF_DEVICE __nv_bfloat16 __hfma_relu(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
+    const __nv_bfloat16 sum = __hfma(a, b, c);
+    return __bfloat162float(sum) <= 0 ? __float2bfloat16(0) : sum;
 }
+__CUDA_HALF_COMMON(__nv_bfloat16, __nv_bfloat162, __bfloat162float, __float2bfloat16)
+
+// Comparisons of pairs that are true where one is no number: 1 or 0 in each half.
+#define __CUDA_BF16_UNORDERED(NAME)                                                                        \
+    __CUDA_HALF_DEVICE __nv_bfloat162 NAME(__nv_bfloat162 a, __nv_bfloat162 b) {                           \
+        const unsigned mask = NAME##_mask(a, b);                                                           \
+        return __nv_bfloat162(__float2bfloat16(mask & 1 ? 1.0f : 0.0f), __float2bfloat16(mask >> 31 ? 1.0f : 0.0f)); \
+    }
+__CUDA_BF16_UNORDERED(__hequ2)
+__CUDA_BF16_UNORDERED(__hneu2)
+__CUDA_BF16_UNORDERED(__hleu2)
+__CUDA_BF16_UNORDERED(__hgeu2)
+__CUDA_BF16_UNORDERED(__hltu2)
+__CUDA_BF16_UNORDERED(__hgtu2)
+#undef __CUDA_BF16_UNORDERED
 #endif
 #include "ferrocm_letters_end.h"

@@ -2,11 +2,13 @@
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
-#if !defined(__HIPCC_RTC__)
+#include "ferrocm_half.h"
 #include "ferrocm_hip_begin.h"
+#if !defined(__HIPCC_RTC__)
 #include <hip/hip_fp16.h>
-#include "ferrocm_hip_end.h"
 #endif
+typedef __half2_raw __cuda_hip_half2_raw;
+#include "ferrocm_hip_end.h"
 
 #if defined(__FERROCM_CUDA__)
 static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) { return __cuda_atomic_add_pair(at, value); }
@@ -29,5 +31,25 @@ static __device__ __attribute__((always_inline, unused)) inline __half __hfma_re
     const __half sum = __hfma(a, b, c);
     return __hisnan(sum) || __half2float(sum) > 0 ? sum : __float2half(0);
 }
+__CUDA_HALF_COMMON(__half, __half2, __half2float, __float2half)
+__CUDA_HALF_BOTH __half __double2half(double a) { return __half(__half_raw{.data = static_cast<_Float16>(a)}); }
+__CUDA_HALF_DEVICE signed char __half2char_rz(__half a) { return __cuda_half::whole<signed char, ::__cuda_ptx::rz>(__half2float(a)); }
+__CUDA_HALF_DEVICE unsigned char __half2uchar_rz(__half a) { return __cuda_half::whole<unsigned char, ::__cuda_ptx::rz>(__half2float(a)); }
+
+// Two halves as CUDA's raw pair has them: their bits. HIP's has structures in their place.
+struct __cuda_half2_raw {
+    unsigned short x, y;
+    __cuda_half2_raw() = default;
+    __host__ __device__ __cuda_half2_raw(const __half2 &pair) : x(__half_raw(pair.x).x), y(__half_raw(pair.y).x) {}
+    __host__ __device__ __cuda_half2_raw(const __cuda_hip_half2_raw &raw) : x(raw.x.x), y(raw.y.x) {}
+    __host__ __device__ operator __half2() const { return __half2(half_of(x), half_of(y)); }
+
+  private:
+    static __host__ __device__ __half half_of(unsigned short bits) {
+        __half_raw raw;
+        raw.x = bits;
+        return __half(raw);
+    }
+};
 #endif
 #include "ferrocm_letters_end.h"

@@ -13,12 +13,6 @@
 #pragma pop_macro("__gfx942__")
 #include "ferrocm_hip_end.h"
 
-typedef __hip_fp8_e4m3 __nv_fp8_e4m3;
-typedef __hip_fp8_e5m2 __nv_fp8_e5m2;
-typedef __hip_fp8x2_e4m3 __nv_fp8x2_e4m3;
-typedef __hip_fp8x2_e5m2 __nv_fp8x2_e5m2;
-typedef __hip_fp8x4_e4m3 __nv_fp8x4_e4m3;
-typedef __hip_fp8x4_e5m2 __nv_fp8x4_e5m2;
 typedef __hip_fp8_storage_t __nv_fp8_storage_t;
 typedef __hip_fp8x2_storage_t __nv_fp8x2_storage_t;
 typedef __hip_fp8x4_storage_t __nv_fp8x4_storage_t;
@@ -31,12 +25,106 @@ typedef __hip_fp8x4_storage_t __nv_fp8x4_storage_t;
 #define __NV_E5M2 __HIP_E5M2
 #define __nv_cvt_fp8_to_halfraw __hip_cvt_fp8_to_halfraw
 #define __nv_cvt_fp8x2_to_halfraw2 __hip_cvt_fp8x2_to_halfraw2
-#define __nv_cvt_float_to_fp8 __hip_cvt_float_to_fp8
-#define __nv_cvt_float2_to_fp8x2 __hip_cvt_float2_to_fp8x2
-#define __nv_cvt_double_to_fp8 __hip_cvt_double_to_fp8
-#define __nv_cvt_double2_to_fp8x2 __hip_cvt_double2_to_fp8x2
-#define __nv_cvt_halfraw_to_fp8 __hip_cvt_halfraw_to_fp8
+
+#define __CUDA_FP8 static __host__ __device__ __attribute__((always_inline, unused)) inline
+// Where CUDA's results are others than HIP's. Saturation gives the largest finite number for infinities, too, of which HIP makes NaN or
+// infinity: a number that is too large, but finite, stands for them. And without saturation, what is above the largest number but nearer to
+// it than to what would come next, or in the middle and it is even, is rounded to it: 448 to 464 in E4M3, 57344 to below 61440 in E5M2.
+namespace __cuda_fp8 {
+template <typename F> __CUDA_FP8 F as_cuda(F x, bool saturate, bool e4m3) {
+    const F size = __builtin_fabs(x);
+    if (saturate)
+        return __builtin_isinf(x) ? static_cast<F>(__builtin_copysign(1e30, x)) : x;
+    const bool fits = e4m3 ? size > 448 && size <= 464 : size > 57344 && size < 61440;
+    return fits ? static_cast<F>(__builtin_copysign(e4m3 ? 448.0 : 57344.0, x)) : x;
+}
+__CUDA_FP8 float2 as_cuda(float2 x, bool saturate, bool e4m3) { return make_float2(as_cuda(x.x, saturate, e4m3), as_cuda(x.y, saturate, e4m3)); }
+__CUDA_FP8 double2 as_cuda(double2 x, bool saturate, bool e4m3) { return make_double2(as_cuda(x.x, saturate, e4m3), as_cuda(x.y, saturate, e4m3)); }
+// The types of 16 bits have all of these numbers.
+__CUDA_FP8 __half_raw as_cuda(__half_raw x, bool saturate, bool e4m3) {
+    if (!saturate)
+        x.data = static_cast<_Float16>(as_cuda(static_cast<float>(x.data), false, e4m3));
+    else if ((x.x & 0x7fff) == 0x7c00)
+        x.x--;
+    return x;
+}
+__CUDA_FP8 unsigned short as_cuda(unsigned short bits, bool saturate, bool e4m3) {
+    const unsigned short size = bits & 0x7fff;
+    if (saturate)
+        return size == 0x7f80 ? bits - 1 : bits;
+    const float x = __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16);
+    return static_cast<unsigned short>(__builtin_bit_cast(unsigned, as_cuda(x, false, e4m3)) >> 16);
+}
+__CUDA_FP8 __nv_bfloat16_raw as_cuda(__nv_bfloat16_raw x, bool saturate, bool e4m3) {
+    x.x = as_cuda(x.x, saturate, e4m3);
+    return x;
+}
+__CUDA_FP8 __nv_bfloat162_raw as_cuda(__nv_bfloat162_raw x, bool saturate, bool e4m3) {
+    x.x = as_cuda(x.x, saturate, e4m3);
+    x.y = as_cuda(x.y, saturate, e4m3);
+    return x;
+}
+} // namespace __cuda_fp8
+#define __CUDA_FP8_FROM(NAME, FROM, TO)                                                                  \
+    __CUDA_FP8 TO __nv_cvt_##NAME(FROM x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind) { \
+        return __hip_cvt_##NAME(__cuda_fp8::as_cuda(x, saturate == __NV_SATFINITE, kind == __NV_E4M3), saturate, kind); \
+    }
+__CUDA_FP8_FROM(float_to_fp8, float, __nv_fp8_storage_t)
+__CUDA_FP8_FROM(float2_to_fp8x2, float2, __nv_fp8x2_storage_t)
+__CUDA_FP8_FROM(double_to_fp8, double, __nv_fp8_storage_t)
+__CUDA_FP8_FROM(double2_to_fp8x2, double2, __nv_fp8x2_storage_t)
+__CUDA_FP8_FROM(halfraw_to_fp8, __half_raw, __nv_fp8_storage_t)
+__CUDA_FP8_FROM(bfloat16raw_to_fp8, __nv_bfloat16_raw, __nv_fp8_storage_t)
+__CUDA_FP8_FROM(bfloat16raw2_to_fp8x2, __nv_bfloat162_raw, __nv_fp8x2_storage_t)
+#undef __CUDA_FP8_FROM
+#if defined(__FERROCM_CUDA__)
+__CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind) {
+    __half_raw low, high;
+    low.x = x.x, high.x = x.y;
+    return static_cast<__nv_fp8x2_storage_t>(__nv_cvt_halfraw_to_fp8(low, saturate, kind) | __nv_cvt_halfraw_to_fp8(high, saturate, kind) << 8);
+}
+#else
 #define __nv_cvt_halfraw2_to_fp8x2 __hip_cvt_halfraw2_to_fp8x2
-#define __nv_cvt_bfloat16raw_to_fp8 __hip_cvt_bfloat16raw_to_fp8
-#define __nv_cvt_bfloat16raw2_to_fp8x2 __hip_cvt_bfloat16raw2_to_fp8x2
+#endif
+
+// HIP's types, with CUDA's saturation where a number becomes one.
+#define __CUDA_FP8_CONSTRUCTOR __host__ __device__ __attribute__((always_inline)) inline explicit
+#define __CUDA_FP8_TYPES(END, KIND)                                                                                                       \
+    struct __nv_fp8_##END : __hip_fp8_##END {                                                                                             \
+        using __hip_fp8_##END::__hip_fp8_##END;                                                                                           \
+        __nv_fp8_##END() = default;                                                                                                       \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(float x) { __x = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, KIND); }                          \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(double x) { __x = __nv_cvt_double_to_fp8(x, __NV_SATFINITE, KIND); }                        \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(__half x) { __x = __nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, KIND); }                       \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(__nv_bfloat16 x) { __x = __nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, KIND); }            \
+    };                                                                                                                                    \
+    struct __nv_fp8x2_##END : __hip_fp8x2_##END {                                                                                         \
+        using __hip_fp8x2_##END::__hip_fp8x2_##END;                                                                                       \
+        __nv_fp8x2_##END() = default;                                                                                                     \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(float2 x) { __x = __nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, KIND); }                    \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(double2 x) { __x = __nv_cvt_double2_to_fp8x2(x, __NV_SATFINITE, KIND); }                  \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(__half2 x) { __x = __nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8; }              \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(__nv_bfloat162 x) { __x = __nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8; }       \
+    };                                                                                                                                    \
+    struct __nv_fp8x4_##END : __hip_fp8x4_##END {                                                                                         \
+        using __hip_fp8x4_##END::__hip_fp8x4_##END;                                                                                       \
+        __nv_fp8x4_##END() = default;                                                                                                     \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(float4 x) {                                                                               \
+            __x = __nv_fp8x2_##END(make_float2(x.x, x.y)).__x | static_cast<unsigned>(__nv_fp8x2_##END(make_float2(x.z, x.w)).__x) << 16; \
+        }                                                                                                                                 \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(double4 x) {                                                                              \
+            __x = __nv_fp8x2_##END(make_double2(x.x, x.y)).__x | static_cast<unsigned>(__nv_fp8x2_##END(make_double2(x.z, x.w)).__x) << 16; \
+        }                                                                                                                                 \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(__half2 low, __half2 high) {                                                              \
+            __x = __nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16;                                    \
+        }                                                                                                                                 \
+        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(__nv_bfloat162 low, __nv_bfloat162 high) {                                                \
+            __x = __nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16;                                    \
+        }                                                                                                                                 \
+    };
+__CUDA_FP8_TYPES(e4m3, __NV_E4M3)
+__CUDA_FP8_TYPES(e5m2, __NV_E5M2)
+#undef __CUDA_FP8_TYPES
+#undef __CUDA_FP8_CONSTRUCTOR
+#undef __CUDA_FP8
 #include "ferrocm_letters_end.h"

@@ -16,6 +16,7 @@
 #if defined(__FERROCM_CUDA__)
 #include "ferrocm_warp.h"
 #include "ferrocm_simd.h"
+#include "ferrocm_math.h"
 #include "ferrocm_ptx.h"
 #include "ferrocm_warp_names.h"
 #include "ferrocm_arch.h"

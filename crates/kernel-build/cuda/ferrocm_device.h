@@ -13,6 +13,9 @@
 #if !defined(__grid_constant__)
 #define __grid_constant__
 #endif
+#if !defined(__assume)
+#define __assume(condition) __builtin_assume(condition)
+#endif
 #if !defined(__cluster_dims__)
 #define __cluster_dims__(...)
 #endif
@@ -33,6 +36,8 @@
     template <typename T> static __device__ __attribute__((always_inline, unused)) inline T NAME(const T *at) { return *at; }
 #define __CUDA_CACHE_STORE(NAME) \
     template <typename T> static __device__ __attribute__((always_inline, unused)) inline void NAME(T *at, T value) { *at = value; }
+// HIP has some types.
+__CUDA_CACHE_HINT(__ldg)
 __CUDA_CACHE_HINT(__ldcg)
 __CUDA_CACHE_HINT(__ldca)
 __CUDA_CACHE_HINT(__ldcs)
@@ -44,6 +49,10 @@ __CUDA_CACHE_STORE(__stcs)
 __CUDA_CACHE_STORE(__stwt)
 #undef __CUDA_CACHE_HINT
 #undef __CUDA_CACHE_STORE
+
+// CUDA has it for `long long` alone; other integers may not choose between HIP's two.
+static __device__ __attribute__((always_inline, unused)) inline int __ffsll(int x) { return __ffsll(static_cast<unsigned long long>(static_cast<long long>(x))); }
+static __device__ __attribute__((always_inline, unused)) inline int __ffsll(long x) { return __ffsll(static_cast<unsigned long long>(x)); }
 
 static __device__ __attribute__((always_inline, unused)) inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 static __device__ __attribute__((always_inline, unused)) inline void __brkpt() { __builtin_trap(); }
@@ -107,6 +116,25 @@ template <typename F> static inline hipError_t __cuda_func_set_cache_config(F *k
 template <typename F>
 static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, void **arguments, size_t lds = 0, hipStream_t stream = 0) {
     return (hipLaunchKernel)(reinterpret_cast<const void *>(kernel), grid, block, arguments, lds, stream);
+}
+
+// Since CUDA 12 graphs are made of three arguments, and updated with a structure for what went wrong.
+static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, unsigned long long flags = 0) {
+    return (hipGraphInstantiateWithFlags)(exec, graph, flags);
+}
+static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *node, char *log, size_t size) {
+    return (hipGraphInstantiate)(exec, graph, node, log, size);
+}
+struct __cuda_graph_update_info {
+    hipGraphExecUpdateResult result;
+    hipGraphNode_t errorNode, errorFromNode;
+};
+static inline hipError_t __cuda_graph_exec_update(hipGraphExec_t exec, hipGraph_t graph, __cuda_graph_update_info *info) {
+    info->errorFromNode = nullptr;
+    return (hipGraphExecUpdate)(exec, graph, &info->errorNode, &info->result);
+}
+static inline hipError_t __cuda_graph_exec_update(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t *node, hipGraphExecUpdateResult *result) {
+    return (hipGraphExecUpdate)(exec, graph, node, result);
 }
 #endif
 #endif

@@ -24,3 +24,14 @@
 #undef __reduce_and_sync
 #undef __reduce_or_sync
 #undef __reduce_xor_sync
+#undef __half2_raw
+#undef __hadd_sat
+#undef __hsub_sat
+#undef __hmul_sat
+#undef __hfma_sat
+#undef __hadd2_sat
+#undef __hsub2_sat
+#undef __hmul2_sat
+#undef __hfma2_sat
+#undef __sad
+#undef __umul24

@@ -11,6 +11,14 @@ typedef _Float16 f16;
 typedef __bf16 bf16;
 typedef f16 f16x2 __attribute__((ext_vector_type(2)));
 typedef bf16 bf16x2 __attribute__((ext_vector_type(2)));
+typedef short s16x2 __attribute__((ext_vector_type(2)));
+typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));
+// Numbers of eight and four bits: an operand has several.
+struct e4m3 {};
+struct e5m2 {};
+struct s4 {};
+struct u4 {};
+template <typename A, typename B> struct both {};
 typedef unsigned long long u64;
 typedef unsigned u32;
 // A result that nobody wants.
@@ -121,7 +129,13 @@ template <typename T, typename D, typename A, typename B, typename C> __PTX void
     set(d, __builtin_elementwise_max(sum, static_cast<T>(0)));
 }
 template <typename T, typename D, typename A, typename B> __PTX void min_(D &d, A a, B b) { set(d, __builtin_elementwise_min(as<T>(a), as<T>(b))); }
+template <typename T, typename D, typename A, typename B, typename C> __PTX void min_(D &d, A a, B b, C c) {
+    set(d, __builtin_elementwise_min(__builtin_elementwise_min(as<T>(a), as<T>(b)), as<T>(c)));
+}
 template <typename T, typename D, typename A, typename B> __PTX void max_(D &d, A a, B b) { set(d, __builtin_elementwise_max(as<T>(a), as<T>(b))); }
+template <typename T, typename D, typename A, typename B, typename C> __PTX void max_(D &d, A a, B b, C c) {
+    set(d, __builtin_elementwise_max(__builtin_elementwise_max(as<T>(a), as<T>(b)), as<T>(c)));
+}
 // One that is not a number makes the result not a number.
 template <typename T, typename D, typename A, typename B> __PTX void min_nan(D &d, A a, B b) { set(d, __builtin_elementwise_minimum(as<T>(a), as<T>(b))); }
 template <typename T, typename D, typename A, typename B> __PTX void max_nan(D &d, A a, B b) { set(d, __builtin_elementwise_maximum(as<T>(a), as<T>(b))); }
@@ -163,7 +177,16 @@ template <typename T, typename D, typename A, typename B, typename C> __PTX void
 }
 
 // Approximations: the hardware's instruction, or the library's function where that is all there is.
-__PTX_UNARY(ex2, static_cast<T>(__builtin_amdgcn_exp2f(static_cast<float>(a))))
+template <typename T, typename D, typename A> __PTX void ex2(D &d, A ra) {
+    const T a = as<T>(ra);
+    if constexpr (__is_same(T, f16x2) || __is_same(T, bf16x2)) {
+        T result;
+        for (int i = 0; i < 2; i++)
+            result[i] = __builtin_amdgcn_exp2f(static_cast<float>(a[i]));
+        set(d, result);
+    } else
+        set(d, static_cast<T>(__builtin_amdgcn_exp2f(static_cast<float>(a))));
+}
 __PTX_UNARY(lg2, static_cast<T>(__builtin_amdgcn_logf(a)))
 __PTX_UNARY(rcp, T(1) / a)
 __PTX_UNARY(sqrt_, __builtin_elementwise_sqrt(a))
@@ -180,6 +203,83 @@ template <typename T, typename D, typename A> __PTX void tanh_(D &d, A ra) {
     } else
         set(d, static_cast<T>(::tanhf(static_cast<float>(as<T>(ra)))));
 }
+
+// Other ways to round: of f32.
+#define __PTX_ROUNDED(END, D)                                                                                                                   \
+    template <typename T> __PTX void add_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##add_##D(a, b); }       \
+    template <typename T> __PTX void sub_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##sub_##D(a, b); }       \
+    template <typename T> __PTX void mul_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##mul_##D(a, b); }       \
+    template <typename T> __PTX void div_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##div_##D(a, b); }       \
+    template <typename T> __PTX void fma_##END(float &d, float a, float b, float c) { static_assert(__is_same(T, float)); d = __fmaf_##D(a, b, c); } \
+    template <typename T> __PTX void rcp_##END(float &d, float a) { static_assert(__is_same(T, float)); d = __frcp_##D(a); }                     \
+    template <typename T> __PTX void sqrt_##END(float &d, float a) { static_assert(__is_same(T, float)); d = __fsqrt_##D(a); }
+__PTX_ROUNDED(rz, rz)
+__PTX_ROUNDED(rm, rd)
+__PTX_ROUNDED(rp, ru)
+
+// Sums of several words: a statement has a carry of its own.
+template <bool Set, typename T, typename D, typename A, typename B> __PTX void add_with(bool &carry, bool in, D &d, A ra, B rb) {
+    typedef bits<sizeof(T)> word;
+    const word a = as<word>(ra), b = as<word>(rb), partial = a + b, sum = partial + in;
+    if constexpr (Set)
+        carry = partial < a || sum < partial;
+    set(d, sum);
+}
+template <bool Set, typename T, typename D, typename A, typename B> __PTX void sub_with(bool &carry, bool in, D &d, A ra, B rb) {
+    typedef bits<sizeof(T)> word;
+    const word a = as<word>(ra), b = as<word>(rb);
+    if constexpr (Set)
+        carry = a < b || (in && a == b);
+    set(d, static_cast<word>(a - b - in));
+}
+template <bool High, bool Set, typename T, typename D, typename A, typename B, typename C>
+__PTX void mad_with(bool &carry, bool in, D &d, A a, B b, C c) {
+    bits<sizeof(T)> product;
+    if constexpr (High)
+        mul_hi<T>(product, a, b);
+    else
+        mul<T>(product, a, b);
+    add_with<Set, T>(carry, in, d, product, c);
+}
+template <bool Set, typename T, typename... A> __PTX void mad_low_with(bool &carry, bool in, A &&...all) { mad_with<false, Set, T>(carry, in, all...); }
+template <bool Set, typename T, typename... A> __PTX void mad_high_with(bool &carry, bool in, A &&...all) { mad_with<true, Set, T>(carry, in, all...); }
+#define __PTX_CARRY(NAME, IN, CALL, SET)                                                                                           \
+    template <typename T, typename D, typename A, typename B> __PTX void NAME(D &d, A a, B b, bool &carry) { CALL<SET, T>(carry, IN, d, a, b); }
+#define __PTX_CARRY_3(NAME, IN, CALL, SET)                                                                                         \
+    template <typename T, typename D, typename A, typename B, typename C> __PTX void NAME(D &d, A a, B b, C c, bool &carry) { CALL<SET, T>(carry, IN, d, a, b, c); }
+__PTX_CARRY(add_cc, false, add_with, true)
+__PTX_CARRY(addc, carry, add_with, false)
+__PTX_CARRY(addc_cc, carry, add_with, true)
+__PTX_CARRY(sub_cc, false, sub_with, true)
+__PTX_CARRY(subc, carry, sub_with, false)
+__PTX_CARRY(subc_cc, carry, sub_with, true)
+__PTX_CARRY_3(mad_lo_cc, false, mad_low_with, true)
+__PTX_CARRY_3(mad_hi_cc, false, mad_high_with, true)
+__PTX_CARRY_3(madc_lo, carry, mad_low_with, false)
+__PTX_CARRY_3(madc_hi, carry, mad_high_with, false)
+__PTX_CARRY_3(madc_lo_cc, carry, mad_low_with, true)
+__PTX_CARRY_3(madc_hi_cc, carry, mad_high_with, true)
+#undef __PTX_CARRY
+#undef __PTX_CARRY_3
+
+// The sign of the first, the size of the second.
+__PTX_BINARY(copysign_, __builtin_copysign(b, a))
+template <typename D, typename A, typename B, typename C> __PTX void fns(D &d, A mask, B base, C offset) {
+    set(d, ::__fns(as<u32>(mask), as<u32>(base), as<int>(offset)));
+}
+template <typename T, typename S, typename D, typename A, typename B, typename C> __PTX void slct(D &d, A a, B b, C c) {
+    set(d, as<S>(c) >= S(0) ? as<T>(a) : as<T>(b));
+}
+#define __PTX_TEST(NAME, EXPRESSION)                                                                                          \
+    template <typename T, typename D, typename A> __PTX void testp_##NAME(D &d, A ra) {                                       \
+        const T a = as<T>(ra);                                                                                                \
+        set(d, static_cast<bool>(EXPRESSION));                                                                                \
+    }
+__PTX_TEST(finite, a - a == 0)
+__PTX_TEST(infinite, __builtin_isinf(a))
+__PTX_TEST(number, a == a)
+__PTX_TEST(notanumber, a != a)
+#undef __PTX_TEST
 
 // Bits
 template <typename T, typename D, typename A, typename B> __PTX void shl(D &d, A a, B b) {
@@ -280,6 +380,57 @@ __PTX_COMPARE(setp_ge, a >= b)
 __PTX_COMPARE(setp_neu, a != b)
 __PTX_COMPARE(setp_num, a == a && b == b)
 __PTX_COMPARE(setp_nan, a != a || b != b)
+// The same of two numbers in a word: ones and zeros of their type, or bits.
+template <typename U, typename T, typename Test, typename D> __PTX void set_pair(D &d, T a, T b) {
+    T numbers;
+    u32 mask = 0;
+    for (int i = 0; i < 2; i++) {
+        const bool holds = Test::template of<float>(static_cast<float>(a[i]), static_cast<float>(b[i]));
+        numbers[i] = holds ? 1.0f : 0.0f;
+        mask |= holds ? 0xffffu << (16 * i) : 0;
+    }
+    if constexpr (__is_same(U, T))
+        set(d, numbers);
+    else
+        set(d, mask);
+}
+// A test as a type, for what is made of it: the opposite, too; together with another predicate; ones or zeros.
+#define __PTX_TEST(NAME)                                                                                                      \
+    struct is_setp_##NAME {                                                                                                   \
+        template <typename T, typename A, typename B> static __device__ __attribute__((always_inline)) bool of(A a, B b) {    \
+            bool result;                                                                                                      \
+            setp_##NAME<T>(result, a, b);                                                                                     \
+            return result;                                                                                                    \
+        }                                                                                                                     \
+    };                                                                                                                        \
+    template <typename U, typename T, typename D, typename A, typename B> __PTX void set_##NAME(D &d, A a, B b) {             \
+        if constexpr (__is_same(T, f16x2) || __is_same(T, bf16x2))                                                            \
+            set_pair<U, T, is_setp_##NAME>(d, as<T>(a), as<T>(b));                                                            \
+        else if constexpr (__is_same(U, float))                                                                               \
+            set(d, is_setp_##NAME::of<T>(a, b) ? 1.0f : 0.0f);                                                                \
+        else                                                                                                                  \
+            set(d, is_setp_##NAME::of<T>(a, b) ? ~0u : 0u);                                                                   \
+    }
+__PTX_TEST(eq)
+__PTX_TEST(ne)
+__PTX_TEST(lt)
+__PTX_TEST(le)
+__PTX_TEST(gt)
+__PTX_TEST(ge)
+__PTX_TEST(neu)
+__PTX_TEST(num)
+__PTX_TEST(nan)
+#undef __PTX_TEST
+struct join_and { static __device__ bool of(bool a, bool b) { return a && b; } };
+struct join_or { static __device__ bool of(bool a, bool b) { return a || b; } };
+struct join_xor { static __device__ bool of(bool a, bool b) { return a != b; } };
+template <typename T, typename Test, typename P, typename Q, typename A, typename B> __PTX void setp_both(P &p, Q &q, A a, B b) {
+    const bool holds = Test::template of<T>(a, b);
+    set(p, holds), set(q, !holds);
+}
+template <typename T, typename Test, typename Join, typename P, typename A, typename B, typename C> __PTX void setp_joined(P &p, A a, B b, C c) {
+    set(p, Join::of(Test::template of<T>(a, b), as<bool>(c)));
+}
 template <typename D, typename A, typename B> __PTX void setp_and(D &d, A a, B b) { set(d, as<bool>(a) && as<bool>(b)); }
 template <typename T, typename D, typename A, typename B, typename P> __PTX void selp(D &d, A a, B b, P p) { set(d, p ? as<T>(a) : as<T>(b)); }
 
@@ -339,6 +490,42 @@ template <typename D, typename A> __PTX void cvt_tf32(D &d, A a) {
     set(d, (from & 0x7fffffffu) > 0x7f800000u ? from : (from + 0x1000u) & ~0x1fffu);
 }
 
+// Numbers of eight bits. A size is rounded to the nearest, of two the even one, and cut off at the largest.
+template <typename F> __PTX u32 to_fp8(float x) {
+    constexpr bool small = __is_same(F, e4m3);
+    constexpr int mantissa = small ? 3 : 2, bias = small ? 7 : 15;
+    constexpr u32 largest = small ? 0x7e : 0x7b;
+    const u32 bits = as<u32>(x), sign = bits >> 24 & 0x80, size = bits & 0x7fffffff;
+    if (size > 0x7f800000)
+        return 0x7f;
+    // Below the smallest normal number the steps are all of one size: a sum with a number that has its last bit there rounds.
+    const float step = __builtin_ldexpf(1.0f, 23 + 1 - bias - mantissa);
+    if (size < static_cast<u32>(127 + 1 - bias) << 23)
+        return sign | (as<u32>(as<float>(size) + step) - as<u32>(step));
+    const u32 rounded = (size + ((1u << (22 - mantissa)) - 1) + (size >> (23 - mantissa) & 1)) >> (23 - mantissa);
+    const u32 code = rounded - (static_cast<u32>(127 - bias) << mantissa);
+    return sign | (code > largest ? largest : code);
+}
+template <typename F> __PTX f16 from_fp8(u32 code) {
+    if constexpr (__is_same(F, e5m2))
+        return as<f16>(static_cast<unsigned short>(code << 8));
+    // With the exponent of E4M3 taken for a half's, a number is 256 times too small.
+    if ((code & 0x7f) == 0x7f)
+        return as<f16>(static_cast<unsigned short>(0x7e00 | (code & 0x80) << 8));
+    return as<f16>(static_cast<unsigned short>((code & 0x80) << 8 | (code & 0x7f) << 7)) * f16(256.0f);
+}
+template <typename T, typename F, typename D, typename A, typename B> __PTX void cvt_to_fp8(D &d, A high, B low) {
+    set(d, static_cast<unsigned short>(to_fp8<T>(as<F>(high)) << 8 | to_fp8<T>(as<F>(low))));
+}
+template <typename T, typename F, typename D, typename A> __PTX void cvt_to_fp8(D &d, A ra) {
+    const F a = as<F>(ra);
+    set(d, static_cast<unsigned short>(to_fp8<T>(static_cast<float>(a[1])) << 8 | to_fp8<T>(static_cast<float>(a[0]))));
+}
+template <typename F, typename D, typename A> __PTX void cvt_from_fp8(D &d, A ra) {
+    const u32 a = as<unsigned short>(ra);
+    set(d, f16x2{from_fp8<F>(a & 0xff), from_fp8<F>(a >> 8)});
+}
+
 // Words out of parts
 template <typename D, typename A, typename B> __PTX void pack(D &d, A low, B high) {
     constexpr unsigned half = sizeof(D) / 2;
@@ -389,10 +576,22 @@ template <typename T, typename A, typename... D> __PTX void ld(A at, D &...d) { 
 template <typename T, typename A, typename... D> __PTX void ld_shared(A at, D &...d) { load<T>(shared<T>(at), d...); }
 template <typename T, typename A, typename... D> __PTX void st(A at, D... d) { store<T>(generic<T>(at), d...); }
 template <typename T, typename A, typename... D> __PTX void st_shared(A at, D... d) { store<T>(shared<T>(at), d...); }
-template <typename T, typename A, typename D> __PTX void ld_volatile(A at, D &d) { set(d, *static_cast<volatile T *>(generic<T>(at))); }
-template <typename T, typename A, typename D> __PTX void ld_volatile_shared(A at, D &d) { set(d, *static_cast<volatile T *>(shared<T>(at))); }
-template <typename T, typename A, typename D> __PTX void st_volatile(A at, D d) { *static_cast<volatile T *>(generic<T>(at)) = as<T>(d); }
-template <typename T, typename A, typename D> __PTX void st_volatile_shared(A at, D d) { *static_cast<volatile T *>(shared<T>(at)) = as<T>(d); }
+template <typename T, typename A, typename... D> __PTX void ld_volatile(A address, D &...d) {
+    const volatile T *at = generic<T>(address);
+    (set(d, *at++), ...);
+}
+template <typename T, typename A, typename... D> __PTX void ld_volatile_shared(A address, D &...d) {
+    const volatile T *at = shared<T>(address);
+    (set(d, *at++), ...);
+}
+template <typename T, typename A, typename... D> __PTX void st_volatile(A address, D... d) {
+    volatile T *at = generic<T>(address);
+    ((*at++ = as<T>(d)), ...);
+}
+template <typename T, typename A, typename... D> __PTX void st_volatile_shared(A address, D... d) {
+    volatile T *at = shared<T>(address);
+    ((*at++ = as<T>(d)), ...);
+}
 
 // Orders and scopes, which an instruction's name has.
 template <int Order, int Scope, typename T, typename A, typename D> __PTX void ld_ordered(A at, D &d) {
@@ -401,12 +600,19 @@ template <int Order, int Scope, typename T, typename A, typename D> __PTX void l
 template <int Order, int Scope, typename T, typename A, typename D> __PTX void st_ordered(A at, D d) {
     __hip_atomic_store(generic<bits<sizeof(T)>>(at), as<bits<sizeof(T)>>(d), Order, Scope);
 }
+template <typename T, bool Shared, typename A> __PTX T *place(A at) {
+    if constexpr (Shared)
+        return shared<T>(at);
+    else
+        return generic<T>(at);
+}
 #define __PTX_ATOMIC(NAME, BUILTIN)                                                                                           \
-    template <int Order, int Scope, typename T, typename A, typename D, typename B> __PTX void atom_##NAME(A at, D &d, B b) { \
-        set(d, BUILTIN(generic<T>(at), as<T>(b), Order, Scope));                                                              \
+    template <int Order, int Scope, typename T, bool Shared = false, typename A, typename D, typename B>                      \
+    __PTX void atom_##NAME(A at, D &d, B b) {                                                                                 \
+        set(d, BUILTIN((place<T, Shared>(at)), as<T>(b), Order, Scope));                                                      \
     }                                                                                                                         \
-    template <int Order, int Scope, typename T, typename A, typename B> __PTX void red_##NAME(A at, B b) {                    \
-        (void)BUILTIN(generic<T>(at), as<T>(b), Order, Scope);                                                                \
+    template <int Order, int Scope, typename T, bool Shared = false, typename A, typename B> __PTX void red_##NAME(A at, B b) { \
+        (void)BUILTIN((place<T, Shared>(at)), as<T>(b), Order, Scope);                                                        \
     }
 __PTX_ATOMIC(add, __hip_atomic_fetch_add)
 __PTX_ATOMIC(min, __hip_atomic_fetch_min)
@@ -415,14 +621,44 @@ __PTX_ATOMIC(and, __hip_atomic_fetch_and)
 __PTX_ATOMIC(or, __hip_atomic_fetch_or)
 __PTX_ATOMIC(xor, __hip_atomic_fetch_xor)
 __PTX_ATOMIC(exch, __hip_atomic_exchange)
-template <int Order, int Scope, typename T, typename A, typename D, typename B, typename C> __PTX void atom_cas(A at, D &d, B compare, C value) {
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename D, typename B, typename C>
+__PTX void atom_cas(A at, D &d, B compare, C value) {
     T expected = as<T>(compare);
-    __hip_atomic_compare_exchange_strong(generic<T>(at), &expected, as<T>(value), Order, __ATOMIC_RELAXED, Scope);
+    __hip_atomic_compare_exchange_strong((place<T, Shared>(at)), &expected, as<T>(value), Order, __ATOMIC_RELAXED, Scope);
     set(d, expected);
 }
+// A count that begins again at 0 behind its limit, and one that begins again at its limit below 0.
+template <int Order, int Scope, typename T, bool Up, typename P, typename D> __PTX void count(P at, D &d, T limit) {
+    T seen = *at, before;
+    do {
+        before = seen;
+        const T next = Up ? (before >= limit ? T(0) : T(before + 1)) : (before == 0 || before > limit ? limit : T(before - 1));
+        __hip_atomic_compare_exchange_strong(at, &seen, next, Order, __ATOMIC_RELAXED, Scope);
+    } while (seen != before);
+    set(d, before);
+}
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename D, typename B> __PTX void atom_inc(A at, D &d, B b) {
+    count<Order, Scope, T, true>(place<T, Shared>(at), d, as<T>(b));
+}
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename D, typename B> __PTX void atom_dec(A at, D &d, B b) {
+    count<Order, Scope, T, false>(place<T, Shared>(at), d, as<T>(b));
+}
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename B> __PTX void red_inc(A at, B b) {
+    sink none;
+    atom_inc<Order, Scope, T, Shared>(at, none, b);
+}
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename B> __PTX void red_dec(A at, B b) {
+    sink none;
+    atom_dec<Order, Scope, T, Shared>(at, none, b);
+}
+// Each number by itself.
+template <int Order, int Scope, typename T, typename A, typename... B> __PTX void red_add_vector(A address, B... values) {
+    T *at = generic<T>(address);
+    ((void)__hip_atomic_fetch_add(at++, as<T>(values), Order, Scope), ...);
+}
 // Pairs of halves, in one word.
-template <int Order, int Scope, typename T, typename A, typename D, typename B> __PTX void atom_add_pair(A address, D &d, B b) {
-    u32 *at = generic<u32>(address), seen = *at, before;
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename D, typename B> __PTX void atom_add_pair(A address, D &d, B b) {
+    u32 *at = place<u32, Shared>(address), seen = *at, before;
     do {
         before = seen;
         const T sum = as<T>(before) + as<T>(b);
@@ -431,9 +667,9 @@ template <int Order, int Scope, typename T, typename A, typename D, typename B> 
     set(d, before);
 }
 
-template <int Order, int Scope, typename T, typename A, typename B> __PTX void red_add_pair(A at, B b) {
+template <int Order, int Scope, typename T, bool Shared = false, typename A, typename B> __PTX void red_add_pair(A at, B b) {
     sink none;
-    atom_add_pair<Order, Scope, T>(at, none, b);
+    atom_add_pair<Order, Scope, T, Shared>(at, none, b);
 }
 
 template <int Scope> __PTX void fence() {
@@ -452,6 +688,11 @@ template <typename A> __PTX void nanosleep(A) { __builtin_amdgcn_s_sleep(1); }
 __PTX void trap() { __builtin_trap(); }
 __PTX void exit_() { __builtin_amdgcn_endpgm(); }
 template <typename... A> __PTX void nothing(A...) {}
+// What a cache should keep: nobody asks for it.
+template <typename D, typename... A> __PTX void policy(D &d, A...) { set(d, u64(0)); }
+template <typename P, typename A> __PTX void is_shared(P &p, A at) { set(p, __isShared(generic<void>(at)) != 0); }
+template <typename P, typename A> __PTX void is_local(P &p, A at) { set(p, __isLocal(generic<void>(at)) != 0); }
+template <typename P, typename A> __PTX void is_global(P &p, A at) { set(p, __isGlobal(generic<void>(at)) != 0); }
 
 // Copies from global to shared memory: done at once, so that there is nothing to wait for. Of the source, `size` bytes are read, the
 // rest is zero.
@@ -505,6 +746,20 @@ template <int Kind, typename D, typename P, typename A, typename B, typename C, 
     shuffle<Kind>(d, p, as<u32>(a), as<u32>(b), as<u32>(c));
 }
 template <typename T, typename D, typename A, typename M> __PTX void match_any(D &d, A a, M mask) { set(d, __cuda_match_any_sync(as<u32>(mask), as<T>(a))); }
+template <typename T, typename D, typename P, typename A, typename M> __PTX void match_all(D &d, P &p, A a, M mask) {
+    int same;
+    set(d, __cuda_match_all_sync(as<u32>(mask), as<T>(a), &same));
+    set(p, same != 0);
+}
+template <typename T, typename D, typename A, typename M> __PTX void match_all(D &d, A a, M mask) {
+    sink none;
+    match_all<T>(d, none, a, mask);
+}
+// The first lane of the mask.
+template <typename D, typename P, typename M> __PTX void elect(D &d, P &p, M mask) {
+    const u32 first = __builtin_ctz(as<u32>(mask) | 0x80000000u);
+    set(d, first), set(p, __cuda_lane() == first);
+}
 #define __PTX_REDUX(NAME, OP)                                                                                                 \
     template <typename T, typename D, typename A, typename M> __PTX void NAME(D &d, A a, M mask) {                            \
         set(d, __cuda_reduce<__cuda_op_##OP>(as<u32>(mask), as<T>(a)));                                                       \
@@ -544,6 +799,18 @@ template <bool T, typename S, typename A, typename B> __PTX void ldmatrix(S at, 
 template <bool T, typename S, typename A, typename B, typename C, typename D> __PTX void ldmatrix(S at, A &a, B &b, C &c, D &d) {
     load_matrix<T>(as<u32>(at), 0, a), load_matrix<T>(as<u32>(at), 1, b), load_matrix<T>(as<u32>(at), 2, c), load_matrix<T>(as<u32>(at), 3, d);
 }
+template <bool Transposed, typename A> __PTX void store_matrix(u32 row, u32 matrix, A a) {
+    const u32 lane = __cuda_lane(), word = as<u32>(a);
+    if constexpr (Transposed) {
+        *shared<unsigned short>(matrix_row(row, matrix * 8 + lane % 4 * 2) + lane / 4 * 2) = static_cast<unsigned short>(word);
+        *shared<unsigned short>(matrix_row(row, matrix * 8 + lane % 4 * 2 + 1) + lane / 4 * 2) = static_cast<unsigned short>(word >> 16);
+    } else
+        *shared<u32>(matrix_row(row, matrix * 8 + lane / 4) + lane % 4 * 4) = word;
+}
+template <bool T, typename S, typename... A> __PTX void stmatrix(S at, A... words) {
+    u32 matrix = 0;
+    (store_matrix<T>(as<u32>(at), matrix++, words), ...);
+}
 template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
     const u32 a = as<u32>(ra), lane = __cuda_lane(), shift = lane / 4 % 2 * 16;
     const u32 low = __cuda_from_lane(a, lane % 4 * 8 + lane / 8), high = __cuda_from_lane(a, lane % 4 * 8 + 4 + lane / 8);
@@ -552,11 +819,41 @@ template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
 
 // Matrix products. Row i of A is in lanes 4i to 4i + 3 (i + 8 in further registers), column i of B in the same lanes; a lane has
 // two columns of rows lane / 4 and lane / 4 + 8 of C and D. A word holds as many elements of K as fit.
+// An element of a word, by its place.
+template <typename T> struct element {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<T>(word >> (8 * i)); }
+};
+template <> struct element<s4> {
+    static constexpr int count = 8;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<int>(word << (28 - 4 * i)) >> 28; }
+};
+template <> struct element<u4> {
+    static constexpr int count = 8;
+    static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return word >> (4 * i) & 15; }
+};
+template <> struct element<e4m3> {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e4m3>(word >> (8 * i) & 0xff); }
+};
+template <> struct element<e5m2> {
+    static constexpr int count = 4;
+    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e5m2>(word >> (8 * i) & 0xff); }
+};
+template <typename T> struct operands { static constexpr bool narrow = false; };
+template <typename A, typename B> struct operands<both<A, B>> {
+    static constexpr bool narrow = true;
+    template <typename Acc> static __device__ __attribute__((always_inline)) Acc dot(u32 ra, u32 rb, Acc sum) {
+        if constexpr (__is_same(A, signed char) && __is_same(B, signed char))
+            return ::__dp4a(static_cast<int>(ra), static_cast<int>(rb), sum);
+        for (int i = 0; i < element<A>::count; i++)
+            sum += static_cast<Acc>(element<A>::of(ra, i)) * static_cast<Acc>(element<B>::of(rb, i));
+        return sum;
+    }
+};
 template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
-    if constexpr (__is_same(T, signed char))
-        return ::__dp4a(static_cast<int>(ra), static_cast<int>(rb), sum);
-    else if constexpr (__is_same(T, unsigned char))
-        return static_cast<Acc>(::__dp4a(ra, rb, static_cast<u32>(sum)));
+    if constexpr (operands<T>::narrow)
+        return operands<T>::dot(ra, rb, sum);
     else if constexpr (__is_same(T, float)) {
         return __builtin_fmaf(as<float>(ra & ~0x1fffu), as<float>(rb & ~0x1fffu), sum);
     } else {
@@ -617,6 +914,7 @@ __PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, 
     mma_16_2<T, float>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
+#undef __PTX_ROUNDED
 #undef __PTX_REDUX
 #undef __PTX_ATOMIC
 #undef __PTX_COMPARE

@@ -1,6 +1,7 @@
-// CUDA's names of the runtime's types, values and functions, for HIP's: what kernels and their callers name most. A name that is not
-// here is one more row.
+// CUDA's names of the runtime's types, values and functions, for HIP's: what kernels and their callers name most, and what is not a
+// name of HIP's alone. All others are in ferrocm_runtime_table.h.
 #pragma once
+#include "ferrocm_runtime_table.h"
 
 // Errors
 #define cudaError_t hipError_t
@@ -159,6 +160,9 @@
 #define cudaMemoryTypeManaged hipMemoryTypeManaged
 #define cudaMemoryTypeUnregistered hipMemoryTypeUnregistered
 #define cudaExtent hipExtent
+#define make_cudaExtent make_hipExtent
+#define make_cudaPitchedPtr make_hipPitchedPtr
+#define make_cudaPos make_hipPos
 #define cudaPitchedPtr hipPitchedPtr
 #define cudaPos hipPos
 #define cudaArray_t hipArray_t
@@ -225,10 +229,11 @@
 #define cudaGraphNode_t hipGraphNode_t
 #define cudaGraphCreate hipGraphCreate
 #define cudaGraphDestroy hipGraphDestroy
-#define cudaGraphInstantiate hipGraphInstantiate
+#define cudaGraphInstantiate __cuda_graph_instantiate
 #define cudaGraphExecDestroy hipGraphExecDestroy
 #define cudaGraphLaunch hipGraphLaunch
-#define cudaGraphExecUpdate hipGraphExecUpdate
+#define cudaGraphExecUpdate __cuda_graph_exec_update
+#define cudaGraphExecUpdateResultInfo __cuda_graph_update_info
 #define cudaGraphGetNodes hipGraphGetNodes
 #define cudaStreamBeginCapture hipStreamBeginCapture
 #define cudaStreamEndCapture hipStreamEndCapture

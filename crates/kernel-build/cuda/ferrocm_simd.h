@@ -102,17 +102,43 @@ __CUDA_SIMD_ALL(4, signed char, unsigned char)
 #undef __CUDA_SIMD_SUM
 #undef __CUDA_SIMD_BINARY
 
-// DPX: the largest or smallest of sums, in whole words. Those with two parts are __v…2 put together.
-__CUDA_SIMD int __vimax3_s32(int a, int b, int c) { return max(max(a, b), c); }
-__CUDA_SIMD int __vimin3_s32(int a, int b, int c) { return min(min(a, b), c); }
-__CUDA_SIMD unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { return max(max(a, b), c); }
-__CUDA_SIMD unsigned __vimin3_u32(unsigned a, unsigned b, unsigned c) { return min(min(a, b), c); }
-__CUDA_SIMD int __viaddmax_s32(int a, int b, int c) { return max(static_cast<int>(static_cast<unsigned>(a) + b), c); }
-__CUDA_SIMD int __viaddmin_s32(int a, int b, int c) { return min(static_cast<int>(static_cast<unsigned>(a) + b), c); }
-__CUDA_SIMD unsigned __viaddmax_u32(unsigned a, unsigned b, unsigned c) { return max(a + b, c); }
-__CUDA_SIMD unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return min(a + b, c); }
+// DPX: the largest or smallest of numbers and of sums, in whole words and in two halves. `_relu`: no less than 0.
+#define __CUDA_DPX(MIN, CHOOSE, END, TYPE)                                                                            \
+    __CUDA_SIMD TYPE __vi##MIN##3_##END(TYPE a, TYPE b, TYPE c) { return CHOOSE(CHOOSE(a, b), c); }                   \
+    __CUDA_SIMD TYPE __viadd##MIN##_##END(TYPE a, TYPE b, TYPE c) {                                                   \
+        return CHOOSE(static_cast<TYPE>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);                     \
+    }                                                                                                                 \
+    /* The predicate is whether the first was taken. */                                                               \
+    __CUDA_SIMD TYPE __vib##MIN##_##END(TYPE a, TYPE b, bool *first) {                                                \
+        const TYPE chosen = CHOOSE(a, b);                                                                             \
+        *first = chosen == a;                                                                                         \
+        return chosen;                                                                                                \
+    }
+__CUDA_DPX(max, max, s32, int)
+__CUDA_DPX(min, min, s32, int)
+__CUDA_DPX(max, max, u32, unsigned)
+__CUDA_DPX(min, min, u32, unsigned)
+#undef __CUDA_DPX
 __CUDA_SIMD int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
 __CUDA_SIMD int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
+__CUDA_SIMD int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b, c), 0); }
+__CUDA_SIMD int __vimin3_s32_relu(int a, int b, int c) { return max(__vimin3_s32(a, b, c), 0); }
+__CUDA_SIMD int __viaddmax_s32_relu(int a, int b, int c) { return max(__viaddmax_s32(a, b, c), 0); }
+__CUDA_SIMD int __viaddmin_s32_relu(int a, int b, int c) { return max(__viaddmin_s32(a, b, c), 0); }
+#define __CUDA_DPX_PAIR(MIN, END, CHOOSE)                                                                             \
+    __CUDA_SIMD unsigned __vi##MIN##3_##END(unsigned a, unsigned b, unsigned c) { return CHOOSE(CHOOSE(a, b), c); }   \
+    __CUDA_SIMD unsigned __viadd##MIN##_##END(unsigned a, unsigned b, unsigned c) { return CHOOSE(__vadd2(a, b), c); }
+__CUDA_DPX_PAIR(max, s16x2, __vmaxs2)
+__CUDA_DPX_PAIR(min, s16x2, __vmins2)
+__CUDA_DPX_PAIR(max, u16x2, __vmaxu2)
+__CUDA_DPX_PAIR(min, u16x2, __vminu2)
+#undef __CUDA_DPX_PAIR
+__CUDA_SIMD unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
+__CUDA_SIMD unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
+__CUDA_SIMD unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimax3_s16x2(a, b, c), 0); }
+__CUDA_SIMD unsigned __vimin3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimin3_s16x2(a, b, c), 0); }
+__CUDA_SIMD unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
+__CUDA_SIMD unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmin_s16x2(a, b, c), 0); }
 
 // Sums of products: bytes by bytes, and bytes by halves (the lower and the upper two bytes of b).
 __CUDA_SIMD int __dp4a(int a, int b, int c) {
@@ -141,5 +167,12 @@ __CUDA_SIMD unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
 }
 __CUDA_SIMD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
 __CUDA_SIMD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+// HIP's is signed.
+__CUDA_SIMD unsigned __cuda_umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
+// The difference of signed numbers, which may not fit one.
+__CUDA_SIMD unsigned __cuda_sad(int a, int b, unsigned c) {
+    const unsigned ua = static_cast<unsigned>(a), ub = static_cast<unsigned>(b);
+    return (a > b ? ua - ub : ub - ua) + c;
+}
 #undef __CUDA_SIMD
 #include "ferrocm_letters_end.h"

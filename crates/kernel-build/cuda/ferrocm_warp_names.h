@@ -1,4 +1,5 @@
-// CUDA's names of what ferrocm_warp.h has, in place of HIP's, which are about waves.
+// CUDA's names of what ferrocm_warp.h has, in place of HIP's, which are about waves; and of what HIP has otherwise: halves' pair of bits,
+// sums that are cut off, differences and products.
 #define warpSize __cuda_warp_size
 #define __activemask __cuda_activemask
 #define __ballot __cuda_ballot
@@ -24,3 +25,14 @@
 #define __reduce_and_sync __cuda_reduce_and_sync
 #define __reduce_or_sync __cuda_reduce_or_sync
 #define __reduce_xor_sync __cuda_reduce_xor_sync
+#define __half2_raw __cuda_half2_raw
+#define __hadd_sat __cuda_hadd_sat
+#define __hsub_sat __cuda_hsub_sat
+#define __hmul_sat __cuda_hmul_sat
+#define __hfma_sat __cuda_hfma_sat
+#define __hadd2_sat __cuda_hadd2_sat
+#define __hsub2_sat __cuda_hsub2_sat
+#define __hmul2_sat __cuda_hmul2_sat
+#define __hfma2_sat __cuda_hfma2_sat
+#define __sad __cuda_sad
+#define __umul24 __cuda_umul24

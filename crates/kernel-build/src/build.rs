@@ -1,26 +1,31 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use code_object::embedded::CudaKind;
 use code_object::{CodeObject, TargetId};
 
 use crate::toolchain::Toolchain;
-use crate::{Diagnostic, Severity, report};
+use crate::{CudaArch, Diagnostic, Nvcc, Severity, report};
 
 /// What a [`Builder`](crate::Builder) built.
 #[derive(Clone, Debug)]
 pub struct Build {
     /// One per source, sorted by path.
     pub modules: Vec<BuiltModule>,
-    /// The targets, in the order in which they were named; those of single sources come last.
+    /// The targets, in the order in which they were named; those of single sources come last. None if nothing was built for AMD GPUs.
     pub targets: Vec<TargetId>,
+    /// The architectures of NVIDIA GPUs, in the order in which they were named.
+    pub cuda_archs: Vec<CudaArch>,
     /// The sources' folder, absolute.
     pub folder: PathBuf,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
     /// Further files and folders that the build depends on.
     pub watched: Vec<PathBuf>,
-    /// What it was compiled with.
-    pub toolchain: Toolchain,
+    /// What it was compiled with for AMD GPUs.
+    pub toolchain: Option<Toolchain>,
+    /// What it was compiled with for NVIDIA GPUs.
+    pub nvcc: Option<Nvcc>,
 }
 
 /// A compiled source.
@@ -40,6 +45,19 @@ pub struct BuiltModule {
     pub kernels: Vec<String>,
     /// One per target of the source, in the targets' order.
     pub objects: Vec<BuiltObject>,
+    /// All of them in one file, if that [was asked for](crate::Builder::offload_compress).
+    pub bundle: Option<BuiltBundle>,
+    /// One per architecture of NVIDIA GPUs, in their order.
+    pub images: Vec<BuiltImage>,
+}
+
+/// A source's code objects in a [compressed bundle](code_object::bundle).
+#[derive(Clone, Debug)]
+pub struct BuiltBundle {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// blake3 hash of `bytes`, hexadecimal.
+    pub hash: String,
 }
 
 /// A source's code for one target.
@@ -53,6 +71,27 @@ pub struct BuiltObject {
     pub hash: String,
     /// What is in it: kernels with registers, LDS, wave size and arguments.
     pub code_object: CodeObject,
+    /// Warnings, those of a cached compilation included.
+    pub diagnostics: Vec<Diagnostic>,
+    /// It was in the cache.
+    pub cached: bool,
+    /// How long it took to compile, or to get from the cache.
+    pub duration: Duration,
+}
+
+/// A source's code for one architecture of NVIDIA GPUs.
+#[derive(Clone, Debug)]
+pub struct BuiltImage {
+    /// The architecture.
+    pub arch: CudaArch,
+    /// What it is.
+    pub kind: CudaKind,
+    /// The text or file.
+    pub bytes: Vec<u8>,
+    /// blake3 hash of `bytes`, hexadecimal.
+    pub hash: String,
+    /// Names of the kernels, sorted.
+    pub kernels: Vec<String>,
     /// Warnings, those of a cached compilation included.
     pub diagnostics: Vec<Diagnostic>,
     /// It was in the cache.
@@ -97,15 +136,20 @@ impl Build {
     /// Whether everything came from the cache.
     #[must_use]
     pub fn all_cached(&self) -> bool {
-        self.objects().all(|(_, object)| object.cached)
+        self.objects().all(|(_, object)| object.cached) && self.images().all(|(_, image)| image.cached)
     }
 
-    /// All objects with their modules.
+    /// All code objects with their modules.
     pub fn objects(&self) -> impl Iterator<Item = (&BuiltModule, &BuiltObject)> {
         self.modules.iter().flat_map(|module| module.objects.iter().map(move |object| (module, object)))
     }
 
-    /// What each kernel uses on each target: by module, target, and in the code object's order.
+    /// All code for NVIDIA GPUs with its modules.
+    pub fn images(&self) -> impl Iterator<Item = (&BuiltModule, &BuiltImage)> {
+        self.modules.iter().flat_map(|module| module.images.iter().map(move |image| (module, image)))
+    }
+
+    /// What each kernel uses on each AMD target: by module, target, and in the code object's order.
     pub fn kernel_uses(&self) -> impl Iterator<Item = KernelUse> {
         self.objects().flat_map(|(module, object)| {
             object.code_object.kernels().iter().map(|kernel| KernelUse {
@@ -126,11 +170,12 @@ impl Build {
         })
     }
 
-    /// The warnings of all objects, each text once.
+    /// The warnings of all compilations, each text once.
     #[must_use]
     pub fn warnings(&self) -> Vec<&Diagnostic> {
         let mut told: Vec<&Diagnostic> = Vec::new();
-        for diagnostic in self.objects().flat_map(|(_, object)| &object.diagnostics) {
+        let objects = self.objects().flat_map(|(_, object)| &object.diagnostics);
+        for diagnostic in objects.chain(self.images().flat_map(|(_, image)| &image.diagnostics)) {
             if diagnostic.severity >= Severity::Warning && !told.contains(&diagnostic) {
                 told.push(diagnostic);
             }

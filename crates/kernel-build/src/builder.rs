@@ -6,12 +6,18 @@ use std::time::Duration;
 use code_object::TargetId;
 
 use crate::cache::Cache;
-use crate::compile::{Context, Failed, Language, Plan, Prepared};
+use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
 use crate::cuda::Dialect;
 use crate::discover::{self, Source};
+use crate::features::Features;
+use crate::inputs::Inputs;
+use crate::nvidia::{self, Compiler, Nvidia};
 use crate::select::Pattern;
-use crate::toolchain::{self, Toolchain};
-use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, facts, jobs, nvcc, targets};
+use crate::toolchain::{self, NotFound, Toolchain};
+use crate::{
+    Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, CompileFailure, CudaArch, Error, Target,
+    Translate, bundle, facts, jobs, nvcc, targets,
+};
 
 /// What a build tells while it runs. Events come from several threads, for one job in order.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +25,7 @@ use crate::{Build, BuiltModule, BuiltObject, CompileFailure, Error, Translate, f
 pub enum Event<'a> {
     /// Sources and targets are known.
     Planned {
-        /// Sources times targets.
+        /// Sources times targets, NVIDIA's architectures among them.
         jobs: usize,
     },
     /// A job begins.
@@ -27,14 +33,14 @@ pub enum Event<'a> {
         /// The source's name.
         module: &'a str,
         /// The target.
-        target: &'a TargetId,
+        target: &'a Target,
     },
     /// A job is done.
     Finished {
         /// The source's name.
         module: &'a str,
         /// The target.
-        target: &'a TargetId,
+        target: &'a Target,
         /// The code was in the cache.
         cached: bool,
         /// How long it took.
@@ -45,7 +51,7 @@ pub enum Event<'a> {
         /// The source's name.
         module: &'a str,
         /// The target.
-        target: &'a TargetId,
+        target: &'a Target,
     },
 }
 
@@ -71,9 +77,70 @@ pub struct Builder {
     dialect: Option<Dialect>,
     runtime_header: bool,
     source_lines: Option<bool>,
+    metrics: Option<bool>,
+    amd_options: Vec<OsString>,
+    compress: bool,
+    nvidia: Option<Nvidia>,
+    features: Option<Features>,
     listener: Option<Listener>,
     pub(crate) types: String,
     pub(crate) output: String,
+}
+
+/// What became of a source.
+#[derive(Default)]
+pub(crate) struct Built {
+    pub(crate) objects: Vec<BuiltObject>,
+    pub(crate) bundle: Option<BuiltBundle>,
+    images: Vec<BuiltImage>,
+}
+
+/// What a source is compiled by, and for.
+enum Job<'a> {
+    Amd(&'a Context<'a>, &'a TargetId),
+    Nvidia(&'a Compiler<'a>, &'a CudaArch),
+}
+
+/// What a job gives.
+enum Done {
+    Object(Box<BuiltObject>),
+    Image(BuiltImage),
+}
+
+impl Job<'_> {
+    fn target(&self) -> Target {
+        match self {
+            Self::Amd(_, target) => Target::Amd((*target).clone()),
+            Self::Nvidia(_, arch) => Target::Nvidia((*arch).clone()),
+        }
+    }
+
+    /// `prepared` is filled by the first job of the source that needs it. Nothing if that job failed.
+    fn run(&self, plan: &Plan<'_>, prepared: &OnceLock<Option<Prepared>>) -> Option<Result<Done, Failed>> {
+        match self {
+            Self::Amd(context, target) => {
+                let mut trouble = None;
+                let prepared = prepared
+                    .get_or_init(|| context.prepare(plan.source).map_err(|error| trouble = Some(error)).ok());
+                match (prepared, trouble) {
+                    (Some(prepared), _) => Some(
+                        context.compile(plan, prepared, target).map(|object| Done::Object(Box::new(object))),
+                    ),
+                    (None, trouble) => trouble.map(|error| Err(error.into())),
+                }
+            }
+            Self::Nvidia(compiler, arch) => Some(compiler.compile(plan, arch).map(Done::Image)),
+        }
+    }
+}
+
+impl Done {
+    fn how(&self) -> (bool, Duration) {
+        match self {
+            Self::Object(object) => (object.cached, object.duration),
+            Self::Image(image) => (image.cached, image.duration),
+        }
+    }
 }
 
 impl std::fmt::Debug for Builder {
@@ -113,6 +180,11 @@ impl Builder {
             dialect: None,
             runtime_header: true,
             source_lines: None,
+            metrics: None,
+            amd_options: Vec::new(),
+            compress: false,
+            nvidia: None,
+            features: None,
             listener: None,
             types: "::hip::code_object::embedded".into(),
             output: "kernels.rs".into(),
@@ -143,8 +215,18 @@ impl Builder {
     ///
     /// nvcc's options are taken, too: what has an equivalent becomes it (`--use_fast_math`, `--std c++17`), and what is for NVIDIA's
     /// targets, assembler or host compiler is left out (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
+    ///
+    /// nvcc itself, where it [compiles the sources, too](Self::nvidia), gets the options as they are given, but for those that say what it
+    /// writes, and where (`--ptx`, `-c`, `-odir`); it refuses what it does not know. [`flag_amd`](Self::flag_amd) and [`Nvidia::flag`] are
+    /// for one compiler each.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.options.push(flag.into());
+        self
+    }
+
+    /// Adds an option for AMD's compiler alone, after those of [`flag`](Self::flag).
+    pub fn flag_amd(mut self, flag: impl Into<OsString>) -> Self {
+        self.amd_options.push(flag.into());
         self
     }
 
@@ -235,6 +317,68 @@ impl Builder {
         self
     }
 
+    /// Whether kernels count what they do: work-items, waves, cycles, and bytes by memory and kind of access, which `hip::Module::metrics`
+    /// reads, on real and virtual devices alike. They do not unless this, or else `FERROCM_KERNEL_METRICS=1`, says otherwise.
+    ///
+    /// The counters are added after the optimiser has run, so that they count the accesses of the code as it is without them. They
+    /// cost one atomic addition for each wave and block of code that accesses memory, so times of such kernels say little. What inline
+    /// assembly and instructions on images access is not counted, nor what the code generator adds, such as spilled registers.
+    pub fn metrics(mut self, on: bool) -> Self {
+        self.metrics = Some(on);
+        self
+    }
+
+    /// Whether the code objects of a source go into one compressed bundle, as clang's `--offload-compress` has it. They do not unless
+    /// said otherwise. Code for many targets takes a fifth of the room or less; a module is unpacked when it is loaded.
+    ///
+    /// The generated module is the same in both forms for who loads it through `hip`; [`code_object::embedded`] says what loading then takes.
+    /// In a [library](Self::build_lib), HIP unpacks it when a kernel is first launched; for AMD's HIP before 6.4 `hip-host` does.
+    pub fn offload_compress(mut self, compress: bool) -> Self {
+        self.compress = compress;
+        self
+    }
+
+    /// Compiles every source for NVIDIA GPUs, too, by nvcc: [`Nvidia`] says to what. Sources, folders of headers, definitions, flags, patterns
+    /// and cache are the same; sources for HIP, [`translate`](Self::translate) and [`targets_for`](Self::targets_for) are AMD's alone.
+    ///
+    /// nvcc is the one that `NVCC` names and no other, else that in `bin` of the folder in `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or
+    /// `CUDA_TOOLKIT_ROOT_DIR`, else the first on `PATH`, else that of `/usr/local/cuda` or `/opt/cuda`. It needs a host compiler (gcc).
+    ///
+    /// ```no_run
+    /// use kernel_build::{Builder, Nvidia};
+    ///
+    /// Builder::new("kernels").nvidia(Nvidia::ptx().archs(["sm_80"])).embed_or_exit();
+    /// ```
+    ///
+    /// In the generated file each module has it as [`cuda`](code_object::embedded::Module::cuda). PTX is there as text, too, a constant per
+    /// source, as other crates that call nvcc write it: `ptx::GEMM` is that of `gemm.cu` for the first architecture.
+    ///
+    /// nvcc puts the path of a source into the names of what is in anonymous namespaces, so that its code for those depends on where they
+    /// are, unlike AMD's.
+    pub fn nvidia(mut self, nvidia: Nvidia) -> Self {
+        self.nvidia = Some(nvidia);
+        self
+    }
+
+    /// In a build script: has two features of the crate say for which GPUs the sources are compiled. Only what is built needs its compiler.
+    ///
+    /// | features that are on | what is built |
+    /// |---|---|
+    /// | `amd` | code objects for AMD GPUs |
+    /// | `nvidia` | code for NVIDIA GPUs, as [`nvidia`](Self::nvidia) says, else PTX |
+    /// | both | both |
+    /// | neither | nothing: an error that names the features |
+    ///
+    /// Without this call, AMD's code is built, and NVIDIA's if [`nvidia`](Self::nvidia) is called.
+    ///
+    /// ```no_run
+    /// kernel_build::Builder::new("kernels").features("rocm", "cuda").embed_or_exit();
+    /// ```
+    pub fn features(mut self, amd: impl Into<String>, nvidia: impl Into<String>) -> Self {
+        self.features = Some(Features { amd: amd.into(), nvidia: nvidia.into() });
+        self
+    }
+
     /// Calls `listener` with what happens.
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
@@ -264,43 +408,80 @@ impl Builder {
         self.build_and(|_, _, _, _| Ok(())).map(|(build, ())| build)
     }
 
+    /// Whether something may be built for NVIDIA GPUs.
+    pub(crate) fn knows_nvidia(&self) -> bool {
+        self.nvidia.is_some() || self.features.is_some()
+    }
+
     /// Builds, and has `more` done with each source and its objects, which come in the same order.
     pub(crate) fn build_and<T>(
         mut self,
-        more: impl FnOnce(&Self, &Context<'_>, &[Plan<'_>], &[Vec<BuiltObject>]) -> Result<T, Error>,
+        more: impl FnOnce(&Self, Option<&Context<'_>>, &[Plan<'_>], &[Built]) -> Result<T, Error>,
     ) -> Result<(Build, T), Error> {
         let folder = absolute(&self.folder)?;
         let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
+        let [for_amd, for_nvidia] = match &self.features {
+            Some(features) => features.in_env()?,
+            None => [true, self.nvidia.is_some()],
+        };
         let targets = self.targets.take().unwrap_or_else(targets::targets_from_env)?;
+        let targets = if for_amd { targets } else { Vec::new() };
+        let mut nvidia = for_nvidia.then(|| self.nvidia.take().unwrap_or_else(Nvidia::ptx));
+        let archs = nvidia.as_mut().map(|nvidia| nvidia.chosen_archs(&self.options)).transpose()?;
+        let archs = archs.unwrap_or_default();
         let patterns = |texts: &[String]| -> Result<Vec<Pattern>, Error> {
             texts.iter().map(|text| Pattern::new(text)).collect()
         };
         let sources = discover::sources(&folder, &patterns(&self.only)?, &patterns(&self.excluded)?)?;
-        let toolchain = match self.toolchain.take() {
-            Some(toolchain) => toolchain,
-            None => toolchain::find()?,
+        let toolchain = for_amd.then(|| self.find_toolchain()).transpose()?;
+        let nvcc = match &mut nvidia {
+            Some(nvidia) => {
+                let feature = self.features.as_ref().map(|features| features.nvidia.as_str());
+                Some(nvidia::Search::new(nvidia.nvcc.take()).find(feature)?)
+            }
+            None => None,
         };
         let cache = Cache::open(&self.cache_folder())?;
+        let inputs = Inputs::new(&folder, &includes);
         let mut options = nvcc::options(&self.options);
+        options.extend(self.amd_options.iter().cloned());
         if self.source_lines.unwrap_or_else(lines_from_env) {
             options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
         }
-        let context = Context::new(
-            &toolchain,
-            &cache,
-            &folder,
-            &includes,
-            &options,
-            Language {
-                dialect: self.dialect,
-                runtime_header: self.runtime_header,
-                translate: self.translate,
-            },
-            self.code_object_version,
-        )?;
-        let plans = self.plans(&sources, &targets)?;
-        let objects = self.run(&context, &plans)?;
-        let more = more(&self, &context, &plans, &objects)?;
+        let language = Language {
+            dialect: self.dialect,
+            runtime_header: self.runtime_header,
+            translate: self.translate,
+        };
+        let context = |toolchain| {
+            let code = Code {
+                version: self.code_object_version,
+                metrics: self.metrics.unwrap_or_else(metrics_from_env),
+            };
+            Context::new(toolchain, &cache, &inputs, &options, language, code)
+        };
+        let context = toolchain.as_ref().map(context).transpose()?;
+        let compiler = match (&nvcc, &nvidia) {
+            (Some(nvcc), Some(Nvidia { kind, options, .. })) => {
+                let options = [&self.options[..], options];
+                Some(Compiler::new(nvcc, &cache, &inputs, *kind, archs.clone(), options)?)
+            }
+            _ => None,
+        };
+        let mut plans = self.plans(&sources, &targets)?;
+        if !for_amd {
+            plans.iter_mut().for_each(|plan| plan.targets.clear());
+        }
+        let mut built = self.run(context.as_ref(), compiler.as_ref(), &plans)?;
+        if self.compress && context.is_some() {
+            let compress =
+                |index: usize| bundle::compressed(&cache, plans[index].source, &built[index].objects);
+            let bundles: Vec<_> = jobs::run(self.job_count(), plans.len(), compress);
+            for (built, bundle) in built.iter_mut().zip(bundles) {
+                built.bundle = Some(bundle?);
+            }
+        }
+        let more = more(&self, context.as_ref(), &plans, &built)?;
         let mut all = targets;
         for target in plans.into_iter().flat_map(|plan| plan.targets) {
             if !all.contains(&target) {
@@ -308,14 +489,35 @@ impl Builder {
             }
         }
         let watched = std::mem::take(&mut self.watched);
-        let modules = modules(sources, objects);
-        Ok((Build { modules, targets: all, folder, includes, watched, toolchain }, more))
+        let modules = modules(sources, built);
+        let build =
+            Build { modules, targets: all, cuda_archs: archs, folder, includes, watched, toolchain, nvcc };
+        Ok((build, more))
+    }
+
+    /// AMD's toolchain.
+    fn find_toolchain(&mut self) -> Result<Toolchain, Error> {
+        if let Some(toolchain) = self.toolchain.take() {
+            return Ok(toolchain);
+        }
+        Ok(toolchain::find().map_err(|error| match &self.features {
+            Some(Features { amd, .. }) => NotFound {
+                remedy: format!("{}, or build without the feature `{amd}`", error.remedy),
+                ..error
+            },
+            None => error,
+        })?)
     }
 
     /// What is to be done with each source.
     fn plans<'a>(&mut self, sources: &'a [Source], targets: &[TargetId]) -> Result<Vec<Plan<'a>>, Error> {
-        let plan =
-            |source| Plan { source, targets: targets.to_vec(), options: Vec::new(), shares_options: false };
+        let plan = |source| Plan {
+            source,
+            targets: targets.to_vec(),
+            options: Vec::new(),
+            nvcc_options: Vec::new(),
+            shares_options: false,
+        };
         let mut plans: Vec<Plan<'a>> = sources.iter().map(plan).collect();
         for (text, named) in self.targets_for.drain(..) {
             let (pattern, named) = (Pattern::new(&text)?, named?);
@@ -332,6 +534,7 @@ impl Builder {
             }
         }
         for plan in &mut plans {
+            plan.nvcc_options = nvcc::for_nvcc(&plan.options);
             plan.options = nvcc::options(&plan.options);
         }
         for index in 0..plans.len() {
@@ -350,45 +553,47 @@ impl Builder {
             .unwrap_or_else(|| std::env::temp_dir().join("ferrocm-kernels"))
     }
 
-    /// Compiles each source for its targets; one list of objects per source.
-    fn run(&self, context: &Context<'_>, plans: &[Plan<'_>]) -> Result<Vec<Vec<BuiltObject>>, Error> {
+    /// Compiles each source for its targets.
+    fn run(
+        &self,
+        context: Option<&Context<'_>>,
+        compiler: Option<&Compiler<'_>>,
+        plans: &[Plan<'_>],
+    ) -> Result<Vec<Built>, Error> {
         let tell = |event: Event<'_>| {
             if let Some(listener) = &self.listener {
                 listener(event);
             }
         };
-        let compilations: Vec<(usize, &TargetId)> = plans
-            .iter()
-            .enumerate()
-            .flat_map(|(source, plan)| plan.targets.iter().map(move |target| (source, target)))
-            .collect();
-        let total = compilations.len();
+        let mut planned: Vec<(usize, Job<'_>)> = Vec::new();
+        for (source, plan) in plans.iter().enumerate() {
+            let amd = context
+                .iter()
+                .flat_map(|&context| plan.targets.iter().map(move |target| Job::Amd(context, target)));
+            let nvidia = compiler
+                .iter()
+                .flat_map(|&compiler| compiler.archs.iter().map(move |arch| Job::Nvidia(compiler, arch)));
+            planned.extend(amd.chain(nvidia).map(|job| (source, job)));
+        }
+        let total = planned.len();
         tell(Event::Planned { jobs: total });
         let prepared: Vec<OnceLock<Option<Prepared>>> = plans.iter().map(|_| OnceLock::new()).collect();
         let fatal = OnceLock::new();
 
         // Nothing means that the build cannot go on; the reason is in `fatal`.
-        let job = |index: usize| -> Option<Result<BuiltObject, CompileFailure>> {
+        let job = |index: usize| -> Option<Result<Done, CompileFailure>> {
             if fatal.get().is_some() {
                 return None;
             }
-            let (source, target) = compilations[index];
-            let (cell, plan) = (&prepared[source], &plans[source]);
-            let module = plan.source.name.as_str();
+            let (source, job) = &planned[index];
+            let plan = &plans[*source];
+            let (module, target) = (plan.source.name.as_str(), &job.target());
             tell(Event::Started { module, target });
-            let stop = |error: Error| {
-                // The first reason counts.
-                let _ = fatal.set(error);
-            };
-            let result = match cell.get_or_init(|| context.prepare(plan.source).map_err(stop).ok()) {
-                Some(prepared) => context.compile(plan, prepared, target),
-                None => return None,
-            };
-            match result {
-                Ok(object) => {
-                    let (cached, duration) = (object.cached, object.duration);
+            match job.run(plan, &prepared[*source])? {
+                Ok(done) => {
+                    let (cached, duration) = done.how();
                     tell(Event::Finished { module, target, cached, duration });
-                    Some(Ok(object))
+                    Some(Ok(done))
                 }
                 Err(Failed::Source(failure)) => {
                     tell(Event::Failed { module, target });
@@ -396,7 +601,8 @@ impl Builder {
                 }
                 Err(Failed::Build(error)) => {
                     tell(Event::Failed { module, target });
-                    stop(error);
+                    // The first reason counts.
+                    let _ = fatal.set(error);
                     None
                 }
             }
@@ -405,16 +611,17 @@ impl Builder {
         if let Some(error) = fatal.into_inner() {
             return Err(error);
         }
-        let mut objects: Vec<Vec<BuiltObject>> = plans.iter().map(|_| Vec::new()).collect();
+        let mut built: Vec<Built> = plans.iter().map(|_| Built::default()).collect();
         let mut failures = Vec::new();
-        for (index, result) in results.into_iter().enumerate() {
+        for ((source, _), result) in planned.iter().zip(results) {
             match result {
-                Some(Ok(object)) => objects[compilations[index].0].push(object),
+                Some(Ok(Done::Object(object))) => built[*source].objects.push(*object),
+                Some(Ok(Done::Image(image))) => built[*source].images.push(image),
                 Some(Err(failure)) => failures.push(failure),
                 None => {}
             }
         }
-        if failures.is_empty() { Ok(objects) } else { Err(Error::Compile { failures }) }
+        if failures.is_empty() { Ok(built) } else { Err(Error::Compile { failures }) }
     }
 
     pub(crate) fn job_count(&self) -> usize {
@@ -422,6 +629,10 @@ impl Builder {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.or_else(cargo).unwrap_or_else(cores).max(1)
     }
+}
+
+fn metrics_from_env() -> bool {
+    std::env::var("FERROCM_KERNEL_METRICS").is_ok_and(|value| matches!(value.trim(), "1" | "true" | "on"))
 }
 
 fn lines_from_env() -> bool {
@@ -436,16 +647,16 @@ fn absolute(folder: &Path) -> Result<PathBuf, Error> {
     Err(Error::io("use as a folder", folder, std::io::ErrorKind::NotADirectory.into()))
 }
 
-fn modules(sources: Vec<Source>, objects: Vec<Vec<BuiltObject>>) -> Vec<BuiltModule> {
-    let module = |(id, (source, objects)): (usize, (Source, Vec<BuiltObject>))| {
-        let names = |object: &BuiltObject| -> Vec<String> {
-            object.code_object.kernels().iter().map(|kernel| kernel.name.clone()).collect()
-        };
-        let mut kernels: Vec<String> = objects.iter().flat_map(names).collect();
+fn modules(sources: Vec<Source>, built: Vec<Built>) -> Vec<BuiltModule> {
+    let module = |(id, (source, built)): (usize, (Source, Built))| {
+        let Built { objects, bundle, images } = built;
+        let of_objects = objects.iter().flat_map(|object| object.code_object.kernels());
+        let mut kernels: Vec<String> = of_objects.map(|kernel| kernel.name.clone()).collect();
+        kernels.extend(images.iter().flat_map(|image| image.kernels.iter().cloned()));
         kernels.sort();
         kernels.dedup();
         let Source { path, relative, name, ident } = source;
-        BuiltModule { id, name, ident, relative, source: path, kernels, objects }
+        BuiltModule { id, name, ident, relative, source: path, kernels, objects, bundle, images }
     };
-    sources.into_iter().zip(objects).enumerate().map(module).collect()
+    sources.into_iter().zip(built).enumerate().map(module).collect()
 }

@@ -1,10 +1,10 @@
 //! One source for one target: through the cache or through clang.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
-use std::time::{Instant, SystemTime};
+use std::process::ExitStatus;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use code_object::{CodeObject, TargetId};
 
@@ -12,11 +12,12 @@ use crate::cache::{Cache, Entry, Input};
 use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::facts::{self, Compilation};
+use crate::inputs::{Inputs, headers_of, part};
 use crate::overlay::Rewritten;
 use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, depfile, diagnostics, discover, overlay};
+use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Target, diagnostics, metrics, missing, overlay};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 4";
@@ -31,12 +32,10 @@ pub(crate) struct Context<'a> {
     pub(crate) language: Language,
     /// Where CUDA's headers are. The base hash tells their content.
     pub(crate) cuda_headers: PathBuf,
-    pub(crate) code_object_version: u8,
+    pub(crate) code: Code,
     /// Hash of toolchain, options and header names.
     pub(crate) base: blake3::Hash,
-    /// Begin of the build: a file that is newer may have changed while it was compiled.
-    pub(crate) begin: SystemTime,
-    hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+    inputs: &'a Inputs<'a>,
     pub(crate) prefixes: Prefixes,
 }
 
@@ -48,6 +47,15 @@ pub(crate) struct Language {
     /// A source reads its dialect's runtime header first.
     pub(crate) runtime_header: bool,
     pub(crate) translate: Translate,
+}
+
+/// What the caller says of the code objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code {
+    /// The version of the format.
+    pub(crate) version: u8,
+    /// Kernels count what they do.
+    pub(crate) metrics: bool,
 }
 
 /// How a job ended, if not well.
@@ -68,8 +76,10 @@ impl From<Error> for Failed {
 pub(crate) struct Plan<'a> {
     pub(crate) source: &'a Source,
     pub(crate) targets: Vec<TargetId>,
-    /// Options beside those of the build.
+    /// Options beside those of the build, clang's.
     pub(crate) options: Vec<OsString>,
+    /// The same for nvcc.
+    pub(crate) nvcc_options: Vec<OsString>,
     /// Whether another source has the same options.
     pub(crate) shares_options: bool,
 }
@@ -116,12 +126,12 @@ impl<'a> Context<'a> {
     pub(crate) fn new(
         toolchain: &'a Toolchain,
         cache: &'a Cache,
-        folder: &'a Path,
-        includes: &'a [PathBuf],
+        inputs: &'a Inputs<'a>,
         options: &'a [OsString],
         language: Language,
-        code_object_version: u8,
+        code: Code,
     ) -> Result<Self, Error> {
+        let Inputs { folder, includes, .. } = *inputs;
         let mut base = blake3::Hasher::new();
         part(&mut base, SCHEMA.as_bytes());
         part(&mut base, facts::SCHEME.as_bytes());
@@ -131,7 +141,9 @@ impl<'a> Context<'a> {
         }
         part(&mut base, cuda::identity().as_bytes());
         part(&mut base, format!("{language:?}").as_bytes());
-        // A header that appears in an earlier folder changes what an include finds, though no known input changes.
+        if code.metrics {
+            part(&mut base, metrics::SCHEME.as_bytes());
+        }
         for dir in includes {
             headers_of(&mut base, dir)?;
         }
@@ -145,10 +157,9 @@ impl<'a> Context<'a> {
             options,
             language,
             cuda_headers: cache.cuda_headers()?,
-            code_object_version,
+            code,
             base: base.finalize(),
-            begin: SystemTime::now(),
-            hashes: Mutex::default(),
+            inputs,
             prefixes,
         })
     }
@@ -211,13 +222,9 @@ impl<'a> Context<'a> {
         options
     }
 
-    /// The hash of a file's content, computed once per build.
+    /// The hash of a file's content.
     pub(crate) fn hash(&self, path: &Path) -> Option<String> {
-        let mut hashes = self.hashes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        hashes
-            .entry(path.to_owned())
-            .or_insert_with(|| Some(blake3::hash(&std::fs::read(path).ok()?).to_hex().to_string()))
-            .clone()
+        self.inputs.hash(path)
     }
 
     /// Gets a source's code for a target.
@@ -229,7 +236,7 @@ impl<'a> Context<'a> {
     ) -> Result<BuiltObject, Failed> {
         let source = plan.source;
         let begin = Instant::now();
-        let version = if target.is_generic() { 6 } else { self.code_object_version };
+        let version = if target.is_generic() { 6 } else { self.code.version };
         let mut key = blake3::Hasher::new();
         key.update(self.base.as_bytes()).update(prepared.hash.as_bytes());
         key.update(format!("{target} {version} {} {}", prepared.dialect, source.relative).as_bytes());
@@ -340,25 +347,22 @@ impl<'a> Context<'a> {
 
         let (toolchain, version) =
             (self.toolchain, OsString::from(format!("-mcode-object-version={version}")));
-        let compilation = Compilation { toolchain, target: &target.to_string(), work, object: &object };
+        let compilation = Compilation {
+            toolchain,
+            target: &target.to_string(),
+            work,
+            object: &object,
+            metrics: self.code.metrics,
+        };
         let options =
             std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
         let output = compilation.run(command, options)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
+        let text = diagnostics::in_folder(&text, self.folder);
         if !output.status.success() {
-            if text.contains("No space left on device") {
-                return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into());
-            }
-            if output.status.code().is_none() {
-                return Err(Error::Program { program: program(), reason: output.status.to_string() }.into());
-            }
-            return Err(Failed::Source(CompileFailure {
-                source: source.path.clone(),
-                target: target.clone(),
-                diagnostics: diagnostics::parse(&text),
-                text,
-            }));
+            let text = missing::with_notes(text);
+            return Err(failure(source, Target::Amd(target.clone()), &output.status, text, program(), work));
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
         let inputs = self.inputs_of(&deps, &[&input, &source.path])?;
@@ -368,35 +372,27 @@ impl<'a> Context<'a> {
     /// What a compilation has read by its list, but for what the key tells: its `own` files and CUDA's headers. Nothing if a file
     /// is newer than the build.
     pub(crate) fn inputs_of(&self, list: &Path, own: &[&Path]) -> Result<Option<Vec<Input>>, Error> {
-        let text = std::fs::read_to_string(list).map_err(|e| Error::io("read", list, e))?;
-        let known = |path: &PathBuf| own.contains(&path.as_path()) || path.starts_with(&self.cuda_headers);
-        Ok(self.inputs(depfile::parse(&text).into_iter().filter(|path| !known(path))))
-    }
-
-    /// The hashes of files that a compilation read, unless one of them is newer than the build.
-    fn inputs(&self, paths: impl Iterator<Item = PathBuf>) -> Option<Vec<Input>> {
-        paths
-            .map(|path| {
-                let modified = std::fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
-                let hash = self.hash(&path).filter(|_| modified < self.begin)?;
-                Some(Input { path, hash })
-            })
-            .collect()
+        self.inputs.listed(list, |path| own.contains(&path) || path.starts_with(&self.cuda_headers))
     }
 }
 
-/// Adds a part of a key, apart from the ones around it.
-fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
-    key.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
-}
-
-/// Adds a folder and the names of its headers.
-fn headers_of(key: &mut blake3::Hasher, folder: &Path) -> Result<(), Error> {
-    part(key, folder.as_os_str().as_encoded_bytes());
-    for header in discover::headers(folder)? {
-        part(key, header.as_os_str().as_encoded_bytes());
+/// Why a compiler failed, by what it printed.
+pub(crate) fn failure(
+    source: &Source,
+    target: Target,
+    status: &ExitStatus,
+    text: String,
+    program: PathBuf,
+    work: &Path,
+) -> Failed {
+    if text.contains("No space left on device") {
+        return Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into();
     }
-    Ok(())
+    if status.code().is_none() {
+        return Error::Program { program, reason: status.to_string() }.into();
+    }
+    let diagnostics = diagnostics::parse(&text);
+    Failed::Source(CompileFailure { source: source.path.clone(), target, diagnostics, text })
 }
 
 /// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
@@ -413,7 +409,11 @@ pub(crate) fn list_of_inputs(list: &Path) -> impl Iterator<Item = OsString> {
 }
 
 fn check(source: &Source, target: &TargetId, bytes: &[u8]) -> Result<CodeObject, Error> {
-    let error = |reason| Error::Output { source_file: source.path.clone(), target: target.clone(), reason };
+    let error = |reason| Error::Output {
+        source_file: source.path.clone(),
+        target: Target::Amd(target.clone()),
+        reason,
+    };
     let code_object = CodeObject::parse(bytes).map_err(|e| error(e.to_string()))?;
     if code_object.target() != target {
         return Err(error(format!("it is for {}", code_object.target())));

@@ -17,7 +17,7 @@
 //! * Lanes do not wait for each other at a mask; those that it names have to arrive together.
 //! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
 //!   [Inline PTX](crate::ptx) becomes C++.
-//! * `cg::coalesced_threads()` may have 64 threads on a target with waves of 64.
+//! * A `CUdeviceptr` is a pointer, as in HIP.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
 //!   [`build_lib`](crate::Builder::build_lib) makes a library of it.
 
@@ -142,6 +142,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "cuda_device_runtime_api.h"
     "cuda_fp16.h"
     "cuda_fp16.hpp"
+    "cuda_fp4.h"
     "cuda_fp8.h"
     "cuda_fp8.hpp"
     "cuda_pipeline.h"
@@ -162,13 +163,17 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "driver_types.h"
     "ferrocm_arch.h"
     "ferrocm_device.h"
+    "ferrocm_driver_table.h"
+    "ferrocm_half.h"
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
     "ferrocm_letters_begin.h"
     "ferrocm_letters_end.h"
+    "ferrocm_math.h"
     "ferrocm_ptx.h"
     "ferrocm_runtime_names.h"
+    "ferrocm_runtime_table.h"
     "ferrocm_simd.h"
     "ferrocm_warp.h"
     "ferrocm_warp_names.h"
@@ -194,6 +199,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "texture_fetch_functions.h"
     "texture_indirect_functions.h"
     "texture_types.h"
+    "thrust/binary_search.h"
     "thrust/complex.h"
     "thrust/copy.h"
     "thrust/count.h"
@@ -354,6 +360,50 @@ mod tests {
         let cuda = names("ferrocm_warp_names.h", "#define ");
         assert!(cuda.len() > 20);
         assert_eq!(cuda, names("ferrocm_hip_names.h", "#undef "));
+    }
+
+    /// The names that a header defines as others.
+    fn definitions(file: &str) -> Vec<(&'static str, &'static str)> {
+        let text = HEADERS.iter().find(|(name, _)| *name == file).unwrap().1;
+        text.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' ')).collect()
+    }
+
+    #[test]
+    fn names_of_the_runtime_and_the_driver_are_hipifys() {
+        use hipify::tables::Family;
+
+        /// Rows whose name no header of HIP 7.2 has, and what is no name of the two APIs.
+        const ABSENT: [&str; 12] = [
+            "CUDAContext",
+            "CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR",
+            "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID",
+            "CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES",
+            "CUoccupancyB2DSize",
+            "__CUDACC__",
+            "cudaDevAttrMaxBlocksPerMultiprocessor",
+            "cudaErrorLossyQuery",
+            "cudaGraphNodeTypeConditional",
+            "cudaLibXtDesc",
+            "cudaLibXtDesc_t",
+            "cuda_stream",
+        ];
+        let tables = hipify::Tables::get();
+        let generated =
+            [definitions("ferrocm_runtime_table.h"), definitions("ferrocm_driver_table.h")].concat();
+        for (cuda, hip) in &generated {
+            let row = tables.row(cuda.as_bytes()).unwrap_or_else(|| panic!("hipify does not have {cuda}"));
+            assert_eq!(row.hip, Some(*hip), "{cuda}");
+        }
+        let by_hand = [definitions("ferrocm_runtime_names.h"), definitions("library_types.h")].concat();
+        let known: HashSet<&str> = generated.iter().chain(&by_hand).map(|(cuda, _)| *cuda).collect();
+        assert_eq!(known.len(), generated.len() + by_hand.len(), "a name has one definition");
+        let rows = tables.rows().filter(|row| matches!(row.family, Family::Runtime | Family::Driver));
+        let missing: Vec<&str> = rows
+            .filter(|row| row.hip.is_some_and(|hip| hip != row.name) && !row.kind.is_header())
+            .map(|row| row.name)
+            .filter(|name| !known.contains(name) && !ABSENT.contains(name))
+            .collect();
+        assert!(missing.is_empty(), "add them to the table of their header: {missing:?}");
     }
 
     fn of(source: &str, headers: &[(&str, &str)]) -> Dialect {

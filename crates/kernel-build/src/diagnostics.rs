@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Place {
     pub file: PathBuf,
     /// Line, counted from 1.
     pub line: u32,
-    /// Column, counted from 1.
+    /// Column, counted from 1; 1 where the compiler names none, as nvcc does.
     pub column: u32,
 }
 
@@ -86,16 +86,35 @@ pub(crate) fn parse(text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// Leaves out the closing counts ("1 error generated when compiling for gfx1100."), the only lines that name the target:
-/// without them, equal messages for several targets are equal texts.
+/// What is in the closing counts of clang ("1 error generated when compiling for gfx1100.") and nvcc ("1 error detected in the compilation
+/// of "a.cu".").
+const COUNTS: [&str; 2] = [" generated when compiling for ", " detected in the compilation of "];
+
+/// Leaves out the closing counts: those of clang are the only lines that name the target, and without them, equal messages for several
+/// targets are equal texts. nvcc's advice how to turn warnings off goes with them.
 pub(crate) fn without_counts(text: &str) -> String {
     let is_count = |line: &&str| {
-        line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" generated when compiling for ")
+        (line.starts_with(|c: char| c.is_ascii_digit()) && COUNTS.iter().any(|words| line.contains(words)))
+            || line.starts_with("Remark: The warnings can be suppressed with ")
     };
     text.lines().filter(|line| !is_count(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
+/// Gives places below the sources' folder, which debug information calls `.`, their whole path, as the other messages have it.
+pub(crate) fn in_folder(text: &str, folder: &Path) -> String {
+    let whole = |line: &str| match line.strip_prefix("./") {
+        Some(rest) if head(line).is_some_and(|(_, place, _)| place.is_some()) => {
+            folder.join(rest).display().to_string()
+        }
+        _ => line.to_owned(),
+    };
+    text.lines().map(whole).flat_map(|line| [line, "\n".into()]).collect()
+}
+
 fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
+    if let Some(found) = nvccs_head(line) {
+        return Some(found);
+    }
     // `path:line:col: kind: message`, or `program: kind: message`, or, of code that is made from IR, `kind: path:line:col: message`.
     let (at, kind, severity) = KINDS
         .iter()
@@ -114,6 +133,35 @@ fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     Some((severity, line[..at].strip_suffix(": ").and_then(place), message.to_owned()))
 }
 
+/// nvcc's form: `path(line): kind #number: message`, or, of one of its programs, `ptxas fatal   : message`.
+fn nvccs_head(line: &str) -> Option<(Severity, Option<Place>, String)> {
+    let severity = |word: &str| match word {
+        "error" | "catastrophic error" | "internal error" | "fatal" => Some(Severity::Error),
+        "warning" => Some(Severity::Warning),
+        "remark" => Some(Severity::Remark),
+        "note" => Some(Severity::Note),
+        _ => None,
+    };
+    if let Some((before, rest)) = line.split_once("): ")
+        && let Some((file, number)) = before.rsplit_once('(')
+        && let Ok(number) = number.parse()
+    {
+        let (kind, message) = rest.split_once(": ")?;
+        let kind = kind.split_once(" #").map_or(kind, |(kind, _)| kind);
+        return Some((
+            severity(kind)?,
+            Some(Place { file: file.into(), line: number, column: 1 }),
+            message.to_owned(),
+        ));
+    }
+    let (before, message) = line.split_once(": ")?;
+    let program =
+        ["nvcc ", "ptxas ", "nvlink ", "cicc "].into_iter().find(|name| before.starts_with(name))?;
+    let before = before[program.len()..].trim_end();
+    let kind = before.rsplit_once("; ").map_or(before, |(_, kind)| kind);
+    Some((severity(kind)?, None, message.to_owned()))
+}
+
 /// Reads `path:line:col`.
 fn place(text: &str) -> Option<Place> {
     let (rest, column) = text.rsplit_once(':')?;
@@ -124,6 +172,13 @@ fn place(text: &str) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_below_the_folder_have_their_whole_path() {
+        let text = "./a/b.cu:3:5: error: no\n./run.sh\n/c.cu:1:2: note: x\n";
+        let expected = "/src/a/b.cu:3:5: error: no\n./run.sh\n/c.cu:1:2: note: x\n";
+        assert_eq!(in_folder(text, Path::new("/src")), expected);
+    }
 
     #[test]
     fn messages_are_split_and_nothing_is_lost() {
@@ -154,5 +209,48 @@ ld.lld: error: undefined symbol: f
         assert!(found[0].text.starts_with("In file included from /a/b.cu:2:"));
         assert!(found[0].text.contains("7 | int x;"));
         assert!(found[4].text.ends_with(">>> referenced by b.cu\n"));
+    }
+
+    #[test]
+    fn messages_of_nvcc_have_lines_and_kinds() {
+        let text = "/a/b.cu(4): error: identifier \"y\" is undefined
+      x[0] = y;
+             ^
+
+/a/b (2).cu(3): warning #177-D: variable \"unused\" was declared but never referenced
+      int unused = 3;
+          ^
+
+Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"
+
+/a/m.cu:1:10: fatal error: missing.cuh: No such file or directory
+    1 | #include \"missing.cuh\"
+compilation terminated.
+ptxas fatal   : Unresolved extern function '_Z1fv'
+ptxas /tmp/x.ptx, line 20; error   : Unknown symbol 'a'
+nvcc warning : incompatible redefinition for option 'std', the last value of this option was used
+2 errors detected in the compilation of \"/a/b.cu\".
+";
+        let found = parse(&without_counts(text));
+        let at = |file: &str, line, column| Some(Place { file: file.into(), line, column });
+        let heads: Vec<_> = found.iter().map(|d| (d.severity, d.place.clone(), d.message.as_str())).collect();
+        let option = "incompatible redefinition for option 'std', the last value of this option was used";
+        assert_eq!(
+            heads,
+            [
+                (Severity::Error, at("/a/b.cu", 4, 1), "identifier \"y\" is undefined"),
+                (
+                    Severity::Warning,
+                    at("/a/b (2).cu", 3, 1),
+                    "variable \"unused\" was declared but never referenced"
+                ),
+                (Severity::Error, at("/a/m.cu", 1, 10), "missing.cuh: No such file or directory"),
+                (Severity::Error, None, "Unresolved extern function '_Z1fv'"),
+                (Severity::Error, None, "Unknown symbol 'a'"),
+                (Severity::Warning, None, option),
+            ]
+        );
+        assert!(found[0].text.contains("x[0] = y;"));
+        assert!(!found[5].text.contains("detected") && !found[1].text.contains("Remark"));
     }
 }

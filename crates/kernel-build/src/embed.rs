@@ -4,15 +4,17 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use code_object::embedded::CudaKind;
 use code_object::{Feature, TargetId};
 
 use crate::cache::write_atomically;
-use crate::{Build, Builder, BuiltModule, Diagnostic, Error};
+use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Diagnostic, Error, nvidia};
 
-/// Variables that change what a build does.
+/// Variables that change what a build does for AMD GPUs.
 const VARIABLES: &[&str] = &[
     "FERROCM_TARGETS",
     "FERROCM_KERNEL_LINES",
+    "FERROCM_KERNEL_METRICS",
     "FERROCM_CLANG",
     "FERROCM_HIP_PATH",
     "FERROCM_CACHE",
@@ -31,23 +33,24 @@ impl Builder {
     pub fn embed(self) -> Result<Build, Error> {
         let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
         let (types, output) = (self.types.clone(), self.output.clone());
-        tell_variables();
+        self.tell_variables();
         let build = self.build()?;
         build.tell_dependencies();
         build.write_rust(Path::new(&out), &output, &types)?;
         Ok(build)
     }
 
+    /// Names the variables to Cargo. Before anything can fail: a failed build script runs again when one of these changes.
+    pub(crate) fn tell_variables(&self) {
+        let nvidias = nvidia::variables().filter(|_| self.knows_nvidia());
+        for name in VARIABLES.iter().copied().chain(nvidias) {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+    }
+
     /// As [`embed`](Self::embed), but an error goes to Cargo, line by line, and ends the process with status 1.
     pub fn embed_or_exit(self) -> Build {
         self.embed().unwrap_or_else(|error| exit_with(&error))
-    }
-}
-
-/// Names the variables to Cargo. Before anything can fail: a failed build script runs again when one of these changes.
-pub(crate) fn tell_variables() {
-    for name in VARIABLES {
-        println!("cargo::rerun-if-env-changed={name}");
     }
 }
 
@@ -74,30 +77,40 @@ impl Build {
         tell_warnings(self.warnings());
     }
 
-    /// What a build script has to watch: the folders of sources and headers, what it was told to watch, and the compiler.
+    /// What a build script has to watch: the folders of sources and headers, what it was told to watch, and the compilers.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.folder.clone()];
         paths.extend(self.includes.iter().filter(|dir| !dir.starts_with(&self.folder)).cloned());
         paths.extend(self.watched.iter().cloned());
-        paths.push(self.toolchain.clang.clone());
+        paths.extend(self.toolchain.iter().map(|toolchain| toolchain.clang.clone()));
+        paths.extend(self.nvcc.iter().map(|nvcc| nvcc.path.clone()));
         paths
     }
 
-    /// Writes the code objects and a Rust file that embeds them into a folder; returns the Rust file's path.
+    /// Writes the code and a Rust file that embeds it into a folder; returns the Rust file's path.
     ///
     /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in upper
     /// case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables that have an entry per module, and
-    /// `ids` with one module of kernel ids per source.
+    /// `ids` with one module of kernel ids per source. PTX is in `ptx`, too: a text per source.
     /// `types` is the path under which the generated code finds [`code_object::embedded`]. Equal builds give equal
     /// files, and files that would not change are not touched.
     ///
     /// # Errors
     /// [`Error::Io`] names the file.
     pub fn write_rust(&self, folder: &Path, name: &str, types: &str) -> Result<PathBuf, Error> {
-        for (module, object) in self.objects() {
-            let path = folder.join(file_name(module, &object.target));
-            write_atomically(&path, &object.bytes)?;
+        for module in &self.modules {
+            match &module.bundle {
+                Some(bundle) => write_atomically(&folder.join(bundle_name(module)), &bundle.bytes)?,
+                None => {
+                    for object in &module.objects {
+                        write_atomically(&folder.join(file_name(module, &object.target)), &object.bytes)?;
+                    }
+                }
+            }
+            for image in &module.images {
+                write_atomically(&folder.join(image_name(module, image)), &image.bytes)?;
+            }
         }
         let path = folder.join(name);
         write_atomically(&path, self.rust(types).as_bytes())?;
@@ -133,7 +146,31 @@ impl Build {
             out.push_str("    }\n");
         }
         out.push_str("}\n");
+        if let Some(arch) = self.cuda_archs.first() {
+            self.ptx_items(&mut out, arch);
+        }
         out
+    }
+
+    /// The PTX of every source for an architecture, unless there are cubins.
+    fn ptx_items(&self, out: &mut String, arch: &CudaArch) {
+        let is_it = |image: &&BuiltImage| image.arch == *arch && image.kind == CudaKind::Ptx;
+        let found =
+            self.modules.iter().filter_map(|module| Some((module, module.images.iter().find(is_it)?)));
+        let items: Vec<_> = found.collect();
+        if items.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "\n/// PTX for {arch}.\n{UNUSED}\npub mod ptx {{");
+        for (module, image) in items {
+            let (name, file) = (upper(&module.ident), image_name(module, image));
+            let _ = writeln!(
+                out,
+                "    /// `{}`\n    pub const {name}: &str = include_str!({file:?});",
+                module.relative
+            );
+        }
+        out.push_str("}\n");
     }
 
     /// The modules as an enum.
@@ -188,21 +225,61 @@ const UNUSED: &str = r#"#[allow(dead_code, reason = "generated for every source 
 
 fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
     let _ = writeln!(out, "/// `{}`\n{UNUSED}", module.relative);
-    let _ = writeln!(out, "pub static {}: {types}::Module = {types}::Module {{", upper(&module.ident));
+    let _ = write!(out, "pub static {}: {types}::Module = ", upper(&module.ident));
+    if module.bundle.is_some() {
+        let file = bundle_name(module);
+        let _ = writeln!(
+            out,
+            "{{\n    // All code objects.\n    static BUNDLE: {types}::Aligned<[u8; include_bytes!({file:?}).len()]> =\n        \
+             {types}::Aligned(*include_bytes!({file:?}));"
+        );
+    }
+    let _ = writeln!(out, "{types}::Module {{");
     let _ = writeln!(out, "    id: {},", module.id);
     let _ = writeln!(out, "    name: {:?},\n    source: {:?},", module.name, module.relative);
     let _ = writeln!(out, "    kernels: &{:?},\n    code_objects: &[", module.kernels);
     for object in &module.objects {
         let target = &object.target;
-        let file = file_name(module, target);
-        let _ = writeln!(out, "        {types}::CodeObject {{ target: \"{target}\", bytes: {{");
+        let file = match module.bundle {
+            Some(_) => "&BUNDLE.0".to_owned(),
+            None => aligned(&file_name(module, target), types),
+        };
+        let hash = &object.hash;
         let _ = writeln!(
             out,
-            "            const FILE: &{types}::Aligned<[u8]> = &{types}::Aligned(*include_bytes!({file:?}));"
+            "        {types}::CodeObject {{ target: \"{target}\", bytes: {file}, hash: {hash:?} }},"
         );
-        let _ = writeln!(out, "            &FILE.0\n        }}, hash: {:?} }},", object.hash);
     }
-    out.push_str("    ],\n};\n\n");
+    out.push_str("    ],\n    cuda: &[\n");
+    for image in &module.images {
+        let BuiltImage { arch, kind, hash, .. } = image;
+        let file = aligned(&image_name(module, image), types);
+        let _ = writeln!(
+            out,
+            "        {types}::CudaImage {{ arch: \"{arch}\", kind: {types}::CudaKind::{kind:?}, bytes: {file}, hash: {hash:?} }},"
+        );
+    }
+    out.push_str("    ],\n}");
+    out.push_str(if module.bundle.is_some() { " };\n\n" } else { ";\n\n" });
+}
+
+/// An expression for the content of a file.
+fn aligned(file: &str, types: &str) -> String {
+    format!(
+        "{{\n            const FILE: &{types}::Aligned<[u8]> = &{types}::Aligned(*include_bytes!({file:?}));\n            &FILE.0\n        }}"
+    )
+}
+
+fn bundle_name(module: &BuiltModule) -> String {
+    format!("{}.hipfb", module.ident)
+}
+
+fn image_name(module: &BuiltModule, image: &BuiltImage) -> String {
+    let extension = match image.kind {
+        CudaKind::Ptx => "ptx",
+        CudaKind::Cubin => "cubin",
+    };
+    format!("{}.{}.{extension}", module.ident, image.arch)
 }
 
 /// Target ids have characters that file systems and make do not like.

@@ -1,9 +1,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use code_object::{ParseTargetError, TargetId};
+use code_object::ParseTargetError;
 
-use crate::{Diagnostic, toolchain::NotFound};
+use crate::toolchain::NotFound;
+use crate::{Diagnostic, ParseArchError, Target};
 
 /// Why kernels could not be built. Each variant names the thing at fault.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,25 @@ pub enum Error {
     NoTargets {
         /// Who wrote the list.
         origin: &'static str,
+    },
+    /// The name of an architecture of NVIDIA's is wrong.
+    #[error("{origin}: {error}")]
+    CudaArch {
+        /// Who named it: the caller, a flag or a variable.
+        origin: &'static str,
+        /// What is wrong.
+        error: ParseArchError,
+    },
+    /// The features that say for which GPUs are both off.
+    #[error(
+        "there is nothing to compile for: the features `{amd}` (AMD GPUs) and `{nvidia}` (NVIDIA GPUs) are both off; turn on one or \
+         both, for example with `--features {amd}`"
+    )]
+    NoFeature {
+        /// The feature for AMD GPUs.
+        amd: String,
+        /// The feature for NVIDIA GPUs.
+        nvidia: String,
     },
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
@@ -58,6 +78,12 @@ pub enum Error {
         /// What is wrong with its name.
         reason: String,
     },
+    /// The counters of kernels could not be described.
+    #[error("cannot add counters to kernels: {reason}")]
+    Metrics {
+        /// What went wrong.
+        reason: String,
+    },
     /// The compiler refused sources.
     #[error("{}", CompileErrors(failures))]
     Compile {
@@ -88,15 +114,23 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// The compiler succeeded, but what it wrote is not the code object that was asked for.
+    /// The compiler succeeded, but what it wrote is not the code that was asked for.
     #[error("{} for {target}: the compiler's output is not usable: {reason}", source_file.display())]
     Output {
         /// The device source.
         source_file: PathBuf,
         /// The target.
-        target: TargetId,
+        target: Target,
         /// What is wrong with the output.
         reason: String,
+    },
+    /// The code objects of a source cannot be compressed.
+    #[error("{}: its code objects cannot be compressed: {error}", source_file.display())]
+    Bundle {
+        /// The device source.
+        source_file: PathBuf,
+        /// What is wrong.
+        error: code_object::Error,
     },
     /// A translation was asked for, and the source is no text.
     #[error("cannot translate {}: {reason}", source_file.display())]
@@ -144,7 +178,7 @@ pub struct CompileFailure {
     /// The source.
     pub source: PathBuf,
     /// The target.
-    pub target: TargetId,
+    pub target: Target,
     /// The messages, one by one, at their places in the original source.
     pub diagnostics: Vec<Diagnostic>,
     /// Everything that the compiler printed, but for the closing count of messages.

@@ -8,6 +8,9 @@
 //! A build script ends with [`Builder::embed`], which writes a Rust module with everything in it; tools take the
 //! [`Build`] and what it knows about each kernel.
 //!
+//! [`Builder::nvidia`] has nvcc compile the same sources for NVIDIA GPUs, too; [`Builder::features`] leaves it to features of the crate for
+//! which GPUs. [`Builder::offload_compress`] embeds code for many targets in a fraction of the room.
+//!
 //! Sources may also have host code that launches their kernels: [`Builder::build_lib`] makes a static library of both. Several
 //! sources are not linked into one code object.
 //!
@@ -48,9 +51,13 @@
 //! | variable | means |
 //! |---|---|
 //! | `FERROCM_TARGETS` | targets, separated by commas, where the caller names none |
+//! | `FERROCM_KERNEL_METRICS` | `1`: kernels [count what they do](Builder::metrics), where the caller does not say |
 //! | `FERROCM_KERNEL_LINES` | `0`: code objects hold no [source lines](Builder::source_lines), where the caller does not say |
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |
 //! | `ROCM_PATH`, `HIP_PATH` | where ROCm is installed |
+//! | `NVCC`; `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` | the [nvcc](Builder::nvidia) to use, and no other; where CUDA is installed |
+//! | `FERROCM_CUDA_ARCHS`, `CUDA_COMPUTE_CAP` | [architectures](Nvidia::archs) of NVIDIA GPUs, separated by commas, where the caller names none |
+//! | `NVCC_CCBIN`, `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads; they are parts of what code is found again by |
 //! | `FERROCM_CACHE` | folder of compiled kernels and of the toolchain that `ferrocm setup` installs |
 //! | `FERROCM_SETUP` | what messages call the command that installs a toolchain, where it is not `ferrocm setup` |
 //!
@@ -67,6 +74,7 @@
 
 mod build;
 mod builder;
+mod bundle;
 pub mod cache;
 mod compile;
 pub mod cuda;
@@ -76,9 +84,14 @@ mod discover;
 mod embed;
 mod error;
 pub mod facts;
+mod features;
+mod inputs;
 mod jobs;
 mod library;
+mod metrics;
+mod missing;
 mod nvcc;
+mod nvidia;
 mod overlay;
 mod prefix;
 pub mod ptx;
@@ -88,9 +101,10 @@ mod targets;
 pub mod toolchain;
 mod translate;
 
-pub use build::{Build, BuiltModule, BuiltObject, KernelUse};
+pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, KernelUse};
 pub use builder::{Builder, Event};
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::{CompileFailure, Error};
-pub use targets::{DEFAULT_TARGETS, targets_from_env};
+pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
+pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
 pub use translate::Translate;

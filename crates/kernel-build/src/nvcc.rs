@@ -1,19 +1,25 @@
-//! nvcc's options for clang, so that a build script's list of options need not change.
+//! The options of build scripts for nvcc: what they are for clang, so that the list need not change, and which of them nvcc gets.
 
 use std::ffi::{OsStr, OsString};
 
 /// What becomes of an option of nvcc's.
 enum Meaning {
-    /// It says nothing about AMD's device code: left out.
+    /// It says nothing about AMD's device code: clang does not get it.
     Nothing,
-    /// Left out with the value that is its own word, or behind `=`.
+    /// The same with the value that is its own word, or behind `=`.
     NothingWithValue,
+    /// It says how and where the output is written, as the builder does: neither gets it.
+    Output,
+    /// The same with a value.
+    OutputWithValue,
+    /// The same with a value that names NVIDIA's architectures.
+    Architecture,
     /// These instead.
     Instead(&'static [&'static str]),
     /// Another name; the value is its own word, or behind `=`.
     Renamed(&'static str),
 }
-use Meaning::{Instead, Nothing, NothingWithValue, Renamed};
+use Meaning::{Architecture, Instead, Nothing, NothingWithValue, Output, OutputWithValue, Renamed};
 
 /// nvcc's fast maths as its manual has it: subnormals are flushed, division and square root are approximate, products and sums are
 /// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this is not `-ffast-math`.
@@ -31,24 +37,24 @@ const OPTIONS: &[(&str, Meaning)] = &[
     ("--expt-extended-lambda", Nothing),
     ("--extended-lambda", Nothing),
     // How and where nvcc writes its output, and for which of NVIDIA's targets.
-    ("--compile", Nothing),
-    ("-c", Nothing),
-    ("--ptx", Nothing),
-    ("--cubin", Nothing),
-    ("--fatbin", Nothing),
-    ("--lib", Nothing),
-    ("--keep", Nothing),
+    ("--compile", Output),
+    ("-c", Output),
+    ("--ptx", Output),
+    ("--cubin", Output),
+    ("--fatbin", Output),
+    ("--lib", Output),
+    ("--keep", Output),
     ("--generate-line-info", Nothing),
     ("-lineinfo", Nothing),
     ("--resource-usage", Nothing),
     ("--no-compress", Nothing),
     ("--restrict", Nothing),
-    ("--gpu-architecture", NothingWithValue),
-    ("-arch", NothingWithValue),
-    ("--gpu-code", NothingWithValue),
-    ("-code", NothingWithValue),
-    ("--generate-code", NothingWithValue),
-    ("-gencode", NothingWithValue),
+    ("--gpu-architecture", Architecture),
+    ("-arch", Architecture),
+    ("--gpu-code", Architecture),
+    ("-code", Architecture),
+    ("--generate-code", Architecture),
+    ("-gencode", Architecture),
     ("--threads", NothingWithValue),
     ("-t", NothingWithValue),
     ("-t0", Nothing),
@@ -56,12 +62,12 @@ const OPTIONS: &[(&str, Meaning)] = &[
     ("--default-stream", NothingWithValue),
     ("--relocatable-device-code", NothingWithValue),
     ("-rdc", NothingWithValue),
-    ("--output-directory", NothingWithValue),
-    ("-odir", NothingWithValue),
+    ("--output-directory", OutputWithValue),
+    ("-odir", OutputWithValue),
     ("--compiler-bindir", NothingWithValue),
     ("-ccbin", NothingWithValue),
     ("--machine", NothingWithValue),
-    ("--keep-dir", NothingWithValue),
+    ("--keep-dir", OutputWithValue),
     ("--cudart", NothingWithValue),
     ("-cudart", NothingWithValue),
     // For NVIDIA's assembler, front end and host compiler.
@@ -109,32 +115,46 @@ const OPTIONS: &[(&str, Meaning)] = &[
     ("--std", Renamed("-std=")),
 ];
 
+/// A given option, with what the table says of it.
+struct Given<'a> {
+    /// The words that it consists of.
+    words: &'a [OsString],
+    /// Its value, if it has one in a row with a value.
+    value: Option<&'a OsStr>,
+    meaning: Option<&'static Meaning>,
+}
+
+/// The options one by one. One whose value is missing is the last.
+fn each(given: &[OsString]) -> impl Iterator<Item = Given<'_>> {
+    let mut rest = given;
+    std::iter::from_fn(move || {
+        let (option, behind) = rest.split_first()?;
+        let row = |name: &str| OPTIONS.iter().find(|(row, _)| *row == name).map(|(_, meaning)| meaning);
+        let text = option.to_str().unwrap_or_default();
+        // A whole option with its value comes before the option that has a value.
+        let (meaning, value) = match text.split_once('=') {
+            Some((name, value)) if row(text).is_none() => (row(name), Some(OsStr::new(value))),
+            _ => (row(text), None),
+        };
+        let has_value =
+            matches!(meaning, Some(NothingWithValue | OutputWithValue | Architecture | Renamed(_)));
+        let own_word = has_value && value.is_none();
+        let value = value.or_else(|| behind.first().filter(|_| own_word).map(OsString::as_os_str));
+        let words = &rest[..(1 + usize::from(own_word)).min(rest.len())];
+        rest = &rest[words.len()..];
+        Some(Given { words, value, meaning })
+    })
+}
+
 /// Clang's options for those of nvcc's and clang's own.
 pub(crate) fn options(given: &[OsString]) -> Vec<OsString> {
     let mut out = Vec::with_capacity(given.len());
-    let mut given = given.iter();
-    while let Some(option) = given.next() {
-        let Some(text) = option.to_str() else {
-            out.push(option.clone());
-            continue;
-        };
-        // A whole option with its value comes before the option that has a value.
-        let row = |name: &str| OPTIONS.iter().find(|(row, _)| *row == name).map(|(_, meaning)| meaning);
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) if row(text).is_none() => (name, Some(OsStr::new(value))),
-            _ => (text, None),
-        };
-        match row(name) {
-            None => out.push(option.clone()),
-            Some(Nothing) => {}
+    for Given { words, value, meaning } in each(given) {
+        match meaning {
+            None => out.extend_from_slice(words),
             Some(Instead(instead)) => out.extend(instead.iter().map(OsString::from)),
-            Some(NothingWithValue) => {
-                if value.is_none() {
-                    given.next();
-                }
-            }
             Some(Renamed(new)) => {
-                let Some(value) = value.or_else(|| given.next().map(OsString::as_os_str)) else { continue };
+                let Some(value) = value else { continue };
                 if *new == "-include" {
                     out.extend([OsString::from(new), value.to_owned()]);
                 } else {
@@ -143,9 +163,36 @@ pub(crate) fn options(given: &[OsString]) -> Vec<OsString> {
                     out.push(whole);
                 }
             }
+            Some(Nothing | NothingWithValue | Output | OutputWithValue | Architecture) => {}
         }
     }
     out
+}
+
+/// The options that nvcc gets: as they are given, but for what the builder says itself.
+pub(crate) fn for_nvcc(given: &[OsString]) -> Vec<OsString> {
+    each(given)
+        .filter(|option| !matches!(option.meaning, Some(Output | OutputWithValue | Architecture)))
+        .flat_map(|option| option.words)
+        .cloned()
+        .collect()
+}
+
+/// The architectures that options name, as they name them: of `arch=compute_80,code=sm_80` the latter.
+pub(crate) fn archs(given: &[OsString]) -> Vec<String> {
+    let mut named = Vec::new();
+    for option in each(given) {
+        let Some(value) =
+            option.value.and_then(OsStr::to_str).filter(|_| matches!(option.meaning, Some(Architecture)))
+        else {
+            continue;
+        };
+        let code = value.split_once("code=").map_or(value, |(_, code)| code);
+        let code = code.strip_prefix("arch=").unwrap_or(code);
+        let names = code.trim_matches(['[', ']']).split(',').map(|name| name.trim_matches('"'));
+        named.extend(names.map(str::to_owned));
+    }
+    named
 }
 
 #[cfg(test)]
@@ -179,6 +226,46 @@ mod tests {
         ];
         assert_eq!(of(&others), ["-std=c++20", "-DA=1", "-ffp-contract=off"]);
         assert_eq!(of(&["--use_fast_math"]), FAST_MATH);
+    }
+
+    #[test]
+    fn nvcc_gets_what_the_builder_does_not_say_itself() {
+        let given: Vec<OsString> = [
+            "-O3",
+            "-std=c++17",
+            "--expt-relaxed-constexpr",
+            "--ptx",
+            "-gencode=arch=compute_80,code=sm_80",
+            "-odir",
+            "out",
+            "-Xcompiler",
+            "-fPIC",
+            "-arch",
+            "sm_90",
+            "--define-macro",
+            "A=1",
+            "--fmad=false",
+            "--lib",
+        ]
+        .map(Into::into)
+        .into();
+        let kept = [
+            "-O3",
+            "-std=c++17",
+            "--expt-relaxed-constexpr",
+            "-Xcompiler",
+            "-fPIC",
+            "--define-macro",
+            "A=1",
+            "--fmad=false",
+        ];
+        assert_eq!(for_nvcc(&given), kept);
+        assert_eq!(archs(&given), ["sm_80", "sm_90"]);
+        assert_eq!(
+            archs(&["-gencode".into(), "arch=compute_90,code=[sm_90,compute_90]".into()]),
+            ["sm_90", "compute_90"]
+        );
+        assert_eq!(archs(&["-O3".into(), "-arch".into()]), [""; 0]);
     }
 
     #[test]

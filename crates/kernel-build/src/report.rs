@@ -37,7 +37,7 @@ pub(crate) use occupancy::occupancy;
 pub struct Report {
     /// [`Report::SCHEMA`] of the version that wrote it.
     pub schema: u32,
-    /// The compiler and the HIP headers.
+    /// The compiler and the HIP headers; empty if nothing was built for AMD GPUs.
     pub toolchain: String,
     /// One per kernel and target, sorted by module, kernel and target.
     pub kernels: Vec<KernelUse>,
@@ -90,7 +90,9 @@ impl Report {
     /// The report of a build.
     #[must_use]
     pub fn new(build: &Build) -> Self {
-        let toolchain = format!("{}; HIP {}", build.toolchain.version_text, build.toolchain.hip_version);
+        let toolchain = build.toolchain.as_ref();
+        let toolchain =
+            toolchain.map_or_else(String::new, |it| format!("{}; HIP {}", it.version_text, it.hip_version));
         Self::of(toolchain, build.kernel_uses().collect())
     }
 

@@ -4,12 +4,11 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use kernel_build::toolchain::{Origin, Toolchain};
 use kernel_build::{Builder, Event, Severity};
-use support::{Folder, KERNEL, toolchain};
+use support::{Folder, KERNEL, TYPES, runs, toolchain};
 
 #[test]
 fn real_kernels_are_built_for_all_default_targets_and_reported() {
@@ -225,21 +224,6 @@ fn builders_may_race_for_one_cache() {
     assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
 }
 
-/// What generated code expects, without the crates that a test cannot name to rustc.
-const TYPES: &str = r#"
-mod types {
-    #[derive(Debug)]
-    pub struct Module {
-        pub id: usize, pub name: &'static str, pub source: &'static str,
-        pub kernels: &'static [&'static str], pub code_objects: &'static [CodeObject],
-    }
-    #[derive(Debug)]
-    pub struct CodeObject { pub target: &'static str, pub bytes: &'static [u8], pub hash: &'static str }
-    #[repr(C, align(4096))]
-    pub struct Aligned<T: ?Sized>(pub T);
-}
-"#;
-
 const PROGRAM: &str = r#"
 #[deny(warnings, missing_docs)]
 /// Generated.
@@ -259,9 +243,12 @@ fn main() {
     assert_eq!(QUANT_TYPE.kernels[ids::quant_type::SECOND], "second");
     assert_eq!((ids::r#mod::K, ids::r#mod::SECOND), (0, 1));
     for object in ALL.iter().flat_map(|module| module.code_objects) {
-        assert!(object.bytes.starts_with(b"\x7fELF") && object.bytes.as_ptr() as usize % 4096 == 0);
+        assert!(object.bytes.starts_with(BEGINNING) && object.bytes.as_ptr() as usize % 4096 == 0);
         assert_eq!(object.hash.len(), 64);
     }
+    assert!(ALL.iter().all(|module| module.cuda.is_empty()));
+    let [a, b] = QUANT_TYPE.code_objects else { panic!() };
+    assert_eq!(std::ptr::eq(a.bytes, b.bytes), ONE_FILE);
     let targets: Vec<_> = QUANT_TYPE.code_objects.iter().map(|object| object.target).collect();
     assert_eq!(targets, ["gfx1100", "gfx90a:xnack-"]);
 }
@@ -288,13 +275,21 @@ fn the_generated_module_compiles_and_is_deterministic() {
     build.write_rust(two.path(), "kernels.rs", "crate::types").unwrap();
     assert_eq!(fs::read(&generated).unwrap(), fs::read(two.path().join("kernels.rs")).unwrap());
 
-    fs::write(one.path().join("main.rs"), format!("{TYPES}{PROGRAM}")).unwrap();
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
-    let run =
-        Command::new(rustc).args(["--edition", "2024", "main.rs"]).current_dir(one.path()).output().unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let run = Command::new(one.path().join("main")).output().unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let consts = "const BEGINNING: &[u8] = b\"\\x7fELF\"; const ONE_FILE: bool = false;";
+    runs(one.path(), &format!("{TYPES}{PROGRAM}{consts}"));
+
+    // All of a module in one file.
+    let build =
+        folder.builder().targets(["gfx1100", "gfx90a:xnack-"]).offload_compress(true).build().unwrap();
+    assert!(build.all_cached());
+    let compressed = tempfile::tempdir().unwrap();
+    build.write_rust(compressed.path(), "kernels.rs", "crate::types").unwrap();
+    let mut files: Vec<_> =
+        fs::read_dir(compressed.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["kernels.rs", "mod.hipfb", "quant_type.hipfb"]);
+    let consts = "const BEGINNING: &[u8] = b\"CCOB\"; const ONE_FILE: bool = true;";
+    runs(compressed.path(), &format!("{TYPES}{PROGRAM}{consts}"));
 }
 
 #[test]

@@ -31,6 +31,33 @@ fn compiler_errors_name_the_original_line_in_every_mode() {
 }
 
 #[test]
+fn ptx_without_an_equivalent_names_its_line_and_who_uses_it() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let builder = || {
+        Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache()).targets(["gfx1100"])
+    };
+    let header = "template <bool Newer> __device__ void only_there() {\n    if constexpr (Newer)\n        asm volatile(\"wgmma.fence.sync.aligned;\" \
+                  ::: \"memory\");\n}\n";
+    let header = folder.write("a.cuh", header);
+    let source = |newer| {
+        format!("#include \"a.cuh\"\n{KERNEL} k(int *p) {{\n    *p = 1;\n    only_there<{newer}>();\n}}\n")
+    };
+    let path = folder.write("a.cu", &source("true"));
+    let error = builder().build().unwrap_err();
+    let Error::Compile { failures } = &error else { panic!("{error}") };
+    let found: Vec<_> = failures[0].diagnostics.iter().map(|d| (d.severity, d.message.as_str())).collect();
+    let message = "inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs";
+    assert_eq!(found, [(Severity::Error, message), (Severity::Note, "called from here")]);
+    let place =
+        |i: usize| failures[0].diagnostics[i].place.as_ref().map(|place| (place.file.clone(), place.line));
+    assert_eq!((place(0), place(1)), (Some((header, 3)), Some((path, 4))));
+    // What is never reached is no error.
+    folder.write("a.cu", &source("false"));
+    builder().build().unwrap();
+}
+
+#[test]
 fn cuda_names_compile_as_they_are_and_translated() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain.clone());

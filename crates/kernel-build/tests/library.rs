@@ -57,6 +57,19 @@ fn a_library_has_the_launchers_and_the_code_of_every_target() {
             assert_eq!(code, object.bytes, "{} {}", module.name, object.target);
         }
     }
+    // The same compressed.
+    let packed = folder.path().join("libpacked.a");
+    let build = builder(&folder).offload_compress(true).build_lib(&packed).unwrap();
+    let packed = fs::read(packed).unwrap();
+    assert!(build.all_cached() && packed.len() < file.len() / 2, "{} of {}", packed.len(), file.len());
+    let bundles = places(&packed, b"CCOB\x02\0");
+    assert_eq!(bundles.len(), 2);
+    for (at, module) in bundles.into_iter().zip(&build.modules) {
+        for object in &module.objects {
+            let code = bundle::code_for(&packed[at..], &object.target).unwrap();
+            assert!(code == object.bytes, "{} {}", module.name, object.target);
+        }
+    }
     // No object file has a symbol that another one has.
     let mut names: Vec<&str> = index.split('\0').filter(|name| name.starts_with("__hip_cuid_")).collect();
     names.sort_unstable();

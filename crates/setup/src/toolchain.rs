@@ -85,7 +85,11 @@ mod tests {
     }
 
     fn classified(search: &Search, attempts: &[Attempt]) -> &'static str {
-        match classify(search, attempts, NotFound { attempts: attempts.to_vec(), remedy: String::new() }) {
+        match classify(
+            search,
+            attempts,
+            NotFound { what: "device toolchain", attempts: attempts.to_vec(), remedy: String::new() },
+        ) {
             Found::Complete(_) => "complete",
             Found::CompilerOnly => "compiler only",
             Found::Nothing => "nothing",

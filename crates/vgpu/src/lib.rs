@@ -15,6 +15,8 @@ pub const OPT_LEVEL: &str = match env!("FERROCM_VGPU_OPT_LEVEL").as_bytes() {
     _ => env!("FERROCM_VGPU_OPT_LEVEL"),
 };
 
+#[cfg(doctest)]
+mod compile_fail;
 mod config;
 pub mod environment;
 pub mod hsa;

@@ -37,7 +37,50 @@ pub(super) fn module_table(uses: &[KernelUse]) -> String {
 
 /// The figures of every code object and of every kernel.
 pub(super) fn figures_of(build: &Build, uses: &[KernelUse]) -> String {
-    format!("{}\n{}", object_table(build), kernel_table(uses))
+    let bundles = bundles_of(build).map_or_else(String::new, |table| format!("{table}\n"));
+    format!("{}\n{bundles}{}", object_table(build), kernel_table(uses))
+}
+
+/// What the code objects of a module take, and compressed.
+struct Sizes {
+    module: String,
+    targets: usize,
+    plain: usize,
+    compressed: usize,
+}
+
+/// One row per module, if they are compressed.
+pub(super) fn bundles_of(build: &Build) -> Option<String> {
+    let sizes = build.modules.iter().filter_map(|module| {
+        Some(Sizes {
+            module: module.name.clone(),
+            targets: module.objects.len(),
+            plain: module.objects.iter().map(|object| object.bytes.len()).sum(),
+            compressed: module.bundle.as_ref()?.bytes.len(),
+        })
+    });
+    let sizes: Vec<Sizes> = sizes.collect();
+    (!sizes.is_empty()).then(|| bundle_table(&sizes))
+}
+
+fn bundle_table(sizes: &[Sizes]) -> String {
+    let mut table = Table::new(&[
+        ("module", Align::Left),
+        ("targets", Align::Right),
+        ("code objects", Align::Right),
+        ("compressed", Align::Right),
+        ("of that", Align::Right),
+    ]);
+    for Sizes { module, targets, plain, compressed } in sizes {
+        table.row([
+            module.clone(),
+            targets.to_string(),
+            thousands(*plain as u64),
+            thousands(*compressed as u64),
+            format!("{} %", (compressed * 100).div_ceil((*plain).max(1))),
+        ]);
+    }
+    table.render()
 }
 
 /// One row per code object.
@@ -238,6 +281,19 @@ mod tests {
             ["fill", "a", "gfx1100", "100", "5", "1", "16", "0", "8", "0", "32", "12"],
             ["fill", "b", "gfx1250", "100", "5", "1", "16", "0", "8", "3v+0s", "64", "-"],
         ];
+        assert_eq!(rows(&text), expected, "{text}");
+    }
+
+    #[test]
+    fn compressed_modules_show_what_is_saved() {
+        let sizes = |module: &str, plain, compressed| Sizes {
+            module: module.to_owned(),
+            targets: 8,
+            plain,
+            compressed,
+        };
+        let text = bundle_table(&[sizes("fill", 123_456, 12_346), sizes("none", 0, 90)]);
+        let expected = [["fill", "8", "123,456", "12,346", "11", "%"], ["none", "8", "0", "90", "9000", "%"]];
         assert_eq!(rows(&text), expected, "{text}");
     }
 

@@ -5,11 +5,20 @@
 
 use std::io::Read as _;
 
-use super::{Extent, LARGEST, bad};
+use super::{Extent, LARGEST, MAGIC, bad, md5};
 use crate::Error;
 
 /// What a compressed bundle begins with.
 pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
+
+/// The version that is written. Later ones only allow larger files, and older libraries do not know them.
+const VERSION: u16 = 2;
+/// The length of its header: magic, version, method, length of the file and of the content, and the content's hash.
+const HEADER: usize = 24;
+const ZLIB: u16 = 0;
+const ZSTANDARD: u16 = 1;
+/// How hard [`compressed`] tries, of 10.
+const LEVEL: u8 = 6;
 
 struct Header {
     /// Bytes of the file, where it says so.
@@ -36,7 +45,7 @@ fn header(bytes: &[u8]) -> Result<Header, Error> {
         1 => (None, u64::from(u32_at(8).ok_or_else(short)?), 20),
         2 => {
             let (file, content) = u32_at(8).zip(u32_at(12)).ok_or_else(short)?;
-            (Some(u64::from(file)), u64::from(content), 24)
+            (Some(u64::from(file)), u64::from(content), HEADER)
         }
         3 => {
             let (file, content) = u64_at(8).zip(u64_at(16)).ok_or_else(short)?;
@@ -56,7 +65,7 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     let Some(version) = beginning.get(4..6) else { return Ok(Extent::AtLeast(6)) };
     let size = match version {
         [1, 0] => 20,
-        [2, 0] => 24,
+        [2, 0] => HEADER,
         [3, 0] => 32,
         _ => 8,
     };
@@ -68,7 +77,43 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     usize::try_from(length).map(Extent::Bytes).map_err(|_| bad("a length that cannot be"))
 }
 
-/// The bundle in a compressed bundle.
+/// Packs a bundle by zlib, into what clang-offload-bundler writes with `-compress` as version 2, which every ROCm reads that reads
+/// compressed bundles. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
+///
+/// ```
+/// use code_object::bundle::{Entry, bundle, code_for, compressed};
+///
+/// let code = Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: &[7; 10_000] };
+/// let packed = compressed(&bundle(&[code]))?;
+/// assert!(packed.len() < 1_000);
+/// assert_eq!(code_for(&packed, &"gfx1100".parse()?)?, code.bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Bundle`] if it is none, or one of 4 GiB or more, for which the format has no room.
+pub fn compressed(bundle: &[u8]) -> Result<Vec<u8>, Error> {
+    if !bundle.starts_with(MAGIC) {
+        return Err(bad("no offload bundle"));
+    }
+    let size = |length: usize| {
+        u32::try_from(length).map_err(|_| bad("an offload bundle that is too large to be compressed"))
+    };
+    let content = size(bundle.len())?;
+    let packed = miniz_oxide::deflate::compress_to_vec_zlib(bundle, LEVEL);
+    let total = size(HEADER + packed.len())?;
+    let mut file = Vec::with_capacity(HEADER + packed.len());
+    file.extend(COMPRESSED_MAGIC);
+    file.extend(VERSION.to_le_bytes());
+    file.extend(ZLIB.to_le_bytes());
+    file.extend(total.to_le_bytes());
+    file.extend(content.to_le_bytes());
+    file.extend(md5::first_half(bundle));
+    file.extend(packed);
+    Ok(file)
+}
+
+/// The bundle in a compressed bundle. All of it is unpacked, the code for every target.
 ///
 /// # Errors
 /// It is none, it is damaged, or it is packed in a way that is not known.
@@ -78,9 +123,9 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let packed = bytes.get(header.size..end).ok_or_else(|| bad("a compressed bundle that is cut off"))?;
     let length = header.content as usize;
     let content = match header.method {
-        0 => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, length)
+        ZLIB => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, length)
             .map_err(|error| bad(format!("damaged zlib data: {error}")))?,
-        1 => {
+        ZSTANDARD => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
                 .map_err(|error| bad(format!("damaged Zstandard data: {error}")))?;
             let mut content = Vec::new();
@@ -98,7 +143,10 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Vec<u8>, Error> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::bundle::Entry;
 
     /// A file of a version, with this content packed by zlib.
     pub(crate) fn file(version: u16, content: &[u8]) -> Vec<u8> {
@@ -123,6 +171,47 @@ pub(super) mod tests {
         assert_eq!(file.len(), size);
         file.extend(packed);
         file
+    }
+
+    #[test]
+    fn a_header_is_clangs() {
+        let bundle =
+            crate::bundle::bundle(&[Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"code" }]);
+        let file = compressed(&bundle).unwrap();
+        assert_eq!(&file[..8], b"CCOB\x02\0\0\0");
+        let number = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
+        assert_eq!((number(8), number(12)), (file.len(), bundle.len()));
+        // The window is 32 KiB, and the last four bytes are the content's Adler-32 sum.
+        assert_eq!(file[24], 0x78);
+        let (a, b) = bundle.iter().fold((1_u32, 0_u32), |(a, b), &byte| {
+            let a = (a + u32::from(byte)) % 65_521;
+            (a, (b + a) % 65_521)
+        });
+        assert_eq!(file[file.len() - 4..], (b << 16 | a).to_be_bytes());
+    }
+
+    #[test]
+    fn only_bundles_are_compressed() {
+        for bytes in [&b""[..], b"\x7fELF", COMPRESSED_MAGIC] {
+            assert_eq!(compressed(bytes).unwrap_err().to_string(), "no offload bundle");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_compressed_is_found_again(
+            parts in proptest::collection::vec(("[ -~]{0,40}", proptest::collection::vec(any::<u8>(), 0..300)), 0..5),
+            repeat in 1_usize..40,
+        ) {
+            let parts: Vec<(String, Vec<u8>)> =
+                parts.into_iter().map(|(id, bytes)| (id, bytes.repeat(repeat))).collect();
+            let entries: Vec<Entry<'_>> = parts.iter().map(|(id, bytes)| Entry { id, bytes }).collect();
+            let plain = crate::bundle::bundle(&entries);
+            let file = compressed(&plain).unwrap();
+            prop_assert_eq!(&compressed(&plain).unwrap(), &file);
+            prop_assert_eq!(uncompressed(&file).unwrap(), plain);
+            prop_assert_eq!(extent(&file).unwrap(), Extent::Bytes(file.len()));
+        }
     }
 
     #[test]

@@ -2,15 +2,16 @@
 //!
 //! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
 //! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`bundle`] writes one. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
+//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] is for who has an address and no length, as HIP's C functions do; of a file that
 //! [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
 
 mod compressed;
 mod extent;
+mod md5;
 
 use std::borrow::Cow;
 
-pub use compressed::{COMPRESSED_MAGIC, uncompressed};
+pub use compressed::{COMPRESSED_MAGIC, compressed, uncompressed};
 pub use extent::{Extent, extent};
 
 use crate::{Error, TargetId};
@@ -133,17 +134,38 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
 }
 
 /// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
-/// its processor, then a generic one. Bytes that are no bundle are given back as they are.
+/// its processor, then a generic one. Bytes that are no bundle are given back as they are. Nothing is copied, unless the bundle is compressed:
+/// that is [unpacked](uncompressed) in full meanwhile, and the entry is kept.
 ///
 /// # Errors
 /// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
 pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Error> {
+    take(bytes, |bundle| best(bundle, device))
+}
+
+/// The code object in a bundle, compressed or not, that is for exactly this target, as [`TargetId`] prints it; else as [`code_for`].
+///
+/// # Errors
+/// As there.
+pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>, Error> {
+    take(bytes, |bundle| {
+        let entries = entries(bundle)?;
+        let is_it = |entry: &&Entry<'_>| entry.target().is_some_and(|id| id.to_string() == target);
+        entries.iter().find(is_it).map(|entry| entry.bytes).ok_or_else(|| no_code(target, &entries))
+    })
+}
+
+/// What `choose` takes of a bundle, compressed or not. Bytes that are no bundle are given back as they are.
+fn take<'a>(
+    bytes: &'a [u8],
+    choose: impl for<'b> Fn(&'b [u8]) -> Result<&'b [u8], Error>,
+) -> Result<Cow<'a, [u8]>, Error> {
     if bytes.starts_with(COMPRESSED_MAGIC) {
         let bundle = uncompressed(bytes)?;
-        return best(&bundle, device).map(|code| code.to_vec().into());
+        return choose(&bundle).map(|code| code.to_vec().into());
     }
     if bytes.starts_with(MAGIC) {
-        return best(bytes, device).map(Cow::from);
+        return choose(bytes).map(Cow::from);
     }
     Ok(bytes.into())
 }
@@ -157,10 +179,12 @@ fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
             best = Some((fit, entry.bytes));
         }
     }
-    best.map(|(_, bytes)| bytes).ok_or_else(|| Error::NoCode {
-        device: device.to_string(),
-        available: entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect(),
-    })
+    best.map(|(_, bytes)| bytes).ok_or_else(|| no_code(&device.to_string(), &entries))
+}
+
+fn no_code(device: &str, entries: &[Entry<'_>]) -> Error {
+    let available = entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect();
+    Error::NoCode { device: device.to_owned(), available }
 }
 
 #[cfg(test)]

@@ -197,7 +197,8 @@ fn fp8_is_ocps_on_every_target() {
                 let found = values[usize::from(code)];
                 assert!(found == expected || (found.is_nan() && expected.is_nan()), "{code:#x}: {found}");
                 let back = ocp_fp8(codes[usize::from(code)], mantissa_bits);
-                // Infinities too: HIP's conversions saturate finite numbers only.
+                // CUDA's conversion makes the largest number of infinity.
+                let expected = if expected.is_infinite() { expected.signum() * 57344.0 } else { expected };
                 assert!(back == expected || (back.is_nan() && expected.is_nan()), "{code:#x}: {back}");
                 assert!(back.is_nan() || back.is_sign_negative() == expected.is_sign_negative(), "{code:#x}");
             }

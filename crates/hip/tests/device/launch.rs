@@ -262,7 +262,7 @@ fn code_for_another_target_is_refused_and_says_what_it_is_for() {
 
 #[test]
 fn embedded_modules_are_chosen_by_target() {
-    use hip::code_object::embedded;
+    use hip::code_object::{bundle, embedded};
     let device = common::device();
     let processor: &'static str = device.target().processor.clone().leak();
     let code: &'static [u8] = common::compile(processor).leak();
@@ -274,10 +274,23 @@ fn embedded_modules_are_chosen_by_target() {
         source: "test.cu",
         kernels: &["saxpy"],
         code_objects,
+        cuda: &[],
     };
-    let loaded = Module::load_embedded(&device, &module(vec![other, good].leak())).unwrap();
-    assert_eq!(loaded.name(), "test");
-    loaded.function("saxpy").unwrap();
+    // All of it in one file, too: no test kernel is for gfx803.
+    let ids = ["gfx803", processor].map(|target| format!("hipv4-amdgcn-amd-amdhsa--{target}"));
+    let parts = [bundle::Entry { id: &ids[0], bytes: b"none" }, bundle::Entry { id: &ids[1], bytes: code }];
+    let packed: &'static [u8] = bundle::compressed(&bundle::bundle(&parts)).unwrap().leak();
+    let within = |bytes| {
+        module(vec![embedded::CodeObject { bytes, ..other }, embedded::CodeObject { bytes, ..good }].leak())
+    };
+    for module in [module(vec![other, good].leak()), within(packed)] {
+        let loaded = Module::load_embedded(&device, &module).unwrap();
+        assert_eq!(loaded.name(), "test");
+        assert_eq!(&loaded.code_object().target().processor, processor);
+        loaded.function("saxpy").unwrap();
+    }
+    let error = Module::load_embedded(&device, &within(&packed[..packed.len() / 2])).unwrap_err();
+    assert!(matches!(&error, Error::CodeObject { module, .. } if module == "test"), "{error}");
     let error = Module::load_embedded(&device, &module(vec![other].leak())).unwrap_err();
     assert!(error.to_string().contains("module `test`") && error.to_string().contains("gfx803"), "{error}");
 }

@@ -15,6 +15,7 @@ mod interop;
 mod ipc;
 mod launch;
 mod memory;
+mod metrics;
 mod module;
 mod order;
 mod peers;

@@ -27,6 +27,7 @@ fn embedded(device: &hip::Device) -> &'static embedded::Module {
         source: "test.cu",
         kernels: kernels.leak(),
         code_objects: code_objects.leak(),
+        cuda: &[],
     }))
 }
 

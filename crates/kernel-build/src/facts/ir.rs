@@ -62,7 +62,7 @@ pub(super) fn field<'a>(node: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The text of a quoted value.
-pub(super) fn text(value: &str) -> Option<String> {
+pub(crate) fn text(value: &str) -> Option<String> {
     let quoted = value.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::with_capacity(quoted.len());
     let mut rest = quoted.as_bytes();
@@ -99,7 +99,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Splits at a separator that stands in no quotes and no brackets.
-pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
+pub(crate) fn split(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut depth = 0_usize;
     for (at, c) in unquoted(text) {
@@ -131,9 +131,9 @@ fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
 
 /// The head of a function's definition.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head<'a> {
+pub(crate) struct Head<'a> {
     /// Everything before the name, such as the calling convention.
-    pub(super) before: &'a str,
+    pub(crate) before: &'a str,
     pub(super) parameters: Vec<Parameter<'a>>,
     /// The node of its debug information.
     pub(super) subprogram: Option<u32>,
@@ -141,11 +141,11 @@ pub(super) struct Head<'a> {
 
 /// A parameter of a [`Head`]: its type and attributes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parameter<'a>(Vec<&'a str>);
+pub(crate) struct Parameter<'a>(Vec<&'a str>);
 
 impl<'a> Head<'a> {
     /// Of a line `define … @name(…) … {`.
-    pub(super) fn of(line: &'a str) -> Option<Self> {
+    pub(crate) fn of(line: &'a str) -> Option<Self> {
         let define = line.strip_prefix("define ")?.strip_suffix('{')?;
         let at = unquoted(define).find(|(_, c)| *c == '@')?.0;
         let open = at + unquoted(&define[at..]).find(|(_, c)| *c == '(')?.0;

@@ -22,7 +22,8 @@
 //! An argument of which something cannot be told for certain, such as a type without a name, lacks that fact.
 
 mod debug;
-mod ir;
+mod forbidden;
+pub(crate) mod ir;
 mod kernels;
 mod types;
 
@@ -30,8 +31,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::Error;
 use crate::toolchain::Toolchain;
+use crate::{Error, metrics};
 
 use debug::DebugInfo;
 
@@ -54,6 +55,8 @@ pub struct Compilation<'a> {
     pub work: &'a Path,
     /// The code object to write.
     pub object: &'a Path,
+    /// Whether the kernels [count what they do](crate::Builder::metrics).
+    pub metrics: bool,
 }
 
 impl Compilation<'_> {
@@ -64,7 +67,7 @@ impl Compilation<'_> {
     /// Returns what the step that failed has given, or else the last, with the messages of both.
     ///
     /// # Errors
-    /// [`Error::Program`] if clang cannot be run, [`Error::Io`] for files in between.
+    /// [`Error::Program`] if clang cannot be run, [`Error::Io`] for files in between, [`Error::Metrics`].
     pub fn run<'o>(
         &self,
         mut front: Command,
@@ -83,8 +86,11 @@ impl Compilation<'_> {
         let text = std::fs::read(&ir).map_err(|e| Error::io("read", &ir, e))?;
         // clang writes bytes of sources as they are, such as those of texts that are not UTF-8, into names only.
         let text = String::from_utf8_lossy(&text);
-        let text = kernels::tell(&text, DebugInfo::wanted(&options));
-        std::fs::write(&told, text).map_err(|e| Error::io("write", &told, e))?;
+        let mut with_facts = kernels::tell(&text, DebugInfo::wanted(&options));
+        if self.metrics {
+            with_facts = metrics::count(&with_facts, self.target)?;
+        }
+        std::fs::write(&told, with_facts).map_err(|e| Error::io("write", &told, e))?;
 
         let mut back = self.toolchain.plain_command();
         back.args(["-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-fno-color-diagnostics", "-O3"]);
@@ -97,6 +103,9 @@ impl Compilation<'_> {
             back.current_dir(folder);
         }
         let mut second = self.output(&mut back)?;
+        if !second.status.success() {
+            second.stderr = forbidden::explain(&String::from_utf8_lossy(&second.stderr), &text).into_bytes();
+        }
         second.stderr.splice(0..0, first.stderr);
         Ok(second)
     }

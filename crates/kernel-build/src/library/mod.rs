@@ -5,20 +5,18 @@
 
 mod archive;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use code_object::bundle::{self, Entry as Part};
-
+use crate::builder::Built;
 use crate::cache::{self, Entry};
 use crate::compile::{Context, Plan, joined, list_of_inputs};
-use crate::embed::{exit_with, tell_variables, tell_warnings};
-use crate::{Build, Builder, BuiltObject, Diagnostic, Error, diagnostics, facts, jobs};
+use crate::embed::{exit_with, tell_warnings};
+use crate::{Build, Builder, Diagnostic, Error, bundle, diagnostics, facts, jobs};
 use archive::{Member, Symbols};
 
-/// What the entry of a bundle is called that stands for the host, and is empty.
-const HOST: &str = "host-x86_64-unknown-linux--";
 /// Changes when the same inputs would give another object file.
 const SCHEMA: &str = "ferrocm host code 1";
 
@@ -50,7 +48,7 @@ impl Builder {
     pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
         let script = std::env::var_os("OUT_DIR").is_some();
         if script {
-            tell_variables();
+            self.tell_variables();
         }
         let path = std::path::absolute(&path).map_err(|e| Error::io("write", path.as_ref(), e))?;
         let bad = |reason: String| Error::Library { path: path.clone(), reason };
@@ -64,7 +62,17 @@ impl Builder {
             )));
         }
 
-        let (build, objects) = self.build_and(host_objects)?;
+        if self.knows_nvidia() {
+            return Err(bad(
+                "host code is compiled for AMD GPUs only, so its builder has no `nvidia` and no `features`"
+                    .into(),
+            ));
+        }
+
+        let (build, objects) = self.build_and(|builder, context, plans, built| match context {
+            Some(context) => host_objects(builder, context, plans, built),
+            None => Ok(Vec::new()),
+        })?;
         let mut members = Vec::new();
         let mut told = Vec::new();
         for (module, object) in build.modules.iter().zip(objects) {
@@ -136,28 +144,23 @@ fn host_objects(
     builder: &Builder,
     context: &Context<'_>,
     plans: &[Plan<'_>],
-    built: &[Vec<BuiltObject>],
+    built: &[Built],
 ) -> Result<Vec<Object>, Error> {
     let object = |index: usize| host_object(context, &plans[index], &built[index]);
     jobs::run(builder.job_count(), plans.len(), object).into_iter().collect()
 }
 
-/// The code objects of a source, in one file.
-fn fat_binary(built: &[BuiltObject]) -> Vec<u8> {
-    let ids: Vec<String> =
-        built.iter().map(|object| format!("hipv4-amdgcn-amd-amdhsa--{}", object.target)).collect();
-    let mut parts = vec![Part { id: HOST, bytes: b"" }];
-    parts.extend(ids.iter().zip(built).map(|(id, object)| Part { id, bytes: &object.bytes }));
-    bundle::bundle(&parts)
-}
-
-fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &[BuiltObject]) -> Result<Object, Error> {
+fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<Object, Error> {
     let source = plan.source;
     let prepared = context.prepare(source)?;
-    let fat = fat_binary(built);
+    let fat = match &built.bundle {
+        Some(bundle) => Cow::from(&bundle.bytes),
+        None => Cow::from(bundle::plain(&built.objects)),
+    };
+    let fat = &*fat;
     let mut key = blake3::Hasher::new();
     key.update(SCHEMA.as_bytes()).update(context.base.as_bytes()).update(prepared.hash.as_bytes());
-    key.update(blake3::hash(&fat).as_bytes());
+    key.update(blake3::hash(fat).as_bytes());
     key.update(format!("{} {}", prepared.dialect, source.relative).as_bytes());
     plan.add_options(&mut key);
     let key = key.finalize().to_hex();
@@ -169,19 +172,21 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &[BuiltObject]) ->
     let work = context.cache.work_folder()?;
     let work = work.path();
     let (object, deps, binary) = (work.join("out.o"), work.join("out.d"), work.join("out.hipfb"));
-    std::fs::write(&binary, &fat).map_err(|e| Error::io("write", &binary, e))?;
+    std::fs::write(&binary, fat).map_err(|e| Error::io("write", &binary, e))?;
     let input = prepared.input(source, work)?;
     let mut command = context.toolchain.command();
     command.args(["--offload-host-only", "-c", "-fPIC", "-fno-color-diagnostics"]);
+    // Options of device code, such as those of fast mathematics, are not the caller's mistake.
+    command.arg("-Wno-unused-command-line-argument");
     // A symbol of the object file has this in its name, so that it must not be that of another one. What is compiled would not do: a
     // translation names the folder.
     let mut id = blake3::Hasher::new();
     id.update(source.relative.as_bytes()).update(context.hash(&source.path).unwrap_or_default().as_bytes());
-    id.update(&fat);
+    id.update(fat);
     command.arg(format!("-cuid={}", &id.finalize().to_hex()[..16]));
     command.arg(joined("-ffile-prefix-map=", context.folder, "=."));
     command.arg(joined("-ffile-prefix-map=", work, "=."));
-    if let Some(first) = built.first() {
+    if let Some(first) = built.objects.first() {
         command.arg(format!("--offload-arch={}", first.target));
     }
     command.args(options(context, plan));

@@ -30,6 +30,10 @@ const TYPES: &[Type] = &[
     ty("b64", "unsigned long long", "unsigned long long"), ty("u64", "unsigned long long", "unsigned long long"),
     ty("s64", "unsigned long long", "long long"),
     ty("f16", "unsigned short", "::__cuda_ptx::f16"), ty("bf16", "unsigned short", "::__cuda_ptx::bf16"),
+    ty("s16x2", "unsigned", "::__cuda_ptx::s16x2"), ty("u16x2", "unsigned", "::__cuda_ptx::u16x2"),
+    ty("e4m3", "unsigned char", "::__cuda_ptx::e4m3"), ty("e5m2", "unsigned char", "::__cuda_ptx::e5m2"),
+    ty("e4m3x2", "unsigned short", "::__cuda_ptx::e4m3"), ty("e5m2x2", "unsigned short", "::__cuda_ptx::e5m2"),
+    ty("s4", "unsigned", "::__cuda_ptx::s4"), ty("u4", "unsigned", "::__cuda_ptx::u4"),
     ty("f16x2", "unsigned", "::__cuda_ptx::f16x2"), ty("bf16x2", "unsigned", "::__cuda_ptx::bf16x2"),
     ty("f32", "float", "float"), ty("tf32", "unsigned", "float"), ty("f64", "double", "double"),
 ];
@@ -69,9 +73,32 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
         "smid" => "__smid()",
         "clock" | "clock_lo" => "static_cast<unsigned>(clock64())",
         "clock64" => "static_cast<unsigned long long>(clock64())",
+        "globaltimer_lo" => "static_cast<unsigned>(wall_clock64())",
+        "globaltimer_hi" => "static_cast<unsigned>(wall_clock64() >> 32)",
+        // Every block is a cluster of its own.
+        "cluster_ctarank" | "cluster_ctaid.x" | "cluster_ctaid.y" | "cluster_ctaid.z" => "0u",
+        "cluster_nctarank" | "cluster_nctaid.x" | "cluster_nctaid.y" | "cluster_nctaid.z" => "1u",
         "globaltimer" => "static_cast<unsigned long long>(wall_clock64())",
         _ => return None,
     })
+}
+
+/// Special registers that PTX has and AMD's GPUs have nothing for.
+pub(super) fn is_special(name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or(name);
+    matches!(
+        first,
+        "gridid"
+            | "nsmid"
+            | "dynamic_smem_size"
+            | "total_smem_size"
+            | "aggr_smem_size"
+            | "clusterid"
+            | "nclusterid"
+            | "is_explicit_cluster"
+            | "current_graph_exec"
+            | "clock_hi"
+    ) || ["envreg", "pm", "reserved_smem"].iter().any(|start| first.starts_with(start))
 }
 
 /// Parts of a name that change nothing here: rounding to the nearest, approximations, hints for caches, and that all threads of
@@ -102,6 +129,7 @@ const HINTS: &[&str] = &[
     "L1::evict_first",
     "L1::evict_last",
     "L1::no_allocate",
+    "L2::cache_hint",
     "L2::64B",
     "L2::128B",
     "L2::256B",
@@ -137,9 +165,26 @@ const ROWS: &[(&str, &str)] = &[
     ("fence.acq_rel.cta", "fence<__HIP_MEMORY_SCOPE_WORKGROUP>"), ("fence.acq_rel.gpu", "fence<__HIP_MEMORY_SCOPE_AGENT>"), ("fence.acq_rel.sys", "fence<__HIP_MEMORY_SCOPE_SYSTEM>"),
     ("bar.warp", "bar_warp_sync"), ("activemask.b32", "activemask"),
     ("nanosleep.u32", "nanosleep"), ("trap", "trap"), ("brkpt", "trap"), ("exit", "exit_"),
+    ("add.cc", "add_cc<T>"), ("addc", "addc<T>"), ("addc.cc", "addc_cc<T>"), ("sub.cc", "sub_cc<T>"), ("subc", "subc<T>"), ("subc.cc", "subc_cc<T>"),
+    ("mad.lo.cc", "mad_lo_cc<T>"), ("mad.hi.cc", "mad_hi_cc<T>"), ("madc.lo", "madc_lo<T>"), ("madc.hi", "madc_hi<T>"),
+    ("madc.lo.cc", "madc_lo_cc<T>"), ("madc.hi.cc", "madc_hi_cc<T>"),
+    ("add.rz", "add_rz<T>"), ("add.rm", "add_rm<T>"), ("add.rp", "add_rp<T>"), ("sub.rz", "sub_rz<T>"), ("sub.rm", "sub_rm<T>"), ("sub.rp", "sub_rp<T>"),
+    ("mul.rz", "mul_rz<T>"), ("mul.rm", "mul_rm<T>"), ("mul.rp", "mul_rp<T>"), ("div.rz", "div_rz<T>"), ("div.rm", "div_rm<T>"), ("div.rp", "div_rp<T>"),
+    ("fma.rz", "fma_rz<T>"), ("fma.rm", "fma_rm<T>"), ("fma.rp", "fma_rp<T>"), ("mad.rz", "fma_rz<T>"), ("mad.rm", "fma_rm<T>"), ("mad.rp", "fma_rp<T>"),
+    ("rcp.rz", "rcp_rz<T>"), ("rcp.rm", "rcp_rm<T>"), ("rcp.rp", "rcp_rp<T>"), ("sqrt.rz", "sqrt_rz<T>"), ("sqrt.rm", "sqrt_rm<T>"), ("sqrt.rp", "sqrt_rp<T>"),
+    ("copysign", "copysign_<T>"), ("slct", "slct<T>"), ("fns.b32", "fns"),
+    ("testp.finite", "testp_finite<T>"), ("testp.infinite", "testp_infinite<T>"), ("testp.number", "testp_number<T>"), ("testp.notanumber", "testp_notanumber<T>"),
+    ("set.eq", "set_eq<T>"), ("set.ne", "set_ne<T>"), ("set.lt", "set_lt<T>"), ("set.le", "set_le<T>"), ("set.gt", "set_gt<T>"), ("set.ge", "set_ge<T>"),
+    ("createpolicy.fractional.b64", "policy"), ("createpolicy.fractional", "policy"), ("createpolicy.cvt", "policy"),
+    ("fence.proxy.async", "nothing"), ("fence.proxy.async.shared", "nothing"), ("fence.proxy.alias", "nothing"),
+    ("prefetch", "nothing"), ("applypriority", "nothing"),
+    ("discard.L2", "nothing"), ("elect", "elect"), ("match.all", "match_all<T>"),
+    ("isspacep.shared", "is_shared"), ("isspacep.local", "is_local"),
+    // Of global memory, which is a hint elsewhere.
+    ("isspacep", "is_global"),
     ("prefetch.L1", "nothing"), ("prefetch.L2", "nothing"), ("prefetchu.L1", "nothing"),
     ("griddepcontrol.launch_dependents", "nothing"), ("griddepcontrol.wait", "nothing"),
-    ("cp.async.shared", "cp_async"), ("cp.async.shared::cta", "cp_async"),
+    ("cp.async.shared", "cp_async"),
     ("cp.async.commit_group", "nothing"), ("cp.async.wait_group", "nothing"), ("cp.async.wait_all", "nothing"),
     ("shfl.up.b32", "shfl<0>"), ("shfl.down.b32", "shfl<1>"), ("shfl.bfly.b32", "shfl<2>"), ("shfl.idx.b32", "shfl<3>"),
     ("vote.ballot.b32", "ballot"), ("vote.any.pred", "any"), ("vote.all.pred", "all"), ("match.any", "match_any<T>"),
@@ -149,11 +194,9 @@ const ROWS: &[(&str, &str)] = &[
     ("ldmatrix.m8n8.x1.b16", "ldmatrix<false>"), ("ldmatrix.m8n8.x2.b16", "ldmatrix<false>"), ("ldmatrix.m8n8.x4.b16", "ldmatrix<false>"),
     ("ldmatrix.m8n8.x1.trans.shared.b16", "ldmatrix<true>"), ("ldmatrix.m8n8.x2.trans.shared.b16", "ldmatrix<true>"), ("ldmatrix.m8n8.x4.trans.shared.b16", "ldmatrix<true>"),
     ("ldmatrix.m8n8.x1.trans.b16", "ldmatrix<true>"), ("ldmatrix.m8n8.x2.trans.b16", "ldmatrix<true>"), ("ldmatrix.m8n8.x4.trans.b16", "ldmatrix<true>"),
+    ("stmatrix.m8n8.x1.shared.b16", "stmatrix<false>"), ("stmatrix.m8n8.x2.shared.b16", "stmatrix<false>"), ("stmatrix.m8n8.x4.shared.b16", "stmatrix<false>"),
+    ("stmatrix.m8n8.x1.trans.shared.b16", "stmatrix<true>"), ("stmatrix.m8n8.x2.trans.shared.b16", "stmatrix<true>"), ("stmatrix.m8n8.x4.trans.shared.b16", "stmatrix<true>"),
     ("movmatrix.m8n8.trans.b16", "movmatrix"),
-    ("mma.m8n8k16.row.col.s32.s8.s8.s32", "mma_8_1<signed char, int>"), ("mma.m8n8k16.row.col.satfinite.s32.s8.s8.s32", "mma_8_1<signed char, int>"),
-    ("mma.m8n8k16.row.col.s32.u8.u8.s32", "mma_8_1<unsigned char, int>"),
-    ("mma.m16n8k16.row.col.s32.s8.s8.s32", "mma_16_1<signed char, int>"), ("mma.m16n8k32.row.col.s32.s8.s8.s32", "mma_16_2<signed char, int>"),
-    ("mma.m16n8k16.row.col.s32.u8.u8.s32", "mma_16_1<unsigned char, int>"), ("mma.m16n8k32.row.col.s32.u8.u8.s32", "mma_16_2<unsigned char, int>"),
     ("mma.m16n8k8.row.col.f32.f16.f16.f32", "mma_16_1<::__cuda_ptx::f16, float>"), ("mma.m16n8k16.row.col.f32.f16.f16.f32", "mma_16_2<::__cuda_ptx::f16, float>"),
     ("mma.m16n8k8.row.col.f32.bf16.bf16.f32", "mma_16_1<::__cuda_ptx::bf16, float>"), ("mma.m16n8k16.row.col.f32.bf16.bf16.f32", "mma_16_2<::__cuda_ptx::bf16, float>"),
     ("mma.m16n8k8.row.col.f16.f16.f16.f16", "mma_16_1_f16<::__cuda_ptx::f16>"), ("mma.m16n8k16.row.col.f16.f16.f16.f16", "mma_16_2_f16<::__cuda_ptx::f16>"),
@@ -166,6 +209,7 @@ const OTHER_PTX: &[&str] = &[
     "alloca",
     "applypriority",
     "barrier",
+    "bmsk",
     "bra",
     "brx",
     "call",
@@ -238,6 +282,9 @@ pub(super) fn is_ptx(name: &str) -> bool {
 
 /// The call that is an instruction, with its semicolon and a space behind it.
 pub(super) fn call(name: &str, operands: &[Operand]) -> Option<String> {
+    // A policy for the cache comes last.
+    let hinted = name.split('.').any(|part| part == "L2::cache_hint");
+    let operands = if hinted { operands.split_last()?.1 } else { operands };
     let function = function(name, operands)?;
     // Addresses come first, since of vectors there may be any number.
     let mut arguments: Vec<String> = Vec::new();
@@ -253,19 +300,46 @@ pub(super) fn call(name: &str, operands: &[Operand]) -> Option<String> {
             Operand::Address(_) => {}
         }
     }
+    if has_carry(name) {
+        arguments.push(CARRY.into());
+    }
     Some(format!("::__cuda_ptx::{function}({}); ", arguments.join(", ")))
+}
+
+/// The variable of the carry.
+pub(super) const CARRY: &str = "__ptx_carry";
+
+/// Whether an instruction sets the carry.
+pub(super) fn sets_carry(name: &str) -> bool {
+    name.split('.').any(|part| part == "cc")
+}
+
+/// Whether an instruction adds or subtracts the carry of the one before.
+pub(super) fn takes_carry(name: &str) -> bool {
+    matches!(name.split('.').next(), Some("addc" | "subc" | "madc"))
+}
+
+fn has_carry(name: &str) -> bool {
+    sets_carry(name) || takes_carry(name)
 }
 
 fn function(name: &str, operands: &[Operand]) -> Option<String> {
     let mut parts = name.split('.');
     let first = parts.next()?;
-    let parts: Vec<&str> = parts.collect();
+    // The block's own memory, of a cluster's.
+    let parts: Vec<&str> = parts.map(|part| if part == "shared::cta" { "shared" } else { part }).collect();
     match (first, operands) {
         ("mov", [Operand::Vector(_), _]) => return Some("unpack".into()),
         ("mov", [_, Operand::Vector(_)]) => return Some("pack".into()),
         ("ld" | "ldu" | "st", _) => return memory(first, &parts),
         ("atom" | "red", _) => return atomic(first, &parts),
         ("cvt", _) => return conversion(&parts),
+        ("setp", _) => return comparison(&parts, operands.len()),
+        ("mma", _) if parts.contains(&"row") => {
+            if let Some(product) = product(&parts) {
+                return Some(product);
+            }
+        }
         ("bar" | "barrier", _) if parts.iter().all(|part| matches!(*part, "sync" | "cta" | "aligned")) => {
             // Of another barrier, or of fewer threads than the block has, nothing is known.
             return match operands {
@@ -326,7 +400,7 @@ fn memory(first: &str, parts: &[&str]) -> Option<String> {
     let (mut shared, mut volatile, mut order, mut scope, mut kind) = (false, false, None, None, None);
     for part in parts {
         match *part {
-            "shared" | "shared::cta" => shared = true,
+            "shared" => shared = true,
             "volatile" => volatile = true,
             "v2" | "v4" => {}
             part if HINTS.contains(&part) => {}
@@ -357,10 +431,16 @@ fn memory(first: &str, parts: &[&str]) -> Option<String> {
 fn atomic(first: &str, parts: &[&str]) -> Option<String> {
     let (mut order, mut scope, mut operation, mut kind) =
         ("__ATOMIC_RELAXED", "__HIP_MEMORY_SCOPE_AGENT", None, None);
+    let mut space = "global";
+    let mut vector = false;
     for part in parts {
         match *part {
-            "global" | "noftz" => {}
-            "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" => operation = Some(*part),
+            "global" | "noftz" | "L2::cache_hint" => {}
+            "shared" => space = "shared",
+            "v2" | "v4" => vector = true,
+            "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" | "inc" | "dec" => {
+                operation = Some(*part)
+            }
             part => {
                 if let Some(found) = look_up(ORDERS, part) {
                     order = found;
@@ -376,10 +456,68 @@ fn atomic(first: &str, parts: &[&str]) -> Option<String> {
     // Only `atom` has a result, which comes first: red's is a function of its own.
     let red = if first == "red" { "red_" } else { "atom_" };
     let pair = if kind.name.ends_with("x2") { "_pair" } else { "" };
-    if !pair.is_empty() && operation != "add" {
+    if (!pair.is_empty() || vector) && operation != "add" {
         return None;
     }
-    Some(format!("{red}{operation}{pair}<{order}, {scope}, {}>", kind.value))
+    if vector {
+        return (first == "red" && pair.is_empty())
+            .then(|| format!("red_add_vector<{order}, {scope}, {}>", kind.value));
+    }
+    let space = if space == "shared" { ", true" } else { "" };
+    Some(format!("{red}{operation}{pair}<{order}, {scope}, {}{space}>", kind.value))
+}
+
+/// Products of matrices whose elements are narrower than halves: of both operands the type counts.
+fn product(parts: &[&str]) -> Option<String> {
+    let shape = parts.iter().copied().find(|part| part.starts_with('m') && part.contains('n'))?;
+    let types: Vec<&str> = parts.iter().copied().filter(|part| type_of(part).is_some()).collect();
+    let [d, a, b, c] = types[..] else { return None };
+    let kind = |name| match name {
+        "s8" | "u8" => Some((1, "int", "s32")),
+        "s4" | "u4" => Some((0, "int", "s32")),
+        "e4m3" | "e5m2" => Some((2, "float", "f32")),
+        _ => None,
+    };
+    let (of_a, of_b) = (kind(a)?, kind(b)?);
+    if of_a != of_b || d != of_a.2 || c != of_a.2 {
+        return None;
+    }
+    let function = match (shape, of_a.0) {
+        ("m8n8k16", 1) | ("m8n8k32", 0) => "mma_8_1",
+        ("m16n8k16", 1 | 2) | ("m16n8k32", 0) => "mma_16_1",
+        ("m16n8k32", 1 | 2) | ("m16n8k64", 0) => "mma_16_2",
+        _ => return None,
+    };
+    // A sum that does not fit: the nearest that does, which is no matter of so few products of narrow numbers and is left out.
+    let (a, b) = (type_of(a)?.value, type_of(b)?.value);
+    Some(format!("{function}<::__cuda_ptx::both<{a}, {b}>, {}>", of_a.1))
+}
+
+/// Comparisons to predicates: with a second one, which is the opposite, or with a third operand, which is put together with the result.
+fn comparison(parts: &[&str], operands: usize) -> Option<String> {
+    let (mut test, mut join, mut kind) = (None, None, None);
+    for part in parts {
+        match *part {
+            "ftz" => {}
+            "and" | "or" | "xor" => join = Some(*part),
+            part => match type_of(part) {
+                Some(ty) => kind = Some(ty.value),
+                None if test.is_none() => test = Some(part),
+                None => return None,
+            },
+        }
+    }
+    let row = |test: &str| ROWS.iter().find(|(row, _)| row.strip_prefix("setp.") == Some(test));
+    let function = row(test?)?.1.strip_suffix("<T>")?;
+    let kind = kind?;
+    match (join, operands) {
+        (None, 4) => Some(format!("setp_both<{kind}, ::__cuda_ptx::is_{function}>")),
+        (None, _) => Some(format!("{function}<{kind}>")),
+        (Some(join), 4) => {
+            Some(format!("setp_joined<{kind}, ::__cuda_ptx::is_{function}, ::__cuda_ptx::join_{join}>"))
+        }
+        (Some(_), _) => None,
+    }
 }
 
 /// Conversions: modes, then the type of the result, then that of the operand.
@@ -411,8 +549,17 @@ fn conversion(parts: &[&str]) -> Option<String> {
     if to.name == "tf32" {
         return Some("cvt_tf32".into());
     }
+    let narrow = |ty: &Type| ty.name.starts_with('e');
+    if narrow(to) {
+        // Numbers that are too large are always cut off.
+        let wanted = has("satfinite") && !has("relu") && matches!(from.name, "f32" | "f16x2");
+        return wanted.then(|| format!("cvt_to_fp8<{}, {}>", to.value, from.value));
+    }
+    if narrow(from) {
+        return (to.name == "f16x2" && !has("relu")).then(|| format!("cvt_from_fp8<{}>", from.value));
+    }
     if to.name.ends_with("x2") {
-        return (!has("satfinite")).then(|| {
+        return (!has("satfinite") && !has("rz")).then(|| {
             format!("cvt_pair{}<{}, {}>", if has("relu") { "_relu" } else { "" }, to.value, from.value)
         });
     }
@@ -474,7 +621,23 @@ mod tests {
             ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", Some("ldmatrix<true>")),
             ("shfl.sync.bfly.b32", Some("shfl<2>")),
             ("wgmma.fence.sync.aligned", None),
-            ("atom.shared.add.u32", None),
+            (
+                "atom.shared.add.u32",
+                Some("atom_add<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT, unsigned, true>"),
+            ),
+            ("cvt.rn.satfinite.e4m3x2.f32", Some("cvt_to_fp8<::__cuda_ptx::e4m3, float>")),
+            ("cvt.rn.e4m3x2.f32", None),
+            ("cvt.rz.bf16x2.f32", None),
+            ("setp.lt.u32", Some("setp_lt<unsigned>")),
+            ("bar.arrive", None),
+            ("mbarrier.init.shared::cta.b64", None),
+            ("tex.2d.v4.f32.f32", None),
+            ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", None),
+            (
+                "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32",
+                Some("mma_16_2<::__cuda_ptx::both<::__cuda_ptx::e5m2, ::__cuda_ptx::e4m3>, float>"),
+            ),
+            ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s4.s32", None),
             ("add", None),
         ] {
             assert_eq!(of(name).as_deref(), expected, "{name}");

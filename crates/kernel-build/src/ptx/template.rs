@@ -7,7 +7,7 @@ use super::instruction::{self, Operand};
 /// A statement's text as C++; nothing if it is not PTX. Operands are `__ptx0`, `__ptx1` and so on.
 pub(super) fn translate(text: &str, operands: usize) -> Option<String> {
     let words = words(text)?;
-    let mut parser = Parser { words: &words, at: 0, operands };
+    let mut parser = Parser { words: &words, at: 0, operands, carry: false };
     let mut code = String::new();
     let mut any = false;
     while let Some(word) = parser.peek() {
@@ -26,6 +26,9 @@ pub(super) fn translate(text: &str, operands: usize) -> Option<String> {
                 any = true;
             }
         }
+    }
+    if parser.carry {
+        code.insert_str(0, &format!("bool {} = false; ", instruction::CARRY));
     }
     (any && balanced(&code)).then_some(code)
 }
@@ -70,6 +73,8 @@ struct Parser<'a> {
     words: &'a [&'a str],
     at: usize,
     operands: usize,
+    /// An instruction before has set the carry.
+    carry: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -125,7 +130,13 @@ impl<'a> Parser<'a> {
         let mut operands = Vec::new();
         let start = self.at;
         let parsed = self.operands(&mut operands);
-        let call = parsed.and_then(|()| instruction::call(name, &operands));
+        let mut call = parsed.and_then(|()| instruction::call(name, &operands));
+        // The carry is the statement's: that of another one is not known here.
+        let carry_is_missing = instruction::takes_carry(name) && !self.carry;
+        if carry_is_missing {
+            call = None;
+        }
+        self.carry |= instruction::sets_carry(name);
         match call {
             Some(call) => {
                 let _ = write!(code, "{}{call}", condition.unwrap_or_default());
@@ -135,10 +146,20 @@ impl<'a> Parser<'a> {
                 while self.peek().is_some_and(|word| word != ";") {
                     self.at += 1;
                 }
-                let message = format!("inline PTX: `{name}` has no equivalent on AMD GPUs");
+                let message = if carry_is_missing {
+                    format!(
+                        "inline PTX: `{name}` without the instruction that sets the carry in the same statement"
+                    )
+                } else {
+                    format!("inline PTX: `{name}` has no equivalent on AMD GPUs")
+                };
+                // One function for each instruction: a function has one message.
+                let function: String =
+                    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
                 let _ = write!(
                     code,
-                    "{{ __attribute__((error(\"{message}\"))) __host__ __device__ void __cuda_no_ptx(); __cuda_no_ptx(); }} "
+                    "{{ __attribute__((error(\"{message}\"))) __host__ __device__ void __cuda_no_ptx_{function}(); \
+                     __cuda_no_ptx_{function}(); }} "
                 );
             }
             None => return None,
@@ -196,8 +217,10 @@ impl<'a> Parser<'a> {
                 return None;
             }
             format!("__ptx{index}")
-        } else if let Some(special) = word.strip_prefix("%%").and_then(instruction::special) {
+        } else if let Some(special) = special(word) {
             special.to_owned()
+        } else if word.starts_with("%%") && instruction::is_special(&word[2..]) {
+            return None;
         } else {
             register(word)?
         };
@@ -233,6 +256,11 @@ fn number(word: &str) -> Option<String> {
         0x8000_0000..=0xffff_ffff => format!("{value}u"),
         _ => format!("{value}ull"),
     })
+}
+
+/// What a special register is. nvcc takes its name with one `%`, too.
+fn special(word: &str) -> Option<&'static str> {
+    instruction::special(word.strip_prefix('%')?.trim_start_matches('%'))
 }
 
 /// The variable of a register.
@@ -282,6 +310,20 @@ mod tests {
             "{ bool __r_p = 0; ::__cuda_ptx::setp_ne<unsigned>(__r_p, __ptx0, 0); if (!__r_p) \
              ::__cuda_ptx::ld<float>((::__cuda_ptx::as<unsigned long long>(__ptx3) + (8)), __ptx1, __ptx2); } "
         );
+        for name in ["%%laneid", "%laneid"] {
+            let code = translate(&format!("mov.u32 %0, {name};"), 1).unwrap();
+            assert_eq!(code, "::__cuda_ptx::mov<unsigned>(__ptx0, ::__cuda_ptx::laneid()); ");
+        }
+        let code = translate("add.cc.u32 %0, %1, %2; addc.u32 %0, %1, 0;", 3).unwrap();
+        assert!(code.starts_with("bool __ptx_carry = false; ") && !code.contains("error"), "{code}");
+        for (text, reason) in [
+            ("addc.u32 %0, %1, 0;", "without the instruction that sets the carry in the same statement"),
+            ("mov.u32 %0, %%gridid;", "`mov.u32` has no equivalent"),
+        ] {
+            assert!(translate(text, 2).unwrap().contains(reason), "{text}");
+        }
+        let code = translate("ld.global.L2::cache_hint.u32 %0, [%1], %2;", 3).unwrap();
+        assert_eq!(code, "::__cuda_ptx::ld<unsigned>(__ptx1, __ptx0); ");
         assert_eq!(translate("{ exit;", 0), None, "a block that does not end");
         assert_eq!(translate("// nothing\n", 0), None);
     }

@@ -218,9 +218,11 @@ pub struct Attempt {
     pub reason: String,
 }
 
-/// No complete toolchain was found.
+/// No complete toolchain was found, or no nvcc.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
+    /// What was looked for.
+    pub what: &'static str,
     /// Every place that was looked at, in order.
     pub attempts: Vec<Attempt>,
     /// What to do.
@@ -238,7 +240,7 @@ impl NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (places, remedy) = (self.places(), &self.remedy);
-        write!(f, "no device toolchain was found; tried\n{places}\nTo get one, {remedy}.")
+        let Self { what, remedy, .. } = self;
+        write!(f, "no {what} was found; tried\n{}\nTo get one, {remedy}.", self.places())
     }
 }

@@ -139,7 +139,7 @@ impl Search {
                 return Ok(toolchain);
             }
         }
-        Err(NotFound { attempts, remedy: self.remedy() })
+        Err(NotFound { what: "device toolchain", attempts, remedy: self.remedy() })
     }
 
     /// The compilers that exist; those that do not go to `attempts`.

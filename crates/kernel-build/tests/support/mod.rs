@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use kernel_build::Builder;
@@ -82,9 +83,46 @@ pub fn builder(folder: &Path) -> Builder {
 
 /// A script in place of clang.
 pub fn script(folder: &Path, body: &str) -> PathBuf {
+    named_script(folder, "clang", body)
+}
+
+/// A script in place of a program.
+pub fn named_script(folder: &Path, name: &str, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
-    let path = folder.join("clang");
+    let path = folder.join(name);
     fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
+}
+
+/// What generated code expects, without the crates that a test cannot name to rustc.
+pub const TYPES: &str = r#"
+#[allow(dead_code)]
+mod types {
+    #[derive(Debug)]
+    pub struct Module {
+        pub id: usize, pub name: &'static str, pub source: &'static str,
+        pub kernels: &'static [&'static str], pub code_objects: &'static [CodeObject],
+        pub cuda: &'static [CudaImage],
+    }
+    #[derive(Debug)]
+    pub struct CodeObject { pub target: &'static str, pub bytes: &'static [u8], pub hash: &'static str }
+    #[derive(Debug)]
+    pub struct CudaImage { pub arch: &'static str, pub kind: CudaKind, pub bytes: &'static [u8], pub hash: &'static str }
+    #[derive(Debug, PartialEq)]
+    pub enum CudaKind { Ptx, Cubin }
+    #[repr(C, align(4096))]
+    pub struct Aligned<T: ?Sized>(pub T);
+}
+"#;
+
+/// Compiles and runs a program in a folder.
+pub fn runs(folder: &Path, program: &str) {
+    fs::write(folder.join("main.rs"), program).unwrap();
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let run =
+        Command::new(rustc).args(["--edition", "2024", "main.rs"]).current_dir(folder).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let run = Command::new(folder.join("main")).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }

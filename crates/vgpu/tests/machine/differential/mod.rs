@@ -171,7 +171,7 @@ fn compare_as(name: &str, files: &[Vec<Program>], how: How) {
             return;
         }
     };
-    let host = match host::Host::build(&build.toolchain, &folder) {
+    let host = match host::Host::build(build.toolchain.as_ref().expect("what compiled it"), &folder) {
         Ok(host) => host,
         Err(why) => {
             eprintln!("skipped: {why}");

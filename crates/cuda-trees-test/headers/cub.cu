@@ -1,0 +1,172 @@
+// CUB's collectives of a block and a warp.
+#include <cub/cub.cuh>
+
+// What one thread after the other adds to the sums of the blocks before.
+struct Running {
+    int total;
+    __device__ int operator()(int aggregate) {
+        const int before = total;
+        total += aggregate;
+        return before;
+    }
+};
+struct Affine {
+    int a, b;
+};
+// x -> a x + b, one after the other: not commutative.
+struct Compose {
+    __device__ Affine operator()(const Affine &first, const Affine &second) const { return {first.a * second.a, first.b * second.a + second.b}; }
+};
+
+// In a block of two dimensions.
+extern "C" __global__ void __launch_bounds__(128) reductions(const int *in, int *out) {
+    using Ordered = cub::BlockReduce<Affine, 32, cub::BLOCK_REDUCE_RAKING, 4>;
+    using Pairs = cub::BlockReduce<cub::KeyValuePair<int, int>, 32, cub::BLOCK_REDUCE_WARP_REDUCTIONS, 4>;
+    __shared__ union {
+        Ordered::TempStorage ordered;
+        Pairs::TempStorage pairs;
+    } temp;
+    const int t = threadIdx.y * 32 + threadIdx.x, v = in[t];
+    const Affine all = Ordered(temp.ordered).Reduce(Affine{v % 2 * 2 + 1, v}, Compose());
+    __syncthreads();
+    const auto best = Pairs(temp.pairs).Reduce(cub::KeyValuePair<int, int>{t, v % 10}, cub::ArgMin());
+    if (t == 0)
+        out[0] = all.a, out[1] = all.b, out[2] = best.key, out[3] = best.value;
+}
+extern "C" __global__ void __launch_bounds__(128) sums(const int *in, int valid, int *out) {
+    using Reduce = cub::BlockReduce<int, 128>;
+    __shared__ Reduce::TempStorage temp;
+    const int t = threadIdx.x;
+    int items[4] = {in[t * 4], in[t * 4 + 1], in[t * 4 + 2], in[t * 4 + 3]};
+    const int all = Reduce(temp).Sum(items);
+    __syncthreads();
+    const int some = Reduce(temp).Sum(items[0], valid);
+    __syncthreads();
+    const int largest = Reduce(temp).Reduce(items[1], cub::Max(), valid);
+    if (t == 0)
+        out[0] = all, out[1] = some, out[2] = largest;
+}
+
+extern "C" __global__ void __launch_bounds__(128) scans(const int *in, int *out, int rounds) {
+    using Scan = cub::BlockScan<int, 128>;
+    __shared__ Scan::TempStorage temp;
+    const int t = threadIdx.x;
+    Running running{100};
+    for (int round = 0; round < rounds; round++) {
+        int items[2] = {in[(round * 128 + t) * 2], in[(round * 128 + t) * 2 + 1]}, sums[2];
+        Scan(temp).ExclusiveSum(items, sums, running);
+        __syncthreads();
+        out[(round * 128 + t) * 2] = sums[0], out[(round * 128 + t) * 2 + 1] = sums[1];
+    }
+    out += rounds * 256;
+    int inclusive, aggregate, largest;
+    Scan(temp).InclusiveSum(in[t], inclusive, aggregate);
+    __syncthreads();
+    Scan(temp).ExclusiveScan(in[t], largest, 7, cub::Max());
+    out[t * 3] = inclusive, out[t * 3 + 1] = aggregate, out[t * 3 + 2] = largest;
+}
+
+// Keys of three types, with values and without, up and down, and some of the bits alone.
+extern "C" __global__ void __launch_bounds__(64) sorts(const unsigned *in, unsigned *up, float *down, int *values, long long *wide, unsigned *bits) {
+    constexpr int items = 3;
+    using Unsigned = cub::BlockRadixSort<unsigned, 64, items>;
+    using Float = cub::BlockRadixSort<float, 64, items, int>;
+    using Wide = cub::BlockRadixSort<long long, 64, items>;
+    __shared__ union {
+        Unsigned::TempStorage u;
+        Float::TempStorage f;
+        Wide::TempStorage w;
+    } temp;
+    const int first = threadIdx.x * items;
+    unsigned u[items], b[items];
+    float f[items];
+    int v[items];
+    long long w[items];
+    for (int i = 0; i < items; i++) {
+        u[i] = b[i] = in[first + i];
+        f[i] = static_cast<float>(static_cast<int>(u[i]) >> 24), v[i] = first + i;
+        w[i] = (static_cast<long long>(static_cast<int>(u[i])) << 8) ^ 5;
+    }
+    Unsigned(temp.u).Sort(u);
+    __syncthreads();
+    Float(temp.f).SortDescending(f, v);
+    __syncthreads();
+    Wide(temp.w).SortBlockedToStriped(w);
+    __syncthreads();
+    Unsigned(temp.u).Sort(b, 4, 12);
+    for (int i = 0; i < items; i++) {
+        up[first + i] = u[i], down[first + i] = f[i], values[first + i] = v[i], bits[first + i] = b[i];
+        wide[i * 64 + threadIdx.x] = w[i];
+    }
+}
+
+// Items change places, are loaded and stored in each way, compared with their neighbours, counted and merged.
+extern "C" __global__ void __launch_bounds__(64) moves(const int *in, int count, int *out) {
+    constexpr int items = 4, all = 64 * items;
+    using Direct = cub::BlockLoad<int, 64, items, cub::BLOCK_LOAD_DIRECT>;
+    using Transpose = cub::BlockLoad<int, 64, items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+    using Striped = cub::BlockStore<int, 64, items, cub::BLOCK_STORE_TRANSPOSE>;
+    using Exchange = cub::BlockExchange<int, 64, items>;
+    using Heads = cub::BlockDiscontinuity<int, 64>;
+    using Adjacent = cub::BlockAdjacentDifference<int, 64>;
+    using Histogram = cub::BlockHistogram<unsigned char, 64, items, 16>;
+    using Merge = cub::BlockMergeSort<int, 64, items>;
+    __shared__ union {
+        Direct::TempStorage direct;
+        Transpose::TempStorage transpose;
+        Striped::TempStorage striped;
+        Exchange::TempStorage exchange;
+        Heads::TempStorage heads;
+        Adjacent::TempStorage adjacent;
+        Histogram::TempStorage histogram;
+        Merge::TempStorage merge;
+    } temp;
+    __shared__ unsigned counts[16];
+    int x[items], y[items], flags[items];
+    Direct(temp.direct).Load(in, x, count, -1);
+    __syncthreads();
+    Transpose(temp.transpose).Load(in, y);
+    __syncthreads();
+    Striped(temp.striped).Store(out, x);
+    __syncthreads();
+    Exchange(temp.exchange).BlockedToStriped(y);
+    __syncthreads();
+    for (int i = 0; i < items; i++)
+        out[all + threadIdx.x * items + i] = y[i];
+    Heads(temp.heads).FlagHeads(flags, x, cub::Inequality());
+    __syncthreads();
+    for (int i = 0; i < items; i++)
+        out[2 * all + threadIdx.x * items + i] = flags[i];
+    Adjacent(temp.adjacent).SubtractLeft(x, y, cub::Difference());
+    __syncthreads();
+    for (int i = 0; i < items; i++)
+        out[3 * all + threadIdx.x * items + i] = y[i];
+    unsigned char small[items];
+    for (int i = 0; i < items; i++)
+        small[i] = x[i] & 15;
+    Histogram(temp.histogram).Histogram(small, counts);
+    __syncthreads();
+    if (threadIdx.x < 16)
+        out[5 * all + threadIdx.x] = counts[threadIdx.x];
+    __syncthreads();
+    Merge(temp.merge).Sort(x, [](int a, int b) { return a > b; });
+    for (int i = 0; i < items; i++)
+        out[4 * all + threadIdx.x * items + i] = x[i];
+}
+
+// Warps of 32 lanes and logical ones of eight.
+extern "C" __global__ void warps(const int *in, int *out) {
+    const int t = threadIdx.x, v = in[t], warp = t / 32;
+    __shared__ cub::WarpReduce<int>::TempStorage reduce[4];
+    __shared__ cub::WarpReduce<int, 8>::TempStorage eight[16];
+    __shared__ cub::WarpScan<int>::TempStorage scan[4];
+    out += t * 6;
+    out[0] = cub::WarpReduce<int>(reduce[warp]).Sum(v);
+    out[1] = cub::WarpReduce<int, 8>(eight[t / 8]).Reduce(v, cub::Max());
+    out[2] = cub::WarpReduce<int>(reduce[warp]).HeadSegmentedSum(v, v % 4 == 0);
+    int inclusive, exclusive;
+    cub::WarpScan<int>(scan[warp]).InclusiveSum(v, inclusive);
+    cub::WarpScan<int>(scan[warp]).ExclusiveScan(v, exclusive, 3, cub::Max());
+    out[3] = inclusive, out[4] = exclusive;
+    out[5] = cub::WarpScan<int>(scan[warp]).Broadcast(v, 9);
+}

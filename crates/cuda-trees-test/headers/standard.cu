@@ -1,0 +1,85 @@
+// cuda::std and its neighbours: containers, limits, bits, algorithms, atomics of every scope.
+#include <cuda/atomic>
+#include <cuda/cmath>
+#include <cuda/functional>
+#include <cuda/std/algorithm>
+#include <cuda/std/array>
+#include <cuda/std/atomic>
+#include <cuda/std/bit>
+#include <cuda/std/cmath>
+#include <cuda/std/complex>
+#include <cuda/std/functional>
+#include <cuda/std/limits>
+#include <cuda/std/numeric>
+#include <cuda/std/optional>
+#include <cuda/std/span>
+#include <cuda/std/tuple>
+#include <cuda/std/type_traits>
+#include <cuda/std/utility>
+#include <cuda/std/variant>
+#include <cuda/std/cstdint>
+
+namespace std_ = cuda::std;
+
+extern "C" __global__ void values(const float *in, double *out) {
+    const float x = in[threadIdx.x * 2], y = in[threadIdx.x * 2 + 1];
+    out += threadIdx.x * 24;
+    std_::array<float, 4> a{x, y, x + y, x - y};
+    const std_::span<const float> part(a.data() + 1, 3);
+    float sum = 0;
+    for (const float v : part)
+        sum += v;
+    out[0] = sum, out[1] = part.size() * 10 + a.size();
+    const auto [smaller, larger] = std_::make_tuple(std_::min(x, y), std_::max(x, y));
+    out[2] = smaller, out[3] = larger;
+    std_::optional<float> positive;
+    if (x > 0)
+        positive = x;
+    out[4] = positive.value_or(-1.0f), out[5] = positive.has_value();
+    const std_::complex<float> z(x, y), square = z * z;
+    out[6] = square.real(), out[7] = square.imag(), out[8] = std_::norm(z);
+    const unsigned bits = std_::bit_cast<unsigned>(x);
+    out[9] = std_::popcount(bits), out[10] = std_::countl_zero(bits >> 3), out[11] = std_::countr_zero(bits | 64u), out[12] = std_::rotl(bits, 7);
+    out[13] = std_::clamp(x, -0.5f, 0.5f), out[14] = std_::accumulate(a.begin(), a.end(), 1.0f);
+    std_::swap(a[0], a[3]);
+    std_::pair<float, int> pair = std_::make_pair(a[0], 3);
+    out[15] = pair.first * pair.second;
+    const float sorted[5] = {-1.0f, -0.5f, 0.0f, 0.5f, 1.0f};
+    out[16] = std_::lower_bound(sorted, sorted + 5, x) - sorted;
+    out[17] = std_::abs(x) + std_::floor(y) + std_::sqrt(x * x) + std_::exp(0.0f);
+    out[18] = std_::isnan(x / 0.0f * 0.0f) + 2 * std_::isfinite(x);
+    std_::variant<int, float> either = y;
+    out[19] = either.index() * 10 + *std_::get_if<1>(&either);
+    out[20] = cuda::ceil_div(static_cast<int>(x * 100) + 200, 7) + 1000 * cuda::round_up(13, 8);
+    out[21] = cuda::maximum<>{}(x, y) + std_::plus<float>{}(x, y);
+    out[22] = std_::numeric_limits<float>::max() > 3e38f && std_::numeric_limits<int>::min() == -2147483647 - 1 && std_::numeric_limits<std_::uint8_t>::max() == 255;
+    out[23] = std_::is_same_v<std_::conditional_t<std_::is_floating_point_v<float>, int, char>, int> + 2 * std_::is_trivially_copyable_v<float4> + 4 * std_::is_invocable_v<std_::plus<int>, int, int>;
+}
+
+// Each operation of an atomic, once a thread; the results are the same in every order.
+extern "C" __global__ void atomics(const int *in, int *out, double *sums, unsigned long long *wide) {
+    const int v = in[blockIdx.x * blockDim.x + threadIdx.x];
+    __shared__ cuda::atomic<int, cuda::thread_scope_block> local;
+    if (threadIdx.x == 0)
+        local.store(0, std_::memory_order_relaxed);
+    __syncthreads();
+    local.fetch_add(v, std_::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_device>(out[0]).fetch_add(v);
+    cuda::atomic_ref<int, cuda::thread_scope_device>(out[1]).fetch_max(v, std_::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_system>(out[2]).fetch_min(v, std_::memory_order_acq_rel);
+    cuda::atomic_ref<int, cuda::thread_scope_device>(out[3]).fetch_or(1 << (v & 31));
+    cuda::atomic_ref<int, cuda::thread_scope_device>(out[4]).fetch_xor(v);
+    cuda::atomic_ref<int, cuda::thread_scope_device>(out[5]) -= v;
+    ++cuda::atomic_ref<int, cuda::thread_scope_device>(out[6]);
+    cuda::std::atomic_ref<double>(sums[0]).fetch_add(v * 0.5);
+    // Largest square, by compare and exchange.
+    cuda::atomic_ref<unsigned long long, cuda::thread_scope_device> largest(*wide);
+    unsigned long long seen = largest.load(std_::memory_order_relaxed);
+    const unsigned long long square = static_cast<unsigned long long>(v) * v << 20;
+    while (seen < square && !largest.compare_exchange_weak(seen, square, std_::memory_order_release, std_::memory_order_relaxed)) {
+    }
+    __syncthreads();
+    cuda::atomic_thread_fence(std_::memory_order_seq_cst, cuda::thread_scope_device);
+    if (threadIdx.x == 0)
+        atomicAdd(out + 7, local.load());
+}

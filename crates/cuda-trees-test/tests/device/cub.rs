@@ -1,0 +1,152 @@
+//! CUB's collectives of a block and a warp.
+
+use cuda_trees_test::headers;
+
+use crate::common::{bits, gpu, launch};
+
+fn numbers(count: usize, seed: u32) -> Vec<i32> {
+    bits(count, seed).into_iter().map(|x| (x >> 7) as i32 % 200).map(i32::abs).collect()
+}
+
+#[test]
+fn reductions_keep_the_order_of_the_threads() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let values = numbers(128, 100);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(4);
+    launch!(gpu, module, "reductions", 1, (32, 4, 1); &input, &mut output);
+    let compose = |(a, b): (i32, i32), v: &i32| {
+        let (c, d) = (v % 2 * 2 + 1, *v);
+        (a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d))
+    };
+    let (a, b) = values.iter().fold((1, 0), compose);
+    let least = values.iter().map(|v| v % 10).min().unwrap();
+    let first = values.iter().position(|v| v % 10 == least).unwrap();
+    assert_eq!(gpu.download(&output), [a, b, first as i32, least]);
+}
+
+#[test]
+fn sums_of_items_and_of_the_first_threads() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let values = numbers(512, 101);
+    let input = gpu.upload(&values);
+    for valid in [1, 31, 33, 77, 128] {
+        let mut output = gpu.zeroed::<i32>(3);
+        launch!(gpu, module, "sums", 1, 128; &input, valid as i32, &mut output);
+        let some = values.chunks(4).take(valid);
+        let expected =
+            [values.iter().sum(), some.clone().map(|x| x[0]).sum(), some.map(|x| x[1]).max().unwrap()];
+        assert_eq!(gpu.download(&output), expected, "{valid}");
+    }
+}
+
+#[test]
+fn scans_go_on_where_the_last_one_ended() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let rounds = 3;
+    let values = numbers(rounds * 256, 102);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(rounds * 256 + 384);
+    launch!(gpu, module, "scans", 1, 128; &input, &mut output, rounds as i32);
+    let found = gpu.download(&output);
+    let mut sum = 100;
+    for (i, value) in values.iter().enumerate() {
+        assert_eq!(found[i], sum, "{i}");
+        sum += value;
+    }
+    let all: i32 = values[..128].iter().sum();
+    let (mut sum, mut largest) = (0, 7);
+    for (t, found) in found[rounds * 256..].chunks(3).enumerate() {
+        sum += values[t];
+        assert_eq!(found, [sum, all, largest], "{t}");
+        largest = largest.max(values[t]);
+    }
+}
+
+#[test]
+fn radix_sorts_are_stable() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let count = 64 * 3;
+    let values = bits(count, 103);
+    let input = gpu.upload(&values);
+    let (mut up, mut down, mut places) =
+        (gpu.zeroed::<u32>(count), gpu.zeroed::<f32>(count), gpu.zeroed::<i32>(count));
+    let (mut wide, mut some) = (gpu.zeroed::<i64>(count), gpu.zeroed::<u32>(count));
+    launch!(gpu, module, "sorts", 1, 64; &input, &mut up, &mut down, &mut places, &mut wide, &mut some);
+    let mut expected = values.clone();
+    expected.sort_unstable();
+    assert_eq!(gpu.download(&up), expected);
+
+    let mut pairs: Vec<(i32, i32)> =
+        values.iter().enumerate().map(|(i, x)| (*x as i32 >> 24, i as i32)).collect();
+    pairs.sort_by_key(|(key, _)| -key);
+    assert!(pairs.windows(2).any(|two| two[0].0 == two[1].0), "some keys are equal");
+    assert_eq!(gpu.download(&down), pairs.iter().map(|(key, _)| *key as f32).collect::<Vec<_>>());
+    assert_eq!(gpu.download(&places), pairs.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+
+    let mut expected: Vec<i64> = values.iter().map(|x| (i64::from(*x as i32) << 8) ^ 5).collect();
+    expected.sort_unstable();
+    assert_eq!(gpu.download(&wide), expected);
+
+    let mut expected = values;
+    expected.sort_by_key(|x| x >> 4 & 0xff);
+    assert_eq!(gpu.download(&some), expected);
+}
+
+#[test]
+fn items_are_loaded_moved_compared_and_merged() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let (all, count) = (256_usize, 201_usize);
+    let values: Vec<i32> = numbers(all, 104).into_iter().map(|x| x / 50).collect();
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(5 * all + 16);
+    launch!(gpu, module, "moves", 1, 64; &input, count as i32, &mut output);
+    let found = gpu.download(&output);
+    let guarded: Vec<i32> = (0..all).map(|i| if i < count { values[i] } else { -1 }).collect();
+    assert_eq!(found[..all], guarded, "loaded up to the end, and stored");
+    // Thread t has items t, t + 64, t + 128 and t + 192 of the blocked order.
+    let striped: Vec<i32> = (0..all).map(|i| values[i % 4 * 64 + i / 4]).collect();
+    assert_eq!(found[all..2 * all], striped, "striped");
+    let heads: Vec<i32> = (0..all).map(|i| i32::from(i == 0 || guarded[i] != guarded[i - 1])).collect();
+    assert_eq!(found[2 * all..3 * all], heads, "heads");
+    let steps: Vec<i32> =
+        (0..all).map(|i| if i == 0 { guarded[0] } else { guarded[i] - guarded[i - 1] }).collect();
+    assert_eq!(found[3 * all..4 * all], steps, "differences");
+    let mut sorted = guarded.clone();
+    sorted.sort_unstable_by_key(|x| -x);
+    assert_eq!(found[4 * all..5 * all], sorted, "merged");
+    let counts: Vec<i32> =
+        (0..16).map(|bin| guarded.iter().filter(|x| *x & 15 == bin).count() as i32).collect();
+    assert_eq!(found[5 * all..], counts, "histogram");
+}
+
+#[test]
+fn warps_and_parts_of_them() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let values = numbers(128, 105);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(128 * 6);
+    launch!(gpu, module, "warps", 1, 128; &input, &mut output);
+    for (t, found) in gpu.download(&output).chunks(6).enumerate() {
+        let (warp, lane) = (&values[t / 32 * 32..][..32], t % 32);
+        if lane == 0 {
+            assert_eq!(found[0], warp.iter().sum::<i32>(), "thread {t}");
+        }
+        if lane % 8 == 0 {
+            assert_eq!(found[1], *warp[lane..lane + 8].iter().max().unwrap(), "thread {t}");
+        }
+        // The first lane of each segment has its sum.
+        if lane == 0 || warp[lane] % 4 == 0 {
+            let end = (lane + 1..32).find(|lane| warp[*lane] % 4 == 0).unwrap_or(32);
+            assert_eq!(found[2], warp[lane..end].iter().sum::<i32>(), "thread {t}");
+        }
+        let largest = warp[..lane].iter().copied().max().unwrap_or(3).max(3);
+        assert_eq!(found[3..], [warp[..=lane].iter().sum(), largest, warp[9]], "thread {t}");
+    }
+}

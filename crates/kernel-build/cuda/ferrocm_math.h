@@ -1,0 +1,125 @@
+// What CUDA's mathematics and atomics have and HIP's headers lack, in CUDA's dialect.
+#pragma once
+#include "ferrocm_letters_begin.h"
+#define __CUDA_MATH static __device__ __attribute__((always_inline, unused)) inline
+
+// Sums, products, quotients and roots of floats with the other ways to round. A double has the exact result but for what is
+// below its last bit; that stands in the last bit, so that the float next to it in the wanted direction is the one next to the exact result.
+namespace __cuda_rounded {
+enum direction { down, up, zero };
+// The double next to `x` in the direction of `rest` if x ends in 0, so that one that is not exact ends in 1.
+__CUDA_MATH double odd(double x, double rest) {
+    long long bits = __builtin_bit_cast(long long, x);
+    if (rest != 0 && (bits & 1) == 0 && x - x == 0)
+        bits += (rest > 0) == (x > 0) ? 1 : -1;
+    return __builtin_bit_cast(double, bits);
+}
+template <direction D> __CUDA_MATH float narrow(double x) {
+    const float f = static_cast<float>(x);
+    const double back = f;
+    if (x - x != 0)
+        return f;
+    const bool above = back > x, below = back < x;
+    int bits = __builtin_bit_cast(int, f);
+    // Bits grow with the size of a number.
+    if (above && (D == down || (D == zero && x > 0)))
+        bits += f > 0 ? -1 : f < 0 ? 1 : static_cast<int>(0x80000001u);
+    else if (below && (D == up || (D == zero && x < 0)))
+        bits += f < 0 ? -1 : f > 0 ? 1 : __builtin_bit_cast(int, f) == 0 ? 1 : static_cast<int>(0x80000001u);
+    return __builtin_bit_cast(float, bits);
+}
+// x + y, where both are floats or products of them.
+__CUDA_MATH double sum(double x, double y) {
+#pragma clang fp contract(off) reassociate(off)
+    const double s = x + y, of_y = s - x, rest = (x - (s - of_y)) + (y - of_y);
+    return odd(s, rest);
+}
+// The sign of zero: exact sums of numbers that are not zero are -0 downwards.
+template <direction D> __CUDA_MATH float add(double x, double y) {
+    if (D == down && x == -y && x != 0)
+        return -0.0f;
+    if (D == down && x == 0 && y == 0)
+        return __builtin_signbit(x) || __builtin_signbit(y) ? -0.0f : 0.0f;
+    return narrow<D>(sum(x, y));
+}
+template <direction D> __CUDA_MATH float div(float a, float b) {
+    const double q = static_cast<double>(a) / b;
+    if (b == 0 || q - q != 0 || __builtin_isinf(b))
+        return static_cast<float>(q);
+    const double rest = __builtin_fma(-q, static_cast<double>(b), static_cast<double>(a));
+    return narrow<D>(odd(q, b < 0 ? -rest : rest));
+}
+template <direction D> __CUDA_MATH float root(float a) {
+    const double r = __builtin_sqrt(static_cast<double>(a));
+    return r > 0 && r - r == 0 ? narrow<D>(odd(r, __builtin_fma(-r, r, static_cast<double>(a)))) : static_cast<float>(r);
+}
+} // namespace __cuda_rounded
+#define __CUDA_ROUNDED(END, D)                                                                                                             \
+    __CUDA_MATH float __fadd_##END(float a, float b) { return __cuda_rounded::add<__cuda_rounded::D>(a, b); }                              \
+    __CUDA_MATH float __fsub_##END(float a, float b) { return __cuda_rounded::add<__cuda_rounded::D>(a, -b); }                             \
+    __CUDA_MATH float __fmul_##END(float a, float b) { return __cuda_rounded::narrow<__cuda_rounded::D>(static_cast<double>(a) * b); }     \
+    __CUDA_MATH float __fmaf_##END(float a, float b, float c) { return __cuda_rounded::add<__cuda_rounded::D>(static_cast<double>(a) * b, c); } \
+    __CUDA_MATH float __fdiv_##END(float a, float b) { return __cuda_rounded::div<__cuda_rounded::D>(a, b); }                              \
+    __CUDA_MATH float __frcp_##END(float a) { return __cuda_rounded::div<__cuda_rounded::D>(1.0f, a); }                                    \
+    __CUDA_MATH float __fsqrt_##END(float a) { return __cuda_rounded::root<__cuda_rounded::D>(a); }
+__CUDA_ROUNDED(rd, down)
+__CUDA_ROUNDED(ru, up)
+__CUDA_ROUNDED(rz, zero)
+#undef __CUDA_ROUNDED
+
+__CUDA_MATH float __tanhf(float x) { return ::tanhf(x); }
+__CUDA_MATH unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+__CUDA_MATH unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
+__CUDA_MATH long long llmax(long long a, long long b) { return a < b ? b : a; }
+__CUDA_MATH long long llmin(long long a, long long b) { return b < a ? b : a; }
+__CUDA_MATH unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+__CUDA_MATH unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
+
+// Where an address is. Constants lie in global memory.
+__CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at); }
+__CUDA_MATH unsigned __isLocal(const void *at) { return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)at); }
+__CUDA_MATH unsigned __isGlobal(const void *at) { return !__isShared(at) && !__isLocal(at); }
+
+// Atomic operations that only the block sees.
+#define __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, TYPE) \
+    __CUDA_MATH TYPE NAME(TYPE *at, TYPE value) { return BUILTIN(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP); }
+#define __CUDA_BLOCK_ATOMICS(NAME, BUILTIN)               \
+    __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, int)               \
+    __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, unsigned)          \
+    __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, long long)         \
+    __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, unsigned long long)
+__CUDA_BLOCK_ATOMICS(atomicAdd_block, __hip_atomic_fetch_add)
+__CUDA_BLOCK_ATOMIC(atomicAdd_block, __hip_atomic_fetch_add, float)
+__CUDA_BLOCK_ATOMIC(atomicAdd_block, __hip_atomic_fetch_add, double)
+__CUDA_BLOCK_ATOMICS(atomicMin_block, __hip_atomic_fetch_min)
+__CUDA_BLOCK_ATOMICS(atomicMax_block, __hip_atomic_fetch_max)
+__CUDA_BLOCK_ATOMICS(atomicAnd_block, __hip_atomic_fetch_and)
+__CUDA_BLOCK_ATOMICS(atomicOr_block, __hip_atomic_fetch_or)
+__CUDA_BLOCK_ATOMICS(atomicXor_block, __hip_atomic_fetch_xor)
+__CUDA_BLOCK_ATOMICS(atomicExch_block, __hip_atomic_exchange)
+__CUDA_BLOCK_ATOMIC(atomicExch_block, __hip_atomic_exchange, float)
+__CUDA_MATH int atomicSub_block(int *at, int value) { return atomicAdd_block(at, static_cast<int>(0u - static_cast<unsigned>(value))); }
+__CUDA_MATH unsigned atomicSub_block(unsigned *at, unsigned value) { return atomicAdd_block(at, 0u - value); }
+#define __CUDA_BLOCK_CAS(TYPE)                                                                                                         \
+    __CUDA_MATH TYPE atomicCAS_block(TYPE *at, TYPE compare, TYPE value) {                                                             \
+        __hip_atomic_compare_exchange_strong(at, &compare, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP); \
+        return compare;                                                                                                                \
+    }
+__CUDA_BLOCK_CAS(int)
+__CUDA_BLOCK_CAS(unsigned)
+__CUDA_BLOCK_CAS(unsigned long long)
+#undef __CUDA_BLOCK_CAS
+#undef __CUDA_BLOCK_ATOMICS
+#undef __CUDA_BLOCK_ATOMIC
+
+// Vectors: each number by itself.
+__CUDA_MATH float2 atomicAdd(float2 *at, float2 value) { return make_float2(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y)); }
+__CUDA_MATH float4 atomicAdd(float4 *at, float4 value) {
+    return make_float4(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z), atomicAdd(&at->w, value.w));
+}
+
+// Kernels do not start before those of their stream before them have ended.
+__CUDA_MATH void cudaGridDependencySynchronize() {}
+__CUDA_MATH void cudaTriggerProgrammaticLaunchCompletion() {}
+#undef __CUDA_MATH
+#include "ferrocm_letters_end.h"

@@ -1,0 +1,48 @@
+//! The code objects of a source in one file: an offload bundle, compressed or not.
+
+use code_object::bundle::{self, Entry as Part};
+
+use crate::cache::{Cache, Entry};
+use crate::discover::Source;
+use crate::{BuiltBundle, BuiltObject, Error};
+
+/// What the entry is called that stands for the host, and is empty. HIP wants one.
+const HOST: &str = "host-x86_64-unknown-linux--";
+/// Changes when the same code objects would give another file.
+const SCHEMA: &str = "ferrocm compressed bundle 1";
+
+/// What the entry for a code object is called.
+fn id(object: &BuiltObject) -> String {
+    format!("hipv4-amdgcn-amd-amdhsa--{}", object.target)
+}
+
+/// A bundle that is not compressed.
+pub(crate) fn plain(objects: &[BuiltObject]) -> Vec<u8> {
+    let ids: Vec<String> = objects.iter().map(id).collect();
+    let mut parts = vec![Part { id: HOST, bytes: b"" }];
+    parts.extend(ids.iter().zip(objects).map(|(id, object)| Part { id, bytes: &object.bytes }));
+    bundle::bundle(&parts)
+}
+
+/// A compressed bundle of a source's code objects, from the cache if it is there: compressing takes longer than that.
+pub(crate) fn compressed(
+    cache: &Cache,
+    source: &Source,
+    objects: &[BuiltObject],
+) -> Result<BuiltBundle, Error> {
+    let mut key = blake3::Hasher::new();
+    key.update(SCHEMA.as_bytes());
+    for object in objects {
+        key.update(format!("\0{} {}", id(object), object.hash).as_bytes());
+    }
+    let key = key.finalize().to_hex();
+    let _turn = match cache.lookup_or_turn(&key, |_| None) {
+        Ok((entry, bytes)) => return Ok(BuiltBundle { bytes, hash: entry.object }),
+        Err(turn) => turn,
+    };
+    let bytes = bundle::compressed(&plain(objects))
+        .map_err(|error| Error::Bundle { source_file: source.path.clone(), error })?;
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    cache.store(&key, Entry { object: hash.clone(), ..Entry::default() }, &bytes)?;
+    Ok(BuiltBundle { bytes, hash })
+}

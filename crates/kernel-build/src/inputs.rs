@@ -1,0 +1,66 @@
+//! The files that compilations read, and what keys of the cache say of them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use crate::cache::Input;
+use crate::{Error, depfile, discover};
+
+/// The files of a build.
+pub(crate) struct Inputs<'a> {
+    /// The folder of the sources.
+    pub(crate) folder: &'a Path,
+    /// Those of headers.
+    pub(crate) includes: &'a [PathBuf],
+    /// Begin of the build: a file that is newer may have changed while it was compiled.
+    begin: SystemTime,
+    hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Those of a build that begins now.
+    pub(crate) fn new(folder: &'a Path, includes: &'a [PathBuf]) -> Self {
+        Self { folder, includes, begin: SystemTime::now(), hashes: Mutex::default() }
+    }
+
+    /// The hash of a file's content, computed once per build.
+    pub(crate) fn hash(&self, path: &Path) -> Option<String> {
+        let mut hashes = self.hashes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        hashes
+            .entry(path.to_owned())
+            .or_insert_with(|| Some(blake3::hash(&std::fs::read(path).ok()?).to_hex().to_string()))
+            .clone()
+    }
+
+    /// What a compilation has read by its list, but for what is `known` otherwise. Nothing if a file is newer than the build.
+    pub(crate) fn listed(
+        &self,
+        list: &Path,
+        known: impl Fn(&Path) -> bool,
+    ) -> Result<Option<Vec<Input>>, Error> {
+        let text = std::fs::read_to_string(list).map_err(|e| Error::io("read", list, e))?;
+        let input = |path: PathBuf| {
+            let modified = std::fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
+            let hash = self.hash(&path).filter(|_| modified < self.begin)?;
+            Some(Input { path, hash })
+        };
+        Ok(depfile::parse(&text).into_iter().filter(|path| !known(path)).map(input).collect())
+    }
+}
+
+/// Adds a part of a key, apart from the ones around it.
+pub(crate) fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
+    key.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+}
+
+/// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include finds, though no known input
+/// changes.
+pub(crate) fn headers_of(key: &mut blake3::Hasher, folder: &Path) -> Result<(), Error> {
+    part(key, folder.as_os_str().as_encoded_bytes());
+    for header in discover::headers(folder)? {
+        part(key, header.as_os_str().as_encoded_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! One source for one architecture: through the cache or through nvcc.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use code_object::embedded::CudaKind;
+
+use super::{CudaArch, Nvcc, kernels};
+use crate::cache::{Cache, Entry, Input};
+use crate::compile::{Failed, Plan, failure};
+use crate::inputs::{Inputs, headers_of, part};
+use crate::{BuiltImage, Diagnostic, Error, Target, diagnostics, nvcc};
+
+/// Changes when the same inputs would give other results.
+const SCHEMA: &str = "ferrocm nvcc cache 1";
+
+/// What nvcc itself reads.
+pub(super) const VARIABLES: &[&str] = &["NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+
+/// What all jobs of a build have in common.
+pub(crate) struct Compiler<'a> {
+    nvcc: &'a Nvcc,
+    cache: &'a Cache,
+    inputs: &'a Inputs<'a>,
+    kind: CudaKind,
+    pub(crate) archs: Vec<CudaArch>,
+    /// Those of the build, and those for nvcc alone, which come last.
+    options: [Vec<OsString>; 2],
+    base: blake3::Hash,
+}
+
+/// What a run of nvcc gave.
+struct Compiled {
+    bytes: Vec<u8>,
+    /// What it was made from; nothing if that changed meanwhile.
+    inputs: Option<Vec<Input>>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn new(
+        nvcc: &'a Nvcc,
+        cache: &'a Cache,
+        inputs: &'a Inputs<'a>,
+        kind: CudaKind,
+        archs: Vec<CudaArch>,
+        options: [&[OsString]; 2],
+    ) -> Result<Self, Error> {
+        let options = options.map(nvcc::for_nvcc);
+        let mut base = blake3::Hasher::new();
+        part(&mut base, SCHEMA.as_bytes());
+        part(&mut base, nvcc.version_text.as_bytes());
+        for name in VARIABLES {
+            part(&mut base, std::env::var_os(name).unwrap_or_default().as_encoded_bytes());
+        }
+        for options in &options {
+            for option in options {
+                part(&mut base, option.as_encoded_bytes());
+            }
+            part(&mut base, b"");
+        }
+        for dir in inputs.includes.iter().map(PathBuf::as_path).chain([inputs.folder]) {
+            headers_of(&mut base, dir)?;
+        }
+        Ok(Self { nvcc, cache, inputs, kind, archs, options, base: base.finalize() })
+    }
+
+    /// Gets a source's code for an architecture.
+    pub(crate) fn compile(&self, plan: &Plan<'_>, arch: &CudaArch) -> Result<BuiltImage, Failed> {
+        let source = &plan.source.path;
+        let begin = Instant::now();
+        let hash = self.inputs.hash(source);
+        let hash = hash.ok_or_else(|| Error::io("read", source, std::io::ErrorKind::NotFound.into()))?;
+        let mut key = blake3::Hasher::new();
+        part(&mut key, self.base.as_bytes());
+        // nvcc makes names of the path.
+        for known in [hash.as_bytes(), source.as_os_str().as_encoded_bytes()] {
+            part(&mut key, known);
+        }
+        part(&mut key, format!("{arch} {:?}", self.kind).as_bytes());
+        for option in &plan.nvcc_options {
+            part(&mut key, option.as_encoded_bytes());
+        }
+        let key = key.finalize().to_hex();
+
+        let image = |bytes, hash, kernels, diagnostics, cached| BuiltImage {
+            arch: arch.clone(),
+            kind: self.kind,
+            bytes,
+            hash,
+            kernels,
+            diagnostics,
+            cached,
+            duration: begin.elapsed(),
+        };
+        // What is there and none of it is made again, by everybody who finds it.
+        let _turn = match self.cache.lookup_or_turn(&key, |path| self.inputs.hash(path)) {
+            Err(turn) => Some(turn),
+            Ok((entry, bytes)) => match self.kernels(plan, arch, &bytes) {
+                Err(_) => None,
+                Ok(kernels) => return Ok(image(bytes, entry.object, kernels, entry.diagnostics, true)),
+            },
+        };
+        let work = self.cache.work_folder()?;
+        let Compiled { bytes, inputs, diagnostics } = self.run(plan, arch, work.path())?;
+        let kernels = self.kernels(plan, arch, &bytes)?;
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        if let Some(inputs) = inputs {
+            let diagnostics = diagnostics.clone();
+            let entry = Entry { inputs, object: hash.clone(), diagnostics, ..Entry::default() };
+            self.cache.store(&key, entry, &bytes)?;
+        }
+        Ok(image(bytes, hash, kernels, diagnostics, false))
+    }
+
+    fn run(&self, plan: &Plan<'_>, arch: &CudaArch, work: &Path) -> Result<Compiled, Failed> {
+        let source = &plan.source.path;
+        let (output, deps) = (work.join("out"), work.join("out.d"));
+        let mut command = Command::new(&self.nvcc.path);
+        command.env("LC_ALL", "C").env("TMPDIR", work);
+        command.arg(match self.kind {
+            CudaKind::Ptx => "--ptx",
+            CudaKind::Cubin => "--cubin",
+        });
+        command.arg(format!("-arch={arch}"));
+        for include in self.inputs.includes {
+            command.arg("-I").arg(include);
+        }
+        let [common, own] = &self.options;
+        command.args(common).args(&plan.nvcc_options).args(own);
+        command.args(["-MD", "-MT", "out", "-MF"]).arg(&deps);
+        command.arg("-o").arg(&output).arg(source);
+        let program = || self.nvcc.path.clone();
+        let ran =
+            command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+        let text = [ran.stdout, ran.stderr].concat();
+        let text = diagnostics::without_counts(&String::from_utf8_lossy(&text));
+        if !ran.status.success() {
+            return Err(failure(
+                plan.source,
+                Target::Nvidia(arch.clone()),
+                &ran.status,
+                text,
+                program(),
+                work,
+            ));
+        }
+        let bytes = std::fs::read(&output).map_err(|e| Error::io("read", &output, e))?;
+        let inputs = self.inputs.listed(&deps, |path| path == source)?;
+        Ok(Compiled { bytes, inputs, diagnostics: diagnostics::parse(&text) })
+    }
+
+    /// The kernels of what nvcc wrote, which is checked by that.
+    fn kernels(&self, plan: &Plan<'_>, arch: &CudaArch, bytes: &[u8]) -> Result<Vec<String>, Error> {
+        let found = match self.kind {
+            CudaKind::Ptx => kernels::of_ptx(bytes),
+            CudaKind::Cubin => kernels::of_cubin(bytes),
+        };
+        found.map_err(|reason| Error::Output {
+            source_file: plan.source.path.clone(),
+            target: Target::Nvidia(arch.clone()),
+            reason,
+        })
+    }
+}

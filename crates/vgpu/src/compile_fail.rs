@@ -1,0 +1,125 @@
+//! What safe code must not be able to do, as documentation tests: each comes with the same text in `unsafe`, which compiles, so
+//! that nothing but the missing `unsafe` keeps it from compiling.
+#![allow(dead_code, reason = "they are there for their documentation")]
+
+/// The HSA table takes any pointer.
+///
+/// ```compile_fail,E0133
+/// (vgpu::hsa::table().hsa_init)();
+/// ```
+/// ```no_run
+/// unsafe { (vgpu::hsa::table().hsa_init)() };
+/// ```
+///
+/// ```compile_fail,E0133
+/// (vgpu::hsa::table().hsa_memory_free)(std::ptr::null_mut());
+/// ```
+/// ```no_run
+/// unsafe { (vgpu::hsa::table().hsa_memory_free)(std::ptr::null_mut()) };
+/// ```
+struct HsaFunctions;
+
+/// A kernel writes any memory that the machine knows, also what another part of the program has a reference to.
+///
+/// ```compile_fail,E0133
+/// # use vgpu::machine::{Dispatch, Machine};
+/// let device = Machine::global().device(0).unwrap();
+/// device.dispatch(&Dispatch::default()).unwrap();
+/// ```
+/// ```no_run
+/// # use vgpu::machine::{Dispatch, Machine};
+/// let device = Machine::global().device(0).unwrap();
+/// unsafe { device.dispatch(&Dispatch::default()) }.unwrap();
+/// ```
+struct Kernels;
+
+/// Whoever uses memory that somebody else frees would be left with an address where nothing is.
+///
+/// ```compile_fail,E0133
+/// vgpu::machine::Machine::global().memory().free(0x1000).unwrap();
+/// ```
+/// ```no_run
+/// unsafe { vgpu::machine::Machine::global().memory().free(0x1000) }.unwrap();
+/// ```
+struct MemoryOfOthers;
+
+/// Kernels write registered memory while the program has references to it.
+///
+/// ```compile_fail,E0133
+/// vgpu::machine::Machine::global().memory().register(0x1000, 64).unwrap();
+/// ```
+/// ```no_run
+/// unsafe { vgpu::machine::Machine::global().memory().register(0x1000, 64) }.unwrap();
+/// ```
+struct RegisteredMemory;
+
+/// The engine's parts are public for its own tests: a wave follows any pointer that it is given.
+///
+/// ```compile_fail,E0133
+/// # use std::sync::Arc;
+/// # use vgpu::{exec::Wave, machine::{Access, Memory}};
+/// let wave = Wave::new(Access::new(Arc::new(Memory::new())));
+/// ```
+/// ```no_run
+/// # use std::sync::Arc;
+/// # use vgpu::{exec::Wave, machine::{Access, Memory}};
+/// let wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
+/// ```
+///
+/// ```compile_fail,E0133
+/// # use vgpu::exec::{Flow, Program, Unwatched, Wave};
+/// fn run(wave: &mut Wave, program: &Program) -> Flow {
+///     vgpu::exec::run(wave, program, &mut Unwatched)
+/// }
+/// ```
+/// ```no_run
+/// # use vgpu::exec::{Flow, Program, Unwatched, Wave};
+/// fn run(wave: &mut Wave, program: &Program) -> Flow {
+///     unsafe { vgpu::exec::run(wave, program, &mut Unwatched) }
+/// }
+/// ```
+///
+/// ```compile_fail,E0133
+/// let program = vgpu::exec::Program::in_memory(vgpu::isa::Isa::Gfx1100, vec![0..64]);
+/// ```
+/// ```no_run
+/// let program = unsafe { vgpu::exec::Program::in_memory(vgpu::isa::Isa::Gfx1100, vec![0..64]) };
+/// ```
+///
+/// ```compile_fail,E0133
+/// # use vgpu::{isa::{Inst, Isa}, machine::check::{depend, twin::Twin}};
+/// fn learn(inst: &Inst) {
+///     depend::learn(inst, 0, &mut Twin::new(Isa::Gfx1100));
+/// }
+/// ```
+/// ```no_run
+/// # use vgpu::{isa::{Inst, Isa}, machine::check::{depend, twin::Twin}};
+/// fn learn(inst: &Inst) {
+///     unsafe { depend::learn(inst, 0, &mut Twin::new(Isa::Gfx1100)) };
+/// }
+/// ```
+///
+/// ```compile_fail,E0133
+/// # use vgpu::{exec::Wave, isa::Inst, machine::{Generation, observe::accesses::Accesses}};
+/// fn find(inst: &Inst, wave: &Wave) {
+///     Accesses::default().find(inst, wave, Generation::Gfx11);
+/// }
+/// ```
+/// ```no_run
+/// # use vgpu::{exec::Wave, isa::Inst, machine::{Generation, observe::accesses::Accesses}};
+/// fn find(inst: &Inst, wave: &Wave) {
+///     unsafe { Accesses::default().find(inst, wave, Generation::Gfx11) };
+/// }
+/// ```
+///
+/// ```compile_fail,E0133
+/// fn vector(wave: &vgpu::exec::Wave) {
+///     wave.vector(0);
+/// }
+/// ```
+/// ```no_run
+/// fn vector(wave: &vgpu::exec::Wave) {
+///     unsafe { wave.vector(0) };
+/// }
+/// ```
+struct Engine;

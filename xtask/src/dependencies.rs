@@ -1,0 +1,175 @@
+//! Which licences, crates and sources may enter the workspace: `[workspace.metadata.dependencies]` of `Cargo.toml` says.
+//!
+//! What Cargo has resolved is all that is looked at: the licence that a crate declares, not the files in it.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use setup::run;
+use spdx::{Expression, LicenseReq, ParseMode};
+
+use crate::tools;
+
+/// Where crates may come from, beside this workspace's own folders.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// What `cargo metadata` prints, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    metadata: WorkspaceMetadata,
+}
+
+#[derive(Debug, Deserialize)]
+struct WorkspaceMetadata {
+    dependencies: Policy,
+}
+
+/// What may enter.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Policy {
+    /// Names of licences, as SPDX has them.
+    licenses: Vec<String>,
+    /// Crates that may not, each with the reason.
+    banned: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    license: Option<String>,
+    /// Nothing for one in a folder.
+    source: Option<String>,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dependency {
+    name: String,
+    req: String,
+    source: Option<String>,
+}
+
+/// Checks all dependencies of the workspace, whatever features need them.
+pub(crate) fn check() -> Result<()> {
+    let mut command: Command = tools::cargo();
+    command.args(["metadata", "--locked", "--quiet", "--all-features", "--format-version", "1"]);
+    let text = run::capture(command.current_dir(tools::workspace()))?;
+    let metadata: Metadata = serde_json::from_str(&text).context("what `cargo metadata` prints")?;
+    let found = objections(&metadata.packages, &metadata.metadata.dependencies)?;
+    if !found.is_empty() {
+        bail!(
+            "dependencies that [workspace.metadata.dependencies] of Cargo.toml does not allow:\n{}",
+            found.join("\n")
+        );
+    }
+    println!("{} packages, with the licences and from the sources that are allowed", metadata.packages.len());
+    Ok(())
+}
+
+/// What is wrong with these packages; nothing if all is well.
+fn objections(packages: &[Package], policy: &Policy) -> Result<Vec<String>> {
+    for license in &policy.licenses {
+        spdx::license_id(license).with_context(|| format!("`{license}` is no licence that SPDX knows"))?;
+    }
+    let mut found = Vec::new();
+    for package in packages {
+        let name = format!("{} {}", package.name, package.version);
+        if let Some(reason) = policy.banned.get(&package.name) {
+            found.push(format!("{name} is banned: {reason}"));
+        }
+        match package.license.as_deref().map(|text| Expression::parse_mode(text, ParseMode::LAX)) {
+            None => found.push(format!("{name} declares no licence")),
+            Some(Err(error)) => found.push(format!("{name} has a licence that cannot be read: {error}")),
+            Some(Ok(license)) if !license.evaluate(|term| is_allowed(term, policy)) => {
+                found.push(format!("{name} has the licence {license}"));
+            }
+            Some(Ok(_)) => {}
+        }
+        match package.source.as_deref() {
+            Some(REGISTRY) => {}
+            Some(other) => found.push(format!("{name} comes from {other}")),
+            None => {
+                let any = |dependency: &&Dependency| dependency.req == "*" && dependency.source.is_some();
+                let wildcards = package.dependencies.iter().filter(any);
+                found.extend(wildcards.map(|one| format!("{name} takes any version of {}", one.name)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A licence with an exception allows more than the licence.
+fn is_allowed(term: &LicenseReq, policy: &Policy) -> bool {
+    let id = term.license.id();
+    id.is_some_and(|id| policy.licenses.iter().any(|allowed| allowed == id.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(license: Option<&str>, source: Option<&str>) -> Package {
+        Package {
+            name: "some".to_owned(),
+            version: "1.0.0".to_owned(),
+            license: license.map(str::to_owned),
+            source: source.map(str::to_owned),
+            dependencies: vec![
+                Dependency {
+                    name: "fixed".to_owned(),
+                    req: "^1".to_owned(),
+                    source: Some(REGISTRY.to_owned()),
+                },
+                Dependency { name: "beside".to_owned(), req: "*".to_owned(), source: None },
+            ],
+        }
+    }
+
+    fn policy() -> Policy {
+        let banned = BTreeMap::from([("bad".to_owned(), "unmaintained".to_owned())]);
+        Policy { licenses: vec!["MIT".to_owned(), "Apache-2.0".to_owned()], banned }
+    }
+
+    fn found(package: Package) -> Vec<String> {
+        objections(&[package], &policy()).unwrap()
+    }
+
+    #[test]
+    fn licences_are_expressions() {
+        for good in [
+            "MIT",
+            "MIT/Apache-2.0",
+            "GPL-3.0-only OR MIT",
+            "Apache-2.0 WITH LLVM-exception",
+            "(MIT AND Apache-2.0) OR ISC",
+        ] {
+            assert_eq!(found(package(Some(good), Some(REGISTRY))), [""; 0], "{good}");
+        }
+        for bad in ["GPL-3.0-only", "MIT AND GPL-3.0-only", "LicenseRef-own"] {
+            assert_eq!(found(package(Some(bad), Some(REGISTRY))).len(), 1, "{bad}");
+        }
+        assert_eq!(found(package(None, None)), ["some 1.0.0 declares no licence"]);
+        assert!(found(package(Some("nonsense"), None))[0].contains("cannot be read"));
+        let policy = Policy { licenses: vec!["MTI".to_owned()], ..Policy::default() };
+        assert!(objections(&[], &policy).unwrap_err().to_string().contains("`MTI`"));
+    }
+
+    #[test]
+    fn sources_names_and_versions_are_looked_at() {
+        let git = "git+https://example.org/some#0123";
+        assert_eq!(found(package(Some("MIT"), Some(git))), [format!("some 1.0.0 comes from {git}")]);
+        let mut banned = package(Some("MIT"), Some(REGISTRY));
+        banned.name = "bad".to_owned();
+        assert_eq!(found(banned), ["bad 1.0.0 is banned: unmaintained"]);
+        let mut own = package(Some("MIT"), None);
+        assert_eq!(objections(&[own], &policy()).unwrap(), [""; 0]);
+        own = package(Some("MIT"), None);
+        own.dependencies[0].req = "*".to_owned();
+        assert_eq!(found(own), ["some 1.0.0 takes any version of fixed"]);
+    }
+}
