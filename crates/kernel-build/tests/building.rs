@@ -287,7 +287,7 @@ fn the_generated_module_compiles_and_is_deterministic() {
     let mut files: Vec<_> =
         fs::read_dir(compressed.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["kernels.rs", "mod.hipfb", "quant_type.hipfb"]);
+    assert_eq!(files, ["empty.hipfb", "kernels.rs", "mod.hipfb", "quant_type.hipfb", "self_.hipfb"]);
     let consts = "const BEGINNING: &[u8] = b\"CCOB\"; const ONE_FILE: bool = true;";
     runs(compressed.path(), &format!("{TYPES}{PROGRAM}{consts}"));
 }
