@@ -4,10 +4,10 @@ use anyhow::Result;
 use setup::doctor::{Row, report};
 use setup::toolchain;
 
+use crate::PROGRAM;
 use crate::bindgen::find_libclang;
 use crate::rocm::{RELEASES, headers};
-use crate::tools::Tool;
-use crate::{PROGRAM, test};
+use crate::tools::{NEXTEST, Tool};
 
 /// Prints the table; an error when something is missing without which nothing can be built.
 pub(crate) fn doctor() -> Result<()> {
@@ -31,7 +31,7 @@ fn rows() -> Vec<Row> {
             "cargo xtask setup, or LIBCLANG_PATH",
         ),
     });
-    let tool = test::TOOL;
+    let tool = NEXTEST;
     rows.push(match tool.find(cache.as_deref().ok()) {
         Some(path) => Row::new(tool.name, Tool::version_of(&path).unwrap_or_default(), Some(path)),
         None => Row::missing(tool.name, false, "not found (for `cargo xtask test`)", tool.install_hint()),

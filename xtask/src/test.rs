@@ -14,7 +14,7 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::tools::{self, NEXTEST, Tool};
+use crate::tools::{self, NEXTEST};
 use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
@@ -459,9 +459,6 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
     };
     execute(command)
 }
-
-/// The tool that `test` needs, for `doctor`.
-pub(crate) const TOOL: Tool = NEXTEST;
 
 #[cfg(test)]
 mod tests {

@@ -60,11 +60,6 @@ impl ModuleHandle {
     }
 }
 
-/// Which of the module's counters counts what, if its kernels count.
-fn counters(name: &str, object: &CodeObject, file: &[u8]) -> Result<Option<Table>> {
-    Table::of(object, file).map_err(|source| Error::CodeObject { module: name.to_owned(), source })
-}
-
 const UNNAMED: &str = "<bytes>";
 
 /// What is wrong with a module's bytes.
@@ -134,7 +129,7 @@ impl Module {
             });
         }
         let image: Box<[u8]> = code.into();
-        let counters = counters(name, &object, &image)?;
+        let counters = Table::of(&object, &image).map_err(|source| unreadable(name, source))?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module. HIP gets no length:
@@ -181,7 +176,7 @@ impl Module {
         let name = UNNAMED;
         let object = CodeObject::parse(code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
-        let counters = counters(name, &object, code)?;
+        let counters = Table::of(&object, code).map_err(|source| unreadable(name, source))?;
         Ok(Self::new(device, name, handle, object, Box::default(), None, counters))
     }
 

@@ -445,7 +445,7 @@ impl Builder {
         let inputs = Inputs::new(&folder, &includes);
         let mut options = nvcc::options(&self.options);
         options.extend(self.amd_options.iter().cloned());
-        if self.source_lines.unwrap_or_else(lines_from_env) {
+        if self.source_lines.unwrap_or_else(|| is_on("FERROCM_KERNEL_LINES", true)) {
             options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
         }
         let language = Language {
@@ -456,7 +456,7 @@ impl Builder {
         let context = |toolchain| {
             let code = Code {
                 version: self.code_object_version,
-                metrics: self.metrics.unwrap_or_else(metrics_from_env),
+                metrics: self.metrics.unwrap_or_else(|| is_on("FERROCM_KERNEL_METRICS", false)),
             };
             Context::new(toolchain, &cache, &inputs, &options, language, code)
         };
@@ -631,12 +631,13 @@ impl Builder {
     }
 }
 
-fn metrics_from_env() -> bool {
-    std::env::var("FERROCM_KERNEL_METRICS").is_ok_and(|value| matches!(value.trim(), "1" | "true" | "on"))
-}
-
-fn lines_from_env() -> bool {
-    !std::env::var("FERROCM_KERNEL_LINES").is_ok_and(|value| matches!(value.trim(), "0" | "false" | "off"))
+/// What a variable says that turns something on or off.
+fn is_on(variable: &str, otherwise: bool) -> bool {
+    match std::env::var(variable).as_deref().map(str::trim) {
+        Ok("1" | "true" | "on") => true,
+        Ok("0" | "false" | "off") => false,
+        _ => otherwise,
+    }
 }
 
 fn absolute(folder: &Path) -> Result<PathBuf, Error> {

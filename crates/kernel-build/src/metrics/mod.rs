@@ -289,12 +289,11 @@ fn is_end(line: &str) -> bool {
 /// A group of attributes without what counting makes untrue: that a function does not access memory, and that it does not
 /// synchronise. LLVM itself knows that of its own functions.
 fn without_memory(line: &str) -> String {
-    let untrue = |word: &&str| !matches!(*word, "nosync" | "speculatable");
-    let Some((before, rest)) = line.split_once(" memory(") else {
-        return line.split(' ').filter(untrue).collect::<Vec<_>>().join(" ");
-    };
-    let after = rest.split_once(')').map_or("", |(_, after)| after);
-    format!("{before}{after}").split(' ').filter(untrue).collect::<Vec<_>>().join(" ")
+    let memory =
+        line.split_once(" memory(").and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)));
+    let line = memory.map_or_else(|| line.to_owned(), |(before, after)| format!("{before}{after}"));
+    let words = line.split(' ').filter(|word| !matches!(*word, "nosync" | "speculatable"));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
