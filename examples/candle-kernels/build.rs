@@ -1,13 +1,21 @@
-//! Compiles the sources of candle-kernels as its own build script does, with this project's compiler in the place of nvcc.
+//! Compiles the sources of candle-kernels as its own build script does, with this project's compiler in the place of nvcc; or, in their
+//! place, this project's own kernels of the same names.
 
 use std::path::PathBuf;
 
 use kernel_build::Builder;
 
-/// Folder of candle-kernels' sources: the one with its `Cargo.toml`.
+/// Folder of candle-kernels' sources: the one with its `Cargo.toml`. Or [`OWN`].
 const SOURCES: &str = "CANDLE_KERNELS";
+/// Says that this project's own kernels are to be tested.
+const OWN: &str = "own";
+const OWN_SOURCES: &str = "../../kernels";
 /// The matrix products of `mmq_gguf`, too: `1` for all of them, or some, such as `q4_0,q6_k`. Each takes minutes to compile.
 const MMQ: &str = "CANDLE_KERNELS_MMQ";
+/// The sources that candle loads as modules.
+const MODULES: [&str; 11] = [
+    "affine", "binary", "cast", "conv", "fill", "indexing", "quantized", "reduce", "sort", "ternary", "unary",
+];
 /// What `Builder` reads by itself.
 const TARGETS: &str = "FERROCM_TARGETS";
 /// What is compiled for unless that variable says otherwise.
@@ -29,6 +37,7 @@ fn main() {
     for name in [SOURCES, MMQ, TARGETS] {
         println!("cargo::rerun-if-env-changed={name}");
     }
+    println!("cargo::rustc-check-cfg=cfg(own_kernels)");
     println!("cargo::rustc-check-cfg=cfg(mmq, values(none(), \"{}\"))", PRODUCTS.join("\", \""));
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let Some(folder) = set(SOURCES) else {
@@ -38,6 +47,15 @@ fn main() {
         );
         std::process::exit(1);
     };
+    if folder == OWN {
+        println!("cargo::rustc-cfg=own_kernels");
+        // The modules that candle has. What else is there has tests of its own.
+        let mut own = Builder::new(OWN_SOURCES);
+        for module in MODULES {
+            own = own.source(format!("{module}.cu"));
+        }
+        return own.embed_or_exit();
+    }
     let sources = PathBuf::from(folder).join("src");
     let out = PathBuf::from(set("OUT_DIR").expect("Cargo sets it"));
     let builder = || {

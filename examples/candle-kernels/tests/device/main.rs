@@ -7,6 +7,7 @@ mod common;
 mod conv;
 mod elementwise;
 mod indexing;
+#[cfg(not(own_kernels))]
 mod launchers;
 mod quantized;
 mod reduce;
