@@ -13,6 +13,7 @@ mod hipify;
 mod miri;
 #[cfg(test)]
 mod packages;
+mod results;
 mod rocm;
 mod rocm_run;
 mod suites;

@@ -15,7 +15,7 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST};
-use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, template};
+use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -92,8 +92,12 @@ impl<'a> Step<'a> {
 /// Runs all steps up to the first failure and sums up.
 pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
-    let shared =
-        Shared { cache: toolchain::cache_folder()?, headers: OnceCell::new(), candle: OnceCell::new() };
+    let shared = Shared {
+        cache: toolchain::cache_folder()?,
+        headers: OnceCell::new(),
+        candle: OnceCell::new(),
+        results: OnceCell::new(),
+    };
     let results = run_steps(steps(&options, &shared));
     println!("\n{}", summary(&results));
     let total = started.elapsed().as_secs();
@@ -113,6 +117,8 @@ struct Shared {
     headers: OnceCell<Headers>,
     /// Of candle's kernels.
     candle: OnceCell<PathBuf>,
+    /// Where tests leave what they found of the kernels.
+    results: OnceCell<PathBuf>,
 }
 
 fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
@@ -202,20 +208,51 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
     execute(command)
 }
 
-/// Fetches the kernels of candle, and runs their tests on virtual GPUs.
+/// Fetches the kernels of candle, and runs their tests on virtual GPUs: with them, and with this project's own of the same names.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
         let sources = candle::fetch()?;
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
-    let tests = candle::DEVICES.map(|device| {
+    let candles = candle::DEVICES.map(|device| {
         Step::new(format!("candle's kernels on {device}"), move || {
             let sources = shared.candle.get().context("the sources have not been fetched")?;
-            execute(candle::command(nextest_command(shared)?, sources, device))
+            execute(candle::command(nextest_command(shared)?, candle::Kernels::Candle(sources), device))
         })
     });
-    std::iter::once(fetch).chain(tests).collect()
+    let results = || shared.results.get().context("there is no folder for results");
+    let folder = Step::new("folder for results", || {
+        let folder = results::folder()?;
+        shared.results.get_or_init(|| folder);
+        Ok(Outcome::Passed)
+    });
+    let own = VIRTUAL_DEVICES.map(|device| {
+        Step::new(format!("own kernels of these names on {device}"), move || {
+            let nextest = nextest_command(shared)?;
+            let mut command = candle::command(nextest, candle::Kernels::Own(results()?), device);
+            command.env("FERROCM_TARGETS", target_of(device));
+            execute(command)
+        })
+    });
+    let others = VIRTUAL_DEVICES.map(|device| {
+        Step::new(format!("device tests of the kernels on {device}"), move || {
+            let mut command = nextest_run(shared, KERNEL_DEVICE_TESTS, Some(device))?;
+            command.env(results::FOLDER_VARIABLE, results()?);
+            execute(command)
+        })
+    });
+    let page = Step::new("page of the kernels", move || {
+        let page = results::write_page(results()?, &VIRTUAL_DEVICES.map(target_of))?;
+        println!("{}", page.display());
+        Ok(Outcome::Passed)
+    });
+    std::iter::once(fetch).chain(candles).chain([folder]).chain(own).chain(others).chain([page]).collect()
+}
+
+/// The target of a virtual device.
+fn target_of(device: &str) -> &str {
+    device.strip_prefix("vgpu:").unwrap_or(device)
 }
 
 /// Looks for Miri, and runs the tests that need no foreign code.
@@ -446,6 +483,10 @@ fn nextest_command(shared: &Shared) -> Result<Command> {
 }
 
 fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcome> {
+    execute(nextest_run(shared, filter, device)?)
+}
+
+fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Command> {
     let mut command = nextest_command(shared)?;
     command.args(["run", "--workspace", "--filterset", filter]);
     match device {
@@ -456,7 +497,7 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
         Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
         None => command.env_remove(headers::FOLDER_VARIABLE),
     };
-    execute(command)
+    Ok(command)
 }
 
 #[cfg(test)]
