@@ -1,4 +1,4 @@
-// What every kernel here shares: element types, conversions, strided indexing, and reductions over a wave and a workgroup.
+// What every kernel here shares: element types, conversions, strided indexing.
 // Warps have 32 lanes on every target; a wave of 64 is two of them.
 #pragma once
 #include <cuda_bf16.h>
@@ -59,6 +59,20 @@ template <typename To, typename From> __device__ __forceinline__ To convert(From
 // Loads an element in its compute type.
 template <typename T> __device__ __forceinline__ compute_t<T> load(const T *p) { return convert<compute_t<T>>(*p); }
 
+struct Division {
+    size_t quotient, remainder;
+};
+__device__ __noinline__ inline size_t divide_wide(size_t n, size_t by) { return n / by; }
+// A division of 64 bits is a hundred instructions on a GPU; nearly all numbers here have 32.
+__device__ __forceinline__ Division divide(size_t n, size_t by) {
+    if ((n | by) >> 32 == 0) {
+        const uint32_t quotient = static_cast<uint32_t>(n) / static_cast<uint32_t>(by);
+        return {quotient, static_cast<uint32_t>(n) - quotient * static_cast<uint32_t>(by)};
+    }
+    const size_t quotient = divide_wide(n, by);
+    return {quotient, n - quotient * by};
+}
+
 // A tensor's layout as kernels receive it: `info` points to `num_dims` extents followed by one set of `num_dims` strides
 // per operand, in elements, outermost first; null means contiguous.
 struct Layout {
@@ -72,6 +86,7 @@ struct Layout {
         if (info == nullptr)
             return;
         size_t expected = 1;
+#pragma unroll 1
         for (unsigned d = rank; d-- > 0;) {
             contiguous = contiguous && (dims[d] <= 1 || strides[d] == expected);
             expected *= dims[d];
@@ -83,9 +98,11 @@ struct Layout {
         if (contiguous)
             return linear;
         size_t at = 0;
+#pragma unroll 1
         for (unsigned d = rank; d-- > 0;) {
-            at += linear % dims[d] * strides[d];
-            linear /= dims[d];
+            const Division division = divide(linear, dims[d]);
+            at += division.remainder * strides[d];
+            linear = division.quotient;
         }
         return at;
     }
@@ -106,26 +123,3 @@ struct Max {
 struct Min {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a < b || a != a ? a : b; }
 };
-
-// Combines `x` over the warp; every lane receives the result.
-template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x) {
-    for (int mask = warpSize / 2; mask > 0; mask /= 2)
-        x = Op::apply(x, __shfl_xor_sync(0xffffffffu, x, mask));
-    return x;
-}
-
-// Combines `x` over a one-dimensional workgroup whose size is a multiple of the warp size; every thread receives the
-// result. `neutral` is the operation's neutral element. May be called repeatedly.
-template <typename Op, typename T> __device__ __forceinline__ T block_reduce(T x, T neutral) {
-    __shared__ T partial[MAX_WARPS];
-    const unsigned lane = threadIdx.x % warpSize;
-    const unsigned warp = threadIdx.x / warpSize;
-    const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
-    x = warp_reduce<Op>(x);
-    __syncthreads(); // a previous call's readers are done
-    if (lane == 0)
-        partial[warp] = x;
-    __syncthreads();
-    x = lane < warps ? partial[lane] : neutral;
-    return warp_reduce<Op>(x);
-}
