@@ -49,9 +49,6 @@ const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-ch
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
-/// What the driver of AMD GPUs offers to programs.
-const AMD_DRIVER: &str = "/dev/kfd";
-
 /// How the tests are to run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
@@ -184,7 +181,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         }));
     }
     steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
-        true if !Path::new(AMD_DRIVER).exists() => bail!("no AMD GPU here: {AMD_DRIVER} does not exist"),
+        true if !Path::new(tools::AMD_DRIVER).exists() => {
+            bail!("no AMD GPU here: {} does not exist", tools::AMD_DRIVER)
+        }
         true => nextest(shared, DEVICE_TESTS, Some("amdgpu:0")),
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));

@@ -38,6 +38,7 @@ mod element;
 mod elementwise;
 mod error;
 mod gemm;
+mod launch;
 mod library;
 mod reduce;
 pub mod reference;
@@ -46,6 +47,7 @@ pub use element::Element;
 pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
 pub use error::{Error, Result};
 pub use gemm::Gemm;
+pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
 pub use reduce::ReduceOp;
 

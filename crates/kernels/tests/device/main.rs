@@ -2,4 +2,5 @@
 
 mod common;
 mod elementwise;
+mod launch;
 mod matrix;
