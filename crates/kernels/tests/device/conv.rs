@@ -29,7 +29,11 @@ macro_rules! exact_types {
 use half::{bf16, f16};
 use hip::DeviceCopy;
 
-fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: &dyn Fn(u32) -> T) {
+fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
+    bench: &Bench,
+    name: &str,
+    of: &dyn Fn(u32) -> T,
+) {
     let (b, c_in, l_in, c_out, k) = (2_usize, 3_usize, 13_usize, 2_usize, 3_usize);
     let (x, w) = (small(b * c_in * l_in, 1), small(c_out * c_in * k, 2));
     let upload = |values: &[u32]| bench.upload(&values.iter().map(|&x| of(x)).collect::<Vec<T>>());
@@ -93,7 +97,11 @@ fn one_dimension() {
     exact_types!(convolutions_1d);
 }
 
-fn convolutions_2d<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: &dyn Fn(u32) -> T) {
+fn convolutions_2d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
+    bench: &Bench,
+    name: &str,
+    of: &dyn Fn(u32) -> T,
+) {
     let (b, c_in, h, w, c_out, u, v) = (2_usize, 2_usize, 7_usize, 9_usize, 3_usize, 2_usize, 3_usize);
     let (x, weights) = (small(b * c_in * h * w, 4), small(c_out * c_in * u * v, 5));
     let upload = |values: &[u32]| bench.upload(&values.iter().map(|&x| of(x)).collect::<Vec<T>>());

@@ -11,9 +11,8 @@ use crate::common::{Bench, random};
 macro_rules! launch {
     ($bench:expr, $module:ident, $name:expr, $grid:expr, $block:expr; $($argument:expr),* $(,)?) => {{
         let function = $bench.kernels.function(&kernels::modules::$module, $name).unwrap();
-        let launch = function.launch(&$bench.stream).grid($grid).block($block)$(.arg($argument))*;
         // SAFETY: the arguments are those of the kernel, and the buffers have what it accesses.
-        unsafe { launch.enqueue() }.unwrap();
+        unsafe { function.launch(&$bench.stream).grid($grid).block($block)$(.arg($argument))*.enqueue() }.unwrap();
     }};
 }
 pub(crate) use launch;
@@ -150,14 +149,17 @@ fn empty_groups() {
 /// Sums that are exact in the type; those of bytes wrap.
 fn sums_are_exact<T: Named>(bench: &Bench) {
     let values = |i: usize| (i as i64 * 31) % 7 - 2;
-    for (groups, each, offset, block) in [(3, 77, 0, 64_u32), (2, 500, 1, 32), (5, 64, 3, 17), (1, 2048, 0, 1024)] {
+    for (groups, each, offset, block) in
+        [(3, 77, 0, 64_u32), (2, 500, 1, 32), (5, 64, 3, 17), (1, 2048, 0, 1024)]
+    {
         let all: Vec<i64> = (0..groups * each + offset).map(values).collect();
         let x = bench.upload(&all.iter().map(|&x| T::from_i64(x)).collect::<Vec<T>>());
-        let expected: Vec<T> = all[offset..].chunks(each).map(|group| T::from_i64(group.iter().sum())).collect();
+        let expected: Vec<T> =
+            all[offset..].chunks(each).map(|group| T::from_i64(group.iter().sum())).collect();
         let mut out = bench.upload(&vec![T::from_i64(1); groups]);
         let name = format!("fast_sum_{}", T::NAME);
         launch!(bench, REDUCE, &name, groups as u32, block;
-            groups * each, each, 1_usize, DeviceAddress(0), x.slice(offset..), &mut out);
+            groups * each, each, 1_usize, DeviceAddress(0), x.slice(offset..).unwrap(), &mut out);
         assert_eq!(bits(&bench.download(&out)), bits(&expected), "{name} {groups} × {each} from {offset}");
     }
 }
@@ -236,7 +238,9 @@ fn layer_norm_of_large_numbers() {
     let (device_x, a, b) = (bench.upload(&x), bench.upload(&alpha), bench.upload(&beta));
     for (with_alpha, with_beta) in [(true, true), (false, true), (true, false), (false, false)] {
         let mut out = bench.zeroed::<f32>(columns * 2);
-        let address = |buffer: &hip::DeviceBuffer<f32>, with: bool| if with { buffer.address() } else { DeviceAddress(0) };
+        let address = |buffer: &hip::DeviceBuffer<f32>, with: bool| {
+            if with { buffer.address() } else { DeviceAddress(0) }
+        };
         launch!(bench, REDUCE, "layernorm_f32", 2, 96;
             &device_x, &mut out, address(&a, with_alpha), address(&b, with_beta), columns as u32, 96_i32, 1e-5_f32);
         let expected = x.chunks(columns).flat_map(|row| {
