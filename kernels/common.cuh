@@ -1,4 +1,4 @@
-// What every kernel here shares: element types, conversions, strided indexing, and reductions over a wave and a workgroup.
+// What every kernel here shares: element types, conversions, strided indexing.
 // Warps have 32 lanes on every target; a wave of 64 is two of them.
 #pragma once
 #include <cuda_bf16.h>
@@ -169,26 +169,3 @@ struct Max {
 struct Min {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a < b || a != a ? a : b; }
 };
-
-// Combines `x` over the warp; every lane receives the result.
-template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x) {
-    for (int mask = warpSize / 2; mask > 0; mask /= 2)
-        x = Op::apply(x, __shfl_xor_sync(0xffffffffu, x, mask));
-    return x;
-}
-
-// Combines `x` over a one-dimensional workgroup whose size is a multiple of the warp size; every thread receives the
-// result. `neutral` is the operation's neutral element. May be called repeatedly.
-template <typename Op, typename T> __device__ __forceinline__ T block_reduce(T x, T neutral) {
-    __shared__ T partial[MAX_WARPS];
-    const unsigned lane = threadIdx.x % warpSize;
-    const unsigned warp = threadIdx.x / warpSize;
-    const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
-    x = warp_reduce<Op>(x);
-    __syncthreads(); // a previous call's readers are done
-    if (lane == 0)
-        partial[warp] = x;
-    __syncthreads();
-    x = lane < warps ? partial[lane] : neutral;
-    return warp_reduce<Op>(x);
-}

@@ -54,8 +54,8 @@ impl Kernels {
         }
         let names = match op {
             ReduceOp::Sum => names!("fast_sum"),
-            ReduceOp::Max => names!("fast_max"),
-            ReduceOp::Min => names!("fast_min"),
+            ReduceOp::Max => names!("reduce_max"),
+            ReduceOp::Min => names!("reduce_min"),
         };
         let launch = self
             .of::<T>(&modules::REDUCE, &names)?
