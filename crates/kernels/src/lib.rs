@@ -38,10 +38,12 @@ mod element;
 mod elementwise;
 mod error;
 mod gemm;
+mod indexing;
 mod launch;
 mod library;
 mod reduce;
 pub mod reference;
+mod sort;
 mod view;
 
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
@@ -51,6 +53,7 @@ pub use gemm::Gemm;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
 pub use reduce::ReduceOp;
+pub use sort::Order;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
