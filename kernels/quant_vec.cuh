@@ -2,6 +2,7 @@
 // `quantized` and `mmvq_gguf`.
 #pragma once
 #include "quant.cuh"
+#include "reduce.cuh"
 
 enum class Out : unsigned { F32, F16, BF16 };
 
