@@ -4,7 +4,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_u32};
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// Rows and columns of C that one workgroup computes: `TILE` of `kernels/gemm.cu`.
 const TILE: u32 = 64;
@@ -78,7 +78,7 @@ impl Kernels {
     /// row; [`Error::Hip`].
     #[doc(alias = "sgemm")]
     #[doc(alias = "matmul")]
-    pub fn gemm<'a, T: Element>(
+    pub fn gemm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         gemm: &Gemm,

@@ -44,8 +44,8 @@ mod reduce;
 pub mod reference;
 mod view;
 
-pub use element::Element;
-pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
+pub use element::{Element, F8E4M3, Float, Index, Number, Real};
+pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use error::{Error, Result};
 pub use gemm::Gemm;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};

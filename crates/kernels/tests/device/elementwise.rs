@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use kernels::reference::{self, Expected, compare};
-use kernels::{BinaryOp, CastElement, CompareOp, Element, Error, UnaryOp};
+use kernels::{BinaryOp, CompareOp, Element, Error, Float, UnaryOp};
 
 use crate::common::{Bench, for_every_type, random, special};
 
@@ -21,7 +21,7 @@ fn within(value: f64, ulps: f64) -> Expected {
     Expected { value, slack }
 }
 
-fn check<T: Element>(what: &str, inputs: &[T], got: &[T], expected: impl Fn(f64) -> Expected) {
+fn check<T: Float<Compute = f32>>(what: &str, inputs: &[T], got: &[T], expected: impl Fn(f64) -> Expected) {
     // the element type may overflow where f32 does not
     let rounded = inputs.iter().map(|x| {
         let exact = expected(x.to_f64());
@@ -39,7 +39,7 @@ fn check<T: Element>(what: &str, inputs: &[T], got: &[T], expected: impl Fn(f64)
     );
 }
 
-fn fill_writes_every_element<T: Element>(bench: &Bench) {
+fn fill_writes_every_element<T: Float<Compute = f32>>(bench: &Bench) {
     for size in SIZES {
         let mut out = bench.zeroed::<T>(size + 1);
         let value = T::from_f64(1.5);
@@ -56,7 +56,7 @@ fn fill() {
     for_every_type!(fill_writes_every_element);
 }
 
-fn axpy_and_affine_are_exact_within_rounding<T: Element>(bench: &Bench) {
+fn axpy_and_affine_are_exact_within_rounding<T: Float<Compute = f32>>(bench: &Bench) {
     for size in SIZES {
         let (x, y) = (random::<T>(size, 1, 4.0), random::<T>(size, 2, 4.0));
         let (device_x, mut device_y) = (bench.upload(&x), bench.upload(&y));
@@ -78,7 +78,7 @@ fn axpy_and_affine() {
     for_every_type!(axpy_and_affine_are_exact_within_rounding);
 }
 
-fn unary_functions_are_accurate<T: Element>(bench: &Bench) {
+fn unary_functions_are_accurate<T: Float<Compute = f32>>(bench: &Bench) {
     let inputs: Vec<T> =
         special::<T>().into_iter().chain(random(300, 7, 8.0)).chain(random(60, 8, 100.0)).collect();
     let device_x = bench.upload(&inputs);
@@ -135,7 +135,7 @@ fn unary() {
 }
 
 /// Functions whose intermediate values cancel or overflow are tried where they do not.
-fn composite_functions_are_accurate<T: Element>(bench: &Bench) {
+fn composite_functions_are_accurate<T: Float<Compute = f32>>(bench: &Bench) {
     let inputs: Vec<T> = random::<T>(500, 9, 4.0);
     let positive: Vec<T> = inputs.iter().map(|x| T::from_f64(x.to_f64().abs() + 0.01)).collect();
     let mut device_y = bench.zeroed::<T>(inputs.len());
@@ -163,7 +163,7 @@ fn composite_unary() {
     for_every_type!(composite_functions_are_accurate);
 }
 
-fn binary_operations_match<T: Element>(bench: &Bench) {
+fn binary_operations_match<T: Float<Compute = f32>>(bench: &Bench) {
     let special = special::<T>();
     // every special number with every other, then random ones
     let pairs: Vec<(T, T)> = special
@@ -220,11 +220,7 @@ fn binary() {
     for_every_type!(binary_operations_match);
 }
 
-fn cast<From: CastElement, To: CastElement + PartialEq + std::fmt::Debug>(
-    bench: &Bench,
-    values: &[From],
-    expected: impl Fn(From) -> To,
-) {
+fn cast<From: Element, To: Element>(bench: &Bench, values: &[From], expected: impl Fn(From) -> To) {
     let x = bench.upload(values);
     let mut y = bench.zeroed::<To>(values.len());
     bench.kernels.cast(&bench.stream, &x, &mut y).unwrap();
