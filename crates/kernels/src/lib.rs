@@ -42,6 +42,7 @@ mod launch;
 mod library;
 mod reduce;
 pub mod reference;
+mod view;
 
 pub use element::Element;
 pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
@@ -50,6 +51,7 @@ pub use gemm::Gemm;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
 pub use reduce::ReduceOp;
+pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
 pub mod modules {
