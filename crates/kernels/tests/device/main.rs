@@ -4,3 +4,5 @@ mod common;
 mod elementwise;
 mod launch;
 mod matrix;
+mod mmvq;
+mod quant;
