@@ -50,7 +50,7 @@ pub use error::{Error, Result};
 pub use gemm::Gemm;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
-pub use quant::{Q8_1, QuantType};
+pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
 
 /// The compiled kernels: one module per `.cu` file.

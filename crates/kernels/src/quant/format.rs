@@ -17,11 +17,16 @@ pub enum QuantType {
     Q4K,
     Q5K,
     Q6K,
+    Iq4Nl,
+    Mxfp4,
 }
 
 /// What there is to know of a type.
-struct Format {
+pub(super) struct Format {
     quant: QuantType,
+    /// The kernels of products with one vector, and with a few.
+    pub(super) gemv: &'static str,
+    pub(super) vec: &'static str,
     name: &'static str,
     /// The type's number in GGUF files.
     gguf: u32,
@@ -32,36 +37,41 @@ struct Format {
 }
 
 /// In the order of [`QuantType`].
-const FORMATS: [Format; 10] = {
-    const fn row(
-        quant: QuantType,
-        name: &'static str,
-        gguf: u32,
-        (values, bytes): (usize, usize),
-        value: fn(&[u8], usize) -> f64,
-    ) -> Format {
-        Format { quant, name, gguf, values, bytes, value }
+const FORMATS: [Format; 12] = {
+    macro_rules! row {
+        ($quant:ident, $name:literal, $kernel:literal, $gguf:literal, ($values:literal, $bytes:literal), $value:expr) => {
+            Format {
+                quant: QuantType::$quant,
+                gemv: concat!("quant_gemv_", $kernel),
+                vec: concat!("quant_vec_", $kernel),
+                name: $name,
+                gguf: $gguf,
+                values: $values,
+                bytes: $bytes,
+                value: $value,
+            }
+        };
     }
     [
-        row(QuantType::Q4_0, "Q4_0", 2, (32, 18), |block, i| {
+        row!(Q4_0, "Q4_0", "q4_0", 2, (32, 18), |block, i| {
             half(block, 0) * (f64::from(nibble(&block[2..], i)) - 8.0)
         }),
-        row(QuantType::Q4_1, "Q4_1", 3, (32, 20), |block, i| {
+        row!(Q4_1, "Q4_1", "q4_1", 3, (32, 20), |block, i| {
             half(block, 0) * f64::from(nibble(&block[4..], i)) + half(block, 2)
         }),
-        row(QuantType::Q5_0, "Q5_0", 6, (32, 22), |block, i| {
+        row!(Q5_0, "Q5_0", "q5_0", 6, (32, 22), |block, i| {
             half(block, 0) * (f64::from(nibble(&block[6..], i) | bit(&block[2..], i) << 4) - 16.0)
         }),
-        row(QuantType::Q5_1, "Q5_1", 7, (32, 24), |block, i| {
+        row!(Q5_1, "Q5_1", "q5_1", 7, (32, 24), |block, i| {
             half(block, 0) * f64::from(nibble(&block[8..], i) | bit(&block[4..], i) << 4) + half(block, 2)
         }),
-        row(QuantType::Q8_0, "Q8_0", 8, (32, 34), |block, i| half(block, 0) * f64::from(block[2 + i] as i8)),
-        row(QuantType::Q2K, "Q2_K", 10, (256, 84), |block, i| {
+        row!(Q8_0, "Q8_0", "q8_0", 8, (32, 34), |block, i| half(block, 0) * f64::from(block[2 + i] as i8)),
+        row!(Q2K, "Q2_K", "q2_k", 10, (256, 84), |block, i| {
             let scales = block[i / 16];
             let q = crumb(&block[16..], i);
             half(block, 80) * f64::from(scales & 15) * f64::from(q) - half(block, 82) * f64::from(scales >> 4)
         }),
-        row(QuantType::Q3K, "Q3_K", 11, (256, 110), |block, i| {
+        row!(Q3K, "Q3_K", "q3_k", 11, (256, 110), |block, i| {
             // Eighths of a block have a bit each in the first 32 bytes.
             let high = block[i % 32] >> (i / 32) & 1;
             let (group, scales) = (i / 16, &block[96..108]);
@@ -70,20 +80,32 @@ const FORMATS: [Format; 10] = {
             let q = f64::from(crumb(&block[32..], i) | high << 2) - 4.0;
             half(block, 108) * (f64::from(low | upper << 4) - 32.0) * q
         }),
-        row(QuantType::Q4K, "Q4_K", 12, (256, 144), |block, i| {
+        row!(Q4K, "Q4_K", "q4_k", 12, (256, 144), |block, i| {
             let (scale, minimum) = scale_and_minimum(block, i / 32);
             scale * f64::from(nibble_of_64(&block[16..], i)) - minimum
         }),
-        row(QuantType::Q5K, "Q5_K", 13, (256, 176), |block, i| {
+        row!(Q5K, "Q5_K", "q5_k", 13, (256, 176), |block, i| {
             let (scale, minimum) = scale_and_minimum(block, i / 32);
             let high = block[16 + i % 32] >> (i / 32) & 1;
             scale * f64::from(nibble_of_64(&block[48..], i) | high << 4) - minimum
         }),
-        row(QuantType::Q6K, "Q6_K", 14, (256, 210), |block, i| {
+        row!(Q6K, "Q6_K", "q6_k", 14, (256, 210), |block, i| {
             let (part, at) = (i / 128, i % 128);
             let low = block[64 * part + at % 64] >> (4 * (at / 64)) & 15;
             let high = block[128 + 32 * part + at % 32] >> (2 * (at / 32)) & 3;
             half(block, 208) * f64::from(block[192 + i / 16] as i8) * (f64::from(low | high << 4) - 32.0)
+        }),
+        row!(Iq4Nl, "IQ4_NL", "iq4_nl", 20, (32, 18), |block, i| {
+            const VALUES: [i8; 16] =
+                [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+            half(block, 0) * f64::from(VALUES[usize::from(nibble(&block[2..], i))])
+        }),
+        row!(Mxfp4, "MXFP4", "mxfp4", 39, (32, 17), |block, i| {
+            // E2M1, and a power of two of which 255 is none.
+            const VALUES: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+            let code = nibble(&block[1..], i);
+            let value = VALUES[usize::from(code & 7)] * if code < 8 { 1.0 } else { -1.0 };
+            if block[0] == 255 { f64::NAN } else { value * 2.0_f64.powi(i32::from(block[0]) - 127) }
         }),
     ]
 };
@@ -143,7 +165,7 @@ impl QuantType {
         all
     };
 
-    fn format(self) -> &'static Format {
+    pub(super) fn format(self) -> &'static Format {
         &FORMATS[self as usize]
     }
 
@@ -246,6 +268,20 @@ mod tests {
         // Group 12 is values 192 to 207, whose lower bits are the upper ones of the second part's byte 0, the upper ones bits 4 and 5.
         let q6 = block(Q6K, &[(64, 0x90), (128 + 32, 2 << 4), (192 + 12, 0xfe)], &[(208, 0.5)]);
         has(Q6K, &q6, &[(192, 0.5 * -2.0 * 9.0), (193, 0.5 * -2.0 * -32.0)]);
+    }
+
+    #[test]
+    fn values_of_tables() {
+        use QuantType::{Iq4Nl, Mxfp4};
+        has(
+            Iq4Nl,
+            &block(Iq4Nl, &[(2, 0xf8), (17, 0x07)], &[(0, 0.5)]),
+            &[(0, 0.5), (16, 56.5), (15, -5.0), (31, -63.5)],
+        );
+        let exponent = |e| block(Mxfp4, &[(0, e), (1, 0x1f), (16, 0x70)], &[]);
+        has(Mxfp4, &exponent(128), &[(0, -12.0), (16, 1.0), (15, 0.0), (31, 12.0)]);
+        has(Mxfp4, &exponent(0), &[(0, -6.0 * f32::from_bits(1 << 22)), (16, f32::from_bits(1 << 21))]);
+        assert!(Mxfp4.dequantize(&exponent(255)).iter().all(|x| x.is_nan()));
     }
 
     #[test]

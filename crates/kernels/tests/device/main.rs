@@ -6,3 +6,4 @@ mod launch;
 mod matrix;
 mod mmvq;
 mod quant;
+mod quant_matmul;

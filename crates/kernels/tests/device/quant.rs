@@ -7,11 +7,12 @@ use kernels::{Element, Q8_1, QuantType};
 /// Where blocks have halves.
 fn halves(quant: QuantType) -> &'static [usize] {
     match quant {
-        QuantType::Q4_0 | QuantType::Q5_0 | QuantType::Q8_0 => &[0],
+        QuantType::Q4_0 | QuantType::Q5_0 | QuantType::Q8_0 | QuantType::Iq4Nl => &[0],
         QuantType::Q4_1 | QuantType::Q5_1 | QuantType::Q4K | QuantType::Q5K => &[0, 2],
         QuantType::Q2K => &[80, 82],
         QuantType::Q3K => &[108],
         QuantType::Q6K => &[208],
+        QuantType::Mxfp4 => &[],
         other => panic!("{other:?}"),
     }
 }
@@ -30,6 +31,10 @@ pub(crate) fn random_blocks(quant: QuantType, count: usize, seed: u64) -> Vec<u8
         for &at in halves(quant) {
             let scale = (next() as f64 / f64::from(1 << 31) - 1.0) / 16.0;
             block[at..at + 2].copy_from_slice(&f16::from_f64(scale).to_le_bytes());
+        }
+        if quant == QuantType::Mxfp4 {
+            // a power of two between 2^-8 and 2^-1
+            block[0] = 119 + block[0] % 8;
         }
     }
     blocks
