@@ -11,3 +11,6 @@ mod matrix;
 mod norm;
 mod rope;
 mod rows;
+mod mmvq;
+mod quant;
+mod quant_matmul;
