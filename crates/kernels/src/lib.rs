@@ -26,7 +26,7 @@
 //! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
 //! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
-//! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -45,7 +45,7 @@ pub mod reference;
 pub use element::Element;
 pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
 pub use error::{Error, Result};
-pub use gemm::Gemm;
+pub use gemm::{Gemm, GemmElement};
 pub use library::Kernels;
 pub use reduce::ReduceOp;
 

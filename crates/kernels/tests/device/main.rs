@@ -2,4 +2,5 @@
 
 mod common;
 mod elementwise;
-mod matrix;
+mod gemm;
+mod reduce;
