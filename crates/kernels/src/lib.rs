@@ -32,7 +32,7 @@
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
-//! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -61,7 +61,7 @@ pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
 pub use error::{Error, Result};
-pub use gemm::Gemm;
+pub use gemm::{Gemm, GemmElement};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
