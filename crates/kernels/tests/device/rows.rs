@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceCopy};
 use kernels::reference::{Expected, compare};
-use kernels::{Element, Float, modules};
+use kernels::{Float, modules};
 
 use crate::common::{Bench, random};
 
