@@ -6,8 +6,8 @@
 constexpr unsigned MAT_THREADS = 128;
 constexpr unsigned SIDE = 64;
 constexpr unsigned LANES = 16;
-constexpr unsigned VECTORS = SIDE / LANES;
-constexpr unsigned ROWS = SIDE * LANES / MAT_THREADS;
+constexpr unsigned ROWS = SIDE / LANES;
+constexpr unsigned VECTORS = SIDE * LANES / MAT_THREADS;
 
 // 32 values of a row, and of a vector. Of 12 words, so that neither reads nor writes of four words at once meet in a bank.
 struct alignas(16) RowPart {
@@ -21,39 +21,54 @@ struct alignas(16) VectorPart {
 };
 static_assert(sizeof(RowPart) == 48 && sizeof(VectorPart) == 48);
 
+// Quantised rows of a type that is known at compile time.
+template <typename Q> struct Typed {
+    static constexpr bool OFFSET = Q::OFFSET;
+    const Q *x;
+    template <typename F> __device__ __forceinline__ void with(F f) const { f(x); }
+};
+// Rows of any type, by its number.
+struct Numbered {
+    static constexpr bool OFFSET = true;
+    unsigned type;
+    const void *x;
+    template <typename F> __device__ __forceinline__ void with(F f) const { with_quant(type, x, f); }
+};
+
 // Computes `tile_rows` rows of `tile_vectors` results of a product, both multiples of SIDE; `y_stride` counts blocks, `out_stride` elements.
-template <typename Q>
-__device__ __forceinline__ void mul_mat(const Q *x, const Q8_1 *y, float *out, unsigned tile_rows, unsigned tile_vectors, unsigned columns,
-                                        unsigned rows, unsigned vectors, unsigned y_stride, unsigned out_stride) {
+template <typename Matrix>
+__device__ __forceinline__ void mul_mat(Matrix matrix, const Q8_1 *y, void *out, Out type, unsigned tile_rows, unsigned tile_vectors,
+                                        unsigned columns, unsigned rows, unsigned vectors, unsigned y_stride, unsigned out_stride) {
     __shared__ RowPart row_parts[SIDE];
     __shared__ VectorPart vector_parts[SIDE];
-    constexpr unsigned PARTS = Q::VALUES / 32;
     const unsigned thread = threadIdx.y * 32 + threadIdx.x;
     const unsigned tx = thread % LANES, ty = thread / LANES;
-    const unsigned blocks = columns / Q::VALUES;
     const unsigned end_row = min((blockIdx.x + 1) * tile_rows, rows), end_vector = min((blockIdx.y + 1) * tile_vectors, vectors);
 
 #pragma unroll 1
     for (unsigned row0 = blockIdx.x * tile_rows; row0 < end_row; row0 += SIDE)
 #pragma unroll 1
         for (unsigned vector0 = blockIdx.y * tile_vectors; vector0 < end_vector; vector0 += SIDE) {
-            float sum[ROWS][VECTORS] = {};
+            float sum[VECTORS][ROWS] = {};
 #pragma unroll 1
-            for (unsigned part = 0; part < blocks * PARTS; ++part) {
-                const unsigned group = part % PARTS * 2;
-                const auto block_of = [&](unsigned of) -> const Q & {
-                    // behind the last row is it once more
-                    return x[static_cast<size_t>(min(row0 + of, rows - 1)) * blocks + part / PARTS];
-                };
-                for (unsigned i = thread; i < SIDE * 2 * QUADS; i += MAT_THREADS) {
-                    const unsigned of = i / (2 * QUADS), quad = i % (2 * QUADS);
-                    row_parts[of].q[quad / QUADS][quad % QUADS] = block_of(of).quad(group + quad / QUADS, quad % QUADS);
-                }
+            for (unsigned part = 0; part < columns / 32; ++part) {
                 const unsigned of = thread / 2, half = thread % 2;
-                const Scale scale = block_of(of).scale(group + half);
-                row_parts[of].d[half] = scale.d;
-                row_parts[of].m[half] = scale.m;
-
+                matrix.with([&](auto *x) {
+                    using Q = std::remove_cv_t<std::remove_reference_t<decltype(*x)>>;
+                    constexpr unsigned PARTS = Q::VALUES / 32;
+                    const unsigned group = part % PARTS * 2;
+                    const auto block = [&](unsigned row) -> const Q & {
+                        // behind the last row is it once more
+                        return x[static_cast<size_t>(min(row0 + row, rows - 1)) * (columns / Q::VALUES) + part / PARTS];
+                    };
+                    for (unsigned i = thread; i < SIDE * 2 * QUADS; i += MAT_THREADS) {
+                        const unsigned row = i / (2 * QUADS), quad = i % (2 * QUADS);
+                        row_parts[row].q[quad / QUADS][quad % QUADS] = block(row).quad(group + quad / QUADS, quad % QUADS);
+                    }
+                    const Scale scale = block(of).scale(group + half);
+                    row_parts[of].d[half] = scale.d;
+                    row_parts[of].m[half] = scale.m;
+                });
                 const Q8_1 &block = y[static_cast<size_t>(min(vector0 + of, vectors - 1)) * y_stride + part];
                 uint32_t a[QUADS];
                 __builtin_memcpy(a, block.qs + GROUP * half, sizeof a);
@@ -70,34 +85,35 @@ __device__ __forceinline__ void mul_mat(const Q *x, const Q8_1 *y, float *out, u
 
 #pragma unroll 1
                 for (unsigned half = 0; half < 2; ++half) {
-                    uint32_t right[VECTORS][QUADS];
-                    float right_d[VECTORS], right_sum[VECTORS];
-                    for (unsigned j = 0; j < VECTORS; ++j) {
-                        const VectorPart &from = vector_parts[tx + LANES * j];
+                    uint32_t q[ROWS][QUADS];
+                    Scale scale[ROWS];
+                    for (unsigned j = 0; j < ROWS; ++j) {
+                        const RowPart &from = row_parts[tx + LANES * j];
                         for (unsigned quad = 0; quad < QUADS; ++quad)
-                            right[j][quad] = from.a[half][quad];
-                        right_d[j] = from.d;
-                        right_sum[j] = from.sum[half];
+                            q[j][quad] = from.q[half][quad];
+                        scale[j] = {from.d[half], from.m[half]};
                     }
-                    for (unsigned i = 0; i < ROWS; ++i) {
-                        const RowPart &left = row_parts[ty + SIDE / ROWS * i];
-                        for (unsigned j = 0; j < VECTORS; ++j) {
+                    for (unsigned i = 0; i < VECTORS; ++i) {
+                        const VectorPart &vector = vector_parts[ty + SIDE / VECTORS * i];
+                        for (unsigned j = 0; j < ROWS; ++j) {
                             int dot = 0;
                             for (unsigned quad = 0; quad < QUADS; ++quad)
-                                dot = dot4(left.q[half][quad], right[j][quad], dot);
-                            sum[i][j] = fmaf(right_d[j], left.d[half] * static_cast<float>(dot), sum[i][j]);
-                            if (Q::OFFSET)
-                                sum[i][j] = fmaf(left.m[half], right_sum[j], sum[i][j]);
+                                dot = dot4(q[j][quad], vector.a[half][quad], dot);
+                            sum[i][j] = fmaf(vector.d, scale[j].d * static_cast<float>(dot), sum[i][j]);
+                            if (Matrix::OFFSET)
+                                sum[i][j] = fmaf(scale[j].m, vector.sum[half], sum[i][j]);
                         }
                     }
                 }
                 __syncthreads();
             }
-            for (unsigned j = 0; j < VECTORS; ++j)
-                for (unsigned i = 0; i < ROWS; ++i) {
-                    const unsigned row = row0 + ty + SIDE / ROWS * i, vector = vector0 + tx + LANES * j;
-                    if (row < rows && vector < vectors)
-                        out[static_cast<size_t>(vector) * out_stride + row] = sum[i][j];
-                }
+            with_type(type, out, [&](auto *to) {
+                for (unsigned i = 0; i < VECTORS; ++i)
+                    for (unsigned j = 0; j < ROWS; ++j) {
+                        const unsigned row = row0 + tx + LANES * j, vector = vector0 + ty + SIDE / VECTORS * i;
+                        if (row < rows && vector < vectors)
+                            store(to + static_cast<size_t>(vector) * out_stride + row, sum[i][j]);
+                    }
+            });
         }
 }

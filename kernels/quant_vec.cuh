@@ -2,17 +2,7 @@
 // `quantized` and `mmvq_gguf`.
 #pragma once
 #include "quant.cuh"
-
-enum class Out : unsigned { F32, F16, BF16 };
-
-__device__ __forceinline__ void store_as(Out type, void *out, size_t at, float x) {
-    if (type == Out::F32)
-        static_cast<float *>(out)[at] = x;
-    else if (type == Out::F16)
-        static_cast<__half *>(out)[at] = convert<__half>(x);
-    else
-        static_cast<__nv_bfloat16 *>(out)[at] = convert<__nv_bfloat16>(x);
-}
+#include "reduce.cuh"
 
 // Four vectors or fewer are multiplied by workgroups of 32×4 threads, more by 32×2; one vector by a workgroup for each row, more by one for
 // each two rows. That is the launch that callers have to make.

@@ -2,30 +2,12 @@
 #include "quant_mat.cuh"
 #include "quant_vec.cuh"
 
-// Bytes have a sign where there is no offset.
-template <typename Q> __device__ __forceinline__ float byte_of(uint32_t quad, unsigned i) {
-    return Q::OFFSET ? static_cast<float>(quad >> 8 * i & 255) : static_cast<float>(static_cast<int8_t>(quad >> 8 * i));
-}
-
-// The values of a quad in f32, exact but for one rounding.
-template <typename Q> __device__ __forceinline__ float4 dequantize(const Q &block, unsigned group, unsigned i) {
-    const Scale scale = block.scale(group);
-    const uint32_t q = block.quad(group, i);
-    const auto value = [&](unsigned byte) { return fmaf(scale.d, byte_of<Q>(q, byte), scale.m); };
-    return {value(0), value(1), value(2), value(3)};
-}
-
-template <typename T> struct alignas(4 * sizeof(T)) Four {
-    T x, y, z, w;
-};
-
 // Dequantises the quads of a row of blocks from `first`, every `step`-th one, to an address that is a multiple of four elements'.
 template <typename Q, typename T>
 __device__ __forceinline__ void dequantize_quads(const Q *blocks, T *out, size_t first, size_t step, size_t values) {
     for (size_t quad = first; quad < values / 4; quad += step) {
         const unsigned at = quad % (Q::VALUES / 4);
-        const float4 x = dequantize(blocks[quad / (Q::VALUES / 4)], at / QUADS, at % QUADS);
-        reinterpret_cast<Four<T> *>(out)[quad] = {convert<T>(x.x), convert<T>(x.y), convert<T>(x.z), convert<T>(x.w)};
+        store_four(out + 4 * quad, dequantize(blocks[quad / (Q::VALUES / 4)], at / QUADS, at % QUADS));
     }
 }
 
@@ -153,11 +135,11 @@ QUANT_K(VEC_PRODUCTS)
 
 // Workgroups are launched for so many rows and vectors.
 #define MAT_PRODUCT(Q, NAME, TILE_ROWS, TILE_VECTORS)                                                                  \
-    extern "C" __global__ __launch_bounds__(MAT_THREADS) void mul_mat_##NAME(                        \
+    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(4) void mul_mat_##NAME(                         \
         const void *x, const void *y, float *out, const int columns, const int rows, const int vectors, const int padded, \
         const int out_stride) {                                                                                        \
-        mul_mat(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, TILE_ROWS, TILE_VECTORS, columns, rows, vectors, \
-                padded / Q8_1::VALUES, out_stride);                                                                    \
+        mul_mat(Typed<Q>{static_cast<const Q *>(x)}, static_cast<const Q8_1 *>(y), out, Out::F32, TILE_ROWS, TILE_VECTORS, columns, rows, \
+                vectors, padded / Q8_1::VALUES, out_stride);                                                           \
     }
 MAT_PRODUCT(Q4_0, q4_0, 128, 64)
 MAT_PRODUCT(Q4_1, q4_1, 128, 64)

@@ -7,6 +7,21 @@
 // kernel-build's __dp4a says where.
 __device__ __forceinline__ int dot4(uint32_t a, uint32_t b, int c) { return __dp4a(static_cast<int>(a), static_cast<int>(b), c); }
 
+// Bytes of a table of 16, four at a time; each byte of `at` is below 16.
+__device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t at) {
+#ifdef __AMDGCN__
+    const uint32_t low = __builtin_amdgcn_perm(table[1], table[0], at & 0x07070707u);
+    const uint32_t high = __builtin_amdgcn_perm(table[3], table[2], at & 0x07070707u);
+    const uint32_t upper = (at >> 3 & 0x01010101u) * 255;
+    return (high & upper) | (low & ~upper);
+#else
+    uint32_t found = 0;
+    for (unsigned i = 0; i < 32; i += 8)
+        found |= (table[at >> (i + 2) & 3] >> 8 * (at >> i & 3) & 255) << i;
+    return found;
+#endif
+}
+
 // A value that all threads of a wave have. Functions that are not inlined cannot know it of their arguments, nor that pointers lead to
 // global memory.
 __device__ __forceinline__ unsigned uniform(unsigned x) {

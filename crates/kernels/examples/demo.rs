@@ -9,7 +9,7 @@ use std::time::Instant;
 use half::{bf16, f16};
 use hip::{Device, DeviceBuffer, Stream};
 use kernels::reference::{self, Comparison, Expected};
-use kernels::{Float, Gemm, Kernels};
+use kernels::{Float, Gemm, GemmElement, Kernels};
 
 /// Elements of the saxpy.
 const ELEMENTS: usize = 16 << 20;
@@ -86,7 +86,10 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option
 }
 
 /// All operations in one element type; whether all results were right.
-fn operations<T: Float<Compute = f32>>(kernels: &Kernels, stream: &Stream) -> Result<bool, Box<dyn Error>> {
+fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
+    kernels: &Kernels,
+    stream: &Stream,
+) -> Result<bool, Box<dyn Error>> {
     let mut passed = true;
 
     let x = numbers::<T>(ELEMENTS, 1, 4.0);

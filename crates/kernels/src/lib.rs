@@ -26,7 +26,13 @@
 //! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
 //! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
-//! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
+//! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
+//! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
+//! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
+//! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
+//! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -34,25 +40,37 @@
 //! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]
 
+mod activation;
 mod element;
 mod elementwise;
+mod embedding;
 mod error;
 mod gemm;
 mod indexing;
+mod kv_cache;
 mod launch;
 mod library;
+mod norm;
+mod quant;
 mod reduce;
 pub mod reference;
+mod rope;
 mod sort;
 mod view;
 
+pub use activation::Activation;
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
+pub use embedding::TokenId;
 pub use error::{Error, Result};
-pub use gemm::Gemm;
+pub use gemm::{Gemm, GemmElement};
+pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
+pub use norm::GroupNorm;
+pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
+pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
 pub use sort::Order;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 

@@ -24,9 +24,18 @@ pub enum ReduceOp {
 }
 
 /// Work-items for groups of `elements`.
-fn block(elements: usize) -> u32 {
+pub(crate) fn block(elements: usize) -> u32 {
     // The limit is such a multiple.
     elements.min(MAX_BLOCK).next_multiple_of(WAVE).max(WAVE) as u32
+}
+
+/// How many rows of `columns` elements there are; the number of workgroups, each for one.
+pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> Result<u32> {
+    if columns == 0 || !elements.is_multiple_of(columns) {
+        let problem = "must be at least 1 and divide the number of elements";
+        return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
+    }
+    check_u32(operation, "rows", elements / columns)
 }
 
 impl Kernels {
@@ -88,18 +97,14 @@ impl Kernels {
         let (x, y) = (x.into(), y.into());
         let operation = "softmax";
         check_length(operation, "y", y.len(), x.len())?;
-        if columns == 0 || x.len() % columns != 0 {
-            let problem = "must be at least 1 and divide the number of elements";
-            return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
-        }
-        let rows = x.len() / columns;
+        let rows = rows(operation, x.len(), columns)?;
         if rows == 0 {
             return Ok(());
         }
         let launch = self
             .of::<T>(&modules::REDUCE, &names!("softmax"))?
             .launch(stream)
-            .grid(check_u32(operation, "rows", rows)?)
+            .grid(rows)
             .block(block(columns))
             .arg(x)
             .arg(y)

@@ -5,7 +5,7 @@ use crate::rows::launch;
 
 /// Numbers from 0 to 4, so that all sums here are exact in each type but bytes, where they wrap.
 fn small(count: usize, seed: usize) -> Vec<u32> {
-    (0..count).map(|i| ((i * 7 + seed) * 2_654_435_761 >> 7) as u32 % 5).collect()
+    (0..count).map(|i| ((i * 7 + seed) * 2_654_435_761 / 128) as u32 % 5).collect()
 }
 
 /// Launches for elements of several types what `expected` gives in u32.
@@ -181,7 +181,7 @@ fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str,
             })
             .collect()
     };
-    let mut out = bench.upload(&vec![of(9); 24]);
+    let mut out = bench.upload(&[of(9); 24]);
     launch!(bench, CONV, &format!("avg_pool2d_{name}"), 1, 32; x.len(), 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
     assert_eq!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");
     launch!(bench, CONV, &format!("max_pool2d_{name}"), 1, 32; x.len(), 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
@@ -200,7 +200,7 @@ fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str,
         assert_eq!(bench.download(&out), expected, "{name}");
     }
     // the middle of each four, where outputs lie between
-    let mut out = bench.upload(&vec![of(9); 24]);
+    let mut out = bench.upload(&[of(9); 24]);
     launch!(bench, CONV, &format!("upsample_bilinear2d_{name}"), 2, 32;
         4_usize, 3_usize, false, false, 0.0_f64, false, 0.0_f64, &info, &device_x, &mut out);
     assert_eq!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");

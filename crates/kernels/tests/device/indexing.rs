@@ -205,16 +205,15 @@ fn strided_indices_and_many_rows() {
 
 #[test]
 fn an_index_outside_is_a_fault() {
-    let run =
-        |id: i64, work: &dyn Fn(&Bench, &DeviceBuffer<f32>, &DeviceBuffer<i64>, &mut DeviceBuffer<f32>)| {
-            let bench = Bench::open();
-            let x = bench.upload(&[1.0_f32, 2.0, 3.0]);
-            let ids = bench.upload(&[0, id, 2]);
-            let mut out = bench.zeroed::<f32>(3);
-            work(&bench, &x, &ids, &mut out);
-            bench.stream.synchronize()
-        };
     type Work<'a> = &'a dyn Fn(&Bench, &DeviceBuffer<f32>, &DeviceBuffer<i64>, &mut DeviceBuffer<f32>);
+    let run = |id: i64, work: Work<'_>| {
+        let bench = Bench::open();
+        let x = bench.upload(&[1.0_f32, 2.0, 3.0]);
+        let ids = bench.upload(&[0, id, 2]);
+        let mut out = bench.zeroed::<f32>(3);
+        work(&bench, &x, &ids, &mut out);
+        bench.stream.synchronize()
+    };
     let works: [Work<'_>; 5] = [
         &|bench, x, ids, out| bench.kernels.index_select(&bench.stream, x, 0, ids, out).unwrap(),
         &|bench, x, ids, out| bench.kernels.gather(&bench.stream, x, 0, ids, out).unwrap(),

@@ -126,12 +126,12 @@ fn empty_groups_are_neutral<T: Named>(bench: &Bench) {
     let info = bench.upload(&[3_usize, 0, 1, 1]);
     let x = bench.zeroed::<T>(1);
     for (name, neutral) in [("max", T::LOWEST), ("min", T::HIGHEST), ("sum", T::from_i64(0))] {
-        let mut values = bench.upload(&vec![T::from_i64(1); 3]);
+        let mut values = bench.upload(&[T::from_i64(1); 3]);
         launch!(bench, REDUCE, &format!("fast_{name}_{}", T::NAME), 3, 32;
             0_usize, 0_usize, 2_usize, &info, &x, &mut values);
         assert_eq!(bits(&bench.download(&values)), bits(&[neutral; 3]), "{name}");
     }
-    let mut values = bench.upload(&vec![T::from_i64(1); 3]);
+    let mut values = bench.upload(&[T::from_i64(1); 3]);
     launch!(bench, REDUCE, &format!("fast_sum_small_{}", T::NAME), 1, 256;
         3_usize, 0_usize, 2_usize, &info, &x, &mut values);
     assert_eq!(bits(&bench.download(&values)), bits(&[T::from_i64(0); 3]));
