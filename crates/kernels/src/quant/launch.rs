@@ -5,7 +5,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 use super::{Q8_1, QuantMatrix, QuantVectors};
 use crate::error::{Error, Result, check_counted, check_length};
 use crate::library::{Names, names};
-use crate::{Element, Kernels, modules};
+use crate::{Float, Kernels, modules};
 
 /// Kernels that multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] if `out` is not of the matrix's size; [`Error::Hip`].
-    pub fn dequantize<'a, T: Element>(
+    pub fn dequantize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         matrix: QuantMatrix<'a>,
@@ -64,7 +64,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them; [`Error::Hip`].
     #[doc(alias = "embedding")]
-    pub fn quant_rows<'a, T: Element>(
+    pub fn quant_rows<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         matrix: QuantMatrix<'a>,
@@ -75,7 +75,7 @@ impl Kernels {
         self.rows_of("quant_rows", stream, matrix, Some(rows), rows.len(), out.into())
     }
 
-    fn rows_of<'a, T: Element>(
+    fn rows_of<'a, T: Float<Compute = f32>>(
         &'a self,
         operation: &'static str,
         stream: &'a Stream,
@@ -112,7 +112,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] unless `x` has the vectors' elements; [`Error::Hip`].
-    pub fn quantize<'a, T: Element>(
+    pub fn quantize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -150,7 +150,7 @@ impl Kernels {
     /// products; [`Error::Hip`].
     #[doc(alias = "gemv")]
     #[doc(alias = "matmul")]
-    pub fn quant_matmul<'a, T: Element>(
+    pub fn quant_matmul<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         matrix: QuantMatrix<'a>,

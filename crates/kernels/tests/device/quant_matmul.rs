@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use kernels::reference::{Expected, compare};
-use kernels::{Element, Error, Q8_1, QuantMatrix, QuantType, QuantVectors};
+use kernels::{Error, Float, Q8_1, QuantMatrix, QuantType, QuantVectors};
 
 use crate::common::{Bench, random};
 use crate::quant::{products, q8_1_rows, random_blocks};
@@ -12,7 +12,7 @@ fn exact(values: &[f32]) -> impl Iterator<Item = Expected> {
     values.iter().map(|&x| Expected { value: f64::from(x), slack: 0.0 })
 }
 
-fn rows_of<T: Element>(bench: &Bench, quant: QuantType) {
+fn rows_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let (rows, columns) = (7, 1280);
     let blocks = random_blocks(quant, rows * columns / quant.block_values(), 41);
     let values = quant.dequantize(&blocks);
@@ -46,7 +46,7 @@ fn rows_are_what_blocks_stand_for() {
     }
 }
 
-fn products_of<T: Element>(bench: &Bench, quant: QuantType) {
+fn products_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let unit = quant.block_values();
     // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at once.
     for (rows, columns, counts) in [
