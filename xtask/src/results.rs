@@ -116,12 +116,13 @@ mod tests {
     fn the_largest_difference_counts_and_what_is_missing_is_told() {
         let mut found = Found::new();
         read("a_f32\tgfx1100\t1e-7\nb_f32\tgfx1100\t0e0\n", &mut found).unwrap();
-        read("a_f32\tgfx1100\t2.5e-6\na_f32\tgfx90a\t1e-9\n", &mut found).unwrap();
+        read("a_f32\tgfx1100\t2.5e-6\na_f32\tgfx90a\t1e-9\na_f32\tgfx90a\tchecked\n", &mut found).unwrap();
+        read("c_f32\tgfx90a\tchecked\nc_f32\tgfx1100\t0\n", &mut found).unwrap();
         assert!(read("a_f32 gfx1100 1e-7", &mut found).is_err());
         assert!(read("a\tb\tmuch", &mut found).is_err());
-        let (page, missing) = page("# Names\n\n[m]\na_f32\nb_f32\n", &found, &["gfx1100", "gfx90a"]);
+        let (page, missing) = page("# Names\n\n[m]\na_f32\nb_f32\nc_f32\n", &found, &["gfx1100", "gfx90a"]);
         assert_eq!(missing, ["b_f32 on gfx90a"]);
-        let expected = "## `m`\n\n| kernel | gfx1100 | gfx90a |\n|---|---:|---:|\n| `a_f32` | 2.5e-6 | 1.0e-9 |\n| `b_f32` | 0 | |\n";
+        let expected = "## `m`\n\n| kernel | gfx1100 | gfx90a |\n|---|---:|---:|\n| `a_f32` | 2.5e-6 | 1.0e-9 |\n| `b_f32` | 0 | |\n| `c_f32` | 0 | within |\n";
         assert!(page.ends_with(expected), "{page}");
     }
 }
