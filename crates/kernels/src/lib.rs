@@ -46,6 +46,7 @@ mod elementwise;
 mod embedding;
 mod error;
 mod gemm;
+mod indexing;
 mod kv_cache;
 mod launch;
 mod library;
@@ -54,6 +55,7 @@ mod quant;
 mod reduce;
 pub mod reference;
 mod rope;
+mod sort;
 mod view;
 
 pub use activation::Activation;
@@ -69,6 +71,7 @@ pub use norm::GroupNorm;
 pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
+pub use sort::Order;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.

@@ -117,10 +117,21 @@ const fn half_of_power_of_two(exponent: i32) -> f64 {
     if exponent > -1022 { power_of_two(exponent - 1) } else { 0.0 }
 }
 
+/// The f32 that rounds to a narrower type as `value` does: `value` itself, or else the neighbour whose last digit is odd. `half` drops the low
+/// digits of an f64.
+fn for_rounding(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) == value || value.is_nan() {
+        return nearest;
+    }
+    let away = f64::from(nearest).abs() > value.abs();
+    f32::from_bits((nearest.to_bits() - u32::from(away)) | 1)
+}
+
 // significand digits; exponent of the smallest subnormal number
 real!(0, f32, "f32", 24, -149, f32, |value| value as f32, f64::from);
-real!(1, f16, "f16", 11, -24, f32, f16::from_f64, f16::to_f64);
-real!(2, bf16, "bf16", 8, -133, f32, bf16::from_f64, bf16::to_f64);
+real!(1, f16, "f16", 11, -24, f32, |value| f16::from_f32(for_rounding(value)), f16::to_f64);
+real!(2, bf16, "bf16", 8, -133, f32, |value| bf16::from_f32(for_rounding(value)), bf16::to_f64);
 real!(3, f64, "f64", 53, -1074, f64, |value| value, |value| value);
 real!(4, F8E4M3, "f8_e4m3", 4, -9, f32, F8E4M3::from_f64, F8E4M3::to_f64);
 integer!(5, u8, "u8", u8);
@@ -150,5 +161,27 @@ mod tests {
         constants_hold::<f16>();
         constants_hold::<bf16>();
         constants_hold::<F8E4M3>();
+    }
+
+    #[test]
+    fn doubles_are_rounded_once() {
+        fn all<T: Element>(from_bits: impl Fn(u16) -> T, largest: u16) {
+            for bits in (0..largest).step_by(7) {
+                let (low, high) = (from_bits(bits).to_f64(), from_bits(bits + 1).to_f64());
+                let middle = (low + high) / 2.0;
+                let even = if bits % 2 == 0 { low } else { high };
+                for (value, expected) in [(middle.next_down(), low), (middle, even), (middle.next_up(), high)]
+                {
+                    assert_eq!(T::from_f64(value).to_f64(), expected, "{value:e}");
+                    assert_eq!(T::from_f64(-value).to_f64(), -expected, "-{value:e}");
+                }
+            }
+            assert!(
+                T::from_f64(f64::INFINITY).to_f64().is_infinite() && T::from_f64(f64::NAN).to_f64().is_nan()
+            );
+            assert!(T::from_f64(1e300).to_f64().is_infinite());
+        }
+        all(f16::from_bits, f16::MAX.to_bits());
+        all(bf16::from_bits, bf16::MAX.to_bits());
     }
 }
