@@ -134,7 +134,7 @@ fn one_product_reads_the_matrix_once() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let bench = Bench::open();
-    let Bench { kernels, stream } = &bench;
+    let Bench { kernels, stream, .. } = &bench;
     let blocks = bench.zeroed::<u8>(3 * 144 + 1);
     let matrix = |rows, columns, range: std::ops::Range<usize>| {
         QuantMatrix::new(QuantType::Q4K, rows, columns, blocks.slice(range).unwrap())
