@@ -6,6 +6,7 @@ mod common;
 mod conv;
 mod elementwise;
 mod embedding;
+mod entry_points;
 mod gemm;
 mod indexing;
 mod kv_cache;
