@@ -52,7 +52,7 @@ pub(crate) fn check_devices(
     memory: &[(&'static str, &Device)],
 ) -> Result<()> {
     let device = stream.device();
-    for &(what, other) in [("kernels", kernels)].iter().chain(memory) {
+    for &(what, other) in [("kernel", kernels)].iter().chain(memory) {
         if other != device {
             let (expected, got) = (device.to_string(), other.to_string());
             return Err(hip::Error::OtherDevice { operation, what, expected, got }.into());

@@ -217,7 +217,7 @@ fn memory_and_streams_of_other_devices() {
     says(kernels.fill(stream, 1.0, &mut far_out), belongs);
     says(kernels.unary(stream, UnaryOp::Exp, &far, &mut out), belongs);
     says(kernels.unary(stream, UnaryOp::Exp, &near, &mut far_out), belongs);
-    says(kernels.unary(&foreign, UnaryOp::Exp, &far, &mut far_out), "the kernels belongs to");
+    says(kernels.unary(&foreign, UnaryOp::Exp, &far, &mut far_out), "the kernel belongs to");
     says(kernels.copy(stream, &far, &mut out), belongs);
     says(kernels.affine(stream, &far, &mut out, 1.0, 1.0), belongs);
     says(kernels.axpy(stream, 1.0, &far, &mut out), belongs);

@@ -328,3 +328,20 @@ fn graphs_take_contiguous_tensors_and_refuse_strides() {
     graph.unwrap().instantiate().unwrap().launch(&bench.stream).unwrap();
     assert_eq!(bench.download(&y), [-1.0, -2.0, -3.0, -4.0]);
 }
+
+#[test]
+fn strides_stay_until_their_kernel_has_read_them() {
+    // Nothing waits between the operations, and the memory of one's strides is that of a later one's.
+    let bench = Bench::open();
+    let memory = numbers::<f32>(9);
+    let x = bench.upload(&memory);
+    let all: Vec<Layout> = (0..40).map(|i| layouts()[2 + i % 5].narrow(0, 0, 1 + i % 4).unwrap()).collect();
+    let mut results: Vec<DeviceBuffer<f32>> =
+        all.iter().map(|layout| bench.zeroed(layout.elements())).collect();
+    for (layout, y) in all.iter().zip(&mut results) {
+        bench.kernels.copy(&bench.stream, View::new(&x, *layout).unwrap(), y).unwrap();
+    }
+    for (layout, y) in all.iter().zip(&results) {
+        assert_eq!(bench.download(y), at(&memory, layout), "{layout:?}");
+    }
+}
