@@ -32,6 +32,9 @@
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
+//! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
 //! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
@@ -49,10 +52,13 @@ mod gemm;
 mod kv_cache;
 mod launch;
 mod library;
+mod moe;
 mod norm;
 mod reduce;
 pub mod reference;
 mod rope;
+mod sampling;
+mod topk;
 mod view;
 
 pub use activation::Activation;
@@ -64,9 +70,12 @@ pub use gemm::Gemm;
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
+pub use moe::{MOST_CHOICES, MOST_EXPERTS};
 pub use norm::GroupNorm;
 pub use reduce::ReduceOp;
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
+pub use sampling::{Penalties, Sampling};
+pub use topk::MOST_TOP_K;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
