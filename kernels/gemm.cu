@@ -1,63 +1,137 @@
-// Tiled matrix multiplication: C = alpha * A * B + beta * C, row-major, any sizes; products are summed in f32.
-#include "common.cuh"
+// Matrix multiplication: C = alpha * op(A) * op(B) + beta * C, by rows, any sizes, a batch of them; products of floats are summed in
+// f32, of int8 in i32.
+//
+// A workgroup of 256 threads computes a SIDE by SIDE block of C. Its waves stand in two columns, and each has its part of C in
+// registers. Both operands pass through LDS in blocks that are as deep as LDS allows.
+#include "staging.cuh"
 
-// A workgroup of 256 threads computes a TILE×TILE block of C; each thread PER_THREAD×PER_THREAD of it, in registers.
-constexpr unsigned TILE = 64;
-constexpr unsigned DEPTH = 16;
-constexpr unsigned PER_THREAD = 4;
-constexpr unsigned SIDE = TILE / PER_THREAD;
-constexpr unsigned THREADS = SIDE * SIDE;
+constexpr unsigned THREADS = 256;
+// Bytes of both operands that a workgroup keeps in LDS, without what is between rows.
+constexpr unsigned STAGED = 32 * 1024;
 
-template <typename T>
-__device__ __forceinline__ void gemm(unsigned m, unsigned n, unsigned k, float alpha, const T *a, unsigned lda, const T *b, unsigned ldb,
-                                     float beta, T *c, unsigned ldc) {
-    __shared__ float a_tile[DEPTH][TILE];
-    __shared__ float b_tile[DEPTH][TILE];
-    const unsigned row0 = blockIdx.y * TILE, column0 = blockIdx.x * TILE;
-    const unsigned ty = threadIdx.x / SIDE, tx = threadIdx.x % SIDE;
+struct Shape {
+    unsigned m, n, k, batches;
+    size_t lda, ldb, ldc;
+    // From one matrix of the batch to the next.
+    size_t batch_a, batch_b, batch_c;
+    // A is k×m in memory, B is n×k.
+    unsigned transposed_a, transposed_b;
+};
 
-    float sum[PER_THREAD][PER_THREAD] = {};
-    for (unsigned k0 = 0; k0 < k; k0 += DEPTH) {
-        for (unsigned i = threadIdx.x; i < TILE * DEPTH; i += THREADS) {
-            const unsigned row = row0 + i / DEPTH, depth = k0 + i % DEPTH;
-            a_tile[i % DEPTH][i / DEPTH] = row < m && depth < k ? load(a + static_cast<size_t>(row) * lda + depth) : 0.0f;
-        }
-        for (unsigned i = threadIdx.x; i < TILE * DEPTH; i += THREADS) {
-            const unsigned depth = k0 + i / TILE, column = column0 + i % TILE;
-            b_tile[i / TILE][i % TILE] = depth < k && column < n ? load(b + static_cast<size_t>(depth) * ldb + column) : 0.0f;
+template <typename T, typename Out, unsigned SIDE>
+__device__ __forceinline__ void block_of(const Shape &shape, sum_t<T> alpha, const T *a, const T *b, sum_t<T> beta, Out *c, unsigned row0,
+                                         unsigned column0) {
+    constexpr unsigned DEPTH = STAGED / 2 / SIDE / sizeof(T);
+    constexpr unsigned WAVE_ROWS = SIDE / (THREADS / WAVE / 2), WAVE_COLUMNS = SIDE / 2;
+    using M = Matrix<T, WAVE_ROWS / (WAVE / 8), WAVE_COLUMNS / 8>;
+    using Stage = Staging<T, SIDE, DEPTH, THREADS>;
+    // How deep the waves multiply without looking whether there is more.
+    constexpr unsigned STEP = 4 * M::DEPTH;
+    constexpr unsigned DOWN = WAVE_ROWS / M::ROWS, ACROSS = WAVE_COLUMNS / M::COLUMNS;
+    __shared__ alignas(16) unsigned char tiles[2 * SIDE * Stage::PITCH * sizeof(T)];
+    T *a_tile = reinterpret_cast<T *>(tiles), *b_tile = a_tile + SIDE * Stage::PITCH;
+
+    const Operand<T> from_a = {a, shape.m, shape.k, shape.lda, shape.transposed_a != 0};
+    const Operand<T> from_b = {b, shape.n, shape.k, shape.ldb, shape.transposed_b == 0};
+    const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
+    const unsigned wave_row = wave / 2 * WAVE_ROWS, wave_column = wave % 2 * WAVE_COLUMNS;
+    const T *a_piece = a_tile + (wave_row + M::a_row(lane)) * Stage::PITCH + M::depth(lane);
+    const T *b_piece = b_tile + (wave_column + M::b_column(lane)) * Stage::PITCH + M::depth(lane);
+
+    Stage a_stage(from_a, row0), b_stage(from_b, column0);
+    // Up to here, blocks pass through registers.
+    const unsigned whole_depth = Stage::whole(from_a, row0) && Stage::whole(from_b, column0) ? shape.k / DEPTH * DEPTH : 0;
+    if (whole_depth > 0) {
+        a_stage.fetch(from_a, row0, 0);
+        b_stage.fetch(from_b, column0, 0);
+    }
+    typename M::Sums sums[DOWN][ACROSS] = {};
+#pragma unroll 1
+    for (unsigned depth = 0; depth < shape.k; depth += DEPTH) {
+        const unsigned used = min((shape.k - depth + STEP - 1) / STEP * STEP, DEPTH);
+        if (depth < whole_depth) {
+            a_stage.store(from_a, a_tile);
+            b_stage.store(from_b, b_tile);
+        } else {
+            Stage::copy(from_a, row0, depth, used, a_tile);
+            Stage::copy(from_b, column0, depth, used, b_tile);
         }
         __syncthreads();
-        for (unsigned d = 0; d < DEPTH; ++d) {
-            float x[PER_THREAD], y[PER_THREAD];
-            for (unsigned i = 0; i < PER_THREAD; ++i) {
-                x[i] = a_tile[d][ty * PER_THREAD + i];
-                y[i] = b_tile[d][tx * PER_THREAD + i];
+        if (depth + DEPTH < whole_depth) {
+            a_stage.fetch(from_a, row0, depth + DEPTH);
+            b_stage.fetch(from_b, column0, depth + DEPTH);
+        }
+#pragma unroll 1
+        for (unsigned from = 0; from < used; from += STEP) {
+#pragma unroll
+            for (unsigned d = 0; d < STEP; d += M::DEPTH) {
+                typename M::A left[DOWN];
+                typename M::B right[ACROSS];
+#pragma unroll
+                for (unsigned i = 0; i < DOWN; ++i)
+                    left[i] = M::load_a(a_piece + i * M::ROWS * Stage::PITCH + from + d, Stage::PITCH);
+#pragma unroll
+                for (unsigned j = 0; j < ACROSS; ++j)
+                    right[j] = M::load_b(b_piece + j * M::COLUMNS * Stage::PITCH + from + d, Stage::PITCH);
+#pragma unroll
+                for (unsigned i = 0; i < DOWN; ++i)
+#pragma unroll
+                    for (unsigned j = 0; j < ACROSS; ++j)
+                        M::multiply(sums[i][j], left[i], right[j]);
             }
-            for (unsigned i = 0; i < PER_THREAD; ++i)
-                for (unsigned j = 0; j < PER_THREAD; ++j)
-                    sum[i][j] = fmaf(x[i], y[j], sum[i][j]);
         }
         __syncthreads();
     }
-    for (unsigned i = 0; i < PER_THREAD; ++i) {
-        const unsigned row = row0 + ty * PER_THREAD + i;
-        for (unsigned j = 0; j < PER_THREAD; ++j) {
-            const unsigned column = column0 + tx * PER_THREAD + j;
-            if (row < m && column < n) {
-                T *at = c + static_cast<size_t>(row) * ldc + column;
-                // beta = 0 must not read C: it may hold anything, NaN included
-                *at = convert<T>(beta == 0.0f ? alpha * sum[i][j] : alpha * sum[i][j] + beta * load(at));
+
+    const unsigned first_row = row0 + wave_row, first_column = column0 + wave_column;
+    const unsigned lane_row = M::lane_row(lane), lane_column = M::lane_column(lane);
+    c += first_row * shape.ldc + first_column;
+    // Calls `apply` with the place of each element within the wave's part, and with its sum.
+    const auto each = [&](auto apply) {
+#pragma unroll
+        for (unsigned i = 0; i < DOWN; ++i)
+#pragma unroll
+            for (unsigned j = 0; j < ACROSS; ++j)
+#pragma unroll
+                for (unsigned s = 0; s < M::SUMS; ++s)
+                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * sums[i][j].x[s]);
+    };
+    const bool inside = first_row + WAVE_ROWS <= shape.m && first_column + WAVE_COLUMNS <= shape.n;
+    // beta = 0 must not read C: it may hold anything, NaN included
+    if (inside && beta == 0 && shape.ldc < LARGEST_NEAR_STRIDE) {
+        const unsigned offset = (lane_row * static_cast<unsigned>(shape.ldc) + lane_column) * sizeof(Out);
+        each([&](unsigned row, unsigned column, sum_t<T> product) {
+            *reinterpret_cast<Out *>(reinterpret_cast<char *>(c + row * shape.ldc + column) + offset) = convert<Out>(product);
+        });
+    } else {
+        each([&](unsigned row, unsigned column, sum_t<T> product) {
+            row += lane_row, column += lane_column;
+            if (first_row + row < shape.m && first_column + column < shape.n) {
+                Out *at = c + row * shape.ldc + column;
+                *at = convert<Out>(beta == 0 ? product : product + beta * load(at));
             }
-        }
+        });
     }
 }
 
-#define GEMM(T, NAME)                                                                                                  \
-    extern "C" __global__ __launch_bounds__(THREADS) void gemm_##NAME(const unsigned m, const unsigned n, const unsigned k, const float alpha, \
-                                                                      const T *a, const unsigned lda, const T *b, const unsigned ldb, \
-                                                                      const float beta, T *c, const unsigned ldc) {    \
-        gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                                            \
+template <typename T, typename Out, unsigned SIDE>
+__device__ __forceinline__ void gemm(const Shape &shape, sum_t<T> alpha, const T *a, const T *b, sum_t<T> beta, Out *c) {
+    // A grid has at most 65,535 blocks in its second and third dimension.
+    for (size_t batch = blockIdx.z; batch < shape.batches; batch += gridDim.z)
+        for (size_t row = static_cast<size_t>(blockIdx.y) * SIDE; row < shape.m; row += static_cast<size_t>(gridDim.y) * SIDE)
+            block_of<T, Out, SIDE>(shape, alpha, a + batch * shape.batch_a, b + batch * shape.batch_b, beta, c + batch * shape.batch_c,
+                                   static_cast<unsigned>(row), blockIdx.x * SIDE);
+}
+
+#define GEMM(T, OUT, NAME, SIDE)                                                                                        \
+    extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const T *a, \
+                                                                               const T *b, const sum_t<T> beta, OUT *c) { \
+        gemm<T, OUT, SIDE>(shape, alpha, a, b, beta, c);                                                               \
     }
-GEMM(float, f32)
-GEMM(__half, f16)
-GEMM(__nv_bfloat16, bf16)
+#define GEMM_SIDES(T, OUT, NAME)                                                                                        \
+    GEMM(T, OUT, NAME, 64)                                                                                              \
+    GEMM(T, OUT, NAME, 128)
+GEMM_SIDES(float, float, f32)
+GEMM_SIDES(__half, __half, f16)
+GEMM_SIDES(__nv_bfloat16, __nv_bfloat16, bf16)
+GEMM_SIDES(int8_t, int, i8)

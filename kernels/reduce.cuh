@@ -57,6 +57,13 @@ template <typename T> __device__ __forceinline__ Candidate<T> from_first_lane(Ca
     return {from_first_lane(x.value), from_first_lane(x.index)};
 }
 
+// Combines `x` over all lanes of the warp, in the order of a butterfly; every lane receives the result.
+template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x) {
+    for (int mask = warpSize / 2; mask > 0; mask /= 2)
+        x = Op::apply(x, from_lane_xor(x, mask));
+    return x;
+}
+
 // Combines `x` over the first `lanes` lanes of the warp; every lane receives the first one's result.
 template <typename Op, typename T> __device__ __forceinline__ T warp_combine(T x, unsigned lanes) {
     const unsigned lane = block_thread() % warpSize;

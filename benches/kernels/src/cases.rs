@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use half::f16;
 use hip::{DeviceBuffer, Stream};
-use kernels::{BinaryOp, Element, Gemm, Kernels, ReduceOp, UnaryOp};
+use kernels::{BinaryOp, Float, Gemm, Kernels, ReduceOp, UnaryOp};
 
 use crate::peaks::Arithmetic;
 
@@ -50,7 +50,7 @@ pub(crate) fn make(name: &str, stream: &Stream) -> Result<Case> {
 }
 
 /// Numbers between -1 and 1 without a pattern.
-fn noise<T: Element>(stream: &Stream, count: usize) -> hip::Result<DeviceBuffer<T>> {
+fn noise<T: Float<Compute = f32>>(stream: &Stream, count: usize) -> hip::Result<DeviceBuffer<T>> {
     let mut state = 1_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -64,7 +64,7 @@ fn size<T>(elements: usize) -> u64 {
     (elements * size_of::<T>()) as u64
 }
 
-fn unary<T: Element>(stream: &Stream, op: UnaryOp) -> hip::Result<Case> {
+fn unary<T: Float<Compute = f32>>(stream: &Stream, op: UnaryOp) -> hip::Result<Case> {
     let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     Ok(Case {
         flops: x.len() as u64,
@@ -74,7 +74,7 @@ fn unary<T: Element>(stream: &Stream, op: UnaryOp) -> hip::Result<Case> {
     })
 }
 
-fn binary<T: Element>(stream: &Stream) -> hip::Result<Case> {
+fn binary<T: Float<Compute = f32>>(stream: &Stream) -> hip::Result<Case> {
     let (a, b) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let mut c = DeviceBuffer::<T>::zeroed(stream, ROWS * HIDDEN)?;
     Ok(Case {
@@ -85,7 +85,7 @@ fn binary<T: Element>(stream: &Stream) -> hip::Result<Case> {
     })
 }
 
-fn reduce<T: Element>(stream: &Stream) -> hip::Result<Case> {
+fn reduce<T: Float<Compute = f32>>(stream: &Stream) -> hip::Result<Case> {
     let (x, mut sums) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS)?);
     Ok(Case {
         flops: x.len() as u64,
@@ -95,7 +95,7 @@ fn reduce<T: Element>(stream: &Stream) -> hip::Result<Case> {
     })
 }
 
-fn softmax<T: Element>(stream: &Stream) -> hip::Result<Case> {
+fn softmax<T: Float<Compute = f32>>(stream: &Stream) -> hip::Result<Case> {
     let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     Ok(Case {
         // Maximum, difference, exponential, sum, product.
@@ -106,7 +106,11 @@ fn softmax<T: Element>(stream: &Stream) -> hip::Result<Case> {
     })
 }
 
-fn gemm<T: Element>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmetic) -> hip::Result<Case> {
+fn gemm<T: Float<Compute = f32>>(
+    stream: &Stream,
+    [m, n, k]: [usize; 3],
+    arithmetic: Arithmetic,
+) -> hip::Result<Case> {
     let (a, b) = (noise::<T>(stream, m * k)?, noise::<T>(stream, k * n)?);
     let mut c = DeviceBuffer::<T>::zeroed(stream, m * n)?;
     let gemm = Gemm::new(m, n, k);

@@ -5,7 +5,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 use crate::error::{Error, Result, check_length};
 use crate::launch::launch_1d;
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The function of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
-    pub fn gated<'a, T: Element>(
+    pub fn gated<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         f: Activation,
@@ -46,7 +46,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Size`] if `columns` is zero or rows of twice as many do not divide `packed`, [`Error::Length`] if `out` has not half as many
     /// elements; [`Error::Hip`].
-    pub fn gated_packed<'a, T: Element>(
+    pub fn gated_packed<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         f: Activation,
@@ -74,7 +74,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
-    pub fn activate<'a, T: Element>(
+    pub fn activate<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         f: Activation,
@@ -89,7 +89,7 @@ impl Kernels {
 
     /// Lengths have been checked: rows of `columns` elements each begin `gate_row` and `up_row` elements apart.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
-    fn gated_rows<'a, T: Element>(
+    fn gated_rows<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         f: Activation,

@@ -5,7 +5,7 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 use crate::error::{Error, Result, check_length};
 use crate::launch::launch_1d;
 use crate::library::Kernels;
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 mod sealed {
     pub trait Sealed {}
@@ -32,7 +32,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Size`] if `width` is zero or does not divide the table, [`Error::Length`] if `out` has not a row for each id; [`Error::Hip`].
-    pub fn embedding<'a, T: Element, I: TokenId>(
+    pub fn embedding<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
         table: impl Into<DeviceSlice<'a, T>>,

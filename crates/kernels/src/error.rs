@@ -68,6 +68,19 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
+
+    /// A number that the operation cannot work with.
+    #[error("{operation}: `{parameter}` is {got}, {problem}")]
+    Value {
+        /// The operation.
+        operation: &'static str,
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was given.
+        got: f64,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
 }
 
 /// As its text: it is what a program prints whose `main` returns it.

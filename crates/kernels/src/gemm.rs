@@ -1,123 +1,387 @@
 //! Matrix multiplication.
 
-use hip::{DeviceSlice, DeviceSliceMut, Stream};
+use half::{bf16, f16};
+use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
 
-use crate::error::{Error, Result, check_counted, check_u32};
-use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::error::{Error, Result, check_counted};
+use crate::library::Kernels;
+use crate::modules;
 
-/// Rows and columns of C that one workgroup computes: `TILE` of `kernels/gemm.cu`.
-const TILE: u32 = 64;
-/// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu`.
+const OPERATION: &str = "gemm";
+/// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
 const THREADS: u32 = 256;
+/// The most workgroups in each dimension of a grid; kernels go on by the grid's size.
+const MOST_BLOCKS: usize = 65535;
+/// The most columns of a workgroup's row of blocks: more do not fit into a grid's first dimension.
+const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
-/// `C = alpha * A * B + beta * C` on row-major matrices: A is m×k, B is k×n, C is m×n.
+/// Which kernel computes a product: the first row whose conditions hold.
+///
+/// The conditions are those of a [`Problem`]; a row without one holds always.
+const CHOICE: &[(Condition, Choice)] = &[
+    // A few vectors: the matrix is read once, and nothing would be won by multiplying it in blocks.
+    (|p| p.n <= MOST_VECTORS || p.m <= MOST_VECTORS, Choice::Vectors),
+    // Large blocks read each operand less often, if there are enough of them for all compute units.
+    (|p| p.blocks(128) >= p.compute_units, Choice::Blocks { side: 128 }),
+    (|_| true, Choice::Blocks { side: 64 }),
+];
+
+/// The most vectors of `kernels/gemv.cu`.
+const MOST_VECTORS: usize = 4;
+
+type Condition = fn(&Problem) -> bool;
+
+/// What the choice of a kernel depends on.
+struct Problem {
+    m: usize,
+    n: usize,
+    batch: usize,
+    compute_units: usize,
+}
+
+impl Problem {
+    fn blocks(&self, side: usize) -> usize {
+        self.m.div_ceil(side).saturating_mul(self.n.div_ceil(side)).saturating_mul(self.batch)
+    }
+
+    fn choice(&self) -> Choice {
+        // The last condition always holds.
+        CHOICE.iter().find(|(condition, _)| condition(self)).map_or(Choice::Blocks { side: 64 }, |row| row.1)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// `kernels/gemv.cu`.
+    Vectors,
+    /// `kernels/gemm.cu`, a workgroup for each `side` by `side` elements of C.
+    Blocks { side: usize },
+}
+
+mod sealed {
+    use super::{KernelArg, Result};
+
+    pub trait Product {
+        type Scalar: Copy + for<'a> KernelArg<'a>;
+        const GEMM_64: &'static str;
+        const GEMM_128: &'static str;
+        const GEMV: &'static str;
+        fn scalar(parameter: &'static str, value: f32) -> Result<Self::Scalar>;
+    }
+}
+
+/// A type whose matrices [`Kernels::gemm`] multiplies: f32, f16, bf16 and i8.
+pub trait GemmElement: DeviceCopy + sealed::Product {
+    /// The type of C: `Self`, or i32 for i8.
+    type Product: DeviceCopy;
+}
+
+macro_rules! gemm_element {
+    ($type:ident, $product:ident, $scalar:ident, $convert:expr) => {
+        impl GemmElement for $type {
+            type Product = $product;
+        }
+        impl sealed::Product for $type {
+            type Scalar = $scalar;
+            const GEMM_64: &'static str = concat!("gemm_", stringify!($type), "_64");
+            const GEMM_128: &'static str = concat!("gemm_", stringify!($type), "_128");
+            const GEMV: &'static str = concat!("gemv_", stringify!($type));
+            fn scalar(parameter: &'static str, value: f32) -> Result<$scalar> {
+                $convert(parameter, value)
+            }
+        }
+    };
+}
+gemm_element!(f32, f32, f32, |_, value| Ok(value));
+gemm_element!(f16, f16, f32, |_, value| Ok(value));
+gemm_element!(bf16, bf16, f32, |_, value| Ok(value));
+gemm_element!(i8, i32, i32, whole_number);
+
+fn whole_number(parameter: &'static str, value: f32) -> Result<i32> {
+    // Beyond 2²⁴, a float is no longer every whole number.
+    if value.fract() == 0.0 && value.abs() <= 16_777_216.0 {
+        Ok(value as i32)
+    } else {
+        let problem = "products of integers need a whole number of at most 2^24";
+        Err(Error::Value { operation: OPERATION, parameter, got: value.into(), problem })
+    }
+}
+
+/// `C = alpha * op(A) * op(B) + beta * C` on matrices stored by rows: op(A) is m×k, op(B) is k×n, C is m×n.
 ///
 /// ```
 /// let product = kernels::Gemm::new(512, 512, 512);
 /// let transformed = kernels::Gemm { alpha: 0.5, beta: 1.0, ..product };
 /// assert_eq!(transformed.lda, 512);
+/// // a linear layer: 8 rows of 4096 features times the transpose of 1024 rows of weights
+/// let linear = kernels::Gemm::new(8, 1024, 4096).transpose_b();
+/// assert_eq!(linear.ldb, 4096);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gemm {
-    /// Rows of A and C.
+    /// Rows of op(A) and C.
     pub m: usize,
-    /// Columns of B and C.
+    /// Columns of op(B) and C.
     pub n: usize,
-    /// Columns of A, rows of B.
+    /// Columns of op(A), rows of op(B).
     pub k: usize,
-    /// Factor of the product.
+    /// Factor of the product. For products of i8 a whole number.
     pub alpha: f32,
-    /// Factor of the old C; where it is zero, the old C is not read.
+    /// Factor of the old C; where it is zero, the old C is not read. For products of i8 a whole number.
     pub beta: f32,
-    /// Elements from one row of A to the next, at least `k`.
+    /// Elements from one row of A to the next: at least `k`, or `m` if A is transposed.
     pub lda: usize,
-    /// Elements from one row of B to the next, at least `n`.
+    /// Elements from one row of B to the next: at least `n`, or `k` if B is transposed.
     pub ldb: usize,
     /// Elements from one row of C to the next, at least `n`.
     pub ldc: usize,
+    /// A is stored as k×m.
+    pub transposed_a: bool,
+    /// B is stored as n×k.
+    pub transposed_b: bool,
+    /// How many products there are.
+    pub batch: usize,
+    /// Elements from one A to the next; 0 for one that all products have.
+    pub stride_a: usize,
+    /// Elements from one B to the next; 0 for one that all products have.
+    pub stride_b: usize,
+    /// Elements from one C to the next. Matrices may be interleaved by rows, but not overlap.
+    pub stride_c: usize,
 }
 
 impl Gemm {
     /// `C = A * B` on densely stored matrices.
     #[must_use]
     pub fn new(m: usize, n: usize, k: usize) -> Self {
-        Self { m, n, k, alpha: 1.0, beta: 0.0, lda: k, ldb: n, ldc: n }
+        Self {
+            m,
+            n,
+            k,
+            alpha: 1.0,
+            beta: 0.0,
+            lda: k,
+            ldb: n,
+            ldc: n,
+            transposed_a: false,
+            transposed_b: false,
+            batch: 1,
+            stride_a: 0,
+            stride_b: 0,
+            stride_c: 0,
+        }
+    }
+
+    /// A is stored densely as k×m.
+    #[must_use]
+    pub fn transpose_a(self) -> Self {
+        Self { transposed_a: true, lda: self.m, ..self }
+    }
+
+    /// B is stored densely as n×k.
+    #[must_use]
+    pub fn transpose_b(self) -> Self {
+        Self { transposed_b: true, ldb: self.k, ..self }
+    }
+
+    /// `batch` products of matrices that lie densely one after the other.
+    #[must_use]
+    pub fn batched(self, batch: usize) -> Self {
+        Self {
+            batch,
+            stride_a: self.m.saturating_mul(self.k),
+            stride_b: self.k.saturating_mul(self.n),
+            stride_c: self.m.saturating_mul(self.n),
+            ..self
+        }
+    }
+
+    /// Checks the shape against the buffers' lengths.
+    fn check(&self, a: usize, b: usize, c: usize) -> Result<()> {
+        let &Self { m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, .. } = self;
+        let (a_rows, a_columns) = if self.transposed_a { (k, m) } else { (m, k) };
+        let (b_rows, b_columns) = if self.transposed_b { (n, k) } else { (k, n) };
+        check_matrices("a", ("lda", lda), (a_rows, a_columns), (batch, stride_a), a)?;
+        check_matrices("b", ("ldb", ldb), (b_rows, b_columns), (batch, stride_b), b)?;
+        check_matrices("c", ("ldc", ldc), (m, n), (batch, stride_c), c)?;
+        for (parameter, size) in [("m", m), ("n", n), ("k", k), ("batch", batch)] {
+            check_counted(OPERATION, parameter, size)?;
+        }
+        let apart = stride_c >= (m.saturating_sub(1)).saturating_mul(ldc).saturating_add(n);
+        let interleaved = stride_c >= n && stride_c.saturating_mul(batch) <= ldc;
+        if batch > 1 && m > 0 && n > 0 && !apart && !interleaved {
+            let problem = "so that matrices of the batch overlap";
+            return Err(Error::Size { operation: OPERATION, parameter: "stride_c", got: stride_c, problem });
+        }
+        Ok(())
     }
 }
 
-/// Checks a matrix of `rows` rows of `columns` elements against its buffer, and returns its leading dimension.
-fn check_matrix(
+/// Checks a batch of matrices of `rows` rows of `columns` elements against their buffer.
+fn check_matrices(
     buffer: &'static str,
-    leading: (&'static str, usize),
-    rows: usize,
-    columns: usize,
+    (parameter, leading): (&'static str, usize),
+    (rows, columns): (usize, usize),
+    (batch, stride): (usize, usize),
     got: usize,
-) -> Result<u32> {
-    let operation = "gemm";
-    let (parameter, leading) = leading;
+) -> Result<()> {
+    let operation = OPERATION;
     if leading < columns {
         let problem = "less than a row's elements";
         return Err(Error::Size { operation, parameter, got: leading, problem });
     }
-    let expected = match rows.checked_sub(1) {
-        Some(above) if columns > 0 => above.saturating_mul(leading).saturating_add(columns),
+    let expected = match (rows.checked_sub(1), batch.checked_sub(1)) {
+        (Some(above), Some(before)) if columns > 0 => above
+            .saturating_mul(leading)
+            .saturating_add(before.saturating_mul(stride))
+            .saturating_add(columns),
         _ => 0,
     };
     if got < expected {
         return Err(Error::Length { operation, buffer, expected, got });
     }
-    check_u32(operation, parameter, leading)
+    Ok(())
+}
+
+/// `Shape` of `kernels/gemm.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, hip::DeviceCopy)]
+struct BlocksShape {
+    sizes: [u32; 4],
+    leading: [u64; 3],
+    strides: [u64; 3],
+    transposed: [u32; 2],
+}
+
+/// `Shape` of `kernels/gemv.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, hip::DeviceCopy)]
+struct VectorsShape {
+    rows: u32,
+    depth: u32,
+    vectors: u32,
+    batches: u32,
+    w_stride: u64,
+    x_step: u64,
+    x_stride: u64,
+    y_step: u64,
+    y_stride: u64,
+    batch_strides: [u64; 3],
+    by_columns: u64,
 }
 
 impl Kernels {
-    /// Matrix multiplication; products are summed in f32. Buffers may be longer than their matrices.
+    /// Matrix multiplication; products of floats are summed in f32, of i8 in i32, which wraps around. Buffers may be longer than
+    /// their matrices.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is shorter than its matrix, [`Error::Size`] if a leading dimension is less than a
-    /// row; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if a leading dimension is less than a row, if
+    /// matrices of C overlap or sizes are beyond 2³² − 1025; [`Error::Value`] for a fraction as a factor of integers; [`Error::Hip`].
     #[doc(alias = "sgemm")]
     #[doc(alias = "matmul")]
-    pub fn gemm<'a, T: Element>(
+    #[doc(alias = "rocblas_gemm_strided_batched_ex")]
+    pub fn gemm<'a, T: GemmElement>(
         &'a self,
         stream: &'a Stream,
         gemm: &Gemm,
         a: impl Into<DeviceSlice<'a, T>>,
         b: impl Into<DeviceSlice<'a, T>>,
-        c: impl Into<DeviceSliceMut<'a, T>>,
+        c: impl Into<DeviceSliceMut<'a, T::Product>>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
-        let &Gemm { m, n, k, alpha, beta, lda, ldb, ldc } = gemm;
-        let lda = check_matrix("a", ("lda", lda), m, k, a.len())?;
-        let ldb = check_matrix("b", ("ldb", ldb), k, n, b.len())?;
-        let ldc = check_matrix("c", ("ldc", ldc), m, n, c.len())?;
-        let size = |parameter, got| check_counted("gemm", parameter, got);
-        let (m, n, k) = (size("m", m)?, size("n", n)?, size("k", k)?);
-        if m == 0 || n == 0 {
+        gemm.check(a.len(), b.len(), c.len())?;
+        let (alpha, beta) = (T::scalar("alpha", gemm.alpha)?, T::scalar("beta", gemm.beta)?);
+        let &Gemm { m, n, batch, .. } = gemm;
+        if m == 0 || n == 0 || batch == 0 {
             return Ok(());
         }
-        let launch = self
-            .of::<T>(&modules::GEMM, &names!("gemm"))?
-            .launch(stream)
-            .grid((n.div_ceil(TILE), m.div_ceil(TILE)))
-            .block(THREADS)
-            .arg(m)
-            .arg(n)
-            .arg(k)
-            .arg(alpha)
-            .arg(a)
-            .arg(lda)
-            .arg(b)
-            .arg(ldb)
-            .arg(beta)
-            .arg(c)
-            .arg(ldc);
-        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements; each buffer reaches
-        // to its matrix's last element.
+        let compute_units = self.device().properties().compute_units as usize;
+        let problem = Problem { m, n, batch, compute_units };
+        match problem.choice() {
+            Choice::Vectors => self.gemm_by_vectors(stream, gemm, (alpha, beta), a, b, c),
+            Choice::Blocks { side } => self.gemm_by_blocks(stream, gemm, side, (alpha, beta), a, b, c),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the signature of GEMM is what it is")]
+    fn gemm_by_blocks<'a, T: GemmElement>(
+        &'a self,
+        stream: &'a Stream,
+        gemm: &Gemm,
+        side: usize,
+        (alpha, beta): (T::Scalar, T::Scalar),
+        a: DeviceSlice<'a, T>,
+        b: DeviceSlice<'a, T>,
+        c: DeviceSliceMut<'a, T::Product>,
+    ) -> Result<()> {
+        let shape = BlocksShape {
+            sizes: [gemm.m, gemm.n, gemm.k, gemm.batch].map(|size| size as u32),
+            leading: [gemm.lda, gemm.ldb, gemm.ldc].map(|stride| stride as u64),
+            strides: [gemm.stride_a, gemm.stride_b, gemm.stride_c].map(|stride| stride as u64),
+            transposed: [gemm.transposed_a, gemm.transposed_b].map(u32::from),
+        };
+        let name = if side == 128 { T::GEMM_128 } else { T::GEMM_64 };
+        let blocks = |size: usize, most: usize| size.div_ceil(side).min(most) as u32;
+        let grid = (
+            blocks(gemm.n, MOST_COLUMN_BLOCKS),
+            blocks(gemm.m, MOST_BLOCKS),
+            gemm.batch.min(MOST_BLOCKS) as u32,
+        );
+        let function = self.function(&modules::GEMM, name)?;
+        let launch = function.launch(stream).grid(grid).block(THREADS);
+        let launch = launch.arg(shape).arg(alpha).arg(a).arg(b).arg(beta).arg(c);
+        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of each product; `check` has
+        // compared the last element of each with the buffer, and has made sure that no element of C is in two products.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    fn gemm_by_vectors<'a, T: GemmElement>(
+        &'a self,
+        stream: &'a Stream,
+        gemm: &Gemm,
+        (alpha, beta): (T::Scalar, T::Scalar),
+        a: DeviceSlice<'a, T>,
+        b: DeviceSlice<'a, T>,
+        c: DeviceSliceMut<'a, T::Product>,
+    ) -> Result<()> {
+        let step = |transposed: bool, leading: usize| if transposed { (leading, 1) } else { (1, leading) };
+        // Of the two matrices, the one with more rows (columns) is W, the other one is the vectors.
+        let ((rows, w_stride, w_batch, by_columns), (vectors, x, x_batch), y) = if gemm.n <= gemm.m {
+            let x = step(!gemm.transposed_b, gemm.ldb);
+            ((gemm.m, gemm.lda, gemm.stride_a, gemm.transposed_a), (gemm.n, x, gemm.stride_b), (gemm.ldc, 1))
+        } else {
+            let x = step(gemm.transposed_a, gemm.lda);
+            ((gemm.n, gemm.ldb, gemm.stride_b, !gemm.transposed_b), (gemm.m, x, gemm.stride_a), (1, gemm.ldc))
+        };
+        let (w, x_slice) = if gemm.n <= gemm.m { (a, b) } else { (b, a) };
+        let shape = VectorsShape {
+            rows: rows as u32,
+            depth: gemm.k as u32,
+            vectors: vectors as u32,
+            batches: gemm.batch as u32,
+            w_stride: w_stride as u64,
+            x_step: x.0 as u64,
+            x_stride: x.1 as u64,
+            y_step: y.0 as u64,
+            y_stride: y.1 as u64,
+            batch_strides: [w_batch, x_batch, gemm.stride_c].map(|stride| stride as u64),
+            by_columns: by_columns.into(),
+        };
+        let function = self.function(&modules::GEMV, T::GEMV)?;
+        let grid =
+            (rows.div_ceil(ROWS_OF_VECTORS).min(MOST_BLOCKS) as u32, gemm.batch.min(MOST_BLOCKS) as u32);
+        let launch = function.launch(stream).grid(grid).block(THREADS);
+        let launch = launch.arg(shape).arg(alpha).arg(w).arg(x_slice).arg(beta).arg(c);
+        // SAFETY: the kernel reads W's rows×depth elements and the vectors' elements, which are those of A and B, and reads and writes
+        // C's m×n elements, of each product; `check` has compared the last element of each with the buffer, and has made sure that no
+        // element of C is in two products.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 }
+
+/// The rows that a workgroup of `kernels/gemv.cu` computes at least.
+const ROWS_OF_VECTORS: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -125,12 +389,49 @@ mod tests {
 
     #[test]
     fn matrices_are_checked_against_their_buffers() {
-        assert_eq!(check_matrix("a", ("lda", 10), 3, 4, 24).unwrap(), 10);
-        let short = check_matrix("a", ("lda", 10), 3, 4, 23).unwrap_err();
+        let one = (1, 0);
+        check_matrices("a", ("lda", 10), (3, 4), one, 24).unwrap();
+        let short = check_matrices("a", ("lda", 10), (3, 4), one, 23).unwrap_err();
         assert_eq!(short.to_string(), "gemm: `a` has 23 elements, 24 are needed");
-        let narrow = check_matrix("b", ("ldb", 3), 3, 4, 100).unwrap_err();
+        let narrow = check_matrices("b", ("ldb", 3), (3, 4), one, 100).unwrap_err();
         assert_eq!(narrow.to_string(), "gemm: `ldb` is 3, less than a row's elements");
-        assert!(check_matrix("c", ("ldc", usize::MAX), usize::MAX, 1, 5).is_err(), "no overflow");
-        assert_eq!(check_matrix("a", ("lda", 0), 3, 0, 0).unwrap(), 0, "an empty matrix needs nothing");
+        assert!(check_matrices("c", ("ldc", usize::MAX), (usize::MAX, 1), one, 5).is_err(), "no overflow");
+        assert!(check_matrices("c", ("ldc", 1), (1, 1), (3, usize::MAX), 5).is_err(), "no overflow");
+        check_matrices("a", ("lda", 0), (3, 0), one, 0).unwrap();
+        check_matrices("a", ("lda", 4), (3, 4), (0, 100), 0).unwrap();
+        check_matrices("a", ("lda", 4), (3, 4), (3, 20), 52).unwrap();
+        check_matrices("a", ("lda", 4), (3, 4), (3, 20), 51).unwrap_err();
+    }
+
+    #[test]
+    fn overlapping_results_are_refused() {
+        let gemm = Gemm::new(4, 8, 2).batched(3);
+        gemm.check(24, 48, 96).unwrap();
+        let interleaved = Gemm { ldc: 24, stride_c: 8, ..gemm };
+        interleaved.check(24, 48, 96).unwrap();
+        for overlapping in [Gemm { stride_c: 31, ..gemm }, Gemm { ldc: 23, ..interleaved }] {
+            let error = overlapping.check(24, 48, 96).unwrap_err();
+            assert!(matches!(error, Error::Size { parameter: "stride_c", .. }), "{error}");
+        }
+        Gemm { stride_c: 0, batch: 1, ..gemm }.check(24, 48, 96).unwrap();
+    }
+
+    #[test]
+    fn factors_of_integers_are_whole() {
+        assert_eq!(whole_number("alpha", -3.0).unwrap(), -3);
+        for wrong in [0.5, f32::NAN, f32::INFINITY, 3e9] {
+            assert!(matches!(whole_number("beta", wrong), Err(Error::Value { parameter: "beta", .. })));
+        }
+    }
+
+    #[test]
+    fn the_table_chooses_by_size_and_device() {
+        let choice = |m, n, batch, compute_units| Problem { m, n, batch, compute_units }.choice();
+        assert_eq!(choice(1, 4096, 1, 100), Choice::Vectors);
+        assert_eq!(choice(4096, 4, 1, 100), Choice::Vectors);
+        assert_eq!(choice(512, 512, 1, 100), Choice::Blocks { side: 64 });
+        assert_eq!(choice(512, 512, 1, 8), Choice::Blocks { side: 128 });
+        assert_eq!(choice(4096, 4096, 1, 100), Choice::Blocks { side: 128 });
+        assert_eq!(choice(128, 128, 100, 100), Choice::Blocks { side: 128 });
     }
 }

@@ -4,9 +4,9 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Launch, Stream};
 
 use crate::error::{Error, Result, check_length};
 use crate::launch::MAX_GRID;
-use crate::library::{Kernels, Names, names};
+use crate::library::Kernels;
 use crate::rope::Heads;
-use crate::{Element, Layout, LayoutError, modules};
+use crate::{Float, Layout, LayoutError, modules};
 
 /// Work-items of a workgroup: warps, each for a head.
 const BLOCK: u32 = 128;
@@ -76,7 +76,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` or `cache` does not have the heads that its layout says, [`Error::Size`] if heads or their sizes differ,
     /// [`Error::Layout`] if places of the cache overlap; [`Error::Hip`].
-    pub fn kv_append<'a, T: Element>(
+    pub fn kv_append<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -85,7 +85,7 @@ impl Kernels {
         cache: impl Into<DeviceSliceMut<'a, T>>,
         layout: &CacheLayout,
     ) -> Result<()> {
-        let names = names!("kv_append");
+        let names = ["kv_append_f32", "kv_append_f16", "kv_append_bf16"];
         let launch =
             self.append("kv_append", &names, stream, x.into(), heads, slots.into(), cache.into(), layout)?;
         // SAFETY: `append` has checked all that the kernel accesses.
@@ -99,7 +99,7 @@ impl Kernels {
     /// # Errors
     /// As [`kv_append`](Self::kv_append).
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
-    pub fn kv_append_f8<'a, T: Element>(
+    pub fn kv_append_f8<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -123,7 +123,7 @@ impl Kernels {
     /// # Errors
     /// As [`kv_append`](Self::kv_append), and [`Error::Length`] if `scales` has not an element for each head of each slot.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
-    pub fn kv_append_i8<'a, T: Element>(
+    pub fn kv_append_i8<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -145,10 +145,11 @@ impl Kernels {
 
     /// What the three have in common; nothing if there is nothing to copy.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
-    fn append<'a, T: Element, C: DeviceCopy>(
+    fn append<'a, T: Float<Compute = f32>, C: DeviceCopy>(
         &'a self,
         operation: &'static str,
-        names: &Names,
+        // By `Element::INDEX`, of the three floats that compute in f32.
+        names: &[&'static str; 3],
         stream: &'a Stream,
         x: DeviceSlice<'a, T>,
         heads: &Heads,
@@ -170,7 +171,8 @@ impl Kernels {
             return Ok(None);
         }
         let grid = (tokens * heads.heads).div_ceil(WARPS).min(MAX_GRID as usize) as u32;
-        let launch = self.of::<T>(&modules::KV_CACHE, names)?.launch(stream).grid(grid).block(BLOCK);
+        let launch =
+            self.function(&modules::KV_CACHE, names[T::INDEX])?.launch(stream).grid(grid).block(BLOCK);
         let launch = launch.arg(x).arg(slots).arg(cache).arg(tokens).arg(heads.heads).arg(heads.size);
         let launch = launch.arg(heads.token_stride).arg(heads.head_stride).arg(layout.page).arg(layout.pages);
         Ok(Some(launch.arg(layout.page_stride).arg(layout.position_stride).arg(layout.head_stride)))

@@ -35,7 +35,7 @@
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
-//! | [`Kernels::gemm`] | `gemm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -49,32 +49,37 @@ mod elementwise;
 mod embedding;
 mod error;
 mod gemm;
+mod indexing;
 mod kv_cache;
 mod launch;
 mod library;
 mod moe;
 mod norm;
+mod quant;
 mod reduce;
 pub mod reference;
 mod rope;
 mod sampling;
+mod sort;
 mod topk;
 mod view;
 
 pub use activation::Activation;
-pub use element::Element;
-pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
+pub use element::{Element, F8E4M3, Float, Index, Number, Real};
+pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
 pub use error::{Error, Result};
-pub use gemm::Gemm;
+pub use gemm::{Gemm, GemmElement};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
 pub use moe::{MOST_CHOICES, MOST_EXPERTS};
 pub use norm::GroupNorm;
+pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
 pub use sampling::{Penalties, Sampling};
+pub use sort::Order;
 pub use topk::MOST_TOP_K;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 

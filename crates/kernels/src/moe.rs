@@ -7,7 +7,7 @@ use crate::launch::MAX_GRID;
 use crate::library::{Kernels, names};
 use crate::reduce::rows;
 use crate::topk::row_block;
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The most experts that [`Kernels::moe_gate`] chooses from.
 pub const MOST_EXPERTS: usize = 1024;
@@ -27,7 +27,7 @@ impl Kernels {
     /// [`Error::Size`] if `experts` is zero, more than [`MOST_EXPERTS`] or does not divide `logits`, or `k` is zero, or more than `experts` or
     /// [`MOST_CHOICES`]; [`Error::Length`] if a result has not `k` elements for each token; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "three tensors, their shape and a switch")]
-    pub fn moe_gate<'a, T: Element>(
+    pub fn moe_gate<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         logits: impl Into<DeviceSlice<'a, T>>,

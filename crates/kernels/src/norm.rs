@@ -5,7 +5,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
 use crate::reduce::{block, rows};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The shape of a [group norm](Kernels::group_norm).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct GroupNorm {
 }
 
 /// Checks that there is a weight for each column, where there are weights.
-fn check_weights<T: Element>(
+fn check_weights<T: Float<Compute = f32>>(
     operation: &'static str,
     buffer: &'static str,
     weights: Option<&DeviceSlice<'_, T>>,
@@ -36,7 +36,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length or `alpha` has not `columns` elements, [`Error::Size`] if `columns` is zero or does
     /// not divide that length; [`Error::Hip`].
-    pub fn rms_norm<'a, T: Element>(
+    pub fn rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -70,7 +70,7 @@ impl Kernels {
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm).
     #[expect(clippy::too_many_arguments, reason = "a norm has so many")]
-    pub fn layer_norm<'a, T: Element>(
+    pub fn layer_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -108,7 +108,7 @@ impl Kernels {
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm), and [`Error::Length`] if `residual` has another length than `x`.
     #[expect(clippy::too_many_arguments, reason = "two operations have so many")]
-    pub fn add_rms_norm<'a, T: Element>(
+    pub fn add_rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -146,7 +146,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that length;
     /// [`Error::Hip`].
-    pub fn l2_norm<'a, T: Element>(
+    pub fn l2_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -175,7 +175,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length or a weight has not `channels` elements, [`Error::Size`] if `channels` or `spatial`
     /// is zero, `groups` does not divide `channels`, or their product not the length; [`Error::Hip`].
-    pub fn group_norm<'a, T: Element>(
+    pub fn group_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         shape: &GroupNorm,

@@ -4,7 +4,7 @@ use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The most work-items that work on one group or row.
 const MAX_BLOCK: usize = 256;
@@ -43,7 +43,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] if `out` has not one element per group, [`Error::Size`] if `group` is zero; [`Error::Hip`].
-    pub fn reduce<'a, T: Element>(
+    pub fn reduce<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         op: ReduceOp,
@@ -87,7 +87,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that
     /// length; [`Error::Hip`].
-    pub fn softmax<'a, T: Element>(
+    pub fn softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,

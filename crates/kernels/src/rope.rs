@@ -8,7 +8,7 @@ use crate::embedding::TokenId;
 use crate::error::{Error, Result, check_length};
 use crate::launch::launch_1d;
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// Which elements of a head are rotated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,7 +255,7 @@ impl Kernels {
     /// [`Error::Length`] if `sin` is not as long as `cos` or a buffer does not have the heads of so many tokens, [`Error::Size`] if `tokens` does
     /// not divide the tables or a head has fewer elements than are rotated, [`Error::Layout`] if heads of `y` overlap; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
-    pub fn rope<'a, T: Element>(
+    pub fn rope<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         style: RopeStyle,
@@ -284,7 +284,7 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`rope`](Self::rope).
-    pub fn rope_in_place<'a, T: Element>(
+    pub fn rope_in_place<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         style: RopeStyle,
@@ -299,7 +299,7 @@ impl Kernels {
 
     /// In place where there is no `x`.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
-    fn rotate<'a, T: Element>(
+    fn rotate<'a, T: Float<Compute = f32>>(
         &'a self,
         operation: &'static str,
         stream: &'a Stream,

@@ -7,7 +7,7 @@ use crate::launch::launch_1d;
 use crate::library::{Kernels, names};
 use crate::reduce::rows;
 use crate::topk::row_block;
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// What becomes of the logits of tokens that have occurred.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
@@ -90,7 +90,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if `counts` has not as many elements as `logits` or
     /// `penalties` not one for each row; [`Error::Hip`].
-    pub fn penalize<'a, T: Element>(
+    pub fn penalize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         counts: impl Into<DeviceSlice<'a, u32>>,
@@ -123,8 +123,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if `settings`, `uniforms` or `tokens` has not an
     /// element for each row; [`Error::Hip`].
-    #[expect(clippy::too_many_arguments, reason = "each is another buffer")]
-    pub fn sample<'a, T: Element>(
+    pub fn sample<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         logits: impl Into<DeviceSlice<'a, T>>,

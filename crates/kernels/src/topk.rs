@@ -5,7 +5,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 use crate::error::{Error, Result, check_length, check_u32};
 use crate::library::{Kernels, names};
 use crate::reduce::rows;
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The most elements that [`Kernels::top_k`] finds in a row.
 pub const MOST_TOP_K: usize = 256;
@@ -25,7 +25,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Size`] if `columns` is zero or does not divide `x`, or `k` is zero or more than `columns` or [`MOST_TOP_K`]; [`Error::Length`] if
     /// a result has not `k` elements for each row; [`Error::Hip`].
-    pub fn top_k<'a, T: Element>(
+    pub fn top_k<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,

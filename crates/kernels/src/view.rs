@@ -4,6 +4,7 @@ use std::fmt;
 
 use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut};
 
+use crate::Element;
 use crate::error::{Error, Result};
 
 /// The most dimensions that a [`Layout`] can have.
@@ -443,6 +444,20 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     /// The elements from the first one on.
     pub(crate) fn into_memory(self) -> hip::Result<DeviceSliceMut<'a, T>> {
         self.slice.into_slice_mut(self.layout.start..self.layout.end())
+    }
+}
+
+impl<'a, T: Element> View<'a, T> {
+    /// As the type whose kernels copy the elements.
+    pub(crate) fn carried(self) -> hip::Result<View<'a, T::Carrier>> {
+        Ok(View { slice: self.slice.cast()?, layout: self.layout, flat: self.flat })
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// As the type whose kernels copy the elements.
+    pub(crate) fn carried(self) -> hip::Result<ViewMut<'a, T::Carrier>> {
+        Ok(ViewMut { slice: self.slice.cast_mut()?, layout: self.layout, flat: self.flat })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Gated activations against f64.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Activation, Element, Error};
+use kernels::{Activation, Element, Error, Float};
 
 use crate::common::{Bench, for_every_type, random, special};
 
@@ -38,7 +38,7 @@ fn expected(f: Activation, x: f64, up: f64) -> Expected {
 
 const ALL: [Activation; 4] = [Activation::Silu, Activation::Gelu, Activation::GeluErf, Activation::Relu2];
 
-fn gates<T: Element>(bench: &Bench) {
+fn gates<T: Float<Compute = f32>>(bench: &Bench) {
     // whole packs and not
     for (rows, columns) in [(1, 1), (3, 17), (5, 64), (2, 1000)] {
         let packed = random::<T>(rows * columns * 2, 51, 4.0);
@@ -72,7 +72,7 @@ fn gated() {
 }
 
 /// Not aligned to 16 bytes: a slice that begins at the second element.
-fn gates_from_anywhere<T: Element>(bench: &Bench) {
+fn gates_from_anywhere<T: Float<Compute = f32>>(bench: &Bench) {
     let x = random::<T>(65, 52, 4.0);
     let device_x = bench.upload(&x);
     let mut out = bench.zeroed::<T>(64);
@@ -87,7 +87,7 @@ fn from_anywhere() {
     for_every_type!(gates_from_anywhere);
 }
 
-fn special_numbers<T: Element>(bench: &Bench) {
+fn special_numbers<T: Float<Compute = f32>>(bench: &Bench) {
     let x = special::<T>();
     let device_x = bench.upload(&x);
     for f in ALL {

@@ -76,3 +76,43 @@ macro_rules! for_every_type {
     };
 }
 pub(crate) use for_every_type;
+
+/// Runs a generic check for every floating-point type.
+macro_rules! for_every_real {
+    ($check:ident) => {
+        $crate::common::for_every_type!($check);
+        $check::<f64>(&$crate::common::Bench::open());
+        $check::<kernels::F8E4M3>(&$crate::common::Bench::open());
+    };
+}
+pub(crate) use for_every_real;
+
+/// Runs a generic check for every type of elements.
+macro_rules! for_every_element {
+    ($check:ident) => {
+        $crate::common::for_every_real!($check);
+        $check::<u8>(&$crate::common::Bench::open());
+        $check::<u32>(&$crate::common::Bench::open());
+        $check::<i16>(&$crate::common::Bench::open());
+        $check::<i32>(&$crate::common::Bench::open());
+        $check::<i64>(&$crate::common::Bench::open());
+    };
+}
+pub(crate) use for_every_element;
+
+/// Every index of a shape, in row-major order.
+pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for &extent in shape {
+        all =
+            all.into_iter().flat_map(|index| (0..extent).map(move |i| [&index[..], &[i]].concat())).collect();
+    }
+    all
+}
+
+/// The places of a layout's elements, in row-major order.
+pub(crate) fn places(layout: &kernels::Layout) -> Vec<usize> {
+    let place =
+        |index: Vec<usize>| index.iter().zip(layout.strides()).map(|(i, stride)| i * stride).sum::<usize>();
+    indices(layout.shape()).into_iter().map(|index| layout.start() + place(index)).collect()
+}

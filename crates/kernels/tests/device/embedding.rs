@@ -1,10 +1,10 @@
 //! Embedding look-up: copies, bit by bit.
 
-use kernels::{Element, Error};
+use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random};
 
-fn rows_are_copied<T: Element>(bench: &Bench) {
+fn rows_are_copied<T: Float<Compute = f32>>(bench: &Bench) {
     // rows of whole packs of 16 bytes and not
     for width in [1, 7, 8, 64, 100] {
         let table = random::<T>(10 * width, 71, 5.0);

@@ -1,6 +1,6 @@
 //! Appending to caches of keys and values.
 
-use kernels::{CacheLayout, Element, Error, Heads};
+use kernels::{CacheLayout, Error, Float, Heads};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -37,7 +37,7 @@ fn layouts() -> [CacheLayout; 3] {
     [CacheLayout::positions_first(4, 5, HEADS, SIZE), CacheLayout::heads_first(4, HEADS, 5, SIZE), padded]
 }
 
-fn appended<T: Element>(bench: &Bench) {
+fn appended<T: Float<Compute = f32>>(bench: &Bench) {
     // keys as part of a tensor of queries, keys and values
     let heads = Heads { heads: HEADS, size: SIZE, token_stride: 300, head_stride: SIZE };
     let x = random::<T>(7 * 300, 81, 9.0);

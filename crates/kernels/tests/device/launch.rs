@@ -21,8 +21,10 @@ fn names_lead_to_kernels() {
 
 #[test]
 fn a_handle_knows_devices_apart() {
-    // Virtual ones, as many as one likes.
-    let devices = ["vgpu:gfx1100", "vgpu:gfx90a"].map(|uri| hip::Device::open(uri).unwrap());
+    // Virtual ones, as many as one likes, of a target that there is code for.
+    let target = Bench::open().kernels.device().target().processor.clone();
+    let devices = [2, 3].map(|units| hip::Device::open(format!("vgpu:{target}?cus={units}")).unwrap());
+    assert_ne!(devices[0], devices[1]);
     for device in devices.iter().chain(&devices) {
         let kernels = kernels::Kernels::new(device);
         assert_eq!(FILL.get(&kernels).unwrap().device(), device);

@@ -1,10 +1,10 @@
 //! Routing of tokens to experts, against f64 and a stable sort.
 
-use kernels::{Element, Error};
+use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random};
 
-fn experts_are_chosen<T: Element>(bench: &Bench) {
+fn experts_are_chosen<T: Float<Compute = f32>>(bench: &Bench) {
     for (tokens, experts, k) in [(7, 8, 2), (3, 1, 1), (5, 60, 4), (9, 128, 8), (2, 1024, 32), (1, 32, 32)] {
         let logits = random::<T>(tokens * experts, 111, 3.0);
         let device_logits = bench.upload(&logits);

@@ -1,7 +1,7 @@
 //! Norms against f64.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Element, Error, GroupNorm};
+use kernels::{Element, Error, Float, GroupNorm};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -14,7 +14,7 @@ fn near(value: f64, columns: usize) -> Expected {
     Expected { value, slack: value.abs() * U32 * (12.0 + (columns as f64).sqrt()) }
 }
 
-fn values<T: Element>(x: &[T]) -> Vec<f64> {
+fn values<T: Float<Compute = f32>>(x: &[T]) -> Vec<f64> {
     x.iter().map(|x| x.to_f64()).collect()
 }
 
@@ -22,7 +22,7 @@ fn rms(row: &[f64], eps: f32) -> f64 {
     (row.iter().map(|x| x * x).sum::<f64>() / row.len() as f64 + f64::from(eps)).sqrt()
 }
 
-fn root_mean_squares<T: Element>(bench: &Bench) {
+fn root_mean_squares<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns) in ROWS {
         let (x, alpha) = (random::<T>(rows * columns, 41, 3.0), random::<T>(columns, 42, 2.0));
         let (device_x, device_alpha) = (bench.upload(&x), bench.upload(&alpha));
@@ -47,7 +47,7 @@ fn rms_norm() {
     for_every_type!(root_mean_squares);
 }
 
-fn sums_and_norms<T: Element>(bench: &Bench) {
+fn sums_and_norms<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns) in ROWS {
         let (x, residual) = (random::<T>(rows * columns, 43, 3.0), random::<T>(rows * columns, 44, 3.0));
         let alpha = random::<T>(columns, 45, 2.0);
@@ -77,7 +77,7 @@ fn add_rms_norm() {
     for_every_type!(sums_and_norms);
 }
 
-fn lengths<T: Element>(bench: &Bench) {
+fn lengths<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns) in ROWS {
         let mut x = random::<T>(rows * columns, 46, 3.0);
         // the last row is zero: it stays zero
@@ -100,7 +100,7 @@ fn l2_norm() {
     for_every_type!(lengths);
 }
 
-fn groups<T: Element>(bench: &Bench) {
+fn groups<T: Float<Compute = f32>>(bench: &Bench) {
     for (batch, channels, groups, spatial) in [(2, 6, 3, 35), (1, 4, 4, 64), (3, 8, 1, 1), (2, 6, 2, 500)] {
         let x = random::<T>(batch * channels * spatial, 47, 3.0);
         let (alpha, beta) = (random::<T>(channels, 48, 2.0), random::<T>(channels, 49, 2.0));

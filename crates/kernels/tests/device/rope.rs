@@ -1,7 +1,7 @@
 //! Rotary embeddings against f64.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Element, Error, Heads, Rope, RopeScaling, RopeStyle};
+use kernels::{Element, Error, Float, Heads, Rope, RopeScaling, RopeStyle};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -52,7 +52,7 @@ fn tables() {
     assert!((bench.download(&sin)[0] - (-3.0_f32).sin()).abs() < 1e-6);
 }
 
-fn rotations<T: Element>(bench: &Bench) {
+fn rotations<T: Float<Compute = f32>>(bench: &Bench) {
     let (tokens, heads, size) = (5, 3, 24);
     for (style, rotary) in [
         (RopeStyle::HalfSplit, 24),

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceCopy};
 use kernels::reference::{Expected, compare};
-use kernels::{Element, modules};
+use kernels::{Float, modules};
 
 use crate::common::{Bench, random};
 
@@ -288,7 +288,7 @@ fn rows_of_doubles() {
     near("softmax", bench.download(&out), &|x| x.exp() / sum);
 }
 
-fn special_rows<T: Element>(bench: &Bench) {
+fn special_rows<T: Float<Compute = f32>>(bench: &Bench) {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     let rows = [[1.0, nan, 2.0, 3.0], [-inf, -inf, -inf, -inf], [-inf, 0.0, 0.0, -inf], [inf, 0.0, 1.0, 2.0]];
     let x: Vec<T> = rows.iter().flatten().map(|&x| T::from_f64(x)).collect();

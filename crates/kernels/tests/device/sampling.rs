@@ -1,7 +1,7 @@
 //! Drawing tokens, against a model in f64 that sorts.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Element, Error, Penalties, Sampling};
+use kernels::{Error, Float, Penalties, Sampling};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -54,7 +54,7 @@ const SETTINGS: [Sampling; 9] = [
     Sampling { temperature: 1.0, top_p: 1.0, min_p: 0.0, top_k: 100_000 },
 ];
 
-fn tokens_are_drawn<T: Element>(bench: &Bench) {
+fn tokens_are_drawn<T: Float<Compute = f32>>(bench: &Bench) {
     for columns in [1, 50, 700] {
         let logits = random::<T>(columns, 101, 4.0);
         let row: Vec<f64> = logits.iter().map(|x| x.to_f64()).collect();
@@ -159,7 +159,7 @@ fn a_vocabulary() {
     }
 }
 
-fn occurring_tokens_are_penalised<T: Element>(bench: &Bench) {
+fn occurring_tokens_are_penalised<T: Float<Compute = f32>>(bench: &Bench) {
     let (rows, columns) = (3, 90);
     let logits = random::<T>(rows * columns, 103, 6.0);
     let tokens = [5_u32, 7, 5, 89, 5, 90, u32::MAX, 0, 0, 1, 2, 3, 4, 5, 89, 89, 89, 89];

@@ -1,6 +1,6 @@
 //! The largest elements of rows, against a stable sort.
 
-use kernels::{Element, Error};
+use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random, special};
 
@@ -16,7 +16,7 @@ fn sorted(row: &[f64], k: usize) -> (Vec<u32>, Vec<f64>) {
     (order.iter().map(|&i| i as u32).collect(), order.iter().map(|&i| row[i]).collect())
 }
 
-fn check<T: Element>(bench: &Bench, what: &str, x: &[T], columns: usize, k: usize) {
+fn check<T: Float<Compute = f32>>(bench: &Bench, what: &str, x: &[T], columns: usize, k: usize) {
     let rows = x.len() / columns;
     let device_x = bench.upload(x);
     let (mut values, mut indices) = (bench.zeroed::<T>(rows * k), bench.zeroed::<u32>(rows * k));
@@ -34,7 +34,7 @@ fn check<T: Element>(bench: &Bench, what: &str, x: &[T], columns: usize, k: usiz
     assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{what}");
 }
 
-fn rows_of_every_kind<T: Element>(bench: &Bench) {
+fn rows_of_every_kind<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns, k) in
         [(3, 1, 1), (2, 40, 40), (2, 300, 1), (2, 1000, 256), (1, 5000, 50), (2, 777, 33)]
     {

@@ -1,11 +1,11 @@
-//! Reductions, softmax and matrix multiplication against f64 on the CPU.
+//! Reductions and softmax against f64 on the CPU.
 
 use kernels::reference::{self, Expected, compare};
-use kernels::{Element, Error, Gemm, ReduceOp};
+use kernels::{Element, Error, Float, ReduceOp};
 
 use crate::common::{Bench, for_every_type, random};
 
-fn reductions_match<T: Element>(bench: &Bench) {
+fn reductions_match<T: Float<Compute = f32>>(bench: &Bench) {
     for (elements, group) in
         [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100), (300, usize::MAX)]
     {
@@ -42,7 +42,7 @@ fn reductions() {
     for_every_type!(reductions_match);
 }
 
-fn max_of_nan_is_nan<T: Element>(bench: &Bench) {
+fn max_of_nan_is_nan<T: Float<Compute = f32>>(bench: &Bench) {
     let mut x = random::<T>(300, 12, 2.0);
     x[177] = T::from_f64(f64::NAN);
     let device_x = bench.upload(&x);
@@ -59,7 +59,7 @@ fn nan_wins_maximum_and_minimum() {
     for_every_type!(max_of_nan_is_nan);
 }
 
-fn softmax_matches<T: Element>(bench: &Bench) {
+fn softmax_matches<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns) in [(1, 1), (3, 64), (5, 100), (2, 1000), (16, 257)] {
         let x = random::<T>(rows * columns, 13, 8.0);
         let device_x = bench.upload(&x);
@@ -75,46 +75,10 @@ fn softmax() {
     for_every_type!(softmax_matches);
 }
 
-fn gemm_matches<T: Element>(bench: &Bench) {
-    for (m, n, k) in [(1, 1, 1), (64, 64, 16), (65, 63, 17), (100, 130, 50), (3, 200, 0)] {
-        let (a, b, c) =
-            (random::<T>(m * k, 14, 1.0), random::<T>(k * n, 15, 1.0), random::<T>(m * n, 16, 1.0));
-        for (alpha, beta) in [(1.0, 0.0), (0.5, -2.0)] {
-            let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
-            let gemm = Gemm { alpha, beta, ..Gemm::new(m, n, k) };
-            bench.kernels.gemm(&bench.stream, &gemm, &device_a, &device_b, &mut device_c).unwrap();
-            let expected = reference::gemm(m, n, k, alpha, &a, &b, beta, &c);
-            let result = compare(&bench.download(&device_c), expected);
-            assert!(result.passed(), "{gemm:?} {}: {result:?}", T::NAME);
-        }
-    }
-}
-
-#[test]
-fn gemm() {
-    for_every_type!(gemm_matches);
-}
-
-#[test]
-fn gemm_respects_leading_dimensions() {
-    let bench = Bench::open();
-    let gemm = Gemm { lda: 5, ldb: 4, ldc: 7, ..Gemm::new(2, 3, 4) };
-    // what lies between the rows must not be read into the product, nor written
-    let a = [1.0_f32, 2.0, 3.0, 4.0, f32::NAN, 5.0, 6.0, 7.0, 8.0];
-    let b = [1.0_f32, 0.0, 2.0, f32::NAN, 0.0, 1.0, 2.0, f32::NAN, 1.0, 1.0, 0.0, f32::NAN, 0.0, 0.0, 1.0];
-    let (device_a, device_b) = (bench.upload(&a), bench.upload(&b));
-    let mut device_c = bench.upload(&[-1.0_f32; 10]);
-    bench.kernels.gemm(&bench.stream, &gemm, &device_a, &device_b, &mut device_c).unwrap();
-    assert_eq!(bench.download(&device_c), [4.0, 5.0, 10.0, -1.0, -1.0, -1.0, -1.0, 12.0, 13.0, 30.0]);
-}
-
 #[test]
 fn sizes_that_do_not_fit_are_refused() {
     let bench = Bench::open();
     let a = bench.zeroed::<f32>(15);
-    let mut c = bench.zeroed::<f32>(16);
-    let error = bench.kernels.gemm(&bench.stream, &Gemm::new(4, 4, 4), &a, &a, &mut c).unwrap_err();
-    assert_eq!(error.to_string(), "gemm: `a` has 15 elements, 16 are needed");
     let mut y = bench.zeroed::<f32>(15);
     let error = bench.kernels.softmax(&bench.stream, &a, 4, &mut y).unwrap_err();
     assert!(matches!(error, Error::Size { parameter: "columns", got: 4, .. }));

@@ -1,0 +1,253 @@
+//! Matrix multiplication against f64 on the CPU.
+
+use kernels::reference::{self, Expected, compare};
+use kernels::{Element, Error, Gemm, GemmElement};
+
+use crate::common::{Bench, for_every_type, random};
+
+/// The stored matrices of one side of a product.
+struct Stored {
+    rows: usize,
+    columns: usize,
+    leading: usize,
+    stride: usize,
+    transposed: bool,
+}
+
+impl Stored {
+    /// The length of a buffer that ends with the last matrix's last element.
+    fn len(&self, batch: usize) -> usize {
+        let rows = if self.transposed { self.columns } else { self.rows };
+        let columns = if self.transposed { self.rows } else { self.columns };
+        (batch - 1) * self.stride + rows.saturating_sub(1) * self.leading + columns
+    }
+
+    fn at(&self, batch: usize, row: usize, column: usize) -> usize {
+        let (row, column) = if self.transposed { (column, row) } else { (row, column) };
+        batch * self.stride + row * self.leading + column
+    }
+
+    /// A matrix of the batch, dense and not transposed.
+    fn dense<T: Copy>(&self, from: &[T], batch: usize) -> Vec<T> {
+        let places = (0..self.rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)));
+        places.map(|(row, column)| from[self.at(batch, row, column)]).collect()
+    }
+}
+
+fn sides(gemm: &Gemm) -> [Stored; 3] {
+    let side =
+        |rows, columns, leading, stride, transposed| Stored { rows, columns, leading, stride, transposed };
+    [
+        side(gemm.m, gemm.k, gemm.lda, gemm.stride_a, gemm.transposed_a),
+        side(gemm.k, gemm.n, gemm.ldb, gemm.stride_b, gemm.transposed_b),
+        side(gemm.m, gemm.n, gemm.ldc, gemm.stride_c, false),
+    ]
+}
+
+/// Multiplies random matrices, and compares what was computed, and that nothing else was written.
+fn check<T: Element + GemmElement<Product = T>>(bench: &Bench, gemm: &Gemm) {
+    let [stored_a, stored_b, stored_c] = sides(gemm);
+    let a = random::<T>(stored_a.len(gemm.batch), 14, 1.0);
+    let b = random::<T>(stored_b.len(gemm.batch), 15, 1.0);
+    let c = random::<T>(stored_c.len(gemm.batch), 16, 1.0);
+    let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
+    bench.kernels.gemm(&bench.stream, gemm, &device_a, &device_b, &mut device_c).unwrap();
+    let mut expected: Vec<Expected> =
+        c.iter().map(|kept| Expected { value: kept.to_f64(), slack: 0.0 }).collect();
+    for batch in 0..gemm.batch {
+        let product = reference::gemm(
+            gemm.m,
+            gemm.n,
+            gemm.k,
+            gemm.alpha,
+            &stored_a.dense(&a, batch),
+            &stored_b.dense(&b, batch),
+            gemm.beta,
+            &stored_c.dense(&c, batch),
+        );
+        for (i, value) in product.into_iter().enumerate() {
+            expected[stored_c.at(batch, i / gemm.n, i % gemm.n)] = value;
+        }
+    }
+    let result = compare(&bench.download(&device_c), expected);
+    assert!(result.passed(), "{gemm:?} {}: {result:?}", T::NAME);
+}
+
+fn sizes_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    for (m, n, k) in [(5, 5, 1), (64, 64, 64), (65, 63, 17), (100, 132, 200), (6, 200, 0), (129, 130, 131)] {
+        for (alpha, beta) in [(1.0, 0.0), (0.5, -2.0)] {
+            check::<T>(bench, &Gemm { alpha, beta, ..Gemm::new(m, n, k) });
+        }
+    }
+}
+
+#[test]
+fn sizes() {
+    for_every_type!(sizes_match);
+}
+
+fn transposed_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    for (m, n, k) in [(72, 68, 264), (67, 70, 140), (3, 150, 300), (150, 2, 300)] {
+        let gemm = Gemm::new(m, n, k);
+        for gemm in [gemm, gemm.transpose_a(), gemm.transpose_b(), gemm.transpose_a().transpose_b()] {
+            check::<T>(bench, &gemm);
+        }
+    }
+}
+
+#[test]
+fn transposed() {
+    for_every_type!(transposed_match);
+}
+
+fn large_blocks_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    // at least as many blocks of 128 as the device has compute units
+    let units = bench.kernels.device().properties().compute_units as usize;
+    let batch = units.div_ceil(4);
+    let gemm = Gemm::new(200, 132, 300);
+    check::<T>(bench, &Gemm { beta: 1.0, ..gemm.batched(batch) });
+    check::<T>(bench, &Gemm { stride_b: 0, ..gemm.transpose_a().transpose_b().batched(batch) });
+}
+
+#[test]
+fn large_blocks() {
+    for_every_type!(large_blocks_match);
+}
+
+fn vectors_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    for (m, n, k) in [(1, 1, 1), (1, 300, 77), (4, 33, 512), (1000, 1, 40), (70, 4, 0)] {
+        let gemm = Gemm { alpha: 0.5, beta: 3.0, ..Gemm::new(m, n, k) };
+        for gemm in [gemm, gemm.transpose_a(), gemm.transpose_b(), gemm.transpose_a().transpose_b()] {
+            check::<T>(bench, &gemm);
+        }
+    }
+}
+
+#[test]
+fn vectors() {
+    for_every_type!(vectors_match);
+}
+
+fn strides_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    for (m, n, k) in [(20, 30, 140), (2, 30, 70), (30, 3, 70)] {
+        // odd distances, and the matrices of a batch of C between each other's rows, as heads of attention are
+        let gemm = Gemm { beta: 1.0, batch: 3, ..Gemm::new(m, n, k) };
+        let apart = Gemm {
+            lda: k + 3,
+            ldb: n + 5,
+            ldc: n + 1,
+            stride_a: 7000,
+            stride_b: 7001,
+            stride_c: 2001,
+            ..gemm
+        };
+        check::<T>(bench, &apart);
+        let between = Gemm { lda: 3 * k, stride_a: k, stride_b: 0, ldc: 3 * n + 2, stride_c: n, ..gemm };
+        check::<T>(bench, &between);
+    }
+}
+
+#[test]
+fn strides_and_batches() {
+    for_every_type!(strides_match);
+}
+
+#[test]
+fn more_rows_and_products_than_a_grid_has_blocks() {
+    let bench = Bench::open();
+    check::<f32>(&bench, &Gemm::new(70_000, 5, 3));
+    check::<f32>(&bench, &Gemm::new(1, 1, 2).batched(65_540));
+    check::<f32>(&bench, &Gemm { stride_a: 0, stride_b: 0, ..Gemm::new(5, 5, 1).batched(65_537) });
+}
+
+fn special_values_stay<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    // one NaN in A and one in B reach their row and their column only, at the edges, too
+    for (m, n, k) in [(70, 71, 90), (70, 72, 256), (3, 72, 256)] {
+        let mut a = random::<T>(m * k, 1, 1.0);
+        let mut b = random::<T>(k * n, 2, 1.0);
+        a[(m - 1) * k + 5] = T::from_f64(f64::NAN);
+        b[7 * n + n - 1] = T::from_f64(f64::INFINITY);
+        let (device_a, device_b) = (bench.upload(&a), bench.upload(&b));
+        // beta = 0 does not read C
+        let mut device_c = bench.upload(&vec![T::from_f64(f64::NAN); m * n]);
+        bench.kernels.gemm(&bench.stream, &Gemm::new(m, n, k), &device_a, &device_b, &mut device_c).unwrap();
+        let result = compare(&bench.download(&device_c), reference::gemm(m, n, k, 1.0, &a, &b, 0.0, &[]));
+        assert!(result.passed(), "{m} {n} {k} {}: {result:?}", T::NAME);
+    }
+}
+
+#[test]
+fn special_values() {
+    for_every_type!(special_values_stay);
+}
+
+#[test]
+fn integers_are_exact_and_wrap_around() {
+    let bench = Bench::open();
+    for (m, n, k) in [(70, 72, 300), (2, 72, 300), (72, 1, 33), (5, 6, 50_000)] {
+        for gemm in [Gemm::new(m, n, k), Gemm::new(m, n, k).transpose_a(), Gemm::new(m, n, k).transpose_b()] {
+            let gemm = Gemm { alpha: -3.0, beta: 2.0, ..gemm };
+            let [stored_a, stored_b, stored_c] = sides(&gemm);
+            // the largest products in the longest sums, so that they wrap around
+            let largest = k == 50_000;
+            let bytes = |len, seed| -> Vec<i8> {
+                let random = random::<f32>(len, seed, 128.0);
+                random.into_iter().map(|x| if largest { -128 } else { x.floor() as i8 }).collect()
+            };
+            let (a, b) = (bytes(stored_a.len(1), 3), bytes(stored_b.len(1), 4));
+            let c: Vec<i32> = (0..stored_c.len(1)).map(|i| (i as i32).wrapping_mul(1_000_003)).collect();
+            let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
+            bench.kernels.gemm(&bench.stream, &gemm, &device_a, &device_b, &mut device_c).unwrap();
+            let (a, b) = (stored_a.dense(&a, 0), stored_b.dense(&b, 0));
+            let expected: Vec<i32> = (0..m * n)
+                .map(|i| {
+                    let products = (0..k).map(|d| i64::from(a[i / n * k + d]) * i64::from(b[d * n + i % n]));
+                    (-3 * products.sum::<i64>() + 2 * i64::from(c[i])) as i32
+                })
+                .collect();
+            assert_eq!(bench.download(&device_c), expected, "{gemm:?}");
+        }
+    }
+}
+
+#[test]
+fn what_lies_between_rows_is_neither_read_nor_written() {
+    let bench = Bench::open();
+    let gemm = Gemm { lda: 5, ldb: 4, ldc: 7, ..Gemm::new(2, 3, 4) };
+    let a = [1.0_f32, 2.0, 3.0, 4.0, f32::NAN, 5.0, 6.0, 7.0, 8.0];
+    let b = [1.0_f32, 0.0, 2.0, f32::NAN, 0.0, 1.0, 2.0, f32::NAN, 1.0, 1.0, 0.0, f32::NAN, 0.0, 0.0, 1.0];
+    let (device_a, device_b) = (bench.upload(&a), bench.upload(&b));
+    let mut device_c = bench.upload(&[-1.0_f32; 10]);
+    bench.kernels.gemm(&bench.stream, &gemm, &device_a, &device_b, &mut device_c).unwrap();
+    assert_eq!(bench.download(&device_c), [4.0, 5.0, 10.0, -1.0, -1.0, -1.0, -1.0, 12.0, 13.0, 30.0]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let bench = Bench::open();
+    let a = bench.zeroed::<f32>(15);
+    let b = bench.zeroed::<f32>(16);
+    let mut c = bench.zeroed::<f32>(16);
+    let mut refused =
+        |gemm: Gemm| bench.kernels.gemm(&bench.stream, &gemm, &a, &b, &mut c).unwrap_err().to_string();
+    assert_eq!(refused(Gemm::new(4, 4, 4)), "gemm: `a` has 15 elements, 16 are needed");
+    assert_eq!(refused(Gemm::new(3, 4, 5)), "gemm: `b` has 16 elements, 20 are needed");
+    assert_eq!(refused(Gemm::new(5, 4, 3)), "gemm: `c` has 16 elements, 20 are needed");
+    assert_eq!(
+        refused(Gemm { lda: 2, ..Gemm::new(3, 3, 3) }),
+        "gemm: `lda` is 2, less than a row's elements"
+    );
+    assert_eq!(
+        refused(Gemm { lda: 2, ..Gemm::new(3, 3, 2).transpose_a() }),
+        "gemm: `lda` is 2, less than a row's elements"
+    );
+    let overlapping = Gemm { batch: 2, ..Gemm::new(2, 2, 2) };
+    assert_eq!(refused(overlapping), "gemm: `stride_c` is 0, so that matrices of the batch overlap");
+    let empty = Gemm::new(0, 4, usize::MAX);
+    assert!(refused(empty).contains("`b`"), "an empty C does not excuse a short B");
+    let integers = bench.zeroed::<i8>(16);
+    let mut sums = bench.zeroed::<i32>(16);
+    let half = Gemm { alpha: 0.5, ..Gemm::new(4, 4, 4) };
+    let error = bench.kernels.gemm(&bench.stream, &half, &integers, &integers, &mut sums).unwrap_err();
+    assert!(matches!(error, Error::Value { parameter: "alpha", .. }), "{error}");
+}

@@ -1,0 +1,158 @@
+// Products of a matrix with a few vectors: y[j] = alpha * W * x[j] + beta * y[j], a batch of them. What counts is reading W once, 16 bytes
+// at a time.
+//
+// Where W lies by rows, a wave takes `ROWS` of them, its lanes run along the depth, and their sums are added by shuffles. Where it lies
+// by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
+#include "matrix.cuh"
+#include "reduce.cuh"
+
+constexpr unsigned THREADS = 256;
+constexpr unsigned WAVES = THREADS / WAVE;
+constexpr unsigned ROWS = 4;
+constexpr unsigned MOST_VECTORS = 4;
+
+struct Shape {
+    // Rows of W, its columns, vectors.
+    unsigned rows, depth, vectors, batches;
+    // From a row of W (column, if it lies by columns) to the next, from one element of a vector to the next, from one vector to the next.
+    size_t w_stride, x_step, x_stride, y_step, y_stride;
+    // From one matrix of the batch to the next.
+    size_t w_batch, x_batch, y_batch;
+    size_t by_columns;
+};
+
+template <typename T> struct Elements {
+    static constexpr unsigned COUNT = 16 / sizeof(T);
+    sum_t<T> x[COUNT];
+
+    // `count` elements, zeros behind them.
+    __device__ __forceinline__ void read(const T *from, size_t step, size_t count) {
+        if (step == 1 && count >= COUNT) {
+            T raw[COUNT];
+            memcpy(raw, from, 16);
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                x[i] = convert<sum_t<T>>(raw[i]);
+        } else {
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                x[i] = i < count ? convert<sum_t<T>>(from[i * step]) : sum_t<T>(0);
+        }
+    }
+};
+
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ int multiply_add(int a, int b, int c) { return a * b + c; }
+
+template <typename Sum, typename Out>
+__device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
+    // beta = 0 must not read y: it may hold anything, NaN included
+    *at = convert<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * load(at));
+}
+
+template <typename T, typename Out>
+__device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+    constexpr unsigned COUNT = Elements<T>::COUNT;
+    const unsigned lane = threadIdx.x % WAVE;
+    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < shape.rows;
+         row0 += static_cast<size_t>(gridDim.x) * WAVES * ROWS) {
+        sum_t<T> sums[MOST_VECTORS][ROWS] = {};
+#pragma unroll 1
+        for (size_t d = lane * COUNT; d < shape.depth; d += WAVE * COUNT) {
+            Elements<T> row[ROWS];
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; ++r)
+                row[r].read(w + min(row0 + r, static_cast<size_t>(shape.rows - 1)) * shape.w_stride + d, 1, shape.depth - d);
+#pragma unroll
+            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                if (j >= shape.vectors)
+                    break;
+                Elements<T> vector;
+                vector.read(x + j * shape.x_stride + d * shape.x_step, shape.x_step, shape.depth - d);
+#pragma unroll
+                for (unsigned r = 0; r < ROWS; ++r)
+#pragma unroll
+                    for (unsigned i = 0; i < COUNT; ++i)
+                        sums[j][r] = multiply_add(row[r].x[i], vector.x[i], sums[j][r]);
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+            if (j >= shape.vectors)
+                break;
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; ++r) {
+                sum_t<T> sum = warp_reduce<Sum>(sums[j][r]);
+                if (WAVE == 64)
+                    sum += __shfl_xor_sync(~0ull, sum, 32, 64);
+                if (lane == 0 && row0 + r < shape.rows)
+                    write(y + j * shape.y_stride + (row0 + r) * shape.y_step, alpha, sum, beta);
+            }
+        }
+    }
+}
+
+template <typename T, typename Out>
+__device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+    constexpr unsigned COUNT = Elements<T>::COUNT;
+    __shared__ sum_t<T> partial[WAVES][WAVE * COUNT + WAVE];
+    const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
+    for (size_t row0 = static_cast<size_t>(blockIdx.x) * WAVE * COUNT; row0 < shape.rows; row0 += static_cast<size_t>(gridDim.x) * WAVE * COUNT) {
+        const size_t row = row0 + lane * COUNT;
+        sum_t<T> sums[MOST_VECTORS][COUNT] = {};
+        if (row < shape.rows) {
+#pragma unroll 2
+            for (size_t d = wave; d < shape.depth; d += WAVES) {
+                Elements<T> column;
+                column.read(w + d * shape.w_stride + row, 1, shape.rows - row);
+#pragma unroll
+                for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                    if (j >= shape.vectors)
+                        break;
+                    const sum_t<T> factor = convert<sum_t<T>>(x[j * shape.x_stride + d * shape.x_step]);
+#pragma unroll
+                    for (unsigned i = 0; i < COUNT; ++i)
+                        sums[j][i] = multiply_add(column.x[i], factor, sums[j][i]);
+                }
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+            if (j >= shape.vectors)
+                break;
+            __syncthreads();
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                partial[wave][i * (WAVE + 1) + lane] = sums[j][i];
+            __syncthreads();
+            for (unsigned i = threadIdx.x; i < WAVE * COUNT && row0 + i < shape.rows; i += THREADS) {
+                sum_t<T> sum = 0;
+                for (unsigned from = 0; from < WAVES; ++from)
+                    sum += partial[from][i % COUNT * (WAVE + 1) + i / COUNT];
+                write(y + j * shape.y_stride + (row0 + i) * shape.y_step, alpha, sum, beta);
+            }
+        }
+    }
+}
+
+template <typename T, typename Out>
+__device__ __forceinline__ void gemv(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+    // A grid has at most 65,535 blocks in its second dimension.
+    for (size_t batch = blockIdx.y; batch < shape.batches; batch += gridDim.y) {
+        const T *matrix = w + batch * shape.w_batch, *vectors = x + batch * shape.x_batch;
+        if (shape.by_columns)
+            by_columns<T, Out>(shape, alpha, matrix, vectors, beta, y + batch * shape.y_batch);
+        else
+            by_rows<T, Out>(shape, alpha, matrix, vectors, beta, y + batch * shape.y_batch);
+    }
+}
+
+#define GEMV(T, OUT, NAME)                                                                                             \
+    extern "C" __global__ __launch_bounds__(THREADS) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
+                                                                      const sum_t<T> beta, OUT *y) {                   \
+        gemv<T, OUT>(shape, alpha, w, x, beta, y);                                                                     \
+    }
+GEMV(float, float, f32)
+GEMV(__half, __half, f16)
+GEMV(__nv_bfloat16, __nv_bfloat16, bf16)
+GEMV(int8_t, int, i8)

@@ -1,0 +1,160 @@
+// Copies blocks of a matrix from memory to LDS by a workgroup, for `matrix.cuh` to read: rows that run along the depth, with 16 bytes
+// between them, so that lanes that read 16 bytes each of neighbouring rows want different banks.
+//
+// A matrix lies in memory by rows (neighbours along the depth) or by columns (neighbours are rows). What is whole goes through
+// registers, 16 bytes at a time, so that the next block is on its way while this one is multiplied.
+#pragma once
+#include "matrix.cuh"
+
+// Reads 4, 8 or 16 bytes that are aligned as elements are; AMD's global memory needs no more.
+template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned *to, const char *from) {
+#if defined(__AMDGCN__)
+    typedef unsigned Dwords __attribute__((ext_vector_type(DWORDS), aligned(1)));
+    const Dwords read = *reinterpret_cast<const Dwords *>(from);
+#pragma unroll
+    for (unsigned i = 0; i < DWORDS; ++i)
+        to[i] = read[i];
+#else
+    memcpy(to, from, DWORDS * 4);
+#endif
+}
+
+// A lane's offset from a pointer that is the same in all lanes, for an instruction that adds them. The compiler forms one if it sees the
+// offset's 32 bits where it is used.
+__device__ __forceinline__ unsigned lane_offset(unsigned offset) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(offset));
+#endif
+    return offset;
+}
+
+template <unsigned SIZE> struct BitsOf;
+template <> struct BitsOf<1> {
+    using type = uint8_t;
+};
+template <> struct BitsOf<2> {
+    using type = uint16_t;
+};
+template <> struct BitsOf<4> {
+    using type = uint32_t;
+};
+
+// A matrix in memory: `rows` by `depth` elements, `stride` from one row (column, if `by_columns`) to the next.
+template <typename T> struct Operand {
+    const T *at;
+    unsigned rows, depth;
+    size_t stride;
+    bool by_columns;
+};
+
+// Offsets from a block's corner are 32-bit numbers of bytes below this many elements from one row to the next.
+constexpr size_t LARGEST_NEAR_STRIDE = 1 << 22;
+
+template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct Staging {
+    using Bits = typename BitsOf<sizeof(T)>::type;
+    static constexpr unsigned CHUNK = 16 / sizeof(T);
+    static constexpr unsigned PITCH = DEPTH + CHUNK;
+    static constexpr unsigned CHUNKS = DEPTH / CHUNK;
+    static constexpr unsigned COUNT = ROWS * CHUNKS / THREADS;
+    static_assert(THREADS % CHUNKS == 0 && COUNT % 4 == 0 && CHUNKS % 4 == 0 && ROWS % 8 == 0, "each thread has as much");
+
+    // By rows, chunks. By columns, for every 4 chunks of 4 rows side by side, these rows' elements, by columns.
+    unsigned held[COUNT * 4];
+
+    // Whether all of a block's rows can be read in 16 bytes. Rows beyond the last are taken to be the last: what they give is unused.
+    static __device__ __forceinline__ bool whole(const Operand<T> &from, unsigned row0) {
+        return from.stride < LARGEST_NEAR_STRIDE && (!from.by_columns || row0 + ROWS <= from.rows || from.rows % 4 == 0);
+    }
+
+    // Where the thread's chunks are: in memory from the block's corner, bytes; in LDS, elements.
+    unsigned near[COUNT], place[COUNT];
+
+    // Begins with the blocks at `row0`.
+    __device__ __forceinline__ Staging(const Operand<T> &from, unsigned row0) {
+        const unsigned stride = static_cast<unsigned>(from.stride * sizeof(T));
+#pragma unroll
+        for (unsigned i = 0; i < COUNT; ++i) {
+            const unsigned thread = threadIdx.x + i / 4 * THREADS;
+            // 8 neighbouring lanes have 2 groups of rows and 4 chunks, so that they store to different banks.
+            const unsigned group_row = (thread % 2 + thread / 8 % (ROWS / 8) * 2) * 4, group_chunk = thread / 2 % 4 + thread / ROWS * 4;
+            const unsigned row = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS), chunk = threadIdx.x % CHUNKS;
+            if (from.by_columns) {
+                place[i] = (group_row + i % 4) * PITCH + group_chunk * CHUNK;
+                near[i] = (group_chunk * CHUNK + i % 4 * (CHUNK / 4)) * stride + (min(row0 + group_row, from.rows - 4) - row0) * sizeof(T);
+            } else {
+                place[i] = row * PITCH + chunk * CHUNK;
+                near[i] = (min(row0 + row, from.rows - 1) - row0) * stride + chunk * 16;
+            }
+        }
+    }
+
+    // Begins to read the block at `row0`, `depth0`, which is whole.
+    __device__ __forceinline__ void fetch(const Operand<T> &from, unsigned row0, unsigned depth0) {
+        const size_t from_corner = from.by_columns ? depth0 * from.stride + row0 : row0 * from.stride + depth0;
+        const char *corner = reinterpret_cast<const char *>(from.at + from_corner);
+        // 4 rows of 4 elements are as much as a row of 16 bytes if an element has 4 bytes.
+        if (sizeof(T) == 4 || !from.by_columns) {
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                read_dwords<4>(held + i * 4, corner + lane_offset(near[i]));
+        } else {
+            const unsigned stride = static_cast<unsigned>(from.stride * sizeof(T));
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+#pragma unroll
+                for (unsigned d = 0; d < CHUNK / 4; ++d)
+                    read_dwords<sizeof(T)>(held + i * 4 + d * sizeof(T), corner + static_cast<size_t>(d) * stride + lane_offset(near[i]));
+        }
+    }
+
+    // The chunk of row `row` in what was read of 4 rows.
+    static __device__ __forceinline__ Chunk turned(const unsigned *group, unsigned row) {
+        Chunk chunk;
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) {
+            if constexpr (sizeof(T) == 4) {
+                chunk.x[i] = group[i * 4 + row];
+            } else if constexpr (sizeof(T) == 2) {
+                const unsigned first = group[i * 4 + row / 2], second = group[i * 4 + 2 + row / 2];
+                chunk.x[i] = row % 2 == 0 ? (first & 0xffffu) | second << 16 : first >> 16 | (second & 0xffff0000u);
+            } else {
+                chunk.x[i] = 0;
+#pragma unroll
+                for (unsigned d = 0; d < 4; ++d)
+                    chunk.x[i] |= (group[i * 4 + d] >> row * 8 & 0xffu) << d * 8;
+            }
+        }
+        return chunk;
+    }
+
+    // Stores what was fetched.
+    __device__ __forceinline__ void store(const Operand<T> &from, T *tile) const {
+        // Where both ways are made one, selecting among their chunks costs more than they do.
+        if (from.by_columns) {
+            asm volatile("; by columns");
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                *reinterpret_cast<Chunk *>(tile + place[i]) = turned(held + i / 4 * 16, i % 4);
+            asm volatile("; by columns, stored");
+        } else {
+            asm volatile("; by rows");
+#pragma unroll
+            for (unsigned i = 0; i < COUNT; ++i)
+                *reinterpret_cast<Chunk *>(tile + place[i]) = Chunk{held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
+            asm volatile("; by rows, stored");
+        }
+    }
+
+    // Copies the first `used` columns of a block element by element; zeros stand for what is beyond the matrix.
+    static __device__ __forceinline__ void copy(const Operand<T> &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
+        const Bits *source = reinterpret_cast<const Bits *>(from.at);
+        Bits *target = reinterpret_cast<Bits *>(tile);
+#pragma unroll 1
+        for (unsigned i = threadIdx.x; i < ROWS * (from.by_columns ? used : DEPTH); i += THREADS) {
+            const unsigned row = from.by_columns ? i % ROWS : i / DEPTH, depth = from.by_columns ? i / ROWS : i % DEPTH;
+            const size_t at = from.by_columns ? (depth0 + depth) * from.stride + (row0 + row) : (row0 + row) * from.stride + (depth0 + depth);
+            if (depth < used)
+                target[row * PITCH + depth] = row0 + row < from.rows && depth0 + depth < from.depth ? source[at] : Bits(0);
+        }
+    }
+};
