@@ -25,6 +25,7 @@
 //! | [`Kernels::unary`] | `unary.cu` | f32, f16, bf16 |
 //! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
 //! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
+//! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
@@ -44,6 +45,7 @@
 #![warn(missing_docs)]
 
 mod activation;
+mod copy;
 mod element;
 mod elementwise;
 mod embedding;

@@ -4,6 +4,7 @@ mod activation;
 mod casts;
 mod common;
 mod conv;
+mod copy;
 mod elementwise;
 mod embedding;
 mod gemm;

@@ -1,7 +1,7 @@
 //! Drawing tokens, against a model in f64 that sorts.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Error, Float, Penalties, Sampling};
+use kernels::{Element, Error, Float, Penalties, Sampling};
 
 use crate::common::{Bench, for_every_type, random};
 
