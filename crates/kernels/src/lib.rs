@@ -25,6 +25,7 @@
 //! | [`Kernels::unary`] | `unary.cu` | f32, f16, bf16 |
 //! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
 //! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
+//! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
@@ -32,6 +33,9 @@
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
+//! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
@@ -41,6 +45,7 @@
 #![warn(missing_docs)]
 
 mod activation;
+mod copy;
 mod element;
 mod elementwise;
 mod embedding;
@@ -50,12 +55,15 @@ mod indexing;
 mod kv_cache;
 mod launch;
 mod library;
+mod moe;
 mod norm;
 mod quant;
 mod reduce;
 pub mod reference;
 mod rope;
+mod sampling;
 mod sort;
+mod topk;
 mod view;
 
 pub use activation::Activation;
@@ -67,11 +75,14 @@ pub use gemm::{Gemm, GemmElement};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
+pub use moe::{MOST_CHOICES, MOST_EXPERTS};
 pub use norm::GroupNorm;
 pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
+pub use sampling::{Penalties, Sampling};
 pub use sort::Order;
+pub use topk::MOST_TOP_K;
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
