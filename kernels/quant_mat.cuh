@@ -21,63 +21,65 @@ struct alignas(16) VectorPart {
 };
 static_assert(sizeof(RowPart) == 48 && sizeof(VectorPart) == 48);
 
-// Quantised rows of a type that is known at compile time.
-template <typename Q> struct Typed {
-    static constexpr bool OFFSET = Q::OFFSET;
-    const Q *x;
-    template <typename F> __device__ __forceinline__ void with(F f) const { f(x); }
+// From one to another, both multiples of SIDE but for the end.
+struct Range {
+    unsigned begin, end;
 };
-// Rows of any type, by its number.
-struct Numbered {
-    static constexpr bool OFFSET = true;
-    unsigned type;
-    const void *x;
-    template <typename F> __device__ __forceinline__ void with(F f) const { with_quant(type, x, f); }
+__device__ __forceinline__ Range tile(unsigned index, unsigned size, unsigned most) { return {index * size, min((index + 1) * size, most)}; }
+
+// Vectors in the order of results.
+struct InOrder {
+    __device__ __forceinline__ unsigned vector(unsigned i) const { return i; }
+    __device__ __forceinline__ unsigned result(unsigned i) const { return i; }
 };
 
-// Computes `tile_rows` rows of `tile_vectors` results of a product, both multiples of SIDE; `y_stride` counts blocks, `out_stride` elements.
-template <typename Matrix>
-__device__ __forceinline__ void mul_mat(Matrix matrix, const Q8_1 *y, void *out, Out type, unsigned tile_rows, unsigned tile_vectors,
-                                        unsigned columns, unsigned rows, unsigned vectors, unsigned y_stride, unsigned out_stride) {
-    __shared__ RowPart row_parts[SIDE];
-    __shared__ VectorPart vector_parts[SIDE];
+// Computes some rows of products with some vectors, of a matrix whose first row is `first_row` of the blocks' rows; `y_stride` counts
+// blocks, `out_stride` elements.
+template <typename Q, typename Order>
+__device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1 *y, Order order, void *out, Out type, unsigned columns,
+                                        Range rows, Range vectors, unsigned y_stride, unsigned out_stride) {
+    // parts of rows and vectors, then results on their way out
+    __shared__ alignas(16) char shared[SIDE * SIDE / 2 * sizeof(float)];
+    static_assert(sizeof shared >= SIDE * (sizeof(RowPart) + sizeof(VectorPart)));
+    RowPart *row_parts = reinterpret_cast<RowPart *>(shared);
+    VectorPart *vector_parts = reinterpret_cast<VectorPart *>(row_parts + SIDE);
+    float *results = reinterpret_cast<float *>(shared);
     const unsigned thread = threadIdx.y * 32 + threadIdx.x;
     const unsigned tx = thread % LANES, ty = thread / LANES;
-    const unsigned end_row = min((blockIdx.x + 1) * tile_rows, rows), end_vector = min((blockIdx.y + 1) * tile_vectors, vectors);
 
 #pragma unroll 1
-    for (unsigned row0 = blockIdx.x * tile_rows; row0 < end_row; row0 += SIDE)
+    for (unsigned row0 = rows.begin; row0 < rows.end; row0 += SIDE)
 #pragma unroll 1
-        for (unsigned vector0 = blockIdx.y * tile_vectors; vector0 < end_vector; vector0 += SIDE) {
+        for (unsigned vector0 = vectors.begin; vector0 < vectors.end; vector0 += SIDE) {
             float sum[VECTORS][ROWS] = {};
+            // what a thread brings of each part: a quad of four rows, and half of another row's scales and of a vector
+            constexpr unsigned FETCHED = SIDE * 2 * QUADS / MAT_THREADS;
+            const unsigned of = thread / 2, half = thread % 2, quad = thread % (2 * QUADS);
+            const Q8_1 *vector = y + static_cast<size_t>(order.vector(min(vector0 + of, vectors.end - 1))) * y_stride;
 #pragma unroll 1
             for (unsigned part = 0; part < columns / 32; ++part) {
-                const unsigned of = thread / 2, half = thread % 2;
-                matrix.with([&](auto *x) {
-                    using Q = std::remove_cv_t<std::remove_reference_t<decltype(*x)>>;
-                    constexpr unsigned PARTS = Q::VALUES / 32;
-                    const unsigned group = part % PARTS * 2;
-                    const auto block = [&](unsigned row) -> const Q & {
-                        // behind the last row is it once more
-                        return x[static_cast<size_t>(min(row0 + row, rows - 1)) * (columns / Q::VALUES) + part / PARTS];
-                    };
-                    for (unsigned i = thread; i < SIDE * 2 * QUADS; i += MAT_THREADS) {
-                        const unsigned row = i / (2 * QUADS), quad = i % (2 * QUADS);
-                        row_parts[row].q[quad / QUADS][quad % QUADS] = block(row).quad(group + quad / QUADS, quad % QUADS);
-                    }
-                    const Scale scale = block(of).scale(group + half);
-                    row_parts[of].d[half] = scale.d;
-                    row_parts[of].m[half] = scale.m;
-                });
-                const Q8_1 &block = y[static_cast<size_t>(min(vector0 + of, vectors - 1)) * y_stride + part];
-                uint32_t a[QUADS];
-                __builtin_memcpy(a, block.qs + GROUP * half, sizeof a);
+                constexpr unsigned PARTS = Q::VALUES / 32;
+                const unsigned group = part % PARTS * 2;
+                const auto block = [&](unsigned row) -> const Q & {
+                    // behind the last row is it once more
+                    return x[(first_row + min(row0 + row, rows.end - 1)) * (columns / Q::VALUES) + part / PARTS];
+                };
+                uint32_t q[FETCHED], a[QUADS];
+                for (unsigned i = 0; i < FETCHED; ++i)
+                    q[i] = block((thread + i * MAT_THREADS) / (2 * QUADS)).quad(group + quad / QUADS, quad % QUADS);
+                const Scale scale = block(of).scale(group + half);
+                __builtin_memcpy(a, vector[part].qs + GROUP * half, sizeof a);
+                const float d = half_at(vector[part].d);
+
+                for (unsigned i = 0; i < FETCHED; ++i)
+                    row_parts[(thread + i * MAT_THREADS) / (2 * QUADS)].q[quad / QUADS][quad % QUADS] = q[i];
+                row_parts[of].d[half] = scale.d;
+                row_parts[of].m[half] = scale.m;
                 int total = 0;
                 for (unsigned i = 0; i < QUADS; ++i) {
                     vector_parts[of].a[half][i] = a[i];
                     total = dot4(0x01010101u, a[i], total);
                 }
-                const float d = half_at(block.d);
                 vector_parts[of].sum[half] = d * static_cast<float>(total);
                 if (half == 0)
                     vector_parts[of].d = d;
@@ -100,20 +102,25 @@ __device__ __forceinline__ void mul_mat(Matrix matrix, const Q8_1 *y, void *out,
                             for (unsigned quad = 0; quad < QUADS; ++quad)
                                 dot = dot4(q[j][quad], vector.a[half][quad], dot);
                             sum[i][j] = fmaf(vector.d, scale[j].d * static_cast<float>(dot), sum[i][j]);
-                            if (Matrix::OFFSET)
+                            if (Q::OFFSET)
                                 sum[i][j] = fmaf(scale[j].m, vector.sum[half], sum[i][j]);
                         }
                     }
                 }
                 __syncthreads();
             }
-            with_type(type, out, [&](auto *to) {
-                for (unsigned i = 0; i < VECTORS; ++i)
-                    for (unsigned j = 0; j < ROWS; ++j) {
-                        const unsigned row = row0 + tx + LANES * j, vector = vector0 + ty + SIDE / VECTORS * i;
-                        if (row < rows && vector < vectors)
-                            store(to + static_cast<size_t>(vector) * out_stride + row, sum[i][j]);
-                    }
-            });
+            for (unsigned pass = 0; pass < 2; ++pass) {
+                for (unsigned i = 0; i < VECTORS / 2; ++i)
+                    for (unsigned j = 0; j < ROWS; ++j)
+                        results[(ty + SIDE / VECTORS * i) * SIDE + tx + LANES * j] = sum[pass * (VECTORS / 2) + i][j];
+                __syncthreads();
+#pragma unroll 1
+                for (unsigned i = thread; i < SIDE * SIDE / 2; i += MAT_THREADS) {
+                    const unsigned row = row0 + i % SIDE, vector = vector0 + pass * (SIDE / 2) + i / SIDE;
+                    if (row < rows.end && vector < vectors.end)
+                        store_as(type, out, static_cast<size_t>(order.result(vector)) * out_stride + row, results[i]);
+                }
+                __syncthreads();
+            }
         }
 }
