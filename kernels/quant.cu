@@ -107,7 +107,7 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_route(const uint32
         mul_mat_vec<Q, 2>(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, type, 2 * blockIdx.x, columns, rows, \
                           columns / Q8_1::VALUES, rows, vectors);                                                      \
     }                                                                                                                  \
-    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(4) void quant_gemm_##NAME(                     \
+    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void quant_gemm_##NAME(                     \
         const void *x, const void *y, const ExpertTile *tiles, const uint32_t *order, void *out, const Out type, const unsigned columns, \
         const unsigned rows, const unsigned vectors, const unsigned experts, const unsigned pairs_of_vector) {         \
         mul_tile(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), tiles, Pairs{order, pairs_of_vector}, out, type, columns, rows, \

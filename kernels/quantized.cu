@@ -135,7 +135,7 @@ QUANT_K(VEC_PRODUCTS)
 
 // Workgroups are launched for so many rows and vectors.
 #define MAT_PRODUCT(Q, NAME, TILE_ROWS, TILE_VECTORS)                                                                  \
-    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(4) void mul_mat_##NAME(                         \
+    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void mul_mat_##NAME(                         \
         const void *x, const void *y, float *out, const int columns, const int rows, const int vectors, const int padded, \
         const int out_stride) {                                                                                        \
         mul_mat(static_cast<const Q *>(x), 0, static_cast<const Q8_1 *>(y), InOrder{}, out, Out::F32, columns,             \

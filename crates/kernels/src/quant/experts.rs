@@ -5,7 +5,7 @@ use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 use super::launch::{TILE, WARPS, lanes, workgroups};
 use super::{QuantMatrix, QuantVectors};
 use crate::error::{Error, Result, check_counted, check_length};
-use crate::{Element, Kernels, modules};
+use crate::{Float, Kernels, modules};
 
 /// Threads of `quant_route`, one of which has the pairs of experts that are not there.
 const ROUTE_THREADS: u32 = 1024;
@@ -84,7 +84,7 @@ impl Kernels {
     /// [`Error::Size`] if experts do not share the rows, vectors not the pairs, or vectors have not as many elements as the matrices have
     /// columns; [`Error::Length`] unless `out` has those of the products; [`Error::Hip`].
     #[doc(alias = "moe")]
-    pub fn quant_experts<'a, T: Element>(
+    pub fn quant_experts<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         matrices: QuantMatrix<'a>,

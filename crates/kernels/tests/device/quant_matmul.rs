@@ -102,7 +102,7 @@ products! {
     products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K;
 }
 
-fn experts_of<T: Element>(bench: &Bench, quant: QuantType) {
+fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let (experts, rows, columns) = (5, 70, quant.block_values().max(64));
     let blocks = random_blocks(quant, experts * rows * columns / quant.block_values(), 45);
     let device = bench.upload(&blocks);
