@@ -37,6 +37,7 @@
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
+//! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -77,7 +78,7 @@ pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launc
 pub use library::Kernels;
 pub use moe::{MOST_CHOICES, MOST_EXPERTS};
 pub use norm::GroupNorm;
-pub use quant::{Q8_1, QuantMatrix, QuantType, QuantVectors};
+pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
 pub use sampling::{Penalties, Sampling};
