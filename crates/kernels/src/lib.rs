@@ -26,6 +26,7 @@
 //! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
 //! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
+//! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
@@ -34,6 +35,7 @@
 //! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]
 
+mod attention;
 mod element;
 mod elementwise;
 mod error;
@@ -42,6 +44,7 @@ mod library;
 mod reduce;
 pub mod reference;
 
+pub use attention::{Attention, AttentionInputs, HeadStrides};
 pub use element::Element;
 pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
 pub use error::{Error, Result};
