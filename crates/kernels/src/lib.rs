@@ -36,6 +36,7 @@
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
+//! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
@@ -47,6 +48,7 @@
 
 mod activation;
 mod copy;
+mod attention;
 mod element;
 mod elementwise;
 mod embedding;
@@ -71,6 +73,9 @@ pub use activation::Activation;
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
+pub use attention::{Attention, AttentionInputs, HeadStrides};
+pub use element::Element;
+pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
 pub use error::{Error, Result};
 pub use gemm::{Gemm, GemmElement};
 pub use kv_cache::CacheLayout;

@@ -2,6 +2,7 @@
 
 mod activation;
 mod casts;
+mod attention;
 mod common;
 mod conv;
 mod copy;
@@ -16,6 +17,7 @@ mod moe;
 mod norm;
 mod quant;
 mod quant_matmul;
+mod measure;
 mod reduce;
 mod refusals;
 mod rope;
