@@ -47,8 +47,8 @@
 #![warn(missing_docs)]
 
 mod activation;
-mod copy;
 mod attention;
+mod copy;
 mod element;
 mod elementwise;
 mod embedding;
@@ -70,12 +70,10 @@ mod topk;
 mod view;
 
 pub use activation::Activation;
+pub use attention::{Attention, AttentionInputs, HeadStrides};
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
-pub use attention::{Attention, AttentionInputs, HeadStrides};
-pub use element::Element;
-pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
 pub use error::{Error, Result};
 pub use gemm::{Gemm, GemmElement};
 pub use kv_cache::CacheLayout;

@@ -40,8 +40,13 @@ fn expected<T: Element>(
     let flush = |x: f64| if flushes { flushed(x) } else { x };
     let &Attention { batch, heads, kv_heads, q_len, dim, .. } = attention;
     for b in 0..batch {
-        let kv_len = sight.lengths.as_ref().map_or(attention.kv_len, |lengths| lengths[b] as usize).min(attention.kv_len);
-        let start = if sight.lengths.is_some() { kv_len as isize - q_len as isize } else { attention.q_position };
+        let kv_len = sight
+            .lengths
+            .as_ref()
+            .map_or(attention.kv_len, |lengths| lengths[b] as usize)
+            .min(attention.kv_len);
+        let start =
+            if sight.lengths.is_some() { kv_len as isize - q_len as isize } else { attention.q_position };
         for kv_head in 0..kv_heads {
             let keys: Vec<Vec<f64>> = (0..kv_len).map(|i| key(b, kv_head, i)).collect();
             let values: Vec<Vec<f64>> = (0..kv_len).map(|i| value(b, kv_head, i)).collect();
@@ -62,7 +67,11 @@ fn expected<T: Element>(
                         let magnitude = terms().map(f64::abs).sum::<f64>() * f64::from(attention.scale).abs();
                         largest_term = largest_term.max(magnitude);
                         if flushes {
-                            let read = query.iter().zip(key).map(|(q, k)| flushed(q.to_f64()) * flushed(*k)).sum::<f64>();
+                            let read = query
+                                .iter()
+                                .zip(key)
+                                .map(|(q, k)| flushed(q.to_f64()) * flushed(*k))
+                                .sum::<f64>();
                             lost_score = lost_score.max((read * f64::from(attention.scale) - score).abs());
                         }
                         if let Some(cap) = attention.soft_cap.map(f64::from) {
@@ -71,7 +80,8 @@ fn expected<T: Element>(
                         }
                         if let Some(slopes) = &sight.slopes {
                             score += f64::from(slopes[head]) * (at - position) as f64;
-                            largest_term = largest_term.max((f64::from(slopes[head]) * (at - position) as f64).abs());
+                            largest_term =
+                                largest_term.max((f64::from(slopes[head]) * (at - position) as f64).abs());
                         }
                         scores.push((i, score));
                     }
@@ -92,11 +102,18 @@ fn expected<T: Element>(
                         }
                         // what is left of the smallest weights, of which the largest is 2^15
                         let largest = values.iter().map(|v| v[d].abs()).fold(0.0, f64::max);
-                        let least = if flushes { 2.0 * f64::from(half::f16::MIN_POSITIVE) } else { 2.0 * T::UNDERFLOW };
-                        lost += weights.len() as f64 * (least / 32768.0).max(f64::from(f32::MIN_POSITIVE)) * largest;
+                        let least = if flushes {
+                            2.0 * f64::from(half::f16::MIN_POSITIVE)
+                        } else {
+                            2.0 * T::UNDERFLOW
+                        };
+                        lost += weights.len() as f64
+                            * (least / 32768.0).max(f64::from(f32::MIN_POSITIVE))
+                            * largest;
                         let slack = relative * magnitude + lost;
                         let slack = if scores.is_empty() { 0.0 } else { slack };
-                        out[place(attention.out, b, head, row) + d] = Expected { value: if scores.is_empty() { 0.0 } else { sum }, slack };
+                        out[place(attention.out, b, head, row) + d] =
+                            Expected { value: if scores.is_empty() { 0.0 } else { sum }, slack };
                     }
                 }
             }
@@ -115,7 +132,8 @@ fn check<T: Element>(bench: &Bench, attention: &Attention, sight: &Sight) {
     let k = random::<T>(span(attention.k, batch, kv_heads, kv_len, dim), 22, 2.0);
     let v = random::<T>(span(attention.v, batch, kv_heads, kv_len, dim), 23, 1.0);
     let before = random::<T>(span(attention.out, batch, heads, q_len, dim), 24, 1.0);
-    let mut wanted: Vec<Expected> = before.iter().map(|x| Expected { value: x.to_f64(), slack: 0.0 }).collect();
+    let mut wanted: Vec<Expected> =
+        before.iter().map(|x| Expected { value: x.to_f64(), slack: 0.0 }).collect();
     let numbers = |from: &[T], at: usize| from[at..][..dim].iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
     expected(
         attention,
@@ -209,7 +227,11 @@ fn strides_match<T: Element>(bench: &Bench) {
     check::<T>(bench, &attention, &Sight::default());
     // one cache for all sequences
     let shared = HeadStrides { batch: 0, ..attention.k };
-    check::<T>(bench, &Attention { k: shared, v: HeadStrides { batch: 0, ..attention.v }, ..attention }, &Sight::default());
+    check::<T>(
+        bench,
+        &Attention { k: shared, v: HeadStrides { batch: 0, ..attention.v }, ..attention },
+        &Sight::default(),
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Tests of the kernels on the device that `FERROCM_DEVICE` names, one file for each subject.
 
 mod activation;
-mod casts;
 mod attention;
+mod casts;
 mod common;
 mod conv;
 mod copy;
@@ -17,7 +17,6 @@ mod moe;
 mod norm;
 mod quant;
 mod quant_matmul;
-mod measure;
 mod reduce;
 mod refusals;
 mod rope;

@@ -170,7 +170,7 @@ fn vectors_meet_their_experts() {
 #[test]
 fn experts_that_do_not_fit_are_refused() {
     let bench = Bench::open();
-    let Bench { kernels, stream } = &bench;
+    let Bench { kernels, stream, .. } = &bench;
     let ids = bench.zeroed::<u32>(6);
     for experts in [0, 1024] {
         let error = kernels.route_experts(stream, &ids, experts).unwrap_err();
