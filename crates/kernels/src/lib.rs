@@ -20,11 +20,16 @@
 //!
 //! | function | kernels | types |
 //! |---|---|---|
-//! | [`Kernels::fill`] | `fill.cu` | f32, f16, bf16 |
-//! | [`Kernels::affine`], [`Kernels::axpy`] | `affine.cu` | f32, f16, bf16 |
-//! | [`Kernels::unary`] | `unary.cu` | f32, f16, bf16 |
-//! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
-//! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
+//! | [`Kernels::fill`], [`Kernels::copy`] | `fill.cu`, `unary.cu` | every [`Element`] |
+//! | [`Kernels::affine`] | `affine.cu` | every [`Element`] |
+//! | [`Kernels::axpy`] | `affine.cu` | every [`Real`] |
+//! | [`Kernels::unary`] | `unary.cu` | every [`Real`] |
+//! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | every [`Number`] |
+//! | [`Kernels::cast`] | `cast.cu` | every [`Element`] to every other |
+//! | [`Kernels::select`] | `ternary.cu` | every [`Element`]; conditions of every [`Index`] |
+//! | [`Kernels::index_select`], [`Kernels::gather`], [`Kernels::scatter`] | `indexing.cu` | every [`Element`]; indices of every [`Index`] |
+//! | [`Kernels::index_add`], [`Kernels::scatter_add`] | `indexing.cu` | every [`Number`]; indices of every [`Index`] |
+//! | [`Kernels::argsort`] | `sort.cu` | every [`Number`] |
 //! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
