@@ -71,6 +71,6 @@ __device__ __forceinline__ uint64_t select_rank(size_t n, int shift, uint64_t ta
         if (target == all || (shift == 32 && target > all - unit(prefix, all)))
             break;
     }
-    __syncthreads(); // `found` has been read
+    // `found` is written again two barriers later
     return prefix;
 }

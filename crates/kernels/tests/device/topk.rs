@@ -43,7 +43,7 @@ fn rows_of_every_kind<T: Float<Compute = f32>>(bench: &Bench) {
     // of many equal ones, which bf16's noise has, too
     let few: Vec<T> = (0..1500).map(|i| T::from_f64(f64::from(i * i % 7))).collect();
     check(bench, "few", &few, 500, 100);
-    check(bench, "all equal", &vec![T::from_f64(-2.0); 900], 300, 256);
+    check(bench, "all equal", &[T::from_f64(-2.0); 900], 300, 256);
     let mut special = special::<T>();
     special.extend(special.clone());
     let count = special.len();
