@@ -2,6 +2,7 @@
 
 mod activation;
 mod attention;
+mod by_name;
 mod casts;
 mod common;
 mod conv;
