@@ -9,6 +9,7 @@ mod conv;
 mod copy;
 mod elementwise;
 mod embedding;
+mod entry_points;
 mod gemm;
 mod indexing;
 mod kv_cache;

@@ -249,6 +249,10 @@ fn wide_accesses_end_where_the_tensor_ends() {
                     (expected[i], expected[1050 + i]) = (T::from_f64(-memory[i].to_f64()), memory[i]);
                 }
                 assert!(bench.download(&y) == expected, "{} {start} {len}", T::NAME);
+                let value = T::from_f64(3.0);
+                bench.kernels.fill(&bench.stream, value, y.slice_mut(start..start + len).unwrap()).unwrap();
+                expected[start..start + len].fill(value);
+                assert!(bench.download(&y) == expected, "fill of {} {start} {len}", T::NAME);
             }
         }
     }
