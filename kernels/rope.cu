@@ -4,7 +4,7 @@
 //   frequencies   half numbers in f64, radians by position, scaled as a variant says (linear, NTK, YaRN, Llama 3)
 //   cos, sin      tokens × half in f32: scale · cos(position · frequency); angles are f64's, so that late positions are as exact as early ones
 // rope_rotate_T(src, dst, cos, sin, tokens, heads, size, rotary, token_stride, head_stride, out_token_stride, out_head_stride, interleaved)
-//   src, dst      heads of `size` elements, contiguous, at token · token_stride + head · head_stride; dst may be src
+//   src, dst      heads of `size` elements, contiguous, at token · token_stride + head · head_stride; a null src is dst
 //   rotary        how many elements of each head are rotated, an even number; the others are copied
 //   interleaved   0: element i is rotated with i + rotary/2; 1: element 2i with 2i + 1
 #include "common.cuh"
@@ -26,6 +26,7 @@ template <typename T>
 __device__ __forceinline__ void rotate(const T *src, T *dst, const float *cos, const float *sin, size_t tokens, size_t heads, size_t size,
                                        size_t rotary, size_t token_stride, size_t head_stride, size_t out_token_stride, size_t out_head_stride,
                                        bool interleaved) {
+    src = src ? src : dst;
     const size_t half = rotary / 2, items = half + (size - rotary); // a pair each, then a single element each
     FOR_EACH_ELEMENT(i, tokens * heads * items) {
         const Division of_head = divide(i, items), of_token = divide(of_head.quotient, heads);

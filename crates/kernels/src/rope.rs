@@ -325,16 +325,15 @@ impl Kernels {
             let problem = "fewer elements than are rotated";
             return Err(Error::Size { operation, parameter: "size of heads", got: to.size, problem });
         }
-        let address = x.as_ref().map_or_else(|| y.address(), DeviceSlice::address);
         let items = tokens * to.heads * (to.size - rotary / 2);
         let launch = launch_1d(self.of::<T>(&modules::ROPE, &names!("rope_rotate"))?, stream, items);
         let launch =
-            launch.arg(address).arg(y).arg(cos).arg(sin).arg(tokens).arg(to.heads).arg(to.size).arg(rotary);
+            launch.arg(x).arg(y).arg(cos).arg(sin).arg(tokens).arg(to.heads).arg(to.size).arg(rotary);
         let launch =
             launch.arg(from.token_stride).arg(from.head_stride).arg(to.token_stride).arg(to.head_stride);
         let launch = launch.arg(u32::from(style == RopeStyle::Interleaved));
         // SAFETY: both tensors have the heads, each work-item reads the elements that it writes before it does, and no two elements of `y` are in
-        // one place; the tables have tokens*rotary/2 elements. `x` is borrowed for 'a as the launch is.
+        // one place; the tables have tokens*rotary/2 elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Drop for Bench {
         let target = &self.kernels.device().target().processor;
         let lines: String =
             self.ran.borrow().iter().map(|name| format!("{name}\t{target}\tchecked\n")).collect();
-        let mut file = tempfile::Builder::new().suffix(".tsv").tempfile_in(folder).unwrap();
+        let mut file = tempfile::Builder::new().prefix("ran-").suffix(".tsv").tempfile_in(folder).unwrap();
         std::io::Write::write_all(&mut file, lines.as_bytes()).unwrap();
         file.keep().unwrap();
     }
