@@ -2,7 +2,7 @@
 
 use hip::Stream;
 
-use crate::elementwise::info::{Info, check_contiguous, check_devices, operand};
+use crate::elementwise::info::{ACCESS, Info, check_contiguous, check_devices, operand};
 use crate::elementwise::run;
 use crate::error::{Error, Result};
 use crate::library::{Kernels, Names, names};
@@ -84,9 +84,12 @@ impl Kernels {
         let launch = info.pass(kernel.launch(stream).arg(elements as u64));
         let launch = launch.arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(extent as u64).arg(ids.elements() as u64).arg(right as u64);
+        // Rows of whole accesses are copied in these.
+        let lanes = ACCESS / size_of::<T>();
+        let items = if right.is_multiple_of(lanes) { elements / lanes } else { elements };
         // SAFETY: the kernel reads the ids that `info` leads to, and elements of x at indices that it has checked against the extent; it
         // writes out[0..numel]. All of them exist.
-        unsafe { run(elements, launch) }
+        unsafe { run(items, launch) }
     }
 
     /// `out[…, i, …] = x[…, ids[…, i, …], …]` along an axis. [No index](Index) gives zero.

@@ -30,6 +30,6 @@ impl Kernels {
         let info = Info::new(stream, &all, &[operand!(out)])?;
         let launch = info.pass(kernel.launch(stream).arg(elements as u64)).arg(value).arg(out.into_memory()?);
         // SAFETY: const_set writes the elements of out that `info` leads to, which exist.
-        unsafe { run(elements, launch) }
+        unsafe { run(info.items(elements, size_of::<T>()), launch) }
     }
 }

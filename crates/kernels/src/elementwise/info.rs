@@ -5,6 +5,9 @@ use hip::{Device, DeviceBuffer, Launch, Stream};
 use crate::error::{Error, Result};
 use crate::view::{Layout, check_shape};
 
+/// Bytes that kernels access at once, where they can.
+pub(crate) const ACCESS: usize = 16;
+
 /// A tensor's layout, and whether it is that of a slice, which stands for any shape of as many elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
@@ -77,6 +80,12 @@ impl Info {
             None => Ok(Self { rank: 0, array: None }),
             Some((rank, array)) => Ok(Self { rank, array: Some(DeviceBuffer::from_slice(stream, &array)?) }),
         }
+    }
+
+    /// Work-items for so many elements, the largest of which have `size` bytes: where all tensors are contiguous, kernels take 16 bytes at
+    /// once.
+    pub(crate) fn items(&self, elements: usize, size: usize) -> usize {
+        if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
     }
 
     /// Passes both.

@@ -13,12 +13,12 @@ use crate::library::{Kernels, Names, names};
 use crate::view::{View, ViewMut};
 use crate::{Element, Index, Number, Real, modules};
 
-use info::{Info, check_contiguous, check_devices, common_shape, operand};
+use info::{ACCESS, Info, check_contiguous, check_devices, common_shape, operand};
 pub use ops::{BinaryOp, CompareOp, UnaryOp};
 
-/// Each work-item goes on by the grid's size while there are elements.
-pub(crate) fn grid(elements: usize) -> LaunchConfig {
-    LaunchConfig::for_elements(elements.min(MAX_GRID as usize * MAX_BLOCK as usize), MAX_BLOCK)
+/// Workgroups for so many work-items, or as many as there may be: each work-item goes on by the size of the grid while there are elements.
+pub(crate) fn grid(items: usize) -> LaunchConfig {
+    LaunchConfig::for_elements(items.min(MAX_GRID as usize * MAX_BLOCK as usize), MAX_BLOCK)
 }
 
 impl Kernels {
@@ -45,7 +45,7 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::AFFINE, &names!("axpy"))?;
         let launch = kernel.launch(stream).arg(elements as u64).arg(a).arg(x.memory()?).arg(y.into_memory()?);
         // SAFETY: axpy reads x[0..numel], and reads and writes y[0..numel]; both have that many elements.
-        unsafe { run(elements, launch) }
+        unsafe { run(elements.div_ceil(ACCESS / size_of::<T>()), launch) }
     }
 
     /// `y = x * mul + add`.
@@ -164,7 +164,7 @@ impl Kernels {
         let launch =
             launch.arg(condition.memory()?).arg(yes.memory()?).arg(no.memory()?).arg(out.into_memory()?);
         // SAFETY: the kernels read the elements of the three tensors that `info` leads to, and write out[0..numel]; all of them exist.
-        unsafe { run(elements, launch) }
+        unsafe { run(info.items(elements, size_of::<C>().max(size_of::<T>())), launch) }
     }
 
     /// `y` of `x`, by a kernel that takes count, rank and layout, the values `before`, both tensors, and the values `after`.
@@ -193,7 +193,7 @@ impl Kernels {
         let launch = launch.arg(x.memory()?).arg(y.into_memory()?);
         let launch = after.iter().fold(launch, |launch, value| launch.arg(*value));
         // SAFETY: the kernels read the elements of x that `info` leads to, and write y[0..numel]; all of them exist.
-        unsafe { run(elements, launch) }
+        unsafe { run(info.items(elements, size_of::<From>().max(size_of::<To>())), launch) }
     }
 
     /// `out`'s element type must be what the named kernels write.
@@ -218,7 +218,7 @@ impl Kernels {
         let launch = info.pass(kernel.launch(stream).arg(elements as u64));
         let launch = launch.arg(left.memory()?).arg(right.memory()?).arg(out.into_memory()?);
         // SAFETY: the binary kernels read the elements of left and right that `info` leads to, and write out[0..numel]; all of them exist.
-        unsafe { run(elements, launch) }
+        unsafe { run(info.items(elements, size_of::<T>()), launch) }
     }
 }
 
@@ -238,15 +238,15 @@ fn conditional(condition: usize) -> &'static Names {
     }
 }
 
-/// Enqueues an element-wise launch, unless there are no elements.
+/// Enqueues a launch of so many work-items, unless there are none. Each goes on by the grid's size while there are elements.
 ///
 /// # Safety
 /// As for [`Launch::enqueue`].
-pub(crate) unsafe fn run(elements: usize, launch: Launch<'_>) -> Result<()> {
-    if elements == 0 {
+pub(crate) unsafe fn run(items: usize, launch: Launch<'_>) -> Result<()> {
+    if items == 0 {
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    unsafe { launch.config(grid(elements)).enqueue()? };
+    unsafe { launch.config(grid(items)).enqueue()? };
     Ok(())
 }
