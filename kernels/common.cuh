@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "float8.cuh"
+#include "target.cuh"
 
 // The largest workgroup any kernel here is launched with, and so the most warps a workgroup can have.
 constexpr unsigned MAX_BLOCK = 1024;
@@ -107,52 +108,65 @@ __device__ __forceinline__ Division divide(size_t n, size_t by) {
     return {quotient, n - quotient * by};
 }
 
-// The memory offset of element `linear` of a tensor, with indices of one or the other width.
-template <typename Index>
-__device__ __forceinline__ size_t strided_offset(Index linear, const size_t *dims, const size_t *strides, unsigned rank) {
-    size_t at = 0;
+// The memory offsets, in elements, of an element of K tensors of one shape.
+template <unsigned K> struct Offsets {
+    size_t at[K];
+
+    // Of element `linear` in row-major order, counted in 32 or 64 bits.
+    template <typename Index> static __device__ __forceinline__ Offsets strided(Index linear, const size_t *info, unsigned rank) {
+        Offsets offsets = {};
 #pragma unroll 1
-    while (rank-- > 0) {
-        const Index extent = static_cast<Index>(dims[rank]), quotient = linear / extent;
-        at += (linear - quotient * extent) * strides[rank];
-        linear = quotient;
+        for (unsigned d = rank; d-- > 0;) {
+            const Index extent = static_cast<Index>(info[d]), quotient = linear / extent, index = linear - quotient * extent;
+            for (unsigned k = 0; k < K; ++k)
+                offsets.at[k] += index * info[(1 + k) * rank + d];
+            linear = quotient;
+        }
+        return offsets;
     }
-    return at;
-}
-__device__ __noinline__ inline size_t strided_offset_wide(size_t linear, const size_t *dims, const size_t *strides, unsigned rank) {
-    return strided_offset(linear, dims, strides, rank);
-}
+    // Not inlined: it is most of a kernel, and every kernel has it.
+    static __device__ __noinline__ Offsets of(size_t linear, const size_t *info, unsigned rank, bool wide) {
+        info = uniform(info);
+        rank = uniform(rank);
+        return uniform(wide) ? strided(linear, info, rank) : strided(static_cast<uint32_t>(linear), info, rank);
+    }
+};
 
-// A tensor's layout as kernels receive it: `info` points to `num_dims` extents followed by one set of `num_dims` strides
-// per operand, in elements, outermost first; null means contiguous.
-struct Layout {
-    const size_t *dims;
-    const size_t *strides;
+// The layouts of K tensors of one shape, as kernels receive them: `info` points to `num_dims` extents and then K times to as many strides, in
+// elements, outermost first; null means contiguous. There is no limit to the number of dimensions.
+template <unsigned K> struct Layouts {
+    const size_t *info;
     unsigned rank;
-    bool contiguous;
-    bool wide; // elements cannot be counted in 32 bits
+    bool contiguous; // all of them
+    bool wide;       // elements cannot be counted in 32 bits
 
-    __device__ __forceinline__ Layout(size_t num_dims, const size_t *info, unsigned operand = 0)
-        : dims(info), strides(info + (1 + operand) * num_dims), rank(static_cast<unsigned>(num_dims)), contiguous(true), wide(false) {
+    __device__ __forceinline__ Layouts(size_t num_dims, const size_t *info)
+        : info(info), rank(static_cast<unsigned>(num_dims)), contiguous(true), wide(false) {
         if (info == nullptr)
             return;
         size_t expected = 1;
-#pragma unroll 1
         for (unsigned d = rank; d-- > 0;) {
-            contiguous = contiguous && (dims[d] <= 1 || strides[d] == expected);
-            expected *= dims[d];
+            if (info[d] > 1)
+                for (unsigned k = 1; k <= K; ++k)
+                    contiguous = contiguous && info[k * rank + d] == expected;
+            expected *= info[d];
         }
         wide = expected >> 32 != 0;
     }
 
-    // The memory offset, in elements, of element `linear` counted in row-major order.
-    __device__ __forceinline__ size_t offset(size_t linear) const {
-        if (contiguous)
-            return linear;
-        return wide ? strided_offset_wide(linear, dims, strides, rank)
-                    : strided_offset(static_cast<uint32_t>(linear), dims, strides, rank);
+    // Where element `linear` in row-major order lies in each tensor.
+    __device__ __forceinline__ Offsets<K> offsets(size_t linear) const {
+        if (!contiguous)
+            return Offsets<K>::of(linear, info, rank, wide);
+        Offsets<K> same;
+        for (unsigned k = 0; k < K; ++k)
+            same.at[k] = linear;
+        return same;
     }
+    // The same for the first tensor.
+    __device__ __forceinline__ size_t offset(size_t linear) const { return offsets(linear).at[0]; }
 };
+using Layout = Layouts<1>;
 
 // Grid-stride loop over `n` elements.
 #define FOR_EACH_ELEMENT(i, n)                                                                                          \

@@ -38,8 +38,11 @@ __device__ __forceinline__ void transpose(const T *src, T *dst, size_t rows, siz
         transpose(src, dst, rows, columns, src_row, dst_row, src_matrix, dst_matrix);                                  \
     }                                                                                                                  \
     extern "C" __global__ void copy_strided_##NAME(const size_t numel, const size_t rank, const size_t *info, const T *src, T *dst) { \
-        const Layout from(rank, info, 0), to(rank, info, 1);                                                           \
-        FOR_EACH_ELEMENT(i, numel) { dst[to.offset(i)] = src[from.offset(i)]; }                                        \
+        const Layouts<2> layouts(rank, info);                                                                          \
+        FOR_EACH_ELEMENT(i, numel) {                                                                                   \
+            const Offsets<2> offsets = layouts.offsets(i);                                                             \
+            dst[offsets.at[1]] = src[offsets.at[0]];                                                                   \
+        }                                                                                                              \
     }
 COPIES(uint8_t, b8)
 COPIES(uint16_t, b16)

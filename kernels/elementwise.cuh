@@ -75,54 +75,6 @@ template <typename... T> constexpr unsigned lanes() {
     return static_cast<unsigned>(16 / largest > 4 / smallest ? 16 / largest : 4 / smallest);
 }
 
-// The layouts of K tensors of the same extents: `info` points to `rank` extents and K times `rank` strides; null means contiguous.
-template <unsigned K> struct Layouts {
-    const size_t *info;
-    unsigned rank;
-    bool contiguous;
-    bool wide; // elements cannot be counted in 32 bits
-
-    __device__ __forceinline__ Layouts(size_t num_dims, const size_t *info) : info(info), rank(static_cast<unsigned>(num_dims)), contiguous(true), wide(false) {
-        if (info == nullptr)
-            return;
-        size_t expected = 1;
-        for (unsigned d = rank; d-- > 0;) {
-            if (info[d] > 1)
-                for (unsigned k = 1; k <= K; ++k)
-                    contiguous = contiguous && info[k * rank + d] == expected;
-            expected *= info[d];
-        }
-        wide = expected >> 32 != 0;
-    }
-};
-
-// The memory offsets, in elements, of element `linear` counted in row-major order.
-template <unsigned K> struct Offsets {
-    size_t at[K];
-
-    template <typename Index> static __device__ __forceinline__ Offsets strided(Index linear, const size_t *info, unsigned rank) {
-        Offsets offsets = {};
-#pragma unroll 1
-        for (unsigned d = rank; d-- > 0;) {
-            const Index extent = static_cast<Index>(info[d]), quotient = linear / extent, index = linear - quotient * extent;
-            for (unsigned k = 0; k < K; ++k)
-                offsets.at[k] += index * info[(1 + k) * rank + d];
-            linear = quotient;
-        }
-        return offsets;
-    }
-    static __device__ __noinline__ Offsets wide(size_t linear, const size_t *info, unsigned rank) { return strided(linear, info, rank); }
-};
-template <unsigned K> __device__ __forceinline__ Offsets<K> offsets(const Layouts<K> &layouts, size_t linear) {
-    if (!layouts.contiguous)
-        return layouts.wide ? Offsets<K>::wide(linear, layouts.info, layouts.rank)
-                            : Offsets<K>::strided(static_cast<uint32_t>(linear), layouts.info, layouts.rank);
-    Offsets<K> same;
-    for (unsigned k = 0; k < K; ++k)
-        same.at[k] = linear;
-    return same;
-}
-
 template <unsigned N, typename T> __device__ __forceinline__ Lanes<T, N> load_lanes(bool whole, const T *from) {
     Lanes<T, N> lanes = {};
     if (whole)
@@ -155,7 +107,7 @@ __device__ __forceinline__ void map(std::index_sequence<K...>, size_t numel, con
     FOR_EACH_ELEMENT(i, numel - vectors * (N - 1)) {
         const bool whole = i < vectors;
         const size_t first = whole ? i * N : i + vectors * (N - 1);
-        const auto from = offsets(layouts, first);
+        const auto from = layouts.offsets(first);
         map_lanes<N>(whole, out + first, op, load_lanes<N>(whole, in + from.at[K])...);
     }
 }

@@ -3,7 +3,11 @@
 //
 // A wave computes blocks of C = A * B of `ROWS` by `COLUMNS` elements, `DEPTH` products at a time. Both operands are read in pieces
 // that run along the depth: A by its rows, B by its columns. In which order the products of a step are summed is the target's, and the
-// same for both operands. An element of C is in one lane; `row` and `column` say which one a lane's sum is.
+// same for both operands. An element of C is in one lane, and so many rows and columns after the lane's first ones: `lane_row` and
+// `step_row`, `lane_column` and `step_column`.
+//
+// Products can be chained: C of a first product is B of a second one. Then `chained_row` says which row of the first A stands in a
+// lane, and `chained_depth` where in the second product's depth a sum is; `chained` gives the second B.
 #pragma once
 #include "common.cuh"
 
@@ -38,14 +42,78 @@ template <typename To, typename From> __device__ __forceinline__ To bits_as(cons
     return to;
 }
 
+// Reads 4, 8 or 16 bytes that are aligned as elements are; AMD's global memory needs no more.
+template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned *to, const void *from) {
+#if defined(__AMDGCN__)
+    typedef unsigned Dwords __attribute__((ext_vector_type(DWORDS), aligned(1)));
+    const Dwords read = *reinterpret_cast<const Dwords *>(from);
+#pragma unroll
+    for (unsigned i = 0; i < DWORDS; ++i)
+        to[i] = read[i];
+#else
+    memcpy(to, from, DWORDS * 4);
+#endif
+}
+
+// A lane's offset from a pointer that is the same in all lanes, for an instruction that adds them. The compiler forms one if it sees the
+// offset's 32 bits where it is used.
+__device__ __forceinline__ unsigned lane_offset(unsigned offset) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(offset));
+#endif
+    return offset;
+}
+
 // 16 bytes along the depth.
 struct alignas(16) Chunk {
     unsigned x[4];
 };
-// What a lane holds of an operand's row or column: neighbours along the depth.
-template <unsigned CHUNKS> struct Piece {
-    Chunk chunk[CHUNKS];
-};
+// Two numbers, rounded to nearest, side by side.
+template <typename T> __device__ __forceinline__ unsigned packed(float low, float high);
+template <> __device__ __forceinline__ unsigned packed<__half>(float low, float high) { return bits_as<unsigned>(__floats2half2_rn(low, high)); }
+// Ties away from zero: one addition instead of three instructions.
+template <> __device__ __forceinline__ unsigned packed<__nv_bfloat16>(float low, float high) {
+    return (bits_as<unsigned>(low) + 0x8000u) >> 16 | ((bits_as<unsigned>(high) + 0x8000u) & 0xffff0000u);
+}
+// Numbers along the depth as a chunk.
+template <typename T> __device__ __forceinline__ Chunk packed_chunk(const float *x) {
+    Chunk chunk;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+        if constexpr (sizeof(T) == 4)
+            chunk.x[i] = bits_as<unsigned>(x[i]);
+        else
+            chunk.x[i] = packed<T>(x[2 * i], x[2 * i + 1]);
+    }
+    return chunk;
+}
+
+// The number of the lane whose number differs in the bits of `mask`.
+__device__ __forceinline__ float from_lane_xor(float x, unsigned mask) {
+#if defined(__AMDGCN__)
+    return bits_as<float>(__builtin_amdgcn_ds_bpermute(static_cast<int>((threadIdx.x ^ mask) * 4), bits_as<int>(x)));
+#else
+    return __shfl_xor_sync(0xffffffffu, x, static_cast<int>(mask));
+#endif
+}
+
+// What the wave's lanes wrote to LDS before this, they may read after it.
+__device__ __forceinline__ void wave_fence() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+#else
+    __syncwarp();
+#endif
+}
+
+// The compiler moves nothing across: what is read for a block of sums would otherwise be read for all of them, into registers that there
+// are not.
+__device__ __forceinline__ void schedule_fence() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+}
 
 // The type that products are summed in.
 template <typename T> struct SumOf {
@@ -82,6 +150,24 @@ template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct 
     static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane_row(lane); }
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane_column(lane); }
     static __device__ __forceinline__ unsigned depth(unsigned) { return 0; }
+
+    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane_row(lane); }
+    static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) { return lane_row(lane) + step_row(i); }
+    // The sums go through the wave's own part of LDS: by columns of C, `pitch` elements apart.
+    static constexpr bool CHAINED_IN_LDS = true;
+    static __device__ __forceinline__ void chain(const Sums &sums, unsigned lane, T *scratch, unsigned pitch) {
+#pragma unroll
+        for (unsigned i = 0; i < SUMS; ++i)
+            scratch[(lane_column(lane) + step_column(i)) * pitch + lane_row(lane) + step_row(i)] = convert<T>(sums.x[i]);
+    }
+    static __device__ __forceinline__ B chained(const Sums &, unsigned lane, unsigned part, const T *scratch, unsigned pitch) {
+        return load_b(scratch + lane_column(lane) * pitch + part * DEPTH, pitch);
+    }
+
+    // The column of the lane that a sum is in, of `LANE_COLUMNS`.
+    static constexpr __device__ unsigned lane_column_of(unsigned i) { return i % COLUMNS_PER_LANE; }
+    // A column of B in memory.
+    static __device__ __forceinline__ void read_b(B &b, unsigned column, const T *piece) { read_dwords<4>(b.column[column].x, piece); }
 
     static __device__ __forceinline__ A load_a(const T *piece, unsigned pitch) {
         A a;
@@ -138,6 +224,23 @@ __device__ __forceinline__ void LaneMatrix<T, ROWS_PER_LANE, COLUMNS_PER_LANE>::
 }
 
 #if defined(MATRIX_MFMA) || defined(MATRIX_WMMA)
+typedef unsigned Dwords2 __attribute__((ext_vector_type(2)));
+typedef unsigned Dwords4 __attribute__((ext_vector_type(4)));
+typedef unsigned Dwords8 __attribute__((ext_vector_type(8)));
+// What a lane holds of an operand's row or column: neighbours along the depth. Vectors, because the compiler takes structures to bytes.
+template <unsigned CHUNKS> struct PieceOf;
+template <> struct PieceOf<1> {
+    using type = Dwords4;
+    static __device__ __forceinline__ Dwords4 of(const Chunk *chunks) { return Dwords4{chunks[0].x[0], chunks[0].x[1], chunks[0].x[2], chunks[0].x[3]}; }
+    static __device__ __forceinline__ Dwords4 load(const void *from) { return *static_cast<const Dwords4 *>(from); }
+};
+template <> struct PieceOf<2> {
+    using type = Dwords8;
+    static __device__ __forceinline__ Dwords8 of(const Chunk *chunks) { return joined(PieceOf<1>::of(chunks), PieceOf<1>::of(chunks + 1)); }
+    static __device__ __forceinline__ Dwords8 load(const void *from) { return joined(static_cast<const Dwords4 *>(from)[0], static_cast<const Dwords4 *>(from)[1]); }
+    static __device__ __forceinline__ Dwords8 joined(Dwords4 a, Dwords4 b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
+};
+
 // What the blocks of the matrix instructions have in common: a lane has one row of A, one column of B, and sums of one column.
 template <typename T, unsigned SIDE, unsigned GROUPS, unsigned CHUNKS> struct Block {
     static constexpr unsigned ROWS = SIDE, COLUMNS = SIDE;
@@ -145,8 +248,8 @@ template <typename T, unsigned SIDE, unsigned GROUPS, unsigned CHUNKS> struct Bl
     static constexpr unsigned PIECE = CHUNKS * 16 / sizeof(T), DEPTH = GROUPS * PIECE;
     static constexpr unsigned SUMS = SIDE * SIDE / WAVE;
     static constexpr unsigned COLUMN_LANES = SIDE, LANE_COLUMNS = 1;
-    using A = Piece<CHUNKS>;
-    using B = Piece<CHUNKS>;
+    using A = typename PieceOf<CHUNKS>::type;
+    using B = A;
     typedef sum_t<T> Sum __attribute__((ext_vector_type(SUMS)));
     struct Sums {
         Sum x;
@@ -157,12 +260,17 @@ template <typename T, unsigned SIDE, unsigned GROUPS, unsigned CHUNKS> struct Bl
     static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane % SIDE; }
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane % SIDE; }
     static __device__ __forceinline__ unsigned depth(unsigned lane) { return GROUPS == 1 ? 0 : lane / SIDE * PIECE; }
-    static __device__ __forceinline__ A load_a(const T *piece, unsigned) {
-        A a;
+    static constexpr bool CHAINED_IN_LDS = false;
+    static __device__ __forceinline__ void chain(const Sums &, unsigned, T *, unsigned) {}
+    static constexpr __device__ unsigned lane_column_of(unsigned) { return 0; }
+    static __device__ __forceinline__ void read_b(B &b, unsigned, const T *piece) {
+        Chunk chunks[CHUNKS];
+#pragma unroll
         for (unsigned i = 0; i < CHUNKS; ++i)
-            a.chunk[i] = reinterpret_cast<const Chunk *>(piece)[i];
-        return a;
+            read_dwords<4>(chunks[i].x, piece + i * (16 / sizeof(T)));
+        b = PieceOf<CHUNKS>::of(chunks);
     }
+    static __device__ __forceinline__ A load_a(const T *piece, unsigned) { return PieceOf<CHUNKS>::load(piece); }
     static __device__ __forceinline__ B load_b(const T *piece, unsigned pitch) { return load_a(piece, pitch); }
 };
 
@@ -178,11 +286,14 @@ typedef short Short8 __attribute__((ext_vector_type(8)));
 typedef short Short16 __attribute__((ext_vector_type(16)));
 typedef __bf16 Bf16x8 __attribute__((ext_vector_type(8)));
 
-// The part of a chunk that one instruction takes.
-template <typename Operand, typename Whole> __device__ __forceinline__ Operand part(const Whole &piece, unsigned index) {
-    Operand operand;
-    memcpy(&operand, reinterpret_cast<const char *>(&piece) + index * sizeof(Operand), sizeof(Operand));
-    return operand;
+// The part of a piece that one instruction takes.
+template <typename Operand, typename Whole> __device__ __forceinline__ Operand part(Whole piece, unsigned index) {
+    if constexpr (sizeof(Operand) == sizeof(Whole))
+        return __builtin_bit_cast(Operand, piece);
+    else if constexpr (sizeof(Operand) == 8)
+        return __builtin_bit_cast(Operand, Dwords2{piece[2 * index], piece[2 * index + 1]});
+    else
+        return __builtin_bit_cast(Operand, static_cast<unsigned>(piece[index]));
 }
 #endif
 
@@ -193,14 +304,30 @@ template <typename T> struct MatrixBlock : Block<T, 32, 2, 1> {
     using Sum = typename Base::Sum;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 32 * 4; }
     static constexpr __device__ unsigned step_row(unsigned i) { return i / 4 * 8 + i % 4; }
-    static __device__ __forceinline__ Sum step(const Chunk &a, const Chunk &b, Sum c);
-    static __device__ __forceinline__ void multiply(typename Base::Sums &sums, const Piece<1> &a, const Piece<1> &b) {
-        sums.x = step(a.chunk[0], b.chunk[0], sums.x);
+    // A lane has 4 rows of each 8, which the chunks of 4-byte elements are, too; chunks of 2-byte elements are 8 rows of each 16.
+    static constexpr unsigned PIECE = Base::PIECE;
+    static __device__ __forceinline__ unsigned chained_row(unsigned lane) {
+        return PIECE == 4 ? lane % 32 : (lane & 0x13) | (lane & 8) >> 1 | (lane & 4) << 1;
+    }
+    static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) {
+        return i / PIECE * Base::DEPTH + lane / 32 * PIECE + i % PIECE;
+    }
+    static __device__ __forceinline__ Dwords4 chained(const typename Base::Sums &sums, unsigned, unsigned part, const T *, unsigned) {
+        float x[PIECE];
+#pragma unroll
+        for (unsigned i = 0; i < PIECE; ++i)
+            x[i] = sums.x[part * PIECE + i];
+        const Chunk chunk = packed_chunk<T>(x);
+        return PieceOf<1>::of(&chunk);
+    }
+    static __device__ __forceinline__ Sum step(Dwords4 a, Dwords4 b, Sum c);
+    static __device__ __forceinline__ void multiply(typename Base::Sums &sums, Dwords4 a, Dwords4 b) {
+        sums.x = step(a, b, sums.x);
     }
 };
 // The operand type of the instruction, and the instruction, once for each part of a chunk.
 #define MFMA(T, OPERAND, INSTRUCTION)                                                                                   \
-    template <> __device__ __forceinline__ MatrixBlock<T>::Sum MatrixBlock<T>::step(const Chunk &a, const Chunk &b, Sum c) { \
+    template <> __device__ __forceinline__ MatrixBlock<T>::Sum MatrixBlock<T>::step(Dwords4 a, Dwords4 b, Sum c) { \
         _Pragma("unroll") for (unsigned i = 0; i < 16 / sizeof(OPERAND); ++i)                                           \
             c = __builtin_amdgcn_mfma_##INSTRUCTION(part<OPERAND>(a, i), part<OPERAND>(b, i), c, 0, 0, 0);              \
         return c;                                                                                                      \
@@ -227,31 +354,61 @@ template <typename T> struct MatrixBlock : Block<T, 16, 2, 1> {
     using Base = Block<T, 16, 2, 1>;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16 * 8; }
     static constexpr __device__ unsigned step_row(unsigned i) { return i; }
+    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane % 16; }
+    static __device__ __forceinline__ Dwords4 chained(const typename Base::Sums &sums, unsigned, unsigned, const T *, unsigned) {
+        float x[8];
+#pragma unroll
+        for (unsigned i = 0; i < 8; ++i)
+            x[i] = sums.x[i];
+        const Chunk chunk = packed_chunk<T>(x);
+        return PieceOf<1>::of(&chunk);
+    }
 #else
 // 16 by 16 elements; both halves of the wave hold the whole operands.
 template <typename T> struct MatrixBlock : Block<T, 16, 1, sizeof(T)> {
     using Base = Block<T, 16, 1, sizeof(T)>;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16; }
     static constexpr __device__ unsigned step_row(unsigned i) { return 2 * i; }
+    // A lane has every second row, and is given what is neighbours; the other half of the wave has the other 8.
+    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane % 2 * 8 + lane % 16 / 2; }
+    static __device__ __forceinline__ Dwords8 chained(const typename Base::Sums &sums, unsigned lane, unsigned, const T *, unsigned) {
+        float x[8];
+#pragma unroll
+        for (unsigned i = 0; i < 8; ++i)
+            x[i] = sums.x[i];
+        const Chunk own = packed_chunk<T>(x);
+        Chunk other;
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i)
+            other.x[i] = __builtin_amdgcn_permlanex16(own.x[i], own.x[i], 0x76543210, 0xfedcba98, false, false);
+        Chunk both[2];
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) {
+            both[0].x[i] = lane < 16 ? own.x[i] : other.x[i];
+            both[1].x[i] = lane < 16 ? other.x[i] : own.x[i];
+        }
+        return PieceOf<2>::of(both);
+    }
 #endif
+    static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) { return lane / 16 * 8 + i; }
     using A = typename Base::A;
-    static __device__ __forceinline__ void multiply(typename Base::Sums &sums, const A &a, const A &b);
+    static __device__ __forceinline__ void multiply(typename Base::Sums &sums, A a, A b);
 };
 #define WMMA(T, OPERAND, INSTRUCTION)                                                                                   \
-    template <> __device__ __forceinline__ void MatrixBlock<T>::multiply(Base::Sums &sums, const A &a, const A &b) {    \
+    template <> __device__ __forceinline__ void MatrixBlock<T>::multiply(Base::Sums &sums, A a, A b) {    \
         sums.x = __builtin_amdgcn_wmma_##INSTRUCTION(part<OPERAND>(a, 0), part<OPERAND>(b, 0), sums.x);                 \
     }
 #if defined(MATRIX_WMMA_GFX12)
 WMMA(__half, Half8, f32_16x16x16_f16_w32_gfx12)
 WMMA(__nv_bfloat16, Short8, f32_16x16x16_bf16_w32_gfx12)
-template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::Sums &sums, const A &a, const A &b) {
+template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::Sums &sums, A a, A b) {
     for (unsigned i = 0; i < 2; ++i)
         sums.x = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, part<Int2>(a, i), true, part<Int2>(b, i), sums.x, false);
 }
 #else
 WMMA(__half, Half16, f32_16x16x16_f16_w32)
 WMMA(__nv_bfloat16, Short16, f32_16x16x16_bf16_w32)
-template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::Sums &sums, const A &a, const A &b) {
+template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::Sums &sums, A a, A b) {
     sums.x = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, part<Int4>(a, 0), true, part<Int4>(b, 0), sums.x, false);
 }
 #endif

@@ -2,7 +2,7 @@
 //
 // A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of
 // `quad(group, quad)`, in the order of values, and `scale(group)` has the group's factor and offset. With OFFSET, bytes are at most 127;
-// without it, they have a sign and m is 0.
+// without it, they have a sign and m is 0. Two groups one after the other have the same scale but with FINE.
 //
 // Two groups whose lower bits share bytes are a unit: STEP groups are from one to the other. A thread of a product takes a unit at a time.
 #pragma once
@@ -30,7 +30,7 @@ __device__ __forceinline__ uint32_t fifth_bits(uint32_t bits) { return ((bits & 
 // 4 bits, centred.
 struct Q4_0 {
     static constexpr unsigned GGUF = 2, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d;
     uint8_t qs[16];
 
@@ -45,7 +45,7 @@ static_assert(sizeof(Q4_0) == 18);
 // 4 bits and a minimum.
 struct Q4_1 {
     static constexpr unsigned GGUF = 3, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d, m;
     uint8_t qs[16];
 
@@ -57,7 +57,7 @@ static_assert(sizeof(Q4_1) == 20);
 // 5 bits, centred; `qh` has the fifth ones.
 struct Q5_0 {
     static constexpr unsigned GGUF = 6, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d;
     uint8_t qh[4];
     uint8_t qs[16];
@@ -75,7 +75,7 @@ static_assert(sizeof(Q5_0) == 22);
 // 5 bits and a minimum.
 struct Q5_1 {
     static constexpr unsigned GGUF = 7, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d, m;
     uint8_t qh[4];
     uint8_t qs[16];
@@ -89,7 +89,7 @@ static_assert(sizeof(Q5_1) == 24);
 
 struct Q8_0 {
     static constexpr unsigned GGUF = 8, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = false;
+    static constexpr bool OFFSET = false, FINE = false;
     uint16_t d;
     int8_t qs[32];
 
@@ -109,7 +109,7 @@ static_assert(sizeof(Q8_1) == 36);
 // 2 bits; groups have scales and minima of 4 bits. Of 128 values, a byte has those at l, l + 32, l + 64 and l + 96.
 struct Q2_K {
     static constexpr unsigned GGUF = 10, VALUES = 256, STEP = 2;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = true;
     uint8_t scales[16];
     uint8_t qs[64];
     uint16_t d, m;
@@ -128,7 +128,7 @@ static_assert(sizeof(Q2_K) == 84);
 // first 8 bytes, the upper 2 in the last 4.
 struct Q3_K {
     static constexpr unsigned GGUF = 11, VALUES = 256, STEP = 2;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = true;
     uint8_t hmask[32];
     uint8_t qs[64];
     uint8_t scales[12];
@@ -160,7 +160,7 @@ __device__ __forceinline__ Scale scale_of_32(const uint8_t *scales, float d, flo
 // 4 bits; 32 values have a scale and a minimum. Of 64 values, a byte has those at l and l + 32.
 struct Q4_K {
     static constexpr unsigned GGUF = 12, VALUES = 256, STEP = 2;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d, m;
     uint8_t scales[12];
     uint8_t qs[128];
@@ -175,7 +175,7 @@ static_assert(sizeof(Q4_K) == 144);
 // As Q4_K; `qh` has the fifth bits, one for each eighth of the block in a byte.
 struct Q5_K {
     static constexpr unsigned GGUF = 13, VALUES = 256, STEP = 2;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = false;
     uint16_t d, m;
     uint8_t scales[12];
     uint8_t qh[32];
@@ -194,7 +194,7 @@ static_assert(sizeof(Q5_K) == 176);
 // upper ones of those at l, l + 32, l + 64 and l + 96.
 struct Q6_K {
     static constexpr unsigned GGUF = 14, VALUES = 256, STEP = 4;
-    static constexpr bool OFFSET = true;
+    static constexpr bool OFFSET = true, FINE = true;
     uint8_t ql[128];
     uint8_t qh[64];
     int8_t scales[16];
@@ -228,7 +228,7 @@ static_assert(sizeof(Q8_K) == 292);
 // 4 bits that are places in a table of values, which are closer to each other near zero.
 struct IQ4_NL {
     static constexpr unsigned GGUF = 20, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = false;
+    static constexpr bool OFFSET = false, FINE = false;
     uint16_t d;
     uint8_t qs[16];
 
@@ -244,7 +244,7 @@ static_assert(sizeof(IQ4_NL) == 18);
 // Floats of 4 bits (E2M1) with a power of two (E8M0) for 32 of them. Bytes are twice the floats.
 struct MXFP4 {
     static constexpr unsigned GGUF = 39, VALUES = 32, STEP = 1;
-    static constexpr bool OFFSET = false;
+    static constexpr bool OFFSET = false, FINE = false;
     uint8_t e;
     uint8_t qs[16];
 

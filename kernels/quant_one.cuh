@@ -9,17 +9,25 @@ constexpr unsigned ONE_ROWS = 2;
 // Values of the vector that are in LDS at a time.
 constexpr unsigned STAGE = 4096;
 
-// 32 values of the vector; sums have the scale in them.
+// 32 values of the vector; sums have the scale in them, and but for FINE, each is that of both halves.
 struct alignas(16) Activations {
     uint32_t a[2][QUADS];
     float d, sum[2], gap;
 };
 
+// The matrices of experts, one after the other, by pairs of a vector and an expert, of which a workgroup's is blockIdx.y: `ids` has each
+// pair's expert, and a vector has so many pairs. Without ids, there is one matrix and one vector.
+struct Experts {
+    const uint32_t *ids;
+    unsigned count, pairs_of_vector;
+};
+
 // `lanes` threads, a power of two, share a row, and a warp has 32 / lanes pairs of rows. A thread takes half a block of 256 values, or a
 // whole one of 32, so that it loads scales once.
 template <typename Q>
-__device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, void *out, Out type, unsigned columns, unsigned rows, unsigned lanes) {
-    constexpr unsigned PARTS = Q::VALUES == 32 ? 1 : 4;
+__device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts experts, void *out, Out type, unsigned columns, unsigned rows,
+                                        unsigned lanes) {
+    constexpr unsigned PARTS = Q::VALUES == 32 ? 1 : 4, PIECES = Q::FINE ? 2 : 1;
     struct alignas(16) Record {
         Activations parts[PARTS];
     };
@@ -28,7 +36,12 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, void *out, Ou
     __shared__ float4 stage[STAGE / (32 * PARTS) * PITCH];
     const unsigned thread = threadIdx.y * 32 + threadIdx.x, lane = threadIdx.x % lanes;
     const unsigned first = ((blockIdx.x * ONE_WARPS + threadIdx.y) * (32 / lanes) + threadIdx.x / lanes) * ONE_ROWS;
-    const unsigned blocks = columns / Q::VALUES;
+    const size_t blocks = columns / Q::VALUES;
+    const unsigned expert = experts.ids ? experts.ids[blockIdx.y] : 0;
+    // products with an expert that is not there are NaN
+    const bool there = expert < experts.count;
+    x += there ? expert * blocks * rows : 0;
+    y += static_cast<size_t>(blockIdx.y / experts.pairs_of_vector) * (columns / Q8_1::VALUES);
 
     float sum[ONE_ROWS] = {};
 #pragma unroll 1
@@ -48,6 +61,8 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, void *out, Ou
                 part.a[i % 2][quad] = a[quad];
                 total = dot4(0x01010101u, a[quad], total);
             }
+            if (!Q::FINE)
+                total += __shfl_xor_sync(0xffffffffu, total, 1);
             const float d = half_at(block.d);
             part.sum[i % 2] = d * static_cast<float>(total);
             if (i % 2 == 0)
@@ -62,18 +77,19 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, void *out, Ou
             const Q *block[ONE_ROWS];
             // behind the last row is it once more
             for (unsigned r = 0; r < ONE_ROWS; ++r)
-                block[r] = x + static_cast<size_t>(min(first + r, rows - 1)) * blocks + value / Q::VALUES;
+                block[r] = x + min(first + r, rows - 1) * blocks + value / Q::VALUES;
             for (unsigned p = 0; p < PARTS; ++p) {
                 const Activations part = record.parts[p];
                 for (unsigned r = 0; r < ONE_ROWS; ++r)
-                    for (unsigned half = 0; half < 2; ++half) {
-                        const Scale scale = block[r]->scale(group + 2 * p + half);
+                    for (unsigned piece = 0; piece < PIECES; ++piece) {
+                        const Scale scale = block[r]->scale(group + 2 * p + piece);
                         int dot = 0;
-                        for (unsigned i = 0; i < QUADS; ++i)
-                            dot = dot4(block[r]->quad(group + 2 * p + half, i), part.a[half][i], dot);
+                        for (unsigned half = piece; half < piece + 2 / PIECES; ++half)
+                            for (unsigned i = 0; i < QUADS; ++i)
+                                dot = dot4(block[r]->quad(group + 2 * p + half, i), part.a[half][i], dot);
                         sum[r] = fmaf(part.d, scale.d * static_cast<float>(dot), sum[r]);
                         if (Q::OFFSET)
-                            sum[r] = fmaf(scale.m, part.sum[half], sum[r]);
+                            sum[r] = fmaf(scale.m, part.sum[piece], sum[r]);
                     }
             }
         }
@@ -82,6 +98,6 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, void *out, Ou
         for (unsigned mask = lanes / 2; mask > 0; mask /= 2)
             sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], mask);
         if (lane == 0 && first + r < rows)
-            store_as(type, out, first + r, sum[r]);
+            store_as(type, out, static_cast<size_t>(blockIdx.y) * rows + first + r, there ? sum[r] : NAN);
     }
 }

@@ -135,11 +135,11 @@ QUANT_K(VEC_PRODUCTS)
 
 // Workgroups are launched for so many rows and vectors.
 #define MAT_PRODUCT(Q, NAME, TILE_ROWS, TILE_VECTORS)                                                                  \
-    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(4) void mul_mat_##NAME(                         \
+    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void mul_mat_##NAME(                         \
         const void *x, const void *y, float *out, const int columns, const int rows, const int vectors, const int padded, \
         const int out_stride) {                                                                                        \
-        mul_mat(Typed<Q>{static_cast<const Q *>(x)}, static_cast<const Q8_1 *>(y), out, Out::F32, TILE_ROWS, TILE_VECTORS, columns, rows, \
-                vectors, padded / Q8_1::VALUES, out_stride);                                                           \
+        mul_mat(static_cast<const Q *>(x), 0, static_cast<const Q8_1 *>(y), InOrder{}, out, Out::F32, columns,             \
+                tile(blockIdx.x, TILE_ROWS, rows), tile(blockIdx.y, TILE_VECTORS, vectors), padded / Q8_1::VALUES, out_stride); \
     }
 MAT_PRODUCT(Q4_0, q4_0, 128, 64)
 MAT_PRODUCT(Q4_1, q4_1, 128, 64)

@@ -6,27 +6,25 @@
 #pragma once
 #include "matrix.cuh"
 
-// Reads 4, 8 or 16 bytes that are aligned as elements are; AMD's global memory needs no more.
-template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned *to, const char *from) {
-#if defined(__AMDGCN__)
-    typedef unsigned Dwords __attribute__((ext_vector_type(DWORDS), aligned(1)));
-    const Dwords read = *reinterpret_cast<const Dwords *>(from);
+    // The chunk of row `row` in 4 rows of elements of `SIZE` bytes that stand by columns.
+    template <unsigned SIZE> __device__ __forceinline__ Chunk turned(const unsigned *group, unsigned row) {
+        Chunk chunk;
 #pragma unroll
-    for (unsigned i = 0; i < DWORDS; ++i)
-        to[i] = read[i];
-#else
-    memcpy(to, from, DWORDS * 4);
-#endif
-}
-
-// A lane's offset from a pointer that is the same in all lanes, for an instruction that adds them. The compiler forms one if it sees the
-// offset's 32 bits where it is used.
-__device__ __forceinline__ unsigned lane_offset(unsigned offset) {
-#if defined(__AMDGCN__)
-    asm volatile("" : "+v"(offset));
-#endif
-    return offset;
-}
+        for (unsigned i = 0; i < 4; ++i) {
+            if constexpr (SIZE == 4) {
+                chunk.x[i] = group[i * 4 + row];
+            } else if constexpr (SIZE == 2) {
+                const unsigned first = group[i * 4 + row / 2], second = group[i * 4 + 2 + row / 2];
+                chunk.x[i] = row % 2 == 0 ? (first & 0xffffu) | second << 16 : first >> 16 | (second & 0xffff0000u);
+            } else {
+                chunk.x[i] = 0;
+#pragma unroll
+                for (unsigned d = 0; d < 4; ++d)
+                    chunk.x[i] |= (group[i * 4 + d] >> row * 8 & 0xffu) << d * 8;
+            }
+        }
+        return chunk;
+    }
 
 template <unsigned SIZE> struct BitsOf;
 template <> struct BitsOf<1> {
@@ -107,26 +105,6 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct St
         }
     }
 
-    // The chunk of row `row` in what was read of 4 rows.
-    static __device__ __forceinline__ Chunk turned(const unsigned *group, unsigned row) {
-        Chunk chunk;
-#pragma unroll
-        for (unsigned i = 0; i < 4; ++i) {
-            if constexpr (sizeof(T) == 4) {
-                chunk.x[i] = group[i * 4 + row];
-            } else if constexpr (sizeof(T) == 2) {
-                const unsigned first = group[i * 4 + row / 2], second = group[i * 4 + 2 + row / 2];
-                chunk.x[i] = row % 2 == 0 ? (first & 0xffffu) | second << 16 : first >> 16 | (second & 0xffff0000u);
-            } else {
-                chunk.x[i] = 0;
-#pragma unroll
-                for (unsigned d = 0; d < 4; ++d)
-                    chunk.x[i] |= (group[i * 4 + d] >> row * 8 & 0xffu) << d * 8;
-            }
-        }
-        return chunk;
-    }
-
     // Stores what was fetched.
     __device__ __forceinline__ void store(const Operand<T> &from, T *tile) const {
         // Where both ways are made one, selecting among their chunks costs more than they do.
@@ -134,7 +112,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct St
             asm volatile("; by columns");
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                *reinterpret_cast<Chunk *>(tile + place[i]) = turned(held + i / 4 * 16, i % 4);
+                *reinterpret_cast<Chunk *>(tile + place[i]) = turned<sizeof(T)>(held + i / 4 * 16, i % 4);
             asm volatile("; by columns, stored");
         } else {
             asm volatile("; by rows");

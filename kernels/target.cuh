@@ -41,6 +41,9 @@ template <typename T> __device__ __forceinline__ T *uniform(T *p) {
 #endif
 }
 
+// What is loaded behind this is not loaded before it, so that it takes no registers there.
+__device__ __forceinline__ void no_loads_ahead() { asm volatile("" ::: "memory"); }
+
 // How many waves a SIMD unit shall hold at least: the compiler makes do with the registers that this leaves.
 #ifdef __AMDGCN__
 #define WAVES_PER_SIMD(COUNT) __attribute__((amdgpu_waves_per_eu(COUNT)))

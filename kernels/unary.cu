@@ -68,7 +68,7 @@ ALL(__nv_bfloat16, bf16)
 ALL(f8_e4m3, fp8_e4m3)
 
 // Copies of elements of a size, whatever their type.
-template <typename T> __device__ __forceinline__ void copy(size_t numel, const Layouts<1> &layout, const T *from, T *out) {
+template <typename T> __device__ __forceinline__ void copy(size_t numel, const Layout &layout, const T *from, T *out) {
     constexpr unsigned N = 16 / sizeof(T);
     const bool wide = layout.contiguous && Lanes<T, N>::aligned(from) && Lanes<T, N>::aligned(out);
     const size_t vectors = wide ? numel / N : 0;
@@ -77,14 +77,14 @@ template <typename T> __device__ __forceinline__ void copy(size_t numel, const L
             reinterpret_cast<uint4 *>(out)[i] = reinterpret_cast<const uint4 *>(from)[i];
         } else {
             const size_t at = i + vectors * (N - 1);
-            out[at] = from[offsets(layout, at).at[0]];
+            out[at] = from[layout.offset(at)];
         }
     }
 }
 #define COPY(T, NAME)                                                                                                  \
     extern "C" __global__ void ucopy_##NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, const T *inp, T *out) {       \
         if (inp) /* in place there is nothing to do */                                                                 \
-            copy(numel, Layouts<1>(num_dims, info), bits(inp), bits(out));                                             \
+            copy(numel, Layout(num_dims, info), bits(inp), bits(out));                                             \
     }
 COPY(float, f32)
 COPY(double, f64)

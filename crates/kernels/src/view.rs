@@ -323,6 +323,8 @@ impl fmt::Debug for Layout {
 /// A tensor that is read. Every element lies in the slice.
 ///
 /// A slice or buffer converts into one: it is a contiguous tensor of whatever shape is needed, as long as the number of elements is right.
+///
+/// Operations on tensors that are not contiguous upload extents and strides. So they cannot be captured into a graph.
 #[derive(Debug)]
 pub struct View<'a, T> {
     pub(crate) slice: DeviceSlice<'a, T>,

@@ -24,9 +24,10 @@ pub enum QuantType {
 /// What there is to know of a type.
 pub(super) struct Format {
     quant: QuantType,
-    /// The kernels of products with one vector, and with a few.
+    /// The kernels of products with one vector, with a few and with many.
     pub(super) gemv: &'static str,
     pub(super) vec: &'static str,
+    pub(super) gemm: &'static str,
     name: &'static str,
     /// The type's number in GGUF files.
     gguf: u32,
@@ -44,6 +45,7 @@ const FORMATS: [Format; 12] = {
                 quant: QuantType::$quant,
                 gemv: concat!("quant_gemv_", $kernel),
                 vec: concat!("quant_vec_", $kernel),
+                gemm: concat!("quant_gemm_", $kernel),
                 name: $name,
                 gguf: $gguf,
                 values: $values,

@@ -22,9 +22,9 @@ enum Product {
 const PRODUCTS: [(usize, Product); 3] = [(1, Product::One), (8, Product::Few), (usize::MAX, Product::Many)];
 
 /// Side of the tiles of `quant_gemm`.
-const TILE: u32 = 64;
+pub(super) const TILE: u32 = 64;
 /// Of `quant_gemv`: warps of a workgroup, and rows that a thread computes.
-const WARPS: u32 = 8;
+pub(super) const WARPS: u32 = 8;
 const ROWS: u32 = 2;
 /// Vectors that one launch quantises: the most workgroups of a grid's second dimension.
 const VECTORS: usize = 65_535;
@@ -35,9 +35,14 @@ fn product(vectors: usize) -> Product {
 }
 
 /// Threads of a warp that share a row of `quant_gemv`: as many as it has parts, which are half a block of 256 values or one of 32.
-fn lanes(columns: u32, block_values: usize) -> u32 {
+pub(super) fn lanes(columns: u32, block_values: usize) -> u32 {
     let part = if block_values == 32 { 32 } else { 128 };
     (columns / part).next_power_of_two().min(32)
+}
+
+/// Workgroups of `quant_gemv` for so many rows.
+pub(super) fn workgroups(rows: u32, lanes: u32) -> u32 {
+    rows.div_ceil(WARPS * ROWS * (32 / lanes))
 }
 
 /// Workgroups of 256 threads for the quads of a row.
@@ -179,32 +184,27 @@ impl Kernels {
         let name = match kind {
             Product::One => format.gemv,
             Product::Few => format.vec,
-            Product::Many => "quant_gemm",
+            Product::Many => format.gemm,
         };
         let launch = self.function(&modules::QUANT, name)?.launch(stream);
-        let launch = match kind {
-            Product::Many => launch.arg(matrix.quant().gguf()),
-            _ => launch,
-        };
-        let launch = launch
-            .arg(matrix.blocks())
-            .arg(&vectors.blocks)
-            .arg(out)
-            .arg(T::INDEX as u32)
-            .arg(columns)
-            .arg(rows);
+        let launch = launch.arg(matrix.blocks()).arg(&vectors.blocks);
+        // No experts: no numbers, tiles or order, one matrix, and a result for each vector.
+        let none = None::<DeviceSlice<'a, u32>>;
         let launch = match kind {
             Product::One => {
                 let lanes = lanes(columns, matrix.quant().block_values());
-                launch.grid(rows.div_ceil(WARPS * ROWS * (32 / lanes))).block((32, WARPS)).arg(lanes)
+                let launch = launch.grid(workgroups(rows, lanes)).block((32, WARPS)).arg(none);
+                launch.arg(out).arg(T::INDEX as u32).arg(columns).arg(rows).arg(lanes).arg(1_u32).arg(1_u32)
             }
-            Product::Few | Product::Many => {
-                let (grid, warps) = match kind {
-                    Product::Many => ((rows.div_ceil(TILE), count.div_ceil(TILE)), 4),
-                    _ => ((rows.div_ceil(2), 1), if count <= 4 { 4 } else { 2 }),
-                };
-                let stride = columns / Q8_1::VALUES as u32;
-                launch.grid(grid).block((32, warps)).arg(count).arg(stride).arg(rows)
+            Product::Few => {
+                let warps = if count <= 4 { 4 } else { 2 };
+                let launch = launch.grid(rows.div_ceil(2)).block((32, warps));
+                launch.arg(out).arg(T::INDEX as u32).arg(columns).arg(rows).arg(count)
+            }
+            Product::Many => {
+                let launch = launch.grid((rows.div_ceil(TILE), count.div_ceil(TILE))).block((32, 4));
+                let launch = launch.arg(none).arg(none).arg(out).arg(T::INDEX as u32);
+                launch.arg(columns).arg(rows).arg(count).arg(1_u32).arg(1_u32)
             }
         };
         // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an element for each pair of both.

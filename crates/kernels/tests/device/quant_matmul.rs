@@ -102,6 +102,97 @@ products! {
     products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K;
 }
 
+fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
+    let (experts, rows, columns) = (5, 70, quant.block_values().max(64));
+    let blocks = random_blocks(quant, experts * rows * columns / quant.block_values(), 45);
+    let device = bench.upload(&blocks);
+    let matrices = QuantMatrix::new(quant, experts * rows, columns, &device).unwrap();
+    let values = quant.dequantize(&blocks);
+    // A few pairs, and many, of which one expert has more than a tile and one has none; one vector for two pairs, and for each. One pair's
+    // expert is not there.
+    for (pairs, vectors) in [(6, 3), (6, 6), (220, 110), (20, 20)] {
+        let ids: Vec<u32> = (0..pairs as u32)
+            .map(|pair| if pair == 3 { 5 } else { [0, 3, 1, 3, 4, 3, 3][pair as usize % 7] })
+            .collect();
+        let x = random::<T>(vectors * columns, 46, 2.0);
+        let y = Q8_1::dequantize(&q8_1_rows(&x, columns, 32));
+        let expected = ids.iter().enumerate().flat_map(|(pair, &id)| {
+            let vector = &y[pair * vectors / pairs * columns..][..columns];
+            match values.chunks(rows * columns).nth(id as usize) {
+                Some(matrix) => products(matrix, vector, columns, 300.0),
+                None => vec![Expected { value: f64::NAN, slack: 0.0 }; rows],
+            }
+        });
+        let mut quantized = QuantVectors::zeroed(&bench.stream, vectors, columns).unwrap();
+        bench.kernels.quantize(&bench.stream, &bench.upload(&x), &mut quantized).unwrap();
+        let ids = bench.upload(&ids);
+        let routes = bench.kernels.route_experts(&bench.stream, &ids, experts).unwrap();
+        let mut out = bench.zeroed::<T>(pairs * rows);
+        bench.kernels.quant_experts(&bench.stream, matrices, &routes, &quantized, &mut out).unwrap();
+        let result = compare(&bench.download(&out), expected);
+        assert!(result.passed(), "{} of {pairs} pairs of {vectors} {}: {result:?}", quant.name(), T::NAME);
+    }
+}
+
+#[test]
+fn more_vectors_than_a_grid_has_rows_are_quantised() {
+    let bench = Bench::open();
+    let (count, columns) = (65_537, 32);
+    let mut x = vec![0.0_f32; count * columns];
+    for vector in [0, 65_534, 65_535, 65_536] {
+        x[vector * columns] = vector as f32 + 1.0;
+    }
+    let mut vectors = QuantVectors::zeroed(&bench.stream, count, columns).unwrap();
+    bench.kernels.quantize(&bench.stream, &bench.upload(&x), &mut vectors).unwrap();
+    // One row that has the first element of each.
+    let mut one = vec![0; 34];
+    one[..3].copy_from_slice(&[0, 0x3c, 1]);
+    let blocks = bench.upload(&one);
+    let matrix = QuantMatrix::new(QuantType::Q8_0, 1, columns, &blocks).unwrap();
+    let mut out = bench.zeroed::<f32>(count);
+    bench.kernels.quant_matmul(&bench.stream, matrix, &vectors, &mut out).unwrap();
+    for (at, (found, x)) in bench.download(&out).iter().zip(x.chunks(columns)).enumerate() {
+        // The scale is a half.
+        assert!((found - x[0]).abs() <= x[0] / 2000.0, "{at}: {found}");
+    }
+}
+
+#[test]
+fn vectors_meet_their_experts() {
+    let bench = Bench::open();
+    for quant in QuantType::ALL {
+        experts_of::<f32>(&bench, quant);
+    }
+    experts_of::<f16>(&bench, QuantType::Q4K);
+    experts_of::<bf16>(&bench, QuantType::Q8_0);
+}
+
+#[test]
+fn experts_that_do_not_fit_are_refused() {
+    let bench = Bench::open();
+    let Bench { kernels, stream, .. } = &bench;
+    let ids = bench.zeroed::<u32>(6);
+    for experts in [0, 1024] {
+        let error = kernels.route_experts(stream, &ids, experts).unwrap_err();
+        assert!(matches!(error, Error::Size { parameter: "experts", .. }), "{error}");
+    }
+    let routes = kernels.route_experts(stream, &ids, 3).unwrap();
+    let blocks = bench.zeroed::<u8>(9 * 34);
+    let refused = |rows: usize, (vectors, columns), len| {
+        let matrices =
+            QuantMatrix::new(QuantType::Q8_0, rows, 32, blocks.slice(..rows * 34).unwrap()).unwrap();
+        let vectors = QuantVectors::zeroed(stream, vectors, columns).unwrap();
+        let mut out = bench.zeroed::<f32>(len);
+        kernels.quant_experts(stream, matrices, &routes, &vectors, &mut out).unwrap_err().to_string()
+    };
+    assert_eq!(refused(8, (3, 32), 18), "quant_experts: `rows` is 8, no multiple of the experts");
+    assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, no divisor of the pairs");
+    assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, no divisor of the pairs");
+    let error = "quant_experts: `columns of the vectors` is 64, not the columns of the matrices";
+    assert_eq!(refused(9, (3, 64), 18), error);
+    assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, 18 are needed");
+}
+
 /// Of rows that wide models have, the kernel loads hardly more than the matrix: headers of blocks twice, and a vector for 16 rows.
 #[test]
 fn one_product_reads_the_matrix_once() {
@@ -134,7 +225,7 @@ fn one_product_reads_the_matrix_once() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let bench = Bench::open();
-    let Bench { kernels, stream } = &bench;
+    let Bench { kernels, stream, .. } = &bench;
     let blocks = bench.zeroed::<u8>(3 * 144 + 1);
     let matrix = |rows, columns, range: std::ops::Range<usize>| {
         QuantMatrix::new(QuantType::Q4K, rows, columns, blocks.slice(range).unwrap())

@@ -249,6 +249,10 @@ fn wide_accesses_end_where_the_tensor_ends() {
                     (expected[i], expected[1050 + i]) = (T::from_f64(-memory[i].to_f64()), memory[i]);
                 }
                 assert!(bench.download(&y) == expected, "{} {start} {len}", T::NAME);
+                let value = T::from_f64(3.0);
+                bench.kernels.fill(&bench.stream, value, y.slice_mut(start..start + len).unwrap()).unwrap();
+                expected[start..start + len].fill(value);
+                assert!(bench.download(&y) == expected, "fill of {} {start} {len}", T::NAME);
             }
         }
     }
@@ -307,4 +311,20 @@ fn more_elements_than_32_bits_count() {
     unsafe { launch.enqueue().unwrap() };
     let expected: Vec<f32> = (0..300).map(|i| -((i / 3 + i % 3 * 100) as f32)).collect();
     assert_eq!(bench.download(&y), expected);
+}
+
+#[test]
+fn graphs_take_contiguous_tensors_and_refuse_strides() {
+    let bench = Bench::open();
+    let (x, mut y) = (bench.upload(&[1.0_f32, 2.0, 3.0, 4.0]), bench.zeroed::<f32>(4));
+    let columns = View::new(&x, Layout::contiguous(&[2, 2]).unwrap().transpose(0, 1).unwrap()).unwrap();
+    let mut refused = String::new();
+    let graph = bench.kernels.device().capture(|stream| {
+        bench.kernels.unary(stream, UnaryOp::Neg, &x, &mut y).unwrap();
+        refused = bench.kernels.unary(stream, UnaryOp::Abs, columns, &mut y).unwrap_err().to_string();
+        Ok(())
+    });
+    assert!(refused.contains("cannot be captured into a graph"), "{refused}");
+    graph.unwrap().instantiate().unwrap().launch(&bench.stream).unwrap();
+    assert_eq!(bench.download(&y), [-1.0, -2.0, -3.0, -4.0]);
 }

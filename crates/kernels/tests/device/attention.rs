@@ -1,0 +1,315 @@
+//! Fused attention against f64 on the CPU.
+
+use kernels::reference::{Expected, compare};
+use kernels::{Attention, AttentionInputs, Element, Error, HeadStrides};
+
+use crate::common::{Bench, for_every_type, random};
+
+/// What a query sees of its keys beside the numbers.
+#[derive(Clone, Default)]
+struct Sight {
+    lengths: Option<Vec<u32>>,
+    slopes: Option<Vec<f32>>,
+}
+
+/// The place of an element.
+fn place(strides: HeadStrides, batch: usize, head: usize, row: usize) -> usize {
+    batch * strides.batch + head * strides.head + row * strides.row
+}
+
+/// Whether the device's matrix instructions take subnormal f16 numbers to be 0, as those of gfx90a do.
+fn flushes<T: Element>(bench: &Bench) -> bool {
+    T::NAME == "f16" && bench.kernels.device().target().processor == "gfx90a"
+}
+
+/// A number as such instructions read it.
+fn flushed(x: f64) -> f64 {
+    if x.abs() < f64::from(half::f16::MIN_POSITIVE) { 0.0 } else { x }
+}
+
+/// Attention in f64. `key` and `value` give a key's numbers by sequence, head and position.
+fn expected<T: Element>(
+    attention: &Attention,
+    sight: &Sight,
+    q: &[T],
+    key: impl Fn(usize, usize, usize) -> Vec<f64>,
+    value: impl Fn(usize, usize, usize) -> Vec<f64>,
+    flushes: bool,
+    out: &mut [Expected],
+) {
+    let flush = |x: f64| if flushes { flushed(x) } else { x };
+    let &Attention { batch, heads, kv_heads, q_len, dim, .. } = attention;
+    for b in 0..batch {
+        let kv_len = sight
+            .lengths
+            .as_ref()
+            .map_or(attention.kv_len, |lengths| lengths[b] as usize)
+            .min(attention.kv_len);
+        let start =
+            if sight.lengths.is_some() { kv_len as isize - q_len as isize } else { attention.q_position };
+        for kv_head in 0..kv_heads {
+            let keys: Vec<Vec<f64>> = (0..kv_len).map(|i| key(b, kv_head, i)).collect();
+            let values: Vec<Vec<f64>> = (0..kv_len).map(|i| value(b, kv_head, i)).collect();
+            for head in kv_head * heads / kv_heads..(kv_head + 1) * heads / kv_heads {
+                for row in 0..q_len {
+                    let position = start + row as isize;
+                    let query = &q[place(attention.q, b, head, row)..][..dim];
+                    let (mut scores, mut largest_term, mut lost_score) = (Vec::new(), 0.0_f64, 0.0_f64);
+                    for (i, key) in keys.iter().enumerate() {
+                        let at = i as isize;
+                        let hidden = attention.causal && at > position
+                            || attention.window.is_some_and(|window| at + (window as isize) <= position);
+                        if hidden {
+                            continue;
+                        }
+                        let terms = || query.iter().zip(key).map(|(q, k)| q.to_f64() * k);
+                        let mut score = terms().sum::<f64>() * f64::from(attention.scale);
+                        let magnitude = terms().map(f64::abs).sum::<f64>() * f64::from(attention.scale).abs();
+                        largest_term = largest_term.max(magnitude);
+                        if flushes {
+                            let read = query
+                                .iter()
+                                .zip(key)
+                                .map(|(q, k)| flushed(q.to_f64()) * flushed(*k))
+                                .sum::<f64>();
+                            lost_score = lost_score.max((read * f64::from(attention.scale) - score).abs());
+                        }
+                        if let Some(cap) = attention.soft_cap.map(f64::from) {
+                            score = cap * (score / cap).tanh();
+                            largest_term = largest_term.max(cap);
+                        }
+                        if let Some(slopes) = &sight.slopes {
+                            score += f64::from(slopes[head]) * (at - position) as f64;
+                            largest_term =
+                                largest_term.max((f64::from(slopes[head]) * (at - position) as f64).abs());
+                        }
+                        scores.push((i, score));
+                    }
+                    let highest = scores.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+                    let weights: Vec<(usize, f64)> =
+                        scores.iter().map(|(i, score)| (*i, (score - highest).exp())).collect();
+                    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+                    // An error of a score is one of its weight. Weights are rounded to the type, and each sum to f32.
+                    let score_error = f32::UNIT_ROUNDOFF * (4.0 * (dim as f64).sqrt() + 8.0) * largest_term;
+                    let sums = f32::UNIT_ROUNDOFF * (weights.len() as f64 + 16.0);
+                    let relative = 2.0 * (score_error + lost_score) + T::UNIT_ROUNDOFF * 1.01 + sums;
+                    for d in 0..dim {
+                        let (mut sum, mut magnitude, mut lost) = (0.0, 0.0, 0.0);
+                        for (i, weight) in &weights {
+                            lost += weight / total * (values[*i][d] - flush(values[*i][d])).abs();
+                            sum += weight / total * values[*i][d];
+                            magnitude += (weight / total * values[*i][d]).abs();
+                        }
+                        // what is left of the smallest weights, of which the largest is 2^15
+                        let largest = values.iter().map(|v| v[d].abs()).fold(0.0, f64::max);
+                        let least = if flushes {
+                            2.0 * f64::from(half::f16::MIN_POSITIVE)
+                        } else {
+                            2.0 * T::UNDERFLOW
+                        };
+                        lost += weights.len() as f64
+                            * (least / 32768.0).max(f64::from(f32::MIN_POSITIVE))
+                            * largest;
+                        let slack = relative * magnitude + lost;
+                        let slack = if scores.is_empty() { 0.0 } else { slack };
+                        out[place(attention.out, b, head, row) + d] =
+                            Expected { value: if scores.is_empty() { 0.0 } else { sum }, slack };
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn span(strides: HeadStrides, batch: usize, heads: usize, rows: usize, dim: usize) -> usize {
+    place(strides, batch - 1, heads - 1, rows.max(1) - 1) + dim
+}
+
+/// Attention of random numbers, and that nothing else was written.
+fn check<T: Element>(bench: &Bench, attention: &Attention, sight: &Sight) {
+    let &Attention { batch, heads, kv_heads, q_len, kv_len, dim, .. } = attention;
+    let q = random::<T>(span(attention.q, batch, heads, q_len, dim), 21, 2.0);
+    let k = random::<T>(span(attention.k, batch, kv_heads, kv_len, dim), 22, 2.0);
+    let v = random::<T>(span(attention.v, batch, kv_heads, kv_len, dim), 23, 1.0);
+    let before = random::<T>(span(attention.out, batch, heads, q_len, dim), 24, 1.0);
+    let mut wanted: Vec<Expected> =
+        before.iter().map(|x| Expected { value: x.to_f64(), slack: 0.0 }).collect();
+    let numbers = |from: &[T], at: usize| from[at..][..dim].iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+    expected(
+        attention,
+        sight,
+        &q,
+        |b, h, i| numbers(&k, place(attention.k, b, h, i)),
+        |b, h, i| numbers(&v, place(attention.v, b, h, i)),
+        flushes::<T>(bench),
+        &mut wanted,
+    );
+    let (q, k, v, mut out) = (bench.upload(&q), bench.upload(&k), bench.upload(&v), bench.upload(&before));
+    let lengths = sight.lengths.as_ref().map(|lengths| bench.upload(lengths));
+    let slopes = sight.slopes.as_ref().map(|slopes| bench.upload(slopes));
+    let mut inputs = AttentionInputs::new(&q, &k, &v);
+    if let Some(lengths) = &lengths {
+        inputs = inputs.lengths(lengths);
+    }
+    if let Some(slopes) = &slopes {
+        inputs = inputs.slopes(slopes);
+    }
+    bench.kernels.attention(&bench.stream, attention, inputs, &mut out).unwrap();
+    let result = compare(&bench.download(&out), wanted);
+    assert!(result.passed(), "{attention:?} {}: {result:?}", T::NAME);
+}
+
+fn dimensions_match<T: Element>(bench: &Bench) {
+    for dim in [32, 64, 80, 96, 128, 192, 256] {
+        check::<T>(bench, &Attention::new(1, 2, 1, 17, 70, dim), &Sight::default());
+    }
+}
+
+#[test]
+fn all_dimensions() {
+    for_every_type!(dimensions_match);
+}
+
+fn heads_match<T: Element>(bench: &Bench) {
+    for (heads, kv_heads) in [(2, 2), (6, 2), (5, 1)] {
+        for (q_len, kv_len) in [(1, 65), (30, 100), (40, 33)] {
+            let attention = Attention::new(1, heads, kv_heads, q_len, kv_len, 32);
+            check::<T>(bench, &attention, &Sight::default());
+            // with 40 queries of 33 keys, the first ones see nothing, and are 0
+            check::<T>(bench, &attention.causal(), &Sight::default());
+        }
+    }
+}
+
+#[test]
+fn shared_heads_and_causal() {
+    for_every_type!(heads_match);
+}
+
+fn options_match<T: Element>(bench: &Bench) {
+    let attention = Attention::new(2, 2, 1, 40, 140, 16);
+    let none = Sight::default();
+    check::<T>(bench, &attention.causal().window(20), &none);
+    check::<T>(bench, &attention.window(90), &none);
+    check::<T>(bench, &attention.causal().soft_cap(1.5), &none);
+    check::<T>(bench, &Attention { scale: 0.7, ..attention }, &none);
+    check::<T>(bench, &Attention { q_position: 3, ..attention.causal() }, &none);
+    check::<T>(bench, &Attention { q_position: -20, ..attention.causal() }, &none);
+    check::<T>(bench, &Attention { q_position: 200, ..attention.causal().window(60) }, &none);
+    let slopes = Sight { slopes: Some(vec![0.5, 0.0625]), ..none.clone() };
+    check::<T>(bench, &attention.causal(), &slopes);
+    let lengths = Sight { lengths: Some(vec![61, 1000]), ..none.clone() };
+    check::<T>(bench, &attention.causal(), &lengths);
+    let empty = Sight { lengths: Some(vec![0, 20]), slopes: slopes.slopes };
+    check::<T>(bench, &attention.causal().window(33), &empty);
+}
+
+#[test]
+fn options() {
+    for_every_type!(options_match);
+}
+
+fn strides_match<T: Element>(bench: &Bench) {
+    let (heads, kv_heads, q_len, kv_len, dim) = (4, 2, 9, 75, 48);
+    let attention = Attention::new(2, heads, kv_heads, q_len, kv_len, dim);
+    // [batch, positions, heads, dim], with gaps that no wide load divides
+    let rows_first = |heads, rows, gap| {
+        let dense = HeadStrides::rows_first(heads, rows, dim);
+        HeadStrides { batch: dense.batch + rows * gap + 5, row: dense.row + gap, ..dense }
+    };
+    let attention = Attention {
+        q: rows_first(heads, q_len, 3),
+        k: rows_first(kv_heads, kv_len, 1),
+        v: rows_first(kv_heads, kv_len, 7),
+        out: rows_first(heads, q_len, 1),
+        ..attention.causal()
+    };
+    check::<T>(bench, &attention, &Sight::default());
+    // one cache for all sequences
+    let shared = HeadStrides { batch: 0, ..attention.k };
+    check::<T>(
+        bench,
+        &Attention { k: shared, v: HeadStrides { batch: 0, ..attention.v }, ..attention },
+        &Sight::default(),
+    );
+}
+
+#[test]
+fn strides() {
+    for_every_type!(strides_match);
+}
+
+fn splits_match<T: Element>(bench: &Bench) {
+    // few rows and many keys: the keys are split
+    for (q_len, dim) in [(1, 64), (2, 144)] {
+        let attention = Attention::new(1, 2, 1, q_len, 1100, dim);
+        check::<T>(bench, &attention.causal(), &Sight::default());
+        check::<T>(bench, &attention.causal().window(100), &Sight::default());
+        check::<T>(bench, &attention, &Sight { lengths: Some(vec![70]), ..Sight::default() });
+        check::<T>(bench, &attention, &Sight { lengths: Some(vec![0]), ..Sight::default() });
+    }
+}
+
+#[test]
+fn split_keys() {
+    for_every_type!(splits_match);
+}
+
+#[test]
+fn more_heads_than_a_grid_has_blocks() {
+    let bench = Bench::open();
+    check::<half::f16>(&bench, &Attention::new(65_537, 1, 1, 1, 1, 16), &Sight::default());
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let bench = Bench::open();
+    let buffer = bench.zeroed::<f32>(2 * 4 * 8 * 32);
+    let mut out = bench.zeroed::<f32>(2 * 4 * 8 * 32);
+    let good = Attention::new(2, 4, 4, 8, 8, 32);
+    let mut refused = |attention: Attention| {
+        let inputs = AttentionInputs::new(&buffer, &buffer, &buffer);
+        bench.kernels.attention(&bench.stream, &attention, inputs, &mut out).unwrap_err()
+    };
+    for (attention, wrong) in [
+        (Attention { kv_heads: 3, ..good }, "kv_heads"),
+        (Attention { kv_heads: 0, ..good }, "kv_heads"),
+        (Attention { dim: 24, ..good }, "dim"),
+        (Attention { dim: 272, ..good }, "dim"),
+        (Attention { dim: 0, ..good }, "dim"),
+        (Attention { q_len: usize::MAX, ..good }, "q_len"),
+        (Attention { kv_len: 1 << 31, ..good }, "kv_len"),
+        (Attention { k: HeadStrides { row: 1 << 23, ..good.k }, ..good }, "k.row"),
+        (good.window(0), "window"),
+        (Attention { out: HeadStrides { row: 31, ..good.out }, ..good }, "out.row"),
+    ] {
+        let error = refused(attention);
+        assert!(matches!(error, Error::Size { parameter, .. } if parameter == wrong), "{error}");
+    }
+    for (attention, wrong) in [
+        (good.soft_cap(0.0), "soft_cap"),
+        (good.soft_cap(f32::NAN), "soft_cap"),
+        (Attention { q_position: isize::MIN, ..good }, "q_position"),
+    ] {
+        let error = refused(attention);
+        assert!(matches!(error, Error::Value { parameter, .. } if parameter == wrong), "{error}");
+    }
+    let longer = |strides: HeadStrides| HeadStrides { batch: strides.batch + 1, ..strides };
+    for (attention, wrong) in [
+        (Attention { q: longer(good.q), ..good }, "queries"),
+        (Attention { k: longer(good.k), ..good }, "keys"),
+        (Attention { v: HeadStrides { head: usize::MAX, ..good.v }, ..good }, "values"),
+        (Attention { out: longer(good.out), ..good }, "out"),
+    ] {
+        let error = refused(attention);
+        assert!(matches!(error, Error::Length { buffer, .. } if buffer == wrong), "{error}");
+    }
+    let short = bench.upload(&[1_u32]);
+    let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).lengths(&short);
+    let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "attention: `lengths` has 1 elements, 2 are needed");
+    let slopes = bench.zeroed::<f32>(3);
+    let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).slopes(&slopes);
+    let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, 4 are needed");
+}

@@ -1,0 +1,363 @@
+// Fused attention: softmax(scale * Q Kᵀ + bias) V for each head, without storing the scores.
+//
+// The rows of a workgroup are queries of all heads that share keys and values: the heads of a group at one position, then those at the
+// next. A wave has as many rows as its matrix product has columns, and computes the transposes: Sᵀ = K Qᵀ, and Oᵀ = Vᵀ Pᵀ. So a row is in
+// one lane (in a few, which have different keys), its maximum and sum are there, too, and what the first product gives is what the
+// second one takes, in registers where the target's matrix instructions allow it. Keys and values pass through LDS, a tile at a time,
+// with a running maximum and sum of each row.
+//
+// A workgroup computes 128 dimensions of the result; heads of more have the scores computed once for each 128. `splits` workgroups share
+// the keys of the same rows, if there are few rows; `attention_combine` adds what they give. Waves without rows only copy.
+#include "attention.cuh"
+
+constexpr unsigned THREADS = 256;
+// Dimensions of a result, and of keys in LDS at a time.
+constexpr unsigned DIM = 128;
+constexpr float LOG2_E = 1.44269504088896340736f;
+
+constexpr unsigned QUERY_BYTES = 128;
+// The largest weight is 2 to the power of this, so that small ones are normal numbers in f16.
+constexpr float WEIGHT_BITS = 15.0f;
+
+enum Flags : unsigned { CAUSAL = 1, QUERIES_ARE_LAST = 2 };
+
+struct Strides {
+    // Elements from one sequence (block of a paged cache), head and position to the next.
+    size_t batch, head, row;
+};
+
+struct Shape {
+    unsigned batches, kv_heads, group, q_len, kv_len, dim;
+    // Keys are shared by this many workgroups, each of which takes this many; the next as many compute the next dimensions.
+    unsigned splits, split_keys;
+    unsigned flags;
+    // The position of the first query among the keys, unless the queries are the last positions.
+    int q_position;
+    // A query sees this many keys at most, its own position's included; 0: all.
+    unsigned window;
+    Stored stored;
+    // Of a paged cache: keys of a block, blocks there are, entries of a sequence's table.
+    unsigned block_size, blocks, table_length;
+    float scale;
+    // Scores are limited to this by a hyperbolic tangent; 0: they are not.
+    float soft_cap;
+    unsigned unused;
+    Strides q, k, v, o, k_scales, v_scales;
+};
+
+__device__ __forceinline__ float exp2_of(float x) {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_exp2f(x);
+#else
+    return exp2f(x);
+#endif
+}
+
+// Of all heads: addresses as the launcher passes them.
+struct Arguments {
+    const void *k, *v;
+    const float *k_scales, *v_scales;
+    // Of each sequence, or null.
+    const unsigned *kv_lens;
+    const unsigned *tables;
+    // Of each head, or null.
+    const float *slopes;
+    // For each split, row by row: the row's result, and after all of them the logarithm of its sum.
+    float *partial;
+};
+
+template <typename T> __device__ __forceinline__ Cache cache_of(const Shape &shape, const Arguments &from, const void *at, const float *scales, const Strides &strides,
+                                            const Strides &scale_strides, unsigned batch, unsigned head, unsigned last) {
+    Cache cache;
+    const unsigned bytes = shape.stored == STORED_AS_QUERIES ? sizeof(T) : 1;
+    const bool paged = from.tables != nullptr;
+    cache.at = static_cast<const char *>(at) + (head * strides.head + (paged ? 0 : batch * strides.batch)) * bytes;
+    cache.row = strides.row;
+    cache.block = strides.batch;
+    cache.table = paged ? from.tables + static_cast<size_t>(batch) * shape.table_length : nullptr;
+    cache.block_size = shape.block_size;
+    cache.blocks = shape.blocks;
+    cache.scales = scales == nullptr ? nullptr : scales + head * scale_strides.head + (paged ? 0 : batch * scale_strides.batch);
+    cache.scale_row = scale_strides.row;
+    cache.scale_block = scale_strides.batch;
+    cache.last = last;
+    return cache;
+}
+
+template <typename T, unsigned KEYS>
+__device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, const Arguments &from, unsigned batch, unsigned kv_head, unsigned row0,
+                                        unsigned split, unsigned dim0) {
+    using M = Matrix<T, 32 / (WAVE / 8), 2>;
+    using Tile = KeyTile<T, KEYS, DIM, THREADS>;
+    constexpr unsigned BLOCKS = KEYS / M::ROWS, PARTS = M::ROWS / M::DEPTH, OUT_BLOCKS = DIM / M::ROWS, COLUMNS = M::LANE_COLUMNS;
+    constexpr unsigned WAVES = THREADS / WAVE;
+    // Queries stay in registers if they take no more than QUERY_BYTES / 4 of them.
+    constexpr unsigned STEPS = DIM / M::DEPTH;
+    constexpr bool KEEP = STEPS * sizeof(typename M::B) <= QUERY_BYTES;
+    constexpr unsigned KEPT = KEEP ? STEPS : 1;
+    constexpr unsigned SCRATCH_PITCH = KEYS + Tile::CHUNK;
+    __shared__ alignas(16) unsigned char tile_bytes[Tile::SIZE * sizeof(T)];
+    __shared__ alignas(16) unsigned char scratch_bytes[M::CHAINED_IN_LDS ? WAVES * M::COLUMNS * SCRATCH_PITCH * sizeof(T) : 16];
+    T *tile = reinterpret_cast<T *>(tile_bytes);
+
+    const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
+    T *scratch = reinterpret_cast<T *>(scratch_bytes) + (M::CHAINED_IN_LDS ? wave * M::COLUMNS * SCRATCH_PITCH : 0);
+    const unsigned rows = shape.group * shape.q_len;
+    const int kv_len = from.kv_lens == nullptr ? shape.kv_len : min(from.kv_lens[batch], shape.kv_len);
+    const int q_position = shape.flags & QUERIES_ARE_LAST ? kv_len - static_cast<int>(shape.q_len) : shape.q_position;
+    const bool causal = shape.flags & CAUSAL;
+    // The keys that the query at a position sees.
+    const auto first_key = [&](unsigned position) {
+        return shape.window == 0 ? 0 : max(0, q_position + static_cast<int>(position) + 1 - static_cast<int>(shape.window));
+    };
+    const auto end_key = [&](unsigned position) { return causal ? max(0, min(kv_len, q_position + static_cast<int>(position) + 1)) : kv_len; };
+
+    // The lane's rows.
+    int first[COLUMNS], end[COLUMNS], position[COLUMNS];
+    float slope[COLUMNS];
+    const T *query[COLUMNS];
+    const unsigned wave_row = row0 + wave * M::COLUMNS;
+#pragma unroll
+    for (unsigned c = 0; c < COLUMNS; ++c) {
+        const unsigned row = min(wave_row + M::lane_column(lane) + M::step_column(c), rows - 1);
+        const unsigned index = row / shape.group, head = kv_head * shape.group + row % shape.group;
+        first[c] = first_key(index);
+        end[c] = end_key(index);
+        position[c] = q_position + static_cast<int>(index);
+        slope[c] = from.slopes == nullptr ? 0.0f : from.slopes[head] * LOG2_E;
+        query[c] = q + batch * shape.q.batch + head * shape.q.head + index * shape.q.row + M::depth(lane);
+    }
+    const auto read_query = [&](unsigned depth) {
+        typename M::B b;
+#pragma unroll
+        for (unsigned c = 0; c < COLUMNS; ++c)
+            M::read_b(b, c, query[c] + depth);
+        return b;
+    };
+    typename M::B kept[KEPT];
+    const auto keep_queries = [&](unsigned from_dim) {
+#pragma unroll
+        for (unsigned d = 0; d < KEPT; ++d)
+            if (from_dim + d * M::DEPTH < shape.dim)
+                kept[d] = read_query(from_dim + d * M::DEPTH);
+    };
+    if (KEEP)
+        keep_queries(0);
+
+    // What the workgroup's rows see, and what the wave's do.
+    const unsigned last_row = min(row0 + WAVES * M::COLUMNS, rows) - 1;
+    const int split_key = split * shape.split_keys;
+    const int begin = max(first_key(row0 / shape.group), split_key) / static_cast<int>(KEYS) * static_cast<int>(KEYS);
+    const int stop = min(end_key(last_row / shape.group), split_key + static_cast<int>(min(shape.split_keys, shape.kv_len)));
+    const unsigned wave_last = min(wave_row + M::COLUMNS, rows) - 1;
+    const bool has_rows = wave_row < rows;
+    const int wave_begin = has_rows ? first_key(wave_row / shape.group) : 0, wave_end = has_rows ? end_key(wave_last / shape.group) : 0;
+    const int wave_full_begin = has_rows ? first_key(wave_last / shape.group) : 0, wave_full_end = has_rows ? end_key(wave_row / shape.group) : 0;
+
+    const unsigned last = kv_len > 0 ? kv_len - 1 : 0;
+    const Cache keys = cache_of<T>(shape, from, from.k, from.k_scales, shape.k, shape.k_scales, batch, kv_head, last);
+    const Cache values = cache_of<T>(shape, from, from.v, from.v_scales, shape.v, shape.v_scales, batch, kv_head, last);
+    const float factor = shape.scale * LOG2_E;
+    const unsigned out_dims = min(shape.dim - dim0, DIM);
+
+    float highest[COLUMNS], total[COLUMNS];
+#pragma unroll
+    for (unsigned c = 0; c < COLUMNS; ++c)
+        highest[c] = -INFINITY, total[c] = 0.0f;
+    typename M::Sums out[OUT_BLOCKS] = {};
+
+#pragma unroll 1
+    for (int key0 = begin; key0 < stop; key0 += KEYS) {
+        const bool seen = key0 < wave_end && key0 + static_cast<int>(KEYS) > wave_begin;
+        typename M::Sums scores[BLOCKS] = {};
+#pragma unroll 1
+        for (unsigned from_dim = 0; from_dim < shape.dim; from_dim += DIM) {
+            const unsigned dims = min(shape.dim - from_dim, DIM);
+            __syncthreads();
+            Tile::copy_keys(shape.stored, keys, tile, key0, from_dim, dims);
+            __syncthreads();
+            if (KEEP && shape.dim > DIM)
+                keep_queries(from_dim);
+            if (!seen)
+                continue;
+            constexpr unsigned UNROLLED = KEEP ? STEPS : M::CHAINED_IN_LDS ? 1 : 2;
+#pragma unroll UNROLLED
+            for (unsigned d = 0; d < STEPS; ++d) {
+                if (d * M::DEPTH >= dims)
+                    break;
+                const typename M::B b = KEEP ? kept[d % KEPT] : read_query(from_dim + d * M::DEPTH);
+#pragma unroll
+                for (unsigned i = 0; i < BLOCKS; ++i) {
+                    const T *piece = tile + (i * M::ROWS + M::chained_row(lane)) * Tile::KEY_PITCH + M::depth(lane) + d * M::DEPTH;
+                    M::multiply(scores[i], M::load_a(piece, Tile::KEY_PITCH), b);
+                }
+            }
+        }
+        if (seen) {
+            const auto each = [&](auto apply) {
+#pragma unroll
+                for (unsigned i = 0; i < BLOCKS; ++i)
+#pragma unroll
+                    for (unsigned s = 0; s < M::SUMS; ++s) {
+                        float x = scores[i].x[s];
+                        apply(x, key0 + static_cast<int>(i * M::ROWS + M::chained_depth(lane, s)), M::lane_column_of(s));
+                        scores[i].x[s] = x;
+                    }
+            };
+            // Scores are in units of log 2 from here on.
+            if (shape.soft_cap != 0.0f) {
+                const float inner = 2.0f * factor / shape.soft_cap, outer = shape.soft_cap * LOG2_E;
+                // tanh(x) = 1 - 2 / (exp(2x) + 1)
+                each([&](float &x, int, unsigned) { x = outer - 2.0f * outer / (exp2_of(x * inner) + 1.0f); });
+            } else {
+                each([&](float &x, int, unsigned) { x *= factor; });
+            }
+            if (from.slopes != nullptr)
+                each([&](float &x, int key, unsigned c) { x = fmaf(slope[c], static_cast<float>(key - position[c]), x); });
+            if (key0 < wave_full_begin || key0 + static_cast<int>(KEYS) > wave_full_end)
+                each([&](float &x, int key, unsigned c) { x = key >= first[c] && key < end[c] ? x : -INFINITY; });
+
+            float higher[COLUMNS], base[COLUMNS];
+#pragma unroll
+            for (unsigned c = 0; c < COLUMNS; ++c)
+                higher[c] = highest[c];
+            each([&](float &x, int, unsigned c) { higher[c] = fmaxf(higher[c], x); });
+#pragma unroll
+            for (unsigned c = 0; c < COLUMNS; ++c) {
+#pragma unroll
+                for (unsigned mask = M::COLUMN_LANES; mask < WAVE; mask *= 2)
+                    higher[c] = fmaxf(higher[c], from_lane_xor(higher[c], mask));
+                // A row that has seen nothing yet has no maximum to subtract.
+                const float subtracted = higher[c] == -INFINITY ? 0.0f : higher[c];
+                base[c] = subtracted - WEIGHT_BITS;
+                const float fade = exp2_of(highest[c] - subtracted);
+                highest[c] = higher[c];
+                if (fade != 1.0f) {
+                    total[c] *= fade;
+#pragma unroll
+                    for (unsigned b = 0; b < OUT_BLOCKS; ++b)
+#pragma unroll
+                        for (unsigned s = 0; s < M::SUMS; ++s)
+                            if (M::lane_column_of(s) == c)
+                                out[b].x[s] *= fade;
+                }
+            }
+            each([&](float &x, int, unsigned c) {
+                x = exp2_of(x - base[c]);
+                total[c] += x;
+            });
+            if (M::CHAINED_IN_LDS) {
+#pragma unroll
+                for (unsigned i = 0; i < BLOCKS; ++i)
+                    M::chain(scores[i], lane, scratch + i * M::ROWS, SCRATCH_PITCH);
+                wave_fence();
+            }
+        }
+        __syncthreads();
+        Tile::copy_values(shape.stored, values, tile, key0, dim0, out_dims);
+        __syncthreads();
+        if (seen) {
+            constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : BLOCKS * PARTS;
+#pragma unroll UNROLLED
+            for (unsigned part = 0; part < BLOCKS * PARTS; ++part) {
+                const unsigned block = M::CHAINED_IN_LDS ? 0 : part / PARTS;
+                const typename M::B weights = M::chained(scores[block], lane, M::CHAINED_IN_LDS ? part : part % PARTS, scratch, SCRATCH_PITCH);
+#pragma unroll
+                for (unsigned b = 0; b < OUT_BLOCKS; ++b) {
+                    if (b * M::ROWS >= out_dims)
+                        break;
+                    const T *piece = tile + (b * M::ROWS + M::a_row(lane)) * Tile::VALUE_PITCH + M::depth(lane) + part * M::DEPTH;
+                    M::multiply(out[b], M::load_a(piece, Tile::VALUE_PITCH), weights);
+                    if (M::CHAINED_IN_LDS)
+                        schedule_fence();
+                }
+            }
+        }
+    }
+
+#pragma unroll
+    for (unsigned c = 0; c < COLUMNS; ++c) {
+#pragma unroll
+        for (unsigned mask = M::COLUMN_LANES; mask < WAVE; mask *= 2)
+            total[c] += from_lane_xor(total[c], mask);
+        const unsigned row = wave_row + M::lane_column(lane) + M::step_column(c);
+        if (row >= rows)
+            continue;
+        // A row that has seen nothing is 0.
+        const float share = total[c] == 0.0f ? 0.0f : 1.0f / total[c];
+        T *to = o + batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row + dim0;
+        const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
+        const size_t partial_row = ((static_cast<size_t>(batch) * shape.kv_heads + kv_head) * rows + row) * shape.splits + split;
+        float *to_partial = from.partial + partial_row * shape.dim + dim0;
+#pragma unroll
+        for (unsigned b = 0; b < OUT_BLOCKS; ++b)
+#pragma unroll
+            for (unsigned s = 0; s < M::SUMS; ++s) {
+                const unsigned d = b * M::ROWS + M::step_row(s) + M::lane_row(lane);
+                if (M::lane_column_of(s) != c || d >= out_dims)
+                    continue;
+                if (shape.splits == 1)
+                    to[d] = convert<T>(out[b].x[s] * share);
+                else
+                    to_partial[d] = out[b].x[s] * share;
+            }
+        if (shape.splits > 1 && M::lane_row(lane) == 0 && dim0 == 0)
+            from.partial[all_rows * shape.splits * shape.dim + partial_row] = total[c] == 0.0f ? -INFINITY : highest[c] - WEIGHT_BITS + log2f(total[c]);
+    }
+}
+
+template <typename T, unsigned KEYS> __device__ __forceinline__ void attention(const Shape &shape, const T *q, T *o, const Arguments &from) {
+    constexpr unsigned ROWS = THREADS / WAVE * Matrix<T, 32 / (WAVE / 8), 2>::COLUMNS;
+    const unsigned rows = shape.group * shape.q_len;
+    const unsigned split = blockIdx.z % shape.splits, dim0 = blockIdx.z / shape.splits * DIM;
+    // A grid has at most 65,535 blocks in its second dimension.
+    for (size_t head = blockIdx.y; head < static_cast<size_t>(shape.batches) * shape.kv_heads; head += gridDim.y)
+        for (size_t row = static_cast<size_t>(blockIdx.x) * ROWS; row < rows; row += static_cast<size_t>(gridDim.x) * ROWS)
+            rows_of<T, KEYS>(shape, q, o, from, head / shape.kv_heads, head % shape.kv_heads, row, split, dim0);
+}
+
+#define ATTENTION(T, NAME, KEYS)                                                                                       \
+    extern "C" __global__ __launch_bounds__(THREADS) void attention_##NAME(                                             \
+        const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
+        const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
+        attention<T, KEYS>(shape, q, o, {k, v, k_scales, v_scales, kv_lens, tables, slopes, partial});                 \
+    }
+ATTENTION(__half, f16, 64)
+ATTENTION(__nv_bfloat16, bf16, 64)
+ATTENTION(float, f32, 32)
+
+// Adds the results of all splits of a row, each as much as its sum is of all sums.
+template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
+    const unsigned rows = shape.group * shape.q_len;
+    const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
+    for (size_t row = blockIdx.x; row < all_rows; row += gridDim.x) {
+        const float *sums = partial + all_rows * shape.splits * shape.dim + row * shape.splits;
+        float highest = -INFINITY, total = 0.0f;
+        for (unsigned split = 0; split < shape.splits; ++split)
+            highest = fmaxf(highest, sums[split]);
+        const float base = highest == -INFINITY ? 0.0f : highest;
+        for (unsigned split = 0; split < shape.splits; ++split)
+            total += exp2_of(sums[split] - base);
+        const float share = total == 0.0f ? 0.0f : 1.0f / total;
+        const size_t kv_head = row / rows % shape.kv_heads, batch = row / rows / shape.kv_heads, position = row % rows / shape.group;
+        T *to = o + batch * shape.o.batch + (kv_head * shape.group + row % rows % shape.group) * shape.o.head + position * shape.o.row;
+        for (unsigned d = threadIdx.x; d < shape.dim; d += blockDim.x) {
+            float sum = 0.0f;
+            for (unsigned split = 0; split < shape.splits; ++split) {
+                const float weight = exp2_of(sums[split] - base) * share;
+                // A split that saw nothing gives nothing, whatever the others gave.
+                if (weight != 0.0f)
+                    sum += weight * partial[(row * shape.splits + split) * shape.dim + d];
+            }
+            to[d] = convert<T>(sum);
+        }
+    }
+}
+
+#define COMBINE(T, NAME)                                                                                               \
+    extern "C" __global__ __launch_bounds__(THREADS) void attention_combine_##NAME(const Shape shape, const float *partial, T *o) { \
+        combine(shape, partial, o);                                                                                    \
+    }
+COMBINE(__half, f16)
+COMBINE(__nv_bfloat16, bf16)
+COMBINE(float, f32)
