@@ -9,7 +9,7 @@ constexpr unsigned ONE_ROWS = 2;
 // Values of the vector that are in LDS at a time.
 constexpr unsigned STAGE = 4096;
 
-// 32 values of the vector; sums have the scale in them.
+// 32 values of the vector; sums have the scale in them, and but for FINE, each is that of both halves.
 struct alignas(16) Activations {
     uint32_t a[2][QUADS];
     float d, sum[2], gap;
@@ -27,7 +27,7 @@ struct Experts {
 template <typename Q>
 __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts experts, void *out, Out type, unsigned columns, unsigned rows,
                                         unsigned lanes) {
-    constexpr unsigned PARTS = Q::VALUES == 32 ? 1 : 4;
+    constexpr unsigned PARTS = Q::VALUES == 32 ? 1 : 4, PIECES = Q::FINE ? 2 : 1;
     struct alignas(16) Record {
         Activations parts[PARTS];
     };
@@ -61,6 +61,8 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
                 part.a[i % 2][quad] = a[quad];
                 total = dot4(0x01010101u, a[quad], total);
             }
+            if (!Q::FINE)
+                total += __shfl_xor_sync(0xffffffffu, total, 1);
             const float d = half_at(block.d);
             part.sum[i % 2] = d * static_cast<float>(total);
             if (i % 2 == 0)
@@ -79,14 +81,15 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
             for (unsigned p = 0; p < PARTS; ++p) {
                 const Activations part = record.parts[p];
                 for (unsigned r = 0; r < ONE_ROWS; ++r)
-                    for (unsigned half = 0; half < 2; ++half) {
-                        const Scale scale = block[r]->scale(group + 2 * p + half);
+                    for (unsigned piece = 0; piece < PIECES; ++piece) {
+                        const Scale scale = block[r]->scale(group + 2 * p + piece);
                         int dot = 0;
-                        for (unsigned i = 0; i < QUADS; ++i)
-                            dot = dot4(block[r]->quad(group + 2 * p + half, i), part.a[half][i], dot);
+                        for (unsigned half = piece; half < piece + 2 / PIECES; ++half)
+                            for (unsigned i = 0; i < QUADS; ++i)
+                                dot = dot4(block[r]->quad(group + 2 * p + half, i), part.a[half][i], dot);
                         sum[r] = fmaf(part.d, scale.d * static_cast<float>(dot), sum[r]);
                         if (Q::OFFSET)
-                            sum[r] = fmaf(scale.m, part.sum[half], sum[r]);
+                            sum[r] = fmaf(scale.m, part.sum[piece], sum[r]);
                     }
             }
         }
