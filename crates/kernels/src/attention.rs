@@ -20,8 +20,8 @@ const KEYS: usize = 64;
 const DIM_STEP: usize = 16;
 /// Blocks of a paged cache are multiples of these keys.
 const BLOCK_STEP: usize = 16;
-/// The most workgroups in the second dimension of a grid.
-const MOST_BLOCKS: usize = 65535;
+/// The most workgroups in the second dimension of a grid, which go on by its size.
+const MOST_BLOCKS: usize = 4096;
 /// Positions are 32-bit numbers with signs in the kernel, and so are sums of two.
 const MOST_POSITIONS: usize = 1 << 30;
 /// Elements from one key to the next: a tile of keys is within 2³² bytes.
@@ -86,7 +86,9 @@ impl HeadStrides {
             return 0;
         }
         let steps = [(batch, self.batch), (heads, self.head), (rows, self.row)];
-        steps.iter().fold(dim, |span, (count, stride)| span.saturating_add((count - 1).saturating_mul(*stride)))
+        steps
+            .iter()
+            .fold(dim, |span, (count, stride)| span.saturating_add((count - 1).saturating_mul(*stride)))
     }
 
     /// Whether no element is in two places.
@@ -198,8 +200,11 @@ impl Attention {
 
     /// Checks sizes and options.
     fn check(&self) -> Result<()> {
-        let size = |parameter, got, problem| Err(Error::Size { operation: OPERATION, parameter, got, problem });
-        let value = |parameter, got: f64, problem| Err(Error::Value { operation: OPERATION, parameter, got, problem });
+        let size =
+            |parameter, got, problem| Err(Error::Size { operation: OPERATION, parameter, got, problem });
+        let value = |parameter, got: f64, problem| {
+            Err(Error::Value { operation: OPERATION, parameter, got, problem })
+        };
         if self.kv_heads == 0 || self.heads % self.kv_heads != 0 {
             return size("kv_heads", self.kv_heads, "must be at least 1 and divide `heads`");
         }
@@ -207,7 +212,9 @@ impl Attention {
             return size("dim", self.dim, "must be a multiple of 16, and at most 256");
         }
         let rows = (self.heads / self.kv_heads).saturating_mul(self.q_len);
-        for (parameter, got) in [("q_len", rows), ("kv_len", self.kv_len), ("window", self.window.unwrap_or(1))] {
+        for (parameter, got) in
+            [("q_len", rows), ("kv_len", self.kv_len), ("window", self.window.unwrap_or(1))]
+        {
             if got > MOST_POSITIONS {
                 return size(parameter, got, "more than 2^30 (queries: of all heads that share keys)");
             }
@@ -301,7 +308,11 @@ impl<'a, T: Element> AttentionInputs<'a, T> {
     /// Keys and values of 8 bits are to be multiplied with these, in the places that [`Attention::k_scales`] and
     /// [`Attention::v_scales`] say. The products are rounded to the queries' type.
     #[must_use]
-    pub fn scales(self, keys: impl Into<DeviceSlice<'a, f32>>, values: impl Into<DeviceSlice<'a, f32>>) -> Self {
+    pub fn scales(
+        self,
+        keys: impl Into<DeviceSlice<'a, f32>>,
+        values: impl Into<DeviceSlice<'a, f32>>,
+    ) -> Self {
         Self { k_scales: Some(keys.into()), v_scales: Some(values.into()), ..self }
     }
 
@@ -336,7 +347,10 @@ impl<'a, T: Element> AttentionInputs<'a, T> {
         let (sequences, rows) = match &self.pages {
             None => (batch, kv_len),
             Some(pages) => {
-                if pages.block_size == 0 || pages.block_size % BLOCK_STEP != 0 || pages.block_size > MOST_POSITIONS {
+                if pages.block_size == 0
+                    || pages.block_size % BLOCK_STEP != 0
+                    || pages.block_size > MOST_POSITIONS
+                {
                     return size("block_size", pages.block_size, "must be a multiple of 16 from 16 to 2^30");
                 }
                 if pages.blocks == 0 || pages.blocks > MOST_POSITIONS {
@@ -356,13 +370,18 @@ impl<'a, T: Element> AttentionInputs<'a, T> {
             Cache::I8(keys, values) => (keys.len(), values.len()),
         };
         if !matches!(self.cache, Cache::Elements(..)) && size_of::<T>() != 2 {
-            return size("queries", size_of::<T>(), "bytes an element; a cache of 8 bits is read for queries of 16 bits");
+            return size(
+                "queries",
+                size_of::<T>(),
+                "bytes an element; a cache of 8 bits is read for queries of 16 bits",
+            );
         }
         length("keys", keys, attention.k.span(sequences, kv_heads, rows, dim))?;
         length("values", values, attention.v.span(sequences, kv_heads, rows, dim))?;
-        for (buffer, scales, strides) in
-            [("k_scales", &self.k_scales, attention.k_scales), ("v_scales", &self.v_scales, attention.v_scales)]
-        {
+        for (buffer, scales, strides) in [
+            ("k_scales", &self.k_scales, attention.k_scales),
+            ("v_scales", &self.v_scales, attention.v_scales),
+        ] {
             if let Some(scales) = scales {
                 if matches!(self.cache, Cache::Elements(..)) {
                     return size(buffer, scales.len(), "and only a cache of 8 bits has scales");
@@ -456,8 +475,10 @@ impl Kernels {
             compute_units: self.device().properties().compute_units as usize,
         };
         let (splits, split_keys) = work.splits();
-        let (block_size, blocks, table_length) =
-            inputs.pages.as_ref().map_or((1, 1, 0), |pages| (pages.block_size, pages.blocks, pages.table.len() / batch));
+        let (block_size, blocks, table_length) = inputs
+            .pages
+            .as_ref()
+            .map_or((1, 1, 0), |pages| (pages.block_size, pages.blocks, pages.table.len() / batch));
         let shape = Shape {
             batches: batch as u32,
             kv_heads: kv_heads as u32,
@@ -499,7 +520,10 @@ impl Kernels {
         let all_rows = groups.saturating_mul(rows);
         let mut partial = match splits {
             1 => None,
-            _ => Some(DeviceBuffer::<f32>::uninit_on(stream, all_rows.saturating_mul(splits).saturating_mul(dim + 1))?),
+            _ => Some(DeviceBuffer::<f32>::uninit_on(
+                stream,
+                all_rows.saturating_mul(splits).saturating_mul(dim + 1),
+            )?),
         };
 
         let grid = (rows.div_ceil(ROWS) as u32, groups.min(MOST_BLOCKS) as u32, (splits * parts) as u32);
@@ -542,7 +566,10 @@ mod tests {
         assert_eq!(splits(8, 100, 100), (1, 128));
         assert_eq!(splits(8, 0, 100), (1, 64));
         let (count, keys) = splits(8, 4096, 100);
-        assert!(count > 4 && keys % KEYS == 0 && count * keys >= 4096 && (count - 1) * keys < 4096, "{count} of {keys}");
+        assert!(
+            count > 4 && keys % KEYS == 0 && count * keys >= 4096 && (count - 1) * keys < 4096,
+            "{count} of {keys}"
+        );
     }
 
     #[test]

@@ -4,5 +4,4 @@ mod attention;
 mod common;
 mod elementwise;
 mod gemm;
-mod measure;
 mod reduce;
