@@ -1,95 +1,172 @@
-// What every kernel here shares: element types, conversions, strided indexing, and reductions over a wave and a workgroup.
+// What every kernel here shares: element types, conversions, strided indexing.
 // Warps have 32 lanes on every target; a wave of 64 is two of them.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
+#include <type_traits>
+
+#include "float8.cuh"
+#include "target.cuh"
 
 // The largest workgroup any kernel here is launched with, and so the most warps a workgroup can have.
 constexpr unsigned MAX_BLOCK = 1024;
 constexpr unsigned MAX_WARPS = MAX_BLOCK / 32;
 
-// Arithmetic on 16-bit floats happens in f32; every other type computes in itself.
-template <typename T> struct Compute {
-    using type = T;
+// Types that are stored only: arithmetic on them happens in f32, and its result is rounded once. `widen` is exact, `round` goes to nearest,
+// ties to even.
+template <typename T> struct Narrow {
+    static constexpr bool IS = false;
 };
-template <> struct Compute<__half> {
-    using type = float;
+template <> struct Narrow<__half> {
+    static constexpr bool IS = true;
+    static __device__ __forceinline__ float widen(__half x) { return __half2float(x); }
+    static __device__ __forceinline__ __half round(float x) { return __float2half_rn(x); }
 };
-template <> struct Compute<__nv_bfloat16> {
-    using type = float;
+template <> struct Narrow<__nv_bfloat16> {
+    static constexpr bool IS = true;
+    static __device__ __forceinline__ float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+    static __device__ __forceinline__ __nv_bfloat16 round(float x) { return __float2bfloat16(x); }
 };
-template <typename T> using compute_t = typename Compute<T>::type;
-
-// Element conversion; to 16-bit floats by round-to-nearest-even, to integers by truncation.
-template <typename To, typename From> struct Convert {
-    static __device__ __forceinline__ To apply(From x) { return static_cast<To>(x); }
-};
-template <typename T> struct Convert<T, T> {
-    static __device__ __forceinline__ T apply(T x) { return x; }
-};
-template <typename To> struct Convert<To, __half> {
-    static __device__ __forceinline__ To apply(__half x) { return Convert<To, float>::apply(__half2float(x)); }
-};
-template <typename To> struct Convert<To, __nv_bfloat16> {
-    static __device__ __forceinline__ To apply(__nv_bfloat16 x) { return Convert<To, float>::apply(__bfloat162float(x)); }
-};
-template <typename From> struct Convert<__half, From> {
-    static __device__ __forceinline__ __half apply(From x) { return __float2half_rn(static_cast<float>(x)); }
-};
-template <typename From> struct Convert<__nv_bfloat16, From> {
-    static __device__ __forceinline__ __nv_bfloat16 apply(From x) { return __float2bfloat16(static_cast<float>(x)); }
-};
-template <> struct Convert<__half, __half> {
-    static __device__ __forceinline__ __half apply(__half x) { return x; }
-};
-template <> struct Convert<__nv_bfloat16, __nv_bfloat16> {
-    static __device__ __forceinline__ __nv_bfloat16 apply(__nv_bfloat16 x) { return x; }
-};
-template <> struct Convert<__half, __nv_bfloat16> {
-    static __device__ __forceinline__ __half apply(__nv_bfloat16 x) { return __float2half_rn(__bfloat162float(x)); }
-};
-template <> struct Convert<__nv_bfloat16, __half> {
-    static __device__ __forceinline__ __nv_bfloat16 apply(__half x) { return __float2bfloat16(__half2float(x)); }
+template <> struct Narrow<f8_e4m3> {
+    static constexpr bool IS = true;
+    static __device__ __forceinline__ float widen(f8_e4m3 x) { return f8_to_float(x); }
+    static __device__ __forceinline__ f8_e4m3 round(float x) { return float_to_f8(x); }
 };
 
-template <typename To, typename From> __device__ __forceinline__ To convert(From x) { return Convert<To, From>::apply(x); }
+// What arithmetic on a type happens in.
+template <typename T> using compute_t = std::conditional_t<Narrow<T>::IS, float, T>;
+
+// An f32 that rounds to a narrow type as `x` itself does: equal to `x`, or else the neighbour of `x` whose last digit is odd, which is never
+// in the middle between two narrow numbers. Rounding to nearest twice would not do.
+__device__ __forceinline__ float for_rounding(float x) { return x; }
+__device__ __forceinline__ float for_rounding(double x) {
+    const float nearest = static_cast<float>(x);
+    if (nearest == x || x != x)
+        return nearest;
+    const uint32_t bits = __float_as_uint(nearest);
+    const bool away = fabs(static_cast<double>(nearest)) > fabs(x);
+    return __uint_as_float((away ? bits - 1 : bits) | 1);
+}
+__device__ __forceinline__ float for_rounding(uint64_t x) {
+    const int excess = 40 - __clzll(static_cast<long long>(x)); // digits more than f32 has
+    if (excess <= 0)
+        return static_cast<float>(x);
+    const uint64_t kept = x >> excess, dropped = x & ((uint64_t(1) << excess) - 1);
+    return ldexpf(static_cast<float>(kept | (dropped != 0)), excess);
+}
+__device__ __forceinline__ float for_rounding(int64_t x) {
+    return x < 0 ? -for_rounding(uint64_t(0) - static_cast<uint64_t>(x)) : for_rounding(static_cast<uint64_t>(x));
+}
+// Exact in f64.
+__device__ __forceinline__ float for_rounding(uint32_t x) { return for_rounding(static_cast<double>(x)); }
+__device__ __forceinline__ float for_rounding(int32_t x) { return for_rounding(static_cast<double>(x)); }
+__device__ __forceinline__ float for_rounding(int16_t x) { return static_cast<float>(x); }
+__device__ __forceinline__ float for_rounding(uint8_t x) { return static_cast<float>(x); }
+
+// Towards zero; what is too large or too small becomes the largest or smallest integer, and NaN zero.
+template <typename To, typename From> __device__ __forceinline__ To truncate(From x) {
+    constexpr unsigned DIGITS = 8 * sizeof(To) - std::is_signed_v<To>;
+    constexpr To LARGEST = static_cast<To>(~uint64_t(0) >> (64 - DIGITS)), LEAST = std::is_signed_v<To> ? static_cast<To>(-LARGEST - 1) : 0;
+    constexpr From LIMIT = static_cast<From>(uint64_t(1) << (DIGITS - 1)) * 2;
+    if (x >= LIMIT)
+        return LARGEST;
+    if (!(x > static_cast<From>(LEAST))) // NaN is neither
+        return x != x ? 0 : LEAST;
+    return static_cast<To>(x);
+}
+
+// Element conversion: to floats to nearest, ties to even, rounded once; from floats to integers as `truncate`; integers keep their low bits.
+template <typename To, typename From> __device__ __forceinline__ To convert(From x) {
+    if constexpr (std::is_same_v<To, From>)
+        return x;
+    else if constexpr (Narrow<From>::IS)
+        return convert<To>(Narrow<From>::widen(x));
+    else if constexpr (Narrow<To>::IS)
+        return Narrow<To>::round(for_rounding(x));
+    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+        return truncate<To>(x);
+    else
+        return static_cast<To>(x);
+}
 
 // Loads an element in its compute type.
 template <typename T> __device__ __forceinline__ compute_t<T> load(const T *p) { return convert<compute_t<T>>(*p); }
 
-// A tensor's layout as kernels receive it: `info` points to `num_dims` extents followed by one set of `num_dims` strides
-// per operand, in elements, outermost first; null means contiguous.
-struct Layout {
-    const size_t *dims;
-    const size_t *strides;
-    unsigned rank;
-    bool contiguous;
+struct Division {
+    size_t quotient, remainder;
+};
+__device__ __noinline__ inline size_t divide_wide(size_t n, size_t by) { return n / by; }
+// A division of 64 bits is a hundred instructions on a GPU; nearly all numbers here have 32.
+__device__ __forceinline__ Division divide(size_t n, size_t by) {
+    if ((n | by) >> 32 == 0) {
+        const uint32_t quotient = static_cast<uint32_t>(n) / static_cast<uint32_t>(by);
+        return {quotient, static_cast<uint32_t>(n) - quotient * static_cast<uint32_t>(by)};
+    }
+    const size_t quotient = divide_wide(n, by);
+    return {quotient, n - quotient * by};
+}
 
-    __device__ __forceinline__ Layout(size_t num_dims, const size_t *info, unsigned operand = 0)
-        : dims(info), strides(info + (1 + operand) * num_dims), rank(static_cast<unsigned>(num_dims)), contiguous(true) {
+// The memory offsets, in elements, of an element of K tensors of one shape.
+template <unsigned K> struct Offsets {
+    size_t at[K];
+
+    // Of element `linear` in row-major order, counted in 32 or 64 bits.
+    template <typename Index> static __device__ __forceinline__ Offsets strided(Index linear, const size_t *info, unsigned rank) {
+        Offsets offsets = {};
+#pragma unroll 1
+        for (unsigned d = rank; d-- > 0;) {
+            const Index extent = static_cast<Index>(info[d]), quotient = linear / extent, index = linear - quotient * extent;
+            for (unsigned k = 0; k < K; ++k)
+                offsets.at[k] += index * info[(1 + k) * rank + d];
+            linear = quotient;
+        }
+        return offsets;
+    }
+    // Not inlined: it is most of a kernel, and every kernel has it.
+    static __device__ __noinline__ Offsets of(size_t linear, const size_t *info, unsigned rank, bool wide) {
+        info = uniform(info);
+        rank = uniform(rank);
+        return uniform(wide) ? strided(linear, info, rank) : strided(static_cast<uint32_t>(linear), info, rank);
+    }
+};
+
+// The layouts of K tensors of one shape, as kernels receive them: `info` points to `num_dims` extents and then K times to as many strides, in
+// elements, outermost first; null means contiguous. There is no limit to the number of dimensions.
+template <unsigned K> struct Layouts {
+    const size_t *info;
+    unsigned rank;
+    bool contiguous; // all of them
+    bool wide;       // elements cannot be counted in 32 bits
+
+    __device__ __forceinline__ Layouts(size_t num_dims, const size_t *info)
+        : info(info), rank(static_cast<unsigned>(num_dims)), contiguous(true), wide(false) {
         if (info == nullptr)
             return;
         size_t expected = 1;
         for (unsigned d = rank; d-- > 0;) {
-            contiguous = contiguous && (dims[d] <= 1 || strides[d] == expected);
-            expected *= dims[d];
+            if (info[d] > 1)
+                for (unsigned k = 1; k <= K; ++k)
+                    contiguous = contiguous && info[k * rank + d] == expected;
+            expected *= info[d];
         }
+        wide = expected >> 32 != 0;
     }
 
-    // The memory offset, in elements, of element `linear` counted in row-major order.
-    __device__ __forceinline__ size_t offset(size_t linear) const {
-        if (contiguous)
-            return linear;
-        size_t at = 0;
-        for (unsigned d = rank; d-- > 0;) {
-            at += linear % dims[d] * strides[d];
-            linear /= dims[d];
-        }
-        return at;
+    // Where element `linear` in row-major order lies in each tensor.
+    __device__ __forceinline__ Offsets<K> offsets(size_t linear) const {
+        if (!contiguous)
+            return Offsets<K>::of(linear, info, rank, wide);
+        Offsets<K> same;
+        for (unsigned k = 0; k < K; ++k)
+            same.at[k] = linear;
+        return same;
     }
+    // The same for the first tensor.
+    __device__ __forceinline__ size_t offset(size_t linear) const { return offsets(linear).at[0]; }
 };
+using Layout = Layouts<1>;
 
 // Grid-stride loop over `n` elements.
 #define FOR_EACH_ELEMENT(i, n)                                                                                          \
@@ -106,26 +183,3 @@ struct Max {
 struct Min {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a < b || a != a ? a : b; }
 };
-
-// Combines `x` over the warp; every lane receives the result.
-template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x) {
-    for (int mask = warpSize / 2; mask > 0; mask /= 2)
-        x = Op::apply(x, __shfl_xor_sync(0xffffffffu, x, mask));
-    return x;
-}
-
-// Combines `x` over a one-dimensional workgroup whose size is a multiple of the warp size; every thread receives the
-// result. `neutral` is the operation's neutral element. May be called repeatedly.
-template <typename Op, typename T> __device__ __forceinline__ T block_reduce(T x, T neutral) {
-    __shared__ T partial[MAX_WARPS];
-    const unsigned lane = threadIdx.x % warpSize;
-    const unsigned warp = threadIdx.x / warpSize;
-    const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
-    x = warp_reduce<Op>(x);
-    __syncthreads(); // a previous call's readers are done
-    if (lane == 0)
-        partial[warp] = x;
-    __syncthreads();
-    x = lane < warps ? partial[lane] : neutral;
-    return warp_reduce<Op>(x);
-}

@@ -4,6 +4,7 @@
 // Where W lies by rows, a wave takes `ROWS` of them, its lanes run along the depth, and their sums are added by shuffles. Where it lies
 // by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
 #include "matrix.cuh"
+#include "reduce.cuh"
 
 constexpr unsigned THREADS = 256;
 constexpr unsigned WAVES = THREADS / WAVE;

@@ -1,57 +1,96 @@
-// Element-wise functions of a strided tensor, written to a contiguous one.
-#include "common.cuh"
+// Element-wise functions of a strided tensor, written to a contiguous one. A null input means in place.
+#include "elementwise.cuh"
 
-template <typename T, typename Op>
-__device__ __forceinline__ void unary(size_t numel, size_t num_dims, const size_t *info, const T *inp, T *out, Op op) {
-    const Layout layout(num_dims, info);
-    // a null input means in place
-    const T *from = inp ? inp : out;
-    FOR_EACH_ELEMENT(i, numel) { out[i] = convert<T>(op(load(from + (inp ? layout.offset(i) : i)))); }
+__device__ __forceinline__ float normal_cdf(float x) { return normcdff(x); }
+__device__ __forceinline__ double normal_cdf(double x) { return normcdf(x); }
+
+// No exponential of a large number: e^-|x| does not overflow, and small results keep their digits.
+template <typename T> __device__ __forceinline__ T sigmoid(T x) {
+    const T e = exp(-fabs(x));
+    return (x < 0 ? e : T(1)) / (1 + e);
 }
 
-__device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+// x * p for a p that goes to 0 faster than x to minus infinity.
+template <typename T> __device__ __forceinline__ T gated(T x, T p) { return p == 0 ? T(-0.0) : x * p; }
 
-// The tanh approximation of the Gaussian error linear unit.
-__device__ __forceinline__ float gelu(float x) {
-    const float sqrt_2_over_pi = 0.79788456080286535588f;
-    return 0.5f * x * (1.0f + tanhf(sqrt_2_over_pi * x * (1.0f + 0.044715f * x * x)));
+// The tanh approximation of the Gaussian error linear unit; (1 + tanh(u)) / 2 is sigmoid(2u), without the cancellation.
+template <typename T> __device__ __forceinline__ T gelu(T x) {
+    const T twice_sqrt_2_over_pi = T(1.59576912160573071176);
+    return gated(x, sigmoid(twice_sqrt_2_over_pi * x * (1 + T(0.044715) * x * x)));
 }
+
+template <typename T> __device__ __forceinline__ T sign(T x) { return x != x ? x : T((x > 0) - (x < 0)); }
 
 #define UNARY(T, NAME, EXPR)                                                                                           \
-    extern "C" __global__ void NAME(const size_t numel, const size_t num_dims, const size_t *info, const T *inp, T *out) { \
-        unary(numel, num_dims, info, inp, out, [](compute_t<T> x) { return EXPR; });                                   \
+    extern "C" __global__ void NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, const T *inp, T *out) { \
+        map_or_in_place(numel, num_dims, info, out, [](T value) {                                                                                  \
+            const compute_t<T> x = convert<compute_t<T>>(value);                                                       \
+            return convert<T>(compute_t<T>(EXPR));                                                                     \
+        }, inp);                                                                      \
     }
 #define UNARY_WITH(T, NAME, EXPR)                                                                                      \
-    extern "C" __global__ void NAME(const size_t numel, const size_t num_dims, const size_t *info, const T param, const T *inp, T *out) { \
+    extern "C" __global__ void NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, const T param, const T *inp, T *out) { \
         const compute_t<T> p = convert<compute_t<T>>(param);                                                           \
-        unary(numel, num_dims, info, inp, out, [p](compute_t<T> x) { return EXPR; });                                  \
+        map_or_in_place(numel, num_dims, info, out, [p](T value) {                                                                                 \
+            const compute_t<T> x = convert<compute_t<T>>(value);                                                       \
+            return convert<T>(compute_t<T>(EXPR));                                                                     \
+        }, inp);                                                                      \
     }
 
 #define ALL(T, NAME)                                                                                                   \
-    UNARY(T, ucopy_##NAME, x)                                                                                          \
     UNARY(T, uneg_##NAME, -x)                                                                                          \
-    UNARY(T, urecip_##NAME, 1.0f / x)                                                                                  \
-    UNARY(T, uexp_##NAME, expf(x))                                                                                     \
-    UNARY(T, ulog_##NAME, logf(x))                                                                                     \
-    UNARY(T, usin_##NAME, sinf(x))                                                                                     \
-    UNARY(T, ucos_##NAME, cosf(x))                                                                                     \
-    UNARY(T, utanh_##NAME, tanhf(x))                                                                                   \
-    UNARY(T, uerf_##NAME, erff(x))                                                                                     \
-    UNARY(T, uceil_##NAME, ceilf(x))                                                                                   \
-    UNARY(T, ufloor_##NAME, floorf(x))                                                                                 \
-    UNARY(T, uround_##NAME, roundf(x))                                                                                 \
-    UNARY(T, unormcdf_##NAME, normcdff(x))                                                                             \
-    UNARY(T, uabs_##NAME, fabsf(x))                                                                                    \
+    UNARY(T, urecip_##NAME, 1 / x)                                                                                     \
+    UNARY(T, uexp_##NAME, exp(x))                                                                                      \
+    UNARY(T, ulog_##NAME, log(x))                                                                                      \
+    UNARY(T, usin_##NAME, sin(x))                                                                                      \
+    UNARY(T, ucos_##NAME, cos(x))                                                                                      \
+    UNARY(T, utanh_##NAME, tanh(x))                                                                                    \
+    UNARY(T, uerf_##NAME, erf(x))                                                                                      \
+    UNARY(T, uceil_##NAME, ceil(x))                                                                                    \
+    UNARY(T, ufloor_##NAME, floor(x))                                                                                  \
+    UNARY(T, uround_##NAME, round(x))                                                                                  \
+    UNARY(T, unormcdf_##NAME, normal_cdf(x))                                                                           \
+    UNARY(T, uabs_##NAME, fabs(x))                                                                                     \
     UNARY(T, usqr_##NAME, x *x)                                                                                        \
-    UNARY(T, usqrt_##NAME, sqrtf(x))                                                                                   \
+    UNARY(T, usqrt_##NAME, sqrt(x))                                                                                    \
     UNARY(T, ugelu_##NAME, gelu(x))                                                                                    \
-    UNARY(T, ugelu_erf_##NAME, x *normcdff(x))                                                                         \
-    UNARY(T, urelu_##NAME, x < 0.0f ? 0.0f : x)                                                                        \
-    UNARY_WITH(T, uelu_##NAME, x > 0.0f ? x : p * expm1f(x))                                                           \
-    UNARY(T, usilu_##NAME, x *sigmoid(x))                                                                              \
-    UNARY_WITH(T, upowf_##NAME, powf(x, p))                                                                            \
-    UNARY(T, usign_##NAME, x != x ? x : static_cast<float>((x > 0.0f) - (x < 0.0f)))                                   \
+    UNARY(T, ugelu_erf_##NAME, gated(x, normal_cdf(x)))                                                                \
+    UNARY(T, urelu_##NAME, x < 0 ? 0 : x)                                                                              \
+    UNARY_WITH(T, uelu_##NAME, x > 0 ? x : p * expm1(x))                                                               \
+    UNARY(T, usilu_##NAME, gated(x, sigmoid(x)))                                                                       \
+    UNARY_WITH(T, upowf_##NAME, pow(x, p))                                                                             \
+    UNARY(T, usign_##NAME, sign(x))                                                                                    \
     UNARY(T, usigmoid_##NAME, sigmoid(x))
 ALL(float, f32)
+ALL(double, f64)
 ALL(__half, f16)
 ALL(__nv_bfloat16, bf16)
+ALL(f8_e4m3, fp8_e4m3)
+
+// Copies of elements of a size, whatever their type.
+template <typename T> __device__ __forceinline__ void copy(size_t numel, const Layout &layout, const T *from, T *out) {
+    constexpr unsigned N = 16 / sizeof(T);
+    const bool wide = layout.contiguous && Lanes<T, N>::aligned(from) && Lanes<T, N>::aligned(out);
+    const size_t vectors = wide ? numel / N : 0;
+    FOR_EACH_ELEMENT(i, numel - vectors * (N - 1)) {
+        if (i < vectors) {
+            reinterpret_cast<uint4 *>(out)[i] = reinterpret_cast<const uint4 *>(from)[i];
+        } else {
+            const size_t at = i + vectors * (N - 1);
+            out[at] = from[layout.offset(at)];
+        }
+    }
+}
+#define COPY(T, NAME)                                                                                                  \
+    extern "C" __global__ void ucopy_##NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, const T *inp, T *out) {       \
+        if (inp) /* in place there is nothing to do */                                                                 \
+            copy(numel, Layout(num_dims, info), bits(inp), bits(out));                                             \
+    }
+COPY(float, f32)
+COPY(double, f64)
+COPY(__half, f16)
+COPY(__nv_bfloat16, bf16)
+COPY(f8_e4m3, f8_e4m3)
+COPY(uint8_t, u8)
+COPY(uint32_t, u32)
+COPY(int64_t, i64)

@@ -54,7 +54,8 @@ fn main() {
         for module in MODULES {
             own = own.source(format!("{module}.cu"));
         }
-        return own.embed_or_exit();
+        own.embed_or_exit();
+        return;
     }
     let sources = PathBuf::from(folder).join("src");
     let out = PathBuf::from(set("OUT_DIR").expect("Cargo sets it"));

@@ -53,6 +53,14 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// What the kernels of this project execute and move on virtual GPUs, beside what their operations have to, and an estimate for
+    /// real GPUs; --help after it lists its options
+    #[command(disable_help_flag = true)]
+    Kernels {
+        /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// The virtual GPU on seven kernels, per target and number of threads, against PoCL if that is installed; --help after
     /// it lists its options
     #[command(disable_help_flag = true)]
@@ -71,6 +79,7 @@ impl Benchmark {
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
             Benchmark::Hipify { .. } => ("hipify-bench", "hipify"),
+            Benchmark::Kernels { .. } => ("kernels-bench", "kernels"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
         }
     }
@@ -129,6 +138,7 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
+        | Benchmark::Kernels { options }
         | Benchmark::Vgpu { options } => {
             command.arg("--").args(options);
         }
@@ -167,6 +177,7 @@ mod tests {
             Benchmark::Build { options: options() },
             Benchmark::Hip { options: options() },
             Benchmark::Hipify { options: options() },
+            Benchmark::Kernels { options: options() },
             Benchmark::Vgpu { options: options() },
             hip_on_hsa(),
         ] {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use setup::run;
 use tempfile::TempDir;
 
-use crate::tools;
+use crate::{results, tools};
 
 /// The crate with the sources, and the version that the tests are for.
 const NAME: &str = "candle-kernels";
@@ -35,6 +35,8 @@ pub(crate) const MODULES: [&str; 11] = [
 pub(crate) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
 /// Tells that package where the sources are.
 const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
+/// What it says for this project's own kernels.
+const OWN: &str = "own";
 /// Where it is built, below the target folder.
 const TARGET: &str = "candle-kernels";
 /// The virtual devices that the tests run on: one for each size of waves.
@@ -84,11 +86,24 @@ fn source_folder(metadata: &str) -> Result<PathBuf> {
     folder.map(Path::to_path_buf).with_context(|| format!("{} has no folder", found.manifest_path.display()))
 }
 
+/// What the package is to test.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kernels<'a> {
+    /// candle's, of these sources.
+    Candle(&'a Path),
+    /// This project's own of the same names. The tests leave in this folder which have run, and how far off they were.
+    Own(&'a Path),
+}
+
 /// Builds the package and runs its tests on a device, with `nextest`.
-pub(crate) fn command(mut nextest: Command, sources: &Path, device: &str) -> Command {
+pub(crate) fn command(mut nextest: Command, kernels: Kernels<'_>, device: &str) -> Command {
     nextest.args(["run", "--locked", "--manifest-path", PACKAGE]);
     nextest.arg("--target-dir").arg(tools::target_folder().join(TARGET));
-    nextest.env(SOURCES_VARIABLE, sources).env("FERROCM_DEVICE", device);
+    match kernels {
+        Kernels::Candle(sources) => nextest.env(SOURCES_VARIABLE, sources),
+        Kernels::Own(results) => nextest.env(SOURCES_VARIABLE, OWN).env(results::FOLDER_VARIABLE, results),
+    };
+    nextest.env("FERROCM_DEVICE", device);
     nextest
 }
 
@@ -121,8 +136,19 @@ mod tests {
 
     #[test]
     fn the_tests_are_run_by_nextest() {
-        let command = command(Command::new("cargo-nextest"), Path::new("/sources"), DEVICES[0]);
-        let text = run::describe(&command);
+        let nextest = || Command::new("cargo-nextest");
+        let command = |kernels| command(nextest(), kernels, DEVICES[0]);
+        let candle = command(Kernels::Candle(Path::new("/sources")));
+        let text = run::describe(&candle);
         assert!(text.starts_with(&format!("cargo-nextest run --locked --manifest-path {PACKAGE}")), "{text}");
+        let variable = |command: &Command, name: &str| {
+            let found = command.get_envs().find(|(key, _)| *key == name)?;
+            Some(found.1?.to_string_lossy().into_owned())
+        };
+        assert_eq!(variable(&candle, SOURCES_VARIABLE).as_deref(), Some("/sources"));
+        assert_eq!(variable(&candle, results::FOLDER_VARIABLE), None);
+        let own = command(Kernels::Own(Path::new("/results")));
+        assert_eq!(variable(&own, SOURCES_VARIABLE).as_deref(), Some(OWN));
+        assert_eq!(variable(&own, results::FOLDER_VARIABLE).as_deref(), Some("/results"));
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask demo`: from a fresh checkout to checked results on a device.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -11,6 +12,12 @@ use crate::{PROGRAM, build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
 const DEMO: &str = "demo";
+/// Names the device where the command line does not.
+const DEVICE: &str = "FERROCM_DEVICE";
+/// Says what the build script of `kernels` compiles for.
+const TARGETS: &str = "FERROCM_TARGETS";
+/// The target of virtual GPUs that do not say theirs.
+const VIRTUAL_TARGET: &str = "gfx1100";
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
@@ -29,10 +36,17 @@ pub(crate) struct Options {
 pub(crate) fn demo(options: &Options) -> Result<()> {
     setup::install(&PROGRAM, setup::Options { yes: options.yes, ..setup::Options::default() })?;
     println!();
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let device = options.device.clone().or_else(|| variable(DEVICE)).unwrap_or_default();
+    let target = match variable(TARGETS) {
+        Some(_) => None,
+        None => target(&device, Path::new(tools::AMD_DRIVER).exists()),
+    };
     let detail = if options.verbose { Detail::Kernels } else { Detail::Modules };
-    build_kernels::build(&build_kernels::Options { detail, ..build_kernels::Options::default() })?;
+    let targets = target.iter().map(|target| (*target).to_owned()).collect();
+    build_kernels::build(&build_kernels::Options { detail, targets, ..build_kernels::Options::default() })?;
     println!("\nBuilding the demo. The virtual GPU takes some minutes, once.\n");
-    run::run(&mut build())?;
+    run::run(&mut build(target))?;
     run::run(&mut command(options))?;
     println!(
         "Next: docs/own-crate.md is a crate with a kernel of your own; docs/guide.md shows what hip can do."
@@ -40,9 +54,27 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// What the kernels are compiled for, if the device is a virtual one. Which target a real GPU has, only the program sees: then they are
+/// compiled for all.
+fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
+    let rest = match device {
+        "" | "auto" if !has_amd_gpu => "",
+        _ => device.strip_prefix("vgpu")?,
+    };
+    let rest = rest.split('?').next().unwrap_or(rest);
+    match rest.strip_prefix(':') {
+        Some(target) => Some(target),
+        None if rest.is_empty() => Some(VIRTUAL_TARGET),
+        None => None,
+    }
+}
+
 /// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its engine is optimised in both.
-fn build() -> Command {
+fn build(target: Option<&str>) -> Command {
     let mut command = tools::cargo();
+    if let Some(target) = target {
+        command.env(TARGETS, target);
+    }
     command.args(["build", "--quiet", "--workspace", "--example", DEMO]).current_dir(tools::workspace());
     command
 }
@@ -63,6 +95,38 @@ fn command(options: &Options) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn virtual_devices_say_what_kernels_are_compiled_for() {
+        for (device, expected) in [
+            ("", Some(VIRTUAL_TARGET)),
+            ("auto", Some(VIRTUAL_TARGET)),
+            ("vgpu", Some(VIRTUAL_TARGET)),
+            ("vgpu?cus=4", Some(VIRTUAL_TARGET)),
+            ("vgpu:gfx90a", Some("gfx90a")),
+            ("vgpu:gfx90a:xnack-?check=all", Some("gfx90a:xnack-")),
+            ("amdgpu:0", None),
+            ("vgpux", None),
+        ] {
+            assert_eq!(target(device, false), expected, "{device}");
+        }
+        assert_eq!(target("auto", true), None);
+        assert_eq!(target("vgpu", true), Some(VIRTUAL_TARGET));
+        let text = run::describe(&build(Some("gfx90a")));
+        assert!(text.ends_with("--example demo"), "{text}");
+        assert!(
+            build(Some("gfx90a"))
+                .get_envs()
+                .any(|(name, value)| name == TARGETS && value == Some("gfx90a".as_ref()))
+        );
+    }
+
+    #[test]
+    fn virtual_devices_have_that_target() {
+        let path = tools::workspace().join("crates/vgpu/src/config.rs");
+        let expected = format!("DEFAULT_TARGET: &str = \"{VIRTUAL_TARGET}\";");
+        assert!(std::fs::read_to_string(path).unwrap().contains(&expected));
+    }
 
     #[test]
     fn the_options_reach_the_program() {

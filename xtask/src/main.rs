@@ -13,6 +13,7 @@ mod hipify;
 mod miri;
 #[cfg(test)]
 mod packages;
+mod results;
 mod rocm;
 mod rocm_run;
 mod suites;
@@ -169,8 +170,8 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
-    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend. Cargo fetches its crates, and the
-    /// engine is compiled once more
+    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend, and this project's own of the same names.
+    /// Cargo fetches candle's crates, and the engine is compiled once more
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     candle: bool,
     /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the
@@ -189,6 +190,10 @@ struct TestArguments {
     /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     overflow_checks: bool,
+    /// Run only the device tests of the kernels, on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of the usual run.
+    /// The kernels are compiled for them
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
+    related: bool,
 }
 
 #[derive(Debug, Args)]
@@ -247,6 +252,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             template,
             candle,
             overflow_checks,
+            related,
             ..
         }) => test::test(test::Options {
             gpu,
@@ -254,6 +260,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             template,
             candle,
             overflow_checks,
+            related,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: kernels::releases(&rocblas_kernels)?,
         }),

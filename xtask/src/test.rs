@@ -15,13 +15,13 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST};
-use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, template};
+use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 // NEW-TARGET: here, or above if it is the first of its generation.
-/// Those that only the device tests of the kernels run on: they differ from one of the others in a few instructions.
+/// Those that only the device tests of the kernels run on, with `--related`: they differ from one of the others in a few instructions.
 const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
@@ -46,11 +46,11 @@ const OVERFLOW_CHECKS_DEVICE: &str = "vgpu:gfx1100";
 /// What else is checked everywhere in the tests' profile, and not in the engine.
 const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
 
+/// What kernels are compiled for.
+const TARGETS: &str = "FERROCM_TARGETS";
+
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
-
-/// What the driver of AMD GPUs offers to programs.
-const AMD_DRIVER: &str = "/dev/kfd";
 
 /// How the tests are to run.
 #[derive(Debug, Clone, Default)]
@@ -69,6 +69,8 @@ pub(crate) struct Options {
     pub(crate) candle: bool,
     /// Run the device tests with overflow checks in the engine, and nothing else.
     pub(crate) overflow_checks: bool,
+    /// Run the device tests of the kernels on the targets that no other test runs on, and nothing else.
+    pub(crate) related: bool,
 }
 
 /// What became of a step.
@@ -95,8 +97,12 @@ impl<'a> Step<'a> {
 /// Runs all steps up to the first failure and sums up.
 pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
-    let shared =
-        Shared { cache: toolchain::cache_folder()?, headers: OnceCell::new(), candle: OnceCell::new() };
+    let shared = Shared {
+        cache: toolchain::cache_folder()?,
+        headers: OnceCell::new(),
+        candle: OnceCell::new(),
+        results: OnceCell::new(),
+    };
     let results = run_steps(steps(&options, &shared));
     println!("\n{}", summary(&results));
     let total = started.elapsed().as_secs();
@@ -116,6 +122,8 @@ struct Shared {
     headers: OnceCell<Headers>,
     /// Of candle's kernels.
     candle: OnceCell<PathBuf>,
+    /// Where tests leave what they found of the kernels.
+    results: OnceCell<PathBuf>,
 }
 
 fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
@@ -135,6 +143,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.candle {
         return candle_steps(shared);
     }
+    if options.related {
+        return related_steps(shared);
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -145,7 +156,8 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
-            build_kernels::build(&build_kernels::Options::default())?;
+            let targets = if is_set(TARGETS) { Vec::new() } else { targets_of(&VIRTUAL_DEVICES) };
+            build_kernels::build(&build_kernels::Options { targets, ..build_kernels::Options::default() })?;
             Ok(Outcome::Passed)
         }),
         Step::new("headers", || fetch_headers(shared)),
@@ -178,13 +190,13 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             nextest(shared, DEVICE_TESTS, Some(device))
         }));
     }
-    for device in RELATED_DEVICES {
-        steps.push(Step::new(format!("device tests of the kernels on {device}"), || {
-            nextest(shared, KERNEL_DEVICE_TESTS, Some(device))
-        }));
-    }
+    steps.push(Step::new("kernels on related targets", || {
+        Ok(Outcome::Skipped("only with --related".to_owned()))
+    }));
     steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
-        true if !Path::new(AMD_DRIVER).exists() => bail!("no AMD GPU here: {AMD_DRIVER} does not exist"),
+        true if !Path::new(tools::AMD_DRIVER).exists() => {
+            bail!("no AMD GPU here: {} does not exist", tools::AMD_DRIVER)
+        }
         true => nextest(shared, DEVICE_TESTS, Some("amdgpu:0")),
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
@@ -203,20 +215,71 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
     execute(command)
 }
 
-/// Fetches the kernels of candle, and runs their tests on virtual GPUs.
+/// Fetches the kernels of candle, and runs their tests on virtual GPUs: with them, and with this project's own of the same names.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
         let sources = candle::fetch()?;
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
-    let tests = candle::DEVICES.map(|device| {
+    let candles = candle::DEVICES.map(|device| {
         Step::new(format!("candle's kernels on {device}"), move || {
             let sources = shared.candle.get().context("the sources have not been fetched")?;
-            execute(candle::command(nextest_command(shared)?, sources, device))
+            execute(candle::command(nextest_command(shared)?, candle::Kernels::Candle(sources), device))
         })
     });
-    std::iter::once(fetch).chain(tests).collect()
+    let results = || shared.results.get().context("there is no folder for results");
+    let folder = Step::new("folder for results", || {
+        let folder = results::folder()?;
+        shared.results.get_or_init(|| folder);
+        Ok(Outcome::Passed)
+    });
+    let own = VIRTUAL_DEVICES.map(|device| {
+        Step::new(format!("own kernels of these names on {device}"), move || {
+            let nextest = nextest_command(shared)?;
+            let mut command = candle::command(nextest, candle::Kernels::Own(results()?), device);
+            command.env(TARGETS, target_of(device));
+            execute(command)
+        })
+    });
+    let others = VIRTUAL_DEVICES.map(|device| {
+        Step::new(format!("device tests of the kernels on {device}"), move || {
+            let mut command = nextest_run(shared, KERNEL_DEVICE_TESTS, Some(device))?;
+            command.env(results::FOLDER_VARIABLE, results()?);
+            execute(command)
+        })
+    });
+    let page = Step::new("page of the kernels", move || {
+        let page = results::write_page(results()?, &VIRTUAL_DEVICES.map(target_of))?;
+        println!("{}", page.display());
+        Ok(Outcome::Passed)
+    });
+    std::iter::once(fetch).chain(candles).chain([folder]).chain(own).chain(others).chain([page]).collect()
+}
+
+/// Compiles the kernels for the targets that nothing else runs on, and runs their tests there.
+fn related_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let tests = RELATED_DEVICES.map(|device| {
+        Step::new(format!("device tests of the kernels on {device}"), move || {
+            let mut command = nextest_run(shared, KERNEL_DEVICE_TESTS, Some(device))?;
+            command.env(TARGETS, targets_of(&RELATED_DEVICES).join(","));
+            execute(command)
+        })
+    });
+    tests.into()
+}
+
+fn targets_of(devices: &[&str]) -> Vec<String> {
+    devices.iter().map(|device| target_of(device).to_owned()).collect()
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+/// The target of a virtual device.
+fn target_of(device: &str) -> &str {
+    device.strip_prefix("vgpu:").unwrap_or(device)
 }
 
 /// Looks for Miri, and runs the tests that need no foreign code.
@@ -357,8 +420,12 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Result<Outcome> {
     execute(command)
 }
 
-/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else.
+/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else. Kernels are compiled for the
+/// devices that tests run on, unless the command or somebody says otherwise: for all targets it takes minutes more.
 fn execute(mut command: Command) -> Result<Outcome> {
+    if !is_set(TARGETS) && !command.get_envs().any(|(name, _)| name == TARGETS) {
+        command.env(TARGETS, targets_of(&VIRTUAL_DEVICES).join(","));
+    }
     command.current_dir(tools::workspace()).stdin(Stdio::null());
     run::run(&mut command)?;
     Ok(Outcome::Passed)
@@ -447,6 +514,10 @@ fn nextest_command(shared: &Shared) -> Result<Command> {
 }
 
 fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcome> {
+    execute(nextest_run(shared, filter, device)?)
+}
+
+fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Command> {
     let mut command = nextest_command(shared)?;
     command.args(["run", "--workspace", "--filterset", filter]);
     match device {
@@ -457,7 +528,7 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
         Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
         None => command.env_remove(headers::FOLDER_VARIABLE),
     };
-    execute(command)
+    Ok(command)
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub(crate) struct Tool {
     features: &'static str,
 }
 
+/// What the driver of AMD GPUs offers to programs.
+pub(crate) const AMD_DRIVER: &str = "/dev/kfd";
+
 /// Runs each test in a process of its own.
 pub(crate) const NEXTEST: Tool =
     Tool { name: "cargo-nextest", version: "0.9.151", features: "default-no-update" };

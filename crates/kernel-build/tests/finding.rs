@@ -179,3 +179,66 @@ fn the_prefix_supplies_what_the_machine_lacks() {
     let build = Builder::new(kernels.path()).toolchain(found).cache(machine.path().join("cache"));
     assert_eq!(build.targets(["gfx1100"]).build().unwrap().modules[0].kernels, ["_Z1kPfl"]);
 }
+
+#[test]
+fn the_compiler_of_the_prefix_is_asked_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = fs::canonicalize(folder.path()).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = prefix.join("usr").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    write("include/hip/hip_runtime.h", "");
+    let version = "#define HIP_VERSION_MAJOR 7\n#define HIP_VERSION_MINOR 1\n#define HIP_VERSION_PATCH 2\n";
+    write("include/hip/hip_version.h", version);
+    for name in ["ocml.bc", "ockl.bc", "oclc_isa_version_1100.bc"] {
+        write(&format!("lib/clang/22/amdgcn/bitcode/{name}"), "");
+    }
+    let linker = write("lib/llvm-22/bin/lld", "");
+    let (asked, usr) = (prefix.join("asked"), prefix.join("usr").display().to_string());
+    // Each of the four questions is a line in `asked`.
+    let answer = |patch: u32| {
+        let text = format!(
+            "echo \"$@\" >> {}\ncase \"$*\" in\n*resource-dir) echo {usr}/lib/clang/22 ;;\n*prog-name=lld) echo {} ;;\n\
+             *-E*) printf 'clang version 22.1.{patch}\\n#include <...>\\n {usr}/include/c++\\nEnd\\n' >&2 ;;\nesac",
+            asked.display(),
+            linker.display()
+        );
+        script(&prefix.join("usr/lib/llvm-22/bin"), &text)
+    };
+    let questions = || fs::read_to_string(&asked).map_or(0, |text| text.lines().count());
+    let search = Search { prefix: Some(prefix.clone()), ..nowhere() };
+
+    answer(1);
+    // It is no toolchain yet, and asked again each time.
+    for expected in [4, 8] {
+        assert!(search.find().unwrap_err().to_string().contains("cmath is in none"));
+        assert_eq!(questions(), expected);
+    }
+    write("include/c++/cmath", "");
+    write("include/c++/stdlib.h", "");
+    // What was missing has come, and nothing has to be asked for that.
+    let found = search.find().unwrap();
+    assert_eq!((found.version.patch, &found.linker, questions()), (1, &linker, 8));
+
+    // Another compiler, with other options or in its place, is another one.
+    let other = Search { clang_args: vec!["-DA".into()], ..search.clone() };
+    assert_eq!((other.find().unwrap().version.patch, questions()), (1, 12));
+    assert_eq!((other.find().unwrap().version.patch, questions()), (1, 12));
+    answer(22);
+    assert_eq!((search.find().unwrap().version.patch, questions()), (22, 16));
+    assert_eq!((search.find().unwrap().version.patch, questions()), (22, 16));
+
+    // What is damaged is no answer, nor is one that names what is gone.
+    for entry in fs::read_dir(&prefix).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.file_name().unwrap().to_str().unwrap().starts_with("answers-") {
+            fs::write(entry, "{\"asked\":").unwrap();
+        }
+    }
+    assert_eq!((search.find().unwrap().version.patch, questions()), (22, 20));
+    fs::remove_file(&linker).unwrap();
+    assert!(search.find().unwrap_err().to_string().contains("finds no lld"));
+    assert_eq!(questions(), 24);
+}

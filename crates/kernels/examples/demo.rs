@@ -9,7 +9,7 @@ use std::time::Instant;
 use half::{bf16, f16};
 use hip::{Device, DeviceBuffer, Stream};
 use kernels::reference::{self, Comparison, Expected};
-use kernels::{Element, Gemm, GemmElement, Kernels};
+use kernels::{Float, Gemm, GemmElement, Kernels};
 
 /// Elements of the saxpy.
 const ELEMENTS: usize = 16 << 20;
@@ -86,7 +86,7 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option
 }
 
 /// All operations in one element type; whether all results were right.
-fn operations<T: Element + GemmElement<Product = T>>(
+fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     kernels: &Kernels,
     stream: &Stream,
 ) -> Result<bool, Box<dyn Error>> {
@@ -159,7 +159,7 @@ fn timed<R>(
 }
 
 /// Prints a line of the table; whether the result was right.
-fn report<T: Element>(
+fn report<T: Float<Compute = f32>>(
     operation: &str,
     seconds: f64,
     (amount, unit): (f64, &str),
@@ -182,7 +182,7 @@ fn report<T: Element>(
 }
 
 /// Pseudo-random numbers in `-range..range`, the same for the same seed.
-fn numbers<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T> {
+fn numbers<T: Float<Compute = f32>>(count: usize, seed: u64, range: f64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         // xorshift64

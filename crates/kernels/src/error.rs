@@ -26,6 +26,36 @@ pub enum Error {
         got: usize,
     },
 
+    /// A tensor has another shape than the operation needs.
+    #[error("{operation}: `{buffer}` has the shape {got:?}, {expected:?} is needed")]
+    Shape {
+        /// The operation.
+        operation: &'static str,
+        /// The parameter's name.
+        buffer: &'static str,
+        /// The shape that the operation needs.
+        expected: Box<[usize]>,
+        /// The shape that the tensor has.
+        got: Box<[usize]>,
+    },
+
+    /// A tensor's elements are to lie row by row without gaps, and do not.
+    #[error("{operation}: `{buffer}` of shape {shape:?} has the strides {strides:?}, and must be contiguous")]
+    NotContiguous {
+        /// The operation.
+        operation: &'static str,
+        /// The parameter's name.
+        buffer: &'static str,
+        /// The shape.
+        shape: Box<[usize]>,
+        /// The strides.
+        strides: Box<[usize]>,
+    },
+
+    /// A layout that cannot be.
+    #[error(transparent)]
+    Layout(#[from] crate::LayoutError),
+
     /// A size that the operation cannot work with.
     #[error("{operation}: `{parameter}` is {got}, {problem}")]
     Size {

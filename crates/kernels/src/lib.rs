@@ -20,14 +20,30 @@
 //!
 //! | function | kernels | types |
 //! |---|---|---|
-//! | [`Kernels::fill`] | `fill.cu` | f32, f16, bf16 |
-//! | [`Kernels::affine`], [`Kernels::axpy`] | `affine.cu` | f32, f16, bf16 |
-//! | [`Kernels::unary`] | `unary.cu` | f32, f16, bf16 |
-//! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | f32, f16, bf16 |
-//! | [`Kernels::cast`] | `cast.cu` | f32, f16, bf16, u8, u32, i64 |
+//! | [`Kernels::fill`], [`Kernels::copy`] | `fill.cu`, `unary.cu` | every [`Element`] |
+//! | [`Kernels::affine`] | `affine.cu` | every [`Element`] |
+//! | [`Kernels::axpy`] | `affine.cu` | every [`Real`] |
+//! | [`Kernels::unary`] | `unary.cu` | every [`Real`] |
+//! | [`Kernels::binary`], [`Kernels::compare`] | `binary.cu` | every [`Number`] |
+//! | [`Kernels::cast`] | `cast.cu` | every [`Element`] to every other |
+//! | [`Kernels::select`] | `ternary.cu` | every [`Element`]; conditions of every [`Index`] |
+//! | [`Kernels::index_select`], [`Kernels::gather`], [`Kernels::scatter`] | `indexing.cu` | every [`Element`]; indices of every [`Index`] |
+//! | [`Kernels::index_add`], [`Kernels::scatter_add`] | `indexing.cu` | every [`Number`]; indices of every [`Index`] |
+//! | [`Kernels::argsort`] | `sort.cu` | every [`Number`] |
+//! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
+//! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
+//! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
+//! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
+//! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
+//! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
+//! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
 //! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, i8 |
+//! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
@@ -35,22 +51,48 @@
 //! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]
 
+mod activation;
 mod attention;
+mod copy;
 mod element;
 mod elementwise;
+mod embedding;
 mod error;
 mod gemm;
+mod indexing;
+mod kv_cache;
+mod launch;
 mod library;
+mod moe;
+mod norm;
+mod quant;
 mod reduce;
 pub mod reference;
+mod rope;
+mod sampling;
+mod sort;
+mod topk;
+mod view;
 
+pub use activation::Activation;
 pub use attention::{Attention, AttentionInputs, HeadStrides};
-pub use element::Element;
-pub use elementwise::{BinaryOp, CastElement, CompareOp, UnaryOp};
+pub use element::{Element, F8E4M3, Float, Index, Number, Real};
+pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
+pub use embedding::TokenId;
 pub use error::{Error, Result};
 pub use gemm::{Gemm, GemmElement};
+pub use kv_cache::CacheLayout;
+pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
+pub use moe::{MOST_CHOICES, MOST_EXPERTS};
+pub use norm::GroupNorm;
+pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::ReduceOp;
+pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
+pub use sampling::{Penalties, Sampling};
+pub use sort::Order;
+pub use topk::MOST_TOP_K;
+pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
 pub mod modules {

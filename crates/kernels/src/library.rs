@@ -12,8 +12,8 @@ use crate::{Element, modules};
 /// Every operation checks its arguments' lengths against each other before it enqueues, so that it is safe; it does not
 /// wait for the device. Work on the same buffers is ordered as it was enqueued. An operation on no elements does nothing.
 ///
-/// Elements are contiguous. The kernels themselves also take strides: see `kernels/*.cu`, and
-/// [`modules`] for launching them through [`hip`].
+/// Where an operation takes a [`View`](crate::View), a slice or a buffer is a contiguous one. What is written is contiguous unless the
+/// operation says otherwise. The kernels themselves are in [`modules`], for launching them through [`hip`].
 #[derive(Debug)]
 pub struct Kernels {
     device: Device,
@@ -23,13 +23,28 @@ pub struct Kernels {
 static MODULES: LazyLock<Box<[LazyModule]>> =
     LazyLock::new(|| modules::ALL.iter().map(|module| LazyModule::new(module)).collect());
 
-/// A kernel's names for every element type, in the order of [`Element::INDEX`].
-pub(crate) type Names = [&'static str; 3];
+/// A kernel's names for every element type, in the order of [`Element::INDEX`]. Not each of them has to exist: the operation's bounds say for
+/// which types it does.
+pub(crate) type Names = [&'static str; 10];
 
-/// The [`Names`] of a kernel by the part before the element type.
+/// The [`Names`] of a kernel by the part before the element type, and by the name of [`F8E4M3`](crate::F8E4M3) where it is another one.
 macro_rules! names {
     ($prefix:literal) => {
-        [concat!($prefix, "_f32"), concat!($prefix, "_f16"), concat!($prefix, "_bf16")]
+        names!($prefix, "f8_e4m3")
+    };
+    ($prefix:literal, $f8:literal) => {
+        [
+            concat!($prefix, "_f32"),
+            concat!($prefix, "_f16"),
+            concat!($prefix, "_bf16"),
+            concat!($prefix, "_f64"),
+            concat!($prefix, "_", $f8),
+            concat!($prefix, "_u8"),
+            concat!($prefix, "_u32"),
+            concat!($prefix, "_i64"),
+            concat!($prefix, "_i16"),
+            concat!($prefix, "_i32"),
+        ]
     };
 }
 pub(crate) use names;

@@ -4,7 +4,7 @@ use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 /// The most work-items that work on one group or row.
 const MAX_BLOCK: usize = 256;
@@ -24,9 +24,18 @@ pub enum ReduceOp {
 }
 
 /// Work-items for groups of `elements`.
-fn block(elements: usize) -> u32 {
+pub(crate) fn block(elements: usize) -> u32 {
     // The limit is such a multiple.
     elements.min(MAX_BLOCK).next_multiple_of(WAVE).max(WAVE) as u32
+}
+
+/// How many rows of `columns` elements there are; the number of workgroups, each for one.
+pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> Result<u32> {
+    if columns == 0 || !elements.is_multiple_of(columns) {
+        let problem = "must be at least 1 and divide the number of elements";
+        return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
+    }
+    check_u32(operation, "rows", elements / columns)
 }
 
 impl Kernels {
@@ -34,7 +43,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Length`] if `out` has not one element per group, [`Error::Size`] if `group` is zero; [`Error::Hip`].
-    pub fn reduce<'a, T: Element>(
+    pub fn reduce<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         op: ReduceOp,
@@ -54,8 +63,8 @@ impl Kernels {
         }
         let names = match op {
             ReduceOp::Sum => names!("fast_sum"),
-            ReduceOp::Max => names!("fast_max"),
-            ReduceOp::Min => names!("fast_min"),
+            ReduceOp::Max => names!("reduce_max"),
+            ReduceOp::Min => names!("reduce_min"),
         };
         let launch = self
             .of::<T>(&modules::REDUCE, &names)?
@@ -78,7 +87,7 @@ impl Kernels {
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that
     /// length; [`Error::Hip`].
-    pub fn softmax<'a, T: Element>(
+    pub fn softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         x: impl Into<DeviceSlice<'a, T>>,
@@ -88,18 +97,14 @@ impl Kernels {
         let (x, y) = (x.into(), y.into());
         let operation = "softmax";
         check_length(operation, "y", y.len(), x.len())?;
-        if columns == 0 || x.len() % columns != 0 {
-            let problem = "must be at least 1 and divide the number of elements";
-            return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
-        }
-        let rows = x.len() / columns;
+        let rows = rows(operation, x.len(), columns)?;
         if rows == 0 {
             return Ok(());
         }
         let launch = self
             .of::<T>(&modules::REDUCE, &names!("softmax"))?
             .launch(stream)
-            .grid(check_u32(operation, "rows", rows)?)
+            .grid(rows)
             .block(block(columns))
             .arg(x)
             .arg(y)

@@ -57,6 +57,8 @@ fn by_kernel_build(device: &Device) -> Module {
 /// By the device compiler of this machine; AMD's library tells no facts.
 fn at_run_time(device: &Device) -> Module {
     let compiler = Compiler::with_table(hiprtc_on_clang::table().unwrap()).unwrap();
+    // Each test here asks for the same.
+    let compiler = compiler.cache(concat!(env!("CARGO_TARGET_TMPDIR"), "/arguments")).unwrap();
     compiler.compile(&Program::new(SOURCE), device.target()).unwrap().load(device).unwrap()
 }
 

@@ -8,6 +8,7 @@
 //!
 //! What was tried and why it would not do is in the error; [`survey`] tells the same piece by piece.
 
+mod answers;
 mod parts;
 mod probe;
 mod search;
@@ -53,7 +54,9 @@ pub fn cache_root() -> Option<PathBuf> {
 }
 
 /// Major, minor and patch number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Version {
     /// First number.
     pub major: u32,

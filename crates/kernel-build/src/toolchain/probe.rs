@@ -37,7 +37,7 @@ pub(super) fn clang(clang: &Path, library_path: &[PathBuf]) -> Command {
 }
 
 /// What a clang says about itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Clang {
     pub(super) version: Version,
     pub(super) version_text: String,

@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::answers::Asked;
 use super::{
     Attempt, NotFound, Origin, SETUP_VARIABLE, Toolchain, Version, cache_root, entries, parts, probe,
 };
@@ -51,7 +52,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The toolchain, if no part is missing.
-    fn complete(self, candidate: Candidate, search: &Search) -> Option<Toolchain> {
+    fn complete(self, candidate: &Candidate, search: &Search) -> Option<Toolchain> {
         match self {
             Self {
                 clang: Some(probe::Clang { version, version_text, linker: Some(linker), .. }),
@@ -59,8 +60,8 @@ impl Parts {
                 device_libs: Some(device_libs),
                 cxx_headers: Some((cxx_args, cxx_headers)),
             } => Some(Toolchain {
-                origin: candidate.origin,
-                clang: candidate.clang,
+                origin: candidate.origin.clone(),
+                clang: candidate.clang.clone(),
                 version,
                 version_text,
                 linker,
@@ -69,7 +70,7 @@ impl Parts {
                 device_libs,
                 cxx_headers,
                 hipify: search.hipify(),
-                library_path: candidate.library_path,
+                library_path: candidate.library_path.clone(),
                 args: search.clang_args.iter().cloned().chain(cxx_args).collect(),
             }),
             _ => None,
@@ -135,7 +136,14 @@ impl Search {
     pub fn find(&self) -> Result<Toolchain, NotFound> {
         let mut attempts = Vec::new();
         for candidate in self.candidates(&mut attempts) {
-            if let Some(toolchain) = self.parts(&candidate, &mut attempts).complete(candidate, self) {
+            // What it answered before counts as long as it makes a toolchain: what it lacked then may have been installed since.
+            if let Some(kept) = self.kept(&candidate)
+                && let Some(toolchain) =
+                    self.parts_of(&candidate, kept, &mut Vec::new()).complete(&candidate, self)
+            {
+                return Ok(toolchain);
+            }
+            if let Some(toolchain) = self.parts(&candidate, &mut attempts).complete(&candidate, self) {
                 return Ok(toolchain);
             }
         }
@@ -245,20 +253,42 @@ impl Search {
 
     /// Finds what belongs to a compiler; what is missing goes to `attempts`.
     pub(super) fn parts(&self, candidate: &Candidate, attempts: &mut Vec<Attempt>) -> Parts {
-        let Candidate { origin, clang, library_path, oldest } = candidate;
-        let mut found = Parts::default();
-        let info = match probe::probe(clang, library_path, &self.clang_args) {
-            Ok(info) if info.version.major < *oldest => {
-                let reason = format!("version {}, {oldest} or later is needed", info.version);
-                attempts.push(missing("clang", clang, &reason));
-                return found;
+        let Candidate { origin, clang, library_path, .. } = candidate;
+        match probe::probe(clang, library_path, &self.clang_args) {
+            Ok(info) => {
+                if let (Origin::Prefix(prefix), Some(asked)) = (origin, self.asked(candidate)) {
+                    asked.keep(prefix, &info);
+                }
+                self.parts_of(candidate, info, attempts)
             }
-            Ok(info) => info,
             Err(reason) => {
                 attempts.push(missing("clang", clang, &reason));
-                return found;
+                Parts::default()
             }
-        };
+        }
+    }
+
+    fn asked(&self, candidate: &Candidate) -> Option<Asked> {
+        Asked::new(&candidate.clang, &candidate.library_path, &self.clang_args)
+    }
+
+    /// What the compiler of the prefix answered before.
+    fn kept(&self, candidate: &Candidate) -> Option<probe::Clang> {
+        match &candidate.origin {
+            Origin::Prefix(prefix) => self.asked(candidate)?.kept(prefix),
+            _ => None,
+        }
+    }
+
+    /// The same for a compiler that has been asked.
+    fn parts_of(&self, candidate: &Candidate, info: probe::Clang, attempts: &mut Vec<Attempt>) -> Parts {
+        let Candidate { origin, clang, oldest, .. } = candidate;
+        let mut found = Parts::default();
+        if info.version.major < *oldest {
+            let reason = format!("version {}, {oldest} or later is needed", info.version);
+            attempts.push(missing("clang", clang, &reason));
+            return found;
+        }
         if info.linker.is_none() {
             attempts.push(missing("lld", clang, "this clang finds no lld beside it"));
         }

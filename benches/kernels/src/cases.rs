@@ -1,0 +1,194 @@
+//! The operations that are measured: each with sizes of inference, and with what it has to compute and to move.
+
+use anyhow::{Context, Result};
+use half::f16;
+use hip::{DeviceBuffer, Stream};
+use kernels::{
+    Activation, BinaryOp, Float, Gemm, GemmElement, Kernels, Q8_1, QuantMatrix, QuantType, QuantVectors,
+    ReduceOp, UnaryOp,
+};
+
+use crate::peaks::Arithmetic;
+
+/// An operation with its buffers.
+pub(crate) struct Case {
+    /// Of the operation; a multiply-add is two, a function of one number is one.
+    pub(crate) flops: u64,
+    /// Each input read and each output written once.
+    pub(crate) bytes: u64,
+    pub(crate) arithmetic: Arithmetic,
+    pub(crate) run: Run,
+}
+
+type Run = Box<dyn FnMut(&Kernels, &Stream) -> kernels::Result<()>>;
+type Make = fn(&Stream) -> kernels::Result<Case>;
+
+/// The floats that compute in f32.
+trait Single: Float<Compute = f32> + GemmElement<Product = Self> {}
+impl<T: Float<Compute = f32> + GemmElement<Product = T>> Single for T {}
+
+/// Hidden size of the models whose shapes these are, and rows of activations.
+const HIDDEN: usize = 2048;
+const ROWS: usize = 64;
+
+/// Every case by its name.
+const CASES: &[(&str, Make)] = &[
+    ("unary silu f32 64x2048", |stream| unary::<f32>(stream, UnaryOp::Silu)),
+    ("unary silu f16 64x2048", |stream| unary::<f16>(stream, UnaryOp::Silu)),
+    ("binary add f32 64x2048", binary::<f32>),
+    ("binary add f16 64x2048", binary::<f16>),
+    ("reduce sum f32 64x2048", reduce::<f32>),
+    ("softmax f32 64x2048", softmax::<f32>),
+    ("softmax f16 64x2048", softmax::<f16>),
+    ("rms_norm f16 64x2048", rms_norm::<f16>),
+    ("gated silu f16 64x2048", gated::<f16>),
+    ("gemm f32 512x512x512", |stream| gemm::<f32>(stream, [512; 3], Arithmetic::F32)),
+    ("gemm f16 512x512x512", |stream| gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
+    ("gemm f16 64x2048x512", |stream| gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
+    ("gemv f16 1x2048x2048", |stream| gemm::<f16>(stream, [1, HIDDEN, HIDDEN], Arithmetic::F16)),
+    ("quantize f16 1x2048", |stream| quantize::<f16>(stream, 1)),
+    ("quant_matmul q4_0 1x2048x2048", |stream| quantised(stream, QuantType::Q4_0, 1)),
+    ("quant_matmul q8_0 1x2048x2048", |stream| quantised(stream, QuantType::Q8_0, 1)),
+    ("quant_matmul q4_K 1x2048x2048", |stream| quantised(stream, QuantType::Q4K, 1)),
+    ("quant_matmul q6_K 1x2048x2048", |stream| quantised(stream, QuantType::Q6K, 1)),
+    ("quant_matmul q4_K 4x2048x2048", |stream| quantised(stream, QuantType::Q4K, 4)),
+    ("quant_matmul q4_K 64x2048x2048", |stream| quantised(stream, QuantType::Q4K, ROWS)),
+];
+
+/// Their names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    CASES.iter().map(|(name, _)| *name)
+}
+
+/// Makes a case with its buffers.
+pub(crate) fn make(name: &str, stream: &Stream) -> Result<Case> {
+    let (_, make) = CASES.iter().find(|(known, _)| *known == name).context("there is no such case")?;
+    Ok(make(stream)?)
+}
+
+/// Numbers between -1 and 1 without a pattern.
+fn noise<T: Single>(stream: &Stream, count: usize) -> hip::Result<DeviceBuffer<T>> {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        T::from_f64(f64::from(state >> 8) / f64::from(1 << 23) - 1.0)
+    };
+    let values: Vec<T> = (0..count).map(|_| next()).collect();
+    DeviceBuffer::from_slice(stream, &values)
+}
+
+fn size<T>(elements: usize) -> u64 {
+    (elements * size_of::<T>()) as u64
+}
+
+fn unary<T: Single>(stream: &Stream, op: UnaryOp) -> kernels::Result<Case> {
+    let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    Ok(Case {
+        flops: x.len() as u64,
+        bytes: 2 * size::<T>(x.len()),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.unary(stream, op, &x, &mut y)),
+    })
+}
+
+fn binary<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (a, b) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let mut c = DeviceBuffer::<T>::zeroed(stream, ROWS * HIDDEN)?;
+    Ok(Case {
+        flops: a.len() as u64,
+        bytes: 3 * size::<T>(a.len()),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.binary(stream, BinaryOp::Add, &a, &b, &mut c)),
+    })
+}
+
+fn reduce<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (x, mut sums) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS)?);
+    Ok(Case {
+        flops: x.len() as u64,
+        bytes: size::<T>(x.len() + ROWS),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.reduce(stream, ReduceOp::Sum, &x, HIDDEN, &mut sums)),
+    })
+}
+
+fn softmax<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    Ok(Case {
+        // Maximum, difference, exponential, sum, product.
+        flops: 5 * x.len() as u64,
+        bytes: 2 * size::<T>(x.len()),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.softmax(stream, &x, HIDDEN, &mut y)),
+    })
+}
+
+fn rms_norm<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let alpha = noise::<T>(stream, HIDDEN)?;
+    Ok(Case {
+        // Square, sum, product, product.
+        flops: 4 * x.len() as u64,
+        bytes: size::<T>(2 * x.len() + HIDDEN),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| {
+            kernels.rms_norm(stream, &x, HIDDEN, Some((&alpha).into()), 1e-5, &mut y)
+        }),
+    })
+}
+
+fn gated<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (gate, up) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let mut out = DeviceBuffer::<T>::zeroed(stream, ROWS * HIDDEN)?;
+    Ok(Case {
+        flops: 2 * gate.len() as u64,
+        bytes: 3 * size::<T>(gate.len()),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.gated(stream, Activation::Silu, &gate, &up, &mut out)),
+    })
+}
+
+/// Bytes of the blocks of so many vectors of activations.
+fn q8_1(vectors: usize) -> u64 {
+    (vectors * HIDDEN / Q8_1::VALUES * Q8_1::BYTES) as u64
+}
+
+fn quantize<T: Single>(stream: &Stream, vectors: usize) -> kernels::Result<Case> {
+    let x = noise::<T>(stream, vectors * HIDDEN)?;
+    let mut blocks = QuantVectors::zeroed(stream, vectors, HIDDEN)?;
+    Ok(Case {
+        flops: 2 * x.len() as u64,
+        bytes: size::<T>(x.len()) + q8_1(vectors),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| kernels.quantize(stream, &x, &mut blocks)),
+    })
+}
+
+/// A quantised matrix times vectors. Its blocks are zeros: how long a product takes does not depend on them.
+fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> kernels::Result<Case> {
+    let weights = HIDDEN * HIDDEN / quant.block_values() * quant.block_bytes();
+    let blocks = DeviceBuffer::<u8>::zeroed(stream, weights)?;
+    let x = QuantVectors::zeroed(stream, vectors, HIDDEN)?;
+    let mut out = DeviceBuffer::<f32>::zeroed(stream, vectors * HIDDEN)?;
+    Ok(Case {
+        flops: 2 * (vectors * HIDDEN * HIDDEN) as u64,
+        bytes: weights as u64 + q8_1(vectors) + size::<f32>(out.len()),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| {
+            let matrix = QuantMatrix::new(quant, HIDDEN, HIDDEN, &blocks)?;
+            kernels.quant_matmul(stream, matrix, &x, &mut out)
+        }),
+    })
+}
+
+fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmetic) -> kernels::Result<Case> {
+    let (a, b) = (noise::<T>(stream, m * k)?, noise::<T>(stream, k * n)?);
+    let mut c = DeviceBuffer::<T>::zeroed(stream, m * n)?;
+    let gemm = Gemm::new(m, n, k);
+    Ok(Case {
+        flops: 2 * (m * n * k) as u64,
+        bytes: size::<T>(m * k + k * n + m * n),
+        arithmetic,
+        run: Box::new(move |kernels, stream| kernels.gemm(stream, &gemm, &a, &b, &mut c)),
+    })
+}

@@ -1,0 +1,57 @@
+//! What the kernels execute and move, per target, beside what their operations have to.
+//!
+//! `cargo xtask bench kernels` runs it; docs/benchmarks.md says what the figures mean.
+
+mod cases;
+mod measure;
+mod peaks;
+mod report;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+/// Counts what the kernels do on virtual GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench kernels", bin_name = "cargo xtask bench kernels")]
+pub(crate) struct Arguments {
+    /// Target to run on; may be repeated [default: one of each generation]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',')]
+    target: Vec<String>,
+    /// Only cases whose name has this in it
+    #[arg(long = "case", value_name = "TEXT")]
+    case: Option<String>,
+    /// How often each is timed; the median counts
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    repeat: u16,
+    /// Write everything to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn targets(&self) -> Vec<&str> {
+        match self.target.as_slice() {
+            [] => peaks::GPUS.iter().map(|gpu| gpu.target).collect(),
+            given => given.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let mut all = Vec::new();
+    report::print_head(arguments.repeat);
+    for target in arguments.targets() {
+        let measured = measure::on(target, arguments.case.as_deref(), arguments.repeat.into())
+            .with_context(|| target.to_owned())?;
+        report::print(target, &measured);
+        all.extend(measured);
+    }
+    if let Some(file) = &arguments.json {
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        std::fs::write(file, text).with_context(|| file.display().to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Each case on one virtual GPU: counted once, then timed.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use gpu_report::Class;
+use hip::Device;
+use kernels::Kernels;
+use serde::Serialize;
+
+use crate::cases::{self, Case};
+use crate::peaks::Gpu;
+
+/// What a case did.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) case: String,
+    pub(crate) target: String,
+    /// The kernels that ran, in their order.
+    pub(crate) kernels: Vec<String>,
+    /// Of waves; all kernels together.
+    pub(crate) instructions: u64,
+    /// Matrix instructions among them.
+    pub(crate) matrix_instructions: u64,
+    /// Lanes that vector instructions used, and those of matrix instructions, which use the whole wave.
+    pub(crate) lane_instructions: u64,
+    /// Floating-point operations that the operation consists of; a multiply-add is two.
+    pub(crate) flops: u64,
+    /// Bytes of global memory read and written by all lanes, scalar loads included; what caches would serve counts each time.
+    pub(crate) bytes: u64,
+    /// Bytes that any implementation has to read and write: each input and each output once.
+    pub(crate) needed_bytes: u64,
+    /// Cycles that LDS takes for bank conflicts, of all its cycles.
+    pub(crate) lds_conflicts: f64,
+    /// Waves of the kernel that executes most, per SIMD unit of a real device, and what it could hold.
+    pub(crate) occupancy: (u32, u32),
+    /// Median time on this machine's virtual GPU, seconds.
+    pub(crate) seconds: f64,
+    /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is slower.
+    pub(crate) roofline_seconds: Option<f64>,
+}
+
+/// Measures the cases that the text is in.
+pub(crate) fn on(target: &str, only: Option<&str>, repeat: usize) -> Result<Vec<Measured>> {
+    let device = Device::open(format!("vgpu:{target}"))?;
+    let stream = device.stream()?;
+    let kernels = Kernels::new(&device);
+    let mut all = Vec::new();
+    for name in cases::names().filter(|name| only.is_none_or(|text| name.contains(text))) {
+        let mut case = cases::make(name, &stream).with_context(|| name.to_owned())?;
+        let measured = measure(target, name, &mut case, &kernels, &stream, repeat);
+        all.push(measured.with_context(|| name.to_owned())?);
+    }
+    ensure!(!all.is_empty(), "no case has `{}` in its name", only.unwrap_or_default());
+    Ok(all)
+}
+
+fn measure(
+    target: &str,
+    name: &str,
+    case: &mut Case,
+    kernels: &Kernels,
+    stream: &hip::Stream,
+    repeat: usize,
+) -> Result<Measured> {
+    stream.set_counters(true)?;
+    (case.run)(kernels, stream)?;
+    stream.synchronize()?;
+    stream.set_counters(false)?;
+    let counted = stream.take_counters()?;
+    let largest =
+        counted.iter().max_by_key(|kernel| kernel.instructions.total()).context("nothing was launched")?;
+    let occupancy = (largest.occupancy.waves_per_simd, largest.occupancy.max_waves_per_simd);
+    let mut times = Vec::new();
+    for _ in 0..repeat {
+        let begin = Instant::now();
+        (case.run)(kernels, stream)?;
+        stream.synchronize()?;
+        times.push(begin.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let sum = |count: &dyn Fn(&gpu_report::Counters) -> u64| counted.iter().map(count).sum::<u64>();
+    let matrix = sum(&|kernel| kernel.instructions[Class::Matrix]);
+    let wave = |kernel: &gpu_report::Counters| u64::from(kernel.wave_size);
+    let (cycles, conflicts) =
+        (sum(&|kernel| kernel.lds_banks.cycles), sum(&|kernel| kernel.lds_banks.conflicts()));
+    Ok(Measured {
+        case: name.to_owned(),
+        target: target.to_owned(),
+        kernels: counted.iter().map(|kernel| kernel.kernel.clone()).collect(),
+        instructions: sum(&|kernel| kernel.instructions.total()),
+        matrix_instructions: matrix,
+        lane_instructions: sum(&|kernel| {
+            kernel.lanes.active + kernel.instructions[Class::Matrix] * wave(kernel)
+        }),
+        flops: case.flops,
+        bytes: sum(&|kernel| {
+            let (global, constant) = (kernel.global, kernel.constant);
+            global.read_bytes + global.written_bytes + constant.read_bytes
+        }),
+        needed_bytes: case.bytes,
+        lds_conflicts: if cycles == 0 { 0.0 } else { conflicts as f64 / cycles as f64 },
+        occupancy,
+        seconds: times[times.len() / 2],
+        roofline_seconds: Gpu::of(target)
+            .map(|gpu| gpu.roofline(case.flops as f64, case.arithmetic, case.bytes as f64)),
+    })
+}

@@ -1,0 +1,102 @@
+//! What a real GPU of each target can do at most, as AMD's data sheets and product pages have it (dense, boost clock).
+
+/// The type that an operation computes in, as far as peaks differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    /// f32 on the vector units; on matrix units where there are some for f32 ([`Gpu::matrix_f32`]).
+    F32,
+    /// f16 or bf16, summed in f32, on matrix units where there are some.
+    F16,
+}
+
+/// A product.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    pub(crate) target: &'static str,
+    pub(crate) name: &'static str,
+    /// TFLOP/s of f32 vector arithmetic.
+    vector_f32: f64,
+    /// TFLOP/s of f32 on matrix units, where there are some.
+    matrix_f32: Option<f64>,
+    /// TFLOP/s of products of f16 or bf16: matrix units, or packed arithmetic where there are none.
+    f16: f64,
+    /// Bytes per second of the memory, in 10^9.
+    pub(crate) memory: f64,
+}
+
+/// One of each generation of targets.
+pub(crate) const GPUS: [Gpu; 5] = [
+    Gpu {
+        target: "gfx1030",
+        name: "Radeon RX 6900 XT",
+        vector_f32: 23.04,
+        matrix_f32: None,
+        f16: 46.08,
+        memory: 512.0,
+    },
+    Gpu {
+        target: "gfx1100",
+        name: "Radeon RX 7900 XTX",
+        vector_f32: 61.4,
+        matrix_f32: None,
+        f16: 122.8,
+        memory: 960.0,
+    },
+    Gpu {
+        target: "gfx90a",
+        name: "Instinct MI210",
+        vector_f32: 22.6,
+        matrix_f32: Some(45.3),
+        f16: 181.0,
+        memory: 1638.4,
+    },
+    Gpu {
+        target: "gfx942",
+        name: "Instinct MI300X",
+        vector_f32: 163.4,
+        matrix_f32: Some(163.4),
+        f16: 1307.4,
+        memory: 5300.0,
+    },
+    Gpu {
+        target: "gfx1201",
+        name: "Radeon RX 9070 XT",
+        vector_f32: 48.7,
+        matrix_f32: None,
+        f16: 195.0,
+        memory: 640.0,
+    },
+];
+
+impl Gpu {
+    /// That of a target, if there is one in the table.
+    pub(crate) fn of(target: &str) -> Option<&'static Gpu> {
+        let processor = target.split(':').next();
+        GPUS.iter().find(|gpu| Some(gpu.target) == processor)
+    }
+
+    /// The shortest time, in seconds, in which it could do that much: an estimate from peaks, which no kernel reaches.
+    pub(crate) fn roofline(&self, flops: f64, arithmetic: Arithmetic, bytes: f64) -> f64 {
+        let teraflops = match arithmetic {
+            Arithmetic::F32 => self.matrix_f32.unwrap_or(self.vector_f32),
+            Arithmetic::F16 => self.f16,
+        };
+        (flops / (teraflops * 1e12)).max(bytes / (self.memory * 1e9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roofline_is_the_slower_of_arithmetic_and_memory() {
+        let gpu = Gpu::of("gfx90a:xnack-").unwrap();
+        // 1638.4 GB take a second, and so do 45.3 TFLOP.
+        assert!((gpu.roofline(1.0, Arithmetic::F32, 1638.4e9) - 1.0).abs() < 1e-12);
+        assert!((gpu.roofline(45.3e12, Arithmetic::F32, 1.0) - 1.0).abs() < 1e-12);
+        assert!((gpu.roofline(181.0e12, Arithmetic::F16, 1.0) - 1.0).abs() < 1e-12);
+        assert!((Gpu::of("gfx1100").unwrap().roofline(61.4e12, Arithmetic::F32, 0.0) - 1.0).abs() < 1e-12);
+        assert!(Gpu::of("gfx906").is_none());
+    }
+}

@@ -1,0 +1,64 @@
+//! How figures are shown.
+
+use vgpu::machine::Machine;
+
+use crate::measure::Measured;
+use crate::peaks::Gpu;
+
+/// What is measured, and on what.
+pub(crate) fn print_head(repeat: u16) {
+    println!("machine     {} vectors, {} threads", Machine::global().vectors(), threads());
+    println!("time        on the virtual GPU, median of {repeat} runs");
+    println!(
+        "estimate    peak arithmetic or memory of the real GPU, whichever is slower: no kernel is as fast"
+    );
+    println!(
+        "moved       bytes of global memory that all lanes read and wrote, beside those that any implementation has to"
+    );
+    println!();
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The cases of a target.
+pub(crate) fn print(target: &str, measured: &[Measured]) {
+    let name = Gpu::of(target).map_or("no GPU is known for this target", |gpu| gpu.name);
+    println!("{target} ({name})");
+    println!(
+        "  {:<34}{:>13}{:>10}{:>15}{:>10}{:>13}{:>8}{:>10}{:>8}{:>12}{:>12}",
+        "case",
+        "instructions",
+        "matrix",
+        "lane instr.",
+        "FLOP each",
+        "moved",
+        "times",
+        "conflicts",
+        "waves",
+        "time",
+        "estimate"
+    );
+    for row in measured {
+        let each = row.flops as f64 / row.lane_instructions as f64;
+        let times = row.bytes as f64 / row.needed_bytes as f64;
+        let estimate =
+            row.roofline_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2} us", seconds * 1e6));
+        println!(
+            "  {:<34}{:>13}{:>10}{:>15}{:>10.2}{:>13}{:>8.2}{:>9.1}%{:>8}{:>9.2} ms{:>12}",
+            row.case,
+            row.instructions,
+            row.matrix_instructions,
+            row.lane_instructions,
+            each,
+            row.bytes,
+            times,
+            100.0 * row.lds_conflicts,
+            format!("{}/{}", row.occupancy.0, row.occupancy.1),
+            row.seconds * 1e3,
+            estimate
+        );
+    }
+    println!();
+}

@@ -1,0 +1,118 @@
+//! Activations, alone and gated.
+
+use hip::{DeviceSlice, DeviceSliceMut, Stream};
+
+use crate::error::{Error, Result, check_length};
+use crate::launch::launch_1d;
+use crate::library::{Kernels, names};
+use crate::{Float, modules};
+
+/// The function of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// `x / (1 + exp(-x))`; the gated form is SwiGLU's.
+    Silu,
+    /// The tanh approximation of the Gaussian error linear unit; the gated form is GeGLU's.
+    Gelu,
+    /// `x · Φ(x)`, with the normal distribution Φ.
+    GeluErf,
+    /// `max(x, 0)²`.
+    Relu2,
+}
+
+impl Kernels {
+    /// `out = f(gate) · up`, element by element, computed in f32 and rounded once.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
+    pub fn gated<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        f: Activation,
+        gate: impl Into<DeviceSlice<'a, T>>,
+        up: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (gate, up, out) = (gate.into(), up.into(), out.into());
+        check_length("gated", "up", up.len(), gate.len())?;
+        check_length("gated", "out", out.len(), gate.len())?;
+        let columns = gate.len();
+        self.gated_rows(stream, f, (1, columns), gate, columns, Some(up), columns, out)
+    }
+
+    /// The same of one tensor: each of its rows has `columns` elements of the gate, then as many of the other factor. `out` has rows of
+    /// `columns` elements.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if `columns` is zero or rows of twice as many do not divide `packed`, [`Error::Length`] if `out` has not half as many
+    /// elements; [`Error::Hip`].
+    pub fn gated_packed<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        f: Activation,
+        packed: impl Into<DeviceSlice<'a, T>>,
+        columns: usize,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (packed, out) = (packed.into(), out.into());
+        let operation = "gated_packed";
+        let row = columns.checked_mul(2).filter(|&row| row > 0 && packed.len() % row == 0);
+        let Some(row) = row else {
+            let problem = "must be at least 1, and twice that divide the number of elements";
+            return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
+        };
+        let rows = packed.len() / row;
+        check_length(operation, "out", out.len(), rows * columns)?;
+        if rows == 0 {
+            return Ok(());
+        }
+        let up = packed.slice(columns..)?;
+        self.gated_rows(stream, f, (rows, columns), packed, row, Some(up), row, out)
+    }
+
+    /// `out = f(x)`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
+    pub fn activate<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        f: Activation,
+        x: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (x, out) = (x.into(), out.into());
+        check_length("activate", "out", out.len(), x.len())?;
+        let columns = x.len();
+        self.gated_rows(stream, f, (1, columns), x, columns, None, columns, out)
+    }
+
+    /// Lengths have been checked: rows of `columns` elements each begin `gate_row` and `up_row` elements apart.
+    #[expect(clippy::too_many_arguments, reason = "the kernel's")]
+    fn gated_rows<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        f: Activation,
+        (rows, columns): (usize, usize),
+        gate: DeviceSlice<'a, T>,
+        gate_row: usize,
+        up: Option<DeviceSlice<'a, T>>,
+        up_row: usize,
+        out: DeviceSliceMut<'a, T>,
+    ) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let names = match f {
+            Activation::Silu => names!("silu_mul"),
+            Activation::Gelu => names!("gelu_mul"),
+            Activation::GeluErf => names!("gelu_erf_mul"),
+            Activation::Relu2 => names!("relu2_mul"),
+        };
+        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, &names)?, stream, out.len());
+        let launch = launch.arg(rows).arg(columns).arg(gate).arg(gate_row).arg(up).arg(up_row).arg(out);
+        // SAFETY: the kernel accesses `columns` elements of each row, which the callers have checked to be there, and rows*columns of `out`.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! Copies between layouts: transposing, permuting, joining.
+
+use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
+
+use crate::elementwise::grid;
+use crate::elementwise::info::{Info, check_devices, common_shape, operand};
+use crate::error::{Error, Result, check_u32};
+use crate::library::Kernels;
+use crate::view::{Layout, View, ViewMut};
+use crate::{Element, modules};
+
+/// Rows and columns of a tile, and the work-items for one.
+const TILE: usize = 32;
+const TILE_BLOCK: u32 = 256;
+/// Matrices with fewer rows or columns are copied element by element: most of a tile would be empty.
+const LEAST_SIDE: usize = 16;
+
+/// Matrices that are transposed: `to[column, row] = from[row, column]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Transposition {
+    rows: usize,
+    columns: usize,
+    from_row: usize,
+    to_row: usize,
+    matrices: usize,
+    from_matrix: usize,
+    to_matrix: usize,
+}
+
+impl Transposition {
+    /// Whether that is what a copy does: elements follow each other along one axis here, along another there, and there is at most one more.
+    fn of(from: &Layout, to: &Layout) -> Option<Self> {
+        let axes: Vec<usize> = (0..from.rank()).filter(|&axis| from.shape()[axis] != 1).collect();
+        let next = |layout: &Layout| axes.iter().copied().find(|&axis| layout.strides()[axis] == 1);
+        let (along, across) = (next(from)?, next(to)?);
+        let (columns, rows) = (from.shape()[along], from.shape()[across]);
+        if along == across || axes.len() > 3 || columns.min(rows) < LEAST_SIDE {
+            return None;
+        }
+        let third = axes.iter().copied().find(|&axis| axis != along && axis != across);
+        let of_third = |layout: &Layout| third.map_or(0, |axis| layout.strides()[axis]);
+        Some(Self {
+            rows,
+            columns,
+            from_row: from.strides()[across],
+            to_row: to.strides()[along],
+            matrices: third.map_or(1, |axis| from.shape()[axis]),
+            from_matrix: of_third(from),
+            to_matrix: of_third(to),
+        })
+    }
+}
+
+/// Kernel names by the size of elements, in the order of 1, 2, 4 and 8 bytes.
+const TRANSPOSE: [&str; 4] = ["transpose_b8", "transpose_b16", "transpose_b32", "transpose_b64"];
+const STRIDED: [&str; 4] = ["copy_strided_b8", "copy_strided_b16", "copy_strided_b32", "copy_strided_b64"];
+
+impl Kernels {
+    /// `y = x`, whatever the layouts of both. Where that is transposing, tiles of matrices go through LDS, so that both are accessed row by row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] or [`Error::Shape`] if `x` and `y` are not of one shape; [`Error::Hip`].
+    pub fn copy_strided<'a, T: Element>(
+        &'a self,
+        stream: &'a Stream,
+        x: impl Into<View<'a, T>>,
+        y: impl Into<ViewMut<'a, T>>,
+    ) -> Result<()> {
+        self.copy_layouts("copy_strided", stream, x.into(), y.into())
+    }
+
+    /// Joins tensors along an axis, one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] if `out` does not have the axis, [`Error::Shape`] if a part has another shape than `out` but along the axis, or the
+    /// parts are not as many elements along it; [`Error::Hip`].
+    pub fn concat<T: Element>(
+        &self,
+        stream: &Stream,
+        axis: usize,
+        parts: &[View<'_, T>],
+        out: ViewMut<'_, T>,
+    ) -> Result<()> {
+        let operation = "concat";
+        let mut out = out;
+        let layout = *out.layout();
+        let mut start = 0_usize;
+        let mut places = Vec::with_capacity(parts.len());
+        for part in parts {
+            let got = part.layout().shape();
+            let mut expected = layout.shape().to_vec();
+            let extent = got.get(axis).copied().unwrap_or(0);
+            let Some(along) = expected.get_mut(axis) else {
+                return Err(crate::LayoutError::Axis { axis, rank: layout.rank() }.into());
+            };
+            *along = extent;
+            if got != expected {
+                return Err(Error::Shape {
+                    operation,
+                    buffer: "parts",
+                    expected: expected.into(),
+                    got: got.into(),
+                });
+            }
+            places.push(layout.narrow(axis, start, extent)?);
+            start += extent;
+        }
+        let whole = layout.shape().get(axis).copied();
+        if whole != Some(start) {
+            let mut expected = layout.shape().to_vec();
+            if let Some(along) = expected.get_mut(axis) {
+                *along = start;
+            }
+            return Err(Error::Shape {
+                operation,
+                buffer: "out",
+                expected: expected.into(),
+                got: layout.shape().into(),
+            });
+        }
+        let memory: Vec<_> = parts.iter().map(|part| ("parts", part.slice.device())).collect();
+        check_devices(operation, self.device(), stream, &memory)?;
+        for (part, place) in parts.iter().zip(places) {
+            let to = ViewMut::new(out.slice.slice_mut(..)?, place)?;
+            self.copy_layouts(operation, stream, *part, to)?;
+        }
+        Ok(())
+    }
+
+    fn copy_layouts<'a, T: Element>(
+        &'a self,
+        operation: &'static str,
+        stream: &'a Stream,
+        x: View<'a, T>,
+        y: ViewMut<'a, T>,
+    ) -> Result<()> {
+        let all = common_shape(operation, &[operand!(x), operand!(y)])?;
+        check_devices(operation, self.device(), stream, &[("x", x.slice.device()), ("y", y.slice.device())])?;
+        if all.elements() == 0 {
+            return Ok(());
+        }
+        let info = Info::new(stream, &all, &[operand!(x), operand!(y)])?;
+        let (from, to) = (if x.flat { all } else { x.layout }, if y.flat { all } else { y.layout });
+        let what = (all.elements(), Transposition::of(&from, &to), &info);
+        let (x, y) = (x.memory()?, y.into_memory()?);
+        match size_of::<T>() {
+            1 => self.copy_words::<u8>(stream, 0, what, x.cast()?, y.cast_mut()?),
+            2 => self.copy_words::<u16>(stream, 1, what, x.cast()?, y.cast_mut()?),
+            4 => self.copy_words::<u32>(stream, 2, what, x.cast()?, y.cast_mut()?),
+            _ => self.copy_words::<u64>(stream, 3, what, x.cast()?, y.cast_mut()?),
+        }
+    }
+
+    fn copy_words<W: DeviceCopy>(
+        &self,
+        stream: &Stream,
+        size: usize,
+        (elements, transposition, info): (usize, Option<Transposition>, &Info),
+        x: DeviceSlice<'_, W>,
+        y: DeviceSliceMut<'_, W>,
+    ) -> Result<()> {
+        if let Some(t) = transposition {
+            let blocks =
+                |parameter, extent: usize| check_u32("copy_strided", parameter, extent.div_ceil(TILE));
+            let matrices = check_u32("copy_strided", "matrices", t.matrices)?;
+            let grid = (blocks("columns", t.columns)?, blocks("rows", t.rows)?, matrices);
+            let function = self.function(&modules::COPY, TRANSPOSE[size])?;
+            let launch =
+                function.launch(stream).grid(grid).block(TILE_BLOCK).arg(x).arg(y).arg(t.rows).arg(t.columns);
+            let launch = launch.arg(t.from_row).arg(t.to_row).arg(t.from_matrix).arg(t.to_matrix);
+            // SAFETY: the places are those of the two layouts, whose elements lie in the memory.
+            unsafe { launch.enqueue()? };
+        } else {
+            let launch = self.function(&modules::COPY, STRIDED[size])?.launch(stream).config(grid(elements));
+            let launch = info.pass(launch.arg(elements)).arg(x).arg(y);
+            // SAFETY: as above.
+            unsafe { launch.enqueue()? };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transpositions_are_recognised() {
+        let contiguous = |shape: &[usize]| Layout::contiguous(shape).unwrap();
+        let of = |from: Layout, to: Layout| Transposition::of(&from, &to);
+        let matrix = contiguous(&[40, 30]);
+        let transposed = contiguous(&[30, 40]).transpose(0, 1).unwrap();
+        let expected = Transposition {
+            rows: 40,
+            columns: 30,
+            from_row: 30,
+            to_row: 40,
+            matrices: 1,
+            from_matrix: 0,
+            to_matrix: 0,
+        };
+        assert_eq!(of(matrix, transposed), Some(expected));
+        assert_eq!(of(transposed, matrix).map(|t| (t.rows, t.columns)), Some((30, 40)));
+        assert_eq!(of(matrix, matrix), None, "nothing changes");
+        let heads = contiguous(&[2, 1, 40, 30]).transpose(2, 3).unwrap();
+        let of_heads = of(heads, contiguous(&[2, 1, 30, 40])).unwrap();
+        assert_eq!((of_heads.matrices, of_heads.from_matrix, of_heads.to_matrix), (2, 1200, 1200));
+        assert_eq!(
+            of(contiguous(&[40, 8]), contiguous(&[8, 40]).transpose(0, 1).unwrap()),
+            None,
+            "too narrow"
+        );
+        let four = contiguous(&[2, 3, 40, 30]);
+        assert_eq!(of(four.transpose(2, 3).unwrap(), contiguous(&[2, 3, 30, 40])), None, "two more axes");
+    }
+}

@@ -1,0 +1,232 @@
+//! Kernels on quantised matrices.
+
+use hip::{DeviceSlice, DeviceSliceMut, Stream};
+
+use super::{Q8_1, QuantMatrix, QuantVectors};
+use crate::error::{Error, Result, check_counted, check_length};
+use crate::library::{Names, names};
+use crate::{Float, Kernels, modules};
+
+/// Kernels that multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Product {
+    /// The vector in LDS, rows by warps: reads the matrix and little else.
+    One,
+    /// Two rows by a workgroup, which reads them once.
+    Few,
+    /// Tiles of 64 rows by 64 vectors in LDS.
+    Many,
+}
+
+/// Which kernel multiplies up to so many vectors, whatever the type.
+const PRODUCTS: [(usize, Product); 3] = [(1, Product::One), (8, Product::Few), (usize::MAX, Product::Many)];
+
+/// Side of the tiles of `quant_gemm`.
+pub(super) const TILE: u32 = 64;
+/// Of `quant_gemv`: warps of a workgroup, and rows that a thread computes.
+pub(super) const WARPS: u32 = 8;
+const ROWS: u32 = 2;
+/// Vectors that one launch quantises: the most workgroups of a grid's second dimension.
+const VECTORS: usize = 65_535;
+
+fn product(vectors: usize) -> Product {
+    let (_, product) = PRODUCTS.iter().find(|(most, _)| vectors <= *most).expect("the last row has no limit");
+    *product
+}
+
+/// Threads of a warp that share a row of `quant_gemv`: as many as it has parts, which are half a block of 256 values or one of 32.
+pub(super) fn lanes(columns: u32, block_values: usize) -> u32 {
+    let part = if block_values == 32 { 32 } else { 128 };
+    (columns / part).next_power_of_two().min(32)
+}
+
+/// Workgroups of `quant_gemv` for so many rows.
+pub(super) fn workgroups(rows: u32, lanes: u32) -> u32 {
+    rows.div_ceil(WARPS * ROWS * (32 / lanes))
+}
+
+/// Workgroups of 256 threads for the quads of a row.
+fn groups(columns: u32) -> u32 {
+    columns.div_ceil(4 * 256).clamp(1, 65_535)
+}
+
+impl Kernels {
+    /// The numbers that a matrix stands for, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `out` is not of the matrix's size; [`Error::Hip`].
+    pub fn dequantize<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        matrix: QuantMatrix<'a>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        self.rows_of("dequantize", stream, matrix, None, matrix.rows(), out.into())
+    }
+
+    /// Rows of a matrix by their numbers, such as the embeddings of tokens. A row that the matrix does not have is NaN.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them; [`Error::Hip`].
+    #[doc(alias = "embedding")]
+    pub fn quant_rows<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        matrix: QuantMatrix<'a>,
+        rows: impl Into<DeviceSlice<'a, u32>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let rows = rows.into();
+        self.rows_of("quant_rows", stream, matrix, Some(rows), rows.len(), out.into())
+    }
+
+    fn rows_of<'a, T: Float<Compute = f32>>(
+        &'a self,
+        operation: &'static str,
+        stream: &'a Stream,
+        matrix: QuantMatrix<'a>,
+        numbers: Option<DeviceSlice<'a, u32>>,
+        count: usize,
+        out: DeviceSliceMut<'a, T>,
+    ) -> Result<()> {
+        let (rows, columns) = matrix.sizes();
+        check_length(operation, "out", out.len(), count.saturating_mul(matrix.columns()))?;
+        let count = check_counted(operation, "rows", count)?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let launch = self
+            .function(&modules::QUANT, "quant_rows")?
+            .launch(stream)
+            .grid((count, groups(columns)))
+            .block(256)
+            .arg(matrix.quant().gguf())
+            .arg(matrix.blocks())
+            .arg(numbers)
+            .arg(out)
+            .arg(T::INDEX as u32)
+            .arg(rows)
+            .arg(columns);
+        // SAFETY: the matrix has that many rows and columns, of which the kernel reads those that are there, and `out` a row for each
+        // workgroup.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// Quantises vectors of activations, one after the other in `x`. What is NaN or infinite makes the scale of its 32 numbers so.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `x` has the vectors' elements; [`Error::Hip`].
+    pub fn quantize<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        x: impl Into<DeviceSlice<'a, T>>,
+        out: &'a mut QuantVectors,
+    ) -> Result<()> {
+        const NAMES: Names = names!("mmvq_gguf_quantize_q8_1");
+        let x = x.into();
+        let (vectors, columns) = (out.vectors(), out.sizes().1);
+        check_length("quantize", "x", x.len(), vectors.saturating_mul(columns as usize))?;
+        if x.is_empty() {
+            return Ok(());
+        }
+        let function = self.of::<T>(&modules::MMVQ_GGUF, &NAMES)?;
+        let (elements, bytes) = (columns as usize, columns as usize / Q8_1::VALUES * Q8_1::BYTES);
+        for first in (0..vectors).step_by(VECTORS) {
+            let end = vectors.min(first + VECTORS);
+            let launch = function
+                .launch(stream)
+                .grid((columns.div_ceil(256), (end - first) as u32))
+                .block(256)
+                .arg(x.slice(first * elements..end * elements)?)
+                .arg(out.blocks.as_mut_slice().into_slice_mut(first * bytes..end * bytes)?)
+                .arg(columns)
+                .arg(columns);
+            // SAFETY: these are the elements and the blocks of as many vectors as the grid has rows.
+            unsafe { launch.enqueue()? };
+        }
+        Ok(())
+    }
+
+    /// Products of a quantised matrix with vectors: `out` has the elements of the first product, then those of the next. Sums are in f32.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if the vectors have not as many elements as the matrix has columns, [`Error::Length`] unless `out` has those of the
+    /// products; [`Error::Hip`].
+    #[doc(alias = "gemv")]
+    #[doc(alias = "matmul")]
+    pub fn quant_matmul<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        matrix: QuantMatrix<'a>,
+        vectors: &'a QuantVectors,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        const OPERATION: &str = "quant_matmul";
+        let out = out.into();
+        let ((rows, columns), (count, of_vectors)) = (matrix.sizes(), vectors.sizes());
+        if of_vectors != columns {
+            let problem = "not the columns of the matrix";
+            let got = of_vectors as usize;
+            return Err(Error::Size {
+                operation: OPERATION,
+                parameter: "columns of the vectors",
+                got,
+                problem,
+            });
+        }
+        check_length(OPERATION, "out", out.len(), matrix.rows().saturating_mul(vectors.vectors()))?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let kind = product(vectors.vectors());
+        let format = matrix.quant().format();
+        let name = match kind {
+            Product::One => format.gemv,
+            Product::Few => format.vec,
+            Product::Many => format.gemm,
+        };
+        let launch = self.function(&modules::QUANT, name)?.launch(stream);
+        let launch = launch.arg(matrix.blocks()).arg(&vectors.blocks);
+        // No experts: no numbers, tiles or order, one matrix, and a result for each vector.
+        let none = None::<DeviceSlice<'a, u32>>;
+        let launch = match kind {
+            Product::One => {
+                let lanes = lanes(columns, matrix.quant().block_values());
+                let launch = launch.grid(workgroups(rows, lanes)).block((32, WARPS)).arg(none);
+                launch.arg(out).arg(T::INDEX as u32).arg(columns).arg(rows).arg(lanes).arg(1_u32).arg(1_u32)
+            }
+            Product::Few => {
+                let warps = if count <= 4 { 4 } else { 2 };
+                let launch = launch.grid(rows.div_ceil(2)).block((32, warps));
+                launch.arg(out).arg(T::INDEX as u32).arg(columns).arg(rows).arg(count)
+            }
+            Product::Many => {
+                let launch = launch.grid((rows.div_ceil(TILE), count.div_ceil(TILE))).block((32, 4));
+                let launch = launch.arg(none).arg(none).arg(out).arg(T::INDEX as u32);
+                launch.arg(columns).arg(rows).arg(count).arg(1_u32).arg(1_u32)
+            }
+        };
+        // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an element for each pair of both.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_vectors_has_a_kernel() {
+        let kinds = [1, 2, 8, 9, usize::MAX].map(product);
+        assert_eq!(kinds, [Product::One, Product::Few, Product::Few, Product::Many, Product::Many]);
+    }
+
+    #[test]
+    fn rows_of_few_parts_share_a_warp() {
+        assert_eq!([32, 64, 96, 4096].map(|columns| lanes(columns, 32)), [1, 2, 4, 32]);
+        assert_eq!([256, 768, 4096, 4096 * 3].map(|columns| lanes(columns, 256)), [2, 8, 32, 32]);
+        assert_eq!(lanes(0, 32), 1, "no columns");
+    }
+}

@@ -1,0 +1,121 @@
+//! Quantised matrices and vectors in device memory.
+
+use hip::{DeviceBuffer, DeviceSlice, Stream};
+
+use super::{Q8_1, QuantType};
+use crate::error::{Error, Result, check_counted};
+
+/// A quantised matrix in device memory: blocks row by row, as files have them.
+#[derive(Clone, Copy, Debug)]
+pub struct QuantMatrix<'a> {
+    quant: QuantType,
+    rows: u32,
+    columns: u32,
+    blocks: DeviceSlice<'a, u8>,
+}
+
+const OPERATION: &str = "quantised matrix";
+
+impl<'a> QuantMatrix<'a> {
+    /// A matrix of blocks.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if rows are not of whole blocks or too many to count, [`Error::Length`] if the blocks are not those of so many
+    /// rows and columns, [`Error::Hip`] with [`hip::Error::Cast`] if they begin at an odd address: scales are of two bytes, but for MXFP4.
+    pub fn new(
+        quant: QuantType,
+        rows: usize,
+        columns: usize,
+        blocks: impl Into<DeviceSlice<'a, u8>>,
+    ) -> Result<Self> {
+        let blocks = blocks.into();
+        if !columns.is_multiple_of(quant.block_values()) {
+            let problem = "no multiple of the values of a block";
+            return Err(Error::Size { operation: OPERATION, parameter: "columns", got: columns, problem });
+        }
+        let size = |parameter, got| check_counted(OPERATION, parameter, got);
+        let (rows, columns) = (size("rows", rows)?, size("columns", columns)?);
+        let row = columns as usize / quant.block_values() * quant.block_bytes();
+        let expected = row.saturating_mul(rows as usize);
+        if blocks.len() != expected {
+            return Err(Error::Length {
+                operation: OPERATION,
+                buffer: "blocks",
+                expected,
+                got: blocks.len(),
+            });
+        }
+        if quant.block_bytes().is_multiple_of(2) {
+            blocks.cast::<u16>()?;
+        }
+        Ok(Self { quant, rows, columns, blocks })
+    }
+
+    /// The type.
+    #[must_use]
+    pub fn quant(&self) -> QuantType {
+        self.quant
+    }
+
+    /// Rows: elements of a product.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Columns: elements of a vector that it is multiplied with.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
+    pub(super) fn sizes(&self) -> (u32, u32) {
+        (self.rows, self.columns)
+    }
+
+    pub(super) fn blocks(&self) -> DeviceSlice<'a, u8> {
+        self.blocks
+    }
+}
+
+/// Vectors of activations in device memory, as [`Q8_1`] blocks: what quantised matrices are multiplied with.
+#[derive(Debug)]
+pub struct QuantVectors {
+    vectors: u32,
+    columns: u32,
+    pub(super) blocks: DeviceBuffer<u8>,
+}
+
+impl QuantVectors {
+    /// Zeros.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if vectors are not of whole blocks of 32 or too many to count, [`Error::Hip`].
+    pub fn zeroed(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
+        const OPERATION: &str = "quantised vectors";
+        if !columns.is_multiple_of(Q8_1::VALUES) {
+            let problem = "no multiple of 32";
+            return Err(Error::Size { operation: OPERATION, parameter: "columns", got: columns, problem });
+        }
+        let size = |parameter, got| check_counted(OPERATION, parameter, got);
+        let (vectors, columns) = (size("vectors", vectors)?, size("columns", columns)?);
+        let bytes = (columns as usize / Q8_1::VALUES * Q8_1::BYTES).saturating_mul(vectors as usize);
+        Ok(Self { vectors, columns, blocks: DeviceBuffer::zeroed(stream, bytes)? })
+    }
+
+    /// How many vectors.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        self.vectors as usize
+    }
+
+    /// Elements of each.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
+    pub(super) fn sizes(&self) -> (u32, u32) {
+        (self.vectors, self.columns)
+    }
+}

@@ -1,0 +1,231 @@
+//! Drawing tokens, against a model in f64 that sorts.
+
+use kernels::reference::{Expected, compare};
+use kernels::{Element, Error, Float, Penalties, Sampling};
+
+use crate::common::{Bench, for_every_type, random};
+
+/// The tokens that are left, with their probabilities among these, by token.
+fn left(row: &[f64], by: &Sampling) -> Vec<(u32, f64)> {
+    let mut order: Vec<usize> = (0..row.len()).filter(|&i| !row[i].is_nan()).collect();
+    order.sort_by(|&a, &b| row[b].partial_cmp(&row[a]).unwrap());
+    let largest = row[order[0]];
+    let weight = |i: usize| ((row[i] - largest) / f64::from(by.temperature)).exp();
+    if by.top_k > 0 {
+        order.truncate(by.top_k as usize);
+    }
+    if by.top_p < 1.0 {
+        let total: f64 = order.iter().map(|&i| weight(i)).sum();
+        let mut sum = 0.0;
+        let enough = order.iter().position(|&i| {
+            sum += weight(i);
+            sum >= f64::from(by.top_p) * total
+        });
+        order.truncate(enough.unwrap() + 1);
+    }
+    order.retain(|&i| weight(i) >= f64::from(by.min_p));
+    let total: f64 = order.iter().map(|&i| weight(i)).sum();
+    order.sort_unstable();
+    order.iter().map(|&i| (i as u32, weight(i) / total)).collect()
+}
+
+/// Whether a token is the one of a number, or next to it where the number is at the edge of its probability.
+fn is_drawn(left: &[(u32, f64)], u: f32, token: u32) -> bool {
+    let mut sum = 0.0;
+    for &(candidate, probability) in left {
+        let (low, high) = (sum - 1e-5, sum + probability + 1e-5);
+        if candidate == token && (low..high).contains(&f64::from(u)) {
+            return true;
+        }
+        sum += probability;
+    }
+    false
+}
+
+const SETTINGS: [Sampling; 9] = [
+    Sampling { temperature: 1.0, top_p: 1.0, min_p: 0.0, top_k: 0 },
+    Sampling { temperature: 0.3, top_p: 1.0, min_p: 0.0, top_k: 0 },
+    Sampling { temperature: 5.0, top_p: 1.0, min_p: 0.0, top_k: 3 },
+    Sampling { temperature: 1.0, top_p: 1.0, min_p: 0.0, top_k: 1 },
+    Sampling { temperature: 1.5, top_p: 0.8, min_p: 0.0, top_k: 0 },
+    Sampling { temperature: 1.0, top_p: 0.01, min_p: 0.0, top_k: 0 },
+    Sampling { temperature: 2.0, top_p: 1.0, min_p: 0.2, top_k: 0 },
+    Sampling { temperature: 2.0, top_p: 0.9, min_p: 0.05, top_k: 20 },
+    Sampling { temperature: 1.0, top_p: 1.0, min_p: 0.0, top_k: 100_000 },
+];
+
+fn tokens_are_drawn<T: Float<Compute = f32>>(bench: &Bench) {
+    for columns in [1, 50, 700] {
+        let logits = random::<T>(columns, 101, 4.0);
+        let row: Vec<f64> = logits.iter().map(|x| x.to_f64()).collect();
+        for by in SETTINGS {
+            let uniforms = [0.0_f32, 0.1, 0.37, 0.5, 0.73, 0.9, 0.999, 1.0 - f32::EPSILON / 2.0];
+            let all: Vec<T> = uniforms.iter().flat_map(|_| logits.clone()).collect();
+            let (device_logits, device_uniforms) = (bench.upload(&all), bench.upload(&uniforms));
+            let settings = bench.upload(&[by; 8]);
+            let mut tokens = bench.zeroed::<u32>(8);
+            bench
+                .kernels
+                .sample(&bench.stream, &device_logits, columns, &settings, &device_uniforms, &mut tokens)
+                .unwrap();
+            let left = left(&row, &by);
+            for (u, token) in uniforms.into_iter().zip(bench.download(&tokens)) {
+                assert!(is_drawn(&left, u, token), "{by:?} {u} of {columns} {}: {token}", T::NAME);
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens() {
+    for_every_type!(tokens_are_drawn);
+}
+
+/// Where the edges are numbers of the arithmetic: four equal logits are a quarter each, and the first ones stay.
+#[test]
+fn edges_are_exact() {
+    let bench = Bench::open();
+    let logits = [2.0_f32, -9.0, 2.0, 2.0, f32::NEG_INFINITY, 2.0];
+    let draw = |by: Sampling| {
+        let uniforms = [0.0_f32, 0.249, 0.25, 0.499, 0.5, 0.749, 0.75, 0.999];
+        let all: Vec<f32> = uniforms.iter().flat_map(|_| logits).collect();
+        let (device_logits, device_uniforms) = (bench.upload(&all), bench.upload(&uniforms));
+        let (settings, mut tokens) = (bench.upload(&[by; 8]), bench.zeroed::<u32>(8));
+        bench
+            .kernels
+            .sample(&bench.stream, &device_logits, 6, &settings, &device_uniforms, &mut tokens)
+            .unwrap();
+        bench.download(&tokens)
+    };
+    let some = Sampling { temperature: 0.01, ..Sampling::default() };
+    assert_eq!(draw(some), [0, 0, 2, 2, 3, 3, 5, 5]);
+    assert_eq!(draw(Sampling { top_k: 2, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
+    assert_eq!(draw(Sampling { top_p: 0.5, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
+    assert_eq!(draw(Sampling { top_p: 0.51, top_k: 4, ..some })[7], 3);
+    assert_eq!(draw(Sampling { top_p: 0.0, ..some }), [0; 8]);
+    assert_eq!(draw(Sampling { min_p: 1.0, ..Sampling::default() }), [0, 0, 2, 2, 3, 3, 5, 5]);
+    assert_eq!(draw(Sampling::GREEDY), [0; 8]);
+}
+
+#[test]
+fn special_logits() {
+    let bench = Bench::open();
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let rows = [
+        ([nan, 1.0, nan, -1.0], 1),
+        ([-inf, -inf, 0.0, -inf], 2),
+        ([nan, nan, -inf, -inf], u32::MAX),
+        ([0.0, inf, 5.0, -inf], 1),
+        ([-0.0, nan, 0.0, -inf], 0),
+        ([-inf, -f32::MAX, -inf, nan], 1),
+    ];
+    let logits: Vec<f32> = rows.iter().flat_map(|row| row.0).collect();
+    let expected: Vec<u32> = rows.iter().map(|row| row.1).collect();
+    let device_logits = bench.upload(&logits);
+    for (by, u) in [
+        (Sampling::GREEDY, 0.9),
+        (Sampling { top_k: 1, ..Sampling::default() }, 0.9),
+        (Sampling { temperature: f32::NAN, ..Sampling::default() }, 0.0),
+    ] {
+        let (settings, uniforms) = (bench.upload(&[by; 6]), bench.upload(&[u; 6]));
+        let mut tokens = bench.zeroed::<u32>(6);
+        bench.kernels.sample(&bench.stream, &device_logits, 4, &settings, &uniforms, &mut tokens).unwrap();
+        assert_eq!(bench.download(&tokens), expected, "{by:?}");
+    }
+    // numbers that are none of [0, 1) are taken as the nearest that is
+    let row = bench.upload(&[[1.0_f32, 1.0]; 4].concat());
+    let (settings, uniforms) =
+        (bench.upload(&[Sampling::default(); 4]), bench.upload(&[-1.0, 1.0, inf, nan]));
+    let mut tokens = bench.zeroed::<u32>(4);
+    bench.kernels.sample(&bench.stream, &row, 2, &settings, &uniforms, &mut tokens).unwrap();
+    assert_eq!(bench.download(&tokens), [0, 1, 1, 0]);
+}
+
+#[test]
+fn a_vocabulary() {
+    let bench = Bench::open();
+    let columns = 128_256;
+    let logits = random::<f32>(columns, 102, 12.0);
+    let row: Vec<f64> = logits.iter().map(|x| x.to_f64()).collect();
+    let device_logits = bench.upload(&logits);
+    for by in [SETTINGS[4], SETTINGS[7]] {
+        let (settings, uniforms) = (bench.upload(&[by]), bench.upload(&[0.61_f32]));
+        let mut tokens = bench.zeroed::<u32>(1);
+        bench
+            .kernels
+            .sample(&bench.stream, &device_logits, columns, &settings, &uniforms, &mut tokens)
+            .unwrap();
+        assert!(is_drawn(&left(&row, &by), 0.61, bench.download(&tokens)[0]), "{by:?}");
+    }
+}
+
+fn occurring_tokens_are_penalised<T: Float<Compute = f32>>(bench: &Bench) {
+    let (rows, columns) = (3, 90);
+    let logits = random::<T>(rows * columns, 103, 6.0);
+    let tokens = [5_u32, 7, 5, 89, 5, 90, u32::MAX, 0, 0, 1, 2, 3, 4, 5, 89, 89, 89, 89];
+    let mut counts = bench.zeroed::<u32>(rows * columns);
+    // twice, half of each row's tokens at a time, as the counts of a generation grow
+    for part in [0, 3] {
+        let part: Vec<u32> = tokens.chunks(6).flat_map(|row| row[part..part + 3].to_vec()).collect();
+        let device = bench.upload(&part);
+        bench.kernels.count_tokens(&bench.stream, &device, columns, &mut counts).unwrap();
+    }
+    let mut expected_counts = vec![0_u32; rows * columns];
+    for (row, tokens) in tokens.chunks(6).enumerate() {
+        for &token in tokens.iter().filter(|&&token| token < 90) {
+            expected_counts[row * columns + token as usize] += 1;
+        }
+    }
+    assert_eq!(bench.download(&counts), expected_counts);
+
+    let penalties = [
+        Penalties { repetition: 1.3, frequency: 0.0, presence: 0.0 },
+        Penalties { repetition: 1.0, frequency: 0.5, presence: 0.25 },
+        Penalties { repetition: 1.1, frequency: -0.2, presence: 2.0 },
+    ];
+    let (device, mut changed) = (bench.upload(&penalties), bench.upload(&logits));
+    bench.kernels.penalize(&bench.stream, &counts, &device, columns, &mut changed).unwrap();
+    let expected = logits.iter().zip(&expected_counts).enumerate().map(|(i, (x, &count))| {
+        let (x, by) = (x.to_f64(), &penalties[i / columns]);
+        if count == 0 {
+            return Expected { value: x, slack: 0.0 };
+        }
+        let repetition = f64::from(by.repetition);
+        let scaled = if x > 0.0 { x / repetition } else { x * repetition };
+        let frequency = f64::from(by.frequency) * f64::from(count);
+        let presence = f64::from(by.presence);
+        let magnitude = scaled.abs() + frequency.abs() + presence.abs();
+        Expected { value: scaled - frequency - presence, slack: 4.0 * f32::UNIT_ROUNDOFF * magnitude }
+    });
+    let result = compare(&bench.download(&changed), expected);
+    assert!(result.passed(), "{}: {result:?}", T::NAME);
+}
+
+#[test]
+fn penalties() {
+    for_every_type!(occurring_tokens_are_penalised);
+}
+
+#[test]
+fn bad_shapes_are_refused() {
+    let bench = Bench::open();
+    let (kernels, stream) = (&bench.kernels, &bench.stream);
+    let (logits, settings) = (bench.zeroed::<f32>(12), bench.upload(&[Sampling::GREEDY; 3]));
+    let (uniforms, mut tokens) = (bench.zeroed::<f32>(3), bench.zeroed::<u32>(3));
+    for columns in [0, 5] {
+        let error = kernels.sample(stream, &logits, columns, &settings, &uniforms, &mut tokens).unwrap_err();
+        assert!(matches!(error, Error::Size { parameter: "columns", .. }), "{error}");
+    }
+    let error = kernels.sample(stream, &logits, 3, &settings, &uniforms, &mut tokens).unwrap_err();
+    assert!(matches!(error, Error::Length { buffer: "settings", expected: 4, got: 3, .. }), "{error}");
+    let mut few = bench.zeroed::<u32>(2);
+    let error = kernels.sample(stream, &logits, 4, &settings, &uniforms, &mut few).unwrap_err();
+    assert!(matches!(error, Error::Length { buffer: "tokens", expected: 3, got: 2, .. }), "{error}");
+    let (history, mut counts) = (bench.zeroed::<u32>(7), bench.zeroed::<u32>(12));
+    let error = kernels.count_tokens(stream, &history, 4, &mut counts).unwrap_err();
+    assert!(matches!(error, Error::Size { parameter: "tokens", got: 7, .. }), "{error}");
+    let penalties = bench.upload(&[Penalties::default(); 2]);
+    let mut logits = logits;
+    let error = kernels.penalize(stream, &counts, &penalties, 4, &mut logits).unwrap_err();
+    assert!(matches!(error, Error::Length { buffer: "penalties", expected: 3, got: 2, .. }), "{error}");
+}

@@ -1,0 +1,116 @@
+// Quantised matrices as this project's own launchers use them: rows, products with one vector, a few and many; results of three types.
+// `quant` is a type's number in GGUF files.
+#include "quant_mat.cuh"
+#include "quant_one.cuh"
+#include "quant_vec.cuh"
+
+// Rows of a matrix: those that `ids` names, where a workgroup has one each, or all. A row that is not there is NaN.
+extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, const uint32_t *ids, void *out, const Out type,
+                                      const unsigned rows, const unsigned columns) {
+    const unsigned row = ids ? ids[blockIdx.x] : blockIdx.x;
+    for (unsigned quad = blockIdx.y * blockDim.x + threadIdx.x; quad < columns / 4; quad += gridDim.y * blockDim.x) {
+        float4 values = {NAN, NAN, NAN, NAN};
+        if (row < rows)
+            with_quant(quant, matrix, [&](auto *x) {
+                constexpr unsigned PER_BLOCK = std::remove_reference_t<decltype(*x)>::VALUES / 4;
+                const unsigned at = quad % PER_BLOCK;
+                values = dequantize(x[static_cast<size_t>(row) * (columns / 4 / PER_BLOCK) + quad / PER_BLOCK], at / QUADS, at % QUADS);
+            });
+        with_type(type, out, [&](auto *to) { store_four(to + static_cast<size_t>(blockIdx.x) * columns + 4 * quad, values); });
+    }
+}
+
+// A tile of a product with experts' matrices: which expert, and which places of the order of pairs.
+struct alignas(16) ExpertTile {
+    unsigned expert;
+    Range pairs;
+    unsigned gap;
+};
+
+// Pairs of a vector and an expert, in the order of experts; a vector has so many pairs. Without an order, vectors as they are.
+struct Pairs {
+    const uint32_t *order;
+    unsigned of_vector;
+    __device__ __forceinline__ unsigned vector(unsigned i) const { return order ? order[i] / of_vector : i; }
+    __device__ __forceinline__ unsigned result(unsigned i) const { return order ? order[i] : i; }
+};
+
+// A tile of products with many vectors: with `tiles` and `order` of `quant_route` one of an expert's matrix, else of the only one.
+template <typename Q>
+__device__ __forceinline__ void mul_tile(const Q *x, const Q8_1 *y, const ExpertTile *tiles, Pairs pairs, void *out, Out type,
+                                         unsigned columns, unsigned rows, unsigned vectors, unsigned experts) {
+    Range part = tile(blockIdx.y, SIDE, vectors);
+    unsigned expert = 0;
+    if (tiles) {
+        expert = uniform(tiles[blockIdx.y].expert);
+        part = {uniform(tiles[blockIdx.y].pairs.begin), uniform(tiles[blockIdx.y].pairs.end)};
+    }
+    const Range of_rows = tile(blockIdx.x, SIDE, rows);
+    if (expert < experts)
+        return mul_mat(x, static_cast<size_t>(expert) * rows, y, pairs, out, type, columns, of_rows, part, columns / Q8_1::VALUES, rows);
+    // products with an expert that is not there are NaN
+    for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < SIDE * (part.end - part.begin); i += MAT_THREADS)
+        if (of_rows.begin + i % SIDE < rows)
+            store_as(type, out, static_cast<size_t>(pairs.result(part.begin + i / SIDE)) * rows + of_rows.begin + i % SIDE, NAN);
+}
+
+// The sum of all threads before this one, of a workgroup of MAX_BLOCK.
+__device__ __forceinline__ unsigned sum_before(unsigned x) {
+    __shared__ unsigned sums[MAX_BLOCK];
+    const unsigned thread = threadIdx.x;
+    unsigned sum = x;
+    for (unsigned step = 1; step < MAX_BLOCK; step *= 2) {
+        __syncthreads();
+        sums[thread] = sum;
+        __syncthreads();
+        sum += thread >= step ? sums[thread - step] : 0;
+    }
+    return sum - x;
+}
+
+// Sorts pairs by expert and makes tiles of SIDE pairs of one expert at most; by one workgroup of MAX_BLOCK threads, of which each has an
+// expert, and one the pairs whose expert is not there. There are `most` tiles; surplus ones are empty.
+extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_route(const uint32_t *ids, const unsigned pairs, const unsigned experts,
+                                                                    const unsigned most, ExpertTile *tiles, uint32_t *order) {
+    __shared__ unsigned places[MAX_BLOCK];
+    const unsigned thread = threadIdx.x;
+    places[thread] = 0;
+    __syncthreads();
+    for (unsigned pair = thread; pair < pairs; pair += MAX_BLOCK)
+        atomicAdd(&places[min(ids[pair], experts)], 1u);
+    __syncthreads();
+    const unsigned count = places[thread], of_expert = (count + SIDE - 1) / SIDE;
+    const unsigned begin = sum_before(count), first = sum_before(of_expert);
+    for (unsigned i = 0; i < of_expert; ++i)
+        tiles[first + i] = {thread, {begin + i * SIDE, min(begin + (i + 1) * SIDE, begin + count)}, 0};
+    __syncthreads();
+    places[thread] = begin;
+    __shared__ unsigned used;
+    if (thread == MAX_BLOCK - 1)
+        used = first + of_expert;
+    __syncthreads();
+    for (unsigned i = used + thread; i < most; i += MAX_BLOCK)
+        tiles[i] = {experts, {0, 0}, 0};
+    for (unsigned pair = thread; pair < pairs; pair += MAX_BLOCK)
+        order[atomicAdd(&places[min(ids[pair], experts)], 1u)] = pair;
+}
+
+#define PRODUCTS(Q, NAME)                                                                                              \
+    extern "C" __global__ __launch_bounds__(ONE_THREADS) void quant_gemv_##NAME(                                       \
+        const void *x, const void *y, const uint32_t *ids, void *out, const Out type, const unsigned columns, const unsigned rows, \
+        const unsigned lanes, const unsigned experts, const unsigned pairs_of_vector) {                                \
+        mul_one(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), Experts{ids, experts, pairs_of_vector}, out, type, columns, rows, \
+                lanes);                                                                                                \
+    }                                                                                                                  \
+    extern "C" __global__ __launch_bounds__(VEC_THREADS) void quant_vec_##NAME(                                        \
+        const void *x, const void *y, void *out, const Out type, const unsigned columns, const unsigned rows, const unsigned vectors) { \
+        mul_mat_vec<Q, 2>(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, type, 2 * blockIdx.x, columns, rows, \
+                          columns / Q8_1::VALUES, rows, vectors);                                                      \
+    }                                                                                                                  \
+    extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void quant_gemm_##NAME(                     \
+        const void *x, const void *y, const ExpertTile *tiles, const uint32_t *order, void *out, const Out type, const unsigned columns, \
+        const unsigned rows, const unsigned vectors, const unsigned experts, const unsigned pairs_of_vector) {         \
+        mul_tile(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), tiles, Pairs{order, pairs_of_vector}, out, type, columns, rows, \
+                 vectors, experts);                                                                                    \
+    }
+QUANT_ALL(PRODUCTS)

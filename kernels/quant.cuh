@@ -1,0 +1,329 @@
+// The quantised types of GGUF: each a block's layout with the two functions that give its values a meaning. All kernels are made of these.
+//
+// A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of
+// `quad(group, quad)`, in the order of values, and `scale(group)` has the group's factor and offset. With OFFSET, bytes are at most 127;
+// without it, they have a sign and m is 0. Two groups one after the other have the same scale but with FINE.
+//
+// Two groups whose lower bits share bytes are a unit: STEP groups are from one to the other. A thread of a product takes a unit at a time.
+#pragma once
+#include "common.cuh"
+#include "target.cuh"
+
+constexpr unsigned GROUP = 16;
+constexpr unsigned QUADS = GROUP / 4;
+
+struct Scale {
+    float d, m;
+};
+
+// The four bytes at any address.
+__device__ __forceinline__ uint32_t word_at(const void *p) {
+    uint32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return word;
+}
+__device__ __forceinline__ float half_at(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
+
+// Bits 0 to 3, each in bit 4 of a byte.
+__device__ __forceinline__ uint32_t fifth_bits(uint32_t bits) { return ((bits & 15) * 0x00204081u & 0x01010101u) << 4; }
+
+// 4 bits, centred.
+struct Q4_0 {
+    static constexpr unsigned GGUF = 2, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d;
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const {
+        const float scale = half_at(d);
+        return {scale, -8.0f * scale};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const { return word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu; }
+};
+static_assert(sizeof(Q4_0) == 18);
+
+// 4 bits and a minimum.
+struct Q4_1 {
+    static constexpr unsigned GGUF = 3, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d, m;
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const { return {half_at(d), half_at(m)}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const { return word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu; }
+};
+static_assert(sizeof(Q4_1) == 20);
+
+// 5 bits, centred; `qh` has the fifth ones.
+struct Q5_0 {
+    static constexpr unsigned GGUF = 6, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d;
+    uint8_t qh[4];
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const {
+        const float scale = half_at(d);
+        return {scale, -16.0f * scale};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return (word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu) | fifth_bits(word_at(qh) >> (16 * group + 4 * i));
+    }
+};
+static_assert(sizeof(Q5_0) == 22);
+
+// 5 bits and a minimum.
+struct Q5_1 {
+    static constexpr unsigned GGUF = 7, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d, m;
+    uint8_t qh[4];
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const { return {half_at(d), half_at(m)}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return (word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu) | fifth_bits(word_at(qh) >> (16 * group + 4 * i));
+    }
+};
+static_assert(sizeof(Q5_1) == 24);
+
+struct Q8_0 {
+    static constexpr unsigned GGUF = 8, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = false, FINE = false;
+    uint16_t d;
+    int8_t qs[32];
+
+    __device__ __forceinline__ Scale scale(unsigned) const { return {half_at(d), 0.0f}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const { return word_at(qs + GROUP * group + 4 * i); }
+};
+static_assert(sizeof(Q8_0) == 34);
+
+// What activations are quantised to. `s` is the sum of the 32 numbers before they were.
+struct Q8_1 {
+    static constexpr unsigned VALUES = 32;
+    uint16_t d, s;
+    int8_t qs[32];
+};
+static_assert(sizeof(Q8_1) == 36);
+
+// 2 bits; groups have scales and minima of 4 bits. Of 128 values, a byte has those at l, l + 32, l + 64 and l + 96.
+struct Q2_K {
+    static constexpr unsigned GGUF = 10, VALUES = 256, STEP = 2;
+    static constexpr bool OFFSET = true, FINE = true;
+    uint8_t scales[16];
+    uint8_t qs[64];
+    uint16_t d, m;
+
+    __device__ __forceinline__ Scale scale(unsigned group) const {
+        const unsigned both = scales[group];
+        return {half_at(d) * static_cast<float>(both & 15), -half_at(m) * static_cast<float>(both >> 4)};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return word_at(qs + 32 * (group / 8) + 16 * (group % 2) + 4 * i) >> 2 * (group / 2 % 4) & 0x03030303u;
+    }
+};
+static_assert(sizeof(Q2_K) == 84);
+
+// 3 bits, centred; `hmask` has the third ones, one for each eighth of the block in a byte. Groups have scales of 6 bits: the lower 4 in the
+// first 8 bytes, the upper 2 in the last 4.
+struct Q3_K {
+    static constexpr unsigned GGUF = 11, VALUES = 256, STEP = 2;
+    static constexpr bool OFFSET = true, FINE = true;
+    uint8_t hmask[32];
+    uint8_t qs[64];
+    uint8_t scales[12];
+    uint16_t d;
+
+    __device__ __forceinline__ Scale scale(unsigned group) const {
+        const unsigned low = scales[group % 8] >> 4 * (group / 8) & 15, high = scales[8 + group % 4] >> 2 * (group / 4) & 3;
+        const float scale = half_at(d) * static_cast<float>(static_cast<int>(low | high << 4) - 32);
+        return {scale, -4.0f * scale};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        const unsigned at = 16 * (group % 2) + 4 * i;
+        return (word_at(qs + 32 * (group / 8) + at) >> 2 * (group / 2 % 4) & 0x03030303u) |
+               (word_at(hmask + at) >> group / 2 & 0x01010101u) << 2;
+    }
+};
+static_assert(sizeof(Q3_K) == 110);
+
+// The scale and the minimum of 32 values of Q4_K and Q5_K, 6 bits each. Those of the first half have a byte each, whose upper 2 bits belong
+// to the second half's; the lower 4 bits of these share the last 4 bytes.
+__device__ __forceinline__ Scale scale_of_32(const uint8_t *scales, float d, float m, unsigned of) {
+    const unsigned upper = of / 4, at = 8 * (of % 4);
+    const uint32_t a = word_at(scales), b = word_at(scales + 4), c = word_at(scales + 8);
+    const unsigned factor = ((upper ? c : a) >> at & 15) | (a >> (at + 2 * upper) & 48);
+    const unsigned minimum = ((upper ? c >> 4 : b) >> at & 15) | (b >> (at + 2 * upper) & 48);
+    return {d * static_cast<float>(factor), -m * static_cast<float>(minimum)};
+}
+
+// 4 bits; 32 values have a scale and a minimum. Of 64 values, a byte has those at l and l + 32.
+struct Q4_K {
+    static constexpr unsigned GGUF = 12, VALUES = 256, STEP = 2;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d, m;
+    uint8_t scales[12];
+    uint8_t qs[128];
+
+    __device__ __forceinline__ Scale scale(unsigned group) const { return scale_of_32(scales, half_at(d), half_at(m), group / 2); }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return word_at(qs + 32 * (group / 4) + 16 * (group % 2) + 4 * i) >> 4 * (group / 2 % 2) & 0x0f0f0f0fu;
+    }
+};
+static_assert(sizeof(Q4_K) == 144);
+
+// As Q4_K; `qh` has the fifth bits, one for each eighth of the block in a byte.
+struct Q5_K {
+    static constexpr unsigned GGUF = 13, VALUES = 256, STEP = 2;
+    static constexpr bool OFFSET = true, FINE = false;
+    uint16_t d, m;
+    uint8_t scales[12];
+    uint8_t qh[32];
+    uint8_t qs[128];
+
+    __device__ __forceinline__ Scale scale(unsigned group) const { return scale_of_32(scales, half_at(d), half_at(m), group / 2); }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        const unsigned at = 16 * (group % 2) + 4 * i;
+        return (word_at(qs + 32 * (group / 4) + at) >> 4 * (group / 2 % 2) & 0x0f0f0f0fu) |
+               (word_at(qh + at) >> group / 2 & 0x01010101u) << 4;
+    }
+};
+static_assert(sizeof(Q5_K) == 176);
+
+// 6 bits, centred; groups have scales of 8. Of 128 values, a byte of `ql` has the lower bits of those at l and l + 64, one of `qh` the
+// upper ones of those at l, l + 32, l + 64 and l + 96.
+struct Q6_K {
+    static constexpr unsigned GGUF = 14, VALUES = 256, STEP = 4;
+    static constexpr bool OFFSET = true, FINE = true;
+    uint8_t ql[128];
+    uint8_t qh[64];
+    int8_t scales[16];
+    uint16_t d;
+
+    __device__ __forceinline__ Scale scale(unsigned group) const {
+        const float scale = half_at(d) * static_cast<float>(scales[group]);
+        return {scale, -32.0f * scale};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        const unsigned half = group / 8, quarter = group / 2 % 4, at = 16 * (group % 2) + 4 * i;
+        return (word_at(ql + 64 * half + 32 * (quarter % 2) + at) >> 4 * (quarter / 2) & 0x0f0f0f0fu) |
+               (word_at(qh + 32 * half + at) >> 2 * quarter & 0x03030303u) << 4;
+    }
+};
+static_assert(sizeof(Q6_K) == 210);
+
+// Of candle's CPU products; kernels only dequantise it.
+struct Q8_K {
+    static constexpr unsigned VALUES = 256;
+    static constexpr bool OFFSET = false;
+    float d;
+    int8_t qs[256];
+    int16_t sums[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const { return {d, 0.0f}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const { return word_at(qs + GROUP * group + 4 * i); }
+};
+static_assert(sizeof(Q8_K) == 292);
+
+// 4 bits that are places in a table of values, which are closer to each other near zero.
+struct IQ4_NL {
+    static constexpr unsigned GGUF = 20, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = false, FINE = false;
+    uint16_t d;
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const { return {half_at(d), 0.0f}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        // -127 -104 -83 -65, -49 -35 -22 -10, 1 13 25 38, 53 69 89 113
+        constexpr uint32_t TABLE[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
+        return look_up(TABLE, word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
+    }
+};
+static_assert(sizeof(IQ4_NL) == 18);
+
+// Floats of 4 bits (E2M1) with a power of two (E8M0) for 32 of them. Bytes are twice the floats.
+struct MXFP4 {
+    static constexpr unsigned GGUF = 39, VALUES = 32, STEP = 1;
+    static constexpr bool OFFSET = false, FINE = false;
+    uint8_t e;
+    uint8_t qs[16];
+
+    __device__ __forceinline__ Scale scale(unsigned) const {
+        // half of 2^(e - 127), which is subnormal for the least two
+        const uint32_t bits = e < 2 ? 0x00200000u << e : e == 255 ? 0x7fc00000u : (e - 1u) << 23;
+        return {__uint_as_float(bits), 0.0f};
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        // 0 1 2 3, 4 6 8 12, and below zero
+        constexpr uint32_t TABLE[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
+        return look_up(TABLE, word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
+    }
+};
+static_assert(sizeof(MXFP4) == 17);
+
+// Bytes have a sign where there is no offset.
+template <typename Q> __device__ __forceinline__ float byte_of(uint32_t quad, unsigned i) {
+    return Q::OFFSET ? static_cast<float>(quad >> 8 * i & 255) : static_cast<float>(static_cast<int8_t>(quad >> 8 * i));
+}
+
+// The values of a quad in f32, exact but for one rounding.
+template <typename Q> __device__ __forceinline__ float4 dequantize(const Q &block, unsigned group, unsigned i) {
+    const Scale scale = block.scale(group);
+    const uint32_t q = block.quad(group, i);
+    const auto value = [&](unsigned byte) { return fmaf(scale.d, byte_of<Q>(q, byte), scale.m); };
+    return {value(0), value(1), value(2), value(3)};
+}
+
+template <typename T> struct alignas(4 * sizeof(T)) Four {
+    T x, y, z, w;
+};
+
+template <typename T> __device__ __forceinline__ void store_four(T *out, float4 x) {
+    *reinterpret_cast<Four<T> *>(out) = {convert<T>(x.x), convert<T>(x.y), convert<T>(x.z), convert<T>(x.w)};
+}
+
+// The type of results, where one kernel has all of them.
+enum class Out : unsigned { F32, F16, BF16 };
+
+// Calls with the results as what they are.
+template <typename F> __device__ __forceinline__ void with_type(Out type, void *out, F store) {
+    if (type == Out::F32)
+        store(static_cast<float *>(out));
+    else if (type == Out::F16)
+        store(static_cast<__half *>(out));
+    else
+        store(static_cast<__nv_bfloat16 *>(out));
+}
+template <typename T> __device__ __forceinline__ void store(T *to, float x) { *to = convert<T>(x); }
+__device__ __forceinline__ void store_as(Out type, void *out, size_t at, float x) {
+    with_type(type, out, [&](auto *to) { store(to + at, x); });
+}
+
+// A unit of a row: its block, and which of the block's groups belong to it.
+template <typename Q> struct Unit {
+    static constexpr unsigned GROUPS = 2;
+    static constexpr unsigned PER_BLOCK = Q::VALUES / (GROUP * GROUPS);
+    unsigned block, first;
+
+    __device__ __forceinline__ explicit Unit(unsigned index)
+        : block(index / PER_BLOCK), first(index % PER_BLOCK / Q::STEP * (Q::STEP * GROUPS) + index % Q::STEP) {}
+    __device__ __forceinline__ unsigned group(unsigned k) const { return first + Q::STEP * k; }
+};
+
+// The types that candle has, as it calls them in most names and in the rest; and all.
+#define QUANT_32(ROW) ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0)
+#define QUANT_K(ROW) ROW(Q2_K, q2_K, q2_k) ROW(Q3_K, q3_K, q3_k) ROW(Q4_K, q4_K, q4_k) ROW(Q5_K, q5_K, q5_k) ROW(Q6_K, q6_K, q6_k)
+#define QUANT_ALL(ROW)                                                                                                 \
+    ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0) ROW(IQ4_NL, iq4_nl) ROW(MXFP4, mxfp4) \
+    ROW(Q2_K, q2_k) ROW(Q3_K, q3_k) ROW(Q4_K, q4_k) ROW(Q5_K, q5_k) ROW(Q6_K, q6_k)
+
+// Calls with a matrix as what it is, by its type's number in GGUF files.
+template <typename F> __device__ __forceinline__ void with_quant(unsigned type, const void *x, F f) {
+    switch (type) {
+#define CASE(Q, NAME)                                                                                                  \
+    case Q::GGUF:                                                                                                      \
+        return f(static_cast<const Q *>(x));
+        QUANT_ALL(CASE)
+#undef CASE
+    }
+}

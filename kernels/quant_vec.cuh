@@ -1,0 +1,117 @@
+// Products of a quantised matrix with one to eight vectors of Q8_1 blocks, exact but for the roundings of f32 products and sums. Shared by
+// `quantized` and `mmvq_gguf`.
+#pragma once
+#include "quant.cuh"
+#include "reduce.cuh"
+
+// Four vectors or fewer are multiplied by workgroups of 32×4 threads, more by 32×2; one vector by a workgroup for each row, more by one for
+// each two rows. That is the launch that callers have to make.
+constexpr unsigned VEC_THREADS = 128;
+constexpr unsigned SUMMANDS = 16;
+
+// Each value's sums of all threads, with a gap so that threads that read different values access different banks.
+__shared__ float sums[8 * (VEC_THREADS + VEC_THREADS / SUMMANDS)];
+
+// Computes `ROWS` rows of `out` from `first_row`; `y_stride` counts blocks, `out_stride` elements. One function for any number of vectors: a
+// thread's sums are in LDS, and the loop over vectors stays one. Not inlined, since 24 kernels of a type differ in arguments only.
+template <typename Q, unsigned ROWS>
+static __noinline__ __device__ void mul_mat_vec(const Q *x, const Q8_1 *y, void *out, Out type, unsigned first_row, unsigned columns,
+                                                unsigned rows, unsigned y_stride, unsigned out_stride, unsigned vectors) {
+    x = uniform(x), y = uniform(y), out = uniform(out), type = static_cast<Out>(uniform(static_cast<unsigned>(type)));
+    first_row = uniform(first_row), columns = uniform(columns), rows = uniform(rows);
+    y_stride = uniform(y_stride), out_stride = uniform(out_stride), vectors = uniform(vectors);
+    const unsigned threads = vectors <= 4 ? VEC_THREADS : VEC_THREADS / 2;
+    const unsigned parts = threads / SUMMANDS, pitch = threads + parts;
+    const unsigned values = ROWS * vectors;
+    const unsigned thread = threadIdx.y * 32 + threadIdx.x;
+#pragma unroll 1
+    for (unsigned value = 0; value < values; ++value)
+        sums[value * pitch + thread] = 0.0f;
+
+    constexpr unsigned GROUPS = Unit<Q>::GROUPS;
+    const unsigned blocks = columns / Q::VALUES;
+#pragma unroll 1
+    for (unsigned unit = thread; unit < blocks * Unit<Q>::PER_BLOCK; unit += threads) {
+        const Unit<Q> at(unit);
+        uint32_t q[ROWS][GROUPS][QUADS];
+        Scale scale[ROWS][GROUPS];
+        for (unsigned r = 0; r < ROWS; ++r) {
+            // behind the last row is it once more
+            const Q &block = x[static_cast<size_t>(min(first_row + r, rows - 1)) * blocks + at.block];
+            for (unsigned k = 0; k < GROUPS; ++k) {
+                scale[r][k] = block.scale(at.group(k));
+                for (unsigned i = 0; i < QUADS; ++i)
+                    q[r][k][i] = block.quad(at.group(k), i);
+            }
+        }
+        const Q8_1 *vector = y + at.block * (Q::VALUES / Q8_1::VALUES);
+#pragma unroll 1
+        for (unsigned value = 0; value < values; value += ROWS, vector += y_stride) {
+            float sum[ROWS] = {};
+            for (unsigned k = 0; k < GROUPS; ++k) {
+                const Q8_1 &block = vector[at.group(k) / 2];
+                uint32_t a[QUADS];
+                __builtin_memcpy(a, block.qs + GROUP * (at.group(k) % 2), sizeof a);
+                const float d = half_at(block.d);
+                int total = 0;
+                if (Q::OFFSET)
+                    for (unsigned i = 0; i < QUADS; ++i)
+                        total = dot4(0x01010101u, a[i], total);
+                for (unsigned r = 0; r < ROWS; ++r) {
+                    int dot = 0;
+                    for (unsigned i = 0; i < QUADS; ++i)
+                        dot = dot4(q[r][k][i], a[i], dot);
+                    float product = scale[r][k].d * static_cast<float>(dot);
+                    if (Q::OFFSET)
+                        product = fmaf(scale[r][k].m, static_cast<float>(total), product);
+                    sum[r] = fmaf(d, product, sum[r]);
+                }
+            }
+            for (unsigned r = 0; r < ROWS; ++r)
+                sums[(value + r) * pitch + thread] += sum[r];
+        }
+    }
+    __syncthreads();
+
+    const unsigned value = thread / parts, part = thread % parts;
+    float sum = 0.0f;
+    if (value < values)
+        for (unsigned i = 0; i < SUMMANDS; ++i)
+            sum += sums[value * pitch + i * parts + part];
+    for (unsigned mask = parts / 2; mask > 0; mask /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, mask);
+    const unsigned row = first_row + value % ROWS;
+    if (part == 0 && value < values && row < rows)
+        store_as(type, out, static_cast<size_t>(value / ROWS) * out_stride + row, sum);
+}
+
+// A workgroup's share of a product with `vectors` vectors.
+template <typename Q>
+__device__ __forceinline__ void vec_workgroup(const void *x, const void *y, void *out, Out type, int columns, int rows, int y_stride,
+                                              int out_stride, unsigned vectors) {
+    const Q *matrix = static_cast<const Q *>(x);
+    const Q8_1 *blocks = static_cast<const Q8_1 *>(y);
+    if (vectors == 1)
+        mul_mat_vec<Q, 1>(matrix, blocks, out, type, blockIdx.x, columns, rows, y_stride, out_stride, vectors);
+    else
+        mul_mat_vec<Q, 2>(matrix, blocks, out, type, 2 * blockIdx.x, columns, rows, y_stride, out_stride, vectors);
+}
+
+// Quantises rows of `columns` numbers to Q8_1 blocks, behind which zeros follow up to `padded`, a multiple of 32. Where there is a NaN or
+// an infinity among 32 numbers, the scale is one, too.
+template <typename T> __device__ __forceinline__ void quantize_q8_1_row(const T *x, void *out, int columns, int padded) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= padded)
+        return;
+    const size_t row = blockIdx.y * blockDim.y + threadIdx.y;
+    const float value = column < columns ? load(x + row * columns + column) : 0.0f;
+    const float most = warp_reduce<Max>(fabsf(value));
+    const float sum = warp_reduce<Sum>(value);
+    const float d = most / 127.0f;
+    Q8_1 &block = static_cast<Q8_1 *>(out)[(row * padded + column) / Q8_1::VALUES];
+    block.qs[column % Q8_1::VALUES] = d > 0.0f && d < INFINITY ? static_cast<int8_t>(roundf(value / d)) : 0;
+    if (column % Q8_1::VALUES == 0) {
+        block.d = __half_as_ushort(convert<__half>(d));
+        block.s = __half_as_ushort(convert<__half>(sum));
+    }
+}

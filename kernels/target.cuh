@@ -1,0 +1,52 @@
+// What differs by target.
+#pragma once
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+// c plus the products of four signed bytes by four. One instruction (v_dot4_i32_i8, v_dot4_i32_iu8) where the target has it;
+// kernel-build's __dp4a says where.
+__device__ __forceinline__ int dot4(uint32_t a, uint32_t b, int c) { return __dp4a(static_cast<int>(a), static_cast<int>(b), c); }
+
+// Bytes of a table of 16, four at a time; each byte of `at` is below 16.
+__device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t at) {
+#ifdef __AMDGCN__
+    const uint32_t low = __builtin_amdgcn_perm(table[1], table[0], at & 0x07070707u);
+    const uint32_t high = __builtin_amdgcn_perm(table[3], table[2], at & 0x07070707u);
+    const uint32_t upper = (at >> 3 & 0x01010101u) * 255;
+    return (high & upper) | (low & ~upper);
+#else
+    uint32_t found = 0;
+    for (unsigned i = 0; i < 32; i += 8)
+        found |= (table[at >> (i + 2) & 3] >> 8 * (at >> i & 3) & 255) << i;
+    return found;
+#endif
+}
+
+// A value that all threads of a wave have. Functions that are not inlined cannot know it of their arguments, nor that pointers lead to
+// global memory.
+__device__ __forceinline__ unsigned uniform(unsigned x) {
+#ifdef __AMDGCN__
+    return __builtin_amdgcn_readfirstlane(x);
+#else
+    return x;
+#endif
+}
+template <typename T> __device__ __forceinline__ T *uniform(T *p) {
+#ifdef __AMDGCN__
+    const uint64_t bits = reinterpret_cast<uint64_t>(p);
+    const uint64_t same = static_cast<uint64_t>(uniform(static_cast<unsigned>(bits >> 32))) << 32 | uniform(static_cast<unsigned>(bits));
+    return (T *)reinterpret_cast<__attribute__((address_space(1))) T *>(same);
+#else
+    return p;
+#endif
+}
+
+// What is loaded behind this is not loaded before it, so that it takes no registers there.
+__device__ __forceinline__ void no_loads_ahead() { asm volatile("" ::: "memory"); }
+
+// How many waves a SIMD unit shall hold at least: the compiler makes do with the registers that this leaves.
+#ifdef __AMDGCN__
+#define WAVES_PER_SIMD(COUNT) __attribute__((amdgpu_waves_per_eu(COUNT)))
+#else
+#define WAVES_PER_SIMD(COUNT)
+#endif
