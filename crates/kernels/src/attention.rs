@@ -20,8 +20,8 @@ const KEYS: usize = 64;
 const DIM_STEP: usize = 16;
 /// Blocks of a paged cache are multiples of these keys.
 const BLOCK_STEP: usize = 16;
-/// The most workgroups in the second dimension of a grid.
-const MOST_BLOCKS: usize = 65535;
+/// The most workgroups in the second dimension of a grid, which go on by its size.
+const MOST_BLOCKS: usize = 4096;
 /// Positions are 32-bit numbers with signs in the kernel, and so are sums of two.
 const MOST_POSITIONS: usize = 1 << 30;
 /// Elements from one key to the next: a tile of keys is within 2³² bytes.
