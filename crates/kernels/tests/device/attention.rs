@@ -1,7 +1,7 @@
 //! Fused attention against f64 on the CPU.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Attention, AttentionInputs, Element, Error, HeadStrides};
+use kernels::{Attention, AttentionInputs, Element, Error, Float, HeadStrides};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -18,7 +18,7 @@ fn place(strides: HeadStrides, batch: usize, head: usize, row: usize) -> usize {
 }
 
 /// Whether the device's matrix instructions take subnormal f16 numbers to be 0, as those of gfx90a do.
-fn flushes<T: Element>(bench: &Bench) -> bool {
+fn flushes<T: Float<Compute = f32>>(bench: &Bench) -> bool {
     T::NAME == "f16" && bench.kernels.device().target().processor == "gfx90a"
 }
 
@@ -28,7 +28,7 @@ fn flushed(x: f64) -> f64 {
 }
 
 /// Attention in f64. `key` and `value` give a key's numbers by sequence, head and position.
-fn expected<T: Element>(
+fn expected<T: Float<Compute = f32>>(
     attention: &Attention,
     sight: &Sight,
     q: &[T],
@@ -126,7 +126,7 @@ fn span(strides: HeadStrides, batch: usize, heads: usize, rows: usize, dim: usiz
 }
 
 /// Attention of random numbers, and that nothing else was written.
-fn check<T: Element>(bench: &Bench, attention: &Attention, sight: &Sight) {
+fn check<T: Float<Compute = f32>>(bench: &Bench, attention: &Attention, sight: &Sight) {
     let &Attention { batch, heads, kv_heads, q_len, kv_len, dim, .. } = attention;
     let q = random::<T>(span(attention.q, batch, heads, q_len, dim), 21, 2.0);
     let k = random::<T>(span(attention.k, batch, kv_heads, kv_len, dim), 22, 2.0);
@@ -159,7 +159,7 @@ fn check<T: Element>(bench: &Bench, attention: &Attention, sight: &Sight) {
     assert!(result.passed(), "{attention:?} {}: {result:?}", T::NAME);
 }
 
-fn dimensions_match<T: Element>(bench: &Bench) {
+fn dimensions_match<T: Float<Compute = f32>>(bench: &Bench) {
     for dim in [32, 64, 80, 96, 128, 192, 256] {
         check::<T>(bench, &Attention::new(1, 2, 1, 17, 70, dim), &Sight::default());
     }
@@ -170,7 +170,7 @@ fn all_dimensions() {
     for_every_type!(dimensions_match);
 }
 
-fn heads_match<T: Element>(bench: &Bench) {
+fn heads_match<T: Float<Compute = f32>>(bench: &Bench) {
     for (heads, kv_heads) in [(2, 2), (6, 2), (5, 1)] {
         for (q_len, kv_len) in [(1, 65), (30, 100), (40, 33)] {
             let attention = Attention::new(1, heads, kv_heads, q_len, kv_len, 32);
@@ -186,7 +186,7 @@ fn shared_heads_and_causal() {
     for_every_type!(heads_match);
 }
 
-fn options_match<T: Element>(bench: &Bench) {
+fn options_match<T: Float<Compute = f32>>(bench: &Bench) {
     let attention = Attention::new(2, 2, 1, 40, 140, 16);
     let none = Sight::default();
     check::<T>(bench, &attention.causal().window(20), &none);
@@ -209,7 +209,7 @@ fn options() {
     for_every_type!(options_match);
 }
 
-fn strides_match<T: Element>(bench: &Bench) {
+fn strides_match<T: Float<Compute = f32>>(bench: &Bench) {
     let (heads, kv_heads, q_len, kv_len, dim) = (4, 2, 9, 75, 48);
     let attention = Attention::new(2, heads, kv_heads, q_len, kv_len, dim);
     // [batch, positions, heads, dim], with gaps that no wide load divides
@@ -239,7 +239,7 @@ fn strides() {
     for_every_type!(strides_match);
 }
 
-fn splits_match<T: Element>(bench: &Bench) {
+fn splits_match<T: Float<Compute = f32>>(bench: &Bench) {
     // few rows and many keys: the keys are split
     for (q_len, dim) in [(1, 64), (2, 144)] {
         let attention = Attention::new(1, 2, 1, q_len, 1100, dim);
@@ -319,7 +319,7 @@ trait Stored: hip::DeviceCopy {
     /// Any byte but NaN.
     fn from_byte(byte: u8) -> Self;
     fn to_f64(self) -> f64;
-    fn inputs<'a, T: Element>(
+    fn inputs<'a, T: Float<Compute = f32>>(
         q: &'a hip::DeviceBuffer<T>,
         k: &'a hip::DeviceBuffer<Self>,
         v: &'a hip::DeviceBuffer<Self>,
@@ -333,7 +333,7 @@ impl Stored for i8 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
-    fn inputs<'a, T: Element>(
+    fn inputs<'a, T: Float<Compute = f32>>(
         q: &'a hip::DeviceBuffer<T>,
         k: &'a hip::DeviceBuffer<Self>,
         v: &'a hip::DeviceBuffer<Self>,
@@ -357,7 +357,7 @@ impl Stored for u8 {
         };
         if self & 0x80 == 0 { magnitude } else { -magnitude }
     }
-    fn inputs<'a, T: Element>(
+    fn inputs<'a, T: Float<Compute = f32>>(
         q: &'a hip::DeviceBuffer<T>,
         k: &'a hip::DeviceBuffer<Self>,
         v: &'a hip::DeviceBuffer<Self>,
@@ -390,7 +390,7 @@ impl Paged {
     }
 }
 
-fn pages_match<T: Element>(bench: &Bench) {
+fn pages_match<T: Float<Compute = f32>>(bench: &Bench) {
     let (batch, heads, kv_heads, dim) = (2, 4, 2, 48);
     for (q_len, kv_len, block_size) in [(1, 700, 16), (20, 75, 32)] {
         let pages = Paged::new(batch, kv_len, block_size);
@@ -440,7 +440,7 @@ fn paged_caches() {
     for_every_type!(pages_match);
 }
 
-fn eight_bits_match<T: Element, S: Stored>(bench: &Bench, paged: bool) {
+fn eight_bits_match<T: Float<Compute = f32>, S: Stored>(bench: &Bench, paged: bool) {
     let (batch, heads, kv_heads, q_len, kv_len, dim) = (2, 4, 2, 6, 90, 64);
     let pages = Paged::new(batch, kv_len, 16);
     // a scale for each key of each head, or one for each head
