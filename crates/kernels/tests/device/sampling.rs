@@ -162,7 +162,7 @@ fn a_vocabulary() {
 fn occurring_tokens_are_penalised<T: Float<Compute = f32>>(bench: &Bench) {
     let (rows, columns) = (3, 90);
     // even columns below zero, odd ones above
-    let sign = |i: usize| if i % 2 == 0 { -1.0 } else { 1.0 };
+    let sign = |i: usize| if i.is_multiple_of(2) { -1.0 } else { 1.0 };
     let noise = random::<T>(rows * columns, 103, 6.0);
     let logits: Vec<T> =
         noise.iter().enumerate().map(|(i, x)| T::from_f64(x.to_f64().abs() * sign(i))).collect();
