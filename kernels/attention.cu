@@ -53,8 +53,18 @@ __device__ __forceinline__ float exp2_of(float x) {
 #endif
 }
 
-// Of all heads: addresses as the launcher passes them.
-struct Arguments {
+__device__ __forceinline__ float reciprocal(float x) {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_rcpf(x);
+#else
+    return 1.0f / x;
+#endif
+}
+
+// The kernel's parameters, in their order.
+template <typename T> struct Arguments {
+    Shape shape;
+    const T *q;
     const void *k, *v;
     const float *k_scales, *v_scales;
     // Of each sequence, or null.
@@ -62,12 +72,29 @@ struct Arguments {
     const unsigned *tables;
     // Of each head, or null.
     const float *slopes;
+    T *o;
     // For each split, row by row: the row's result, and after all of them the logarithm of its sum.
     float *partial;
 };
 
-template <typename T> __device__ __forceinline__ Cache cache_of(const Shape &shape, const Arguments &from, const void *at, const float *scales, const Strides &strides,
-                                            const Strides &scale_strides, unsigned batch, unsigned head, unsigned last) {
+// The parameters as they are in memory, where the target has them there. The compiler reads them again behind each call; otherwise it
+// keeps all of them in scalar registers, which there are too few of.
+template <typename T> __device__ __forceinline__ const Arguments<T> &read_again(const Arguments<T> &given) {
+#if defined(__AMDGCN__)
+    auto at = __builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(at));
+    return *(const Arguments<T> *)(at);
+#else
+    return given;
+#endif
+}
+
+template <typename T>
+__device__ __forceinline__ Cache cache_of(const Arguments<T> &from, bool values, unsigned batch, unsigned head, unsigned last) {
+    const Shape &shape = from.shape;
+    const void *at = values ? from.v : from.k;
+    const float *scales = values ? from.v_scales : from.k_scales;
+    const Strides &strides = values ? shape.v : shape.k, &scale_strides = values ? shape.v_scales : shape.k_scales;
     Cache cache;
     const unsigned bytes = shape.stored == STORED_AS_QUERIES ? sizeof(T) : 1;
     const bool paged = from.tables != nullptr;
@@ -85,10 +112,9 @@ template <typename T> __device__ __forceinline__ Cache cache_of(const Shape &sha
 }
 
 template <typename T, unsigned KEYS>
-__device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, const Arguments &from, unsigned batch, unsigned kv_head, unsigned row0,
-                                        unsigned split, unsigned dim0) {
+__device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batch, unsigned kv_head, unsigned row0, unsigned split, unsigned dim0) {
     using M = Matrix<T, 32 / (WAVE / 8), 2>;
-    using Tile = KeyTile<T, KEYS, DIM, THREADS>;
+    using Tile = KeyTile<T, M, KEYS, DIM, THREADS>;
     constexpr unsigned BLOCKS = KEYS / M::ROWS, PARTS = M::ROWS / M::DEPTH, OUT_BLOCKS = DIM / M::ROWS, COLUMNS = M::LANE_COLUMNS;
     constexpr unsigned WAVES = THREADS / WAVE;
     // Queries stay in registers if they take no more than QUERY_BYTES / 4 of them.
@@ -100,6 +126,8 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
     __shared__ alignas(16) unsigned char scratch_bytes[M::CHAINED_IN_LDS ? WAVES * M::COLUMNS * SCRATCH_PITCH * sizeof(T) : 16];
     T *tile = reinterpret_cast<T *>(tile_bytes);
 
+    const Arguments<T> &from = read_again(given);
+    const Shape &shape = from.shape;
     const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
     T *scratch = reinterpret_cast<T *>(scratch_bytes) + (M::CHAINED_IN_LDS ? wave * M::COLUMNS * SCRATCH_PITCH : 0);
     const unsigned rows = shape.group * shape.q_len;
@@ -125,7 +153,7 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
         end[c] = end_key(index);
         position[c] = q_position + static_cast<int>(index);
         slope[c] = from.slopes == nullptr ? 0.0f : from.slopes[head] * LOG2_E;
-        query[c] = q + batch * shape.q.batch + head * shape.q.head + index * shape.q.row + M::depth(lane);
+        query[c] = from.q + batch * shape.q.batch + head * shape.q.head + index * shape.q.row + M::depth(lane);
     }
     const auto read_query = [&](unsigned depth) {
         typename M::B b;
@@ -135,14 +163,14 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
         return b;
     };
     typename M::B kept[KEPT];
-    const auto keep_queries = [&](unsigned from_dim) {
+    const auto keep_queries = [&](unsigned from_dim, unsigned dims) {
 #pragma unroll
         for (unsigned d = 0; d < KEPT; ++d)
-            if (from_dim + d * M::DEPTH < shape.dim)
+            if (d * M::DEPTH < dims)
                 kept[d] = read_query(from_dim + d * M::DEPTH);
     };
     if (KEEP)
-        keep_queries(0);
+        keep_queries(0, shape.dim);
 
     // What the workgroup's rows see, and what the wave's do.
     const unsigned last_row = min(row0 + WAVES * M::COLUMNS, rows) - 1;
@@ -155,32 +183,37 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
     const int wave_full_begin = has_rows ? first_key(wave_last / shape.group) : 0, wave_full_end = has_rows ? end_key(wave_row / shape.group) : 0;
 
     const unsigned last = kv_len > 0 ? kv_len - 1 : 0;
-    const Cache keys = cache_of<T>(shape, from, from.k, from.k_scales, shape.k, shape.k_scales, batch, kv_head, last);
-    const Cache values = cache_of<T>(shape, from, from.v, from.v_scales, shape.v, shape.v_scales, batch, kv_head, last);
-    const float factor = shape.scale * LOG2_E;
-    const unsigned out_dims = min(shape.dim - dim0, DIM);
-
     float highest[COLUMNS], total[COLUMNS];
 #pragma unroll
     for (unsigned c = 0; c < COLUMNS; ++c)
         highest[c] = -INFINITY, total[c] = 0.0f;
     typename M::Sums out[OUT_BLOCKS] = {};
+    const unsigned out_dims = min(shape.dim - dim0, DIM);
 
 #pragma unroll 1
     for (int key0 = begin; key0 < stop; key0 += KEYS) {
         const bool seen = key0 < wave_end && key0 + static_cast<int>(KEYS) > wave_begin;
         typename M::Sums scores[BLOCKS] = {};
+        const unsigned dim = read_again(given).shape.dim;
+        if (!KEEP) {
+#pragma unroll
+            for (unsigned c = 0; c < COLUMNS; ++c)
+                query[c] = not_kept(query[c]);
+        }
 #pragma unroll 1
-        for (unsigned from_dim = 0; from_dim < shape.dim; from_dim += DIM) {
-            const unsigned dims = min(shape.dim - from_dim, DIM);
+        for (unsigned from_dim = 0; from_dim < dim; from_dim += DIM) {
+            const unsigned dims = min(dim - from_dim, DIM);
             __syncthreads();
-            Tile::copy_keys(shape.stored, keys, tile, key0, from_dim, dims);
+            {
+                const Arguments<T> &now = read_again(given);
+                Tile::copy_keys(now.shape.stored, cache_of(now, false, batch, kv_head, last), tile, key0, from_dim, dims);
+            }
             __syncthreads();
-            if (KEEP && shape.dim > DIM)
-                keep_queries(from_dim);
+            if (KEEP && dim > DIM)
+                keep_queries(from_dim, dims);
             if (!seen)
                 continue;
-            constexpr unsigned UNROLLED = KEEP ? STEPS : M::CHAINED_IN_LDS ? 1 : 2;
+            constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : STEPS;
 #pragma unroll UNROLLED
             for (unsigned d = 0; d < STEPS; ++d) {
                 if (d * M::DEPTH >= dims)
@@ -188,8 +221,10 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
                 const typename M::B b = KEEP ? kept[d % KEPT] : read_query(from_dim + d * M::DEPTH);
 #pragma unroll
                 for (unsigned i = 0; i < BLOCKS; ++i) {
-                    const T *piece = tile + (i * M::ROWS + M::chained_row(lane)) * Tile::KEY_PITCH + M::depth(lane) + d * M::DEPTH;
+                    const T *piece = tile + (i * M::ROWS + M::a_row(lane)) * Tile::KEY_PITCH + M::depth(lane) + d * M::DEPTH;
                     M::multiply(scores[i], M::load_a(piece, Tile::KEY_PITCH), b);
+                    if (M::CHAINED_IN_LDS)
+                        schedule_fence();
                 }
             }
         }
@@ -204,24 +239,32 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
                         scores[i].x[s] = x;
                     }
             };
-            // Scores are in units of log 2 from here on.
-            if (shape.soft_cap != 0.0f) {
-                const float inner = 2.0f * factor / shape.soft_cap, outer = shape.soft_cap * LOG2_E;
+            // What scores are still to be multiplied with, to be exponents of 2.
+            const Arguments<T> &now = read_again(given);
+            float factor = now.shape.scale * LOG2_E;
+            if (now.shape.soft_cap != 0.0f) {
                 // tanh(x) = 1 - 2 / (exp(2x) + 1)
-                each([&](float &x, int, unsigned) { x = outer - 2.0f * outer / (exp2_of(x * inner) + 1.0f); });
-            } else {
-                each([&](float &x, int, unsigned) { x *= factor; });
+                const float cap = now.shape.soft_cap, inner = 2.0f * factor / cap;
+                each([&](float &x, int, unsigned) { x = cap - 2.0f * cap * reciprocal(exp2_of(x * inner) + 1.0f); });
+                factor = LOG2_E;
             }
-            if (from.slopes != nullptr)
-                each([&](float &x, int key, unsigned c) { x = fmaf(slope[c], static_cast<float>(key - position[c]), x); });
-            if (key0 < wave_full_begin || key0 + static_cast<int>(KEYS) > wave_full_end)
-                each([&](float &x, int key, unsigned c) { x = key >= first[c] && key < end[c] ? x : -INFINITY; });
+            if (now.slopes != nullptr) {
+                each([&](float &x, int key, unsigned c) { x = fmaf(slope[c], static_cast<float>(key - position[c]), x * factor); });
+                factor = 1.0f;
+            }
+            if (key0 < wave_full_begin || key0 + static_cast<int>(KEYS) > wave_full_end) {
+                each([&](float &x, int key, unsigned c) { x = key >= first[c] && key < end[c] ? x * factor : -INFINITY; });
+                factor = 1.0f;
+            }
 
             float higher[COLUMNS], base[COLUMNS];
 #pragma unroll
             for (unsigned c = 0; c < COLUMNS; ++c)
                 higher[c] = highest[c];
-            each([&](float &x, int, unsigned c) { higher[c] = fmaxf(higher[c], x); });
+            each([&](float &x, int, unsigned c) {
+                x *= factor;
+                higher[c] = fmaxf(higher[c], x);
+            });
 #pragma unroll
             for (unsigned c = 0; c < COLUMNS; ++c) {
 #pragma unroll
@@ -254,27 +297,50 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
             }
         }
         __syncthreads();
-        Tile::copy_values(shape.stored, values, tile, key0, dim0, out_dims);
+        {
+            const Arguments<T> &now = read_again(given);
+            Tile::copy_values(now.shape.stored, cache_of(now, true, batch, kv_head, last), tile, key0, dim0, out_dims);
+        }
         __syncthreads();
         if (seen) {
-            constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : BLOCKS * PARTS;
+            const auto add_block = [&](unsigned b, unsigned part, typename M::B weights) {
+                const T *piece = tile + (b * M::ROWS + M::a_row(lane)) * Tile::VALUE_PITCH + M::depth(lane) + part * M::DEPTH;
+                M::multiply(out[b], M::load_a(piece, Tile::VALUE_PITCH), weights);
+            };
+            // All weights in registers if they take no more than 16 of them: then each block of results is looked at once.
+            if constexpr (M::CHAINED_IN_LDS || BLOCKS * PARTS * sizeof(typename M::B) > 64) {
+                constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : BLOCKS * PARTS;
 #pragma unroll UNROLLED
-            for (unsigned part = 0; part < BLOCKS * PARTS; ++part) {
-                const unsigned block = M::CHAINED_IN_LDS ? 0 : part / PARTS;
-                const typename M::B weights = M::chained(scores[block], lane, M::CHAINED_IN_LDS ? part : part % PARTS, scratch, SCRATCH_PITCH);
+                for (unsigned part = 0; part < BLOCKS * PARTS; ++part) {
+                    const unsigned block = M::CHAINED_IN_LDS ? 0 : part / PARTS;
+                    const typename M::B weights = M::chained(scores[block], lane, M::CHAINED_IN_LDS ? part : part % PARTS, scratch, SCRATCH_PITCH);
+#pragma unroll
+                    for (unsigned b = 0; b < OUT_BLOCKS; ++b) {
+                        if (b * M::ROWS >= out_dims)
+                            break;
+                        add_block(b, part, weights);
+                        schedule_fence();
+                    }
+                }
+            } else {
+                typename M::B weights[BLOCKS * PARTS];
+#pragma unroll
+                for (unsigned part = 0; part < BLOCKS * PARTS; ++part)
+                    weights[part] = M::chained(scores[part / PARTS], lane, part % PARTS, scratch, SCRATCH_PITCH);
 #pragma unroll
                 for (unsigned b = 0; b < OUT_BLOCKS; ++b) {
                     if (b * M::ROWS >= out_dims)
                         break;
-                    const T *piece = tile + (b * M::ROWS + M::a_row(lane)) * Tile::VALUE_PITCH + M::depth(lane) + part * M::DEPTH;
-                    M::multiply(out[b], M::load_a(piece, Tile::VALUE_PITCH), weights);
-                    if (M::CHAINED_IN_LDS)
-                        schedule_fence();
+#pragma unroll
+                    for (unsigned part = 0; part < BLOCKS * PARTS; ++part)
+                        add_block(b, part, weights[part]);
+                    schedule_fence();
                 }
             }
         }
     }
 
+    const Arguments<T> &to = read_again(given);
 #pragma unroll
     for (unsigned c = 0; c < COLUMNS; ++c) {
 #pragma unroll
@@ -285,42 +351,50 @@ __device__ __forceinline__ void rows_of(const Shape &shape, const T *q, T *o, co
             continue;
         // A row that has seen nothing is 0.
         const float share = total[c] == 0.0f ? 0.0f : 1.0f / total[c];
-        T *to = o + batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row + dim0;
-        const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
-        const size_t partial_row = ((static_cast<size_t>(batch) * shape.kv_heads + kv_head) * rows + row) * shape.splits + split;
-        float *to_partial = from.partial + partial_row * shape.dim + dim0;
+        T *out_row = to.o + batch * to.shape.o.batch + (kv_head * to.shape.group + row % to.shape.group) * to.shape.o.head + row / to.shape.group * to.shape.o.row + dim0;
+        const size_t all_rows = static_cast<size_t>(to.shape.batches) * to.shape.kv_heads * rows;
+        const size_t partial_row = ((static_cast<size_t>(batch) * to.shape.kv_heads + kv_head) * rows + row) * to.shape.splits + split;
+        const auto each = [&](auto put) {
 #pragma unroll
-        for (unsigned b = 0; b < OUT_BLOCKS; ++b)
+            for (unsigned b = 0; b < OUT_BLOCKS; ++b) {
+                if (b * M::ROWS >= out_dims)
+                    break;
 #pragma unroll
-            for (unsigned s = 0; s < M::SUMS; ++s) {
-                const unsigned d = b * M::ROWS + M::step_row(s) + M::lane_row(lane);
-                if (M::lane_column_of(s) != c || d >= out_dims)
-                    continue;
-                if (shape.splits == 1)
-                    to[d] = convert<T>(out[b].x[s] * share);
-                else
-                    to_partial[d] = out[b].x[s] * share;
+                for (unsigned s = 0; s < M::SUMS; ++s) {
+                    const unsigned d = b * M::ROWS + M::step_row(s) + M::lane_row(lane);
+                    // Dimensions are multiples of 16.
+                    if (M::lane_column_of(s) == c && (M::ROWS <= 16 || d < out_dims))
+                        put(d, out[b].x[s] * share);
+                }
             }
-        if (shape.splits > 1 && M::lane_row(lane) == 0 && dim0 == 0)
-            from.partial[all_rows * shape.splits * shape.dim + partial_row] = total[c] == 0.0f ? -INFINITY : highest[c] - WEIGHT_BITS + log2f(total[c]);
+        };
+        if (to.shape.splits == 1) {
+            each([&](unsigned d, float x) { out_row[d] = convert<T>(x); });
+        } else {
+            float *partial = to.partial + partial_row * to.shape.dim + dim0;
+            each([&](unsigned d, float x) { partial[d] = x; });
+        }
+        if (to.shape.splits > 1 && M::lane_row(lane) == 0 && dim0 == 0)
+            to.partial[all_rows * to.shape.splits * to.shape.dim + partial_row] = total[c] == 0.0f ? -INFINITY : highest[c] - WEIGHT_BITS + log2f(total[c]);
     }
 }
 
-template <typename T, unsigned KEYS> __device__ __forceinline__ void attention(const Shape &shape, const T *q, T *o, const Arguments &from) {
+template <typename T, unsigned KEYS> __device__ __forceinline__ void attention(const Arguments<T> &from) {
+    const Shape &shape = from.shape;
     constexpr unsigned ROWS = THREADS / WAVE * Matrix<T, 32 / (WAVE / 8), 2>::COLUMNS;
     const unsigned rows = shape.group * shape.q_len;
     const unsigned split = blockIdx.z % shape.splits, dim0 = blockIdx.z / shape.splits * DIM;
     // A grid has at most 65,535 blocks in its second dimension.
     for (size_t head = blockIdx.y; head < static_cast<size_t>(shape.batches) * shape.kv_heads; head += gridDim.y)
         for (size_t row = static_cast<size_t>(blockIdx.x) * ROWS; row < rows; row += static_cast<size_t>(gridDim.x) * ROWS)
-            rows_of<T, KEYS>(shape, q, o, from, head / shape.kv_heads, head % shape.kv_heads, row, split, dim0);
+            rows_of<T, KEYS>(from, head / shape.kv_heads, head % shape.kv_heads, row, split, dim0);
 }
 
 #define ATTENTION(T, NAME, KEYS)                                                                                       \
     extern "C" __global__ __launch_bounds__(THREADS) void attention_##NAME(                                             \
         const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
         const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
-        attention<T, KEYS>(shape, q, o, {k, v, k_scales, v_scales, kv_lens, tables, slopes, partial});                 \
+        attention<T, KEYS>({shape, q, k, v, k_scales, v_scales, kv_lens, tables, slopes, o, partial});                 \
     }
 ATTENTION(__half, f16, 64)
 ATTENTION(__nv_bfloat16, bf16, 64)

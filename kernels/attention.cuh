@@ -57,7 +57,8 @@ template <typename T, Stored STORED, unsigned DWORDS> __device__ __forceinline__
 }
 
 // Copies `KEYS` keys and values from `key0` on, `dims` dimensions from `dim0` on.
-template <typename T, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyTile {
+// Keys stand where the product `M` has them so that it can be chained.
+template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyTile {
     static constexpr unsigned CHUNK = 16 / sizeof(T);
     // Keys are rows along the dimensions, values are rows along the keys.
     static constexpr unsigned KEY_PITCH = DIM + CHUNK, VALUE_PITCH = KEYS + CHUNK;
@@ -74,9 +75,10 @@ template <typename T, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyT
         Chunk held[MOST];
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
-            const unsigned index = threadIdx.x + i * THREADS;
-            if (index >= count)
+            if (i * THREADS >= count)
                 break;
+            // Threads that have nothing to do do what the last one does.
+            const unsigned index = min(threadIdx.x + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
             const char *place = cache.table == nullptr ? corner + lane_offset((key * static_cast<unsigned>(cache.row) + column) * BYTES)
                                                        : cache.place<BYTES>(key0 + key) + (dim0 + column) * BYTES;
@@ -84,11 +86,12 @@ template <typename T, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyT
         }
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
-            const unsigned index = threadIdx.x + i * THREADS;
-            if (index >= count)
+            if (i * THREADS >= count)
                 break;
+            // Threads that have nothing to do do what the last one does.
+            const unsigned index = min(threadIdx.x + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
-            *reinterpret_cast<Chunk *>(tile + key * KEY_PITCH + column) = held[i];
+            *reinterpret_cast<Chunk *>(tile + M::chained_place(key) * KEY_PITCH + column) = held[i];
         }
     }
 

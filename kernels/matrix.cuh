@@ -6,8 +6,9 @@
 // same for both operands. An element of C is in one lane, and so many rows and columns after the lane's first ones: `lane_row` and
 // `step_row`, `lane_column` and `step_column`.
 //
-// Products can be chained: C of a first product is B of a second one. Then `chained_row` says which row of the first A stands in a
-// lane, and `chained_depth` where in the second product's depth a sum is; `chained` gives the second B.
+// Products can be chained: C of a first product is B of a second one, and its rows are the second one's depth. Then `chained_place` says
+// in which row of the first A what belongs to a place in that depth has to be, `chained_depth` which place a sum has, and `chained` gives
+// the second B.
 #pragma once
 #include "common.cuh"
 
@@ -64,6 +65,14 @@ __device__ __forceinline__ unsigned lane_offset(unsigned offset) {
     return offset;
 }
 
+// The same address; what was read there before is not kept in registers.
+template <typename T> __device__ __forceinline__ const T *not_kept(const T *at) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(at));
+#endif
+    return at;
+}
+
 // 16 bytes along the depth.
 struct alignas(16) Chunk {
     unsigned x[4];
@@ -111,6 +120,7 @@ __device__ __forceinline__ void wave_fence() {
 // are not.
 __device__ __forceinline__ void schedule_fence() {
 #if defined(__AMDGCN__)
+    asm volatile("" ::: "memory");
     __builtin_amdgcn_sched_barrier(0);
 #endif
 }
@@ -151,7 +161,7 @@ template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct 
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane_column(lane); }
     static __device__ __forceinline__ unsigned depth(unsigned) { return 0; }
 
-    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane_row(lane); }
+    static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return depth; }
     static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) { return lane_row(lane) + step_row(i); }
     // The sums go through the wave's own part of LDS: by columns of C, `pitch` elements apart.
     static constexpr bool CHAINED_IN_LDS = true;
@@ -306,8 +316,8 @@ template <typename T> struct MatrixBlock : Block<T, 32, 2, 1> {
     static constexpr __device__ unsigned step_row(unsigned i) { return i / 4 * 8 + i % 4; }
     // A lane has 4 rows of each 8, which the chunks of 4-byte elements are, too; chunks of 2-byte elements are 8 rows of each 16.
     static constexpr unsigned PIECE = Base::PIECE;
-    static __device__ __forceinline__ unsigned chained_row(unsigned lane) {
-        return PIECE == 4 ? lane % 32 : (lane & 0x13) | (lane & 8) >> 1 | (lane & 4) << 1;
+    static __device__ __forceinline__ unsigned chained_place(unsigned depth) {
+        return PIECE == 4 ? depth : (depth & ~12u) | (depth & 8) >> 1 | (depth & 4) << 1;
     }
     static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) {
         return i / PIECE * Base::DEPTH + lane / 32 * PIECE + i % PIECE;
@@ -354,7 +364,7 @@ template <typename T> struct MatrixBlock : Block<T, 16, 2, 1> {
     using Base = Block<T, 16, 2, 1>;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16 * 8; }
     static constexpr __device__ unsigned step_row(unsigned i) { return i; }
-    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane % 16; }
+    static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return depth; }
     static __device__ __forceinline__ Dwords4 chained(const typename Base::Sums &sums, unsigned, unsigned, const T *, unsigned) {
         float x[8];
 #pragma unroll
@@ -370,7 +380,7 @@ template <typename T> struct MatrixBlock : Block<T, 16, 1, sizeof(T)> {
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16; }
     static constexpr __device__ unsigned step_row(unsigned i) { return 2 * i; }
     // A lane has every second row, and is given what is neighbours; the other half of the wave has the other 8.
-    static __device__ __forceinline__ unsigned chained_row(unsigned lane) { return lane % 2 * 8 + lane % 16 / 2; }
+    static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return (depth & ~15u) | (depth & 7) << 1 | (depth & 8) >> 3; }
     static __device__ __forceinline__ Dwords8 chained(const typename Base::Sums &sums, unsigned lane, unsigned, const T *, unsigned) {
         float x[8];
 #pragma unroll

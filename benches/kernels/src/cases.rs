@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use half::f16;
 use hip::{DeviceBuffer, Stream};
 use kernels::{
-    Activation, BinaryOp, Float, Gemm, GemmElement, Kernels, Q8_1, QuantMatrix, QuantType, QuantVectors,
-    ReduceOp, UnaryOp,
+    Activation, Attention, AttentionInputs, BinaryOp, Float, Gemm, GemmElement, Kernels, Q8_1, QuantMatrix,
+    QuantType, QuantVectors, ReduceOp, UnaryOp,
 };
 
 use crate::peaks::Arithmetic;
@@ -46,6 +46,9 @@ const CASES: &[(&str, Make)] = &[
     ("gemm f16 512x512x512", |stream| gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
     ("gemm f16 64x2048x512", |stream| gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
     ("gemv f16 1x2048x2048", |stream| gemm::<f16>(stream, [1, HIDDEN, HIDDEN], Arithmetic::F16)),
+    ("attention f16 8 heads 128x128x64", |stream| attention::<f16>(stream, [8, 8, 128, 128, 64])),
+    ("its two products f16 8x128x128x64", two_products),
+    ("attention f16 8/2 heads 1x1024x128", |stream| attention::<f16>(stream, [8, 2, 1, 1024, 128])),
     ("quantize f16 1x2048", |stream| quantize::<f16>(stream, 1)),
     ("quant_matmul q4_0 1x2048x2048", |stream| quantised(stream, QuantType::Q4_0, 1)),
     ("quant_matmul q8_0 1x2048x2048", |stream| quantised(stream, QuantType::Q8_0, 1)),
@@ -145,6 +148,47 @@ fn gated<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         bytes: 3 * size::<T>(gate.len()),
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| kernels.gated(stream, Activation::Silu, &gate, &up, &mut out)),
+    })
+}
+
+/// Heads, heads of keys, queries, keys, dimensions.
+fn attention<T: Single>(
+    stream: &Stream,
+    [heads, kv_heads, queries, keys, dim]: [usize; 5],
+) -> kernels::Result<Case> {
+    let q = noise::<T>(stream, heads * queries * dim)?;
+    let (k, v) = (noise::<T>(stream, kv_heads * keys * dim)?, noise::<T>(stream, kv_heads * keys * dim)?);
+    let mut out = DeviceBuffer::<T>::zeroed(stream, q.len())?;
+    let attention = Attention::new(1, heads, kv_heads, queries, keys, dim);
+    Ok(Case {
+        flops: 4 * (heads * queries * keys * dim) as u64,
+        bytes: size::<T>(2 * q.len() + 2 * k.len()),
+        arithmetic: Arithmetic::F16,
+        run: Box::new(move |kernels, stream| {
+            kernels.attention(stream, &attention, AttentionInputs::new(&q, &k, &v), &mut out)
+        }),
+    })
+}
+
+/// The products of the first case of attention, without softmax: scores by heads, then weighted values.
+fn two_products(stream: &Stream) -> kernels::Result<Case> {
+    const HEADS: usize = 8;
+    const LENGTH: usize = 128;
+    const DIM: usize = 64;
+    let [q, k, v] = [1, 2, 3].map(|_| noise::<f16>(stream, HEADS * LENGTH * DIM));
+    let (q, k, v) = (q?, k?, v?);
+    let mut scores = DeviceBuffer::<f16>::zeroed(stream, HEADS * LENGTH * LENGTH)?;
+    let mut out = DeviceBuffer::<f16>::zeroed(stream, q.len())?;
+    let first = Gemm::new(LENGTH, LENGTH, DIM).transpose_b().batched(HEADS);
+    let second = Gemm::new(LENGTH, DIM, LENGTH).batched(HEADS);
+    Ok(Case {
+        flops: 4 * (HEADS * LENGTH * LENGTH * DIM) as u64,
+        bytes: size::<f16>(4 * q.len() + 2 * scores.len()),
+        arithmetic: Arithmetic::F16,
+        run: Box::new(move |kernels, stream| {
+            kernels.gemm(stream, &first, &q, &k, &mut scores)?;
+            kernels.gemm(stream, &second, &scores, &v, &mut out)
+        }),
     })
 }
 

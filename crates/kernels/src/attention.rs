@@ -4,7 +4,7 @@ use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result};
 use crate::library::{Kernels, names};
-use crate::{Element, modules};
+use crate::{Float, modules};
 
 const OPERATION: &str = "attention";
 /// Work-items of a workgroup: `THREADS` of `kernels/attention.cu`.
@@ -20,15 +20,18 @@ const KEYS: usize = 64;
 const DIM_STEP: usize = 16;
 /// Blocks of a paged cache are multiples of these keys.
 const BLOCK_STEP: usize = 16;
-/// The most workgroups in the second dimension of a grid.
-const MOST_BLOCKS: usize = 65535;
+/// The most workgroups in the second dimension of a grid, which go on by its size.
+const MOST_BLOCKS: usize = 4096;
 /// Positions are 32-bit numbers with signs in the kernel, and so are sums of two.
 const MOST_POSITIONS: usize = 1 << 30;
 /// Elements from one key to the next: a tile of keys is within 2³² bytes.
 const MOST_ROW_STRIDE: usize = 1 << 22;
 
+type Condition = fn(&Work) -> bool;
+type Splits = fn(&Work) -> usize;
+
 /// Into how many parts the keys are split, each for workgroups of its own: the first row whose condition holds.
-const SPLITS: &[(fn(&Work) -> bool, fn(&Work) -> usize)] = &[
+const SPLITS: &[(Condition, Splits)] = &[
     // Enough workgroups for all compute units, or too few keys to share.
     (|w| w.blocks >= w.compute_units || w.kv_len < 8 * KEYS, |_| 1),
     // Twice as many workgroups as compute units, each of which has some tiles of keys.
@@ -205,10 +208,10 @@ impl Attention {
         let value = |parameter, got: f64, problem| {
             Err(Error::Value { operation: OPERATION, parameter, got, problem })
         };
-        if self.kv_heads == 0 || self.heads % self.kv_heads != 0 {
+        if self.kv_heads == 0 || !self.heads.is_multiple_of(self.kv_heads) {
             return size("kv_heads", self.kv_heads, "must be at least 1 and divide `heads`");
         }
-        if self.dim == 0 || self.dim % DIM_STEP != 0 || self.dim > MOST_DIMS {
+        if self.dim == 0 || !self.dim.is_multiple_of(DIM_STEP) || self.dim > MOST_DIMS {
             return size("dim", self.dim, "must be a multiple of 16, and at most 256");
         }
         let rows = (self.heads / self.kv_heads).saturating_mul(self.q_len);
@@ -273,7 +276,7 @@ pub struct AttentionInputs<'a, T> {
     pages: Option<Pages<'a>>,
 }
 
-impl<'a, T: Element> AttentionInputs<'a, T> {
+impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
     fn with_cache(queries: DeviceSlice<'a, T>, cache: Cache<'a, T>) -> Self {
         Self { queries, cache, k_scales: None, v_scales: None, lengths: None, slopes: None, pages: None }
     }
@@ -448,7 +451,7 @@ impl Kernels {
     /// [`Error::Hip`].
     #[doc(alias = "flash_attention")]
     #[doc(alias = "scaled_dot_product_attention")]
-    pub fn attention<'a, T: Element>(
+    pub fn attention<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
         attention: &Attention,

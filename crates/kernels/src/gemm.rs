@@ -10,8 +10,8 @@ use crate::modules;
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
 const THREADS: u32 = 256;
-/// The most workgroups in each dimension of a grid; kernels go on by the grid's size.
-const MOST_BLOCKS: usize = 65535;
+/// The most workgroups in each dimension of a grid, which go on by its size.
+const MOST_BLOCKS: usize = 4096;
 /// The most columns of a workgroup's row of blocks: more do not fit into a grid's first dimension.
 const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
