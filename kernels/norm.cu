@@ -1,4 +1,5 @@
-// Norms beyond those of reduce.cu: by groups of channels, by the Euclidean length, and of a residual stream. For f32, f16 and bf16; sums are f32's.
+// Norms beyond those of reduce.cu: by groups of channels, by the Euclidean length, and of a residual stream. For f32, f16 and bf16; sums are
+// f32's.
 // A row or group is one workgroup's, of any shape.
 //
 // groupnorm_T(src, dst, alpha, beta, channels, groups, spatial, eps)

@@ -343,7 +343,7 @@ impl Kernels {
 mod tests {
     use super::*;
 
-    /// Of a published implementation: Llama 3.1 8B's configuration, computed with numpy from Meta's description.
+    /// Meta's rule in its published form, by wavelengths, with Llama 3.1's configuration.
     #[test]
     fn llama3_keeps_high_frequencies_and_divides_low_ones() {
         let scaling = RopeScaling::Llama3 {
