@@ -45,6 +45,11 @@ impl Bench {
         Self { kernels: Kernels::new(&device), stream, ran: RefCell::default() }
     }
 
+    /// Whether the device is the one that tests of sheer size run on: what they look at is the same on all targets, and they take long.
+    pub(crate) fn is_for_sizes(&self) -> bool {
+        self.kernels.device().target().processor == "gfx90a"
+    }
+
     /// Notes which kernels have run, if somebody wants to know.
     fn note(&self) {
         if results().is_some() {
