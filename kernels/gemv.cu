@@ -3,7 +3,7 @@
 //
 // Where W lies by rows, a wave takes `ROWS` of them, its lanes run along the depth, and their sums are added by shuffles. Where it lies
 // by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
-#include "matrix.cuh"
+#include "int4.cuh"
 #include "reduce.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -50,6 +50,24 @@ __device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
     *at = convert<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * load(at));
 }
 
+// Adds what the wave's lanes have, and writes it.
+template <typename Out, typename Number>
+__device__ __forceinline__ void finish(const Shape &shape, Number alpha, const Number (&sums)[MOST_VECTORS][ROWS], size_t row0, Number beta, Out *y) {
+#pragma unroll
+    for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+        if (j >= shape.vectors)
+            break;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; ++r) {
+            Number sum = warp_reduce<Sum>(sums[j][r]);
+            if (WAVE == 64)
+                sum += __shfl_xor_sync(~0ull, sum, 32, 64);
+            if (threadIdx.x % WAVE == 0 && row0 + r < shape.rows)
+                write(y + j * shape.y_stride + (row0 + r) * shape.y_step, alpha, sum, beta);
+        }
+    }
+}
+
 template <typename T, typename Out>
 __device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
@@ -76,19 +94,7 @@ __device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, cons
                         sums[j][r] = multiply_add(row[r].x[i], vector.x[i], sums[j][r]);
             }
         }
-#pragma unroll
-        for (unsigned j = 0; j < MOST_VECTORS; ++j) {
-            if (j >= shape.vectors)
-                break;
-#pragma unroll
-            for (unsigned r = 0; r < ROWS; ++r) {
-                sum_t<T> sum = warp_reduce<Sum>(sums[j][r]);
-                if (WAVE == 64)
-                    sum += __shfl_xor_sync(~0ull, sum, 32, 64);
-                if (lane == 0 && row0 + r < shape.rows)
-                    write(y + j * shape.y_stride + (row0 + r) * shape.y_step, alpha, sum, beta);
-            }
-        }
+        finish<Out>(shape, alpha, sums, row0, beta, y);
     }
 }
 
@@ -156,3 +162,57 @@ GEMV(float, float, f32)
 GEMV(__half, __half, f16)
 GEMV(__nv_bfloat16, __nv_bfloat16, bf16)
 GEMV(int8_t, int, i8)
+GEMV(f8_e4m3, float, f8_e4m3)
+
+// W is rows of numbers of 4 bits: a lane reads 32 of them, which have one scale.
+template <typename T>
+__device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const Int4Matrix<T> &w, const T *x, float beta, T *y) {
+    constexpr unsigned COUNT = 32;
+    const unsigned lane = threadIdx.x % WAVE;
+    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < shape.rows;
+         row0 += static_cast<size_t>(gridDim.x) * WAVES * ROWS) {
+        float sums[MOST_VECTORS][ROWS] = {};
+#pragma unroll 1
+        for (unsigned d = lane * COUNT; d < shape.depth; d += WAVE * COUNT) {
+            unsigned numbers[ROWS][COUNT / 8];
+            float scale[ROWS], zero[ROWS];
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; ++r) {
+                const unsigned row = min(static_cast<unsigned>(row0) + r, shape.rows - 1);
+                const size_t group = w.group(row, d);
+                read_dwords<4>(numbers[r], w.place(row, d));
+                scale[r] = load(w.scales + group);
+                zero[r] = w.zero(group);
+            }
+#pragma unroll
+            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                if (j >= shape.vectors)
+                    break;
+                float part[ROWS] = {};
+#pragma unroll
+                for (unsigned i = 0; i < COUNT; i += 8) {
+                    Elements<T> vector;
+                    vector.read(x + j * shape.x_stride + d + i, 1, 8);
+#pragma unroll
+                    for (unsigned e = 0; e < 8; ++e)
+#pragma unroll
+                        for (unsigned r = 0; r < ROWS; ++r)
+                            part[r] = fmaf(static_cast<float>(numbers[r][i / 8] >> 4 * e & 15u) - zero[r], vector.x[e], part[r]);
+                }
+#pragma unroll
+                for (unsigned r = 0; r < ROWS; ++r)
+                    sums[j][r] = fmaf(scale[r], part[r], sums[j][r]);
+            }
+        }
+        finish<T>(shape, alpha, sums, row0, beta, y);
+    }
+}
+
+#define GEMV_INT4(T, NAME)                                                                                             \
+    extern "C" __global__ __launch_bounds__(THREADS) void gemv_int4_##NAME(                                             \
+        const Shape shape, const unsigned group_shift, const float alpha, const uint8_t *w, const T *scales, const T *zeros, const T *x, \
+        const float beta, T *y) {                                                                                      \
+        int4_rows<T>(shape, alpha, {w, scales, zeros, shape.rows, shape.depth, group_shift}, x, beta, y);              \
+    }
+GEMV_INT4(__half, f16)
+GEMV_INT4(__nv_bfloat16, bf16)

@@ -4,6 +4,7 @@
 // A matrix lies in memory by rows (neighbours along the depth) or by columns (neighbours are rows). What is whole goes through
 // registers, 16 bytes at a time, so that the next block is on its way while this one is multiplied.
 #pragma once
+#include "float8.cuh"
 #include "matrix.cuh"
 
     // The chunk of row `row` in 4 rows of elements of `SIZE` bytes that stand by columns.
@@ -48,7 +49,13 @@ template <typename T> struct Operand {
 // Offsets from a block's corner are 32-bit numbers of bytes below this many elements from one row to the next.
 constexpr size_t LARGEST_NEAR_STRIDE = 1 << 22;
 
-template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct Staging {
+// Two neighbouring bytes of a dword, f8, as numbers of a 16-bit type.
+template <typename T> __device__ __forceinline__ unsigned widened(unsigned dword, unsigned pair) {
+    return packed<T>(f8_to_float({static_cast<uint8_t>(dword >> pair * 16)}), f8_to_float({static_cast<uint8_t>(dword >> (pair * 16 + 8))}));
+}
+
+// The elements of `From` are those of T, or f8, which become numbers of T on their way.
+template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename From = T> struct Staging {
     using Bits = typename BitsOf<sizeof(T)>::type;
     static constexpr unsigned CHUNK = 16 / sizeof(T);
     static constexpr unsigned PITCH = DEPTH + CHUNK;
@@ -56,11 +63,13 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct St
     static constexpr unsigned COUNT = ROWS * CHUNKS / THREADS;
     static_assert(THREADS % CHUNKS == 0 && COUNT % 4 == 0 && CHUNKS % 4 == 0 && ROWS % 8 == 0, "each thread has as much");
 
+    // Dwords in memory of a chunk.
+    static constexpr unsigned DWORDS = 4 * sizeof(From) / sizeof(T);
     // By rows, chunks. By columns, for every 4 chunks of 4 rows side by side, these rows' elements, by columns.
-    unsigned held[COUNT * 4];
+    unsigned held[COUNT * DWORDS];
 
     // Whether all of a block's rows can be read in 16 bytes. Rows beyond the last are taken to be the last: what they give is unused.
-    static __device__ __forceinline__ bool whole(const Operand<T> &from, unsigned row0) {
+    static __device__ __forceinline__ bool whole(const Operand<From> &from, unsigned row0) {
         return from.stride < LARGEST_NEAR_STRIDE && (!from.by_columns || row0 + ROWS <= from.rows || from.rows % 4 == 0);
     }
 
@@ -68,8 +77,8 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct St
     unsigned near[COUNT], place[COUNT];
 
     // Begins with the blocks at `row0`.
-    __device__ __forceinline__ Staging(const Operand<T> &from, unsigned row0) {
-        const unsigned stride = static_cast<unsigned>(from.stride * sizeof(T));
+    __device__ __forceinline__ Staging(const Operand<From> &from, unsigned row0) {
+        const unsigned stride = static_cast<unsigned>(from.stride * sizeof(From));
 #pragma unroll
         for (unsigned i = 0; i < COUNT; ++i) {
             const unsigned thread = threadIdx.x + i / 4 * THREADS;
@@ -78,61 +87,87 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct St
             const unsigned row = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS), chunk = threadIdx.x % CHUNKS;
             if (from.by_columns) {
                 place[i] = (group_row + i % 4) * PITCH + group_chunk * CHUNK;
-                near[i] = (group_chunk * CHUNK + i % 4 * (CHUNK / 4)) * stride + (min(row0 + group_row, from.rows - 4) - row0) * sizeof(T);
+                near[i] = (group_chunk * CHUNK + i % 4 * (CHUNK / 4)) * stride + (min(row0 + group_row, from.rows - 4) - row0) * sizeof(From);
             } else {
                 place[i] = row * PITCH + chunk * CHUNK;
-                near[i] = (min(row0 + row, from.rows - 1) - row0) * stride + chunk * 16;
+                near[i] = (min(row0 + row, from.rows - 1) - row0) * stride + chunk * (DWORDS * 4);
             }
         }
     }
 
     // Begins to read the block at `row0`, `depth0`, which is whole.
-    __device__ __forceinline__ void fetch(const Operand<T> &from, unsigned row0, unsigned depth0) {
+    __device__ __forceinline__ void fetch(const Operand<From> &from, unsigned row0, unsigned depth0) {
         const size_t from_corner = from.by_columns ? depth0 * from.stride + row0 : row0 * from.stride + depth0;
         const char *corner = reinterpret_cast<const char *>(from.at + from_corner);
         // 4 rows of 4 elements are as much as a row of 16 bytes if an element has 4 bytes.
-        if (sizeof(T) == 4 || !from.by_columns) {
+        if (sizeof(From) == 4 || !from.by_columns) {
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                read_dwords<4>(held + i * 4, corner + lane_offset(near[i]));
+                read_dwords<DWORDS>(held + i * DWORDS, corner + lane_offset(near[i]));
         } else {
-            const unsigned stride = static_cast<unsigned>(from.stride * sizeof(T));
+            const unsigned stride = static_cast<unsigned>(from.stride * sizeof(From));
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
 #pragma unroll
                 for (unsigned d = 0; d < CHUNK / 4; ++d)
-                    read_dwords<sizeof(T)>(held + i * 4 + d * sizeof(T), corner + static_cast<size_t>(d) * stride + lane_offset(near[i]));
+                    read_dwords<sizeof(From)>(held + i * DWORDS + d * sizeof(From), corner + static_cast<size_t>(d) * stride + lane_offset(near[i]));
+        }
+    }
+
+    // Chunk `i` of what was fetched.
+    __device__ __forceinline__ Chunk by_rows(unsigned i) const {
+        if constexpr (DWORDS == 4)
+            return {held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
+        else
+            return {widened<T>(held[i * 2], 0), widened<T>(held[i * 2], 1), widened<T>(held[i * 2 + 1], 0), widened<T>(held[i * 2 + 1], 1)};
+    }
+    __device__ __forceinline__ Chunk by_columns(unsigned i) const {
+        const unsigned *group = held + i / 4 * 4 * DWORDS;
+        if constexpr (DWORDS == 4) {
+            return turned<sizeof(T)>(group, i % 4);
+        } else {
+            unsigned numbers[16];
+#pragma unroll
+            for (unsigned d = 0; d < 16; ++d)
+                numbers[d] = widened<T>(group[d / 2], d % 2);
+            return turned<sizeof(T)>(numbers, i % 4);
         }
     }
 
     // Stores what was fetched.
-    __device__ __forceinline__ void store(const Operand<T> &from, T *tile) const {
+    __device__ __forceinline__ void store(const Operand<From> &from, T *tile) const {
         // Where both ways are made one, selecting among their chunks costs more than they do.
         if (from.by_columns) {
             asm volatile("; by columns");
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                *reinterpret_cast<Chunk *>(tile + place[i]) = turned<sizeof(T)>(held + i / 4 * 16, i % 4);
+                *reinterpret_cast<Chunk *>(tile + place[i]) = by_columns(i);
             asm volatile("; by columns, stored");
         } else {
             asm volatile("; by rows");
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                *reinterpret_cast<Chunk *>(tile + place[i]) = Chunk{held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
+                *reinterpret_cast<Chunk *>(tile + place[i]) = by_rows(i);
             asm volatile("; by rows, stored");
         }
     }
 
+    static __device__ __forceinline__ Bits element(const From &x) {
+        if constexpr (sizeof(From) == sizeof(T))
+            return bits_as<Bits>(x);
+        else
+            return static_cast<Bits>(packed<T>(f8_to_float(x), 0.0f));
+    }
+
     // Copies the first `used` columns of a block element by element; zeros stand for what is beyond the matrix.
-    static __device__ __forceinline__ void copy(const Operand<T> &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
-        const Bits *source = reinterpret_cast<const Bits *>(from.at);
+    static __device__ __forceinline__ void copy(const Operand<From> &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
         Bits *target = reinterpret_cast<Bits *>(tile);
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < ROWS * (from.by_columns ? used : DEPTH); i += THREADS) {
             const unsigned row = from.by_columns ? i % ROWS : i / DEPTH, depth = from.by_columns ? i / ROWS : i % DEPTH;
             const size_t at = from.by_columns ? (depth0 + depth) * from.stride + (row0 + row) : (row0 + row) * from.stride + (depth0 + depth);
             if (depth < used)
-                target[row * PITCH + depth] = row0 + row < from.rows && depth0 + depth < from.depth ? source[at] : Bits(0);
+                target[row * PITCH + depth] = row0 + row < from.rows && depth0 + depth < from.depth ? element(from.at[at]) : Bits(0);
         }
     }
 };

@@ -4,7 +4,7 @@ use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result};
 use crate::library::{Kernels, names};
-use crate::{Float, modules};
+use crate::{F8E4M3, Float, modules};
 
 const OPERATION: &str = "attention";
 /// Work-items of a workgroup: `THREADS` of `kernels/attention.cu`.
@@ -252,7 +252,7 @@ impl Attention {
 #[derive(Debug)]
 enum Cache<'a, T> {
     Elements(DeviceSlice<'a, T>, DeviceSlice<'a, T>),
-    F8(DeviceSlice<'a, u8>, DeviceSlice<'a, u8>),
+    F8(DeviceSlice<'a, F8E4M3>, DeviceSlice<'a, F8E4M3>),
     I8(DeviceSlice<'a, i8>, DeviceSlice<'a, i8>),
 }
 
@@ -290,11 +290,11 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self::with_cache(queries.into(), Cache::Elements(keys.into(), values.into()))
     }
 
-    /// Keys and values are 8-bit floats, e4m3 of the Open Compute Project. Queries have 16 bits.
+    /// Keys and values are 8-bit floats. Queries have 16 bits.
     pub fn with_f8_cache(
         queries: impl Into<DeviceSlice<'a, T>>,
-        keys: impl Into<DeviceSlice<'a, u8>>,
-        values: impl Into<DeviceSlice<'a, u8>>,
+        keys: impl Into<DeviceSlice<'a, F8E4M3>>,
+        values: impl Into<DeviceSlice<'a, F8E4M3>>,
     ) -> Self {
         Self::with_cache(queries.into(), Cache::F8(keys.into(), values.into()))
     }

@@ -5,17 +5,17 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
 
 use crate::error::{Error, Result, check_counted};
 use crate::library::Kernels;
-use crate::modules;
+use crate::{F8E4M3, modules};
 
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
-const THREADS: u32 = 256;
+pub(crate) const THREADS: u32 = 256;
 /// The most workgroups in each dimension of a grid, which go on by its size.
-const MOST_BLOCKS: usize = 4096;
+pub(crate) const MOST_BLOCKS: usize = 4096;
 /// The most columns of a workgroup's row of blocks: more do not fit into a grid's first dimension.
-const MOST_COLUMN_BLOCKS: usize = 1 << 23;
+pub(crate) const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
-/// Which kernel computes a product: the first row whose conditions hold.
+/// Which kernel computes a product: the first row whose conditions hold. Products with matrices of 4 bits have blocks of 64 only.
 ///
 /// The conditions are those of a [`Problem`]; a row without one holds always.
 const CHOICE: &[(Condition, Choice)] = &[
@@ -27,7 +27,7 @@ const CHOICE: &[(Condition, Choice)] = &[
 ];
 
 /// The most vectors of `kernels/gemv.cu`.
-const MOST_VECTORS: usize = 4;
+pub(crate) const MOST_VECTORS: usize = 4;
 
 type Condition = fn(&Problem) -> bool;
 
@@ -70,32 +70,33 @@ mod sealed {
     }
 }
 
-/// A type whose matrices [`Kernels::gemm`] multiplies: f32, f16, bf16 and i8.
+/// A type whose matrices [`Kernels::gemm`] multiplies: f32, f16, bf16, [`F8E4M3`] and i8.
 pub trait GemmElement: DeviceCopy + sealed::Product {
-    /// The type of C: `Self`, or i32 for i8.
+    /// The type of C: `Self`, f32 for [`F8E4M3`], or i32 for i8.
     type Product: DeviceCopy;
 }
 
 macro_rules! gemm_element {
-    ($type:ident, $product:ident, $scalar:ident, $convert:expr) => {
+    ($type:ident, $name:literal, $product:ident, $scalar:ident, $convert:expr) => {
         impl GemmElement for $type {
             type Product = $product;
         }
         impl sealed::Product for $type {
             type Scalar = $scalar;
-            const GEMM_64: &'static str = concat!("gemm_", stringify!($type), "_64");
-            const GEMM_128: &'static str = concat!("gemm_", stringify!($type), "_128");
-            const GEMV: &'static str = concat!("gemv_", stringify!($type));
+            const GEMM_64: &'static str = concat!("gemm_", $name, "_64");
+            const GEMM_128: &'static str = concat!("gemm_", $name, "_128");
+            const GEMV: &'static str = concat!("gemv_", $name);
             fn scalar(parameter: &'static str, value: f32) -> Result<$scalar> {
                 $convert(parameter, value)
             }
         }
     };
 }
-gemm_element!(f32, f32, f32, |_, value| Ok(value));
-gemm_element!(f16, f16, f32, |_, value| Ok(value));
-gemm_element!(bf16, bf16, f32, |_, value| Ok(value));
-gemm_element!(i8, i32, i32, whole_number);
+gemm_element!(f32, "f32", f32, f32, |_, value| Ok(value));
+gemm_element!(f16, "f16", f16, f32, |_, value| Ok(value));
+gemm_element!(bf16, "bf16", bf16, f32, |_, value| Ok(value));
+gemm_element!(F8E4M3, "f8_e4m3", f32, f32, |_, value| Ok(value));
+gemm_element!(i8, "i8", i32, i32, whole_number);
 
 fn whole_number(parameter: &'static str, value: f32) -> Result<i32> {
     // Beyond 2²⁴, a float is no longer every whole number.
@@ -200,9 +201,9 @@ impl Gemm {
         let &Self { m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, .. } = self;
         let (a_rows, a_columns) = if self.transposed_a { (k, m) } else { (m, k) };
         let (b_rows, b_columns) = if self.transposed_b { (n, k) } else { (k, n) };
-        check_matrices("a", ("lda", lda), (a_rows, a_columns), (batch, stride_a), a)?;
-        check_matrices("b", ("ldb", ldb), (b_rows, b_columns), (batch, stride_b), b)?;
-        check_matrices("c", ("ldc", ldc), (m, n), (batch, stride_c), c)?;
+        check_matrices(OPERATION, "a", ("lda", lda), (a_rows, a_columns), (batch, stride_a), a)?;
+        check_matrices(OPERATION, "b", ("ldb", ldb), (b_rows, b_columns), (batch, stride_b), b)?;
+        check_matrices(OPERATION, "c", ("ldc", ldc), (m, n), (batch, stride_c), c)?;
         for (parameter, size) in [("m", m), ("n", n), ("k", k), ("batch", batch)] {
             check_counted(OPERATION, parameter, size)?;
         }
@@ -217,14 +218,14 @@ impl Gemm {
 }
 
 /// Checks a batch of matrices of `rows` rows of `columns` elements against their buffer.
-fn check_matrices(
+pub(crate) fn check_matrices(
+    operation: &'static str,
     buffer: &'static str,
     (parameter, leading): (&'static str, usize),
     (rows, columns): (usize, usize),
     (batch, stride): (usize, usize),
     got: usize,
 ) -> Result<()> {
-    let operation = OPERATION;
     if leading < columns {
         let problem = "less than a row's elements";
         return Err(Error::Size { operation, parameter, got: leading, problem });
@@ -245,28 +246,28 @@ fn check_matrices(
 /// `Shape` of `kernels/gemm.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, hip::DeviceCopy)]
-struct BlocksShape {
-    sizes: [u32; 4],
-    leading: [u64; 3],
-    strides: [u64; 3],
-    transposed: [u32; 2],
+pub(crate) struct BlocksShape {
+    pub(crate) sizes: [u32; 4],
+    pub(crate) leading: [u64; 3],
+    pub(crate) strides: [u64; 3],
+    pub(crate) transposed: [u32; 2],
 }
 
 /// `Shape` of `kernels/gemv.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, hip::DeviceCopy)]
-struct VectorsShape {
-    rows: u32,
-    depth: u32,
-    vectors: u32,
-    batches: u32,
-    w_stride: u64,
-    x_step: u64,
-    x_stride: u64,
-    y_step: u64,
-    y_stride: u64,
-    batch_strides: [u64; 3],
-    by_columns: u64,
+pub(crate) struct VectorsShape {
+    pub(crate) rows: u32,
+    pub(crate) depth: u32,
+    pub(crate) vectors: u32,
+    pub(crate) batches: u32,
+    pub(crate) w_stride: u64,
+    pub(crate) x_step: u64,
+    pub(crate) x_stride: u64,
+    pub(crate) y_step: u64,
+    pub(crate) y_stride: u64,
+    pub(crate) batch_strides: [u64; 3],
+    pub(crate) by_columns: u64,
 }
 
 impl Kernels {
@@ -381,7 +382,7 @@ impl Kernels {
 }
 
 /// The rows that a workgroup of `kernels/gemv.cu` computes at least.
-const ROWS_OF_VECTORS: usize = 16;
+pub(crate) const ROWS_OF_VECTORS: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -390,17 +391,23 @@ mod tests {
     #[test]
     fn matrices_are_checked_against_their_buffers() {
         let one = (1, 0);
-        check_matrices("a", ("lda", 10), (3, 4), one, 24).unwrap();
-        let short = check_matrices("a", ("lda", 10), (3, 4), one, 23).unwrap_err();
+        check_matrices(OPERATION, "a", ("lda", 10), (3, 4), one, 24).unwrap();
+        let short = check_matrices(OPERATION, "a", ("lda", 10), (3, 4), one, 23).unwrap_err();
         assert_eq!(short.to_string(), "gemm: `a` has 23 elements, 24 are needed");
-        let narrow = check_matrices("b", ("ldb", 3), (3, 4), one, 100).unwrap_err();
+        let narrow = check_matrices(OPERATION, "b", ("ldb", 3), (3, 4), one, 100).unwrap_err();
         assert_eq!(narrow.to_string(), "gemm: `ldb` is 3, less than a row's elements");
-        assert!(check_matrices("c", ("ldc", usize::MAX), (usize::MAX, 1), one, 5).is_err(), "no overflow");
-        assert!(check_matrices("c", ("ldc", 1), (1, 1), (3, usize::MAX), 5).is_err(), "no overflow");
-        check_matrices("a", ("lda", 0), (3, 0), one, 0).unwrap();
-        check_matrices("a", ("lda", 4), (3, 4), (0, 100), 0).unwrap();
-        check_matrices("a", ("lda", 4), (3, 4), (3, 20), 52).unwrap();
-        check_matrices("a", ("lda", 4), (3, 4), (3, 20), 51).unwrap_err();
+        assert!(
+            check_matrices(OPERATION, "c", ("ldc", usize::MAX), (usize::MAX, 1), one, 5).is_err(),
+            "no overflow"
+        );
+        assert!(
+            check_matrices(OPERATION, "c", ("ldc", 1), (1, 1), (3, usize::MAX), 5).is_err(),
+            "no overflow"
+        );
+        check_matrices(OPERATION, "a", ("lda", 0), (3, 0), one, 0).unwrap();
+        check_matrices(OPERATION, "a", ("lda", 4), (3, 4), (0, 100), 0).unwrap();
+        check_matrices(OPERATION, "a", ("lda", 4), (3, 4), (3, 20), 52).unwrap();
+        check_matrices(OPERATION, "a", ("lda", 4), (3, 4), (3, 20), 51).unwrap_err();
     }
 
     #[test]

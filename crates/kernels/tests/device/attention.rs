@@ -1,7 +1,7 @@
 //! Fused attention against f64 on the CPU.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Attention, AttentionInputs, Element, Error, Float, HeadStrides};
+use kernels::{Attention, AttentionInputs, Element, Error, F8E4M3, Float, HeadStrides};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -342,20 +342,13 @@ impl Stored for i8 {
     }
 }
 
-/// e4m3 of the Open Compute Project.
-impl Stored for u8 {
+impl Stored for F8E4M3 {
     fn from_byte(byte: u8) -> Self {
-        // what would be NaN is 0, and exponents stay small
-        if byte & 0x7f == 0x7f { 0 } else { byte }
+        // what would be NaN is 0
+        Self::from_bits(if byte & 0x7f == 0x7f { 0 } else { byte })
     }
     fn to_f64(self) -> f64 {
-        let (exponent, significand) = (i32::from(self >> 3 & 15), f64::from(self & 7));
-        let magnitude = if exponent == 0 {
-            significand / 512.0
-        } else {
-            (1.0 + significand / 8.0) * 2.0_f64.powi(exponent - 7)
-        };
-        if self & 0x80 == 0 { magnitude } else { -magnitude }
+        Element::to_f64(self)
     }
     fn inputs<'a, T: Float<Compute = f32>>(
         q: &'a hip::DeviceBuffer<T>,
@@ -504,9 +497,9 @@ fn caches_of_eight_bits() {
     let bench = Bench::open();
     for paged in [false, true] {
         eight_bits_match::<half::f16, i8>(&bench, paged);
-        eight_bits_match::<half::f16, u8>(&bench, paged);
+        eight_bits_match::<half::f16, F8E4M3>(&bench, paged);
         eight_bits_match::<half::bf16, i8>(&bench, paged);
-        eight_bits_match::<half::bf16, u8>(&bench, paged);
+        eight_bits_match::<half::bf16, F8E4M3>(&bench, paged);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Matrix multiplication against f64 on the CPU.
 
 use kernels::reference::{self, Expected, compare};
-use kernels::{Element, Error, Gemm, GemmElement};
+use kernels::{Element, Error, F8E4M3, Gemm, GemmElement};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -155,7 +155,9 @@ fn strides_and_batches() {
 #[test]
 fn more_rows_and_products_than_blocks_are_launched() {
     let bench = Bench::open();
-    check::<f32>(&bench, &Gemm::new(64 * 4096 + 70, 5, 1));
+    if bench.is_for_sizes() {
+        check::<f32>(&bench, &Gemm::new(64 * 4096 + 70, 5, 1));
+    }
     check::<f32>(&bench, &Gemm::new(70_000, 1, 3));
     check::<f32>(&bench, &Gemm::new(1, 1, 2).batched(4_099));
     check::<f32>(&bench, &Gemm::new(5, 5, 1).batched(4_099));
@@ -180,6 +182,33 @@ fn special_values_stay<T: Element + GemmElement<Product = T>>(bench: &Bench) {
 #[test]
 fn special_values() {
     for_every_type!(special_values_stay);
+}
+
+#[test]
+fn floats_of_eight_bits() {
+    let bench = Bench::open();
+    for (m, n, k) in [(70, 72, 300), (65, 67, 131), (2, 72, 300), (150, 1, 33)] {
+        let gemm = Gemm { alpha: 0.25, beta: 2.0, ..Gemm::new(m, n, k) };
+        for gemm in [gemm, gemm.transpose_a(), gemm.transpose_b()] {
+            let [stored_a, stored_b, stored_c] = sides(&gemm);
+            let mut a = random::<F8E4M3>(stored_a.len(1), 17, 448.0);
+            let mut b = random::<F8E4M3>(stored_b.len(1), 18, 1.0);
+            // subnormal numbers, and a NaN of either sign, which reaches its row or column
+            a[1] = F8E4M3::from_bits(1);
+            b[2] = F8E4M3::from_bits(0x87);
+            a[stored_a.at(0, m - 1, 3)] = F8E4M3::from_bits(0x7f);
+            b[stored_b.at(0, 4, n - 1)] = F8E4M3::from_bits(0xff);
+            let c = random::<f32>(stored_c.len(1), 19, 1.0);
+            let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
+            bench.kernels.gemm(&bench.stream, &gemm, &device_a, &device_b, &mut device_c).unwrap();
+            let wide =
+                |from: Vec<F8E4M3>| -> Vec<f32> { from.into_iter().map(|x| x.to_f64() as f32).collect() };
+            let (a, b) = (wide(stored_a.dense(&a, 0)), wide(stored_b.dense(&b, 0)));
+            let expected = reference::gemm(m, n, k, gemm.alpha, &a, &b, gemm.beta, &c);
+            let result = compare(&bench.download(&device_c), expected);
+            assert!(result.passed(), "{gemm:?}: {result:?}");
+        }
+    }
 }
 
 #[test]

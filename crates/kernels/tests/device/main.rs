@@ -11,6 +11,7 @@ mod elementwise;
 mod embedding;
 mod entry_points;
 mod gemm;
+mod gemm_int4;
 mod indexing;
 mod kv_cache;
 mod launch;
