@@ -98,7 +98,7 @@ impl Int4Gemm {
             let problem = "must be a power of two of at least 32";
             return Err(Error::Size { operation, parameter: "group", got: group, problem });
         }
-        if k % group != 0 {
+        if !k.is_multiple_of(group) {
             return Err(Error::Size { operation, parameter: "k", got: k, problem: "no multiple of `group`" });
         }
         check_matrices(operation, "a", ("lda", lda), (m, k), (1, 0), a)?;
