@@ -28,7 +28,7 @@ use clap::{Args, Parser, Subcommand};
 use setup::Program;
 
 use crate::build_kernels::Detail;
-use crate::rocm::{kernels, sysroot};
+use crate::rocm::sysroot;
 
 /// This program, as texts call it.
 pub(crate) const PROGRAM: Program = Program {
@@ -170,10 +170,14 @@ struct TestArguments {
     /// is compiled twice for that
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
     template: bool,
-    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend, and this project's own of the same names.
-    /// Cargo fetches candle's crates, and the engine is compiled once more
+    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend. Cargo fetches its crates, and the
+    /// engine is compiled once more
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     candle: bool,
+    /// Run only this project's kernels, on virtual GPUs of five targets: those of candle's names with candle's tests, against its CPU backend,
+    /// and all with their own tests; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is compiled once more
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
+    kernels: bool,
     /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the
     /// target folder, and write docs/vgpu/suites.md; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
@@ -251,6 +255,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            kernels,
             overflow_checks,
             related,
             ..
@@ -259,10 +264,11 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            kernels,
             overflow_checks,
             related,
             rocm: sysroot::releases(&rocm)?,
-            rocblas_kernels: kernels::releases(&rocblas_kernels)?,
+            rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
         }),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),

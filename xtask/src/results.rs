@@ -75,7 +75,7 @@ fn read(text: &str, found: &mut Found) -> Result<()> {
 fn page(names: &str, found: &Found, targets: &[&str]) -> (String, Vec<String>) {
     let mut page = String::from(
         "# Kernels that have run, and how far off they were\n\n\
-         `cargo xtask test --candle` writes this page. Each kernel has run on a virtual GPU of each target, with the arguments and launch\n\
+         `cargo xtask test --kernels` writes this page. Each kernel has run on a virtual GPU of each target, with the arguments and launch\n\
          dimensions that candle 0.11 gives it, against candle's CPU backend or a model in Rust. The figure is the largest difference in any test:\n\
          absolute, or relative to the expected number where that is larger than 1. 0 is exact. `within` says that a test has compared the\n\
          kernel's results within its bounds, and tells no figure. The bounds stand in the tests (`examples/candle-kernels`,\n\

@@ -67,6 +67,8 @@ pub(crate) struct Options {
     pub(crate) template: bool,
     /// Run the kernels of candle, and nothing else.
     pub(crate) candle: bool,
+    /// Run this project's kernels as candle's tests and their own do, on all targets, and nothing else; and write which have run.
+    pub(crate) kernels: bool,
     /// Run the device tests with overflow checks in the engine, and nothing else.
     pub(crate) overflow_checks: bool,
     /// Run the device tests of the kernels on the targets that no other test runs on, and nothing else.
@@ -143,6 +145,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.candle {
         return candle_steps(shared);
     }
+    if options.kernels {
+        return own_kernel_steps(shared);
+    }
     if options.related {
         return related_steps(shared);
     }
@@ -204,6 +209,8 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps
+        .push(Step::new("all kernels one by one", || Ok(Outcome::Skipped("only with --kernels".to_owned()))));
+    steps
 }
 
 /// The device tests with an engine of their own, in a target folder of its own.
@@ -215,19 +222,24 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
     execute(command)
 }
 
-/// Fetches the kernels of candle, and runs their tests on virtual GPUs: with them, and with this project's own of the same names.
+/// Fetches the kernels of candle, and runs their tests on virtual GPUs.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
         let sources = candle::fetch()?;
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
-    let candles = candle::DEVICES.map(|device| {
+    let tests = candle::DEVICES.map(|device| {
         Step::new(format!("candle's kernels on {device}"), move || {
             let sources = shared.candle.get().context("the sources have not been fetched")?;
             execute(candle::command(nextest_command(shared)?, candle::Kernels::Candle(sources), device))
         })
     });
+    std::iter::once(fetch).chain(tests).collect()
+}
+
+/// Runs candle's tests on this project's kernels of the same names, and the device tests of the kernels; writes which have run.
+fn own_kernel_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let results = || shared.results.get().context("there is no folder for results");
     let folder = Step::new("folder for results", || {
         let folder = results::folder()?;
@@ -235,10 +247,10 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         Ok(Outcome::Passed)
     });
     let own = VIRTUAL_DEVICES.map(|device| {
-        Step::new(format!("own kernels of these names on {device}"), move || {
+        Step::new(format!("candle's tests on own kernels on {device}"), move || {
             let nextest = nextest_command(shared)?;
             let mut command = candle::command(nextest, candle::Kernels::Own(results()?), device);
-            command.env(TARGETS, target_of(device));
+            command.env(TARGETS, target_of(device)).env("FERROCM_VGPU_CHECK", "all");
             execute(command)
         })
     });
@@ -254,7 +266,7 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         println!("{}", page.display());
         Ok(Outcome::Passed)
     });
-    std::iter::once(fetch).chain(candles).chain([folder]).chain(own).chain(others).chain([page]).collect()
+    std::iter::once(folder).chain(own).chain(others).chain([page]).collect()
 }
 
 /// Compiles the kernels for the targets that nothing else runs on, and runs their tests there.
