@@ -15,11 +15,11 @@ static CONVOLUTIONS: [[(&str, Names); 2]; 2] = [
     [("conv1d", names!("conv1d")), ("conv_transpose1d", names!("conv_transpose1d"))],
     [("conv2d", names!("conv2d")), ("conv_transpose2d", names!("conv_transpose2d"))],
 ];
-/// The most inputs from the first to the place of an output: f64 has every whole number up to it.
+/// The farthest place of an output among the inputs: f64 has every whole number up to it.
 const MOST_PLACES: f64 = (1_u64 << 53) as f64;
 
-/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit floats are computed in f32, those of
-/// every other type in itself; integers wrap around.
+/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit floats are computed in f32,
+/// those of every other type in itself; integers wrap around.
 ///
 /// ```compile_fail,E0277
 /// fn convolves<T: kernels::ConvElement>() {}
@@ -43,8 +43,8 @@ mod sealed {
     }
 }
 
-/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output channel is the sum over all input
-/// channels. Tensors are contiguous:
+/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output channel is the sum over all
+/// input channels. Tensors are contiguous:
 ///
 /// | tensor | shape |
 /// |---|---|
@@ -82,8 +82,8 @@ pub struct Conv<const D: usize> {
     pub padding: usize,
     /// From one element of the kernel to the next, in each dimension.
     pub dilation: usize,
-    /// The convolution is transposed: each input is spread over the outputs that it would be computed from. The number of outputs more at the
-    /// end of each dimension, less than the stride or the dilation.
+    /// The convolution is transposed: each input is spread over the outputs that it would be computed from. The number of outputs more at
+    /// the end of each dimension, less than the stride or the dilation.
     pub transposed: Option<usize>,
 }
 
@@ -145,8 +145,8 @@ where
     /// Extents of a channel of the output, outermost first.
     ///
     /// # Errors
-    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded input, an output padding is neither
-    /// less than the stride nor the dilation, there would be no output, or sizes overflow.
+    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded input, an output padding is
+    /// neither less than the stride nor the dilation, there would be no output, or sizes overflow.
     pub fn output(&self) -> Result<[usize; D]> {
         let least = [("stride", self.stride), ("dilation", self.dilation)];
         for (parameter, got) in least.into_iter().chain(self.kernel.map(|extent| ("kernel", extent))) {
@@ -318,8 +318,8 @@ impl Kernels {
     /// A convolution or a transposed one.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has not
-    /// its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has
+    /// not its tensor's elements; [`Error::Hip`].
     #[doc(alias = "conv1d")]
     #[doc(alias = "conv2d")]
     #[doc(alias = "conv_transpose1d")]
@@ -363,16 +363,16 @@ impl Kernels {
             launch = launch.arg(out_padding);
         }
         let launch = launch.arg(conv.dilation).arg(&info).arg(x).arg(weights).arg(out);
-        // SAFETY: the kernel writes batch·out_channels·output elements, and reads of x and the weights what lies within the extents in `info`,
-        // which are those of the slices. `output` has made sure that no place that it computes overflows.
+        // SAFETY: the kernel writes batch·out_channels·output elements, and reads of x and the weights what lies within the extents in
+        // `info`, which are those of the slices. `output` has made sure that no place that it computes overflows.
         unsafe { run(elements, launch) }
     }
 
     /// The average of each window. Averages of integers are rounded towards zero.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has not
-    /// its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has
+    /// not its tensor's elements; [`Error::Hip`].
     pub fn avg_pool2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -383,8 +383,8 @@ impl Kernels {
         self.pool2d(stream, "avg_pool2d", &names!("avg_pool2d"), pool, x.into(), out.into())
     }
 
-    /// The largest element of each window. A search from the window's first element on finds it: a NaN there is the result, and elsewhere is
-    /// passed over.
+    /// The largest element of each window. A search from the window's first element on finds it: a NaN there is the result, and elsewhere
+    /// is passed over.
     ///
     /// # Errors
     /// As [`avg_pool2d`](Self::avg_pool2d).
@@ -420,16 +420,17 @@ impl Kernels {
         let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(x.len());
         let launch = pool.window.into_iter().chain(pool.stride).fold(launch, |launch, size| launch.arg(size));
         let launch = launch.arg(&info).arg(x).arg(out);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads of x the windows, which lie within the extents in `info`; these
-        // are those of the slice.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads of x the windows, which lie within the extents in `info`;
+        // these are those of the slice.
         unsafe { run(elements, launch) }
     }
 
-    /// Resizing by the nearest input before: output i is input `⌊i · input / output⌋`, in each dimension.
+    /// Resizing by the nearest input before: output i is input `⌊i · input / output⌋`, in each dimension. That is exact where
+    /// `input · output` is less than 2⁵⁰.
     ///
     /// # Errors
-    /// [`Error::Size`] for an input of no elements with outputs, [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a
-    /// slice has not its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] for an input of no elements with outputs, [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`]
+    /// if a slice has not its tensor's elements; [`Error::Hip`].
     pub fn upsample_nearest2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -448,13 +449,13 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::CONV, &names!("upsample_nearest2d"))?;
         let launch = kernel.launch(stream).arg(h_out).arg(w_out).arg(scale(0)).arg(scale(1));
         let launch = launch.arg(&info).arg(x).arg(out);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, which are those of the slice and
-        // not zero: what is beyond the last input is limited to it.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, which are those of the slice
+        // and not zero: what is beyond the last input is limited to it.
         unsafe { run(resized.elements, launch) }
     }
 
-    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first and last inputs are these. Integers are rounded
-    /// towards zero.
+    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first and last inputs are these. Integers are
+    /// rounded towards zero.
     ///
     /// # Errors
     /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not positive and finite, or that

@@ -95,12 +95,12 @@ impl Kernels {
         Ok(())
     }
 
-    /// Where in each `group` consecutive elements of `x` the largest is, the first of equal ones; the last group may be shorter. A search from
-    /// the group's first element on finds it: a NaN there is the result, and elsewhere is passed over.
+    /// Where in each `group` consecutive elements of `x` the largest is, the first of equal ones; the last group may be shorter. A search
+    /// from the group's first element on finds it: a NaN there is the result, and elsewhere is passed over.
     ///
     /// # Errors
-    /// [`Error::Length`] if `out` has not one index per group, [`Error::Size`] if `group` is zero or groups have more than 2³² − 1 elements;
-    /// [`Error::Hip`].
+    /// [`Error::Length`] if `out` has not one index per group, [`Error::Size`] if `group` is zero or groups have more than 2³² − 1
+    /// elements; [`Error::Hip`].
     pub fn argmax<'a, T: ReduceElement>(
         &'a self,
         stream: &'a Stream,

@@ -28,14 +28,14 @@ macro_rules! for_conv_elements {
     }};
 }
 
-/// One dimension, as rows and columns: its extents, its kernel's, and where the output of an input's place and a kernel's is, if there.
-struct Rows {
+/// One dimension: the extents of input, kernel and output.
+struct Extents {
     extent: usize,
     kernel: usize,
     output: usize,
 }
 
-impl Rows {
+impl Extents {
     fn of<const D: usize>(conv: &Conv<D>, output: &[usize; D]) -> Vec<Self> {
         let dims = (0..D).map(|d| Self { extent: conv.input[d], kernel: conv.kernel[d], output: output[d] });
         // One dimension is one row.
@@ -62,7 +62,7 @@ impl Rows {
 }
 
 fn convolved<const D: usize>(conv: &Conv<D>, x: &[usize], w: &[usize], output: &[usize; D]) -> Vec<usize> {
-    let rows = Rows::of(conv, output);
+    let rows = Extents::of(conv, output);
     let (high, wide) = (&rows[0], &rows[1]);
     let mut out = vec![0; conv.batch * conv.out_channels * high.output * wide.output];
     for (i, u, y) in high.triples(conv) {
