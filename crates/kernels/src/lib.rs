@@ -32,12 +32,16 @@
 //! | [`Kernels::argsort`] | `sort.cu` | every [`Number`] |
 //! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
+//! | [`Kernels::argmax`], [`Kernels::argmin`] | `reduce.cu` | every [`ReduceElement`] |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
 //! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::conv`] of a [`Conv1d`] or [`Conv2d`], transposed or not | `conv.cu` | every [`ConvElement`] |
+//! | [`Kernels::avg_pool2d`], [`Kernels::max_pool2d`] | `conv.cu` | every [`ConvElement`] |
+//! | [`Kernels::upsample_nearest2d`], [`Kernels::upsample_bilinear2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
@@ -54,6 +58,7 @@
 
 mod activation;
 mod attention;
+mod conv;
 mod copy;
 mod element;
 mod elementwise;
@@ -78,6 +83,7 @@ mod view;
 
 pub use activation::Activation;
 pub use attention::{Attention, AttentionInputs, HeadStrides};
+pub use conv::{Conv, Conv1d, Conv2d, ConvElement, PixelGrid, Pool2d, Resize2d};
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
@@ -90,7 +96,7 @@ pub use library::Kernels;
 pub use moe::{MOST_CHOICES, MOST_EXPERTS};
 pub use norm::GroupNorm;
 pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
-pub use reduce::ReduceOp;
+pub use reduce::{ReduceElement, ReduceOp};
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
 pub use sampling::{Penalties, Sampling};
 pub use sort::Order;

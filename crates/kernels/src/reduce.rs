@@ -1,10 +1,11 @@
 //! Reductions and softmax.
 
+use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
-use crate::library::{Kernels, names};
-use crate::{Float, modules};
+use crate::library::{Kernels, Names, names};
+use crate::{Float, Number, modules};
 
 /// The most work-items that work on one group or row.
 const MAX_BLOCK: usize = 256;
@@ -22,6 +23,18 @@ pub enum ReduceOp {
     /// NaN if any element is.
     Min,
 }
+
+/// A type of which [`Kernels::argmax`] and [`Kernels::argmin`] exist: f32, f16, bf16, f64, u8, u32 and i64.
+///
+/// ```compile_fail,E0277
+/// fn reduces<T: kernels::ReduceElement>() {}
+/// reduces::<kernels::F8E4M3>();
+/// ```
+pub trait ReduceElement: Number {}
+macro_rules! reduce_elements {
+    ($($type:ident),*) => { $(impl ReduceElement for $type {})* };
+}
+reduce_elements!(f32, f16, bf16, f64, u8, u32, i64);
 
 /// Work-items for groups of `elements`.
 pub(crate) fn block(elements: usize) -> u32 {
@@ -68,6 +81,71 @@ impl Kernels {
         };
         let launch = self
             .of::<T>(&modules::REDUCE, &names)?
+            .launch(stream)
+            .grid(check_u32(operation, "groups", groups)?)
+            .block(block(group))
+            .arg(x.len() as u64)
+            .arg(group as u64)
+            .arg(1_u64)
+            .arg(DeviceAddress(0))
+            .arg(x)
+            .arg(out);
+        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; there is an `out` for each.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// Where in each `group` consecutive elements of `x` the largest is, the first of equal ones; the last group may be shorter. A search
+    /// from the group's first element on finds it: a NaN there is the result, and elsewhere is passed over.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `out` has not one index per group, [`Error::Size`] if `group` is zero or groups have more than 2³² − 1
+    /// elements; [`Error::Hip`].
+    pub fn argmax<'a, T: ReduceElement>(
+        &'a self,
+        stream: &'a Stream,
+        x: impl Into<DeviceSlice<'a, T>>,
+        group: usize,
+        out: impl Into<DeviceSliceMut<'a, u32>>,
+    ) -> Result<()> {
+        self.arg_extreme(stream, "argmax", &names!("fast_argmax"), x.into(), group, out.into())
+    }
+
+    /// As [`argmax`](Self::argmax), of the smallest element.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn argmin<'a, T: ReduceElement>(
+        &'a self,
+        stream: &'a Stream,
+        x: impl Into<DeviceSlice<'a, T>>,
+        group: usize,
+        out: impl Into<DeviceSliceMut<'a, u32>>,
+    ) -> Result<()> {
+        self.arg_extreme(stream, "argmin", &names!("fast_argmin"), x.into(), group, out.into())
+    }
+
+    fn arg_extreme<'a, T: ReduceElement>(
+        &'a self,
+        stream: &'a Stream,
+        operation: &'static str,
+        names: &Names,
+        x: DeviceSlice<'a, T>,
+        group: usize,
+        out: DeviceSliceMut<'a, u32>,
+    ) -> Result<()> {
+        if group == 0 {
+            return Err(Error::Size { operation, parameter: "group", got: 0, problem: "must be at least 1" });
+        }
+        let groups = x.len().div_ceil(group);
+        check_length(operation, "out", out.len(), groups)?;
+        let group = group.min(x.len());
+        check_u32(operation, "group", group)?;
+        if groups == 0 {
+            return Ok(());
+        }
+        let launch = self
+            .of::<T>(&modules::REDUCE, names)?
             .launch(stream)
             .grid(check_u32(operation, "groups", groups)?)
             .block(block(group))

@@ -6,6 +6,7 @@ mod by_name;
 mod casts;
 mod common;
 mod conv;
+mod conv_launchers;
 mod copy;
 mod elementwise;
 mod embedding;

@@ -1,7 +1,8 @@
 //! Reductions and softmax against f64 on the CPU.
 
+use half::{bf16, f16};
 use kernels::reference::{self, Expected, compare};
-use kernels::{Element, Error, Float, ReduceOp};
+use kernels::{Element, Error, Float, ReduceElement, ReduceOp};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -57,6 +58,89 @@ fn max_of_nan_is_nan<T: Float<Compute = f32>>(bench: &Bench) {
 #[test]
 fn nan_wins_maximum_and_minimum() {
     for_every_type!(max_of_nan_is_nan);
+}
+
+/// Runs a generic check for every type whose extremes are searched.
+macro_rules! for_reduce_elements {
+    ($check:ident) => {{
+        let bench = Bench::open();
+        $check::<f32>(&bench);
+        $check::<f16>(&bench);
+        $check::<bf16>(&bench);
+        $check::<f64>(&bench);
+        $check::<u8>(&bench);
+        $check::<u32>(&bench);
+        $check::<i64>(&bench);
+    }};
+}
+
+/// Where a search from the first element on ends: the first element of those that none is `better` than.
+fn first<T: Copy>(group: &[T], better: impl Fn(T, T) -> bool) -> u32 {
+    (1..group.len()).fold(0, |best, i| if better(group[i], group[best]) { i } else { best }) as u32
+}
+
+fn searches_match<T: ReduceElement>(bench: &Bench) {
+    for (elements, group) in [(1, 1), (130, 64), (700, 7), (1001, 300), (300, usize::MAX)] {
+        // few different numbers, so that several are equal
+        let x: Vec<T> =
+            random::<f64>(elements, 14, 4.0).into_iter().map(|x| T::from_f64(x.round())).collect();
+        check_searches(bench, &x, group);
+    }
+    // All equal, and equal to what a search may start from.
+    for value in [0.0, f64::INFINITY, f64::NEG_INFINITY] {
+        check_searches(bench, &[T::from_f64(value); 100], 70);
+    }
+    let zeros = [T::from_f64(-0.0), T::from_f64(0.0)];
+    check_searches(bench, &[zeros[0], zeros[1], zeros[1], zeros[0]], 2);
+}
+
+fn check_searches<T: ReduceElement>(bench: &Bench, x: &[T], group: usize) {
+    let groups: Vec<&[T]> = x.chunks(group).collect();
+    let device_x = bench.upload(x);
+    let mut out = bench.upload(&vec![99_u32; groups.len()]);
+    bench.kernels.argmax(&bench.stream, &device_x, group, &mut out).unwrap();
+    let expected: Vec<u32> = groups.iter().map(|group| first(group, |a, b| a > b)).collect();
+    assert_eq!(bench.download(&out), expected, "argmax of {} by {group}, {}", x.len(), T::NAME);
+    bench.kernels.argmin(&bench.stream, &device_x, group, &mut out).unwrap();
+    let expected: Vec<u32> = groups.iter().map(|group| first(group, |a, b| a < b)).collect();
+    assert_eq!(bench.download(&out), expected, "argmin of {} by {group}, {}", x.len(), T::NAME);
+}
+
+#[test]
+fn searches_find_the_first_of_equal_elements() {
+    for_reduce_elements!(searches_match);
+}
+
+fn nan_is_found_only_first<T: Float + ReduceElement>(bench: &Bench) {
+    let of = |x: &[f64]| -> Vec<T> { x.iter().map(|&x| T::from_f64(x)).collect() };
+    let x = bench.upload(&of(&[f64::NAN, 5.0, 1.0, 3.0, f64::NAN, 7.0]));
+    let mut out = bench.zeroed::<u32>(2);
+    bench.kernels.argmax(&bench.stream, &x, 3, &mut out).unwrap();
+    assert_eq!(bench.download(&out), [0, 2], "{}", T::NAME);
+    bench.kernels.argmin(&bench.stream, &x, 3, &mut out).unwrap();
+    assert_eq!(bench.download(&out), [0, 0], "{}", T::NAME);
+}
+
+#[test]
+fn searches_pass_over_nan_behind_the_first_element() {
+    let bench = Bench::open();
+    nan_is_found_only_first::<f32>(&bench);
+    nan_is_found_only_first::<f16>(&bench);
+    nan_is_found_only_first::<bf16>(&bench);
+    nan_is_found_only_first::<f64>(&bench);
+}
+
+#[test]
+fn searches_refuse_what_does_not_fit() {
+    let bench = Bench::open();
+    let (x, none) = (bench.zeroed::<i64>(15), bench.zeroed::<i64>(0));
+    let mut out = bench.zeroed::<u32>(4);
+    let error = bench.kernels.argmax(&bench.stream, &x, 0, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "argmax: `group` is 0, must be at least 1");
+    let error = bench.kernels.argmin(&bench.stream, &x, 5, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "argmin: `out` has 4 elements, 3 are needed");
+    bench.kernels.argmin(&bench.stream, &x, 4, &mut out).unwrap();
+    bench.kernels.argmax(&bench.stream, &none, 4, &mut bench.zeroed::<u32>(0)).unwrap();
 }
 
 fn softmax_matches<T: Float<Compute = f32>>(bench: &Bench) {

@@ -1,7 +1,9 @@
 //! What launchers refuse, before anything is enqueued.
 
 use hip::{Device, DeviceBuffer};
-use kernels::{BinaryOp, CompareOp, Error, Layout, Order, UnaryOp, View, ViewMut};
+use kernels::{
+    BinaryOp, CompareOp, Conv1d, Error, Layout, Order, PixelGrid, Pool2d, Resize2d, UnaryOp, View, ViewMut,
+};
 
 use crate::common::Bench;
 
@@ -227,5 +229,17 @@ fn memory_and_streams_of_other_devices() {
     says(kernels.scatter_add(stream, &far, 0, &ids, &mut out), belongs);
     says(kernels.index_add(stream, &far, 0, &ids, &mut out), belongs);
     says(kernels.argsort(stream, &far, Order::Ascending, &mut order), belongs);
+    let conv = Conv1d::new(1, 1, 1, [2], [2]).padding(1).dilation(2);
+    says(kernels.conv(stream, &conv, &far, &near, &mut out), belongs);
+    says(kernels.conv(stream, &conv, &near, &far, &mut out), belongs);
+    says(kernels.conv(stream, &conv, &near, &near, &mut far_out), belongs);
+    says(kernels.conv(&foreign, &conv, &far, &far, &mut far_out), "the kernel belongs to");
+    let pool = Pool2d::new(1, 1, [1, 2], [1, 1]);
+    says(kernels.max_pool2d(stream, &pool, &far, &mut out), belongs);
+    says(kernels.avg_pool2d(stream, &pool, &near, &mut far_out), belongs);
+    let resize = Resize2d::new(1, 1, [1, 2], [1, 2]);
+    says(kernels.upsample_nearest2d(stream, &resize, &far, &mut out), belongs);
+    says(kernels.upsample_bilinear2d(stream, &resize, PixelGrid::Areas, &far, &mut out), belongs);
+    says(kernels.argmax(stream, &far, 1, &mut order), belongs);
     assert_eq!(bench.download(&out), [0.0, 0.0]);
 }
