@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use crate::tools;
+use crate::{test, tools};
 
 /// Its name, that of its folder below `examples`.
 const NAME: &str = "own-crate";
@@ -55,6 +55,7 @@ pub(crate) fn beside_the_tests() -> Result<()> {
     let mut build = cargo(copy.folder.path(), &copy.target);
     // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
     build.args(["build", "--workspace", "--test", "device"]);
+    test::for_test_devices(&mut build);
     for (program, _) in PROGRAMS {
         build.args(["--bin", program]);
     }

@@ -432,12 +432,17 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Result<Outcome> {
     execute(command)
 }
 
-/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else. Kernels are compiled for the
-/// devices that tests run on, unless the command or somebody says otherwise: for all targets it takes minutes more.
-fn execute(mut command: Command) -> Result<Outcome> {
+/// Has kernels compiled for the devices that tests run on, unless the command or somebody says otherwise: for all targets it takes minutes
+/// more, and for others than in the step before they are compiled again.
+pub(crate) fn for_test_devices(command: &mut Command) {
     if !is_set(TARGETS) && !command.get_envs().any(|(name, _)| name == TARGETS) {
         command.env(TARGETS, targets_of(&VIRTUAL_DEVICES).join(","));
     }
+}
+
+/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else.
+fn execute(mut command: Command) -> Result<Outcome> {
+    for_test_devices(&mut command);
     command.current_dir(tools::workspace()).stdin(Stdio::null());
     run::run(&mut command)?;
     Ok(Outcome::Passed)
