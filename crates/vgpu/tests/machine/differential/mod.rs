@@ -1,6 +1,6 @@
 //! Generated programs, compiled by the same compiler for the CPU and for every target, must leave the same bytes in memory.
 //!
-//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the usual ones.
+//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the usual ones, on all targets; the usual ones run on one of each generation.
 
 mod generate;
 mod host;
@@ -14,6 +14,9 @@ use generate::{INPUT_WORDS, ITEM_BYTES, Kind, Program, SHARED_WORDS};
 use super::common::{Arg, Gpu, Random, TARGETS};
 use vgpu::machine::Checks;
 
+/// Says which programs to run.
+const SEEDS: &str = "FERROCM_DIFFERENTIAL_SEEDS";
+
 /// How many programs one source file holds.
 const PER_FILE: u64 = 2;
 
@@ -25,7 +28,7 @@ struct Left {
 }
 
 fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("FERROCM_DIFFERENTIAL_SEEDS") else { return 0..PER_FILE };
+    let Ok(text) = std::env::var(SEEDS) else { return 0..PER_FILE };
     let range = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
     range.unwrap_or_else(|| panic!("FERROCM_DIFFERENTIAL_SEEDS is `{text}`, not a range such as `0..100`"))
 }
@@ -128,7 +131,10 @@ struct How {
 }
 
 /// As programs usually are. None of them has a race or uses what nobody wrote; memory of the device counts as written here.
-const USUAL: How = How { targets: TARGETS, flag: None, checks: &[None, Some(Checks::ALL)] };
+fn usual() -> How {
+    let targets = if std::env::var_os(SEEDS).is_some() { TARGETS } else { ONE_OF_EACH };
+    How { targets, flag: None, checks: &[None, Some(Checks::ALL)] }
+}
 
 /// One target of each generation.
 const ONE_OF_EACH: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
@@ -140,7 +146,7 @@ fn compare(kind: Kind) {
     let programs =
         |first| (first..seeds.end.min(first + PER_FILE)).map(|seed| generate::program(kind, seed)).collect();
     let files: Vec<_> = seeds.clone().step_by(PER_FILE as usize).map(programs).collect();
-    compare_as(&name, &files, USUAL);
+    compare_as(&name, &files, usual());
 }
 
 /// The first program of every kind, all in one file.
