@@ -8,6 +8,31 @@ extern "C" __global__ void branch_on_memory(const int *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
+// Both halves of a register that nobody wrote before, one after the other; and one of them.
+extern "C" __global__ void mixed_halves(const int *p, int *out) {
+    int pair;
+    asm volatile("v_fma_mixlo_f16 v78, %1, %1, 0\n\tv_fma_mixhi_f16 v78, %1, %1, 0\n\tv_mov_b32 %0, v78"
+                 : "=v"(pair)
+                 : "v"(p[threadIdx.x])
+                 : "v78");
+    if (pair > 3)
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void mixed_half(const int *p, int *out) {
+    int pair;
+    asm volatile("v_fma_mixlo_f16 v78, %1, %1, 0\n\tv_mov_b32 %0, v78" : "=v"(pair) : "v"(p[threadIdx.x]) : "v78");
+    if (pair > 3)
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void other_mixed_half(const int *p, int *out) {
+    int pair;
+    asm volatile("v_fma_mixhi_f16 v78, %1, %1, 0\n\tv_mov_b32 %0, v78" : "=v"(pair) : "v"(p[threadIdx.x]) : "v78");
+    if (pair & 0xffff)
+        out[threadIdx.x] = 1;
+}
+
 extern "C" __global__ void address_from_memory(const int *p, int *out) {
     int value = p[threadIdx.x]; // HERE index
     out[value & 31] = 1;        // HERE indexed

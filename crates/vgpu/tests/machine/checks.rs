@@ -157,6 +157,12 @@ fn values_that_nobody_wrote() {
         is_right(gpu, "dpp_of_known", VALUES, &[fresh(), out]);
         is_right(gpu, "byte_to_float", VALUES, &[Arg::Pointer(words), out]);
         assert!(run(gpu, "byte_to_float", VALUES, &[fresh(), out]).is_err());
+        is_right(gpu, "mixed_halves", VALUES, &[numbers, out]);
+        assert!(run(gpu, "mixed_halves", VALUES, &[fresh(), out]).is_err());
+        for half in ["mixed_half", "other_mixed_half"] {
+            let fault = run(gpu, half, VALUES, &[numbers, out]).expect_err(half);
+            assert!(matches!(fault.kind, FaultKind::Uninitialised { used: Use::ControlFlow, .. }), "{fault}");
+        }
 
         // LDS, scratch memory and registers.
         is_right(gpu, "lds_unwritten", VALUES, &[out, Arg::I32(256)]);

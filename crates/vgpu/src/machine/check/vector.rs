@@ -189,7 +189,9 @@ impl Values {
     fn write(&mut self, index: usize, inst: &Inst, dst: Operand, results: &[(usize, Outcome)]) {
         let Some(register) = vector(dst) else { return };
         let ty = inst.op.signature().dst;
-        let clears_high = self.isa.generation() <= Generation::Gfx940;
+        // Which half the result is, in these two, the operation says.
+        let (mix_low, mix_high) = (inst.op == Op::VFmaMixloF16, inst.op == Op::VFmaMixhiF16);
+        let clears_high = self.isa.generation() <= Generation::Gfx940 && !mix_low;
         let state = &mut self.waves[index];
         for (lane, outcome) in results {
             let lane = *lane;
@@ -207,7 +209,9 @@ impl Values {
                     let rest = if sdwa.dst_unused == 2 { old & !(mask << shift) } else { 0 };
                     (low & mask) << shift | rest
                 }
-                (None, None) if ty.is_half() && inst.mods.op_sel & 8 != 0 => low << 16 | old & 0xffff,
+                (None, None) if ty.is_half() && (mix_high || inst.mods.op_sel & 8 != 0) => {
+                    low << 16 | old & 0xffff
+                }
                 (None, None) if ty.is_half() => {
                     low & 0xffff | if clears_high { 0 } else { old & 0xffff_0000 }
                 }
