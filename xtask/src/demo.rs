@@ -8,14 +8,13 @@ use clap::Args;
 use setup::run;
 
 use crate::build_kernels::Detail;
+use crate::tools::TARGETS;
 use crate::{PROGRAM, build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
 const DEMO: &str = "demo";
 /// Names the device where the command line does not.
 const DEVICE: &str = "FERROCM_DEVICE";
-/// Says what the build script of `kernels` compiles for.
-const TARGETS: &str = "FERROCM_TARGETS";
 /// The target of virtual GPUs that do not say theirs.
 const VIRTUAL_TARGET: &str = "gfx1100";
 
@@ -36,9 +35,8 @@ pub(crate) struct Options {
 pub(crate) fn demo(options: &Options) -> Result<()> {
     setup::install(&PROGRAM, setup::Options { yes: options.yes, ..setup::Options::default() })?;
     println!();
-    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let device = options.device.clone().or_else(|| variable(DEVICE)).unwrap_or_default();
-    let target = match variable(TARGETS) {
+    let device = options.device.clone().or_else(|| tools::variable(DEVICE)).unwrap_or_default();
+    let target = match tools::variable(TARGETS) {
         Some(_) => None,
         None => target(&device, Path::new(tools::AMD_DRIVER).exists()),
     };

@@ -14,7 +14,7 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::sysroot;
-use crate::tools::{self, NEXTEST};
+use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
 
 /// The virtual devices that all device tests run on: one of each generation.
@@ -45,9 +45,6 @@ const VIRTUAL_GPU: [&str; 4] =
 const OVERFLOW_CHECKS_DEVICE: &str = "vgpu:gfx1100";
 /// What else is checked everywhere in the tests' profile, and not in the engine.
 const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
-
-/// What kernels are compiled for.
-const TARGETS: &str = "FERROCM_TARGETS";
 
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
@@ -161,7 +158,8 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
-            let targets = if is_set(TARGETS) { Vec::new() } else { targets_of(&VIRTUAL_DEVICES) };
+            let targets =
+                if tools::variable(TARGETS).is_some() { Vec::new() } else { targets_of(&VIRTUAL_DEVICES) };
             build_kernels::build(&build_kernels::Options { targets, ..build_kernels::Options::default() })?;
             Ok(Outcome::Passed)
         }),
@@ -283,10 +281,6 @@ fn related_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
 
 fn targets_of(devices: &[&str]) -> Vec<String> {
     devices.iter().map(|device| target_of(device).to_owned()).collect()
-}
-
-fn is_set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
 /// The target of a virtual device.
@@ -435,7 +429,7 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Result<Outcome> {
 /// Has kernels compiled for the devices that tests run on, unless the command or somebody says otherwise: for all targets it takes minutes
 /// more, and for others than in the step before they are compiled again.
 pub(crate) fn for_test_devices(command: &mut Command) {
-    if !is_set(TARGETS) && !command.get_envs().any(|(name, _)| name == TARGETS) {
+    if tools::variable(TARGETS).is_none() && !command.get_envs().any(|(name, _)| name == TARGETS) {
         command.env(TARGETS, targets_of(&VIRTUAL_DEVICES).join(","));
     }
 }

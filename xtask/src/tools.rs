@@ -16,6 +16,9 @@ pub(crate) struct Tool {
     features: &'static str,
 }
 
+/// Says what build scripts compile kernels for.
+pub(crate) const TARGETS: &str = "FERROCM_TARGETS";
+
 /// What the driver of AMD GPUs offers to programs.
 pub(crate) const AMD_DRIVER: &str = "/dev/kfd";
 
@@ -90,6 +93,11 @@ impl Tool {
 /// The cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A variable of the environment, if it says something.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The folder that cargo builds into.

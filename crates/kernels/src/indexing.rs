@@ -50,6 +50,18 @@ fn by_index<I: Index>(families: &'static [Names; 3]) -> &'static Names {
 }
 
 impl Kernels {
+    fn check_memory<T, I>(
+        &self,
+        operation: &'static str,
+        stream: &Stream,
+        x: &View<'_, T>,
+        ids: &View<'_, I>,
+        out: &ViewMut<'_, T>,
+    ) -> Result<()> {
+        let memory = [("x", x.slice.device()), ("ids", ids.slice.device()), ("out", out.slice.device())];
+        check_devices(operation, self.device(), stream, &memory)
+    }
+
     /// `out[…, i, …] = x[…, ids[i], …]` along an axis: rows of an embedding, for example. [No index](Index) gives zero.
     ///
     /// `ids` has one dimension and any stride; `x` is contiguous.
@@ -73,8 +85,7 @@ impl Kernels {
         check_shape(operation, "out", &out.layout, out.flat, &with_extent(&x.layout, axis, ids.elements()))?;
         check_contiguous(operation, operand!(x))?;
         check_contiguous(operation, operand!(out))?;
-        let memory = [("x", x.slice.device()), ("ids", ids.slice.device()), ("out", out.slice.device())];
-        check_devices(operation, self.device(), stream, &memory)?;
+        self.check_memory(operation, stream, &x, &ids, &out)?;
         let elements = out.elements();
         let kernel = self.of::<T::Carrier>(
             &modules::INDEXING,
@@ -116,8 +127,7 @@ impl Kernels {
         check_contiguous(operation, operand!(x))?;
         check_contiguous(operation, operand!(ids))?;
         check_contiguous(operation, operand!(out))?;
-        let memory = [("x", x.slice.device()), ("ids", ids.slice.device()), ("out", out.slice.device())];
-        check_devices(operation, self.device(), stream, &memory)?;
+        self.check_memory(operation, stream, &x, &ids, &out)?;
         let elements = out.elements();
         let kernel = self.of::<T::Carrier>(
             &modules::INDEXING,
@@ -195,8 +205,7 @@ impl Kernels {
         check_contiguous(operation, operand!(x))?;
         check_contiguous(operation, operand!(ids))?;
         check_contiguous(operation, operand!(out))?;
-        let memory = [("x", x.slice.device()), ("ids", ids.slice.device()), ("out", out.slice.device())];
-        check_devices(operation, self.device(), stream, &memory)?;
+        self.check_memory(operation, stream, &x, &ids, &out)?;
         let kernel = self.of::<T>(&modules::INDEXING, names)?;
         let launch = kernel.launch(stream).arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(along as u64).arg(extent as u64).arg(right as u64);
@@ -230,8 +239,7 @@ impl Kernels {
         check_contiguous(operation, operand!(x))?;
         check_contiguous(operation, operand!(ids))?;
         check_contiguous(operation, operand!(out))?;
-        let memory = [("x", x.slice.device()), ("ids", ids.slice.device()), ("out", out.slice.device())];
-        check_devices(operation, self.device(), stream, &memory)?;
+        self.check_memory(operation, stream, &x, &ids, &out)?;
         let kernel = self.of::<T>(
             &modules::INDEXING,
             by_index::<I>(&[names!("ia_u8"), names!("ia_u32"), names!("ia_i64")]),

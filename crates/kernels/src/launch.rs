@@ -82,7 +82,8 @@ pub fn block_size(device: &Device, work_items: usize) -> u32 {
     whole_waves(device.properties().wave_size, work_items)
 }
 
-fn whole_waves(wave: u32, work_items: usize) -> u32 {
+/// The same for waves of that many lanes.
+pub(crate) fn whole_waves(wave: u32, work_items: usize) -> u32 {
     let wanted = u32::try_from(work_items).unwrap_or(u32::MAX).clamp(1, MAX_BLOCK);
     wanted.next_multiple_of(wave.max(1))
 }

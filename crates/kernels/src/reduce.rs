@@ -1,16 +1,15 @@
 //! Reductions and softmax.
 
 use half::{bf16, f16};
-use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
+use hip::{DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
+use crate::launch::whole_waves;
 use crate::library::{Kernels, Names, names};
 use crate::{Float, Number, modules};
 
-/// The most work-items that work on one group or row.
-const MAX_BLOCK: usize = 256;
 /// Block sizes are multiples of the largest wave, so that every wave is full on every device.
-const WAVE: usize = 64;
+const WAVE: u32 = 64;
 
 /// How the elements of a group are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +37,7 @@ reduce_elements!(f32, f16, bf16, f64, u8, u32, i64);
 
 /// Work-items for groups of `elements`.
 pub(crate) fn block(elements: usize) -> u32 {
-    // The limit is such a multiple.
-    elements.min(MAX_BLOCK).next_multiple_of(WAVE).max(WAVE) as u32
+    whole_waves(WAVE, elements)
 }
 
 /// How many rows of `columns` elements there are; the number of workgroups, each for one.
@@ -64,35 +62,12 @@ impl Kernels {
         group: usize,
         out: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<()> {
-        let (x, out) = (x.into(), out.into());
-        let operation = "reduce";
-        if group == 0 {
-            return Err(Error::Size { operation, parameter: "group", got: 0, problem: "must be at least 1" });
-        }
-        let groups = x.len().div_ceil(group);
-        check_length(operation, "out", out.len(), groups)?;
-        if groups == 0 {
-            return Ok(());
-        }
         let names = match op {
             ReduceOp::Sum => names!("fast_sum"),
             ReduceOp::Max => names!("reduce_max"),
             ReduceOp::Min => names!("reduce_min"),
         };
-        let launch = self
-            .of::<T>(&modules::REDUCE, &names)?
-            .launch(stream)
-            .grid(check_u32(operation, "groups", groups)?)
-            .block(block(group))
-            .arg(x.len() as u64)
-            .arg(group as u64)
-            .arg(1_u64)
-            .arg(DeviceAddress(0))
-            .arg(x)
-            .arg(out);
-        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; there is an `out` for each.
-        unsafe { launch.enqueue()? };
-        Ok(())
+        self.by_groups("reduce", &names, stream, x.into(), group, out.into())
     }
 
     /// Where in each `group` consecutive elements of `x` the largest is, the first of equal ones; the last group may be shorter. A search
@@ -134,13 +109,27 @@ impl Kernels {
         group: usize,
         out: DeviceSliceMut<'a, u32>,
     ) -> Result<()> {
+        // A group has no more elements than there are, and indices in it are of 32 bits.
+        let group = group.min(x.len().max(1));
+        check_u32(operation, "group", group)?;
+        self.by_groups(operation, names, stream, x, group, out)
+    }
+
+    /// `names` are kernels that make one element of `out` of each group.
+    fn by_groups<'a, T: Number, O: DeviceCopy>(
+        &'a self,
+        operation: &'static str,
+        names: &Names,
+        stream: &'a Stream,
+        x: DeviceSlice<'a, T>,
+        group: usize,
+        out: DeviceSliceMut<'a, O>,
+    ) -> Result<()> {
         if group == 0 {
             return Err(Error::Size { operation, parameter: "group", got: 0, problem: "must be at least 1" });
         }
         let groups = x.len().div_ceil(group);
         check_length(operation, "out", out.len(), groups)?;
-        let group = group.min(x.len());
-        check_u32(operation, "group", group)?;
         if groups == 0 {
             return Ok(());
         }
