@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything that has to hold, in one command.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -98,6 +99,7 @@ pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
     let shared = Shared {
         cache: toolchain::cache_folder()?,
+        fetched_headers: Cell::new(None),
         headers: OnceCell::new(),
         candle: OnceCell::new(),
         results: OnceCell::new(),
@@ -117,6 +119,8 @@ pub(crate) fn test(options: Options) -> Result<()> {
 /// What one step finds and others use.
 struct Shared {
     cache: PathBuf,
+    /// Fetches the headers while the kernels are compiled. Whole folders are published, so that it may be left at any time.
+    fetched_headers: Cell<Option<JoinHandle<Result<Headers, headers::Error>>>>,
     /// Empty where the machine cannot have them.
     headers: OnceCell<Headers>,
     /// Of candle's kernels.
@@ -155,6 +159,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     let mut steps = vec![
         Step::new("toolchain", || {
             setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
+            shared.fetched_headers.set(Some(thread::spawn(headers::headers)));
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
@@ -452,7 +457,8 @@ fn conflict_markers() -> Result<Outcome> {
 }
 
 fn fetch_headers(shared: &Shared) -> Result<Outcome> {
-    match headers::headers() {
+    let fetched = shared.fetched_headers.take().context("nobody fetches the headers")?;
+    match fetched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
         Ok(found) => {
             found.tell_differences();
             println!("The headers of all releases are in {}", found.folder.display());
