@@ -4,5 +4,6 @@
 
 fn main() {
     // Build scripts run in their package's folder.
-    kernel_build::Builder::new("../../kernels").embed_or_exit();
+    // Those of BLAS are another crate's.
+    kernel_build::Builder::new("../../kernels").exclude("blas/**").embed_or_exit();
 }

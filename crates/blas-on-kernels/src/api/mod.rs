@@ -1,0 +1,58 @@
+//! The functions that are no operations: handles, what they are set to, memory, texts.
+
+mod copy;
+mod handle;
+mod text;
+
+use rocblas_sys::Builder;
+
+macro_rules! functions {
+    ($($module:ident: $($name:ident)+;)+ @ $($slotted:ident in $of:ident)+;) => {
+        /// Gives the builder the functions; those that get no handle are of the HIP table of this slot.
+        pub(crate) fn provide<const SLOT: usize>(builder: &mut Builder) {
+            $($(builder.$name($module::$name);)+)+
+            $(builder.$slotted($of::$slotted::<SLOT>);)+
+        }
+
+        pub(crate) const NAMES: &[&str] = &[$($(stringify!($name),)+)+ $(stringify!($slotted),)+];
+    };
+}
+
+functions! {
+    handle:
+        rocblas_destroy_handle rocblas_get_atomics_mode rocblas_get_device_memory_size rocblas_get_math_mode
+        rocblas_get_performance_metric rocblas_get_pointer_mode rocblas_get_stream rocblas_is_device_memory_size_query
+        rocblas_is_managing_device_memory rocblas_is_user_managing_device_memory rocblas_set_atomics_mode
+        rocblas_set_device_memory_size rocblas_set_math_mode rocblas_set_performance_metric rocblas_set_pointer_mode
+        rocblas_set_stream rocblas_set_workspace rocblas_start_device_memory_size_query
+        rocblas_stop_device_memory_size_query;
+    text:
+        rocblas_get_commit_hash_string rocblas_get_commit_hash_string_size rocblas_get_version_string
+        rocblas_get_version_string_size rocblas_status_to_string;
+    // Of the table's HIP.
+    @
+        rocblas_create_handle in handle
+        rocblas_get_matrix in copy
+        rocblas_get_matrix_64 in copy
+        rocblas_get_matrix_async in copy
+        rocblas_get_matrix_async_64 in copy
+        rocblas_get_vector in copy
+        rocblas_get_vector_64 in copy
+        rocblas_get_vector_async in copy
+        rocblas_get_vector_async_64 in copy
+        rocblas_initialize in handle
+        rocblas_pointer_to_mode in handle
+        rocblas_set_matrix in copy
+        rocblas_set_matrix_64 in copy
+        rocblas_set_matrix_async in copy
+        rocblas_set_matrix_async_64 in copy
+        rocblas_set_vector in copy
+        rocblas_set_vector_64 in copy
+        rocblas_set_vector_async in copy
+        rocblas_set_vector_async_64 in copy;
+}
+
+/// The HIP table of a slot, which a table of functions has been made for.
+fn hip<const SLOT: usize>() -> crate::call::Result<&'static hip_sys::Table> {
+    crate::HIP[SLOT].get().copied().ok_or(crate::gpu::INTERNAL)
+}

@@ -1,0 +1,121 @@
+//! The kernels on a device: loaded when first used, and then for the life of the process.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use code_object::{TargetId, embedded};
+use hip_sys::{hipDeviceProp_tR0600, hipError_t, hipFunction_t, hipModule_t};
+use rocblas_sys::rocblas_status;
+
+use crate::call::Result;
+
+pub(crate) const INTERNAL: rocblas_status = rocblas_status::rocblas_status_internal_error;
+
+/// What HIP's answer is as one of rocBLAS.
+pub(crate) fn check(error: hipError_t) -> Result {
+    match error {
+        hipError_t::hipSuccess => Ok(()),
+        hipError_t::hipErrorOutOfMemory => Err(rocblas_status::rocblas_status_memory_error),
+        hipError_t::hipErrorNoBinaryForGpu => Err(rocblas_status::rocblas_status_arch_mismatch),
+        hipError_t::hipErrorInvalidDevicePointer => Err(rocblas_status::rocblas_status_invalid_pointer),
+        other => {
+            tracing::debug!(?other, "a call of HIP failed");
+            Err(INTERNAL)
+        }
+    }
+}
+
+/// A device of a HIP table.
+pub(crate) struct Gpu {
+    pub(crate) hip: &'static hip_sys::Table,
+    pub(crate) device: c_int,
+    pub(crate) compute_units: u32,
+    target: TargetId,
+    functions: RwLock<HashMap<(usize, &'static str), Function>>,
+    modules: Mutex<HashMap<usize, Module>>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Function(hipFunction_t);
+// SAFETY: HIP's functions may be launched from any thread.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    pub(crate) fn raw(self) -> hipFunction_t {
+        self.0
+    }
+}
+
+struct Module(hipModule_t);
+// SAFETY: HIP's modules may be used from any thread.
+unsafe impl Send for Module {}
+
+type Key = (usize, c_int);
+static GPUS: Mutex<Vec<(Key, Arc<Gpu>)>> = Mutex::new(Vec::new());
+
+impl Gpu {
+    /// A device by its HIP table and number.
+    pub(crate) fn of(hip: &'static hip_sys::Table, device: c_int) -> Result<Arc<Self>> {
+        let key = (std::ptr::from_ref(hip).addr(), device);
+        let mut gpus = GPUS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, gpu)) = gpus.iter().find(|(known, _)| *known == key) {
+            return Ok(Arc::clone(gpu));
+        }
+        let mut properties = std::mem::MaybeUninit::<hipDeviceProp_tR0600>::zeroed();
+        // SAFETY: there is room for the properties.
+        check(unsafe { (hip.hipGetDevicePropertiesR0600)(properties.as_mut_ptr(), device) })?;
+        // SAFETY: HIP has filled it; all of it is plain numbers, of which zeros are some.
+        let properties = unsafe { properties.assume_init() };
+        // SAFETY: HIP writes a NUL-terminated name, and what it does not write is zero.
+        let name = unsafe { CStr::from_ptr(properties.gcnArchName.as_ptr()) };
+        let target = name.to_str().ok().and_then(|name| name.parse().ok());
+        let gpu = Arc::new(Self {
+            hip,
+            device,
+            compute_units: u32::try_from(properties.multiProcessorCount).unwrap_or(1).max(1),
+            target: target.ok_or(rocblas_status::rocblas_status_arch_mismatch)?,
+            functions: RwLock::default(),
+            modules: Mutex::default(),
+        });
+        gpus.push((key, Arc::clone(&gpu)));
+        Ok(gpu)
+    }
+
+    /// A kernel. The device is the current one.
+    pub(crate) fn function(&self, module: &'static embedded::Module, name: &'static str) -> Result<Function> {
+        let of = std::ptr::from_ref(module).addr();
+        let known = self.functions.read().unwrap_or_else(PoisonError::into_inner).get(&(of, name)).copied();
+        if let Some(function) = known {
+            return Ok(function);
+        }
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = match modules.get(&of) {
+            Some(loaded) => loaded.0,
+            None => {
+                let loaded = self.load(module)?;
+                modules.insert(of, Module(loaded));
+                loaded
+            }
+        };
+        let text = CString::new(name).map_err(|_| INTERNAL)?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: the module is loaded, and the name is NUL-terminated.
+        check(unsafe { (self.hip.hipModuleGetFunction)(&mut function, loaded, text.as_ptr()) })?;
+        let function = Function(function);
+        self.functions.write().unwrap_or_else(PoisonError::into_inner).insert((of, name), function);
+        Ok(function)
+    }
+
+    fn load(&self, module: &'static embedded::Module) -> Result<hipModule_t> {
+        let object =
+            module.for_device(&self.target).ok_or(rocblas_status::rocblas_status_arch_mismatch)?;
+        let code = object.code().map_err(|_| INTERNAL)?;
+        let mut loaded = std::ptr::null_mut();
+        // SAFETY: the code is a whole ELF file.
+        check(unsafe { (self.hip.hipModuleLoadData)(&mut loaded, code.as_ptr().cast()) })?;
+        Ok(loaded)
+    }
+}

@@ -1,0 +1,191 @@
+//! Handles: what a caller has set, and the memory for intermediate results.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+
+use hip_sys::{hipEvent_t, hipStream_t};
+use rocblas_sys::{
+    rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric, rocblas_pointer_mode,
+    rocblas_status,
+};
+
+use crate::call::Result;
+use crate::gpu::{Gpu, check};
+
+pub(crate) const INVALID_HANDLE: rocblas_status = rocblas_status::rocblas_status_invalid_handle;
+
+pub(crate) struct Handle {
+    pub(crate) gpu: Arc<Gpu>,
+    pub(crate) state: Mutex<State>,
+}
+
+pub(crate) struct State {
+    pub(crate) stream: hipStream_t,
+    pub(crate) pointer_mode: rocblas_pointer_mode,
+    pub(crate) atomics: rocblas_atomics_mode,
+    pub(crate) math: rocblas_math_mode,
+    pub(crate) metric: rocblas_performance_metric,
+    pub(crate) events: (hipEvent_t, hipEvent_t),
+    pub(crate) workspace: Workspace,
+    /// Functions only tell how many bytes they need: the most so far.
+    pub(crate) query: Option<usize>,
+}
+
+// SAFETY: streams, events and device memory may be used from any thread.
+unsafe impl Send for State {}
+
+/// Device memory for intermediate results; what is enqueued on the handle's stream uses it in turn.
+pub(crate) struct Workspace {
+    at: *mut c_void,
+    bytes: usize,
+    /// It is the caller's, and its size is fixed.
+    pub(crate) foreign: bool,
+    /// Work on the handle's stream uses it.
+    used: bool,
+    /// Older, smaller blocks, or those of streams that are gone.
+    retired: Vec<*mut c_void>,
+}
+
+/// Every block begins at a multiple of this, and is rounded up to it.
+pub(crate) const ALIGNMENT: usize = 256;
+
+impl Workspace {
+    const NONE: Self =
+        Self { at: std::ptr::null_mut(), bytes: 0, foreign: false, used: false, retired: Vec::new() };
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// At least so many bytes, which work on the handle's stream may use until the next call.
+    pub(crate) fn get(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result<*mut c_void> {
+        if bytes > self.bytes {
+            if self.foreign {
+                return Err(rocblas_status::rocblas_status_memory_error);
+            }
+            self.grow(hip, bytes)?;
+        }
+        self.used = true;
+        Ok(self.at)
+    }
+
+    fn grow(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result {
+        let bytes = bytes.checked_next_multiple_of(1 << 16).ok_or(rocblas_status::rocblas_status_memory_error)?;
+        let mut at = std::ptr::null_mut();
+        // SAFETY: there is room for the address.
+        check(unsafe { (hip.hipMalloc)(&mut at, bytes) })?;
+        if !self.at.is_null() {
+            self.retired.push(self.at);
+        }
+        (self.at, self.bytes) = (at, bytes);
+        Ok(())
+    }
+
+    /// Makes memory of the caller the workspace, or the handle's own again.
+    pub(crate) fn set(&mut self, at: *mut c_void, bytes: usize) {
+        if !self.foreign && !self.at.is_null() {
+            self.retired.push(self.at);
+        }
+        let at = if bytes == 0 { std::ptr::null_mut() } else { at };
+        (self.at, self.bytes, self.foreign) = (at, if at.is_null() { 0 } else { bytes }, !at.is_null());
+    }
+
+    /// Makes the memory's own size at least this.
+    pub(crate) fn reserve(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result {
+        if self.foreign {
+            self.set(std::ptr::null_mut(), 0);
+        }
+        if bytes > self.bytes { self.grow(hip, bytes) } else { Ok(()) }
+    }
+
+    /// What is enqueued on `to` from now on follows what `from` has.
+    fn pass(&mut self, hip: &hip_sys::Table, from: hipStream_t, to: hipStream_t) {
+        if !std::mem::take(&mut self.used) || self.at.is_null() {
+            return;
+        }
+        let mut event = std::ptr::null_mut();
+        // hipEventDisableTiming
+        // SAFETY: there is room for the event; the streams are the caller's, and one that is gone is an error.
+        let passed = unsafe {
+            check((hip.hipEventCreateWithFlags)(&mut event, 2))
+                .and_then(|()| {
+                    let passed = check((hip.hipEventRecord)(event, from))
+                        .and_then(|()| check((hip.hipStreamWaitEvent)(to, event, 0)));
+                    check((hip.hipEventDestroy)(event)).and(passed)
+                })
+                .is_ok()
+        };
+        if !passed && !self.foreign {
+            // The old stream is gone, and may still be at work.
+            self.retired.push(self.at);
+            (self.at, self.bytes) = (std::ptr::null_mut(), 0);
+        }
+    }
+
+    fn free(&mut self, hip: &hip_sys::Table) {
+        let own = if self.foreign { std::ptr::null_mut() } else { self.at };
+        for at in self.retired.drain(..).chain([own]).filter(|at| !at.is_null()) {
+            // SAFETY: hipMalloc gave it, and nothing is enqueued with it any more. hipFree waits for what was.
+            let error = unsafe { (hip.hipFree)(at) };
+            if check(error).is_err() {
+                tracing::warn!(?error, "a handle's device memory could not be freed");
+            }
+        }
+        *self = Self::NONE;
+    }
+}
+
+impl State {
+    pub(crate) fn set_stream(&mut self, hip: &hip_sys::Table, stream: hipStream_t) {
+        if stream != self.stream {
+            self.workspace.pass(hip, self.stream, stream);
+            self.stream = stream;
+        }
+    }
+}
+
+/// Handles by number. Numbers are never used twice, so that a stale one is an error.
+#[derive(Default)]
+struct Handles {
+    last: usize,
+    live: HashMap<usize, Arc<Handle>>,
+}
+
+static HANDLES: LazyLock<RwLock<Handles>> = LazyLock::new(RwLock::default);
+
+/// A handle for the current device.
+pub(crate) fn create(hip: &'static hip_sys::Table) -> Result<rocblas_handle> {
+    let mut device: c_int = 0;
+    // SAFETY: there is room for the number.
+    check(unsafe { (hip.hipGetDevice)(&mut device) })?;
+    let state = State {
+        stream: std::ptr::null_mut(),
+        pointer_mode: rocblas_pointer_mode::rocblas_pointer_mode_host,
+        atomics: rocblas_atomics_mode::rocblas_atomics_not_allowed,
+        math: rocblas_math_mode::rocblas_default_math,
+        metric: rocblas_performance_metric::rocblas_default_performance_metric,
+        events: (std::ptr::null_mut(), std::ptr::null_mut()),
+        workspace: Workspace::NONE,
+        query: None,
+    };
+    let handle = Arc::new(Handle { gpu: Gpu::of(hip, device)?, state: Mutex::new(state) });
+    let mut handles = HANDLES.write().unwrap_or_else(PoisonError::into_inner);
+    handles.last += 1;
+    let number = handles.last;
+    handles.live.insert(number, handle);
+    Ok(std::ptr::without_provenance_mut(number))
+}
+
+pub(crate) fn destroy(handle: rocblas_handle) -> Result {
+    let removed = HANDLES.write().unwrap_or_else(PoisonError::into_inner).live.remove(&handle.addr());
+    let handle = removed.ok_or(INVALID_HANDLE)?;
+    let mut state = handle.state.lock().unwrap_or_else(PoisonError::into_inner);
+    state.workspace.free(handle.gpu.hip);
+    Ok(())
+}
+
+pub(crate) fn find(handle: rocblas_handle) -> Result<Arc<Handle>> {
+    let handles = HANDLES.read().unwrap_or_else(PoisonError::into_inner);
+    handles.live.get(&handle.addr()).cloned().ok_or(INVALID_HANDLE)
+}

@@ -1,0 +1,119 @@
+// What all BLAS kernels share: complex numbers, numbers in memory by a type known at run time, operands of batches.
+#pragma once
+#include "../common.cuh"
+
+// `Type` of crates/blas-on-kernels/src/args.rs.
+enum Type : unsigned { F32, F64, C32, C64, F16, BF16, I8, I32 };
+
+template <typename R> struct Complex {
+    using Real = R;
+    R re, im;
+};
+template <typename R> __device__ __forceinline__ Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <typename R> __device__ __forceinline__ Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
+template <typename R> __device__ __forceinline__ Complex<R> operator*(Complex<R> a, Complex<R> b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <typename R> __device__ __forceinline__ bool operator==(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
+// Without overflow where the quotient has none.
+template <typename R> __device__ __forceinline__ Complex<R> operator/(Complex<R> a, Complex<R> b) {
+    if (fabs(b.re) >= fabs(b.im)) {
+        const R ratio = b.im / b.re, by = b.re + b.im * ratio;
+        return {(a.re + a.im * ratio) / by, (a.im - a.re * ratio) / by};
+    }
+    const R ratio = b.re / b.im, by = b.re * ratio + b.im;
+    return {(a.re * ratio + a.im) / by, (a.im * ratio - a.re) / by};
+}
+
+template <typename T> struct Number {
+    using Real = T;
+    static constexpr bool COMPLEX = false;
+    static __device__ __forceinline__ T conj(T x) { return x; }
+    static __device__ __forceinline__ T real(T x) { return x; }
+    static __device__ __forceinline__ T of(double re, double) { return static_cast<T>(re); }
+};
+template <typename R> struct Number<Complex<R>> {
+    using T = Complex<R>;
+    using Real = R;
+    static constexpr bool COMPLEX = true;
+    static __device__ __forceinline__ T conj(T x) { return {x.re, -x.im}; }
+    static __device__ __forceinline__ T real(T x) { return {x.re, R(0)}; }
+    static __device__ __forceinline__ T of(double re, double im) { return {static_cast<R>(re), static_cast<R>(im)}; }
+};
+template <typename T> __device__ __forceinline__ T zero() { return Number<T>::of(0, 0); }
+template <typename T> __device__ __forceinline__ T one() { return Number<T>::of(1, 0); }
+
+// Element `i` of memory of a type that is computed in T. Only f32 and i32 are computed in for other types.
+template <typename T> __device__ __forceinline__ T read(const void *p, unsigned type, int64_t i) {
+    if constexpr (std::is_same_v<T, float>) {
+        if (type == F16)
+            return __half2float(static_cast<const __half *>(p)[i]);
+        if (type == BF16)
+            return __bfloat162float(static_cast<const __nv_bfloat16 *>(p)[i]);
+    }
+    if constexpr (std::is_same_v<T, int>) {
+        if (type == I8)
+            return static_cast<const int8_t *>(p)[i];
+    }
+    return static_cast<const T *>(p)[i];
+}
+template <typename T> __device__ __forceinline__ void write(void *p, unsigned type, int64_t i, T x) {
+    if constexpr (std::is_same_v<T, float>) {
+        if (type == F16) {
+            static_cast<__half *>(p)[i] = __float2half_rn(x);
+            return;
+        }
+        if (type == BF16) {
+            static_cast<__nv_bfloat16 *>(p)[i] = __float2bfloat16(x);
+            return;
+        }
+    }
+    static_cast<T *>(p)[i] = x;
+}
+
+// A number of the caller: in device memory, or else by value.
+struct Factor {
+    const void *at;
+    double re, im;
+    unsigned type;
+};
+template <typename T> __device__ __forceinline__ T value(const Factor &factor) {
+    if (factor.at == nullptr)
+        return Number<T>::of(factor.re, factor.im);
+    if constexpr (Number<T>::COMPLEX) {
+        // Factors of Hermitian updates are real.
+        using Real = typename Number<T>::Real;
+        if (factor.type == F32 || factor.type == F64)
+            return {read<Real>(factor.at, factor.type, 0), Real(0)};
+    }
+    return read<T>(factor.at, factor.type, 0);
+}
+
+// A vector or matrix of each product of a batch.
+struct Operand {
+    void *at;
+    // Elements from one to the next, unless `at` is an array of pointers.
+    int64_t stride;
+    unsigned indirect, type;
+
+    __device__ __forceinline__ char *of(size_t batch, size_t size) const {
+        return indirect != 0 ? static_cast<char *const *>(at)[batch] : static_cast<char *>(at) + static_cast<int64_t>(batch) * stride * static_cast<int64_t>(size);
+    }
+    __device__ __forceinline__ void *of(size_t batch) const { return of(batch, size()); }
+    __device__ __forceinline__ size_t size() const {
+        switch (type) {
+        case F64:
+        case C32:
+            return 8;
+        case C64:
+            return 16;
+        case F16:
+        case BF16:
+            return 2;
+        case I8:
+            return 1;
+        default:
+            return 4;
+        }
+    }
+};
