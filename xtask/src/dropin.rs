@@ -20,7 +20,7 @@ struct Library {
     target: &'static str,
     script: &'static str,
     soname: &'static str,
-    /// Where it goes inside the folder. One folder for both would have the first find the second and take it for AMD's.
+    /// Where it goes inside the folder. One folder for all would have HIP find the HSA library and take it for AMD's.
     folder: &'static str,
 }
 
@@ -31,6 +31,15 @@ const HIP: Library = Library {
     script: "crates/amdhip64/symbols.map",
     soname: "libamdhip64.so.7",
     folder: "",
+};
+
+/// rocBLAS on this project's kernels, for programs on any HIP.
+const ROCBLAS: Library = Library {
+    package: "ferrocm-librocblas",
+    target: "rocblas_drop_in",
+    script: "crates/librocblas/symbols.map",
+    soname: "librocblas.so.5",
+    folder: "rocblas",
 };
 
 /// The virtual GPU's HSA, for AMD's HIP.
@@ -72,7 +81,7 @@ const DRIVER: Library = Library {
 /// The libraries of the virtual GPU, for AMD's own.
 const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
-const ALL: [Library; 5] = [HIP, HSA, ROCM_SMI, AMD_SMI, DRIVER];
+const ALL: [Library; 6] = [HIP, ROCBLAS, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -91,7 +100,11 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
         println!("{}", built.link(&library, &folder.join(library.folder))?.display());
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
-    println!("\nTo run one on AMD's own HIP over the second one:\n  {}", usage(&folder.join(HSA.folder)));
+    println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&folder.join(HSA.folder)));
+    println!(
+        "\nFor a program that uses rocBLAS, put {} before either.",
+        folder.join(ROCBLAS.folder).display()
+    );
     Ok(())
 }
 
@@ -117,14 +130,35 @@ pub(crate) struct First {
     pub(crate) driver: PathBuf,
 }
 
-/// Builds the virtual GPU's libraries, and this project's HIP in the place of AMD's if that is meant.
-pub(crate) fn before_amds(release: bool, own_hip: bool) -> Result<First> {
+/// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// `libamdhip64.so.7`.
+    pub(crate) hip: bool,
+    /// `librocblas.so.5`.
+    pub(crate) blas: bool,
+}
+
+impl Own {
+    /// Who a program's HIP and rocBLAS are.
+    pub(crate) fn name(self) -> &'static str {
+        match (self.hip, self.blas) {
+            (false, false) => "AMD's",
+            (true, false) => "hip-on-hsa",
+            (false, true) => "AMD's, blas-on-kernels",
+            (true, true) => "hip-on-hsa, blas-on-kernels",
+        }
+    }
+}
+
+/// Builds the virtual GPU's libraries, and those that take the place of AMD's besides.
+pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
-    if own_hip {
-        let folder = folder_of(release).join(HIP.folder);
-        built.link(&HIP, &folder)?;
+    for (library, _) in [(HIP, own.hip), (ROCBLAS, own.blas)].into_iter().filter(|(_, wanted)| *wanted) {
+        let folder = folder_of(release).join(library.folder);
+        built.link(&library, &folder)?;
         folders.insert(0, folder);
     }
     Ok(First { folders, driver })

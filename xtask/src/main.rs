@@ -188,6 +188,9 @@ struct TestArguments {
     /// With --suites: run on this project's HIP in the place of AMD's, those that need nothing but HIP
     #[arg(long, requires = "suites")]
     own_hip: bool,
+    /// With --suites: run on this project's rocBLAS in the place of AMD's, those that use rocBLAS
+    #[arg(long, requires = "suites")]
+    own_blas: bool,
     /// With --suites: run only tests with names of this form (* for anything, : between several), and leave the page as it is
     #[arg(long, value_name = "PATTERN", requires = "suites")]
     filter: Option<String>,
@@ -245,8 +248,9 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
-        Task::Test(TestArguments { suites, target, own_hip, filter, .. }) if !suites.is_empty() => {
-            suites::suites(&suites::Options { names: suites, targets: target, own_hip, filter, folder: None })
+        Task::Test(TestArguments { suites, target, own_hip, own_blas, filter, .. }) if !suites.is_empty() => {
+            let own = dropin::Own { hip: own_hip, blas: own_blas };
+            suites::suites(&suites::Options { names: suites, targets: target, own, filter, folder: None })
         }
         Task::Test(TestArguments {
             gpu,

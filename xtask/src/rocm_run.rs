@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::dropin;
+use crate::dropin::{self, Own};
 use crate::rocm::program::Place;
 use crate::rocm::{additions, sysroot};
 
@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's; for programs of release 7.2
     #[arg(long)]
     own_hip: bool,
+    /// Use this project's rocBLAS, librocblas.so.5, in the place of AMD's; for programs of release 7.2
+    #[arg(long)]
+    own_blas: bool,
     /// Optimise all of the drop-in libraries, not only the virtual GPU
     #[arg(long)]
     release: bool,
@@ -53,8 +56,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let &[release] = &sysroot::releases(std::slice::from_ref(&options.version))?[..] else {
         bail!("--version takes one release");
     };
-    if options.own_hip && release.name != "7.2" {
-        bail!("this project's HIP takes the place of libamdhip64.so.7: --own-hip needs --version 7.2");
+    let own = Own { hip: options.own_hip, blas: options.own_blas };
+    if own != Own::default() && release.name != "7.2" {
+        bail!(
+            "this project's libraries take the place of libamdhip64.so.7 and librocblas.so.5: --own-hip and --own-blas need \
+             --version 7.2"
+        );
     }
     let additions = additions::named(&options.with, release.name)?;
     let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
@@ -63,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         eprintln!("note: not the package that was tried here: {line}");
     }
     let beside = additions.iter().map(|addition| addition.make(&sysroot)).collect::<Result<_, _>>()?;
-    let first = dropin::before_amds(options.release, options.own_hip)?;
+    let first = dropin::before_amds(options.release, own)?;
     let place = Place { sysroot, beside, first };
     let Some((program, arguments)) = options.program.split_first() else {
         println!("ROCm {} is in {}", release.name, place.sysroot.folder().display());
@@ -76,18 +83,18 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let mut command = place.command(&place.find(program)?)?;
-    command.args(arguments).envs(variables(options.device.as_deref(), options.own_hip));
+    command.args(arguments).envs(variables(options.device.as_deref(), own));
     // Nothing of this program is left: signals and the exit code are the program's own.
     let error = command.exec();
     bail!("{} cannot be started: {error}", place.sysroot.loader().display())
 }
 
 /// What a program is told of its devices.
-pub(crate) fn variables(device: Option<&str>, own_hip: bool) -> Vec<(&'static str, String)> {
+pub(crate) fn variables(device: Option<&str>, own: Own) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     if let Some(device) = device {
         variables.push((dropin::HSA_DEVICE_VARIABLE, device.to_owned()));
-        if own_hip {
+        if own.hip {
             variables.push(("FERROCM_DEVICE", device.to_owned()));
         }
     }

@@ -261,7 +261,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rocblas-sys",
         module: "rocblas_sys",
         folder: "src",
-        drop_ins: &[],
+        drop_ins: &[DropIn { crate_folder: "crates/librocblas", every_version: false, calls: Calls::Direct }],
         other_names: &[],
         versions: &[version("5.5.1", "5.7"), version("6.4.4", "6.4"), version("7.2.4", "7.2")],
         headers: "#define ROCBLAS_BETA_FEATURES_API\n#include <hip/hip_runtime_api.h>\n#include <rocblas/rocblas.h>\n",

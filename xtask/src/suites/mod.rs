@@ -18,6 +18,7 @@ use self::gtest::Outcome;
 use self::page::Summary;
 use self::run::Ran;
 use self::table::{EXPECTED, SUITES, Suite, TARGETS};
+use crate::dropin::Own;
 use crate::rocm::program::Place;
 use crate::rocm::{additions, sysroot};
 use crate::{dropin, rocm_run, tools};
@@ -36,8 +37,8 @@ pub(crate) struct Options {
     pub(crate) names: Vec<String>,
     /// The targets; both of the table without one.
     pub(crate) targets: Vec<String>,
-    /// Run them on this project's HIP, those that need nothing else.
-    pub(crate) own_hip: bool,
+    /// Run them on these of this project's libraries, those that can.
+    pub(crate) own: Own,
     /// Run only tests that these patterns stand for, and leave the page as it is.
     pub(crate) filter: Option<String>,
     /// Folder of the sysroots.
@@ -68,11 +69,15 @@ pub(crate) fn suites(options: &Options) -> Result<()> {
     let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
     let sysroot = sysroot::make(release, &folder)?;
     // With the profile of the tests, whose engine is optimised as well: nothing is compiled for this alone.
-    let first = dropin::before_amds(false, options.own_hip)?;
+    let first = dropin::before_amds(false, options.own)?;
     let mut surprises = Vec::new();
     for suite in suites {
-        if options.own_hip && !suite.only_hip {
+        if options.own.hip && !suite.only_hip {
             println!("{}: needs more than HIP", suite.name);
+            continue;
+        }
+        if options.own.blas && !suite.blas {
+            println!("{}: does not use rocBLAS", suite.name);
             continue;
         }
         let addition = additions::named(&[suite.name.to_owned()], RELEASE)?;
@@ -96,14 +101,14 @@ struct Program<'a> {
     folder: PathBuf,
     place: &'a Place,
     device: String,
-    own_hip: bool,
+    own: Own,
 }
 
 impl Program<'_> {
     fn command(&self) -> Result<Command> {
         let mut command = self.place.command(&self.path)?;
         command.args(self.suite.arguments);
-        command.envs(rocm_run::variables(Some(&self.device), self.own_hip));
+        command.envs(rocm_run::variables(Some(&self.device), self.own));
         command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
         Ok(command)
     }
@@ -117,12 +122,12 @@ struct Batch<'a> {
 
 /// Runs a suite on a target. Returns what is not as expected.
 fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Options) -> Result<Vec<String>> {
-    let hip = if options.own_hip { "hip-on-hsa" } else { "AMD's" };
-    let logs = tools::target_folder().join("suites").join(format!("{}-{hip}-{target}", suite.name));
+    let libraries = options.own.name();
+    let logs = tools::target_folder().join("suites").join(format!("{}-{libraries}-{target}", suite.name));
     fs::create_dir_all(&logs).with_context(|| logs.display().to_string())?;
     let programs = programs(suite, target, place, tree, options)?;
     println!(
-        "{} on {target}, {hip} HIP: {} programs; logs in {}",
+        "{} on {target}, {libraries}: {} programs; logs in {}",
         suite.name,
         programs.len(),
         logs.display()
@@ -158,7 +163,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     let mut summary = Summary { left_out, listed: listed_in_all, ..Summary::default() };
     ran.iter().for_each(|ran| summary.count(ran.outcome));
     println!(
-        "{} on {target}, {hip} HIP: {} of {} pass in {} s",
+        "{} on {target}, {libraries}: {} of {} pass in {} s",
         suite.name,
         summary.passed,
         summary.tests(),
@@ -169,7 +174,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
             known.suite == suite.name
                 && gtest::matches(known.tests, test)
                 && gtest::matches(known.target, target)
-                && known.own_hip.is_none_or(|own| own == options.own_hip)
+                && known.own.is_none_or(|own| own == options.own)
         };
         EXPECTED.iter().find(here).map(|known| known.reason)
     };
@@ -191,7 +196,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     failures.sort_by(|a, b| a.0.cmp(&b.0));
     if options.filter.is_none() {
         let run = page::Run {
-            place: [suite.name, hip, target].map(str::to_owned),
+            place: [suite.name, libraries, target].map(str::to_owned),
             summary,
             seconds: suite.seconds,
             date: setup::run::capture(Command::new("date").arg("+%-d %B %Y"))
@@ -236,7 +241,7 @@ fn programs<'a>(
                     path,
                     place,
                     device: format!("vgpu:{target}{}", suite.device),
-                    own_hip: options.own_hip,
+                    own: options.own,
                 });
             }
         }

@@ -11,18 +11,19 @@ const INTRODUCTION: &str = "\
 # AMD's own test programs on the virtual GPU
 
 Written by `cargo xtask test --suites`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
-release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, and with this project's (`hip-on-hsa`) where a program needs nothing
-but HIP. Each test has a time limit, and a test that fails is the last one of its process. *Left out* are tests that need what no virtual
+release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, with this project's (`hip-on-hsa`) where a program needs nothing but HIP, and
+with this project's rocBLAS (`blas-on-kernels`) where it uses that. Each test has a time limit, and a test that fails is the last one of its process. *Left out* are tests that need what no virtual
 GPU has, with the reasons below. Where the tests are \"some of all\", these are a sample with tests of every function and type.
 
 ";
 const RESULTS: &str = "## Results\n\n";
-const RESULT_HEAD: &str = "| suite | HIP | target | tests | pass | fail | out of time | skip themselves | left out | seconds for a test | date |\n\
+const RESULT_HEAD: &str = "| suite | libraries | target | tests | pass | fail | out of time | skip themselves | left out | seconds for a test | date |\n\
 |---|---|---|---|---|---|---|---|---|---|---|\n";
 const LEFT_OUT: &str = "\n## Tests that are left out\n\n";
 const LEFT_OUT_HEAD: &str = "| suite | tests | why |\n|---|---|---|\n";
 const FAILURES: &str = "\n## Tests that do not pass\n\n";
-const FAILURE_HEAD: &str = "| suite | HIP | target | test | outcome | why |\n|---|---|---|---|---|---|\n";
+const FAILURE_HEAD: &str =
+    "| suite | libraries | target | test | outcome | why |\n|---|---|---|---|---|---|\n";
 
 /// What a suite gave in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Summary {
     }
 }
 
-/// Where a suite ran: its name, whose HIP, and the target. Rows are sorted by it.
+/// Where a suite ran: its name, whose libraries, and the target. Rows are sorted by it.
 pub(crate) type Place = [String; 3];
 
 /// A run to be written.
@@ -93,14 +94,14 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
             failures.entry(place(&cells)).or_default().push(row.to_owned());
         }
     }
-    let [suite, hip, target] = &run.place;
+    let [suite, libraries, target] = &run.place;
     let Summary { passed, failed, out_of_time, skipped, left_out, listed } = run.summary;
     let tests = match run.summary.tests() {
         tests if tests == listed => tests.to_string(),
         tests => format!("{tests} of {listed}"),
     };
     let row = format!(
-        "| {suite} | {hip} | {target} | {tests} | {passed} | {failed} | {out_of_time} | {skipped} | {left_out} | {} | {} |",
+        "| {suite} | {libraries} | {target} | {tests} | {passed} | {failed} | {out_of_time} | {skipped} | {left_out} | {} | {} |",
         run.seconds, run.date
     );
     results.insert(run.place.clone(), row);
@@ -110,7 +111,7 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
             Outcome::Crashed => "process ended",
             _ => "fails",
         };
-        format!("| {suite} | {hip} | {target} | `{}` | {outcome} | {} |", cell(test), cell(why))
+        format!("| {suite} | {libraries} | {target} | `{}` | {outcome} | {} |", cell(test), cell(why))
     });
     failures.insert(run.place.clone(), rows.collect());
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::dropin::Own;
+
 /// Runs tests that are switched off by their names, too.
 pub(crate) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
 /// For programs whose list of tests depends on random numbers.
@@ -41,6 +43,8 @@ pub(crate) struct Suite {
     pub(crate) sample: Option<Sample>,
     /// Whether HIP is all that the programs need, so that they run on this project's HIP as well.
     pub(crate) only_hip: bool,
+    /// Whether the programs use rocBLAS, so that they run on this project's as well.
+    pub(crate) blas: bool,
     /// Tests that do not run, and why.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
 }
@@ -116,6 +120,7 @@ pub(crate) const PLAIN: Suite = Suite {
     filter: "*",
     sample: None,
     only_hip: true,
+    blas: false,
     left_out: &[],
 };
 
@@ -191,6 +196,7 @@ pub(crate) static SUITES: &[Suite] = &[
         // Reading its data takes minutes.
         batch: 1000,
         goes_on: true,
+        blas: true,
         ..PLAIN
     },
     Suite {
@@ -268,8 +274,8 @@ pub(crate) struct Expected {
     pub(crate) tests: &'static str,
     /// The target, or `*`.
     pub(crate) target: &'static str,
-    /// On which HIP: this project's, AMD's, or both.
-    pub(crate) own_hip: Option<bool>,
+    /// On which of this project's libraries, or on all.
+    pub(crate) own: Option<Own>,
     /// Why.
     pub(crate) reason: &'static str,
 }
@@ -280,14 +286,14 @@ pub(crate) static EXPECTED: &[Expected] = &[
         suite: "hsa",
         tests: "*.DISABLED_Aql_Barrier_Bit_*",
         target: "*",
-        own_hip: None,
+        own: None,
         reason: "the test's last packet carries the completion signal of a kernel that must not complete, and never sets the barrier bit",
     },
     Expected {
         suite: "hsa",
         tests: "*.DISABLED_CU_Masking",
         target: "gfx1100",
-        own_hip: None,
+        own: None,
         reason: "chooses single compute units; the driver refuses that from gfx10 on, where two are one workgroup processor",
     },
 ];
