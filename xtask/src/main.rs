@@ -65,8 +65,8 @@ enum Task {
     ///
     /// The device tests run on virtual GPUs of all targets; docs/testing.md lists the steps.
     Test(TestArguments),
-    /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, and libhsa-runtime64.so.1,
-    /// virtual GPUs for AMD's own HIP
+    /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
+    /// kernels, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
     /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
     ///
