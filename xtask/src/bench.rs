@@ -1,5 +1,7 @@
 //! `cargo xtask bench <what>`: figures for the documentation.
 
+mod blas;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -53,6 +55,8 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// What products of matrices execute on virtual GPUs, by this project's rocBLAS beside AMD's, which is fetched; needs a C compiler
+    Blas(blas::Options),
     /// What the kernels of this project execute and move on virtual GPUs, beside what their operations have to, and an estimate for
     /// real GPUs; --help after it lists its options
     #[command(disable_help_flag = true)]
@@ -75,6 +79,7 @@ impl Benchmark {
     /// The package that measures it, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
+            Benchmark::Blas(_) => ("xtask", "../xtask"),
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
@@ -87,6 +92,9 @@ impl Benchmark {
 
 /// Builds and runs a benchmark, which prints its figures.
 pub(crate) fn bench(what: &Benchmark) -> Result<()> {
+    if let Benchmark::Blas(options) = what {
+        return blas::bench(options);
+    }
     let mut command = command(what);
     match what {
         Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
@@ -134,7 +142,7 @@ fn command(what: &Benchmark) -> Command {
 /// The command with what the benchmark itself is told, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
-        Benchmark::Sys => {}
+        Benchmark::Sys | Benchmark::Blas(_) => {}
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
