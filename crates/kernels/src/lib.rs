@@ -30,7 +30,7 @@
 //! | [`Kernels::index_select`], [`Kernels::gather`], [`Kernels::scatter`] | `indexing.cu` | every [`Element`]; indices of every [`Index`] |
 //! | [`Kernels::index_add`], [`Kernels::scatter_add`] | `indexing.cu` | every [`Number`]; indices of every [`Index`] |
 //! | [`Kernels::argsort`] | `sort.cu` | every [`Number`] |
-//! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
+//! | [`Kernels::copy_strided`], [`Kernels::copy2d`], [`Kernels::concat`] | `copy.cu`, `fill.cu` | every [`Element`] |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::argmax`], [`Kernels::argmin`] | `reduce.cu` | every [`ReduceElement`] |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
@@ -40,6 +40,7 @@
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
 //! | [`Kernels::conv`] of a [`Conv1d`] or [`Conv2d`], transposed or not | `conv.cu` | every [`ConvElement`] |
+//! | [`Kernels::im2col`], [`Kernels::col2im1d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::avg_pool2d`], [`Kernels::max_pool2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::upsample_nearest2d`], [`Kernels::upsample_bilinear2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
@@ -66,6 +67,7 @@ mod embedding;
 mod error;
 mod gemm;
 mod gemm_int4;
+mod im2col;
 mod indexing;
 mod kv_cache;
 mod launch;

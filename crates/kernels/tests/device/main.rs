@@ -13,6 +13,7 @@ mod embedding;
 mod entry_points;
 mod gemm;
 mod gemm_int4;
+mod im2col;
 mod indexing;
 mod kv_cache;
 mod launch;
