@@ -45,7 +45,8 @@
 //! | [`Kernels::upsample_nearest2d`], [`Kernels::upsample_bilinear2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
-//! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_gate`], [`Kernels::moe_gather`], [`Kernels::moe_combine`] | `moe.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_sort`], [`Kernels::moe_sort_with_inverse`] | `moe.cu` | u32 |
 //! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm_int4`] | `gemm.cu`, `gemv.cu` | f16, bf16, with a matrix of 4-bit numbers |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, f8, i8 |
@@ -95,7 +96,9 @@ pub use gemm_int4::{Int4Element, Int4Gemm, Int4Weights};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
-pub use moe::{MOST_CHOICES, MOST_EXPERTS};
+pub use moe::{
+    ExpertGroups, GateScores, GroupScore, MOST_CHOICES, MOST_EXPERT_GROUPS, MOST_EXPERTS, MoeGate,
+};
 pub use norm::GroupNorm;
 pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::{ReduceElement, ReduceOp};

@@ -19,6 +19,8 @@ mod kv_cache;
 mod launch;
 mod mmvq;
 mod moe;
+mod moe_gate;
+mod moe_permute;
 mod norm;
 mod quant;
 mod quant_matmul;
