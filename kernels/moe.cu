@@ -1,82 +1,161 @@
 // Routing of a mixture of experts.
 //
-// moe_gate_T(logits, tokens, experts, k, renormalise, weights, ids)     T = f32, f16, bf16
-//   logits    tokens × experts, at most 1024; a warp for each token
-//   ids       tokens × k, u32: the k ≤ 32 experts with the largest logits, from the largest on; of equal ones the first come first. A NaN counts
-//             as larger than every number, so that a token's experts are always different and always there.
-//   weights   tokens × k, f32: their softmax(logits); over the sum of the k if `renormalise`
-// moe_sort(ids, pairs, experts, counts, offsets, permutation)
+// moe_gate_T(logits, bias, tokens, experts, k, scores, groups, top_groups, sum_of_two, renormalise, scale, weights, ids)     T = f32, f16, bf16
+//   logits    tokens × experts, at most 1024; a warp for each token, four in a workgroup
+//   bias      experts, f32, or null: added to scores for the choice only
+//   scores    0: softmax of the token's logits; 1: the logits, and weights are the softmax of the chosen ones; 2: sigmoid of each logit
+//   groups    at most 32, of as many experts each, one after the other; only those in the `top_groups` best are chosen from. What a group is
+//             judged by is the largest of what its experts are chosen by, or the sum of the two largest if `sum_of_two`
+//   ids       tokens × k, u32: the k ≤ 32 experts with the largest sum of score and bias, from the largest on; of equal ones the first come
+//             first. A NaN counts as larger than every number, so that a token's experts are always different and always there. Where neither
+//             a bias nor sums are asked for, logits are compared instead of scores: they have the same order, and rounding makes none equal.
+//   weights   tokens × k, f32: scores without bias, times `scale`; divided by the sum of the k if `renormalise`
+// moe_sort(ids, pairs, experts, keep, counts, offsets, permutation, inverse)
 //   A workgroup for each expert, and one more. Pair p is token p / k and its choice p % k.
 //   counts        experts: how many pairs have the expert
 //   offsets       experts + 1: where an expert's pairs begin; the last one is where they all end
-//   permutation   pairs: the numbers of the pairs, by experts, each expert's in order. Pairs whose id is no expert are left out, and what is
-//                 left at the end is 2³² - 1.
+//   permutation   pairs: the numbers of the pairs, by experts, each expert's in order. Pairs whose id is no expert follow if `keep`; else they
+//                 are left out, and what is left at the end is 2³² - 1.
+//   inverse       pairs, or null: where a pair is in `permutation`; 2³² - 1 for one that is left out
+// moe_gather(x, permutation, out, pairs, k, row_bytes, tokens)
+//   out           pairs × row_bytes: the row of `x` of each pair's token; zeros where `permutation` has no pair
+// moe_combine_T(y, weights, places, out, tokens, k, width, rows)     T = f32, f16, bf16
+//   y             rows × width; places   tokens × k, u32: the row of each pair, or null: pair p has row p. A pair without a row adds nothing.
+//   out           tokens × width: the sums of a token's rows times their weights, in the order of choices, in f32
+#include "rows.cuh"
 #include "select.cuh"
 
-template <typename T>
-__device__ __forceinline__ void gate(const T *logits, size_t tokens, unsigned experts, unsigned k, bool renormalise, float *weights,
-                                     uint32_t *ids) {
-    const unsigned lane = threadIdx.x % warpSize;
-    const size_t warps = blockDim.x / warpSize;
-    for (size_t token = blockIdx.x * warps + threadIdx.x / warpSize; token < tokens; token += gridDim.x * warps) {
-        const T *row = logits + token * experts;
-        uint32_t taken = 0; // of this lane's experts, lane + 32 · j
-        uint64_t mine = 0;  // this lane's choice
-        float largest = 0, sum = 0, chosen = 0;
-        for (unsigned choice = 0; choice < k; ++choice) {
-            uint64_t best = 0;
-            for (unsigned e = lane, j = 0; e < experts; e += warpSize, ++j) {
-                const uint64_t rank = rank_at(load(row + e), e);
-                if ((taken >> j & 1) == 0 && rank > best)
-                    best = rank;
-            }
-            best = warp_combine<Max>(best, warpSize);
-            const uint32_t expert = index_of(best);
-            if (expert % warpSize == lane)
-                taken |= 1u << expert / warpSize;
-            if (choice == lane)
-                mine = best;
-            if (choice == 0) {
-                largest = of_rank(best >> 32);
-                for (unsigned e = lane; e < experts; e += warpSize)
-                    sum += expf(load(row + e) - largest);
-                sum = warp_combine<Sum>(sum, warpSize);
-            }
-            chosen += expf(of_rank(best >> 32) - largest);
+constexpr unsigned GATE_WARPS = 4;
+constexpr unsigned MOST_EXPERTS = 1024;
+
+enum Scores : unsigned { SOFTMAX, SOFTMAX_OF_CHOSEN, SIGMOID };
+
+struct Gate {
+    unsigned experts, k;
+    Scores scores;
+    unsigned groups, top_groups;
+    bool sum_of_two, renormalise;
+    float scale;
+};
+
+// Leaves those of a warp's experts that are not in the best groups without a rank.
+__device__ __forceinline__ void choose_groups(const Gate &gate, uint32_t *ranks) {
+    const unsigned lane = threadIdx.x % warpSize, size = gate.experts / gate.groups;
+    __syncwarp(); // ranks of other lanes' experts
+    uint64_t mine = 0;
+    if (lane < gate.groups) {
+        uint32_t first = 0, second = 0;
+        for (unsigned e = lane * size; e < (lane + 1) * size; ++e) {
+            const uint32_t rank = ranks[e];
+            second = rank > first ? first : rank > second ? rank : second;
+            first = rank > first ? rank : first;
         }
-        if (lane < k) {
-            ids[token * k + lane] = index_of(mine);
-            weights[token * k + lane] = expf(of_rank(mine >> 32) - largest) / (renormalise ? chosen : sum);
+        mine = rank_at(gate.sum_of_two ? rank_of(of_rank(first) + of_rank(second)) : first, lane);
+    }
+    unsigned better = 0;
+    for (unsigned group = 0; group < gate.groups; ++group)
+        better += __shfl_sync(0xffffffffu, mine, group) > mine;
+    const unsigned chosen = __ballot_sync(0xffffffffu, lane < gate.groups && better < gate.top_groups);
+    __syncwarp();
+    for (unsigned e = lane; e < gate.experts; e += warpSize)
+        if ((chosen >> e / size & 1) == 0)
+            ranks[e] = 0;
+}
+
+template <typename T>
+__device__ __forceinline__ void route(const T *logits, const float *bias, size_t tokens, const Gate &gate, float *weights, uint32_t *ids) {
+    // What experts are chosen by. Nothing has the rank zero but what cannot be chosen, or has been.
+    __shared__ uint32_t ranks_of_warps[GATE_WARPS][MOST_EXPERTS];
+    const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
+    uint32_t *const ranks = ranks_of_warps[warp];
+    const bool in_groups = gate.top_groups < gate.groups;
+    const bool by_scores = bias != nullptr || (in_groups && gate.sum_of_two);
+    const bool of_chosen = gate.scores == SOFTMAX_OF_CHOSEN || (gate.scores == SOFTMAX && gate.renormalise);
+    for (size_t token = blockIdx.x * static_cast<size_t>(GATE_WARPS) + warp; token < tokens;
+         token += gridDim.x * static_cast<size_t>(GATE_WARPS)) {
+        const T *row = logits + token * gate.experts;
+        float largest = Limits<float>::lowest(), sum = 0;
+        if (gate.scores == SOFTMAX) {
+            for (unsigned e = lane; e < gate.experts; e += warpSize)
+                largest = Max::apply(largest, load(row + e));
+            largest = warp_combine<Max>(largest, warpSize);
+            for (unsigned e = lane; e < gate.experts; e += warpSize)
+                sum += expf(load(row + e) - largest);
+            sum = warp_combine<Sum>(sum, warpSize);
+        }
+        const auto score = [&](float logit) {
+            return gate.scores == SOFTMAX ? expf(logit - largest) / sum : gate.scores == SIGMOID ? 1.0f / (1.0f + expf(-logit)) : logit;
+        };
+        for (unsigned e = lane; e < gate.experts; e += warpSize) {
+            const float logit = load(row + e);
+            ranks[e] = rank_of(by_scores ? score(logit) + (bias ? bias[e] : 0.0f) : logit);
+        }
+        if (in_groups)
+            choose_groups(gate, ranks);
+        uint32_t mine = 0; // this lane's choice
+        for (unsigned choice = 0; choice < gate.k; ++choice) {
+            uint64_t best = 0;
+            for (unsigned e = lane; e < gate.experts; e += warpSize) {
+                const uint32_t rank = ranks[e];
+                const uint64_t at = rank_at(rank, e);
+                best = rank != 0 && at > best ? at : best;
+            }
+            const uint32_t expert = index_of(warp_combine<Max>(best, warpSize));
+            if (expert % warpSize == lane)
+                ranks[expert] = 0;
+            if (choice == lane)
+                mine = expert;
+        }
+        const bool has_choice = lane < gate.k;
+        const float logit = has_choice ? load(row + mine) : Limits<float>::lowest();
+        float weight = 0;
+        if (of_chosen) // not the largest of all: that one may be in another group, and so much larger that all here would be zeros
+            largest = warp_combine<Max>(logit, warpSize);
+        if (has_choice)
+            weight = of_chosen ? expf(logit - largest) : score(logit);
+        if (of_chosen)
+            weight /= warp_combine<Sum>(weight, warpSize);
+        else if (gate.renormalise)
+            weight /= warp_combine<Sum>(weight, warpSize) + 1e-20f; // zeros stay zeros
+        if (has_choice) {
+            ids[token * gate.k + lane] = mine;
+            weights[token * gate.k + lane] = weight * gate.scale;
         }
     }
 }
 
-extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t *ids, const size_t pairs, const unsigned experts, uint32_t *counts,
-                                                                 uint32_t *offsets, uint32_t *permutation) {
+extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t *ids, const size_t pairs, const unsigned experts, const unsigned keep,
+                                                                 uint32_t *counts, uint32_t *offsets, uint32_t *permutation, uint32_t *inverse) {
     __shared__ uint32_t in_warps[MAX_WARPS];
     const uint32_t expert = blockIdx.x;
     const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
+    const bool is_rest = expert == experts;
+    const auto is_mine = [=](uint32_t id) { return is_rest ? id >= experts : id == expert; };
     uint32_t before = 0, count = 0;
     for (size_t p = threadIdx.x; p < pairs; p += blockDim.x) {
-        before += ids[p] < expert;
-        count += ids[p] == expert;
+        const uint32_t id = ids[p];
+        before += id < expert;
+        count += is_mine(id);
     }
     before = block_combine<Sum>(before);
     count = block_combine<Sum>(count);
     if (threadIdx.x == 0) {
         offsets[expert] = before;
-        if (expert < experts)
+        if (!is_rest)
             counts[expert] = count;
     }
-    if (expert == experts) {
+    if (is_rest && !keep) {
         for (size_t p = before + threadIdx.x; p < pairs; p += blockDim.x)
             permutation[p] = 0xffffffffu;
+        for (size_t p = threadIdx.x; inverse && p < pairs; p += blockDim.x)
+            if (is_mine(ids[p]))
+                inverse[p] = 0xffffffffu;
         return;
     }
     // in order: a workgroup's width at a time, each pair behind those of the warps and lanes before
     for (size_t start = 0; start < pairs && count > 0; start += blockDim.x) {
         const size_t p = start + threadIdx.x;
-        const bool here = p < pairs && ids[p] == expert;
+        const bool here = p < pairs && is_mine(ids[p]);
         const unsigned lanes = __ballot_sync(0xffffffffu, here);
         __syncthreads(); // those before have been read
         if (lane == 0)
@@ -87,16 +166,65 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t 
             at += w < warp ? in_warps[w] : 0;
             before += in_warps[w];
         }
-        if (here)
+        if (here) {
             permutation[at] = static_cast<uint32_t>(p);
+            if (inverse)
+                inverse[p] = at;
+        }
+    }
+}
+
+extern "C" __global__ void moe_gather(const uint8_t *x, const uint32_t *permutation, uint8_t *out, const size_t pairs, const unsigned k,
+                                      const size_t row_bytes, const size_t tokens) {
+    gather_rows(x, out, pairs, row_bytes, tokens, [=](size_t i) { return static_cast<size_t>(permutation[i] / k); });
+}
+
+// N elements at a time.
+template <unsigned N, typename T>
+__device__ __forceinline__ void combine(const T *y, const float *weights, const uint32_t *places, T *out, size_t tokens, unsigned k,
+                                        size_t width, size_t rows) {
+    struct alignas(N * sizeof(T)) Elements {
+        T at[N];
+    };
+    const size_t units = width / N;
+    FOR_EACH_ELEMENT(i, tokens * units) {
+        const Division token = divide(i, units);
+        float sums[N] = {};
+        for (size_t pair = token.quotient * k; pair < (token.quotient + 1) * k; ++pair) {
+            const size_t row = places ? places[pair] : pair;
+            if (row >= rows)
+                continue;
+            const float weight = weights[pair];
+            const Elements from = reinterpret_cast<const Elements *>(y)[row * units + token.remainder];
+#pragma unroll
+            for (unsigned j = 0; j < N; ++j)
+                sums[j] += weight * load(&from.at[j]);
+        }
+        Elements to;
+#pragma unroll
+        for (unsigned j = 0; j < N; ++j)
+            to.at[j] = convert<T>(sums[j]);
+        reinterpret_cast<Elements *>(out)[i] = to;
     }
 }
 
 #define GATE(T, NAME)                                                                                                  \
-    extern "C" __global__ void moe_gate_##NAME(const T *logits, const size_t tokens, const unsigned experts, const unsigned k, \
-                                               const unsigned renormalise, float *weights, uint32_t *ids) {            \
-        gate(logits, tokens, experts, k, renormalise != 0, weights, ids);                                              \
+    extern "C" __global__ __launch_bounds__(GATE_WARPS * 32) void moe_gate_##NAME(                                     \
+        const T *logits, const float *bias, const size_t tokens, const unsigned experts, const unsigned k, const unsigned scores, \
+        const unsigned groups, const unsigned top_groups, const unsigned sum_of_two, const unsigned renormalise, const float scale, \
+        float *weights, uint32_t *ids) {                                                                               \
+        const Gate gate = {experts, k, static_cast<Scores>(scores), groups, top_groups, sum_of_two != 0, renormalise != 0, scale}; \
+        route(logits, bias, tokens, gate, weights, ids);                                                               \
     }
-GATE(float, f32)
-GATE(__half, f16)
-GATE(__nv_bfloat16, bf16)
+#define COMBINE(T, NAME)                                                                                               \
+    extern "C" __global__ void moe_combine_##NAME(const T *y, const float *weights, const uint32_t *places, T *out, const size_t tokens, \
+                                                  const unsigned k, const size_t width, const size_t rows) {           \
+        if (is_wide(y) && is_wide(out) && width % PACK<T> == 0)                                                        \
+            combine<PACK<T>>(y, weights, places, out, tokens, k, width, rows);                                         \
+        else                                                                                                           \
+            combine<1>(y, weights, places, out, tokens, k, width, rows);                                               \
+    }
+#define ALL(T, NAME) GATE(T, NAME) COMBINE(T, NAME)
+ALL(float, f32)
+ALL(__half, f16)
+ALL(__nv_bfloat16, bf16)

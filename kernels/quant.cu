@@ -35,7 +35,7 @@ struct Pairs {
     __device__ __forceinline__ unsigned result(unsigned i) const { return order ? order[i] : i; }
 };
 
-// A tile of products with many vectors: with `tiles` and `order` of `quant_route` one of an expert's matrix, else of the only one.
+// A tile of products with many vectors: with `tiles` of `quant_tiles` and the order of `moe_sort` one of an expert's matrix, else of the only one.
 template <typename Q>
 __device__ __forceinline__ void mul_tile(const Q *x, const Q8_1 *y, const ExpertTile *tiles, Pairs pairs, void *out, Out type,
                                          unsigned columns, unsigned rows, unsigned vectors, unsigned experts) {
@@ -68,31 +68,22 @@ __device__ __forceinline__ unsigned sum_before(unsigned x) {
     return sum - x;
 }
 
-// Sorts pairs by expert and makes tiles of SIDE pairs of one expert at most; by one workgroup of MAX_BLOCK threads, of which each has an
-// expert, and one the pairs whose expert is not there. There are `most` tiles; surplus ones are empty.
-extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_route(const uint32_t *ids, const unsigned pairs, const unsigned experts,
-                                                                    const unsigned most, ExpertTile *tiles, uint32_t *order) {
-    __shared__ unsigned places[MAX_BLOCK];
+// Tiles of SIDE pairs of one expert at most, for pairs in the order of experts: those of each begin at `offsets`, and those whose expert is not
+// there come last. By one workgroup of MAX_BLOCK threads, of which each has an expert, and one the pairs without. There are `most` tiles;
+// surplus ones are empty.
+extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32_t *offsets, const unsigned pairs, const unsigned experts,
+                                                                    const unsigned most, ExpertTile *tiles) {
     const unsigned thread = threadIdx.x;
-    places[thread] = 0;
-    __syncthreads();
-    for (unsigned pair = thread; pair < pairs; pair += MAX_BLOCK)
-        atomicAdd(&places[min(ids[pair], experts)], 1u);
-    __syncthreads();
-    const unsigned count = places[thread], of_expert = (count + SIDE - 1) / SIDE;
-    const unsigned begin = sum_before(count), first = sum_before(of_expert);
+    const unsigned begin = thread <= experts ? offsets[thread] : pairs, end = thread < experts ? offsets[thread + 1] : pairs;
+    const unsigned of_expert = (end - begin + SIDE - 1) / SIDE, first = sum_before(of_expert);
     for (unsigned i = 0; i < of_expert; ++i)
-        tiles[first + i] = {thread, {begin + i * SIDE, min(begin + (i + 1) * SIDE, begin + count)}, 0};
-    __syncthreads();
-    places[thread] = begin;
+        tiles[first + i] = {thread, {begin + i * SIDE, min(begin + (i + 1) * SIDE, end)}, 0};
     __shared__ unsigned used;
     if (thread == MAX_BLOCK - 1)
         used = first + of_expert;
     __syncthreads();
     for (unsigned i = used + thread; i < most; i += MAX_BLOCK)
         tiles[i] = {experts, {0, 0}, 0};
-    for (unsigned pair = thread; pair < pairs; pair += MAX_BLOCK)
-        order[atomicAdd(&places[min(ids[pair], experts)], 1u)] = pair;
 }
 
 #define PRODUCTS(Q, NAME)                                                                                              \

@@ -12,9 +12,10 @@ __device__ __forceinline__ uint32_t rank_of(float x) {
 __device__ __forceinline__ float of_rank(uint32_t rank) { return __uint_as_float(rank >> 31 ? rank & 0x7fffffffu : ~rank); }
 
 // Ranks that differ: of equal numbers, the first has the larger one.
-__device__ __forceinline__ uint64_t rank_at(float x, size_t i) {
-    return static_cast<uint64_t>(rank_of(x)) << 32 | static_cast<uint32_t>(~static_cast<uint32_t>(i));
+__device__ __forceinline__ uint64_t rank_at(uint32_t rank, size_t i) {
+    return static_cast<uint64_t>(rank) << 32 | static_cast<uint32_t>(~static_cast<uint32_t>(i));
 }
+__device__ __forceinline__ uint64_t rank_at(float x, size_t i) { return rank_at(rank_of(x), i); }
 __device__ __forceinline__ uint32_t index_of(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
 
 // The largest r for which elements of ranks r and above weigh `target` or more; zero if all weigh less. Byte by byte, from `shift` on, where

@@ -1,13 +1,13 @@
-//! Convolutions, pools and resizing of contiguous tensors.
+//! Convolutions, pools and resizing.
 
 use half::{bf16, f16};
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
+use hip::{DeviceBuffer, Stream};
 
-use crate::elementwise::info::check_devices;
+use crate::elementwise::info::{check_contiguous, check_devices, operand, shaped};
 use crate::elementwise::run;
-use crate::error::{Error, Result, check_length};
+use crate::error::{Error, Result};
 use crate::library::{Kernels, Names, names};
-use crate::view::Layout;
+use crate::view::{Layout, View, ViewMut};
 use crate::{Number, modules};
 
 /// Kernels by number of dimensions: of a convolution, and of a transposed one.
@@ -31,7 +31,7 @@ macro_rules! conv_elements {
 }
 conv_elements!(f32, f16, bf16, f64, u8, u32);
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Dimensions {
         const INDEX: usize;
     }
@@ -44,7 +44,7 @@ mod sealed {
 }
 
 /// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output channel is the sum over all
-/// input channels. Tensors are contiguous:
+/// input channels. Input and weights may have any strides; the output is contiguous.
 ///
 /// | tensor | shape |
 /// |---|---|
@@ -204,7 +204,8 @@ where
     }
 }
 
-/// Pooling: an output for each place of a window, without padding. Input and output are contiguous, batch × channels × rows × columns.
+/// Pooling: an output for each place of a window, without padding. Input and output are batch × channels × rows × columns; the input may have
+/// any strides, the output is contiguous.
 ///
 /// ```
 /// let pool = kernels::Pool2d::new(1, 64, [15, 12], [3, 2]).stride([2, 1]);
@@ -262,7 +263,7 @@ impl Pool2d {
     }
 }
 
-/// Resizing, to more or less. Input and output are contiguous, batch × channels × rows × columns.
+/// Resizing, to more or less. Input and output are batch × channels × rows × columns; the input may have any strides, the output is contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resize2d {
     /// Inputs.
@@ -302,24 +303,25 @@ pub enum PixelGrid {
     Corners,
 }
 
-/// The layout of batch × channels × extents.
-fn layout(batch: usize, channels: usize, extents: &[usize]) -> Result<Layout> {
-    Ok(Layout::contiguous(&[&[batch, channels], extents].concat())?)
+/// The shape of batch × channels × extents.
+pub(crate) fn shape(batch: usize, channels: usize, extents: &[usize]) -> Vec<usize> {
+    [&[batch, channels], extents].concat()
 }
 
 /// Extents and strides of each tensor, in device memory.
-fn info(stream: &Stream, tensors: &[Layout]) -> Result<DeviceBuffer<u64>> {
+pub(crate) fn info(stream: &Stream, tensors: &[Layout]) -> Result<DeviceBuffer<u64>> {
     let array: Vec<u64> =
         tensors.iter().flat_map(|t| t.shape().iter().chain(t.strides())).map(|&n| n as u64).collect();
     Ok(DeviceBuffer::from_slice(stream, &array)?)
 }
 
+/// Extents and strides are always uploaded: none of these operations can be captured into a graph.
 impl Kernels {
-    /// A convolution or a transposed one.
+    /// A convolution or a transposed one. `x` and `weights` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has
-    /// not its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
+    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
     #[doc(alias = "conv1d")]
     #[doc(alias = "conv2d")]
     #[doc(alias = "conv_transpose1d")]
@@ -328,9 +330,9 @@ impl Kernels {
         &'a self,
         stream: &'a Stream,
         conv: &Conv<D>,
-        x: impl Into<DeviceSlice<'a, T>>,
-        weights: impl Into<DeviceSlice<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl Into<View<'a, T>>,
+        weights: impl Into<View<'a, T>>,
+        out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()>
     where
         Conv<D>: sealed::Dimensions,
@@ -338,22 +340,24 @@ impl Kernels {
         let (x, weights, out) = (x.into(), weights.into(), out.into());
         let (operation, names) = conv.names();
         let output = conv.output()?;
-        let from = layout(conv.batch, conv.in_channels, &conv.input)?;
-        let with = match conv.transposed {
-            None => layout(conv.out_channels, conv.in_channels, &conv.kernel)?,
-            Some(_) => layout(conv.in_channels, conv.out_channels, &conv.kernel)?,
+        let out_shape = shape(conv.batch, conv.out_channels, &output);
+        let elements = Layout::contiguous(&out_shape)?.elements();
+        let from = shaped(operation, operand!(x), &shape(conv.batch, conv.in_channels, &conv.input))?;
+        let (outer, inner) = match conv.transposed {
+            None => (conv.out_channels, conv.in_channels),
+            Some(_) => (conv.in_channels, conv.out_channels),
         };
-        let elements = layout(conv.batch, conv.out_channels, &output)?.elements();
-        check_length(operation, "x", x.len(), from.elements())?;
-        check_length(operation, "weights", weights.len(), with.elements())?;
-        check_length(operation, "out", out.len(), elements)?;
-        let memory = [("x", x.device()), ("weights", weights.device()), ("out", out.device())];
+        let with = shaped(operation, operand!(weights), &shape(outer, inner, &conv.kernel))?;
+        shaped(operation, operand!(out), &out_shape)?;
+        check_contiguous(operation, operand!(out))?;
+        let memory =
+            [("x", x.slice.device()), ("weights", weights.slice.device()), ("out", out.slice.device())];
         check_devices(operation, self.device(), stream, &memory)?;
         if elements == 0 {
             return Ok(());
         }
         let info = info(stream, &[from, with])?;
-        let mut launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(x.len());
+        let mut launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(from.elements());
         // Columns come before rows here.
         for extent in output.into_iter().rev() {
             launch = launch.arg(extent);
@@ -362,29 +366,30 @@ impl Kernels {
         if let Some(out_padding) = conv.transposed {
             launch = launch.arg(out_padding);
         }
-        let launch = launch.arg(conv.dilation).arg(&info).arg(x).arg(weights).arg(out);
+        let launch = launch.arg(conv.dilation).arg(&info);
+        let launch = launch.arg(x.memory()?).arg(weights.memory()?).arg(out.into_memory()?);
         // SAFETY: the kernel writes batch·out_channels·output elements, and reads of x and the weights what lies within the extents in
-        // `info`, which are those of the slices. `output` has made sure that no place that it computes overflows.
+        // `info`, all of which the views have. `output` has made sure that no place that it computes overflows.
         unsafe { run(elements, launch) }
     }
 
-    /// The average of each window. Averages of integers are rounded towards zero.
+    /// The average of each window. Averages of integers are rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`] if a slice has
-    /// not its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
+    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
     pub fn avg_pool2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
         pool: &Pool2d,
-        x: impl Into<DeviceSlice<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl Into<View<'a, T>>,
+        out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         self.pool2d(stream, "avg_pool2d", &names!("avg_pool2d"), pool, x.into(), out.into())
     }
 
     /// The largest element of each window. A search from the window's first element on finds it: a NaN there is the result, and elsewhere
-    /// is passed over.
+    /// is passed over. `x` may have any strides.
     ///
     /// # Errors
     /// As [`avg_pool2d`](Self::avg_pool2d).
@@ -392,8 +397,8 @@ impl Kernels {
         &'a self,
         stream: &'a Stream,
         pool: &Pool2d,
-        x: impl Into<DeviceSlice<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl Into<View<'a, T>>,
+        out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         self.pool2d(stream, "max_pool2d", &names!("max_pool2d"), pool, x.into(), out.into())
     }
@@ -404,58 +409,56 @@ impl Kernels {
         operation: &'static str,
         names: &Names,
         pool: &Pool2d,
-        x: DeviceSlice<'a, T>,
-        out: DeviceSliceMut<'a, T>,
+        x: View<'a, T>,
+        out: ViewMut<'a, T>,
     ) -> Result<()> {
         let output = pool.output_of(operation)?;
-        let from = layout(pool.batch, pool.channels, &pool.input)?;
-        let elements = layout(pool.batch, pool.channels, &output)?.elements();
-        check_length(operation, "x", x.len(), from.elements())?;
-        check_length(operation, "out", out.len(), elements)?;
-        check_devices(operation, self.device(), stream, &[("x", x.device()), ("out", out.device())])?;
+        let (from, elements) =
+            self.channels(stream, operation, (pool.batch, pool.channels), (pool.input, output), &x, &out)?;
         if elements == 0 {
             return Ok(());
         }
         let info = info(stream, &[from])?;
-        let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(x.len());
+        let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(from.elements());
         let launch = pool.window.into_iter().chain(pool.stride).fold(launch, |launch, size| launch.arg(size));
-        let launch = launch.arg(&info).arg(x).arg(out);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads of x the windows, which lie within the extents in `info`;
-        // these are those of the slice.
+        let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
+        // SAFETY: the kernel writes batch·channels·output elements, and reads of x the windows, which lie within the extents in `info`,
+        // all of which the view has.
         unsafe { run(elements, launch) }
     }
 
     /// Resizing by the nearest input before: output i is input `⌊i · input / output⌋`, in each dimension. That is exact where
-    /// `input · output` is less than 2⁵⁰.
+    /// `input · output` is less than 2⁵⁰. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] for an input of no elements with outputs, [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Length`]
-    /// if a slice has not its tensor's elements; [`Error::Hip`].
+    /// [`Error::Size`] for an input of no elements with outputs, [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`]
+    /// or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
     pub fn upsample_nearest2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
         resize: &Resize2d,
-        x: impl Into<DeviceSlice<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl Into<View<'a, T>>,
+        out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let (x, out) = (x.into(), out.into());
-        let Some(resized) = self.resized(stream, "upsample_nearest2d", resize, &x, &out)? else {
+        let (from, elements) = self.resized(stream, "upsample_nearest2d", resize, &x, &out)?;
+        if elements == 0 {
             return Ok(());
-        };
-        let info = info(stream, &[resized.from])?;
+        }
+        let info = info(stream, &[from])?;
         let [h_out, w_out] = resize.output;
         // The next f64 above the quotient: products that are whole numbers do not become less by rounding.
         let scale = |axis: usize| (resize.input[axis] as f64 / resize.output[axis] as f64).next_up();
         let kernel = self.of::<T>(&modules::CONV, &names!("upsample_nearest2d"))?;
         let launch = kernel.launch(stream).arg(h_out).arg(w_out).arg(scale(0)).arg(scale(1));
-        let launch = launch.arg(&info).arg(x).arg(out);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, which are those of the slice
-        // and not zero: what is beyond the last input is limited to it.
-        unsafe { run(resized.elements, launch) }
+        let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
+        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, all of which the view has
+        // and none of which is zero: what is beyond the last input is limited to it.
+        unsafe { run(elements, launch) }
     }
 
     /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first and last inputs are these. Integers are
-    /// rounded towards zero.
+    /// rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
     /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not positive and finite, or that
@@ -465,8 +468,8 @@ impl Kernels {
         stream: &'a Stream,
         resize: &Resize2d,
         grid: PixelGrid,
-        x: impl Into<DeviceSlice<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl Into<View<'a, T>>,
+        out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let (x, out) = (x.into(), out.into());
         let operation = "upsample_bilinear2d";
@@ -479,10 +482,11 @@ impl Kernels {
                 }
             }
         }
-        let Some(resized) = self.resized(stream, operation, resize, &x, &out)? else {
+        let (from, elements) = self.resized(stream, operation, resize, &x, &out)?;
+        if elements == 0 {
             return Ok(());
-        };
-        let info = info(stream, &[resized.from])?;
+        }
+        let info = info(stream, &[from])?;
         let (has_factors, [h_factor, w_factor]) = match grid {
             PixelGrid::Scaled(factors) => (true, factors),
             PixelGrid::Areas | PixelGrid::Corners => (false, [1.0; 2]),
@@ -491,32 +495,42 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::CONV, &names!("upsample_bilinear2d"))?;
         let launch = kernel.launch(stream).arg(w_out).arg(h_out).arg(grid == PixelGrid::Corners);
         let launch = launch.arg(has_factors).arg(h_factor).arg(has_factors).arg(w_factor);
-        let launch = launch.arg(&info).arg(x).arg(out);
+        let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
         // SAFETY: as for `upsample_nearest2d`; both inputs of a dimension that an output lies between are limited to the last one.
-        unsafe { run(resized.elements, launch) }
+        unsafe { run(elements, launch) }
     }
 
-    /// Checks a resizing. None if there are no outputs.
+    /// Checks a resizing: the input's layout, and the number of outputs.
     fn resized<T: ConvElement>(
         &self,
         stream: &Stream,
         operation: &'static str,
         resize: &Resize2d,
-        x: &DeviceSlice<'_, T>,
-        out: &DeviceSliceMut<'_, T>,
-    ) -> Result<Option<Resized>> {
-        let from = layout(resize.batch, resize.channels, &resize.input)?;
-        let elements = layout(resize.batch, resize.channels, &resize.output)?.elements();
+        x: &View<'_, T>,
+        out: &ViewMut<'_, T>,
+    ) -> Result<(Layout, usize)> {
         resize.check(operation)?;
-        check_length(operation, "x", x.len(), from.elements())?;
-        check_length(operation, "out", out.len(), elements)?;
-        check_devices(operation, self.device(), stream, &[("x", x.device()), ("out", out.device())])?;
-        Ok((elements > 0).then_some(Resized { from, elements }))
+        let extents = (resize.input, resize.output);
+        self.channels(stream, operation, (resize.batch, resize.channels), extents, x, out)
     }
-}
 
-/// The input's layout, and the number of outputs.
-struct Resized {
-    from: Layout,
-    elements: usize,
+    /// Checks tensors of so many inputs and channels, whose extents change: the input's layout, and the number of outputs.
+    fn channels<T: ConvElement>(
+        &self,
+        stream: &Stream,
+        operation: &'static str,
+        (batch, channels): (usize, usize),
+        (input, output): ([usize; 2], [usize; 2]),
+        x: &View<'_, T>,
+        out: &ViewMut<'_, T>,
+    ) -> Result<(Layout, usize)> {
+        let out_shape = shape(batch, channels, &output);
+        let elements = Layout::contiguous(&out_shape)?.elements();
+        let from = shaped(operation, operand!(x), &shape(batch, channels, &input))?;
+        shaped(operation, operand!(out), &out_shape)?;
+        check_contiguous(operation, operand!(out))?;
+        let memory = [("x", x.slice.device()), ("out", out.slice.device())];
+        check_devices(operation, self.device(), stream, &memory)?;
+        Ok((from, elements))
+    }
 }

@@ -1,11 +1,11 @@
-//! Copies between layouts: transposing, permuting, joining.
+//! Copies between layouts: transposing, permuting, joining, between row pitches.
 
 use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 
-use crate::elementwise::grid;
-use crate::elementwise::info::{Info, check_devices, common_shape, operand};
+use crate::elementwise::info::{Info, check_devices, collapse, common_shape, operand};
+use crate::elementwise::{grid, run};
 use crate::error::{Error, Result, check_u32};
-use crate::library::Kernels;
+use crate::library::{Kernels, names};
 use crate::view::{Layout, View, ViewMut};
 use crate::{Element, modules};
 
@@ -51,12 +51,43 @@ impl Transposition {
     }
 }
 
+/// Rows of consecutive elements on both sides, whose beginnings are so far apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rows {
+    rows: u32,
+    columns: u32,
+    from_row: u32,
+    to_row: u32,
+}
+
+impl Rows {
+    /// Whether that is what a copy does, and 32 bits are enough for it.
+    fn of(from: &Layout, to: &Layout) -> Option<Self> {
+        let (rows, columns, from_row, to_row) = match collapse(&[from, to]) {
+            None => (1, from.elements() as u64, 0, 0),
+            Some((2, dims)) => match dims[..] {
+                [rows, columns, from_row, 1, to_row, 1] => (rows, columns, from_row, to_row),
+                _ => return None,
+            },
+            Some(_) => return None,
+        };
+        let small = |n: u64| u32::try_from(n).ok();
+        Some(Self {
+            rows: small(rows)?,
+            columns: small(columns)?,
+            from_row: small(from_row)?,
+            to_row: small(to_row)?,
+        })
+    }
+}
+
 /// Kernel names by the size of elements, in the order of 1, 2, 4 and 8 bytes.
 const TRANSPOSE: [&str; 4] = ["transpose_b8", "transpose_b16", "transpose_b32", "transpose_b64"];
 const STRIDED: [&str; 4] = ["copy_strided_b8", "copy_strided_b16", "copy_strided_b32", "copy_strided_b64"];
 
 impl Kernels {
     /// `y = x`, whatever the layouts of both. Where that is transposing, tiles of matrices go through LDS, so that both are accessed row by row.
+    /// Where both have rows of consecutive elements, these are copied 16 bytes at a time, if their places allow it.
     ///
     /// # Errors
     /// [`Error::Length`] or [`Error::Shape`] if `x` and `y` are not of one shape; [`Error::Hip`].
@@ -67,6 +98,27 @@ impl Kernels {
         y: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         self.copy_layouts("copy_strided", stream, x.into(), y.into())
+    }
+
+    /// Copies a matrix of `rows` and `columns` whose rows begin `x_pitch` elements apart in `x`, and `y_pitch` in `y`. What lies between
+    /// the rows of `y` stays. The rows of `x` may overlap, and are one with a pitch of zero.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] if the matrix reaches behind the end of either, its elements cannot be addressed, or the rows of `y` overlap;
+    /// [`Error::Hip`].
+    #[doc(alias = "memcpy2d")]
+    pub fn copy2d<'a, T: Element>(
+        &'a self,
+        stream: &'a Stream,
+        [rows, columns]: [usize; 2],
+        x: impl Into<DeviceSlice<'a, T>>,
+        x_pitch: usize,
+        y: impl Into<DeviceSliceMut<'a, T>>,
+        y_pitch: usize,
+    ) -> Result<()> {
+        let matrix = |pitch| Layout::with_strides(&[rows, columns], &[pitch, 1], 0);
+        let (x, y) = (View::new(x, matrix(x_pitch)?)?, ViewMut::new(y, matrix(y_pitch)?)?);
+        self.copy_layouts("copy2d", stream, x, y)
     }
 
     /// Joins tensors along an axis, one behind the other.
@@ -139,8 +191,16 @@ impl Kernels {
         if all.elements() == 0 {
             return Ok(());
         }
-        let info = Info::new(stream, &all, &[operand!(x), operand!(y)])?;
         let (from, to) = (if x.flat { all } else { x.layout }, if y.flat { all } else { y.layout });
+        if let Some(rows) = Rows::of(&from, &to) {
+            let (x, y) = (x.carried()?.memory()?, y.carried()?.into_memory()?);
+            let kernel = self.of::<T::Carrier>(&modules::FILL, &names!("copy2d"))?;
+            let launch = kernel.launch(stream).arg(x).arg(y).arg(rows.rows).arg(rows.columns);
+            let launch = launch.arg(rows.from_row).arg(rows.to_row);
+            // SAFETY: the places are those of the two layouts, whose elements lie in the memory.
+            return unsafe { run(all.elements(), launch) };
+        }
+        let info = Info::new(stream, &all, &[operand!(x), operand!(y)])?;
         let what = (all.elements(), Transposition::of(&from, &to), &info);
         let (x, y) = (x.memory()?, y.into_memory()?);
         match size_of::<T>() {
@@ -183,6 +243,28 @@ impl Kernels {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_recognised() {
+        let layout = |shape: &[usize], strides: &[usize]| Layout::with_strides(shape, strides, 3).unwrap();
+        let rows = |rows, columns, from_row, to_row| Some(Rows { rows, columns, from_row, to_row });
+        let contiguous = Layout::contiguous(&[4, 6]).unwrap();
+        assert_eq!(Rows::of(&layout(&[4, 6], &[9, 1]), &contiguous), rows(4, 6, 9, 6));
+        assert_eq!(
+            Rows::of(&layout(&[2, 2, 6], &[18, 9, 1]), &layout(&[2, 2, 6], &[14, 7, 1])),
+            rows(4, 6, 9, 7)
+        );
+        assert_eq!(Rows::of(&layout(&[4, 6], &[0, 1]), &contiguous), rows(4, 6, 0, 6));
+        assert_eq!(Rows::of(&contiguous, &contiguous), rows(1, 24, 0, 0));
+        assert_eq!(Rows::of(&layout(&[4, 6], &[1, 4]), &contiguous), None);
+        assert_eq!(Rows::of(&layout(&[4, 6], &[12, 2]), &contiguous), None);
+        assert_eq!(
+            Rows::of(&layout(&[2, 2, 6], &[40, 9, 1]), &Layout::contiguous(&[2, 2, 6]).unwrap()),
+            None
+        );
+        let huge = layout(&[2, 6], &[1 << 32, 1]);
+        assert_eq!(Rows::of(&huge, &layout(&[2, 6], &[6, 1])), None, "a pitch of more than 32 bits");
+    }
 
     #[test]
     fn transpositions_are_recognised() {

@@ -16,6 +16,15 @@ struct Sides {
     right: usize,
 }
 
+/// What has an index of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    /// Each element.
+    OfEach,
+    /// Each place along the axis.
+    Shared,
+}
+
 /// The shape of `layout` as (before, along, behind) an axis.
 fn sides(operation: &'static str, layout: &Layout, axis: usize) -> Result<Sides> {
     match layout.shape().get(axis) {
@@ -160,6 +169,7 @@ impl Kernels {
         self.scatter_with(
             "scatter",
             by_index::<I>(&[names!("s_u8"), names!("s_u32"), names!("s_i64")]),
+            Ids::OfEach,
             stream,
             x,
             axis,
@@ -182,36 +192,7 @@ impl Kernels {
         out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let names = by_index::<I>(&[names!("sa_u8"), names!("sa_u32"), names!("sa_i64")]);
-        self.scatter_with("scatter_add", names, stream, x.into(), axis, ids.into(), out.into())
-    }
-
-    /// `names` are kernels that put elements of `x` into `out`.
-    #[expect(clippy::too_many_arguments, reason = "those of two functions, and their difference")]
-    fn scatter_with<'a, T: Element, I: Index>(
-        &'a self,
-        operation: &'static str,
-        names: &Names,
-        stream: &'a Stream,
-        x: View<'a, T>,
-        axis: usize,
-        ids: View<'a, I>,
-        out: ViewMut<'a, T>,
-    ) -> Result<()> {
-        let Sides { left, extent, right } = sides(operation, &out.layout, axis)?;
-        let along = x.layout.shape().get(axis).copied().unwrap_or(0);
-        let shape = with_extent(&out.layout, axis, along);
-        check_shape(operation, "x", &x.layout, x.flat, &shape)?;
-        check_shape(operation, "ids", &ids.layout, ids.flat, &shape)?;
-        check_contiguous(operation, operand!(x))?;
-        check_contiguous(operation, operand!(ids))?;
-        check_contiguous(operation, operand!(out))?;
-        self.check_memory(operation, stream, &x, &ids, &out)?;
-        let kernel = self.of::<T>(&modules::INDEXING, names)?;
-        let launch = kernel.launch(stream).arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
-        let launch = launch.arg(left as u64).arg(along as u64).arg(extent as u64).arg(right as u64);
-        // SAFETY: the kernel reads ids and x in left * along * right places, and reads and writes elements of out at indices that it has
-        // checked against the extent. All of them exist.
-        unsafe { run(if along == 0 { 0 } else { left * right }, launch) }
+        self.scatter_with("scatter_add", names, Ids::OfEach, stream, x.into(), axis, ids.into(), out.into())
     }
 
     /// `out[…, ids[i], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum rounded to the type.
@@ -230,25 +211,48 @@ impl Kernels {
         ids: impl Into<View<'a, I>>,
         out: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
-        let (x, ids, out) = (x.into(), ids.into(), out.into());
-        let operation = "index_add";
+        let names = by_index::<I>(&[names!("ia_u8"), names!("ia_u32"), names!("ia_i64")]);
+        self.scatter_with("index_add", names, Ids::Shared, stream, x.into(), axis, ids.into(), out.into())
+    }
+
+    /// `names` are kernels that put elements of `x` into `out`, by indices as `of` says.
+    #[expect(clippy::too_many_arguments, reason = "those of three functions, and their differences")]
+    fn scatter_with<'a, T: Element, I: Index>(
+        &'a self,
+        operation: &'static str,
+        names: &Names,
+        of: Ids,
+        stream: &'a Stream,
+        x: View<'a, T>,
+        axis: usize,
+        ids: View<'a, I>,
+        out: ViewMut<'a, T>,
+    ) -> Result<()> {
         let Sides { left, extent, right } = sides(operation, &out.layout, axis)?;
-        let along = ids.elements();
-        check_shape(operation, "ids", &ids.layout, ids.flat, &[along])?;
-        check_shape(operation, "x", &x.layout, x.flat, &with_extent(&out.layout, axis, along))?;
+        let along = match of {
+            Ids::OfEach => x.layout.shape().get(axis).copied().unwrap_or(0),
+            Ids::Shared => {
+                check_shape(operation, "ids", &ids.layout, ids.flat, &[ids.elements()])?;
+                ids.elements()
+            }
+        };
+        let shape = with_extent(&out.layout, axis, along);
+        check_shape(operation, "x", &x.layout, x.flat, &shape)?;
+        if of == Ids::OfEach {
+            check_shape(operation, "ids", &ids.layout, ids.flat, &shape)?;
+        }
         check_contiguous(operation, operand!(x))?;
         check_contiguous(operation, operand!(ids))?;
         check_contiguous(operation, operand!(out))?;
         self.check_memory(operation, stream, &x, &ids, &out)?;
-        let kernel = self.of::<T>(
-            &modules::INDEXING,
-            by_index::<I>(&[names!("ia_u8"), names!("ia_u32"), names!("ia_i64")]),
-        )?;
-        let launch = kernel.launch(stream).arg(ids.memory()?).arg(along as u64).arg(x.memory()?);
-        let launch = launch.arg(out.into_memory()?);
+        let mut launch = self.of::<T>(&modules::INDEXING, names)?.launch(stream).arg(ids.memory()?);
+        if of == Ids::Shared {
+            launch = launch.arg(along as u64);
+        }
+        let launch = launch.arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(along as u64).arg(extent as u64).arg(right as u64);
-        // SAFETY: the kernel reads ids[0..along] and x in left * along * right places, and reads and writes elements of out at indices that
-        // it has checked against the extent. All of them exist.
+        // SAFETY: the kernel reads x in left * along * right places, ids in as many or in along, and reads and writes elements of out at
+        // indices that it has checked against the extent. All of them exist.
         unsafe { run(if along == 0 { 0 } else { left * right }, launch) }
     }
 }

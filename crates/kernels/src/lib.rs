@@ -30,7 +30,7 @@
 //! | [`Kernels::index_select`], [`Kernels::gather`], [`Kernels::scatter`] | `indexing.cu` | every [`Element`]; indices of every [`Index`] |
 //! | [`Kernels::index_add`], [`Kernels::scatter_add`] | `indexing.cu` | every [`Number`]; indices of every [`Index`] |
 //! | [`Kernels::argsort`] | `sort.cu` | every [`Number`] |
-//! | [`Kernels::copy_strided`], [`Kernels::concat`] | `copy.cu` | all |
+//! | [`Kernels::copy_strided`], [`Kernels::copy2d`], [`Kernels::concat`] | `copy.cu`, `fill.cu` | every [`Element`] |
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::argmax`], [`Kernels::argmin`] | `reduce.cu` | every [`ReduceElement`] |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
@@ -40,11 +40,13 @@
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
 //! | [`Kernels::conv`] of a [`Conv1d`] or [`Conv2d`], transposed or not | `conv.cu` | every [`ConvElement`] |
+//! | [`Kernels::im2col`], [`Kernels::col2im1d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::avg_pool2d`], [`Kernels::max_pool2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::upsample_nearest2d`], [`Kernels::upsample_bilinear2d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::top_k`] | `topk.cu` | f32, f16, bf16 |
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
-//! | [`Kernels::moe_gate`], [`Kernels::moe_sort`] | `moe.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_gate`], [`Kernels::moe_gather`], [`Kernels::moe_combine`] | `moe.cu` | f32, f16, bf16 |
+//! | [`Kernels::moe_sort`], [`Kernels::moe_sort_with_inverse`] | `moe.cu` | u32 |
 //! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm_int4`] | `gemm.cu`, `gemv.cu` | f16, bf16, with a matrix of 4-bit numbers |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, f8, i8 |
@@ -66,6 +68,7 @@ mod embedding;
 mod error;
 mod gemm;
 mod gemm_int4;
+mod im2col;
 mod indexing;
 mod kv_cache;
 mod launch;
@@ -93,7 +96,9 @@ pub use gemm_int4::{Int4Element, Int4Gemm, Int4Weights};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};
 pub use library::Kernels;
-pub use moe::{MOST_CHOICES, MOST_EXPERTS};
+pub use moe::{
+    ExpertGroups, GateScores, GroupScore, MOST_CHOICES, MOST_EXPERT_GROUPS, MOST_EXPERTS, MoeGate,
+};
 pub use norm::GroupNorm;
 pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::{ReduceElement, ReduceOp};

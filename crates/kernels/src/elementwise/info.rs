@@ -38,6 +38,13 @@ pub(crate) fn common_shape(operation: &'static str, operands: &[Operand<'_>]) ->
     Ok(Layout::contiguous(shape)?)
 }
 
+/// The layout of a tensor that is to have a shape: a slice is a contiguous one.
+pub(crate) fn shaped(operation: &'static str, operand: Operand<'_>, shape: &[usize]) -> Result<Layout> {
+    let contiguous = Layout::contiguous(shape)?;
+    check_shape(operation, operand.name, operand.layout, operand.flat, shape)?;
+    Ok(if operand.flat { contiguous } else { *operand.layout })
+}
+
 /// Refuses a tensor with gaps or of another order.
 pub(crate) fn check_contiguous(operation: &'static str, operand: Operand<'_>) -> Result<()> {
     if operand.layout.is_contiguous() {
@@ -96,7 +103,7 @@ impl Info {
 
 /// The smallest extents and strides for these tensors of one shape: without dimensions of one element, and with those joined that lie behind
 /// each other in every tensor. None, if all are contiguous or have no elements.
-fn collapse(layouts: &[&Layout]) -> Option<(usize, Vec<u64>)> {
+pub(crate) fn collapse(layouts: &[&Layout]) -> Option<(usize, Vec<u64>)> {
     let shape = layouts.first()?.shape();
     if layouts.iter().all(|layout| layout.is_contiguous()) {
         return None;

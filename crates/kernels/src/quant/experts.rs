@@ -5,10 +5,11 @@ use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 use super::launch::{TILE, WARPS, lanes, workgroups};
 use super::{QuantMatrix, QuantVectors};
 use crate::error::{Error, Result, check_counted, check_length};
+use crate::moe::Strangers;
 use crate::{Float, Kernels, modules};
 
-/// Threads of `quant_route`, one of which has the pairs of experts that are not there.
-const ROUTE_THREADS: u32 = 1024;
+/// Threads of `quant_tiles`, one of which has the pairs of experts that are not there.
+const TILES_THREADS: u32 = 1024;
 /// Pairs of a vector and an expert for each expert, on average, from which on they are sorted and multiplied in tiles. Below, each pair is a
 /// product of its own, and reads its expert's matrix.
 const SORTED_FROM: usize = 4;
@@ -21,7 +22,7 @@ pub struct ExpertRoutes<'a> {
     sorted: Option<Sorted>,
 }
 
-/// What `quant_route` makes.
+/// Pairs in the order of experts, those last whose expert is not there; and the tiles of each.
 #[derive(Debug)]
 struct Sorted {
     /// Four numbers each.
@@ -56,7 +57,7 @@ impl Kernels {
     ) -> Result<ExpertRoutes<'a>> {
         const OPERATION: &str = "route_experts";
         let ids = ids.into();
-        if experts == 0 || experts >= ROUTE_THREADS as usize {
+        if experts == 0 || experts >= TILES_THREADS as usize {
             let problem = "not between 1 and 1023";
             return Err(Error::Size { operation: OPERATION, parameter: "experts", got: experts, problem });
         }
@@ -68,10 +69,15 @@ impl Kernels {
         let most = pairs / TILE + count + 1;
         let mut tiles = DeviceBuffer::zeroed(stream, most as usize * 4)?;
         let mut order = DeviceBuffer::zeroed(stream, ids.len())?;
-        let launch =
-            self.function(&modules::QUANT, "quant_route")?.launch(stream).grid(1).block(ROUTE_THREADS);
-        let launch = launch.arg(ids).arg(pairs).arg(count).arg(most).arg(&mut tiles).arg(&mut order);
-        // SAFETY: there are as many ids as pairs, which have room in the order, and no more tiles are made than there is room for.
+        let (mut counts, mut offsets) =
+            (DeviceBuffer::zeroed(stream, experts)?, DeviceBuffer::zeroed(stream, experts + 1)?);
+        let results = (counts.as_mut_slice(), offsets.as_mut_slice(), order.as_mut_slice());
+        self.sort_pairs(OPERATION, stream, ids, Strangers::Last, results.0, results.1, results.2, None)?;
+        let function = self.function(&modules::QUANT, "quant_tiles")?;
+        let launch = function.launch(stream).grid(1).block(TILES_THREADS);
+        let launch = launch.arg(&offsets).arg(pairs).arg(count).arg(most).arg(&mut tiles);
+        // SAFETY: there is an offset for each expert and one more, all of them at most the pairs, and no more tiles are made than there is
+        // room for.
         unsafe { launch.enqueue()? };
         Ok(ExpertRoutes { experts: count, ids, sorted: Some(Sorted { tiles, order }) })
     }

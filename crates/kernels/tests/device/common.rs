@@ -161,3 +161,22 @@ pub(crate) fn places(layout: &kernels::Layout) -> Vec<usize> {
         |index: Vec<usize>| index.iter().zip(layout.strides()).map(|(i, stride)| i * stride).sum::<usize>();
     indices(layout.shape()).into_iter().map(|index| layout.start() + place(index)).collect()
 }
+
+/// Memory with a tensor's elements in the places of a layout, and something else in between.
+pub(crate) fn laid_out<T: Element>(values: &[T], layout: &kernels::Layout) -> Vec<T> {
+    let mut memory = vec![T::from_f64(55.0); layout.end()];
+    for (place, value) in places(layout).into_iter().zip(values) {
+        memory[place] = *value;
+    }
+    memory
+}
+
+/// A layout of batch × channels × extents where channels follow each other in memory, between two others.
+pub(crate) fn channels_last(shape: &[usize]) -> kernels::Layout {
+    let (batch, channels, extents) = (shape[0], shape[1], &shape[2..]);
+    let memory = [&[batch], extents, &[channels + 2]].concat();
+    let last = memory.len() - 1;
+    let axes: Vec<usize> = [0, last].into_iter().chain(1..last).collect();
+    let all = kernels::Layout::contiguous(&memory).unwrap();
+    all.narrow(last, 1, channels).unwrap().permute(&axes).unwrap()
+}

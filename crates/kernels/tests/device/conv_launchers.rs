@@ -2,31 +2,36 @@
 
 use half::{bf16, f16};
 use kernels::reference::{Expected, compare};
-use kernels::{Conv, Conv1d, Conv2d, ConvElement, Element, Error, LayoutError, PixelGrid, Pool2d, Resize2d};
+use kernels::{
+    Conv, Conv1d, Conv2d, ConvElement, Element, Error, Layout, LayoutError, PixelGrid, Pool2d, Resize2d,
+    View, ViewMut,
+};
 
-use crate::common::{Bench, random};
+use crate::common::{Bench, channels_last, laid_out, random};
 
 /// Numbers from 0 to 3, so that all sums here are exact in each type.
-fn small(count: usize, seed: usize) -> Vec<usize> {
+pub(crate) fn small(count: usize, seed: usize) -> Vec<usize> {
     (0..count).map(|i| ((i * 7 + seed) * 2_654_435_761 / 128) % 4).collect()
 }
 
-fn of<T: Element>(values: &[usize]) -> Vec<T> {
+pub(crate) fn of<T: Element>(values: &[usize]) -> Vec<T> {
     values.iter().map(|&x| T::from_f64(x as f64)).collect()
 }
 
 /// Runs a generic check for every type.
 macro_rules! for_conv_elements {
     ($check:ident) => {{
-        let bench = Bench::open();
+        let bench = $crate::common::Bench::open();
         $check::<f32>(&bench);
-        $check::<f16>(&bench);
-        $check::<bf16>(&bench);
+        $check::<half::f16>(&bench);
+        $check::<half::bf16>(&bench);
         $check::<f64>(&bench);
         $check::<u8>(&bench);
         $check::<u32>(&bench);
     }};
 }
+
+pub(crate) use for_conv_elements;
 
 /// One dimension: the extents of input, kernel and output.
 struct Extents {
@@ -61,7 +66,12 @@ impl Extents {
     }
 }
 
-fn convolved<const D: usize>(conv: &Conv<D>, x: &[usize], w: &[usize], output: &[usize; D]) -> Vec<usize> {
+pub(crate) fn convolved<const D: usize>(
+    conv: &Conv<D>,
+    x: &[usize],
+    w: &[usize],
+    output: &[usize; D],
+) -> Vec<usize> {
     let rows = Extents::of(conv, output);
     let (high, wide) = (&rows[0], &rows[1]);
     let mut out = vec![0; conv.batch * conv.out_channels * high.output * wide.output];
@@ -93,10 +103,31 @@ macro_rules! check_conv {
         let w = small(conv.in_channels * conv.out_channels * product(&conv.kernel), 2);
         let expected = convolved(&conv, &x, &w, &output);
         assert!(*expected.iter().max().unwrap() < 256);
+        let expected = of::<$type>(&expected);
         let mut out = bench.upload(&vec![$type::from_f64(9.0); expected.len()]);
-        let (x, w) = (bench.upload(&of::<$type>(&x)), bench.upload(&of::<$type>(&w)));
-        bench.kernels.conv(&bench.stream, &conv, &x, &w, &mut out).unwrap();
-        assert_eq!(bench.download(&out), of::<$type>(&expected), "{} {conv:?}", $type::NAME);
+        let (x, w) = (of::<$type>(&x), of::<$type>(&w));
+        bench.kernels.conv(&bench.stream, &conv, &bench.upload(&x), &bench.upload(&w), &mut out).unwrap();
+        assert_eq!(bench.download(&out), expected, "{} {conv:?}", $type::NAME);
+
+        // Strides of both inputs, and an output within larger memory.
+        let pairs = match conv.transposed {
+            None => [conv.out_channels, conv.in_channels],
+            Some(_) => [conv.in_channels, conv.out_channels],
+        };
+        let x_layout = channels_last(&[&[conv.batch, conv.in_channels], &conv.input[..]].concat());
+        let w_layout = channels_last(&[&pairs, &conv.kernel[..]].concat());
+        let x = bench.upload(&laid_out(&x, &x_layout));
+        let w = bench.upload(&laid_out(&w, &w_layout));
+        let (x, w) = (View::new(&x, x_layout).unwrap(), View::new(&w, w_layout).unwrap());
+        let out_shape = [&[conv.batch, conv.out_channels], &output[..]].concat();
+        let inner = Layout::contiguous(&out_shape).unwrap();
+        let inner = Layout::with_strides(&out_shape, inner.strides(), 3).unwrap();
+        let mut out = bench.upload(&vec![$type::from_f64(9.0); expected.len() + 5]);
+        let view = ViewMut::new(&mut out, inner).unwrap();
+        bench.kernels.conv(&bench.stream, &conv, x, w, view).unwrap();
+        let nine = $type::from_f64(9.0);
+        let expected = [&[nine; 3], &expected[..], &[nine; 2]].concat();
+        assert_eq!(bench.download(&out), expected, "{} {conv:?} with strides", $type::NAME);
     }};
 }
 
@@ -167,6 +198,9 @@ fn pools<T: ConvElement>(bench: &Bench) {
     // Averages that are no whole numbers are rounded towards zero by integers; sums of bytes are no bytes.
     let x: Vec<usize> = small(6 * h * w, 5).iter().map(|x| x * 85).collect();
     let device_x = bench.upload(&of::<T>(&x));
+    let layout = channels_last(&[2, 3, h, w]);
+    let strided = bench.upload(&laid_out(&of::<T>(&x), &layout));
+    let strided = View::new(&strided, layout).unwrap();
     let pool = Pool2d::new(2, 3, [h, w], [2, 4]);
     for (pool, output) in [
         (pool, [3, 1]),
@@ -186,20 +220,22 @@ fn pools<T: ConvElement>(bench: &Bench) {
                     .collect()
             })
             .collect();
-        let mut out = bench.upload(&vec![T::from_f64(9.0); windows.len()]);
-        bench.kernels.max_pool2d(&bench.stream, &pool, &device_x, &mut out).unwrap();
-        let expected: Vec<usize> = windows.iter().map(|window| *window.iter().max().unwrap()).collect();
-        assert_eq!(bench.download(&out), of::<T>(&expected), "{} {pool:?}", T::NAME);
-        bench.kernels.avg_pool2d(&bench.stream, &pool, &device_x, &mut out).unwrap();
-        let expected = windows.iter().map(|window| {
+        let largest: Vec<usize> = windows.iter().map(|window| *window.iter().max().unwrap()).collect();
+        let averages = windows.iter().map(|window| {
             let (sum, count) = (window.iter().sum::<usize>(), window.len());
             let is_integer = T::UNIT_ROUNDOFF == 0.0;
             let value = if is_integer { (sum / count) as f64 } else { sum as f64 / count as f64 };
             let unit = T::UNIT_ROUNDOFF.min(f32::UNIT_ROUNDOFF);
             Expected { value, slack: 2.0 * unit * value }
         });
-        let result = compare(&bench.download(&out), expected);
-        assert!(result.passed(), "{} {pool:?}: {result:?}", T::NAME);
+        for x in [View::from(&device_x), strided] {
+            let mut out = bench.upload(&vec![T::from_f64(9.0); windows.len()]);
+            bench.kernels.max_pool2d(&bench.stream, &pool, x, &mut out).unwrap();
+            assert_eq!(bench.download(&out), of::<T>(&largest), "{} {pool:?} {:?}", T::NAME, x.layout());
+            bench.kernels.avg_pool2d(&bench.stream, &pool, x, &mut out).unwrap();
+            let result = compare(&bench.download(&out), averages.clone());
+            assert!(result.passed(), "{} {pool:?} {:?}: {result:?}", T::NAME, x.layout());
+        }
     }
 }
 
@@ -232,10 +268,14 @@ fn nearest<T: ConvElement>(bench: &Bench) {
                 x[(n * input[0] + y * input[0] / output[0]) * input[1] + z * input[1] / output[1]]
             })
             .collect();
-        let mut out = bench.upload(&vec![T::from_f64(9.0); expected.len()]);
+        let layout = channels_last(&[2, 1, input[0], input[1]]);
+        let strided = bench.upload(&laid_out(&of::<T>(&x), &layout));
         let x = bench.upload(&of::<T>(&x));
-        bench.kernels.upsample_nearest2d(&bench.stream, &resize, &x, &mut out).unwrap();
-        assert_eq!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
+        for x in [View::from(&x), View::new(&strided, layout).unwrap()] {
+            let mut out = bench.upload(&vec![T::from_f64(9.0); expected.len()]);
+            bench.kernels.upsample_nearest2d(&bench.stream, &resize, x, &mut out).unwrap();
+            assert_eq!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
+        }
     }
 }
 
@@ -264,10 +304,13 @@ fn bilinear<T: ConvElement>(bench: &Bench) {
     for (input, output) in [([3, 4], [7, 4]), ([5, 7], [2, 3]), ([1, 2], [3, 1])] {
         let resize = Resize2d::new(1, 2, input, output);
         let x = random::<T>(2 * input[0] * input[1], 7, 100.0);
-        let device_x = bench.upload(&x);
-        for grid in [PixelGrid::Areas, PixelGrid::Corners, PixelGrid::Scaled([2.5, 0.75])] {
+        let layout = channels_last(&[1, 2, input[0], input[1]]);
+        let (device_x, strided) = (bench.upload(&x), bench.upload(&laid_out(&x, &layout)));
+        let views = [View::from(&device_x), View::new(&strided, layout).unwrap()];
+        let grids = [PixelGrid::Areas, PixelGrid::Corners, PixelGrid::Scaled([2.5, 0.75])];
+        for (grid, view) in grids.into_iter().flat_map(|grid| views.map(|view| (grid, view))) {
             let mut out = bench.upload(&vec![T::from_f64(9.0); 2 * output[0] * output[1]]);
-            bench.kernels.upsample_bilinear2d(&bench.stream, &resize, grid, &device_x, &mut out).unwrap();
+            bench.kernels.upsample_bilinear2d(&bench.stream, &resize, grid, view, &mut out).unwrap();
             let expected = (0..2 * output[0] * output[1]).map(|i| {
                 let (c, y, z) = (i / output[1] / output[0], i / output[1] % output[0], i % output[1]);
                 let (above, below, down) = between(y, input[0], output[0], grid, 0);
@@ -440,4 +483,55 @@ fn tensors_that_do_not_fit_are_refused() {
     assert!(matches!(error, Error::Layout(LayoutError::TooLarge(_))), "{error}");
     // Nothing was written.
     assert_eq!(bench.download(&out), [9.0; 6]);
+}
+
+#[test]
+fn shapes_and_strides_that_do_not_fit_are_refused() {
+    let bench = Bench::open();
+    let (kernels, stream) = (&bench.kernels, &bench.stream);
+    let (x, mut out) = (bench.zeroed::<f32>(24), bench.upload(&[9.0_f32; 24]));
+    let layout = |shape: &[usize]| Layout::contiguous(shape).unwrap();
+    let view = |shape: &[usize]| View::new(&x, layout(shape)).unwrap();
+    let turned = layout(&[1, 4, 3, 2]).transpose(1, 2).unwrap();
+    let gaps = "`out` of shape [1, 3, 4, 2] has the strides [24, 2, 6, 1], and must be contiguous";
+    let conv = Conv2d::new(1, 3, 3, [4, 2], [1, 1]);
+    let weights = view(&[3, 3, 1, 1]);
+    let result = kernels.conv(stream, &conv, view(&[1, 4, 3, 2]), weights, &mut out);
+    says(result, "conv2d: `x` has the shape [1, 4, 3, 2], [1, 3, 4, 2] is needed");
+    let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), view(&[3, 3]), &mut out);
+    says(result, "conv2d: `weights` has the shape [3, 3], [3, 3, 1, 1] is needed");
+    let flat = ViewMut::new(&mut out, layout(&[24])).unwrap();
+    let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, flat);
+    says(result, "conv2d: `out` has the shape [24], [1, 3, 4, 2] is needed");
+    let strided = ViewMut::new(&mut out, turned).unwrap();
+    says(kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, strided), gaps);
+
+    let pool = Pool2d::new(1, 3, [4, 2], [1, 1]);
+    let strided = ViewMut::new(&mut out, turned).unwrap();
+    says(kernels.max_pool2d(stream, &pool, &x, strided), gaps);
+    let result = kernels.avg_pool2d(stream, &pool, view(&[3, 4, 2]), &mut out);
+    says(result, "avg_pool2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    let resize = Resize2d::new(1, 3, [4, 2], [4, 2]);
+    let strided = ViewMut::new(&mut out, turned).unwrap();
+    says(kernels.upsample_nearest2d(stream, &resize, &x, strided), gaps);
+    let strided = ViewMut::new(&mut out, turned).unwrap();
+    says(kernels.upsample_bilinear2d(stream, &resize, PixelGrid::Areas, &x, strided), gaps);
+    let result = kernels.upsample_nearest2d(stream, &resize, view(&[3, 4, 2]), &mut out);
+    says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    // Nothing was written.
+    assert_eq!(bench.download(&out), [9.0; 24]);
+}
+
+#[test]
+fn repeated_inputs() {
+    let bench = Bench::open();
+    // One row of one channel for all of a batch of two of three channels.
+    let row = bench.upload(&[1.0_f32, 2.0, 4.0, 8.0]);
+    let repeated = Layout::contiguous(&[4]).unwrap().broadcast(&[2, 3, 4]).unwrap();
+    let ones = bench.upload(&[1.0_f32]);
+    let ones = View::new(&ones, Layout::contiguous(&[1]).unwrap().broadcast(&[1, 3, 2]).unwrap()).unwrap();
+    let mut out = bench.zeroed::<f32>(6);
+    let conv = Conv1d::new(2, 3, 1, [4], [2]);
+    bench.kernels.conv(&bench.stream, &conv, View::new(&row, repeated).unwrap(), ones, &mut out).unwrap();
+    assert_eq!(bench.download(&out), [9.0, 18.0, 36.0, 9.0, 18.0, 36.0]);
 }

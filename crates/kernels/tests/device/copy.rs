@@ -59,6 +59,64 @@ fn every_size_of_elements() {
     layouts::<i64>(&bench);
 }
 
+fn between_pitches<T: Element>(bench: &Bench) {
+    // With pitches, rows and beginnings in units of 16 bytes or not; rows that overlap or are one; one row, one column.
+    for (shape, x_pitch, y_pitch, start) in [
+        ([11, 32], 48, 64, 0),
+        ([11, 32], 48, 64, 3),
+        ([11, 30], 33, 41, 0),
+        ([11, 32], 7, 32, 0),
+        ([11, 32], 0, 48, 16),
+        ([11, 1], 5, 3, 0),
+        ([1, 33], 1 << 40, 1 << 40, 1),
+        ([0, 33], 40, 40, 1),
+        ([11, 0], 40, 40, 1),
+    ] {
+        let [rows, columns] = shape;
+        let x = numbers::<T>(1000);
+        let mut expected = vec![T::from_f64(7.0); 1000];
+        let (device_x, mut device_y) = (bench.upload(&x), bench.upload(&expected));
+        let from = device_x.slice(start..).unwrap();
+        let to = device_y.slice_mut(start..).unwrap();
+        bench.kernels.copy2d(&bench.stream, shape, from, x_pitch, to, y_pitch).unwrap();
+        for row in 0..rows {
+            expected[start + row * y_pitch..][..columns]
+                .copy_from_slice(&x[start + row * x_pitch..][..columns]);
+        }
+        assert!(bench.download(&device_y) == expected, "{shape:?} {x_pitch} {y_pitch} {start} {}", T::NAME);
+    }
+}
+
+#[test]
+fn matrices_between_pitches() {
+    let bench = Bench::open();
+    between_pitches::<u8>(&bench);
+    between_pitches::<i16>(&bench);
+    between_pitches::<half::bf16>(&bench);
+    between_pitches::<i32>(&bench);
+    between_pitches::<f64>(&bench);
+}
+
+#[test]
+fn matrices_that_do_not_fit_are_refused() {
+    let bench = Bench::open();
+    let (x, mut y) = (bench.zeroed::<f32>(12), bench.upload(&[9.0_f32; 12]));
+    let mut copy = |shape, x_pitch, y_pitch| {
+        bench.kernels.copy2d(&bench.stream, shape, &x, x_pitch, &mut y, y_pitch).unwrap_err()
+    };
+    let error = copy([3, 4], 5, 4);
+    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    let error = copy([3, 4], 4, 5);
+    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    let error = copy([3, 4], 4, 3);
+    assert!(matches!(error, Error::Layout(kernels::LayoutError::Overlap { .. })), "{error}");
+    let error = copy([3, 4], usize::MAX / 2, 4);
+    assert!(matches!(error, Error::Layout(kernels::LayoutError::TooLarge(_))), "{error}");
+    let error = copy([usize::MAX, 2], 0, 0);
+    assert!(matches!(error, Error::Layout(kernels::LayoutError::TooLarge(_))), "{error}");
+    assert_eq!(bench.download(&y), [9.0; 12]);
+}
+
 #[test]
 fn parts_are_joined() {
     let bench = Bench::open();

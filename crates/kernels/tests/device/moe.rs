@@ -1,63 +1,8 @@
-//! Routing of tokens to experts, against f64 and a stable sort.
+//! Pairs of tokens and experts in the order of experts, against a stable sort.
 
-use kernels::{Error, Float};
+use kernels::Error;
 
-use crate::common::{Bench, for_every_type, random};
-
-fn experts_are_chosen<T: Float<Compute = f32>>(bench: &Bench) {
-    for (tokens, experts, k) in [(7, 8, 2), (3, 1, 1), (5, 60, 4), (9, 128, 8), (2, 1024, 32), (1, 32, 32)] {
-        let logits = random::<T>(tokens * experts, 111, 3.0);
-        let device_logits = bench.upload(&logits);
-        for renormalise in [false, true] {
-            let (mut weights, mut ids) = (bench.zeroed::<f32>(tokens * k), bench.zeroed::<u32>(tokens * k));
-            bench
-                .kernels
-                .moe_gate(&bench.stream, &device_logits, experts, k, renormalise, &mut weights, &mut ids)
-                .unwrap();
-            let (weights, ids) = (bench.download(&weights), bench.download(&ids));
-            for (token, row) in logits.chunks(experts).enumerate() {
-                let row: Vec<f64> = row.iter().map(|x| x.to_f64()).collect();
-                let mut order: Vec<usize> = (0..experts).collect();
-                order.sort_by(|&a, &b| row[b].partial_cmp(&row[a]).unwrap());
-                order.truncate(k);
-                let found: Vec<usize> = ids[token * k..][..k].iter().map(|&id| id as usize).collect();
-                let what = format!("{tokens} {experts} {k} {}", T::NAME);
-                assert_eq!(found, order, "{what}");
-                let exp = |e: usize| (row[e] - row[order[0]]).exp();
-                let sum: f64 = if renormalise {
-                    order.iter().map(|&e| exp(e)).sum()
-                } else {
-                    (0..experts).map(exp).sum()
-                };
-                for (e, weight) in order.iter().zip(&weights[token * k..]) {
-                    let expected = exp(*e) / sum;
-                    assert!(
-                        (f64::from(*weight) / expected - 1.0).abs() < 4e-6,
-                        "{what}: {weight} {expected}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn gates() {
-    for_every_type!(experts_are_chosen);
-}
-
-#[test]
-fn gates_of_special_logits_choose_different_experts() {
-    let bench = Bench::open();
-    let (inf, nan) = (f32::INFINITY, f32::NAN);
-    let rows = [[1.0, nan, nan, 2.0], [nan; 4], [-inf; 4], [0.5; 4], [-inf, inf, 0.0, -0.0]];
-    let device = bench.upload(&rows.concat());
-    let (mut weights, mut ids) = (bench.zeroed::<f32>(15), bench.zeroed::<u32>(15));
-    bench.kernels.moe_gate(&bench.stream, &device, 4, 3, true, &mut weights, &mut ids).unwrap();
-    assert_eq!(bench.download(&ids), [1, 2, 3, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 3]);
-    let third = 1.0 / 3.0;
-    assert_eq!(bench.download(&weights)[9..12], [third; 3]);
-}
+use crate::common::{Bench, random};
 
 #[test]
 fn pairs_are_sorted_by_experts() {
@@ -103,22 +48,12 @@ fn pairs_are_sorted_by_experts() {
 fn bad_shapes_are_refused() {
     let bench = Bench::open();
     let (kernels, stream) = (&bench.kernels, &bench.stream);
-    let logits = bench.zeroed::<f32>(24);
-    let (mut weights, mut ids) = (bench.zeroed::<f32>(6), bench.zeroed::<u32>(6));
-    let mut gate = |experts, k| kernels.moe_gate(stream, &logits, experts, k, false, &mut weights, &mut ids);
-    gate(8, 2).unwrap();
-    for k in [0, 9] {
-        let error = gate(8, k).unwrap_err();
-        assert!(matches!(error, Error::Size { parameter: "k", .. }), "{error}");
-    }
-    let error = gate(2048, 2).unwrap_err();
-    assert!(matches!(error, Error::Size { parameter: "experts", got: 2048, .. }), "{error}");
-    let error = gate(7, 2).unwrap_err();
-    assert!(matches!(error, Error::Size { parameter: "columns", got: 7, .. }), "{error}");
-    let error = gate(8, 3).unwrap_err();
-    assert!(matches!(error, Error::Length { buffer: "weights", expected: 9, got: 6, .. }), "{error}");
+    let ids = bench.zeroed::<u32>(6);
     let (mut counts, mut offsets) = (bench.zeroed::<u32>(4), bench.zeroed::<u32>(4));
     let mut permutation = bench.zeroed::<u32>(6);
     let error = kernels.moe_sort(stream, &ids, &mut counts, &mut offsets, &mut permutation).unwrap_err();
     assert!(matches!(error, Error::Length { buffer: "offsets", expected: 5, got: 4, .. }), "{error}");
+    let (mut offsets, mut short) = (bench.zeroed::<u32>(5), bench.zeroed::<u32>(5));
+    let error = kernels.moe_sort(stream, &ids, &mut counts, &mut offsets, &mut short).unwrap_err();
+    assert!(matches!(error, Error::Length { buffer: "permutation", expected: 6, got: 5, .. }), "{error}");
 }

@@ -234,6 +234,13 @@ fn memory_and_streams_of_other_devices() {
     says(kernels.conv(stream, &conv, &near, &far, &mut out), belongs);
     says(kernels.conv(stream, &conv, &near, &near, &mut far_out), belongs);
     says(kernels.conv(&foreign, &conv, &far, &far, &mut far_out), "the kernel belongs to");
+    says(kernels.im2col(stream, &Conv1d::new(1, 1, 1, [2], [1]), &far, &mut out), belongs);
+    says(kernels.im2col(stream, &Conv1d::new(1, 1, 1, [2], [1]), &near, &mut far_out), belongs);
+    let spread = Conv1d::new(1, 1, 1, [2], [1]).transposed(0);
+    says(kernels.col2im1d(stream, &spread, &far, &mut out), belongs);
+    says(kernels.col2im1d(stream, &spread, &near, &mut far_out), belongs);
+    says(kernels.copy2d(stream, [1, 2], &far, 2, &mut out, 2), belongs);
+    says(kernels.copy2d(stream, [1, 2], &near, 2, &mut far_out, 2), belongs);
     let pool = Pool2d::new(1, 1, [1, 2], [1, 1]);
     says(kernels.max_pool2d(stream, &pool, &far, &mut out), belongs);
     says(kernels.avg_pool2d(stream, &pool, &near, &mut far_out), belongs);
