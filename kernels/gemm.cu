@@ -97,7 +97,7 @@ __device__ __forceinline__ void block_of(const Shape &shape, sum_t<T> alpha, con
             for (unsigned j = 0; j < ACROSS; ++j)
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s)
-                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * sums[i][j].x[s]);
+                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * of_operands<T>(sums[i][j].x[s]));
     };
     const bool inside = first_row + WAVE_ROWS <= shape.m && first_column + WAVE_COLUMNS <= shape.n;
     // beta = 0 must not read C: it may hold anything, NaN included
@@ -148,8 +148,7 @@ GEMM_SIDES(float, float, float, f32)
 GEMM_SIDES(__half, __half, __half, f16)
 GEMM_SIDES(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
 GEMM_SIDES(int8_t, int8_t, int, i8)
-// Every f8 is an f16.
-GEMM_SIDES(__half, f8_e4m3, float, f8_e4m3)
+GEMM_SIDES(f8_factor, f8_e4m3, float, f8_e4m3)
 
 // B is n×k numbers of 4 bits.
 #define GEMM_INT4(T, NAME)                                                                                             \

@@ -114,17 +114,21 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
         }
     }
 
+    static __device__ __forceinline__ Chunk as_operands(const Chunk &chunk) {
+        return {as_operand<T>(chunk.x[0]), as_operand<T>(chunk.x[1]), as_operand<T>(chunk.x[2]), as_operand<T>(chunk.x[3])};
+    }
+
     // Chunk `i` of what was fetched.
     __device__ __forceinline__ Chunk by_rows(unsigned i) const {
         if constexpr (DWORDS == 4)
-            return {held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
+            return as_operands({held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]});
         else
             return {widened<T>(held[i * 2], 0), widened<T>(held[i * 2], 1), widened<T>(held[i * 2 + 1], 0), widened<T>(held[i * 2 + 1], 1)};
     }
     __device__ __forceinline__ Chunk by_columns(unsigned i) const {
         const unsigned *group = held + i / 4 * 4 * DWORDS;
         if constexpr (DWORDS == 4) {
-            return turned<sizeof(T)>(group, i % 4);
+            return as_operands(turned<sizeof(T)>(group, i % 4));
         } else {
             unsigned numbers[16];
 #pragma unroll
@@ -154,7 +158,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
 
     static __device__ __forceinline__ Bits element(const From &x) {
         if constexpr (sizeof(From) == sizeof(T))
-            return bits_as<Bits>(x);
+            return static_cast<Bits>(as_operand<T>(bits_as<Bits>(x)));
         else
             return static_cast<Bits>(packed<T>(f8_to_float(x), 0.0f));
     }
