@@ -184,25 +184,30 @@ __device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const
                 scale[r] = load(w.scales + group);
                 zero[r] = w.zero(group);
             }
+            float part[MOST_VECTORS][ROWS] = {};
+            // As many numbers as there are registers for are floats at once.
 #pragma unroll
-            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
-                if (j >= shape.vectors)
-                    break;
-                float part[ROWS] = {};
+            for (unsigned half = 0; half < COUNT; half += COUNT / 2)
 #pragma unroll
-                for (unsigned i = 0; i < COUNT; i += 8) {
-                    Elements<T> vector;
-                    vector.read(x + j * shape.x_stride + d + i, 1, 8);
+                for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                    if (j >= shape.vectors)
+                        break;
 #pragma unroll
-                    for (unsigned e = 0; e < 8; ++e)
+                    for (unsigned i = half; i < half + COUNT / 2; i += 8) {
+                        Elements<T> vector;
+                        vector.read(x + j * shape.x_stride + d + i, 1, 8);
 #pragma unroll
-                        for (unsigned r = 0; r < ROWS; ++r)
-                            part[r] = fmaf(static_cast<float>(numbers[r][i / 8] >> 4 * e & 15u) - zero[r], vector.x[e], part[r]);
+                        for (unsigned e = 0; e < 8; ++e)
+#pragma unroll
+                            for (unsigned r = 0; r < ROWS; ++r)
+                                part[j][r] = fmaf(static_cast<float>(numbers[r][i / 8] >> 4 * e & 15u) - zero[r], vector.x[e], part[j][r]);
+                    }
                 }
 #pragma unroll
+            for (unsigned j = 0; j < MOST_VECTORS; ++j)
+#pragma unroll
                 for (unsigned r = 0; r < ROWS; ++r)
-                    sums[j][r] = fmaf(scale[r], part[r], sums[j][r]);
-            }
+                    sums[j][r] = fmaf(scale[r], part[j][r], sums[j][r]);
         }
         finish<T>(shape, alpha, sums, row0, beta, y);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use code_object::CodeObject;
 use kernels::modules;
 
 const TYPES: [&str; 4] = ["f16", "bf16", "i8", "f8_e4m3"];
@@ -90,6 +91,18 @@ fn products_are_made_by_the_instructions_of_the_target() {
                     [mnemonic].into_iter().filter(|name| !name.is_empty()).collect();
                 let found = found.get(&kernel[..]).cloned().unwrap_or_default();
                 assert_eq!(found, expected, "{kernel} for {}", object.target);
+            }
+        }
+    }
+}
+
+#[test]
+fn products_keep_everything_in_registers() {
+    for module in [&modules::GEMM, &modules::GEMV] {
+        for object in module.code_objects {
+            for kernel in CodeObject::parse(object.bytes).unwrap().kernels() {
+                let memory = (kernel.vgpr_spills, kernel.private_segment_size);
+                assert_eq!(memory, (0, 0), "{} for {}", kernel.name, object.target);
             }
         }
     }
