@@ -98,7 +98,7 @@ fn products_are_made_by_the_instructions_of_the_target() {
 
 #[test]
 fn products_keep_everything_in_registers() {
-    for module in [&modules::GEMM, &modules::GEMV] {
+    for module in [&modules::GEMM, &modules::GEMM_EXPERTS, &modules::GEMV] {
         for object in module.code_objects {
             for kernel in CodeObject::parse(object.bytes).unwrap().kernels() {
                 let memory = (kernel.vgpr_spills, kernel.private_segment_size);
