@@ -101,7 +101,10 @@ __device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, cons
 template <typename T, typename Out>
 __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
-    __shared__ sum_t<T> partial[WAVES][WAVE * COUNT + WAVE];
+    // Places of a wave's sums of the lanes' element i, and of the next one: so that 32 neighbouring rows, which 32 / COUNT lanes have, are
+    // in all the 32 banks of LDS.
+    constexpr unsigned PITCH = WAVE + 32 / COUNT;
+    __shared__ sum_t<T> partial[WAVES][PITCH * COUNT];
     const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
     for (size_t row0 = static_cast<size_t>(blockIdx.x) * WAVE * COUNT; row0 < shape.rows; row0 += static_cast<size_t>(gridDim.x) * WAVE * COUNT) {
         const size_t row = row0 + lane * COUNT;
@@ -129,12 +132,12 @@ __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, c
             __syncthreads();
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                partial[wave][i * (WAVE + 1) + lane] = sums[j][i];
+                partial[wave][i * PITCH + lane] = sums[j][i];
             __syncthreads();
             for (unsigned i = threadIdx.x; i < WAVE * COUNT && row0 + i < shape.rows; i += THREADS) {
                 sum_t<T> sum = 0;
                 for (unsigned from = 0; from < WAVES; ++from)
-                    sum += partial[from][i % COUNT * (WAVE + 1) + i / COUNT];
+                    sum += partial[from][i % COUNT * PITCH + i / COUNT];
                 write(y + j * shape.y_stride + (row0 + i) * shape.y_step, alpha, sum, beta);
             }
         }

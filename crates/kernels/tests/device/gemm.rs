@@ -128,6 +128,28 @@ fn vectors() {
     for_every_type!(vectors_match);
 }
 
+/// What the waves have of a matrix by columns meets in LDS.
+fn no_bank_conflicts<T: Element + GemmElement>(bench: &Bench) {
+    let (n, k) = (2048, 256);
+    let (a, b) = (bench.upload(&random::<T>(k, 20, 1.0)), bench.upload(&random::<T>(k * n, 21, 1.0)));
+    let mut c = bench.zeroed::<T::Product>(n);
+    bench.stream.set_counters(true).unwrap();
+    bench.kernels.gemm(&bench.stream, &Gemm::new(1, n, k), &a, &b, &mut c).unwrap();
+    bench.stream.synchronize().unwrap();
+    bench.stream.set_counters(false).unwrap();
+    let counted = bench.stream.take_counters().unwrap();
+    let [kernel] = &counted[..] else { panic!("{} kernels", counted.len()) };
+    let (cycles, conflicts) = (kernel.lds_banks.cycles, kernel.lds_banks.conflicts());
+    println!("{}: {conflicts} of {cycles} cycles", kernel.kernel);
+    assert!(cycles > 0 && conflicts == 0, "{}: {conflicts} of {cycles} cycles", kernel.kernel);
+}
+
+#[test]
+fn vectors_by_columns_have_no_bank_conflicts() {
+    for_every_type!(no_bank_conflicts);
+    no_bank_conflicts::<F8E4M3>(&Bench::open());
+}
+
 fn strides_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
     for (m, n, k) in [(20, 30, 140), (2, 30, 70), (30, 3, 70)] {
         // odd distances, and the matrices of a batch of C between each other's rows, as heads of attention are
