@@ -101,7 +101,10 @@ __device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, cons
 template <typename T, typename Out>
 __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
-    __shared__ sum_t<T> partial[WAVES][WAVE * COUNT + WAVE];
+    // Places of a wave's sums of the lanes' element i, and of the next one: so that 32 neighbouring rows, which 32 / COUNT lanes have, are
+    // in all the 32 banks of LDS.
+    constexpr unsigned PITCH = WAVE + 32 / COUNT;
+    __shared__ sum_t<T> partial[WAVES][PITCH * COUNT];
     const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
     for (size_t row0 = static_cast<size_t>(blockIdx.x) * WAVE * COUNT; row0 < shape.rows; row0 += static_cast<size_t>(gridDim.x) * WAVE * COUNT) {
         const size_t row = row0 + lane * COUNT;
@@ -129,12 +132,12 @@ __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, c
             __syncthreads();
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                partial[wave][i * (WAVE + 1) + lane] = sums[j][i];
+                partial[wave][i * PITCH + lane] = sums[j][i];
             __syncthreads();
             for (unsigned i = threadIdx.x; i < WAVE * COUNT && row0 + i < shape.rows; i += THREADS) {
                 sum_t<T> sum = 0;
                 for (unsigned from = 0; from < WAVES; ++from)
-                    sum += partial[from][i % COUNT * (WAVE + 1) + i / COUNT];
+                    sum += partial[from][i % COUNT * PITCH + i / COUNT];
                 write(y + j * shape.y_stride + (row0 + i) * shape.y_step, alpha, sum, beta);
             }
         }
@@ -184,25 +187,30 @@ __device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const
                 scale[r] = load(w.scales + group);
                 zero[r] = w.zero(group);
             }
+            float part[MOST_VECTORS][ROWS] = {};
+            // As many numbers as there are registers for are floats at once.
 #pragma unroll
-            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
-                if (j >= shape.vectors)
-                    break;
-                float part[ROWS] = {};
+            for (unsigned half = 0; half < COUNT; half += COUNT / 2)
 #pragma unroll
-                for (unsigned i = 0; i < COUNT; i += 8) {
-                    Elements<T> vector;
-                    vector.read(x + j * shape.x_stride + d + i, 1, 8);
+                for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                    if (j >= shape.vectors)
+                        break;
 #pragma unroll
-                    for (unsigned e = 0; e < 8; ++e)
+                    for (unsigned i = half; i < half + COUNT / 2; i += 8) {
+                        Elements<T> vector;
+                        vector.read(x + j * shape.x_stride + d + i, 1, 8);
 #pragma unroll
-                        for (unsigned r = 0; r < ROWS; ++r)
-                            part[r] = fmaf(static_cast<float>(numbers[r][i / 8] >> 4 * e & 15u) - zero[r], vector.x[e], part[r]);
+                        for (unsigned e = 0; e < 8; ++e)
+#pragma unroll
+                            for (unsigned r = 0; r < ROWS; ++r)
+                                part[j][r] = fmaf(static_cast<float>(numbers[r][i / 8] >> 4 * e & 15u) - zero[r], vector.x[e], part[j][r]);
+                    }
                 }
 #pragma unroll
+            for (unsigned j = 0; j < MOST_VECTORS; ++j)
+#pragma unroll
                 for (unsigned r = 0; r < ROWS; ++r)
-                    sums[j][r] = fmaf(scale[r], part[r], sums[j][r]);
-            }
+                    sums[j][r] = fmaf(scale[r], part[j][r], sums[j][r]);
         }
         finish<T>(shape, alpha, sums, row0, beta, y);
     }

@@ -20,6 +20,9 @@
 #define MATRIX_WMMA
 #define MATRIX_WMMA_GFX12
 #endif
+#if defined(__gfx942__) || defined(__gfx950__) || defined(MATRIX_WMMA_GFX12)
+#define MATRIX_F8
+#endif
 
 #if defined(__GFX9__)
 constexpr unsigned WAVE = 64;
@@ -137,6 +140,28 @@ template <> struct SumOf<int8_t> {
     using type = int;
 };
 template <typename T> using sum_t = typename SumOf<T>::type;
+
+// What f8 are multiplied as: themselves where matrix instructions take them, else f16, which every f8 is.
+#if defined(MATRIX_F8)
+using f8_factor = f8_e4m3;
+#else
+using f8_factor = __half;
+#endif
+
+// A dword of an operand as matrix instructions read it, and what a sum of their products stands for.
+template <typename T> __device__ __forceinline__ unsigned as_operand(unsigned dword) { return dword; }
+template <typename T> __device__ __forceinline__ sum_t<T> of_operands(sum_t<T> sum) { return sum; }
+#if defined(__gfx942__)
+// It reads f8 in the format "FNUZ", where the same bits are half the number. Only what would be negative zero is NaN there, and what
+// is NaN here is a number.
+template <> __device__ __forceinline__ unsigned as_operand<f8_e4m3>(unsigned dword) {
+    const unsigned magnitudes = dword & 0x7f7f7f7fu;
+    const unsigned nan = (magnitudes + 0x01010101u) >> 7 & 0x01010101u;
+    const unsigned signs = dword & (magnitudes + 0x7f7f7f7fu) & 0x80808080u;
+    return (magnitudes + nan) | signs;
+}
+template <> __device__ __forceinline__ float of_operands<f8_e4m3>(float sum) { return sum * 4; }
+#endif
 
 // Every lane multiplies `ROWS_PER_LANE` rows of A by `COLUMNS_PER_LANE` columns of B.
 template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct LaneMatrix {
@@ -351,11 +376,13 @@ MFMA(float, float, f32_32x32x2f32)
 MFMA(__half, Half8, f32_32x32x16_f16)
 MFMA(__nv_bfloat16, Bf16x8, f32_32x32x16_bf16)
 MFMA(int8_t, Int4, i32_32x32x32_i8)
+MFMA(f8_e4m3, long, f32_32x32x16_fp8_fp8)
 #else
 MFMA(__half, Half4, f32_32x32x8f16)
 MFMA(__nv_bfloat16, Short4, f32_32x32x8bf16_1k)
 #if defined(__gfx942__)
 MFMA(int8_t, long, i32_32x32x16_i8)
+MFMA(f8_e4m3, long, f32_32x32x16_fp8_fp8)
 #else
 MFMA(int8_t, int, i32_32x32x8i8)
 #endif
@@ -418,6 +445,10 @@ WMMA(__nv_bfloat16, Short8, f32_16x16x16_bf16_w32_gfx12)
 template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::Sums &sums, A a, A b) {
     for (unsigned i = 0; i < 2; ++i)
         sums.x = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, part<Int2>(a, i), true, part<Int2>(b, i), sums.x, false);
+}
+template <> __device__ __forceinline__ void MatrixBlock<f8_e4m3>::multiply(Base::Sums &sums, A a, A b) {
+    for (unsigned i = 0; i < 2; ++i)
+        sums.x = __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(part<Int2>(a, i), part<Int2>(b, i), sums.x);
 }
 #else
 WMMA(__half, Half16, f32_16x16x16_f16_w32)

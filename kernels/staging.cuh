@@ -49,12 +49,37 @@ template <typename T> struct Operand {
 // Offsets from a block's corner are 32-bit numbers of bytes below this many elements from one row to the next.
 constexpr size_t LARGEST_NEAR_STRIDE = 1 << 22;
 
-// Two neighbouring bytes of a dword, f8, as numbers of a 16-bit type.
-template <typename T> __device__ __forceinline__ unsigned widened(unsigned dword, unsigned pair) {
-    return packed<T>(f8_to_float({static_cast<uint8_t>(dword >> pair * 16)}), f8_to_float({static_cast<uint8_t>(dword >> (pair * 16 + 8))}));
+// Two neighbouring bytes of a dword, f8, as f16. Exact.
+__device__ __forceinline__ unsigned widened(unsigned dword, unsigned pair) {
+    const unsigned bytes = dword >> pair * 16, apart = (bytes & 0xffu) | (bytes & 0xff00u) << 8;
+    // In an f16's place, exponent and significand are a number that is 2^8 too small; subnormal ones are subnormal there, too. NaN becomes
+    // 480, whose bits with this one are those of NaN.
+    const unsigned magnitudes = (apart & 0x007f007fu) << 7, nan = (magnitudes + 0x00800080u) >> 1 & 0x20002000u;
+    return bits_as<unsigned>(__hmul2(bits_as<__half2>(magnitudes), __half2half2(__float2half(0x1p8f)))) | nan | (apart & 0x00800080u) << 8;
 }
 
-// The elements of `From` are those of T, or f8, which become numbers of T on their way.
+template <typename T> __device__ __forceinline__ Chunk as_operands(const Chunk &chunk) {
+    return {as_operand<T>(chunk.x[0]), as_operand<T>(chunk.x[1]), as_operand<T>(chunk.x[2]), as_operand<T>(chunk.x[3])};
+}
+
+// A chunk of neighbours of a row, as they are in memory.
+template <typename T, typename From> __device__ __forceinline__ Chunk chunk_of(const unsigned *row) {
+    if constexpr (sizeof(From) == sizeof(T))
+        return as_operands<T>({row[0], row[1], row[2], row[3]});
+    else
+        return {widened(row[0], 0), widened(row[0], 1), widened(row[1], 0), widened(row[1], 1)};
+}
+
+// An element's bits in LDS.
+template <typename T, typename From> __device__ __forceinline__ typename BitsOf<sizeof(T)>::type element(const From &x) {
+    using Bits = typename BitsOf<sizeof(T)>::type;
+    if constexpr (sizeof(From) == sizeof(T))
+        return static_cast<Bits>(as_operand<T>(bits_as<Bits>(x)));
+    else
+        return static_cast<Bits>(widened(bits_as<uint8_t>(x), 0));
+}
+
+// The elements of `From` are those of T, or f8 where T is f16, which they become on their way.
 template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename From = T> struct Staging {
     using Bits = typename BitsOf<sizeof(T)>::type;
     static constexpr unsigned CHUNK = 16 / sizeof(T);
@@ -115,21 +140,16 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     }
 
     // Chunk `i` of what was fetched.
-    __device__ __forceinline__ Chunk by_rows(unsigned i) const {
-        if constexpr (DWORDS == 4)
-            return {held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
-        else
-            return {widened<T>(held[i * 2], 0), widened<T>(held[i * 2], 1), widened<T>(held[i * 2 + 1], 0), widened<T>(held[i * 2 + 1], 1)};
-    }
+    __device__ __forceinline__ Chunk by_rows(unsigned i) const { return chunk_of<T, From>(held + i * DWORDS); }
     __device__ __forceinline__ Chunk by_columns(unsigned i) const {
         const unsigned *group = held + i / 4 * 4 * DWORDS;
         if constexpr (DWORDS == 4) {
-            return turned<sizeof(T)>(group, i % 4);
+            return as_operands<T>(turned<sizeof(T)>(group, i % 4));
         } else {
             unsigned numbers[16];
 #pragma unroll
             for (unsigned d = 0; d < 16; ++d)
-                numbers[d] = widened<T>(group[d / 2], d % 2);
+                numbers[d] = widened(group[d / 2], d % 2);
             return turned<sizeof(T)>(numbers, i % 4);
         }
     }
@@ -152,13 +172,6 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
         }
     }
 
-    static __device__ __forceinline__ Bits element(const From &x) {
-        if constexpr (sizeof(From) == sizeof(T))
-            return bits_as<Bits>(x);
-        else
-            return static_cast<Bits>(packed<T>(f8_to_float(x), 0.0f));
-    }
-
     // Copies the first `used` columns of a block element by element; zeros stand for what is beyond the matrix.
     static __device__ __forceinline__ void copy(const Operand<From> &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
         Bits *target = reinterpret_cast<Bits *>(tile);
@@ -167,7 +180,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
             const unsigned row = from.by_columns ? i % ROWS : i / DEPTH, depth = from.by_columns ? i / ROWS : i % DEPTH;
             const size_t at = from.by_columns ? (depth0 + depth) * from.stride + (row0 + row) : (row0 + row) * from.stride + (depth0 + depth);
             if (depth < used)
-                target[row * PITCH + depth] = row0 + row < from.rows && depth0 + depth < from.depth ? element(from.at[at]) : Bits(0);
+                target[row * PITCH + depth] = row0 + row < from.rows && depth0 + depth < from.depth ? element<T>(from.at[at]) : Bits(0);
         }
     }
 };

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use half::f16;
 use hip::{DeviceBuffer, Stream};
 use kernels::{
-    Activation, Attention, AttentionInputs, BinaryOp, Float, Gemm, GemmElement, Kernels, Q8_1, QuantMatrix,
-    QuantType, QuantVectors, ReduceOp, UnaryOp,
+    Activation, Attention, AttentionInputs, BinaryOp, ExpertGemm, Float, Gemm, GemmElement, Kernels, Q8_1,
+    QuantMatrix, QuantType, QuantVectors, ReduceOp, SortedPairs, UnaryOp,
 };
 
 use crate::peaks::Arithmetic;
@@ -46,6 +46,7 @@ const CASES: &[(&str, Make)] = &[
     ("gemm f16 512x512x512", |stream| gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
     ("gemm f16 64x2048x512", |stream| gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
     ("gemv f16 1x2048x2048", |stream| gemm::<f16>(stream, [1, HIDDEN, HIDDEN], Arithmetic::F16)),
+    ("gemm_experts f16 64 tokens, 2 of 8 experts 512x2048", gemm_experts::<f16>),
     ("attention f16 8 heads 128x128x64", |stream| attention::<f16>(stream, [8, 8, 128, 128, 64])),
     ("its two products f16 8x128x128x64", two_products),
     ("attention f16 8/2 heads 1x1024x128", |stream| attention::<f16>(stream, [8, 2, 1, 1024, 128])),
@@ -234,5 +235,27 @@ fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmeti
         bytes: size::<T>(m * k + k * n + m * n),
         arithmetic,
         run: Box::new(move |kernels, stream| kernels.gemm(stream, &gemm, &a, &b, &mut c)),
+    })
+}
+
+/// Each token has two of the experts, which have as many pairs.
+fn gemm_experts<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    const EXPERTS: usize = 8;
+    let (n, k, pairs) = (512, HIDDEN, 2 * ROWS);
+    let permutation: Vec<u32> =
+        (0..EXPERTS as u32).flat_map(|expert| (expert..pairs as u32).step_by(EXPERTS)).collect();
+    let offsets: Vec<u32> = (0..=EXPERTS).map(|expert| (expert * pairs / EXPERTS) as u32).collect();
+    let offsets = DeviceBuffer::from_slice(stream, &offsets)?;
+    let permutation = DeviceBuffer::from_slice(stream, &permutation)?;
+    let (a, b) = (noise::<T>(stream, ROWS * k)?, noise::<T>(stream, EXPERTS * n * k)?);
+    let mut c = DeviceBuffer::<T>::zeroed(stream, pairs * n)?;
+    let gemm = ExpertGemm::new(ROWS, n, k).gathered();
+    Ok(Case {
+        flops: 2 * (pairs * n * k) as u64,
+        bytes: size::<T>(a.len() + b.len() + c.len()) + size::<u32>(offsets.len() + permutation.len()),
+        arithmetic: Arithmetic::F16,
+        run: Box::new(move |kernels, stream| {
+            kernels.gemm_experts(stream, &gemm, SortedPairs::new(&offsets, &permutation)?, &a, &b, &mut c)
+        }),
     })
 }

@@ -66,11 +66,12 @@ mod sealed {
         const GEMM_64: &'static str;
         const GEMM_128: &'static str;
         const GEMV: &'static str;
-        fn scalar(parameter: &'static str, value: f32) -> Result<Self::Scalar>;
+        const GEMM_EXPERTS: &'static str;
+        fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<Self::Scalar>;
     }
 }
 
-/// A type whose matrices [`Kernels::gemm`] multiplies: f32, f16, bf16, [`F8E4M3`] and i8.
+/// A type whose matrices [`Kernels::gemm`] and [`Kernels::gemm_experts`] multiply: f32, f16, bf16, [`F8E4M3`] and i8.
 pub trait GemmElement: DeviceCopy + sealed::Product {
     /// The type of C: `Self`, f32 for [`F8E4M3`], or i32 for i8.
     type Product: DeviceCopy;
@@ -86,25 +87,26 @@ macro_rules! gemm_element {
             const GEMM_64: &'static str = concat!("gemm_", $name, "_64");
             const GEMM_128: &'static str = concat!("gemm_", $name, "_128");
             const GEMV: &'static str = concat!("gemv_", $name);
-            fn scalar(parameter: &'static str, value: f32) -> Result<$scalar> {
-                $convert(parameter, value)
+            const GEMM_EXPERTS: &'static str = concat!("gemm_experts_", $name);
+            fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<$scalar> {
+                $convert(operation, parameter, value)
             }
         }
     };
 }
-gemm_element!(f32, "f32", f32, f32, |_, value| Ok(value));
-gemm_element!(f16, "f16", f16, f32, |_, value| Ok(value));
-gemm_element!(bf16, "bf16", bf16, f32, |_, value| Ok(value));
-gemm_element!(F8E4M3, "f8_e4m3", f32, f32, |_, value| Ok(value));
+gemm_element!(f32, "f32", f32, f32, |_, _, value| Ok(value));
+gemm_element!(f16, "f16", f16, f32, |_, _, value| Ok(value));
+gemm_element!(bf16, "bf16", bf16, f32, |_, _, value| Ok(value));
+gemm_element!(F8E4M3, "f8_e4m3", f32, f32, |_, _, value| Ok(value));
 gemm_element!(i8, "i8", i32, i32, whole_number);
 
-fn whole_number(parameter: &'static str, value: f32) -> Result<i32> {
+fn whole_number(operation: &'static str, parameter: &'static str, value: f32) -> Result<i32> {
     // Beyond 2²⁴, a float is no longer every whole number.
     if value.fract() == 0.0 && value.abs() <= 16_777_216.0 {
         Ok(value as i32)
     } else {
         let problem = "products of integers need a whole number of at most 2^24";
-        Err(Error::Value { operation: OPERATION, parameter, got: value.into(), problem })
+        Err(Error::Value { operation, parameter, got: value.into(), problem })
     }
 }
 
@@ -290,7 +292,8 @@ impl Kernels {
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         gemm.check(a.len(), b.len(), c.len())?;
-        let (alpha, beta) = (T::scalar("alpha", gemm.alpha)?, T::scalar("beta", gemm.beta)?);
+        let (alpha, beta) =
+            (T::scalar(OPERATION, "alpha", gemm.alpha)?, T::scalar(OPERATION, "beta", gemm.beta)?);
         let &Gemm { m, n, batch, .. } = gemm;
         if m == 0 || n == 0 || batch == 0 {
             return Ok(());
@@ -425,9 +428,12 @@ mod tests {
 
     #[test]
     fn factors_of_integers_are_whole() {
-        assert_eq!(whole_number("alpha", -3.0).unwrap(), -3);
+        assert_eq!(whole_number(OPERATION, "alpha", -3.0).unwrap(), -3);
         for wrong in [0.5, f32::NAN, f32::INFINITY, 3e9] {
-            assert!(matches!(whole_number("beta", wrong), Err(Error::Value { parameter: "beta", .. })));
+            assert!(matches!(
+                whole_number(OPERATION, "beta", wrong),
+                Err(Error::Value { parameter: "beta", .. })
+            ));
         }
     }
 

@@ -50,6 +50,7 @@
 //! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm_int4`] | `gemm.cu`, `gemv.cu` | f16, bf16, with a matrix of 4-bit numbers |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, f8, i8 |
+//! | [`Kernels::gemm_experts`] | `gemm_experts.cu` | f32, f16, bf16, f8, i8 |
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
@@ -67,6 +68,7 @@ mod elementwise;
 mod embedding;
 mod error;
 mod gemm;
+mod gemm_experts;
 mod gemm_int4;
 mod im2col;
 mod indexing;
@@ -92,6 +94,7 @@ pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
 pub use error::{Error, Result};
 pub use gemm::{Gemm, GemmElement};
+pub use gemm_experts::{ExpertGemm, SortedPairs};
 pub use gemm_int4::{Int4Element, Int4Gemm, Int4Weights};
 pub use kv_cache::CacheLayout;
 pub use launch::{KernelHandle, MAX_BLOCK, MAX_GRID, block_size, launch_1d, launch_2d};

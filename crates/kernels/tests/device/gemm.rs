@@ -128,6 +128,28 @@ fn vectors() {
     for_every_type!(vectors_match);
 }
 
+/// What the waves have of a matrix by columns meets in LDS.
+fn no_bank_conflicts<T: Element + GemmElement>(bench: &Bench) {
+    let (n, k) = (2048, 256);
+    let (a, b) = (bench.upload(&random::<T>(k, 20, 1.0)), bench.upload(&random::<T>(k * n, 21, 1.0)));
+    let mut c = bench.zeroed::<T::Product>(n);
+    bench.stream.set_counters(true).unwrap();
+    bench.kernels.gemm(&bench.stream, &Gemm::new(1, n, k), &a, &b, &mut c).unwrap();
+    bench.stream.synchronize().unwrap();
+    bench.stream.set_counters(false).unwrap();
+    let counted = bench.stream.take_counters().unwrap();
+    let [kernel] = &counted[..] else { panic!("{} kernels", counted.len()) };
+    let (cycles, conflicts) = (kernel.lds_banks.cycles, kernel.lds_banks.conflicts());
+    println!("{}: {conflicts} of {cycles} cycles", kernel.kernel);
+    assert!(cycles > 0 && conflicts == 0, "{}: {conflicts} of {cycles} cycles", kernel.kernel);
+}
+
+#[test]
+fn vectors_by_columns_have_no_bank_conflicts() {
+    for_every_type!(no_bank_conflicts);
+    no_bank_conflicts::<F8E4M3>(&Bench::open());
+}
+
 fn strides_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
     for (m, n, k) in [(20, 30, 140), (2, 30, 70), (30, 3, 70)] {
         // odd distances, and the matrices of a batch of C between each other's rows, as heads of attention are
@@ -207,6 +229,55 @@ fn floats_of_eight_bits() {
             let expected = reference::gemm(m, n, k, gemm.alpha, &a, &b, gemm.beta, &c);
             let result = compare(&bench.download(&device_c), expected);
             assert!(result.passed(), "{gemm:?}: {result:?}");
+        }
+    }
+}
+
+/// Row i of A has the code i at some depth, and zeros of either sign elsewhere; column j of B is full of the code j. So each sum has one
+/// product that is not zero.
+#[test]
+fn every_f8_by_every_other() {
+    let bench = Bench::open();
+    let all: Vec<F8E4M3> = (0..=u8::MAX).map(F8E4M3::from_bits).collect();
+    // with blocks of 64, and of 128, of which there are as many as the device has compute units
+    let units = bench.kernels.device().properties().compute_units as usize;
+    for (rows, columns, k, batch) in [(256, 64, 261, 1), (64, 256, 75, 1), (256, 256, 261, units.div_ceil(4))]
+    {
+        let gemm = Gemm { batch, stride_c: rows * columns, ..Gemm::new(rows, columns, k) };
+        for (gemm, first) in [
+            (gemm, 0),
+            (gemm.transpose_a(), 64),
+            (gemm.transpose_b(), 128),
+            (gemm.transpose_a().transpose_b(), 192),
+        ] {
+            let [stored_a, stored_b, _] = sides(&gemm);
+            // all of the longer side; of the other one, each time others
+            let code = |i: usize, side: usize| all[if side == 256 { i } else { first + i }];
+            let mut a: Vec<F8E4M3> = (0..stored_a.len(1)).map(|i| all[[0x80, 0, 0][i % 3]]).collect();
+            let mut b = vec![F8E4M3::default(); stored_b.len(1)];
+            (0..rows).for_each(|row| a[stored_a.at(0, row, row * 37 % k)] = code(row, rows));
+            for column in 0..columns {
+                (0..k).for_each(|depth| b[stored_b.at(0, depth, column)] = code(column, columns));
+            }
+            let check = |a: &[F8E4M3], b: &[F8E4M3], expected: &dyn Fn(usize, usize) -> f64| {
+                let mut c = bench.upload(&vec![f32::NAN; batch * rows * columns]);
+                bench.kernels.gemm(&bench.stream, &gemm, &bench.upload(a), &bench.upload(b), &mut c).unwrap();
+                let places =
+                    (0..batch * rows).flat_map(|row| (0..columns).map(move |column| (row % rows, column)));
+                let expected = places.map(|(row, column)| {
+                    // gfx1100 counts the last place of what has another sign than the sum before, zeros too
+                    let value = expected(row, column);
+                    Expected { value, slack: value.abs() * k as f64 * f64::from(f32::EPSILON) / 2.0 }
+                });
+                let result = compare(&bench.download(&c), expected);
+                assert!(result.passed(), "{gemm:?}: {result:?}");
+            };
+            check(&a, &b, &|row, column| code(row, rows).to_f64() * code(column, columns).to_f64());
+            // the largest numbers, and the least
+            for (left, right) in [(0x7e, 0xfe), (0x7e, 0x01), (0x81, 0x81)] {
+                let product = k as f64 * all[left].to_f64() * all[right].to_f64();
+                check(&vec![all[left]; a.len()], &vec![all[right]; b.len()], &|_, _| product);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod elementwise;
 mod embedding;
 mod entry_points;
 mod gemm;
+mod gemm_experts;
 mod gemm_int4;
 mod im2col;
 mod indexing;
