@@ -11,6 +11,8 @@
 #include "attention.cuh"
 
 constexpr unsigned THREADS = 256;
+// Rows of a workgroup.
+constexpr unsigned ROWS = 128;
 // Dimensions of a result, and of keys in LDS at a time.
 constexpr unsigned DIM = 128;
 constexpr float LOG2_E = 1.44269504088896340736f;
@@ -111,12 +113,19 @@ __device__ __forceinline__ Cache cache_of(const Arguments<T> &from, bool values,
     return cache;
 }
 
+// A workgroup's first dimension, and its split: of 256 dimensions, those of the second half are the grid's second half.
+__device__ __forceinline__ unsigned dim0_of(const Shape &shape) { return blockIdx.z < shape.splits ? 0 : DIM; }
+__device__ __forceinline__ unsigned split_of(const Shape &shape) { return blockIdx.z < shape.splits ? blockIdx.z : blockIdx.z - shape.splits; }
+// The dimensions that it computes.
+__device__ __forceinline__ unsigned out_dims_of(const Shape &shape) { return min(shape.dim - dim0_of(shape), DIM); }
+
 template <typename T, unsigned KEYS>
-__device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batch, unsigned kv_head, unsigned row0, unsigned split, unsigned dim0) {
+__device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batch, unsigned kv_head) {
     using M = Matrix<T, 32 / (WAVE / 8), 2>;
     using Tile = KeyTile<T, M, KEYS, DIM, THREADS>;
     constexpr unsigned BLOCKS = KEYS / M::ROWS, PARTS = M::ROWS / M::DEPTH, OUT_BLOCKS = DIM / M::ROWS, COLUMNS = M::LANE_COLUMNS;
     constexpr unsigned WAVES = THREADS / WAVE;
+    static_assert(WAVES * M::COLUMNS == ROWS, "each wave has the rows of its product");
     // Queries stay in registers if they take no more than QUERY_BYTES / 4 of them.
     constexpr unsigned STEPS = DIM / M::DEPTH;
     constexpr bool KEEP = STEPS * sizeof(typename M::B) <= QUERY_BYTES;
@@ -128,9 +137,12 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
 
     const Arguments<T> &from = read_again(given);
     const Shape &shape = from.shape;
-    const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
+    const unsigned lane = not_kept(threadIdx.x) % WAVE, wave = wave_index();
     T *scratch = reinterpret_cast<T *>(scratch_bytes) + (M::CHAINED_IN_LDS ? wave * M::COLUMNS * SCRATCH_PITCH : 0);
-    const unsigned rows = shape.group * shape.q_len;
+    const unsigned rows = shape.group * shape.q_len, row0 = blockIdx.x * ROWS;
+    if (row0 >= rows)
+        return;
+    const unsigned split = split_of(shape);
     const int kv_len = from.kv_lens == nullptr ? shape.kv_len : min(from.kv_lens[batch], shape.kv_len);
     const int q_position = shape.flags & QUERIES_ARE_LAST ? kv_len - static_cast<int>(shape.q_len) : shape.q_position;
     const bool causal = shape.flags & CAUSAL;
@@ -188,7 +200,6 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
     for (unsigned c = 0; c < COLUMNS; ++c)
         highest[c] = -INFINITY, total[c] = 0.0f;
     typename M::Sums out[OUT_BLOCKS] = {};
-    const unsigned out_dims = min(shape.dim - dim0, DIM);
 
 #pragma unroll 1
     for (int key0 = begin; key0 < stop; key0 += KEYS) {
@@ -200,8 +211,9 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
             for (unsigned c = 0; c < COLUMNS; ++c)
                 query[c] = not_kept(query[c]);
         }
+        unsigned from_dim = 0;
 #pragma unroll 1
-        for (unsigned from_dim = 0; from_dim < dim; from_dim += DIM) {
+        do {
             const unsigned dims = min(dim - from_dim, DIM);
             __syncthreads();
             {
@@ -211,12 +223,11 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
             __syncthreads();
             if (KEEP && dim > DIM)
                 keep_queries(from_dim, dims);
-            if (!seen)
-                continue;
             constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : STEPS;
+            const unsigned steps = !seen ? 0 : M::CHAINED_IN_LDS ? dims / M::DEPTH : STEPS;
 #pragma unroll UNROLLED
-            for (unsigned d = 0; d < STEPS; ++d) {
-                if (d * M::DEPTH >= dims)
+            for (unsigned d = 0; d < steps; ++d) {
+                if (!M::CHAINED_IN_LDS && d * M::DEPTH >= dims)
                     break;
                 const typename M::B b = KEEP ? kept[d % KEPT] : read_query(from_dim + d * M::DEPTH);
 #pragma unroll
@@ -227,7 +238,8 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
                         schedule_fence();
                 }
             }
-        }
+            from_dim += DIM;
+        } while (from_dim < dim);
         if (seen) {
             const auto each = [&](auto apply) {
 #pragma unroll
@@ -299,10 +311,11 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
         __syncthreads();
         {
             const Arguments<T> &now = read_again(given);
-            Tile::copy_values(now.shape.stored, cache_of(now, true, batch, kv_head, last), tile, key0, dim0, out_dims);
+            Tile::copy_values(now.shape.stored, cache_of(now, true, batch, kv_head, last), tile, key0, dim0_of(now.shape), out_dims_of(now.shape));
         }
         __syncthreads();
         if (seen) {
+            const unsigned out_dims = out_dims_of(read_again(given).shape);
             const auto add_block = [&](unsigned b, unsigned part, typename M::B weights) {
                 const T *piece = tile + (b * M::ROWS + M::a_row(lane)) * Tile::VALUE_PITCH + M::depth(lane) + part * M::DEPTH;
                 M::multiply(out[b], M::load_a(piece, Tile::VALUE_PITCH), weights);
@@ -341,32 +354,30 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
     }
 
     const Arguments<T> &to = read_again(given);
+    const unsigned lane_then = not_kept(lane), dim0 = dim0_of(to.shape), out_dims = out_dims_of(to.shape);
 #pragma unroll
     for (unsigned c = 0; c < COLUMNS; ++c) {
 #pragma unroll
         for (unsigned mask = M::COLUMN_LANES; mask < WAVE; mask *= 2)
             total[c] += from_lane_xor(total[c], mask);
-        const unsigned row = wave_row + M::lane_column(lane) + M::step_column(c);
+        const unsigned row = wave_row + M::lane_column(lane_then) + M::step_column(c);
         if (row >= rows)
             continue;
         // A row that has seen nothing is 0.
         const float share = total[c] == 0.0f ? 0.0f : 1.0f / total[c];
         T *out_row = to.o + batch * to.shape.o.batch + (kv_head * to.shape.group + row % to.shape.group) * to.shape.o.head + row / to.shape.group * to.shape.o.row + dim0;
         const size_t all_rows = static_cast<size_t>(to.shape.batches) * to.shape.kv_heads * rows;
-        const size_t partial_row = ((static_cast<size_t>(batch) * to.shape.kv_heads + kv_head) * rows + row) * to.shape.splits + split;
+        const size_t partial_row = ((static_cast<size_t>(batch) * to.shape.kv_heads + kv_head) * rows + row) * to.shape.splits + split_of(to.shape);
         const auto each = [&](auto put) {
 #pragma unroll
-            for (unsigned b = 0; b < OUT_BLOCKS; ++b) {
-                if (b * M::ROWS >= out_dims)
-                    break;
+            for (unsigned b = 0; b < OUT_BLOCKS; ++b)
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s) {
-                    const unsigned d = b * M::ROWS + M::step_row(s) + M::lane_row(lane);
-                    // Dimensions are multiples of 16.
-                    if (M::lane_column_of(s) == c && (M::ROWS <= 16 || d < out_dims))
-                        put(d, out[b].x[s] * share);
+                    const unsigned step = b * M::ROWS + M::step_row(s);
+                    // Dimensions are multiples of 16, and `lane_row` leads to none of the next 16.
+                    if (M::lane_column_of(s) == c && step / 16 * 16 < out_dims)
+                        put(step + M::lane_row(lane_then), out[b].x[s] * share);
                 }
-            }
         };
         if (to.shape.splits == 1) {
             each([&](unsigned d, float x) { out_row[d] = convert<T>(x); });
@@ -374,20 +385,21 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
             float *partial = to.partial + partial_row * to.shape.dim + dim0;
             each([&](unsigned d, float x) { partial[d] = x; });
         }
-        if (to.shape.splits > 1 && M::lane_row(lane) == 0 && dim0 == 0)
+        if (to.shape.splits > 1 && M::lane_row(lane_then) == 0 && dim0 == 0)
             to.partial[all_rows * to.shape.splits * to.shape.dim + partial_row] = total[c] == 0.0f ? -INFINITY : highest[c] - WEIGHT_BITS + log2f(total[c]);
     }
 }
 
 template <typename T, unsigned KEYS> __device__ __forceinline__ void attention(const Arguments<T> &from) {
-    const Shape &shape = from.shape;
-    constexpr unsigned ROWS = THREADS / WAVE * Matrix<T, 32 / (WAVE / 8), 2>::COLUMNS;
-    const unsigned rows = shape.group * shape.q_len;
-    const unsigned split = blockIdx.z % shape.splits, dim0 = blockIdx.z / shape.splits * DIM;
     // A grid has at most 65,535 blocks in its second dimension.
-    for (size_t head = blockIdx.y; head < static_cast<size_t>(shape.batches) * shape.kv_heads; head += gridDim.y)
-        for (size_t row = static_cast<size_t>(blockIdx.x) * ROWS; row < rows; row += static_cast<size_t>(gridDim.x) * ROWS)
-            rows_of<T, KEYS>(from, head / shape.kv_heads, head % shape.kv_heads, row, split, dim0);
+    unsigned batch = blockIdx.y / from.shape.kv_heads, kv_head = blockIdx.y % from.shape.kv_heads;
+    while (batch < read_again(from).shape.batches) {
+        rows_of<T, KEYS>(from, batch, kv_head);
+        const unsigned kv_heads = read_again(from).shape.kv_heads;
+        kv_head += gridDim.y % kv_heads;
+        batch += gridDim.y / kv_heads + (kv_head >= kv_heads);
+        kv_head -= kv_head >= kv_heads ? kv_heads : 0;
+    }
 }
 
 #define ATTENTION(T, NAME, KEYS)                                                                                       \

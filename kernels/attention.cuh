@@ -43,17 +43,11 @@ template <Stored STORED> __device__ __forceinline__ float stored_byte(unsigned d
         return static_cast<float>(static_cast<int8_t>(dword >> index * 8));
 }
 
-// Reads neighbours of one key: `DWORDS` dwords of them as numbers of type T.
-template <typename T, Stored STORED, unsigned DWORDS> __device__ __forceinline__ void read_stored(unsigned *to, const char *place, float scale) {
-    if constexpr (STORED == STORED_AS_QUERIES) {
-        read_dwords<DWORDS>(to, place);
-    } else {
-        unsigned raw[DWORDS / 2];
-        read_dwords<DWORDS / 2>(raw, place);
+// Numbers of type T, two in each of `DWORDS` dwords, from those in bytes, times a scale.
+template <typename T, Stored STORED, unsigned DWORDS> __device__ __forceinline__ void widen(unsigned *to, const unsigned *bytes, float scale) {
 #pragma unroll
-        for (unsigned i = 0; i < DWORDS; ++i)
-            to[i] = packed<T>(stored_byte<STORED>(raw[i / 2], i % 2 * 2) * scale, stored_byte<STORED>(raw[i / 2], i % 2 * 2 + 1) * scale);
-    }
+    for (unsigned i = 0; i < DWORDS; ++i)
+        to[i] = packed<T>(stored_byte<STORED>(bytes[i / 2], i % 2 * 2) * scale, stored_byte<STORED>(bytes[i / 2], i % 2 * 2 + 1) * scale);
 }
 
 // Copies `KEYS` keys and values from `key0` on, `dims` dimensions from `dim0` on.
@@ -64,85 +58,112 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
     static constexpr unsigned KEY_PITCH = DIM + CHUNK, VALUE_PITCH = KEYS + CHUNK;
     static constexpr unsigned SIZE = KEYS * KEY_PITCH > DIM * VALUE_PITCH ? KEYS * KEY_PITCH : DIM * VALUE_PITCH;
 
+    // Elements of T, or, if the cache is of bytes, what they become numbers of T from.
+    template <bool BYTES> static constexpr unsigned SIZE_OF = BYTES ? 1 : sizeof(T);
+
     // Keys beyond the last are left as they are: their scores are replaced.
-    template <Stored STORED>
-    static __device__ __forceinline__ void copy_keys(const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
-        constexpr unsigned BYTES = STORED == STORED_AS_QUERIES ? sizeof(T) : 1, MOST = KEYS * (DIM / CHUNK) / THREADS;
+    template <bool BYTES>
+    static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
+        constexpr unsigned ELEMENT = SIZE_OF<BYTES>, DWORDS = CHUNK * ELEMENT / 4, MOST = KEYS * (DIM / CHUNK) / THREADS;
         const unsigned chunks = dims / CHUNK, count = min(KEYS, cache.last + 1 - key0) * chunks;
         // Divides by `chunks`, which is at most 32: exact for fewer than 2,048.
-        const unsigned inverse = 65536 / chunks + 1;
-        const char *corner = cache.at + (key0 * cache.row + dim0) * BYTES;
-        Chunk held[MOST];
+        const unsigned inverse = 65536 / chunks + 1, thread = not_kept(threadIdx.x);
+        const char *corner = cache.at + (key0 * cache.row + dim0) * ELEMENT;
+        // What is not read is 0, lest it be what was read for the tile before, and kept for that.
+        unsigned held[MOST * DWORDS] = {};
+        float scales[MOST] = {};
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
             if (i * THREADS >= count)
                 break;
             // Threads that have nothing to do do what the last one does.
-            const unsigned index = min(threadIdx.x + i * THREADS, count - 1);
+            const unsigned index = min(thread + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
-            const char *place = cache.table == nullptr ? corner + lane_offset((key * static_cast<unsigned>(cache.row) + column) * BYTES)
-                                                       : cache.place<BYTES>(key0 + key) + (dim0 + column) * BYTES;
-            read_stored<T, STORED, 4>(held[i].x, place, STORED == STORED_AS_QUERIES ? 1.0f : cache.scale(key0 + key));
+            const char *place = cache.table == nullptr ? corner + lane_offset((key * static_cast<unsigned>(cache.row) + column) * ELEMENT)
+                                                       : cache.place<ELEMENT>(key0 + key) + (dim0 + column) * ELEMENT;
+            read_dwords<DWORDS>(held + i * DWORDS, place);
+            if (BYTES)
+                scales[i] = cache.scale(key0 + key);
         }
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
             if (i * THREADS >= count)
                 break;
-            // Threads that have nothing to do do what the last one does.
-            const unsigned index = min(threadIdx.x + i * THREADS, count - 1);
+            const unsigned index = min(thread + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
-            *reinterpret_cast<Chunk *>(tile + M::chained_place(key) * KEY_PITCH + column) = held[i];
+            Chunk chunk;
+            if constexpr (!BYTES)
+                chunk = {held[i * 4], held[i * 4 + 1], held[i * 4 + 2], held[i * 4 + 3]};
+            else if (stored == STORED_F8)
+                widen<T, STORED_F8, 4>(chunk.x, held + i * DWORDS, scales[i]);
+            else
+                widen<T, STORED_I8, 4>(chunk.x, held + i * DWORDS, scales[i]);
+            *reinterpret_cast<Chunk *>(tile + M::chained_place(key) * KEY_PITCH + column) = chunk;
         }
     }
 
     // Values beyond the last are the last: their weights are 0, which only numbers times 0 are.
-    template <Stored STORED>
-    static __device__ __forceinline__ void copy_values(const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
-        constexpr unsigned BYTES = STORED == STORED_AS_QUERIES ? sizeof(T) : 1;
+    template <bool BYTES>
+    static __device__ __forceinline__ void copy_values(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
+        constexpr unsigned ELEMENT = SIZE_OF<BYTES>;
         static_assert(DIM / 4 * (KEYS / CHUNK) == THREADS, "each thread has 4 rows of a chunk");
         // As in `Staging`: 8 neighbouring lanes store to different banks.
-        const unsigned row = (threadIdx.x % 2 + threadIdx.x / 8 % (DIM / 8) * 2) * 4, chunk = threadIdx.x / 2 % 4 + threadIdx.x / DIM * 4;
+        const unsigned thread = not_kept(threadIdx.x);
+        const unsigned row = (thread % 2 + thread / 8 % (DIM / 8) * 2) * 4, chunk = thread / 2 % 4 + thread / DIM * 4;
         if (row >= dims)
             return;
-        unsigned held[16];
+        // 4 elements of each key.
+        unsigned held[CHUNK * ELEMENT];
+        float scales[CHUNK];
         const unsigned first = chunk * CHUNK;
         if (cache.table == nullptr && key0 + KEYS - 1 <= cache.last) {
-            const char *corner = cache.at + (key0 * cache.row + dim0) * BYTES;
-            const unsigned offset = (first * static_cast<unsigned>(cache.row) + row) * BYTES;
+            const char *corner = cache.at + (key0 * cache.row + dim0) * ELEMENT;
+            const unsigned step = static_cast<unsigned>(cache.row) * ELEMENT, offset = first * step + row * ELEMENT;
 #pragma unroll
             for (unsigned d = 0; d < CHUNK; ++d)
-                read_stored<T, STORED, sizeof(T)>(held + d * sizeof(T), corner + d * cache.row * BYTES + lane_offset(offset),
-                                                  STORED == STORED_AS_QUERIES ? 1.0f : cache.scale(key0 + first + d));
+                read_dwords<ELEMENT>(held + d * ELEMENT, corner + lane_offset(offset + d * step));
         } else {
 #pragma unroll
-            for (unsigned d = 0; d < CHUNK; ++d) {
-                const unsigned key = min(key0 + first + d, cache.last);
-                read_stored<T, STORED, sizeof(T)>(held + d * sizeof(T), cache.place<BYTES>(key) + (dim0 + row) * BYTES,
-                                                  STORED == STORED_AS_QUERIES ? 1.0f : cache.scale(key));
-            }
+            for (unsigned d = 0; d < CHUNK; ++d)
+                read_dwords<ELEMENT>(held + d * ELEMENT,
+                                     cache.place<ELEMENT>(min(key0 + first + d, cache.last)) + (dim0 + row) * ELEMENT);
         }
+        if constexpr (BYTES) {
+#pragma unroll
+            for (unsigned d = 0; d < CHUNK; ++d)
+                scales[d] = cache.scale(min(key0 + first + d, cache.last));
+            unsigned wide[CHUNK * sizeof(T)];
+            if (stored == STORED_F8) {
+#pragma unroll
+                for (unsigned d = 0; d < CHUNK; ++d)
+                    widen<T, STORED_F8, sizeof(T)>(wide + d * sizeof(T), held + d, scales[d]);
+            } else {
+#pragma unroll
+                for (unsigned d = 0; d < CHUNK; ++d)
+                    widen<T, STORED_I8, sizeof(T)>(wide + d * sizeof(T), held + d, scales[d]);
+            }
+            store_rows(tile, row, chunk, wide);
+        } else {
+            store_rows(tile, row, chunk, held);
+        }
+    }
+
+    // Stores 4 rows of a chunk of keys that are side by side.
+    static __device__ __forceinline__ void store_rows(T *tile, unsigned row, unsigned chunk, const unsigned *group) {
 #pragma unroll
         for (unsigned r = 0; r < 4; ++r)
-            *reinterpret_cast<Chunk *>(tile + (row + r) * VALUE_PITCH + chunk * CHUNK) = turned<sizeof(T)>(held, r);
+            *reinterpret_cast<Chunk *>(tile + (row + r) * VALUE_PITCH + chunk * CHUNK) = turned<sizeof(T)>(group, r);
     }
 
     // As the cache is stored; 4-byte queries have a cache of their own type.
     static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
-        if constexpr (sizeof(T) == 2) {
-            if (stored == STORED_F8)
-                return copy_keys<STORED_F8>(cache, tile, key0, dim0, dims);
-            if (stored == STORED_I8)
-                return copy_keys<STORED_I8>(cache, tile, key0, dim0, dims);
-        }
-        copy_keys<STORED_AS_QUERIES>(cache, tile, key0, dim0, dims);
+        if (sizeof(T) == 2 && stored != STORED_AS_QUERIES)
+            return copy_keys<sizeof(T) == 2>(stored, cache, tile, key0, dim0, dims);
+        copy_keys<false>(stored, cache, tile, key0, dim0, dims);
     }
     static __device__ __forceinline__ void copy_values(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
-        if constexpr (sizeof(T) == 2) {
-            if (stored == STORED_F8)
-                return copy_values<STORED_F8>(cache, tile, key0, dim0, dims);
-            if (stored == STORED_I8)
-                return copy_values<STORED_I8>(cache, tile, key0, dim0, dims);
-        }
-        copy_values<STORED_AS_QUERIES>(cache, tile, key0, dim0, dims);
+        if (sizeof(T) == 2 && stored != STORED_AS_QUERIES)
+            return copy_values<sizeof(T) == 2>(stored, cache, tile, key0, dim0, dims);
+        copy_values<false>(stored, cache, tile, key0, dim0, dims);
     }
 };

@@ -68,12 +68,12 @@ __device__ __forceinline__ unsigned lane_offset(unsigned offset) {
     return offset;
 }
 
-// The same address; what was read there before is not kept in registers.
-template <typename T> __device__ __forceinline__ const T *not_kept(const T *at) {
+// The same value; what was read there or computed from it before is not kept in registers.
+template <typename T> __device__ __forceinline__ T not_kept(T value) {
 #if defined(__AMDGCN__)
-    asm volatile("" : "+v"(at));
+    asm volatile("" : "+v"(value));
 #endif
-    return at;
+    return value;
 }
 
 // 16 bytes along the depth.

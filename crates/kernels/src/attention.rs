@@ -9,7 +9,7 @@ use crate::{F8E4M3, Float, modules};
 const OPERATION: &str = "attention";
 /// Work-items of a workgroup: `THREADS` of `kernels/attention.cu`.
 const THREADS: u32 = 256;
-/// Rows of a workgroup at most: it goes on by the grid's size, whatever the target's is.
+/// Rows of a workgroup: `ROWS` of `kernels/attention.cu`.
 const ROWS: usize = 128;
 /// Dimensions that a workgroup computes: `DIM` of `kernels/attention.cu`.
 const DIM: usize = 128;
@@ -290,7 +290,7 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self::with_cache(queries.into(), Cache::Elements(keys.into(), values.into()))
     }
 
-    /// Keys and values are 8-bit floats. Queries have 16 bits.
+    /// Keys and values are 8-bit floats, as [`Kernels::kv_append_f8`] writes them. Queries have 16 bits.
     pub fn with_f8_cache(
         queries: impl Into<DeviceSlice<'a, T>>,
         keys: impl Into<DeviceSlice<'a, F8E4M3>>,

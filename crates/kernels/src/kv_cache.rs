@@ -6,7 +6,7 @@ use crate::error::{Error, Result, check_length};
 use crate::launch::MAX_GRID;
 use crate::library::Kernels;
 use crate::rope::Heads;
-use crate::{Float, Layout, LayoutError, modules};
+use crate::{F8E4M3, Float, Layout, LayoutError, modules};
 
 /// Work-items of a workgroup: warps, each for a head.
 const BLOCK: u32 = 128;
@@ -93,11 +93,12 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same to a cache of 8-bit floats (the bits of e4m3, as the OCP defines it), each element divided by `scale` and rounded to nearest, ties
-    /// to even. What is then larger than 448 becomes 448.
+    /// The same to a cache of 8-bit floats: each element times the reciprocal of `scale`, rounded to nearest, ties to even. What is then larger
+    /// than 448 becomes 448. [`AttentionInputs::with_f8_cache`](crate::AttentionInputs::with_f8_cache) reads such a cache, with `scale` among
+    /// its scales.
     ///
     /// # Errors
-    /// As [`kv_append`](Self::kv_append).
+    /// As [`kv_append`](Self::kv_append), and [`Error::Value`] if `scale` is not positive, or has no finite reciprocal other than 0.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn kv_append_f8<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -106,14 +107,19 @@ impl Kernels {
         heads: &Heads,
         slots: impl Into<DeviceSlice<'a, i64>>,
         scale: f32,
-        cache: impl Into<DeviceSliceMut<'a, u8>>,
+        cache: impl Into<DeviceSliceMut<'a, F8E4M3>>,
         layout: &CacheLayout,
     ) -> Result<()> {
+        let (operation, inverse) = ("kv_append_f8", scale.recip());
+        if !(inverse > 0.0 && inverse.is_finite()) {
+            let problem = "must be positive, with a finite reciprocal other than 0";
+            return Err(Error::Value { operation, parameter: "scale", got: scale.into(), problem });
+        }
         let names = ["kv_append_f32_f8", "kv_append_f16_f8", "kv_append_bf16_f8"];
         let launch =
-            self.append("kv_append_f8", &names, stream, x.into(), heads, slots.into(), cache.into(), layout)?;
+            self.append(operation, &names, stream, x.into(), heads, slots.into(), cache.into(), layout)?;
         // SAFETY: as above.
-        launch.map_or(Ok(()), |launch| unsafe { launch.arg(1.0 / scale).enqueue() })?;
+        launch.map_or(Ok(()), |launch| unsafe { launch.arg(inverse).enqueue() })?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Fused attention against f64 on the CPU.
 
 use kernels::reference::{Expected, compare};
-use kernels::{Attention, AttentionInputs, Element, Error, F8E4M3, Float, HeadStrides};
+use kernels::{Attention, AttentionInputs, CacheLayout, Element, Error, F8E4M3, Float, HeadStrides, Heads};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -501,6 +501,79 @@ fn caches_of_eight_bits() {
         eight_bits_match::<half::bf16, i8>(&bench, paged);
         eight_bits_match::<half::bf16, F8E4M3>(&bench, paged);
     }
+}
+
+/// Tokens are appended one after another to a paged cache of 8-bit floats, with two scales, and then attended to.
+fn appended_keys_are_seen<T: Float<Compute = f32>>(bench: &Bench) {
+    let (batch, heads, kv_heads, q_len, kv_len, dim) = (2, 4, 2, 3, 45, 64);
+    let pages = Paged::new(batch, kv_len, 16);
+    let layout = CacheLayout::heads_first(pages.blocks, kv_heads, 16, dim);
+    let block = HeadStrides::heads_first(kv_heads, 16, dim);
+    let attention = Attention {
+        k: block,
+        v: block,
+        ..Attention::new(batch, heads, kv_heads, q_len, kv_len, dim).causal()
+    };
+    let q = random::<T>(batch * heads * q_len * dim, 51, 1.0);
+    // tokens × heads × dimensions, sequence by sequence
+    let (k, v) = (
+        random::<T>(batch * kv_len * kv_heads * dim, 52, 2.0),
+        random::<T>(batch * kv_len * kv_heads * dim, 53, 1.0),
+    );
+    let (k_scale, v_scale) = (0.011_f32, 0.25);
+    let slots: Vec<i64> = (0..batch * kv_len)
+        .map(|token| {
+            let (block, row) = pages.find(token / kv_len, batch, token % kv_len);
+            (block * 16 + row) as i64
+        })
+        .collect();
+    let shape = Heads::contiguous(kv_heads, dim);
+    let slots = bench.upload(&slots);
+    let append = |x: &[T], scale| {
+        // what no token has filled must not be seen
+        let mut cache = bench.upload(&vec![F8E4M3::NAN; pages.blocks * block.batch]);
+        let x = bench.upload(x);
+        bench.kernels.kv_append_f8(&bench.stream, &x, &shape, &slots, scale, &mut cache, &layout).unwrap();
+        cache
+    };
+    let (k_cache, v_cache) = (append(&k, k_scale), append(&v, v_scale));
+    // stored as 8 bits, read as the queries' type
+    let numbers = |from: &[T], b: usize, h: usize, i: usize, scale: f32| {
+        let stored = |x: &T| F8E4M3::from_f64(f64::from(x.to_f64() as f32 * scale.recip()));
+        from[((b * kv_len + i) * kv_heads + h) * dim..][..dim]
+            .iter()
+            .map(|x| T::from_f64(f64::from(stored(x).to_f64() as f32 * scale)).to_f64())
+            .collect::<Vec<f64>>()
+    };
+    let mut wanted = vec![Expected { value: 0.0, slack: 0.0 }; q.len()];
+    expected(
+        &attention,
+        &Sight::default(),
+        &q,
+        |b, h, i| numbers(&k, b, h, i, k_scale),
+        |b, h, i| numbers(&v, b, h, i, v_scale),
+        flushes::<T>(bench),
+        &mut wanted,
+    );
+    let q = bench.upload(&q);
+    let (k_scales, v_scales) = (bench.upload(&[k_scale]), bench.upload(&[v_scale]));
+    let table = bench.upload(&pages.table);
+    let inputs = AttentionInputs::with_f8_cache(&q, &k_cache, &v_cache).scales(&k_scales, &v_scales).pages(
+        &table,
+        pages.blocks,
+        16,
+    );
+    let mut out = bench.zeroed::<T>(wanted.len());
+    bench.kernels.attention(&bench.stream, &attention, inputs, &mut out).unwrap();
+    let result = compare(&bench.download(&out), wanted);
+    assert!(result.passed(), "{}: {result:?}", T::NAME);
+}
+
+#[test]
+fn what_was_appended_as_f8_is_seen() {
+    let bench = Bench::open();
+    appended_keys_are_seen::<half::f16>(&bench);
+    appended_keys_are_seen::<half::bf16>(&bench);
 }
 
 #[test]

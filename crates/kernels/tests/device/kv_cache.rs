@@ -1,6 +1,6 @@
 //! Appending to caches of keys and values.
 
-use kernels::{CacheLayout, Error, Float, Heads};
+use kernels::{CacheLayout, Error, F8E4M3, Float, Heads};
 
 use crate::common::{Bench, for_every_type, random};
 
@@ -54,7 +54,7 @@ fn appended<T: Float<Compute = f32>>(bench: &Bench) {
         let found: Vec<f64> = bench.download(&cache).iter().map(|x| x.to_f64()).collect();
         assert!(found == expected, "{layout:?} {}", T::NAME);
 
-        let mut cache = bench.upload(&vec![0x55_u8; len]);
+        let mut cache = bench.upload(&vec![F8E4M3::from_bits(0x55); len]);
         bench
             .kernels
             .kv_append_f8(&bench.stream, &device_x, &heads, &slots, 0.015625, &mut cache, &layout)
@@ -63,7 +63,7 @@ fn appended<T: Float<Compute = f32>>(bench: &Bench) {
         for (t, slot, head, i) in kept() {
             expected[place(slot, head, i)] = nearest_e4m3(from(t, head, i) * 64.0);
         }
-        assert!(bench.download(&cache) == expected, "f8 {layout:?} {}", T::NAME);
+        assert!(bits(&bench.download(&cache)) == expected, "f8 {layout:?} {}", T::NAME);
 
         let (mut cache, mut scales) =
             (bench.upload(&vec![77_i8; len]), bench.upload(&[-1.0_f32; 20 * HEADS]));
@@ -86,6 +86,10 @@ fn appended<T: Float<Compute = f32>>(bench: &Bench) {
         let written = scales.iter().filter(|&&scale| scale != -1.0).count();
         assert_eq!(written, 4 * HEADS);
     }
+}
+
+fn bits(cache: &[F8E4M3]) -> Vec<u8> {
+    cache.iter().map(|x| x.to_bits()).collect()
 }
 
 /// By search over all numbers of the format; of two equally near, the even one. Those beyond the largest become it.
@@ -118,9 +122,9 @@ fn quantised_zeros_and_infinities() {
     let scales = bench.download(&scales);
     assert_eq!(scales[..2], [0.0, 2.0 / 127.0]);
     assert!(scales[2].is_nan(), "of a NaN: {}", scales[2]);
-    let mut cache = bench.zeroed::<u8>(12);
+    let mut cache = bench.zeroed::<F8E4M3>(12);
     bench.kernels.kv_append_f8(&bench.stream, &x, &heads, &slots, 1.0, &mut cache, &layout).unwrap();
-    assert_eq!(bench.download(&cache), [0, 0x80, 0, 0, 0x38, 0xc0, 0x3c, 0, 0x7e, 0xfe, 0x7f, 0x80]);
+    assert_eq!(bits(&bench.download(&cache)), [0, 0x80, 0, 0, 0x38, 0xc0, 0x3c, 0, 0x7e, 0xfe, 0x7f, 0x80]);
 }
 
 #[test]
@@ -146,6 +150,12 @@ fn bad_shapes_are_refused() {
     let error =
         kernels.kv_append_i8(stream, &x, &heads, &slots, &mut bytes, &mut scales, &layout).unwrap_err();
     assert!(matches!(error, Error::Length { buffer: "scales", expected: 12, got: 11, .. }), "{error}");
+    let mut floats = bench.zeroed::<F8E4M3>(48);
+    for scale in [0.0, -1.0, f32::INFINITY, f32::NAN, 1e-40] {
+        let error =
+            kernels.kv_append_f8(stream, &x, &heads, &slots, scale, &mut floats, &layout).unwrap_err();
+        assert!(matches!(error, Error::Value { parameter: "scale", .. }), "{error}");
+    }
     let none = bench.zeroed::<i64>(0);
     kernels.kv_append(stream, &x, &heads, &none, &mut cache, &layout).unwrap();
 }
