@@ -1,10 +1,11 @@
 //! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every type, interpolation in f64.
 
 use half::{bf16, f16};
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Conv, Conv1d, Conv2d, ConvElement, Element, Error, LayoutError, PixelGrid, Pool2d, Resize2d};
 
 use crate::common::{Bench, random};
+use crate::record::{assert_exact, compare, exact};
 
 /// Numbers from 0 to 3, so that all sums here are exact in each type.
 fn small(count: usize, seed: usize) -> Vec<usize> {
@@ -96,7 +97,7 @@ macro_rules! check_conv {
         let mut out = bench.upload(&vec![$type::from_f64(9.0); expected.len()]);
         let (x, w) = (bench.upload(&of::<$type>(&x)), bench.upload(&of::<$type>(&w)));
         bench.kernels.conv(&bench.stream, &conv, &x, &w, &mut out).unwrap();
-        assert_eq!(bench.download(&out), of::<$type>(&expected), "{} {conv:?}", $type::NAME);
+        assert_exact!(bench.download(&out), of::<$type>(&expected), "{} {conv:?}", $type::NAME);
     }};
 }
 
@@ -189,7 +190,7 @@ fn pools<T: ConvElement>(bench: &Bench) {
         let mut out = bench.upload(&vec![T::from_f64(9.0); windows.len()]);
         bench.kernels.max_pool2d(&bench.stream, &pool, &device_x, &mut out).unwrap();
         let expected: Vec<usize> = windows.iter().map(|window| *window.iter().max().unwrap()).collect();
-        assert_eq!(bench.download(&out), of::<T>(&expected), "{} {pool:?}", T::NAME);
+        assert_exact!(bench.download(&out), of::<T>(&expected), "{} {pool:?}", T::NAME);
         bench.kernels.avg_pool2d(&bench.stream, &pool, &device_x, &mut out).unwrap();
         let expected = windows.iter().map(|window| {
             let (sum, count) = (window.iter().sum::<usize>(), window.len());
@@ -216,9 +217,9 @@ fn the_largest_of_a_window_is_nan_only_if_the_first_is() {
     let pool = Pool2d::new(2, 1, [2, 2], [2, 2]);
     bench.kernels.max_pool2d(&bench.stream, &pool, &x, &mut out).unwrap();
     let found = bench.download(&out);
-    assert!(found[0].is_nan() && found[1] == 2.0, "{found:?}");
+    assert!(exact(found[0].is_nan() && found[1] == 2.0), "{found:?}");
     bench.kernels.avg_pool2d(&bench.stream, &pool, &x, &mut out).unwrap();
-    assert!(bench.download(&out).iter().all(|x| x.is_nan()));
+    assert!(exact(bench.download(&out).iter().all(|x| x.is_nan())));
 }
 
 fn nearest<T: ConvElement>(bench: &Bench) {
@@ -235,7 +236,7 @@ fn nearest<T: ConvElement>(bench: &Bench) {
         let mut out = bench.upload(&vec![T::from_f64(9.0); expected.len()]);
         let x = bench.upload(&of::<T>(&x));
         bench.kernels.upsample_nearest2d(&bench.stream, &resize, &x, &mut out).unwrap();
-        assert_eq!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
+        assert_exact!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
     }
 }
 
@@ -299,7 +300,7 @@ fn bilinear_integers<T: ConvElement>(bench: &Bench) {
     let resize = Resize2d::new(1, 1, [2, 2], [2, 3]);
     bench.kernels.upsample_bilinear2d(&bench.stream, &resize, PixelGrid::Corners, &x, &mut out).unwrap();
     // 15½ is the middle of the first row
-    assert_eq!(bench.download(&out), of::<T>(&[10, 15, 21, 31, 37, 43]), "{}", T::NAME);
+    assert_exact!(bench.download(&out), of::<T>(&[10, 15, 21, 31, 37, 43]), "{}", T::NAME);
 }
 
 #[test]
@@ -327,11 +328,11 @@ fn no_elements_and_no_channels() {
     // Sums of nothing are zero, and so are those of nothing but padding.
     let mut out = bench.upload(&[9.0_f32; 8]);
     kernels.conv(stream, &Conv1d::new(2, 0, 2, [2], [1]), &none, &none, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0.0; 8]);
+    assert_exact!(bench.download(&out), [0.0; 8]);
     let mut out = bench.upload(&[9.0_f32; 4]);
     let conv = Conv1d::new(1, 2, 1, [0], [3]).padding(3);
     kernels.conv(stream, &conv, &none, &weights, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0.0; 4]);
+    assert_exact!(bench.download(&out), [0.0; 4]);
 }
 
 #[track_caller]
@@ -439,5 +440,5 @@ fn tensors_that_do_not_fit_are_refused() {
     let error = kernels.upsample_nearest2d(stream, &huge, &x, &mut out).unwrap_err();
     assert!(matches!(error, Error::Layout(LayoutError::TooLarge(_))), "{error}");
     // Nothing was written.
-    assert_eq!(bench.download(&out), [9.0; 6]);
+    assert_exact!(bench.download(&out), [9.0; 6]);
 }

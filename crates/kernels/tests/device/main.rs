@@ -21,6 +21,7 @@ mod moe;
 mod norm;
 mod quant;
 mod quant_matmul;
+mod record;
 mod reduce;
 mod refusals;
 mod rope;

@@ -3,6 +3,7 @@
 use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, difference};
 
 fn experts_are_chosen<T: Float<Compute = f32>>(bench: &Bench) {
     for (tokens, experts, k) in [(7, 8, 2), (3, 1, 1), (5, 60, 4), (9, 128, 8), (2, 1024, 32), (1, 32, 32)] {
@@ -22,7 +23,7 @@ fn experts_are_chosen<T: Float<Compute = f32>>(bench: &Bench) {
                 order.truncate(k);
                 let found: Vec<usize> = ids[token * k..][..k].iter().map(|&id| id as usize).collect();
                 let what = format!("{tokens} {experts} {k} {}", T::NAME);
-                assert_eq!(found, order, "{what}");
+                assert_exact!(found, order, "{what}");
                 let exp = |e: usize| (row[e] - row[order[0]]).exp();
                 let sum: f64 = if renormalise {
                     order.iter().map(|&e| exp(e)).sum()
@@ -31,6 +32,7 @@ fn experts_are_chosen<T: Float<Compute = f32>>(bench: &Bench) {
                 };
                 for (e, weight) in order.iter().zip(&weights[token * k..]) {
                     let expected = exp(*e) / sum;
+                    difference((*weight).into(), expected);
                     assert!(
                         (f64::from(*weight) / expected - 1.0).abs() < 4e-6,
                         "{what}: {weight} {expected}"
@@ -54,9 +56,9 @@ fn gates_of_special_logits_choose_different_experts() {
     let device = bench.upload(&rows.concat());
     let (mut weights, mut ids) = (bench.zeroed::<f32>(15), bench.zeroed::<u32>(15));
     bench.kernels.moe_gate(&bench.stream, &device, 4, 3, true, &mut weights, &mut ids).unwrap();
-    assert_eq!(bench.download(&ids), [1, 2, 3, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 3]);
+    assert_exact!(bench.download(&ids), [1, 2, 3, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 3]);
     let third = 1.0 / 3.0;
-    assert_eq!(bench.download(&weights)[9..12], [third; 3]);
+    assert_exact!(bench.download(&weights)[9..12], [third; 3]);
 }
 
 #[test]
@@ -93,9 +95,9 @@ fn pairs_are_sorted_by_experts() {
             .moe_sort(&bench.stream, &device_ids, &mut device_counts, &mut device_offsets, &mut permutation)
             .unwrap();
         let what = format!("{pairs} pairs, {experts} experts, {kept} kept");
-        assert_eq!(bench.download(&device_counts), counts, "{what}");
-        assert_eq!(bench.download(&device_offsets), offsets, "{what}");
-        assert_eq!(bench.download(&permutation), order, "{what}");
+        assert_exact!(bench.download(&device_counts), counts, "{what}");
+        assert_exact!(bench.download(&device_offsets), offsets, "{what}");
+        assert_exact!(bench.download(&permutation), order, "{what}");
     }
 }
 
