@@ -11,7 +11,7 @@ use clap::Subcommand;
 use setup::run;
 
 use crate::rocm::sysroot;
-use crate::{candle, dropin, tools};
+use crate::{candle, dropin, test, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -103,10 +103,26 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
             run::run(&mut told(command, &Benchmark::Build { options }))?;
             return Ok(());
         }
+        Benchmark::Kernels { options } => {
+            run::run(&mut built_with_tests(options))?;
+            command = Command::new(tools::target_folder().join("debug").join(what.package().0));
+        }
         _ => {}
     }
     run::run(&mut told(command, what))?;
     Ok(())
+}
+
+/// Builds the benchmark of kernels as the tests are built, whose profile optimises the virtual GPU, too: nothing else counts, and once for
+/// tests and benchmark is enough. With `--workspace`, as there, for the same features; Cargo builds a program for the tests of its package.
+fn built_with_tests(options: &[OsString]) -> Command {
+    let mut command = tools::cargo();
+    command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
+    command.arg(tools::workspace().join("Cargo.toml"));
+    if !options.iter().any(|option| option.to_string_lossy().starts_with("--target")) {
+        test::for_test_devices(&mut command);
+    }
+    command
 }
 
 /// Whether the benchmark of builds is told what to compile, or only asked for its options.
@@ -146,9 +162,12 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
-        | Benchmark::Kernels { options }
         | Benchmark::Vgpu { options } => {
             command.arg("--").args(options);
+        }
+        // It runs without Cargo.
+        Benchmark::Kernels { options } => {
+            command.args(options);
         }
         Benchmark::HipOnHsa { device, options, .. } => {
             command.args(["--", "--device", device, "--against", "amdgpu:0"]).args(options);
@@ -220,11 +239,25 @@ mod tests {
     }
 
     #[test]
+    fn the_kernels_are_those_of_the_tests_unless_targets_are_named() {
+        let built =
+            |options: &[&str]| built_with_tests(&options.iter().map(OsString::from).collect::<Vec<_>>());
+        assert!(run::describe(&built(&[])).contains("--workspace --test runs"));
+        let tests = tools::workspace().join("benches/kernels/tests/runs.rs");
+        assert!(tests.is_file(), "{}", tests.display());
+        let names = |command: &Command| command.get_envs().any(|(name, _)| name == tools::TARGETS);
+        assert_eq!(names(&built(&["--repeat", "1"])), tools::variable(tools::TARGETS).is_none());
+        assert!(!names(&built(&["--target", "gfx950"])) && !names(&built(&["--target=gfx950"])));
+    }
+
+    #[test]
     fn options_reach_the_benchmark() {
         let text = |what: &Benchmark| run::describe(&told(command(what), what));
         let options = ["--threads", "1", "--help"].map(OsString::from).to_vec();
-        let vgpu = text(&Benchmark::Vgpu { options });
+        let vgpu = text(&Benchmark::Vgpu { options: options.clone() });
         assert!(vgpu.ends_with("-- --threads 1 --help"), "{vgpu}");
+        let kernels = told(Command::new("kernels-bench"), &Benchmark::Kernels { options });
+        assert_eq!(run::describe(&kernels), "kernels-bench --threads 1 --help");
         let hip = text(&hip_on_hsa());
         assert!(hip.ends_with("-- --device vgpu:gfx90a --against amdgpu:0 --repeat 3"), "{hip}");
     }

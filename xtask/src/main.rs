@@ -175,7 +175,8 @@ struct TestArguments {
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     candle: bool,
     /// Run only this project's kernels, on virtual GPUs of five targets: those of candle's names with candle's tests, against its CPU backend,
-    /// and all with their own tests; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is compiled once more
+    /// and all with their own tests, with all checks; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is
+    /// compiled once more
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     kernels: bool,
     /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the

@@ -1,6 +1,6 @@
 //! `docs/kernels-checked.md`: which kernels have run on which virtual GPUs, and the largest difference of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,30 @@ use crate::tools;
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_KERNEL_RESULTS";
 /// The page, below the workspace.
 const PAGE: &str = "docs/kernels-checked.md";
-/// The names that there have to be, below the workspace: modules in brackets, then their kernels.
+/// candle's names, below the workspace: modules in brackets, then their kernels.
 const NAMES: &str = "crates/kernels/tests/candle-0.11.txt";
 
-/// What tests say of a kernel that has run within their bounds, without a figure.
-const CHECKED: &str = "checked";
+/// What tests say of a kernel that has run, and whose results nobody has compared.
+const NOT_COMPARED: &str = "ran";
+/// How files end that name the kernels there are for a target: a line for each, with module, kernel and target.
+const LISTING: &str = "names";
 
-/// The largest difference by kernel and target, if a test has told one.
-type Found = BTreeMap<String, BTreeMap<String, Option<f64>>>;
+/// What tests found out of a kernel on a target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outcome {
+    Ran,
+    /// The largest difference.
+    Compared(f64),
+}
+
+/// What tests left.
+#[derive(Debug, Default)]
+struct Found {
+    /// By kernel and target.
+    results: BTreeMap<String, BTreeMap<String, Outcome>>,
+    /// The kernels there are, by module and name: the targets that they are compiled for.
+    kernels: BTreeMap<(String, String), BTreeSet<String>>,
+}
 
 /// The folder for the tests, emptied.
 pub(crate) fn folder() -> Result<PathBuf> {
@@ -35,94 +51,213 @@ pub(crate) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes the page from what the tests have left; an error if a kernel has not run on one of the targets.
+/// Writes the page from what the tests have left; an error if a kernel has not run, or has not been compared, on one of the targets.
 pub(crate) fn write_page(folder: &Path, targets: &[&str]) -> Result<PathBuf> {
-    let mut found = Found::new();
-    let mut files: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
-    files.sort_by_key(fs::DirEntry::file_name);
-    for file in files {
-        let text = fs::read_to_string(file.path())?;
-        read(&text, &mut found).with_context(|| file.path().display().to_string())?;
+    let mut found = Found::default();
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        let text = fs::read_to_string(&path)?;
+        let is_listing = path.extension().is_some_and(|extension| extension == LISTING);
+        let read = if is_listing { Found::read_kernels } else { Found::read_results };
+        read(&mut found, &text).with_context(|| path.display().to_string())?;
     }
     let names = fs::read_to_string(tools::workspace().join(NAMES)).context(NAMES)?;
-    let (page, missing) = page(&names, &found, targets);
+    let page = page(&candle(&names)?, &found, targets).with_context(|| format!("{PAGE} is as it was"))?;
     let path = tools::workspace().join(PAGE);
-    if !missing.is_empty() {
-        bail!(
-            "{} kernels have not run everywhere, {PAGE} is as it was:\n{}",
-            missing.len(),
-            missing.join("\n")
-        );
-    }
     fs::write(&path, page).with_context(|| path.display().to_string())?;
     Ok(path)
 }
 
-fn read(text: &str, found: &mut Found) -> Result<()> {
-    for line in text.lines() {
-        let parts: Vec<&str> = line.split('\t').collect();
-        let [kernel, target, difference] = parts[..] else { bail!("`{line}` is no result") };
-        let largest = found.entry(kernel.to_owned()).or_default().entry(target.to_owned()).or_insert(None);
-        if difference != CHECKED {
-            let difference: f64 = difference.parse().with_context(|| format!("`{line}`"))?;
-            *largest = Some(largest.map_or(difference, |largest| largest.max(difference)));
-        }
-    }
-    Ok(())
+/// The three parts of a line.
+fn parts(line: &str) -> Result<[&str; 3]> {
+    let parts: Vec<&str> = line.split('\t').collect();
+    let [a, b, c] = parts[..] else { bail!("`{line}` does not have three parts") };
+    Ok([a, b, c])
 }
 
-/// The page, and what has not run.
-fn page(names: &str, found: &Found, targets: &[&str]) -> (String, Vec<String>) {
-    let mut page = String::from(
-        "# Kernels that have run, and how far off they were\n\n\
-         `cargo xtask test --kernels` writes this page. Each kernel has run on a virtual GPU of each target, with the arguments and launch\n\
-         dimensions that candle 0.11 gives it, against candle's CPU backend or a model in Rust. The figure is the largest difference in any test:\n\
-         absolute, or relative to the expected number where that is larger than 1. 0 is exact. `within` says that a test has compared the\n\
-         kernel's results within its bounds, and tells no figure. The bounds stand in the tests (`examples/candle-kernels`,\n\
-         `crates/kernels/tests/device`).\n",
-    );
-    let mut missing = Vec::new();
-    for line in names.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(module) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            let _ = write!(page, "\n## `{module}`\n\n| kernel |");
-            targets.iter().for_each(|target| page += &format!(" {target} |"));
-            page += "\n|---|";
-            targets.iter().for_each(|_| page += "---:|");
-            page += "\n";
-            continue;
-        }
-        let _ = write!(page, "| `{line}` |");
-        for target in targets {
-            match found.get(line).and_then(|by_target| by_target.get(*target)) {
-                Some(Some(0.0)) => page += " 0 |",
-                Some(None) => page += " within |",
-                Some(Some(difference)) => page += &format!(" {difference:.1e} |"),
-                None => {
-                    missing.push(format!("{line} on {target}"));
-                    page += " |";
-                }
+impl Found {
+    fn read_results(&mut self, text: &str) -> Result<()> {
+        for line in text.lines() {
+            let [kernel, target, difference] = parts(line)?;
+            let by_target = self.results.entry(kernel.to_owned()).or_default();
+            let largest = by_target.entry(target.to_owned()).or_insert(Outcome::Ran);
+            if difference != NOT_COMPARED {
+                let difference: f64 = difference.parse().with_context(|| format!("`{line}`"))?;
+                *largest = Outcome::Compared(match *largest {
+                    Outcome::Ran => difference,
+                    Outcome::Compared(largest) => largest.max(difference),
+                });
             }
         }
-        page += "\n";
+        Ok(())
     }
-    (page, missing)
+
+    fn read_kernels(&mut self, text: &str) -> Result<()> {
+        for line in text.lines() {
+            let [module, kernel, target] = parts(line)?;
+            let targets = self.kernels.entry((module.to_owned(), kernel.to_owned())).or_default();
+            targets.insert(target.to_owned());
+        }
+        Ok(())
+    }
+
+    fn of(&self, kernel: &str, target: &str) -> Option<Outcome> {
+        self.results.get(kernel)?.get(target).copied()
+    }
+}
+
+/// candle's names, with their modules.
+fn candle(names: &str) -> Result<BTreeSet<(String, String)>> {
+    let mut module = None;
+    let mut all = BTreeSet::new();
+    for line in names.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            Some(name) => module = Some(name),
+            None => {
+                let module = module.with_context(|| format!("`{line}` is in no module"))?;
+                all.insert((module.to_owned(), line.to_owned()));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The page, if all kernels of all modules have run and been compared on all targets that they are compiled for, and candle's are for all.
+fn page(candle: &BTreeSet<(String, String)>, found: &Found, targets: &[&str]) -> Result<String> {
+    let mut missing = Vec::new();
+    let mut tell = |kernel: &str, what: &str, targets: Vec<&str>| {
+        if !targets.is_empty() {
+            missing.push(format!("{kernel} {what} on {}", targets.join(", ")));
+        }
+    };
+    let none = BTreeSet::new();
+    let compiled = |kernel: &(String, String)| found.kernels.get(kernel).unwrap_or(&none);
+    let all: BTreeSet<&(String, String)> = candle.iter().chain(found.kernels.keys()).collect();
+    for &kernel in &all {
+        let is_there = |target: &&str| compiled(kernel).contains(*target);
+        let (there, absent): (Vec<&str>, Vec<&str>) = targets.iter().copied().partition(is_there);
+        if candle.contains(kernel) {
+            tell(&kernel.1, "is not there", absent);
+        }
+        let only =
+            |outcome| there.iter().copied().filter(|target| found.of(&kernel.1, target) == outcome).collect();
+        tell(&kernel.1, "has not run", only(None));
+        tell(&kernel.1, "has run, and its results have not been compared,", only(Some(Outcome::Ran)));
+    }
+    for &target in targets.iter().filter(|&&target| !found.kernels.values().any(|all| all.contains(target))) {
+        missing.push(format!("no kernels are known for {target}"));
+    }
+    if !missing.is_empty() {
+        bail!("{} kernels are not proven everywhere:\n{}", missing.len(), missing.join("\n"));
+    }
+    let own = all.len() - candle.len();
+    let mut page = format!(
+        "# Kernels that have run, and how far off they were\n\n\
+         `cargo xtask test --kernels` writes this page, and fails if a kernel is missing: all {} entry points of the modules that the crate\n\
+         `kernels` embeds, {} of them with names and arguments of candle 0.11. Each has run on a virtual GPU of each target with\n\
+         [all checks](vgpu/faults.md) on (`FERROCM_VGPU_CHECK=all`), against candle's CPU backend, f64 arithmetic or a model in Rust.\n\n\
+         The figure is the largest difference of any result from the expected number: absolute, or relative to that number where it is larger\n\
+         than 1. 0 is exact. Where a result is the work of several kernels, as of one that quantises and one that multiplies, it counts for each.\n\
+         So do rounding to the type of the result, half a unit in the last place, and large sums of large numbers. The bounds stand in the\n\
+         tests (`examples/candle-kernels`, `crates/kernels/tests/device`). A dash is a kernel that is not compiled for the target.\n",
+        all.len(),
+        candle.len(),
+    );
+    let chosen =
+        |is_candle: bool| all.iter().copied().filter(move |&kernel| candle.contains(kernel) == is_candle);
+    let _ = write!(page, "\n## {} kernels of candle's names\n", candle.len());
+    tables(&mut page, chosen(true), found, targets);
+    let _ = write!(page, "\n## {own} kernels of this project\n");
+    tables(&mut page, chosen(false), found, targets);
+    Ok(page)
+}
+
+/// A table for each module.
+fn tables<'a>(
+    page: &mut String,
+    kernels: impl Iterator<Item = &'a (String, String)>,
+    found: &Found,
+    targets: &[&str],
+) {
+    let mut last = "";
+    for (module, kernel) in kernels {
+        if module != last {
+            let _ = write!(page, "\n### `{module}`\n\n| kernel |");
+            targets.iter().for_each(|target| *page += &format!(" {target} |"));
+            *page += "\n|---|";
+            targets.iter().for_each(|_| *page += "---:|");
+            *page += "\n";
+            last = module;
+        }
+        let _ = write!(page, "| `{kernel}` |");
+        for target in targets {
+            match found.of(kernel, target) {
+                Some(Outcome::Compared(0.0)) => *page += " 0 |",
+                Some(Outcome::Compared(difference)) => *page += &format!(" {difference:.1e} |"),
+                _ => *page += " – |",
+            }
+        }
+        *page += "\n";
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NAMES: &str = "# Names\n\n[m]\na_f32\nb_f32\n";
+    const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+
+    /// Two kernels of candle's and one that is for one target only.
+    fn found() -> Found {
+        let mut found = Found::default();
+        found.read_kernels("m\ta_f32\tgfx1100\nm\tb_f32\tgfx1100\nm\tc_f32\tgfx1100\n").unwrap();
+        found.read_kernels("m\ta_f32\tgfx90a\nm\tb_f32\tgfx90a\n").unwrap();
+        found.read_results("a_f32\tgfx1100\t1e-7\nb_f32\tgfx1100\t0e0\nb_f32\tgfx90a\tran\n").unwrap();
+        found.read_results("a_f32\tgfx1100\t2.5e-6\na_f32\tgfx90a\t1e-9\na_f32\tgfx90a\tran\n").unwrap();
+        found
+    }
+
     #[test]
-    fn the_largest_difference_counts_and_what_is_missing_is_told() {
-        let mut found = Found::new();
-        read("a_f32\tgfx1100\t1e-7\nb_f32\tgfx1100\t0e0\n", &mut found).unwrap();
-        read("a_f32\tgfx1100\t2.5e-6\na_f32\tgfx90a\t1e-9\na_f32\tgfx90a\tchecked\n", &mut found).unwrap();
-        read("c_f32\tgfx90a\tchecked\nc_f32\tgfx1100\t0\n", &mut found).unwrap();
-        assert!(read("a_f32 gfx1100 1e-7", &mut found).is_err());
-        assert!(read("a\tb\tmuch", &mut found).is_err());
-        let (page, missing) = page("# Names\n\n[m]\na_f32\nb_f32\nc_f32\n", &found, &["gfx1100", "gfx90a"]);
-        assert_eq!(missing, ["b_f32 on gfx90a"]);
-        let expected = "## `m`\n\n| kernel | gfx1100 | gfx90a |\n|---|---:|---:|\n| `a_f32` | 2.5e-6 | 1.0e-9 |\n| `b_f32` | 0 | |\n| `c_f32` | 0 | within |\n";
-        assert!(page.ends_with(expected), "{page}");
+    fn the_largest_difference_counts() {
+        let mut found = found();
+        found.read_results("b_f32\tgfx90a\t0\nc_f32\tgfx1100\t0.5\nnone\tgfx90a\tran\n").unwrap();
+        let page = page(&candle(NAMES).unwrap(), &found, &TARGETS).unwrap();
+        let table =
+            |rows: &str| format!("\n\n### `m`\n\n| kernel | gfx1100 | gfx90a |\n|---|---:|---:|\n{rows}");
+        let own = table("| `c_f32` | 5.0e-1 | – |\n");
+        let candle = table("| `a_f32` | 2.5e-6 | 1.0e-9 |\n| `b_f32` | 0 | 0 |\n");
+        let expected = format!("\n## 2 kernels of candle's names{candle}\n## 1 kernels of this project{own}");
+        assert!(page.ends_with(&expected), "{page}");
+    }
+
+    #[test]
+    fn what_is_missing_is_an_error_that_names_it() {
+        let says = |found: &Found, targets: &[&str]| {
+            page(&candle(NAMES).unwrap(), found, targets).unwrap_err().to_string()
+        };
+        assert_eq!(
+            says(&found(), &TARGETS),
+            "2 kernels are not proven everywhere:\n\
+             b_f32 has run, and its results have not been compared, on gfx90a\n\
+             c_f32 has not run on gfx1100"
+        );
+        let mut found = found();
+        found.read_results("b_f32\tgfx90a\t0\nc_f32\tgfx1100\t0.5\n").unwrap();
+        let error = says(&found, &["gfx1100", "gfx942"]);
+        let expected =
+            "a_f32 is not there on gfx942\nb_f32 is not there on gfx942\nno kernels are known for gfx942";
+        assert!(error.ends_with(expected), "{error}");
+        found.kernels.remove(&("m".to_owned(), "a_f32".to_owned()));
+        assert!(says(&found, &["gfx90a"]).ends_with("a_f32 is not there on gfx90a"));
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_errors() {
+        let mut found = Found::default();
+        assert!(found.read_results("a_f32 gfx1100 1e-7").is_err());
+        assert!(found.read_results("a\tb\tmuch").is_err());
+        assert!(found.read_kernels("a\tb").is_err());
+        assert!(candle("a\n[m]").is_err());
     }
 }

@@ -50,6 +50,10 @@ const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-ch
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
+/// Turns on checks of the virtual GPU, and all of them.
+const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
+const ALL_CHECKS: &str = "all";
+
 /// How the tests are to run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
@@ -253,14 +257,14 @@ fn own_kernel_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new(format!("candle's tests on own kernels on {device}"), move || {
             let nextest = nextest_command(shared)?;
             let mut command = candle::command(nextest, candle::Kernels::Own(results()?), device);
-            command.env(TARGETS, target_of(device)).env("FERROCM_VGPU_CHECK", "all");
+            command.env(CHECK_VARIABLE, ALL_CHECKS);
             execute(command)
         })
     });
     let others = VIRTUAL_DEVICES.map(|device| {
         Step::new(format!("device tests of the kernels on {device}"), move || {
             let mut command = nextest_run(shared, KERNEL_DEVICE_TESTS, Some(device))?;
-            command.env(results::FOLDER_VARIABLE, results()?);
+            command.env(results::FOLDER_VARIABLE, results()?).env(CHECK_VARIABLE, ALL_CHECKS);
             execute(command)
         })
     });

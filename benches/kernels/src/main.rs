@@ -3,7 +3,9 @@
 //! `cargo xtask bench kernels` runs it; docs/benchmarks.md says what the figures mean.
 
 mod cases;
+mod load;
 mod measure;
+mod page;
 mod peaks;
 mod report;
 
@@ -11,6 +13,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+
+use crate::load::Load;
 
 /// Counts what the kernels do on virtual GPUs.
 #[derive(Debug, Parser)]
@@ -28,6 +32,9 @@ pub(crate) struct Arguments {
     /// Write everything to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the page of the documentation to this file: all cases
+    #[arg(long, value_name = "FILE", conflicts_with = "case")]
+    page: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -42,12 +49,19 @@ impl Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mut all = Vec::new();
+    let before = Load::now();
     report::print_head(arguments.repeat);
-    for target in arguments.targets() {
+    let targets = arguments.targets();
+    for target in &targets {
         let measured = measure::on(target, arguments.case.as_deref(), arguments.repeat.into())
-            .with_context(|| target.to_owned())?;
+            .with_context(|| (*target).to_owned())?;
         report::print(target, &measured);
         all.extend(measured);
+    }
+    let others = before.zip(Load::now()).map(|(before, now)| now.others_since(before));
+    if let Some(file) = &arguments.page {
+        let text = page::write(&targets, &all, arguments.repeat, others);
+        std::fs::write(file, text).with_context(|| file.display().to_string())?;
     }
     if let Some(file) = &arguments.json {
         let text = serde_json::to_string_pretty(&all)? + "\n";

@@ -12,7 +12,7 @@ use crate::cases::{self, Case};
 use crate::peaks::Gpu;
 
 /// What a case did.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) case: String,
     pub(crate) target: String,
@@ -38,6 +38,18 @@ pub(crate) struct Measured {
     pub(crate) seconds: f64,
     /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is slower.
     pub(crate) roofline_seconds: Option<f64>,
+}
+
+impl Measured {
+    /// Floating-point operations by lane instruction.
+    pub(crate) fn flops_each(&self) -> f64 {
+        self.flops as f64 / self.lane_instructions as f64
+    }
+
+    /// How many times the bytes that it has to it moves.
+    pub(crate) fn times_moved(&self) -> f64 {
+        self.bytes as f64 / self.needed_bytes as f64
+    }
 }
 
 /// Measures the cases that the text is in.

@@ -7,7 +7,7 @@ use crate::peaks::Gpu;
 
 /// What is measured, and on what.
 pub(crate) fn print_head(repeat: u16) {
-    println!("machine     {} vectors, {} threads", Machine::global().vectors(), threads());
+    println!("machine     {}", machine());
     println!("time        on the virtual GPU, median of {repeat} runs");
     println!(
         "estimate    peak arithmetic or memory of the real GPU, whichever is slower: no kernel is as fast"
@@ -18,8 +18,15 @@ pub(crate) fn print_head(repeat: u16) {
     println!();
 }
 
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// What the virtual GPU runs on.
+pub(crate) fn machine() -> String {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{} vectors, {threads} threads", Machine::global().vectors())
+}
+
+/// Of the real GPU.
+pub(crate) fn estimate(row: &Measured) -> String {
+    row.roofline_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2} us", seconds * 1e6))
 }
 
 /// The cases of a target.
@@ -41,23 +48,19 @@ pub(crate) fn print(target: &str, measured: &[Measured]) {
         "estimate"
     );
     for row in measured {
-        let each = row.flops as f64 / row.lane_instructions as f64;
-        let times = row.bytes as f64 / row.needed_bytes as f64;
-        let estimate =
-            row.roofline_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2} us", seconds * 1e6));
         println!(
             "  {:<34}{:>13}{:>10}{:>15}{:>10.2}{:>13}{:>8.2}{:>9.1}%{:>8}{:>9.2} ms{:>12}",
             row.case,
             row.instructions,
             row.matrix_instructions,
             row.lane_instructions,
-            each,
+            row.flops_each(),
             row.bytes,
-            times,
+            row.times_moved(),
             100.0 * row.lds_conflicts,
             format!("{}/{}", row.occupancy.0, row.occupancy.1),
             row.seconds * 1e3,
-            estimate
+            estimate(row)
         );
     }
     println!();

@@ -1,9 +1,10 @@
 //! Gated activations against f64.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Activation, Element, Error, Float};
 
 use crate::common::{Bench, for_every_type, random, special};
+use crate::record::{compare, difference};
 
 const U32: f64 = f32::UNIT_ROUNDOFF;
 
@@ -98,6 +99,7 @@ fn special_numbers<T: Float<Compute = f32>>(bench: &Bench) {
             // minus infinity times zero is NaN for all but relu²
             let want = if x == f64::NEG_INFINITY && f != Activation::Relu2 { f64::NAN } else { exact(f, x) };
             if want.is_nan() || x.is_infinite() || x == 0.0 {
+                difference(out, want);
                 assert!(out == want || out.is_nan() && want.is_nan(), "{f:?} {x}: {out}, not {want}");
             }
         }

@@ -1,9 +1,10 @@
 //! Fused attention against f64 on the CPU.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Attention, AttentionInputs, CacheLayout, Element, Error, F8E4M3, Float, HeadStrides, Heads};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::compare;
 
 /// What a query sees of its keys beside the numbers.
 #[derive(Clone, Default)]

@@ -5,6 +5,7 @@ use hip::{DeviceAddress, DeviceCopy};
 use kernels::F8E4M3;
 
 use crate::common::Bench;
+use crate::record::assert_exact;
 use crate::rows::launch;
 
 const CONTIGUOUS: DeviceAddress = DeviceAddress(0);
@@ -41,12 +42,12 @@ fn indices<I: DeviceCopy>(bench: &Bench, name: &str, of: impl Fn(usize) -> I) {
     let expected = |index: &dyn Fn(usize) -> usize| -> Vec<F8E4M3> {
         (0..each).map(|i| large[place(split(i).0, index(i), split(i).2)]).collect()
     };
-    assert_eq!(bench.download(&out), expected(&|i| chosen[split(i).1]), "is_{name}");
+    assert_exact!(bench.download(&out), expected(&|i| chosen[split(i).1]), "is_{name}");
 
     let mut out = bench.zeroed::<F8E4M3>(each);
     launch!(bench, INDEXING, &format!("gather_{name}_f8_e4m3"), 1, 64;
         each, &element_ids, &device_large, &mut out, LEFT, DIMENSION, INDICES, RIGHT);
-    assert_eq!(bench.download(&out), expected(&|i| per_element[i]), "gather_{name}");
+    assert_exact!(bench.download(&out), expected(&|i| per_element[i]), "gather_{name}");
 
     let sums = |index: &dyn Fn(usize) -> usize| -> Vec<F8E4M3> {
         let mut sums: Vec<f64> = large.iter().map(|x| x.to_f64()).collect();
@@ -58,12 +59,12 @@ fn indices<I: DeviceCopy>(bench: &Bench, name: &str, of: impl Fn(usize) -> I) {
     let mut out = bench.upload(&large);
     launch!(bench, INDEXING, &format!("ia_{name}_f8_e4m3"), 1, 64;
         &ids, INDICES, &device_few, &mut out, LEFT, INDICES, DIMENSION, RIGHT);
-    assert_eq!(bench.download(&out), sums(&|i| chosen[split(i).1]), "ia_{name}");
+    assert_exact!(bench.download(&out), sums(&|i| chosen[split(i).1]), "ia_{name}");
 
     let mut out = bench.upload(&large);
     launch!(bench, INDEXING, &format!("sa_{name}_f8_e4m3"), 1, 64;
         &element_ids, &device_few, &mut out, LEFT, INDICES, DIMENSION, RIGHT);
-    assert_eq!(bench.download(&out), sums(&|i| per_element[i]), "sa_{name}");
+    assert_exact!(bench.download(&out), sums(&|i| per_element[i]), "sa_{name}");
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn selection<I: DeviceCopy>(bench: &Bench, name: &str, of: impl Fn(bool) -> I) {
     launch!(bench, TERNARY, &format!("where_{name}_fp8_e4m3"), 1, 64;
         count, 1_usize, CONTIGUOUS, &device_conditions, &bench.upload(&yes), &bench.upload(&no), &mut out);
     let expected: Vec<F8E4M3> = (0..count).map(|i| if conditions[i] { yes[i] } else { no[i] }).collect();
-    assert_eq!(bench.download(&out), expected, "where_{name}");
+    assert_exact!(bench.download(&out), expected, "where_{name}");
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn rows_of_8_bit_floats_are_filled_and_copied() {
     launch!(bench, FILL, "fill_f8_e4m3", 1, 64; &mut out, small(1), 300_usize);
     let mut expected = vec![small(1); 300];
     expected.push(F8E4M3::default());
-    assert_eq!(bench.download(&out), expected);
+    assert_exact!(bench.download(&out), expected);
     let (rows, columns, from, to) = (4_usize, 5_usize, 9_usize, 6_usize);
     let source = values(rows * from);
     let mut out = bench.zeroed::<F8E4M3>(rows * to);
@@ -111,7 +112,34 @@ fn rows_of_8_bit_floats_are_filled_and_copied() {
         &bench.upload(&source), &mut out, rows as u32, columns as u32, from as u32, to as u32);
     let element =
         |i: usize| if i % to < columns { source[i / to * from + i % to] } else { F8E4M3::default() };
-    assert_eq!(bench.download(&out), (0..rows * to).map(element).collect::<Vec<_>>());
+    assert_exact!(bench.download(&out), (0..rows * to).map(element).collect::<Vec<_>>());
+}
+
+#[test]
+fn rows_of_8_bit_floats_are_sorted() {
+    let bench = Bench::open();
+    let (rows, columns, padded) = (3_usize, 5_usize, 8_i32);
+    // neither equal numbers, whose order is open, nor NaN
+    let numbers = |i: usize| F8E4M3::from_f64(((i * 7) % 15) as f64 - 7.0);
+    let x: Vec<F8E4M3> = (0..rows * columns).map(numbers).collect();
+    let device_x = bench.upload(&x);
+    for (name, descends) in [("asort_asc_f8_e4m3", false), ("asort_desc_f8_e4m3", true)] {
+        let mut order = bench.zeroed::<u32>(x.len());
+        let function = bench.kernels.function(&kernels::modules::SORT, name).unwrap();
+        let launch = function.launch(&bench.stream).grid(rows as u32).block(padded as u32);
+        let launch = launch.dynamic_lds(4 * padded as u32).arg(&device_x).arg(&mut order);
+        // SAFETY: x and the order have so many rows and columns, and LDS an index for each of a padded row.
+        unsafe { launch.arg(columns as i32).arg(padded).enqueue() }.unwrap();
+        let expected = x.chunks(columns).flat_map(|row| {
+            let mut order: Vec<u32> = (0..columns as u32).collect();
+            order.sort_by(|&a, &b| row[a as usize].to_f64().total_cmp(&row[b as usize].to_f64()));
+            if descends {
+                order.reverse();
+            }
+            order
+        });
+        assert_exact!(bench.download(&order), expected.collect::<Vec<u32>>(), "{name}");
+    }
 }
 
 fn sums<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: impl Fn(u32) -> T) {
@@ -122,7 +150,7 @@ fn sums<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, 
     let mut out = bench.upload(&[1; 6].map(&of));
     launch!(bench, REDUCE, name, 1, 64; 30_usize, 3_usize, 1_usize, &info, &x, &mut out);
     let sum = |i: usize| 1 + (0..5).map(|j| all[i / 3 * 15 + j * 3 + i % 3]).sum::<u32>();
-    assert_eq!(bench.download(&out), (0..6).map(|i| of(sum(i))).collect::<Vec<T>>(), "{name}");
+    assert_exact!(bench.download(&out), (0..6).map(|i| of(sum(i))).collect::<Vec<T>>(), "{name}");
 }
 
 #[test]
@@ -154,7 +182,7 @@ fn patches<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &st
         let position = (at * stride + j).checked_sub(padding).filter(|position| *position < length);
         of(position.map_or(0, |position| all[(b * channels + channel) * length + position]))
     };
-    assert_eq!(bench.download(&out), (0..groups * width).map(element).collect::<Vec<T>>(), "{name}");
+    assert_exact!(bench.download(&out), (0..groups * width).map(element).collect::<Vec<T>>(), "{name}");
 }
 
 #[test]

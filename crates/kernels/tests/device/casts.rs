@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use kernels::{Element, F8E4M3};
 
 use crate::common::{Bench, random, special};
+use crate::record::exact;
 
 /// A number as it is.
 #[derive(Clone, Copy)]
@@ -99,7 +100,7 @@ fn cast<From: Convert, To: Convert>(bench: &Bench) {
     for (&from, got) in values.iter().zip(bench.download(&y)) {
         let expected = To::convert(from.exact());
         assert!(
-            same(got, expected),
+            exact(same(got, expected)),
             "{from:?} from {} to {}: {got:?}, not {expected:?}",
             From::NAME,
             To::NAME
@@ -164,7 +165,7 @@ fn doubles_are_rounded_once() {
         let mut y = bench.zeroed::<T>(values.len());
         bench.kernels.cast(&bench.stream, &x, &mut y).unwrap();
         for (&value, got) in values.iter().zip(bench.download(&y)) {
-            assert!(same(got, T::from_f64(value)), "{value:e} to {}: {got:?}", T::NAME);
+            assert!(exact(same(got, T::from_f64(value))), "{value:e} to {}: {got:?}", T::NAME);
         }
     }
     let bench = Bench::open();
@@ -186,12 +187,12 @@ fn every_narrow_number_is_cast() {
     let mut wide = bench.zeroed::<f32>(256);
     bench.kernels.cast(&bench.stream, &bench.upload(&bytes), &mut wide).unwrap();
     for (byte, got) in bytes.iter().zip(bench.download(&wide)) {
-        assert!(same(f64::from(got), byte.to_f64()), "{:#x}: {got}", byte.to_bits());
+        assert!(exact(same(f64::from(got), byte.to_f64())), "{:#x}: {got}", byte.to_bits());
     }
     let halves: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
     let mut narrow = bench.zeroed::<F8E4M3>(halves.len());
     bench.kernels.cast(&bench.stream, &bench.upload(&halves), &mut narrow).unwrap();
     for (half, got) in halves.iter().zip(bench.download(&narrow)) {
-        assert!(same(got, F8E4M3::from_f64(half.to_f64())), "{half}: {got}");
+        assert!(exact(same(got, F8E4M3::from_f64(half.to_f64()))), "{half}: {got}");
     }
 }

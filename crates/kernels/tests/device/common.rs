@@ -1,35 +1,21 @@
 //! What the device tests share: the device under test and numbers to try.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use kernels::{Element, Kernels};
+
+use crate::record;
 
 /// The device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
 pub(crate) struct Bench {
     pub(crate) kernels: Kernels,
     pub(crate) stream: Stream,
-    /// Kernels that have run, if somebody wants to know.
-    ran: RefCell<BTreeSet<String>>,
-}
-
-/// The folder for files that say which kernels have run in tests that passed: a line for each, with the target.
-fn results() -> Option<PathBuf> {
-    std::env::var_os("FERROCM_KERNEL_RESULTS").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let Some(folder) = results().filter(|_| !std::thread::panicking()) else { return };
+        let Some(folder) = record::folder() else { return };
         self.note();
-        let target = &self.kernels.device().target().processor;
-        let lines: String =
-            self.ran.borrow().iter().map(|name| format!("{name}\t{target}\tchecked\n")).collect();
-        let mut file = tempfile::Builder::new().prefix("ran-").suffix(".tsv").tempfile_in(folder).unwrap();
-        std::io::Write::write_all(&mut file, lines.as_bytes()).unwrap();
-        file.keep().unwrap();
+        record::leave(&folder, &self.kernels.device().target().processor);
     }
 }
 
@@ -38,11 +24,11 @@ impl Bench {
         let uri = std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned());
         let device = Device::open(&uri).unwrap();
         let stream = device.stream().unwrap();
-        if results().is_some() {
+        if record::folder().is_some() {
             // Only virtual GPUs count, and name what they count.
             stream.set_counters(true).unwrap();
         }
-        Self { kernels: Kernels::new(&device), stream, ran: RefCell::default() }
+        Self { kernels: Kernels::new(&device), stream }
     }
 
     /// Whether the device is the one that tests of sheer size run on: what they look at is the same on all targets, and they take long.
@@ -52,10 +38,10 @@ impl Bench {
 
     /// Notes which kernels have run, if somebody wants to know.
     fn note(&self) {
-        if results().is_some() {
+        if record::folder().is_some() {
             // A test may want a fault.
             let counted = self.stream.take_counters().unwrap_or_default();
-            self.ran.borrow_mut().extend(counted.into_iter().map(|counters| counters.kernel));
+            record::launched(counted.into_iter().map(|counters| counters.kernel));
         }
     }
 

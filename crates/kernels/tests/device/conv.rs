@@ -1,6 +1,7 @@
 //! `conv.cu` against the definitions in f64, for what candle's kernels have otherwise: integers, dilation, batches, indices beyond what is there.
 
 use crate::common::Bench;
+use crate::record::{assert_exact, exact};
 use crate::rows::launch;
 
 /// Numbers from 0 to 4, so that all sums here are exact in each type but bytes, where they wrap.
@@ -54,7 +55,7 @@ fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
         launch!(bench, CONV, &format!("conv1d_{name}"), 1, 64;
             x.len(), l_out, stride, padding, dilation, &info, &upload(&x), &upload(&w), &mut out);
         let expected: Vec<T> = expected.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), expected, "conv1d_{name} {stride} {padding} {dilation}");
+        assert_exact!(bench.download(&out), expected, "conv1d_{name} {stride} {padding} {dilation}");
 
         // transposed: the weights are (in, out, k)
         let l_out = (l_in - 1) * stride + dilation * (k - 1) + 1 - 2 * padding.min(2);
@@ -74,7 +75,11 @@ fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
         launch!(bench, CONV, &format!("conv_transpose1d_{name}"), 2, 32;
             x.len(), l_out, stride, padding, 0_usize, dilation, &info, &upload(&x), &upload(&w), &mut out);
         let expected: Vec<T> = expected.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), expected, "conv_transpose1d_{name} {stride} {padding} {dilation}");
+        assert_exact!(
+            bench.download(&out),
+            expected,
+            "conv_transpose1d_{name} {stride} {padding} {dilation}"
+        );
 
         // sums of what a product of matrices gives: columns (b, l_in, c_out, k)
         let l_out = (l_in - 1) * stride + k;
@@ -88,7 +93,7 @@ fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
         launch!(bench, CONV, &format!("col2im1d_{name}"), 1, 64;
             expected.len(), l_out, l_in, c_out, k, stride, &upload(&columns), &mut out);
         let expected: Vec<T> = expected.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), expected, "col2im1d_{name} {stride}");
+        assert_exact!(bench.download(&out), expected, "col2im1d_{name} {stride}");
     }
 }
 
@@ -130,12 +135,12 @@ fn convolutions_2d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
         launch!(bench, CONV, &format!("conv2d_{name}"), 2, 64;
             x.len(), w_out, h_out, stride, padding, dilation, &info, &upload(&x), &upload(&weights), &mut out);
         let sums: Vec<T> = sums.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), sums, "conv2d_{name} {stride} {padding} {dilation}");
+        assert_exact!(bench.download(&out), sums, "conv2d_{name} {stride} {padding} {dilation}");
         let mut out = bench.upload(&vec![of(9); columns.len()]);
         launch!(bench, CONV, &format!("im2col_{name}"), 2, 64;
             columns.len(), h_out, w_out, u, v, stride, padding, dilation, &info, &upload(&x), &mut out);
         let columns: Vec<T> = columns.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), columns, "im2col_{name} {stride} {padding} {dilation}");
+        assert_exact!(bench.download(&out), columns, "im2col_{name} {stride} {padding} {dilation}");
 
         // transposed: the weights are (in, out, u, v)
         let out_size = |n: usize, k: usize| (n - 1) * stride + dilation * (k - 1) + 1 - 2 * padding.min(1);
@@ -157,7 +162,7 @@ fn convolutions_2d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
             x.len(), w_out, h_out, stride, padding, 0_usize, dilation, &bench.upload(&info), &upload(&x),
             &upload(&weights), &mut out);
         let sums: Vec<T> = sums.iter().map(|&x| of(x)).collect();
-        assert_eq!(bench.download(&out), sums, "conv_transpose2d_{name} {stride} {padding} {dilation}");
+        assert_exact!(bench.download(&out), sums, "conv_transpose2d_{name} {stride} {padding} {dilation}");
     }
 }
 
@@ -183,9 +188,9 @@ fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str,
     };
     let mut out = bench.upload(&[of(9); 24]);
     launch!(bench, CONV, &format!("avg_pool2d_{name}"), 1, 32; x.len(), 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
-    assert_eq!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");
+    assert_exact!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");
     launch!(bench, CONV, &format!("max_pool2d_{name}"), 1, 32; x.len(), 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
-    assert_eq!(bench.download(&out), pooled(&|x| *x.iter().max().unwrap()), "{name}");
+    assert_exact!(bench.download(&out), pooled(&|x| *x.iter().max().unwrap()), "{name}");
     // twice as high and wide, and half
     for (h_out, w_out) in [(12_usize, 16_usize), (3, 4)] {
         let expected: Vec<T> = (0..2 * h_out * w_out)
@@ -197,13 +202,13 @@ fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str,
         let mut out = bench.upload(&vec![of(9); expected.len()]);
         launch!(bench, CONV, &format!("upsample_nearest2d_{name}"), 2, 32;
             h_out, w_out, h as f64 / h_out as f64, w as f64 / w_out as f64, &info, &device_x, &mut out);
-        assert_eq!(bench.download(&out), expected, "{name}");
+        assert_exact!(bench.download(&out), expected, "{name}");
     }
     // the middle of each four, where outputs lie between
     let mut out = bench.upload(&[of(9); 24]);
     launch!(bench, CONV, &format!("upsample_bilinear2d_{name}"), 2, 32;
         4_usize, 3_usize, false, false, 0.0_f64, false, 0.0_f64, &info, &device_x, &mut out);
-    assert_eq!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");
+    assert_exact!(bench.download(&out), pooled(&|x| x.iter().sum::<u32>() / 4), "{name}");
 }
 
 #[test]
@@ -220,7 +225,7 @@ fn pools_of_nan() {
     let (device_x, mut out) = (bench.upload(&x), bench.zeroed::<f32>(2));
     launch!(bench, CONV, "max_pool2d_f32", 1, 32; 8_usize, 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
     let found = bench.download(&out);
-    assert!(found[0].is_nan() && found[1] == 2.0, "{found:?}");
+    assert!(exact(found[0].is_nan() && found[1] == 2.0), "{found:?}");
     launch!(bench, CONV, "avg_pool2d_f32", 1, 32; 8_usize, 2_usize, 2_usize, 2_usize, 2_usize, &info, &device_x, &mut out);
-    assert!(bench.download(&out).iter().all(|x| x.is_nan()));
+    assert!(exact(bench.download(&out).iter().all(|x| x.is_nan())));
 }

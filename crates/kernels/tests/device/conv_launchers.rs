@@ -1,13 +1,14 @@
 //! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every type, interpolation in f64.
 
 use half::{bf16, f16};
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{
     Conv, Conv1d, Conv2d, ConvElement, Element, Error, Layout, LayoutError, PixelGrid, Pool2d, Resize2d,
     View, ViewMut,
 };
 
 use crate::common::{Bench, channels_last, laid_out, random};
+use crate::record::{assert_exact, compare, exact};
 
 /// Numbers from 0 to 3, so that all sums here are exact in each type.
 pub(crate) fn small(count: usize, seed: usize) -> Vec<usize> {
@@ -107,7 +108,7 @@ macro_rules! check_conv {
         let mut out = bench.upload(&vec![$type::from_f64(9.0); expected.len()]);
         let (x, w) = (of::<$type>(&x), of::<$type>(&w));
         bench.kernels.conv(&bench.stream, &conv, &bench.upload(&x), &bench.upload(&w), &mut out).unwrap();
-        assert_eq!(bench.download(&out), expected, "{} {conv:?}", $type::NAME);
+        assert_exact!(bench.download(&out), expected, "{} {conv:?}", $type::NAME);
 
         // Strides of both inputs, and an output within larger memory.
         let pairs = match conv.transposed {
@@ -127,7 +128,7 @@ macro_rules! check_conv {
         bench.kernels.conv(&bench.stream, &conv, x, w, view).unwrap();
         let nine = $type::from_f64(9.0);
         let expected = [&[nine; 3], &expected[..], &[nine; 2]].concat();
-        assert_eq!(bench.download(&out), expected, "{} {conv:?} with strides", $type::NAME);
+        assert_exact!(bench.download(&out), expected, "{} {conv:?} with strides", $type::NAME);
     }};
 }
 
@@ -231,7 +232,7 @@ fn pools<T: ConvElement>(bench: &Bench) {
         for x in [View::from(&device_x), strided] {
             let mut out = bench.upload(&vec![T::from_f64(9.0); windows.len()]);
             bench.kernels.max_pool2d(&bench.stream, &pool, x, &mut out).unwrap();
-            assert_eq!(bench.download(&out), of::<T>(&largest), "{} {pool:?} {:?}", T::NAME, x.layout());
+            assert_exact!(bench.download(&out), of::<T>(&largest), "{} {pool:?} {:?}", T::NAME, x.layout());
             bench.kernels.avg_pool2d(&bench.stream, &pool, x, &mut out).unwrap();
             let result = compare(&bench.download(&out), averages.clone());
             assert!(result.passed(), "{} {pool:?} {:?}: {result:?}", T::NAME, x.layout());
@@ -252,9 +253,9 @@ fn the_largest_of_a_window_is_nan_only_if_the_first_is() {
     let pool = Pool2d::new(2, 1, [2, 2], [2, 2]);
     bench.kernels.max_pool2d(&bench.stream, &pool, &x, &mut out).unwrap();
     let found = bench.download(&out);
-    assert!(found[0].is_nan() && found[1] == 2.0, "{found:?}");
+    assert!(exact(found[0].is_nan() && found[1] == 2.0), "{found:?}");
     bench.kernels.avg_pool2d(&bench.stream, &pool, &x, &mut out).unwrap();
-    assert!(bench.download(&out).iter().all(|x| x.is_nan()));
+    assert!(exact(bench.download(&out).iter().all(|x| x.is_nan())));
 }
 
 fn nearest<T: ConvElement>(bench: &Bench) {
@@ -274,7 +275,7 @@ fn nearest<T: ConvElement>(bench: &Bench) {
         for x in [View::from(&x), View::new(&strided, layout).unwrap()] {
             let mut out = bench.upload(&vec![T::from_f64(9.0); expected.len()]);
             bench.kernels.upsample_nearest2d(&bench.stream, &resize, x, &mut out).unwrap();
-            assert_eq!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
+            assert_exact!(bench.download(&out), of::<T>(&expected), "{} {resize:?}", T::NAME);
         }
     }
 }
@@ -342,7 +343,7 @@ fn bilinear_integers<T: ConvElement>(bench: &Bench) {
     let resize = Resize2d::new(1, 1, [2, 2], [2, 3]);
     bench.kernels.upsample_bilinear2d(&bench.stream, &resize, PixelGrid::Corners, &x, &mut out).unwrap();
     // 15½ is the middle of the first row
-    assert_eq!(bench.download(&out), of::<T>(&[10, 15, 21, 31, 37, 43]), "{}", T::NAME);
+    assert_exact!(bench.download(&out), of::<T>(&[10, 15, 21, 31, 37, 43]), "{}", T::NAME);
 }
 
 #[test]
@@ -370,11 +371,11 @@ fn no_elements_and_no_channels() {
     // Sums of nothing are zero, and so are those of nothing but padding.
     let mut out = bench.upload(&[9.0_f32; 8]);
     kernels.conv(stream, &Conv1d::new(2, 0, 2, [2], [1]), &none, &none, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0.0; 8]);
+    assert_exact!(bench.download(&out), [0.0; 8]);
     let mut out = bench.upload(&[9.0_f32; 4]);
     let conv = Conv1d::new(1, 2, 1, [0], [3]).padding(3);
     kernels.conv(stream, &conv, &none, &weights, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0.0; 4]);
+    assert_exact!(bench.download(&out), [0.0; 4]);
 }
 
 #[track_caller]
@@ -482,7 +483,7 @@ fn tensors_that_do_not_fit_are_refused() {
     let error = kernels.upsample_nearest2d(stream, &huge, &x, &mut out).unwrap_err();
     assert!(matches!(error, Error::Layout(LayoutError::TooLarge(_))), "{error}");
     // Nothing was written.
-    assert_eq!(bench.download(&out), [9.0; 6]);
+    assert_exact!(bench.download(&out), [9.0; 6]);
 }
 
 #[test]
@@ -519,7 +520,7 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
     let result = kernels.upsample_nearest2d(stream, &resize, view(&[3, 4, 2]), &mut out);
     says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
     // Nothing was written.
-    assert_eq!(bench.download(&out), [9.0; 24]);
+    assert_exact!(bench.download(&out), [9.0; 24]);
 }
 
 #[test]
@@ -533,5 +534,5 @@ fn repeated_inputs() {
     let mut out = bench.zeroed::<f32>(6);
     let conv = Conv1d::new(2, 3, 1, [4], [2]);
     bench.kernels.conv(&bench.stream, &conv, View::new(&row, repeated).unwrap(), ones, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [9.0, 18.0, 36.0, 9.0, 18.0, 36.0]);
+    assert_exact!(bench.download(&out), [9.0, 18.0, 36.0, 9.0, 18.0, 36.0]);
 }

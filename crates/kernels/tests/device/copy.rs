@@ -3,6 +3,7 @@
 use kernels::{Element, Error, Layout, View, ViewMut};
 
 use crate::common::{Bench, places};
+use crate::record::{assert_exact, exact};
 
 fn numbers<T: Element>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::from_f64((i * 37 % 113) as f64)).collect()
@@ -20,7 +21,7 @@ fn check<T: Element>(bench: &Bench, from: Layout, to: Layout) {
     for (from, to) in places(&from).into_iter().zip(places(&to)) {
         expected[to] = x[from];
     }
-    assert!(bench.download(&device_y) == expected, "{from:?} to {to:?}, {}", T::NAME);
+    assert!(exact(bench.download(&device_y) == expected), "{from:?} to {to:?}, {}", T::NAME);
 }
 
 fn layouts<T: Element>(bench: &Bench) {
@@ -114,7 +115,7 @@ fn matrices_that_do_not_fit_are_refused() {
     assert!(matches!(error, Error::Layout(kernels::LayoutError::TooLarge(_))), "{error}");
     let error = copy([usize::MAX, 2], 0, 0);
     assert!(matches!(error, Error::Layout(kernels::LayoutError::TooLarge(_))), "{error}");
-    assert_eq!(bench.download(&y), [9.0; 12]);
+    assert_exact!(bench.download(&y), [9.0; 12]);
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn parts_are_joined() {
                 })
                 .collect()
         };
-        assert_eq!(bench.download(&out), expected, "along {axis}");
+        assert_exact!(bench.download(&out), expected, "along {axis}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Element-wise operations against f64 on the CPU.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{BinaryOp, CompareOp, Element, Real, UnaryOp};
 
 use crate::common::{Bench, for_every_real, random, special};
+use crate::record::{assert_exact, compare, exact};
 
 /// Sizes around waves and workgroups, and one that needs several.
 const SIZES: [usize; 7] = [1, 31, 64, 65, 256, 257, 5000];
@@ -50,7 +51,7 @@ fn fill_writes_every_element<T: Real>(bench: &Bench) {
         let target = out.slice_mut(..size).unwrap();
         bench.kernels.fill(&bench.stream, value, target).unwrap();
         let got = bench.download(&out);
-        assert!(got[..size].iter().all(|x| x.to_f64() == 1.5), "{size} {}", T::NAME);
+        assert!(exact(got[..size].iter().all(|x| x.to_f64() == 1.5)), "{size} {}", T::NAME);
         assert_eq!(got[size].to_f64(), 0.0, "one element too many");
     }
 }
@@ -213,7 +214,7 @@ fn binary_operations_match<T: Real>(bench: &Bench) {
     for (op, f) in comparisons {
         bench.kernels.compare(&bench.stream, op, &device_left, &device_right, &mut out).unwrap();
         for ((a, b), got) in pairs.iter().zip(bench.download(&out)) {
-            assert_eq!(got, u8::from(f(&a.to_f64(), &b.to_f64())), "{a:?} {op:?} {b:?}");
+            assert_exact!(got, u8::from(f(&a.to_f64(), &b.to_f64())), "{a:?} {op:?} {b:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::assert_exact;
 
 fn rows_are_copied<T: Float<Compute = f32>>(bench: &Bench) {
     // rows of whole packs of 16 bytes and not
@@ -21,7 +22,7 @@ fn rows_are_copied<T: Float<Compute = f32>>(bench: &Bench) {
         let mut out = bench.upload(&vec![T::from_f64(7.0); ids.len() * width]);
         bench.kernels.embedding(&bench.stream, &device_table, width, &device_ids, &mut out).unwrap();
         let found: Vec<f64> = bench.download(&out).iter().map(|x| x.to_f64()).collect();
-        assert_eq!(found, expected, "{} wide, {}", width, T::NAME);
+        assert_exact!(found, expected, "{} wide, {}", width, T::NAME);
 
         let ids = [9_u32, 10, u32::MAX, 0];
         let device_ids = bench.upload(&ids);
@@ -29,7 +30,7 @@ fn rows_are_copied<T: Float<Compute = f32>>(bench: &Bench) {
         bench.kernels.embedding(&bench.stream, &device_table, width, &device_ids, &mut out).unwrap();
         let found: Vec<f64> = bench.download(&out).iter().map(|x| x.to_f64()).collect();
         let row = |id: usize| table[id * width..][..width].iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
-        assert_eq!(found, [row(9), vec![0.0; 2 * width], row(0)].concat(), "{} wide, {}", width, T::NAME);
+        assert_exact!(found, [row(9), vec![0.0; 2 * width], row(0)].concat(), "{} wide, {}", width, T::NAME);
     }
 }
 

@@ -2,10 +2,11 @@
 
 use half::{bf16, f16};
 use hip::DeviceBuffer;
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Element, Error, ExpertGemm, F8E4M3, GemmElement, SortedPairs};
 
 use crate::common::{Bench, random};
+use crate::record::{compare, exact};
 
 /// How many experts there are, and which one each pair has; no expert has a number from `experts` on.
 struct Routing {
@@ -130,7 +131,7 @@ fn integers_match(bench: &Bench, routing: &Routing, (n, k): (usize, usize), pair
     let matches = |what: &str, got: Vec<i32>, sums: Vec<Option<Sum>>| {
         let expected: Vec<i32> =
             sums.into_iter().map(|sum| sum.map_or(77, |(sum, _)| -3 * sum as i32)).collect();
-        assert!(got == expected, "{what}");
+        assert!(exact(got == expected), "{what}");
     };
     products_match::<i8>(bench, routing, (n, k, -3.0), pairs_per_row, (some, f64::from), (77, matches));
 }

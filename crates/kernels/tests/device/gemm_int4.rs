@@ -1,9 +1,10 @@
 //! Products with matrices of 4-bit numbers against f64 on the CPU.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Error, Int4Element, Int4Gemm, Int4Weights};
 
 use crate::common::{Bench, random};
+use crate::record::compare;
 
 fn product_matches<T: Int4Element>(bench: &Bench, gemm: &Int4Gemm, with_zeros: bool) {
     let &Int4Gemm { m, n, k, group, alpha, beta, lda, ldc } = gemm;

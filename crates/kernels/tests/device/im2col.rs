@@ -5,6 +5,7 @@ use kernels::{Conv1d, Conv2d, ConvElement, Error, Gemm, GemmElement, Layout, Lay
 
 use crate::common::{Bench, channels_last, laid_out};
 use crate::conv_launchers::{convolved, for_conv_elements, of, small};
+use crate::record::{assert_exact, exact};
 
 /// The windows by their definition, of two dimensions: batch × (rows × columns) × (channels × rows × columns of the kernel).
 fn windows_of(conv: &Conv2d, x: &[usize]) -> Vec<usize> {
@@ -54,7 +55,7 @@ macro_rules! check_windows {
             let mut columns = bench.upload(&vec![$type::from_f64(9.0); expected.len()]);
             let to = ViewMut::new(&mut columns, Layout::contiguous(&windows).unwrap()).unwrap();
             bench.kernels.im2col(&bench.stream, &conv, x, to).unwrap();
-            assert!(bench.download(&columns) == of::<$type>(&expected), "{} {conv:?}", $type::NAME);
+            assert!(exact(bench.download(&columns) == of::<$type>(&expected)), "{} {conv:?}", $type::NAME);
         }
     }};
 }
@@ -99,10 +100,10 @@ macro_rules! check_products {
         let product = Gemm::new(conv.out_channels, outputs, window).transpose_b().batched(batch);
         let product = Gemm { stride_a: 0, ..product };
         bench.kernels.gemm(&bench.stream, &product, &w, &columns, &mut out).unwrap();
-        assert!(bench.download(&out) == expected, "products: {} {conv:?}", $type::NAME);
+        assert!(exact(bench.download(&out) == expected), "products: {} {conv:?}", $type::NAME);
         let mut out = bench.zeroed::<$type>(expected.len());
         bench.kernels.conv(&bench.stream, &conv, &x, &w, &mut out).unwrap();
-        assert!(bench.download(&out) == expected, "directly: {} {conv:?}", $type::NAME);
+        assert!(exact(bench.download(&out) == expected), "directly: {} {conv:?}", $type::NAME);
     }};
 }
 
@@ -145,7 +146,7 @@ fn spread<T: ConvElement>(bench: &Bench) {
         let mut out = bench.upload(&vec![T::from_f64(9.0); expected.len()]);
         let columns = View::new(&columns, shape).unwrap();
         bench.kernels.col2im1d(&bench.stream, &conv, columns, &mut out).unwrap();
-        assert!(bench.download(&out) == of::<T>(&expected), "{} {conv:?}", T::NAME);
+        assert!(exact(bench.download(&out) == of::<T>(&expected)), "{} {conv:?}", T::NAME);
     }
 }
 
@@ -167,7 +168,7 @@ fn a_transposed_convolution_is_a_product_that_is_spread() {
     bench.kernels.gemm(&bench.stream, &product, &x, &w, &mut columns).unwrap();
     let mut out = bench.zeroed::<f32>(expected.len());
     bench.kernels.col2im1d(&bench.stream, &conv, &columns, &mut out).unwrap();
-    assert_eq!(bench.download(&out), expected);
+    assert_exact!(bench.download(&out), expected);
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn sums_of_halves_are_rounded_once() {
     let conv = Conv1d::new(1, 1, 1, [3], [3]).transposed(0);
     let mut out = bench.zeroed::<f16>(5);
     bench.kernels.col2im1d(&bench.stream, &conv, &bench.upload(&columns), &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0.0, 0.0, 2050.0, 0.0, 0.0].map(f16::from_f32));
+    assert_exact!(bench.download(&out), [0.0, 0.0, 2050.0, 0.0, 0.0].map(f16::from_f32));
 }
 
 #[track_caller]
@@ -239,7 +240,7 @@ fn what_does_not_fit_is_refused() {
     let error = kernels.col2im1d(stream, &huge, &x, &mut out).unwrap_err();
     assert!(matches!(error, Error::Layout(LayoutError::TooLarge(_))), "{error}");
     // Nothing was written.
-    assert_eq!(bench.download(&out), [9.0; 24]);
+    assert_exact!(bench.download(&out), [9.0; 24]);
 
     // No elements are no work.
     let (none, mut nothing) = (bench.zeroed::<f32>(0), bench.zeroed::<f32>(0));

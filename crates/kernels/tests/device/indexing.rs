@@ -5,6 +5,7 @@ use hip::DeviceBuffer;
 use kernels::{Element, F8E4M3, Index, Layout, Number, View, ViewMut};
 
 use crate::common::{Bench, indices, places, random};
+use crate::record::{assert_exact, exact};
 
 const SHAPE: [usize; 3] = [3, 7, 8];
 
@@ -62,7 +63,7 @@ fn reads<T: Element, I: Index>(bench: &Bench) {
             .unwrap();
         let expected: Vec<T> =
             indices(&shape).iter().map(|index| find(index, positions[index[axis]])).collect();
-        assert_eq!(bench.download(&out), expected, "index_select of {what}");
+        assert_exact!(bench.download(&out), expected, "index_select of {what}");
 
         let (each, positions) = ids::<I>(shape.iter().product(), limit, 5 + axis as u64);
         let each = bench.upload(&each);
@@ -72,7 +73,7 @@ fn reads<T: Element, I: Index>(bench: &Bench) {
             .unwrap();
         let expected: Vec<T> =
             indices(&shape).iter().map(|index| find(index, positions[place(&shape, index)])).collect();
-        assert_eq!(bench.download(&out), expected, "gather of {what}");
+        assert_exact!(bench.download(&out), expected, "gather of {what}");
 
         let target = numbers::<T>(shape.iter().product(), 8);
         let (each, positions) = ids::<I>(SHAPE.iter().product(), 11, 9 + axis as u64);
@@ -94,7 +95,7 @@ fn reads<T: Element, I: Index>(bench: &Bench) {
                 expected[place(&shape, &to)] = memory[place(&SHAPE, &index)];
             }
         }
-        assert_eq!(bench.download(&out), expected, "scatter of {what}");
+        assert_exact!(bench.download(&out), expected, "scatter of {what}");
     }
 }
 
@@ -143,7 +144,7 @@ fn additions<T: Number, I: Index>(bench: &Bench) {
                 tensor_mut(&mut out, &shape),
             )
             .unwrap();
-        assert_eq!(bench.download(&out), sums(&|index| positions[index[axis]]), "index_add of {what}");
+        assert_exact!(bench.download(&out), sums(&|index| positions[index[axis]]), "index_add of {what}");
 
         let (each, positions) = ids::<I>(SHAPE.iter().product(), 4, 14);
         let each = bench.upload(&each);
@@ -152,7 +153,7 @@ fn additions<T: Number, I: Index>(bench: &Bench) {
             .kernels
             .scatter_add(&bench.stream, tensor(&x, &SHAPE), axis, &each, tensor_mut(&mut out, &shape))
             .unwrap();
-        assert_eq!(
+        assert_exact!(
             bench.download(&out),
             sums(&|index| positions[place(&SHAPE, index)]),
             "scatter_add of {what}"
@@ -173,13 +174,13 @@ fn sums_are_in_order_and_integers_wrap() {
     let zeros = bench.upload(&[0_u32; 4]);
     let mut sum = bench.zeroed::<f16>(1);
     bench.kernels.index_add(&bench.stream, &x, 0, &zeros, &mut sum).unwrap();
-    assert_eq!(bench.download(&sum), [f16::ZERO]);
+    assert_exact!(bench.download(&sum), [f16::ZERO]);
     let mut sum = bench.upload(&[i64::MAX]);
     bench
         .kernels
         .scatter_add(&bench.stream, &bench.upload(&[1_i64, 1]), 0, &bench.upload(&[0_u32; 2]), &mut sum)
         .unwrap();
-    assert_eq!(bench.download(&sum), [i64::MIN + 1]);
+    assert_exact!(bench.download(&sum), [i64::MIN + 1]);
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn strided_indices_and_many_rows() {
             .index_select(&bench.stream, tensor(&x, &[rows, width]), 0, every_second, &mut out)
             .unwrap();
         let expected: Vec<u8> = memory.chunks(width).rev().flatten().copied().collect();
-        assert!(bench.download(&out) == expected, "{width}");
+        assert!(exact(bench.download(&out) == expected), "{width}");
     }
 }
 
@@ -242,7 +243,7 @@ fn nothing_to_do() {
     bench.kernels.scatter(&bench.stream, &none, 0, &no_ids, &mut out).unwrap();
     bench.kernels.scatter_add(&bench.stream, &none, 0, &no_ids, &mut out).unwrap();
     bench.kernels.index_add(&bench.stream, &none, 0, &no_ids, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [5.0]);
+    assert_exact!(bench.download(&out), [5.0]);
     // Nothing in another dimension.
     let empty_rows = Layout::contiguous(&[2, 0]).unwrap();
     let x = View::new(&none, empty_rows).unwrap();

@@ -4,6 +4,7 @@ use hip::Error;
 use kernels::{KernelHandle, block_size, launch_1d, launch_2d, modules};
 
 use crate::common::Bench;
+use crate::record::assert_exact;
 
 static FILL: KernelHandle = KernelHandle::new("fill_u32", &modules::FILL);
 static COPY: KernelHandle = KernelHandle::new("copy2d_f32", &modules::FILL);
@@ -44,7 +45,7 @@ fn each_element_has_a_work_item() {
         unsafe { launch.arg(&mut out).arg(7_u32).arg(size as u64).enqueue().unwrap() };
         let mut expected = vec![7; size];
         expected.push(0);
-        assert_eq!(bench.download(&out), expected);
+        assert_exact!(bench.download(&out), expected);
     }
     let (rows, columns) = (5_usize, 70_usize);
     let from: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
@@ -53,5 +54,5 @@ fn each_element_has_a_work_item() {
     let launch = launch.arg(&source).arg(&mut out).arg(rows as u32).arg(columns as u32);
     // SAFETY: both matrices have that many rows and columns, one after the other.
     unsafe { launch.arg(columns as u32).arg(columns as u32).enqueue().unwrap() };
-    assert_eq!(bench.download(&out), from);
+    assert_exact!(bench.download(&out), from);
 }

@@ -25,6 +25,7 @@ mod moe_permute;
 mod norm;
 mod quant;
 mod quant_matmul;
+mod record;
 mod reduce;
 mod refusals;
 mod rope;

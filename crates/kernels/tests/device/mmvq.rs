@@ -1,11 +1,11 @@
 //! `mmvq_gguf`, launched as candle launches it: each of its 243 kernels.
 
 use half::{bf16, f16};
-use kernels::reference::compare;
 use kernels::{Element, Q8_1, QuantType, modules};
 
 use crate::common::{Bench, random};
 use crate::quant::{products, q8_1_rows, random_blocks};
+use crate::record::{assert_exact, compare, difference};
 
 /// candle pads rows of activations to so many.
 const PADDING: usize = 512;
@@ -40,8 +40,9 @@ fn activations_become_blocks_of<T: Element>() {
         for (found, expected) in found.chunks(Q8_1::BYTES).zip(expected.chunks(Q8_1::BYTES)) {
             // Sums may be of another order.
             let sum = |block: &[u8]| f16::from_le_bytes([block[2], block[3]]).to_f32();
+            difference(sum(found).into(), sum(expected).into());
             assert!((sum(found) - sum(expected)).abs() <= 0.02, "{} {}", sum(found), sum(expected));
-            assert_eq!((&found[..2], &found[4..]), (&expected[..2], &expected[4..]), "{}", T::NAME);
+            assert_exact!((&found[..2], &found[4..]), (&expected[..2], &expected[4..]), "{}", T::NAME);
         }
     }
 }

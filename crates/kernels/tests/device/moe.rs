@@ -3,6 +3,7 @@
 use kernels::Error;
 
 use crate::common::{Bench, random};
+use crate::record::assert_exact;
 
 #[test]
 fn pairs_are_sorted_by_experts() {
@@ -38,9 +39,9 @@ fn pairs_are_sorted_by_experts() {
             .moe_sort(&bench.stream, &device_ids, &mut device_counts, &mut device_offsets, &mut permutation)
             .unwrap();
         let what = format!("{pairs} pairs, {experts} experts, {kept} kept");
-        assert_eq!(bench.download(&device_counts), counts, "{what}");
-        assert_eq!(bench.download(&device_offsets), offsets, "{what}");
-        assert_eq!(bench.download(&permutation), order, "{what}");
+        assert_exact!(bench.download(&device_counts), counts, "{what}");
+        assert_exact!(bench.download(&device_offsets), offsets, "{what}");
+        assert_exact!(bench.download(&permutation), order, "{what}");
     }
 }
 

@@ -6,6 +6,7 @@ use hip::{Device, DeviceBuffer};
 use kernels::{Error, ExpertGroups, Float, GateScores, GroupScore, MoeGate};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, difference};
 
 /// From the largest on; a NaN is larger than every number.
 fn descending(a: f64, b: f64) -> Ordering {
@@ -99,8 +100,9 @@ fn check<T: Float<Compute = f32>>(bench: &Bench, gate: &MoeGate<'_>, bias: Optio
         let expected = choose(&gate, bias, &row);
         let what = format!("token {token}, {}: {gate:?}", T::NAME);
         assert!(expected.gap > 1e-6, "closer than f32 can tell: {} {what}", expected.gap);
-        assert_eq!(ids[token * gate.k..][..gate.k], expected.experts, "{what}");
+        assert_exact!(ids[token * gate.k..][..gate.k], expected.experts, "{what}");
         for (found, expected) in weights[token * gate.k..].iter().zip(&expected.weights) {
+            difference((*found).into(), *expected);
             let error = (f64::from(*found) - expected).abs();
             assert!(error <= 4e-6 * expected, "{found}, not {expected}: {what}");
         }
@@ -157,13 +159,13 @@ fn equal_experts_and_groups_come_in_order() {
     for by in [GroupScore::Largest, GroupScore::TwoLargest] {
         let gate = MoeGate::new(16, 5).scores(GateScores::Sigmoid);
         let gate = gate.groups(ExpertGroups { groups: 4, chosen: 2, by });
-        assert_eq!(run(&bench, &gate, &logits), (vec![0, 1, 2, 3, 4], vec![0.5; 5]));
+        assert_exact!(run(&bench, &gate, &logits), (vec![0, 1, 2, 3, 4], vec![0.5; 5]));
         // The bias chooses, and is not part of the weight.
         let mut bias = [0.0_f32; 16];
         bias[6..8].fill(1.0);
         bias[12..14].fill(1.0);
         let bias = bench.upload(&bias);
-        assert_eq!(run(&bench, &gate.bias(&bias), &logits), (vec![6, 7, 12, 13, 4], vec![0.5; 5]));
+        assert_exact!(run(&bench, &gate.bias(&bias), &logits), (vec![6, 7, 12, 13, 4], vec![0.5; 5]));
     }
 }
 
@@ -173,8 +175,8 @@ fn groups_are_judged_by_one_expert_or_by_two() {
     let logits = bench.upload(&[3.0_f32, -5.0, -5.0, 1.0, 1.0, -5.0]);
     let gate = MoeGate::new(6, 2).scores(GateScores::Sigmoid);
     let by = |by| gate.groups(ExpertGroups { groups: 2, chosen: 1, by });
-    assert_eq!(run(&bench, &by(GroupScore::Largest), &logits).0, [0, 1]);
-    assert_eq!(run(&bench, &by(GroupScore::TwoLargest), &logits).0, [3, 4]);
+    assert_exact!(run(&bench, &by(GroupScore::Largest), &logits).0, [0, 1]);
+    assert_exact!(run(&bench, &by(GroupScore::TwoLargest), &logits).0, [3, 4]);
 }
 
 #[test]
@@ -183,9 +185,9 @@ fn what_is_rounded_to_the_same_number_is_told_apart() {
     // In f32, all of these sigmoids are 1, and all of these probabilities but the first are 0.
     let logits = bench.upload(&[30.0_f32, 40.0, 35.0, 50.0]);
     let gate = MoeGate::new(4, 3).scores(GateScores::Sigmoid);
-    assert_eq!(run(&bench, &gate, &logits), (vec![3, 1, 2], vec![1.0; 3]));
+    assert_exact!(run(&bench, &gate, &logits), (vec![3, 1, 2], vec![1.0; 3]));
     let logits = bench.upload(&[400.0_f32, 1.0, 3.0, 2.0]);
-    assert_eq!(run(&bench, &MoeGate::new(4, 3), &logits), (vec![0, 2, 3], vec![1.0, 0.0, 0.0]));
+    assert_exact!(run(&bench, &MoeGate::new(4, 3), &logits), (vec![0, 2, 3], vec![1.0, 0.0, 0.0]));
 }
 
 #[test]
@@ -196,11 +198,11 @@ fn chosen_experts_that_are_much_less_likely_than_others_have_weights() {
     let gate = MoeGate::new(4, 2).renormalise();
     let (device_bias, device_logits) = (bench.upload(&bias), bench.upload(&logits));
     let found = run(&bench, &gate.bias(&device_bias), &device_logits);
-    assert_eq!(found, (vec![1, 2], vec![0.5; 2]));
+    assert_exact!(found, (vec![1, 2], vec![0.5; 2]));
     // Sigmoids that are zero stay zero.
     let none = bench.upload(&[-200.0_f32; 4]);
     let gate = gate.scores(GateScores::Sigmoid);
-    assert_eq!(run(&bench, &gate, &none), (vec![0, 1], vec![0.0; 2]));
+    assert_exact!(run(&bench, &gate, &none), (vec![0, 1], vec![0.0; 2]));
 }
 
 #[test]
@@ -211,21 +213,21 @@ fn gates_of_special_logits_choose_different_experts() {
     let device = bench.upload(&rows.concat());
     let expected = [1, 2, 3, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 3];
     let (ids, weights) = run(&bench, &MoeGate::new(4, 3).renormalise(), &device);
-    assert_eq!(ids, expected);
-    assert_eq!(weights[9..12], [1.0 / 3.0; 3]);
+    assert_exact!(ids, expected);
+    assert_exact!(weights[9..12], [1.0 / 3.0; 3]);
     // The same with a bias, and with groups; the group of a NaN is chosen.
     let bias = bench.upload(&[0.0_f32; 4]);
     let sigmoid = MoeGate::new(4, 3).scores(GateScores::Sigmoid);
     let (ids, weights) = run(&bench, &sigmoid.bias(&bias), &device);
-    assert_eq!(ids, expected);
+    assert_exact!(ids, expected);
     assert!(weights[..2].iter().all(|weight| weight.is_nan()));
     assert!((weights[2] - 1.0 / (1.0 + (-2.0_f32).exp())).abs() < 1e-6);
-    assert_eq!(weights[6..9], [0.0; 3]);
-    assert_eq!(weights[12..], [1.0, 0.5, 0.5]);
+    assert_exact!(weights[6..9], [0.0; 3]);
+    assert_exact!(weights[12..], [1.0, 0.5, 0.5]);
     for by in [GroupScore::Largest, GroupScore::TwoLargest] {
         let gate = MoeGate { k: 2, ..sigmoid }.groups(ExpertGroups { groups: 2, chosen: 1, by });
         let rows = [[9.0, 9.0, nan, -9.0], [nan, 0.0, nan, 1.0], [-inf; 4], [nan; 4]];
-        assert_eq!(run(&bench, &gate, &bench.upload(&rows.concat())).0, [2, 3, 0, 1, 0, 1, 0, 1]);
+        assert_exact!(run(&bench, &gate, &bench.upload(&rows.concat())).0, [2, 3, 0, 1, 0, 1, 0, 1]);
     }
 }
 

@@ -1,10 +1,11 @@
 //! Tokens in the order of experts, and the sums of what experts give.
 
 use hip::{Device, DeviceBuffer};
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, compare};
 
 const TOKENS: usize = 13;
 const EXPERTS: usize = 5;
@@ -42,9 +43,9 @@ fn the_inverse_says_where_each_pair_is() {
         .kernels
         .moe_sort_with_inverse(&bench.stream, &ids, &mut counts, &mut offsets, &mut found, &mut found_inverse)
         .unwrap();
-    assert_eq!(bench.download(&found), permutation);
-    assert_eq!(bench.download(&found_inverse), inverse);
-    assert_eq!(bench.download(&offsets)[EXPERTS], 37);
+    assert_exact!(bench.download(&found), permutation);
+    assert_exact!(bench.download(&found_inverse), inverse);
+    assert_exact!(bench.download(&offsets)[EXPERTS], 37);
     let mut short = nines(38);
     let error = bench
         .kernels
@@ -68,7 +69,7 @@ fn tokens_go_to_experts_and_back<T: Float<Compute = f32>>(bench: &Bench) {
             _ => vec![T::default(); width],
         };
         let expected: Vec<T> = permutation.iter().flat_map(row).collect();
-        assert_eq!(bench.download(&sorted), expected, "{what}");
+        assert_exact!(bench.download(&sorted), expected, "{what}");
 
         // What experts give; what nothing leads to is not read.
         let mut y = random::<T>(permutation.len() * width, 122, 5.0);
@@ -124,13 +125,13 @@ fn sums_are_in_the_order_of_choices_whatever_the_places() {
         let (y, places) = (bench.upload(&y), bench.upload(&places));
         let mut out = bench.zeroed::<f32>(1);
         bench.kernels.moe_combine(&bench.stream, &y, 1, &weights, Some((&places).into()), &mut out).unwrap();
-        assert_eq!(bench.download(&out), [0.0]);
+        assert_exact!(bench.download(&out), [0.0]);
     }
     // Halves are rounded once: 2048 + 1 + 1 is 2050.
     let y = bench.upload(&[2048.0, 1.0, 1.0].map(half::f16::from_f32));
     let mut out = bench.zeroed::<half::f16>(1);
     bench.kernels.moe_combine(&bench.stream, &y, 1, &weights, None, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [half::f16::from_f32(2050.0)]);
+    assert_exact!(bench.download(&out), [half::f16::from_f32(2050.0)]);
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn bad_shapes_are_refused() {
     let error = kernels.moe_gather(stream, &x, 4, &far_pairs, &mut sorted).unwrap_err();
     assert!(error.to_string().contains("belongs to"), "{error}");
     // Nothing was written.
-    assert_eq!(bench.download(&out), [9.0; 12]);
+    assert_exact!(bench.download(&out), [9.0; 12]);
 
     let (none, no_pairs, no_weights) =
         (bench.zeroed::<f32>(0), bench.zeroed::<u32>(0), bench.zeroed::<f32>(0));

@@ -1,9 +1,10 @@
 //! Norms against f64.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Element, Error, Float, GroupNorm};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, compare};
 
 const U32: f64 = f32::UNIT_ROUNDOFF;
 /// Rows shorter than a wave, of packs of 16 bytes and not, and longer than a workgroup.
@@ -61,7 +62,7 @@ fn sums_and_norms<T: Float<Compute = f32>>(bench: &Bench) {
         // the sum of two numbers of a type is exact in f64, and so rounded once
         let sums: Vec<T> =
             x.iter().zip(&residual).map(|(x, y)| T::from_f64(x.to_f64() + y.to_f64())).collect();
-        assert_eq!(values(&bench.download(&sum)), values(&sums), "{rows} × {columns} {}", T::NAME);
+        assert_exact!(values(&bench.download(&sum)), values(&sums), "{rows} × {columns} {}", T::NAME);
         let numbers = values(&sums);
         let expected = numbers.chunks(columns).flat_map(|row| {
             let scale = rms(row, 1e-6);

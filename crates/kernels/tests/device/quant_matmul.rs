@@ -1,11 +1,12 @@
 //! The safe launchers of quantised matrices: rows, products, refusals.
 
 use half::{bf16, f16};
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Error, Float, Q8_1, QuantMatrix, QuantType, QuantVectors};
 
 use crate::common::{Bench, random};
 use crate::quant::{products, q8_1_rows, random_blocks};
+use crate::record::{assert_exact, compare, difference};
 
 /// Values of f32 as they are in another type.
 fn exact(values: &[f32]) -> impl Iterator<Item = Expected> {
@@ -147,13 +148,14 @@ fn more_rows_than_a_grid_has_of_some() {
         bench.kernels.quant_matmul(&bench.stream, matrix, &vectors, &mut out).unwrap();
         for (at, found) in bench.download(&out).iter().enumerate() {
             let expected = (at % rows % 1000) as f32 * 32.0;
+            difference((*found).into(), expected.into());
             // Two scales are halves.
             assert!((found - expected).abs() <= expected / 900.0, "{count}: {at}: {found}");
         }
     }
     let mut out = bench.zeroed::<f32>(rows * columns);
     bench.kernels.dequantize(&bench.stream, matrix, &mut out).unwrap();
-    assert_eq!(bench.download(&out), QuantType::Q8_0.dequantize(&blocks));
+    assert_exact!(bench.download(&out), QuantType::Q8_0.dequantize(&blocks));
 }
 
 fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
@@ -209,6 +211,7 @@ fn more_vectors_than_a_grid_has_rows_are_quantised() {
     let mut out = bench.zeroed::<f32>(count);
     bench.kernels.quant_matmul(&bench.stream, matrix, &vectors, &mut out).unwrap();
     for (at, (found, x)) in bench.download(&out).iter().zip(x.chunks(columns)).enumerate() {
+        difference((*found).into(), x[0].into());
         // The scale is a half.
         assert!((found - x[0]).abs() <= x[0] / 2000.0, "{at}: {found}");
     }

@@ -1,10 +1,11 @@
 //! Reductions and softmax against f64 on the CPU.
 
 use half::{bf16, f16};
-use kernels::reference::{self, Expected, compare};
+use kernels::reference::{self, Expected};
 use kernels::{Element, Error, Float, ReduceElement, ReduceOp};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, compare};
 
 fn reductions_match<T: Float<Compute = f32>>(bench: &Bench) {
     for (elements, group) in
@@ -51,7 +52,7 @@ fn max_of_nan_is_nan<T: Float<Compute = f32>>(bench: &Bench) {
     for op in [ReduceOp::Max, ReduceOp::Min] {
         bench.kernels.reduce(&bench.stream, op, &device_x, 100, &mut out).unwrap();
         let nan: Vec<bool> = bench.download(&out).iter().map(|x| x.to_f64().is_nan()).collect();
-        assert_eq!(nan, [false, true, false], "{op:?} {}", T::NAME);
+        assert_exact!(nan, [false, true, false], "{op:?} {}", T::NAME);
     }
 }
 
@@ -100,10 +101,10 @@ fn check_searches<T: ReduceElement>(bench: &Bench, x: &[T], group: usize) {
     let mut out = bench.upload(&vec![99_u32; groups.len()]);
     bench.kernels.argmax(&bench.stream, &device_x, group, &mut out).unwrap();
     let expected: Vec<u32> = groups.iter().map(|group| first(group, |a, b| a > b)).collect();
-    assert_eq!(bench.download(&out), expected, "argmax of {} by {group}, {}", x.len(), T::NAME);
+    assert_exact!(bench.download(&out), expected, "argmax of {} by {group}, {}", x.len(), T::NAME);
     bench.kernels.argmin(&bench.stream, &device_x, group, &mut out).unwrap();
     let expected: Vec<u32> = groups.iter().map(|group| first(group, |a, b| a < b)).collect();
-    assert_eq!(bench.download(&out), expected, "argmin of {} by {group}, {}", x.len(), T::NAME);
+    assert_exact!(bench.download(&out), expected, "argmin of {} by {group}, {}", x.len(), T::NAME);
 }
 
 #[test]
@@ -116,9 +117,9 @@ fn nan_is_found_only_first<T: Float + ReduceElement>(bench: &Bench) {
     let x = bench.upload(&of(&[f64::NAN, 5.0, 1.0, 3.0, f64::NAN, 7.0]));
     let mut out = bench.zeroed::<u32>(2);
     bench.kernels.argmax(&bench.stream, &x, 3, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0, 2], "{}", T::NAME);
+    assert_exact!(bench.download(&out), [0, 2], "{}", T::NAME);
     bench.kernels.argmin(&bench.stream, &x, 3, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [0, 0], "{}", T::NAME);
+    assert_exact!(bench.download(&out), [0, 0], "{}", T::NAME);
 }
 
 #[test]

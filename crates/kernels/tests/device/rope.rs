@@ -1,9 +1,10 @@
 //! Rotary embeddings against f64.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Element, Error, Float, Heads, Rope, RopeScaling, RopeStyle};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, compare, difference};
 
 const U32: f64 = f32::UNIT_ROUNDOFF;
 
@@ -43,13 +44,15 @@ fn tables() {
         let device = bench.upload(&positions.map(i64::from));
         let mut wide = bench.zeroed::<f32>(count);
         bench.kernels.rope_table(&bench.stream, &frequencies, &device, &mut wide, &mut sin).unwrap();
-        assert_eq!(bench.download(&wide), bench.download(&cos));
+        assert_exact!(bench.download(&wide), bench.download(&cos));
     }
     let frequencies = bench.kernels.rope_frequencies(&bench.stream, &Rope::new(4)).unwrap();
     let negative = bench.upload(&[-3_i64]);
     let (mut cos, mut sin) = (bench.zeroed::<f32>(2), bench.zeroed::<f32>(2));
     bench.kernels.rope_table(&bench.stream, &frequencies, &negative, &mut cos, &mut sin).unwrap();
-    assert!((bench.download(&sin)[0] - (-3.0_f32).sin()).abs() < 1e-6);
+    let sine = bench.download(&sin)[0];
+    difference(sine.into(), (-3.0_f64).sin());
+    assert!((sine - (-3.0_f32).sin()).abs() < 1e-6);
 }
 
 fn rotations<T: Float<Compute = f32>>(bench: &Bench) {
@@ -104,7 +107,7 @@ fn rotations<T: Float<Compute = f32>>(bench: &Bench) {
         for (i, (found, x)) in rotated.iter().zip(&x).enumerate() {
             let (t, h, e) = (i / 100, i % 100 / 30, i % 100 % 30);
             let want = if h < heads && e < size { y[h * tokens * size + t * size + e] } else { *x };
-            assert_eq!(found.to_f64(), want.to_f64(), "{style:?} {rotary} {}: {i}", T::NAME);
+            assert_exact!(found.to_f64(), want.to_f64(), "{style:?} {rotary} {}: {i}", T::NAME);
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceCopy};
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Float, modules};
 
 use crate::common::{Bench, random};
+use crate::record::{assert_exact, compare, difference, exact};
 
 /// Launches a kernel of a module: `launch!(bench, MODULE, name, grid, block; argument, …)`.
 macro_rules! launch {
@@ -109,9 +110,13 @@ fn searches_find_the_first<T: Named>(bench: &Bench) {
                     count * columns, columns, 2_usize, &info, &x, &mut indices);
                 let what = format!("{name} {} in blocks of {block}, {grid} workgroups", T::NAME);
                 let found: Vec<T> = bench.download(&values);
-                assert_eq!(bits(&found), bits(&expected.iter().map(|e| e.0).collect::<Vec<T>>()), "{what}");
+                assert_exact!(
+                    bits(&found),
+                    bits(&expected.iter().map(|e| e.0).collect::<Vec<T>>()),
+                    "{what}"
+                );
                 let expected: Vec<u32> = expected.iter().map(|e| e.1).collect();
-                assert_eq!(bench.download(&indices), expected, "arg{what}");
+                assert_exact!(bench.download(&indices), expected, "arg{what}");
             }
         }
     }
@@ -129,16 +134,16 @@ fn empty_groups_are_neutral<T: Named>(bench: &Bench) {
         let mut values = bench.upload(&[T::from_i64(1); 3]);
         launch!(bench, REDUCE, &format!("fast_{name}_{}", T::NAME), 3, 32;
             0_usize, 0_usize, 2_usize, &info, &x, &mut values);
-        assert_eq!(bits(&bench.download(&values)), bits(&[neutral; 3]), "{name}");
+        assert_exact!(bits(&bench.download(&values)), bits(&[neutral; 3]), "{name}");
     }
     let mut values = bench.upload(&[T::from_i64(1); 3]);
     launch!(bench, REDUCE, &format!("fast_sum_small_{}", T::NAME), 1, 256;
         3_usize, 0_usize, 2_usize, &info, &x, &mut values);
-    assert_eq!(bits(&bench.download(&values)), bits(&[T::from_i64(0); 3]));
+    assert_exact!(bits(&bench.download(&values)), bits(&[T::from_i64(0); 3]));
     let mut indices = bench.zeroed::<u32>(3);
     launch!(bench, REDUCE, &format!("fast_argmax_{}", T::NAME), 3, 1;
         0_usize, 0_usize, 2_usize, &info, &x, &mut indices);
-    assert_eq!(bench.download(&indices), [u32::MAX; 3]);
+    assert_exact!(bench.download(&indices), [u32::MAX; 3]);
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn sums_are_exact<T: Named>(bench: &Bench) {
         let name = format!("fast_sum_{}", T::NAME);
         launch!(bench, REDUCE, &name, groups as u32, block;
             groups * each, each, 1_usize, DeviceAddress(0), x.slice(offset..).unwrap(), &mut out);
-        assert_eq!(bits(&bench.download(&out)), bits(&expected), "{name} {groups} × {each} from {offset}");
+        assert_exact!(bits(&bench.download(&out)), bits(&expected), "{name} {groups} × {each} from {offset}");
     }
 }
 
@@ -180,7 +185,7 @@ fn seventy_thousand_rows() {
     launch!(bench, REDUCE, "fast_sum_f32", rows as u32, 2;
         rows * 2, 2_usize, 1_usize, DeviceAddress(0), &device_x, &mut sums);
     let expected: Vec<f32> = x.chunks(2).map(|row| row[0] + row[1]).collect();
-    assert!(bench.download(&sums) == expected);
+    assert!(exact(bench.download(&sums) == expected));
     launch!(bench, REDUCE, "softmax_f32", rows as u32, (1, 32); &device_x, &mut soft, 2_u32);
     let result = compare(&bench.download(&soft), kernels::reference::softmax(&x, 2));
     assert!(result.passed(), "{result:?}");
@@ -216,14 +221,14 @@ fn sums_over_dimensions() {
             for (grid, block) in [(1_u32, 1024_u32), (3, 40)] {
                 let mut out = bench.upload(&vec![1000_u32; outputs]);
                 launch!(bench, REDUCE, "sum_u32", grid, block; 360_usize, 4_usize, over.len(), &info, &x, &mut out);
-                assert_eq!(bench.download(&out), expected, "over {over:?}, strides {strides:?}");
+                assert_exact!(bench.download(&out), expected, "over {over:?}, strides {strides:?}");
             }
             // whole numbers up to 40,000: f16 holds them to within 16, and f32 exactly
             let half_x = bench.upload(&values.iter().map(|&x| bf16::from_f32(x as f32)).collect::<Vec<_>>());
             let mut out = bench.upload(&vec![bf16::from_f32(1000.0); outputs]);
             launch!(bench, REDUCE, "sum_bf16", 2, 64; 360_usize, 4_usize, over.len(), &info, &half_x, &mut out);
             let rounded: Vec<bf16> = expected.iter().map(|&x| bf16::from_f32(x as f32)).collect();
-            assert_eq!(bench.download(&out), rounded, "over {over:?}, strides {strides:?}");
+            assert_exact!(bench.download(&out), rounded, "over {over:?}, strides {strides:?}");
         }
     }
 }
@@ -270,6 +275,7 @@ fn rows_of_doubles() {
     let near = |name: &str, found: Vec<f64>, expected: &dyn Fn(f64) -> f64| {
         for (x, found) in x.iter().zip(found) {
             let expected = expected(*x);
+            difference(found, expected);
             assert!((found - expected).abs() <= 1e-13 * expected.abs().max(1.0), "{name} {found} {expected}");
         }
     };
@@ -296,7 +302,7 @@ fn special_rows<T: Float<Compute = f32>>(bench: &Bench) {
     bench.kernels.softmax(&bench.stream, &device_x, 4, &mut out).unwrap();
     let found: Vec<f64> = bench.download(&out).iter().map(|x| x.to_f64()).collect();
     let expected = [[nan; 4], [nan; 4], [0.0, 0.5, 0.5, 0.0], [nan; 4]];
-    assert_eq!(format!("{found:?}"), format!("{:?}", expected.concat()), "{}", T::NAME);
+    assert_exact!(format!("{found:?}"), format!("{:?}", expected.concat()), "{}", T::NAME);
 }
 
 #[test]

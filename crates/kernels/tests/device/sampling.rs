@@ -1,9 +1,10 @@
 //! Drawing tokens, against a model in f64 that sorts.
 
-use kernels::reference::{Expected, compare};
+use kernels::reference::Expected;
 use kernels::{Element, Error, Float, Penalties, Sampling};
 
 use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, compare, exact};
 
 /// The tokens that are left, with their probabilities among these, by token.
 fn left(row: &[f64], by: &Sampling) -> Vec<(u32, f64)> {
@@ -70,7 +71,7 @@ fn tokens_are_drawn<T: Float<Compute = f32>>(bench: &Bench) {
                 .unwrap();
             let left = left(&row, &by);
             for (u, token) in uniforms.into_iter().zip(bench.download(&tokens)) {
-                assert!(is_drawn(&left, u, token), "{by:?} {u} of {columns} {}: {token}", T::NAME);
+                assert!(exact(is_drawn(&left, u, token)), "{by:?} {u} of {columns} {}: {token}", T::NAME);
             }
         }
     }
@@ -98,13 +99,13 @@ fn edges_are_exact() {
         bench.download(&tokens)
     };
     let some = Sampling { temperature: 0.01, ..Sampling::default() };
-    assert_eq!(draw(some), [0, 0, 2, 2, 3, 3, 5, 5]);
-    assert_eq!(draw(Sampling { top_k: 2, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
-    assert_eq!(draw(Sampling { top_p: 0.5, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
-    assert_eq!(draw(Sampling { top_p: 0.51, top_k: 4, ..some })[7], 3);
-    assert_eq!(draw(Sampling { top_p: 0.0, ..some }), [0; 8]);
-    assert_eq!(draw(Sampling { min_p: 1.0, ..Sampling::default() }), [0, 0, 2, 2, 3, 3, 5, 5]);
-    assert_eq!(draw(Sampling::GREEDY), [0; 8]);
+    assert_exact!(draw(some), [0, 0, 2, 2, 3, 3, 5, 5]);
+    assert_exact!(draw(Sampling { top_k: 2, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
+    assert_exact!(draw(Sampling { top_p: 0.5, ..some }), [0, 0, 0, 0, 2, 2, 2, 2]);
+    assert_exact!(draw(Sampling { top_p: 0.51, top_k: 4, ..some })[7], 3);
+    assert_exact!(draw(Sampling { top_p: 0.0, ..some }), [0; 8]);
+    assert_exact!(draw(Sampling { min_p: 1.0, ..Sampling::default() }), [0, 0, 2, 2, 3, 3, 5, 5]);
+    assert_exact!(draw(Sampling::GREEDY), [0; 8]);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn special_logits() {
         let (settings, uniforms) = (bench.upload(&[by; 6]), bench.upload(&[u; 6]));
         let mut tokens = bench.zeroed::<u32>(6);
         bench.kernels.sample(&bench.stream, &device_logits, 4, &settings, &uniforms, &mut tokens).unwrap();
-        assert_eq!(bench.download(&tokens), expected, "{by:?}");
+        assert_exact!(bench.download(&tokens), expected, "{by:?}");
     }
     // numbers that are none of [0, 1) are taken as the nearest that is
     let row = bench.upload(&[[1.0_f32, 1.0]; 4].concat());
@@ -138,7 +139,7 @@ fn special_logits() {
         (bench.upload(&[Sampling::default(); 4]), bench.upload(&[-1.0, 1.0, inf, nan]));
     let mut tokens = bench.zeroed::<u32>(4);
     bench.kernels.sample(&bench.stream, &row, 2, &settings, &uniforms, &mut tokens).unwrap();
-    assert_eq!(bench.download(&tokens), [0, 1, 1, 0]);
+    assert_exact!(bench.download(&tokens), [0, 1, 1, 0]);
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn a_vocabulary() {
             .kernels
             .sample(&bench.stream, &device_logits, columns, &settings, &uniforms, &mut tokens)
             .unwrap();
-        assert!(is_drawn(&left(&row, &by), 0.61, bench.download(&tokens)[0]), "{by:?}");
+        assert!(exact(is_drawn(&left(&row, &by), 0.61, bench.download(&tokens)[0])), "{by:?}");
     }
 }
 
@@ -180,7 +181,7 @@ fn occurring_tokens_are_penalised<T: Float<Compute = f32>>(bench: &Bench) {
             expected_counts[row * columns + token as usize] += 1;
         }
     }
-    assert_eq!(bench.download(&counts), expected_counts);
+    assert_exact!(bench.download(&counts), expected_counts);
 
     let penalties = [
         Penalties { repetition: 1.3, frequency: 0.0, presence: 0.0 },

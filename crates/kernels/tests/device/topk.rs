@@ -3,6 +3,7 @@
 use kernels::{Error, Float};
 
 use crate::common::{Bench, for_every_type, random, special};
+use crate::record::assert_exact;
 
 /// Columns and values from the largest on, NaN before all others.
 fn sorted(row: &[f64], k: usize) -> (Vec<u32>, Vec<f64>) {
@@ -24,14 +25,14 @@ fn check<T: Float<Compute = f32>>(bench: &Bench, what: &str, x: &[T], columns: u
     let numbers: Vec<f64> = x.iter().map(|x| x.to_f64()).collect();
     let expected: Vec<_> = numbers.chunks(columns).map(|row| sorted(row, k)).collect();
     let what = format!("{what}: {k} of {columns}, {}", T::NAME);
-    assert_eq!(
+    assert_exact!(
         bench.download(&indices),
         expected.iter().flat_map(|e| e.0.clone()).collect::<Vec<_>>(),
         "{what}"
     );
     let found: Vec<f64> = bench.download(&values).iter().map(|x| x.to_f64()).collect();
     let expected: Vec<f64> = expected.iter().flat_map(|e| e.1.clone()).collect();
-    assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{what}");
+    assert_exact!(format!("{found:?}"), format!("{expected:?}"), "{what}");
 }
 
 fn rows_of_every_kind<T: Float<Compute = f32>>(bench: &Bench) {

@@ -7,6 +7,7 @@ use kernels::{
 };
 
 use crate::common::{Bench, for_every_element, for_every_real, places, random};
+use crate::record::{assert_exact, exact};
 
 /// Elements of memory for [`layouts`].
 const MEMORY: usize = 2100;
@@ -46,7 +47,7 @@ fn copies_and_fills_follow_strides<T: Element>(bench: &Bench) {
         let mut y = bench.zeroed::<T>(expected.len() + 1);
         bench.kernels.copy(&bench.stream, view, y.slice_mut(..expected.len()).unwrap()).unwrap();
         let got = bench.download(&y);
-        assert_eq!(got[..expected.len()], expected, "copy of {what}");
+        assert_exact!(got[..expected.len()], expected, "copy of {what}");
         assert_eq!(got[expected.len()], T::default(), "{what}");
 
         let condition: Vec<u32> = places(&layout).iter().map(|place| (*place % 3 == 0).into()).collect();
@@ -57,7 +58,7 @@ fn copies_and_fills_follow_strides<T: Element>(bench: &Bench) {
         let no = View::new(&other, columns).unwrap();
         bench.kernels.select(&bench.stream, &chosen, view, no, y.slice_mut(1..).unwrap()).unwrap();
         for (i, got) in bench.download(&y)[1..].iter().enumerate() {
-            assert_eq!(
+            assert_exact!(
                 *got,
                 if condition[i] != 0 { expected[i] } else { others[i] },
                 "select of {what}, {i}"
@@ -70,7 +71,7 @@ fn copies_and_fills_follow_strides<T: Element>(bench: &Bench) {
             bench.kernels.fill(&bench.stream, value, ViewMut::new(&mut target, layout).unwrap()).unwrap();
             let mut expected = memory.clone();
             places(&layout).into_iter().for_each(|place| expected[place] = value);
-            assert_eq!(bench.download(&target), expected, "fill of {what}");
+            assert_exact!(bench.download(&target), expected, "fill of {what}");
         }
     }
 }
@@ -85,7 +86,7 @@ fn conditions_of_every_type<C: kernels::Index>(bench: &Bench) {
     let (yes, no) = (bench.upload(&[1_i64, 2, 3, 4, 5]), bench.upload(&[-1_i64, -2, -3, -4, -5]));
     let mut out = bench.zeroed::<i64>(5);
     bench.kernels.select(&bench.stream, &bench.upload(&condition), &yes, &no, &mut out).unwrap();
-    assert_eq!(bench.download(&out), [-1, 2, 3, -4, 5]);
+    assert_exact!(bench.download(&out), [-1, 2, 3, -4, 5]);
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn functions_follow_strides<T: Real>(bench: &Bench) {
         let view = View::new(&x, layout).unwrap();
         bench.kernels.unary(&bench.stream, UnaryOp::Neg, view, &mut y).unwrap();
         let expected: Vec<T> = at(&memory, &layout).iter().map(|x| T::from_f64(-x.to_f64())).collect();
-        assert_eq!(bench.download(&y), expected, "{} {layout:?}", T::NAME);
+        assert_exact!(bench.download(&y), expected, "{} {layout:?}", T::NAME);
     }
 }
 
@@ -122,7 +123,7 @@ fn affine_maps_wrap_and_follow_strides<T: Element>(bench: &Bench) {
         bench.kernels.affine(&bench.stream, view, &mut y, T::from_f64(2.0), T::from_f64(1.0)).unwrap();
         let expected: Vec<T> =
             at(&memory, &layout).iter().map(|x| T::from_f64(x.to_f64() * 2.0 + 1.0)).collect();
-        assert_eq!(bench.download(&y), expected, "{} {layout:?}", T::NAME);
+        assert_exact!(bench.download(&y), expected, "{} {layout:?}", T::NAME);
     }
 }
 
@@ -140,7 +141,7 @@ fn affine_maps_of_integers_wrap_around() {
             let (mul, add) = (<$type>::MAX - 2, <$type>::MAX);
             let mut y = bench.zeroed::<$type>(4);
             bench.kernels.affine(&bench.stream, &bench.upload(&values), &mut y, mul, add).unwrap();
-            assert_eq!(bench.download(&y), values.map(|x| x.wrapping_mul(mul).wrapping_add(add)));
+            assert_exact!(bench.download(&y), values.map(|x| x.wrapping_mul(mul).wrapping_add(add)));
         })*};
     }
     wraps!(u8, u32, i16, i32, i64);
@@ -159,10 +160,10 @@ fn two_tensors_follow_strides<T: Number>(bench: &Bench) {
                 at(&left, &left_layout).into_iter().zip(at(&right, &right_layout)).collect();
             bench.kernels.binary(&bench.stream, BinaryOp::Maximum, a, b, &mut out).unwrap();
             let expected: Vec<T> = pairs.iter().map(|(a, b)| if a > b { *a } else { *b }).collect();
-            assert_eq!(bench.download(&out), expected, "{what}");
+            assert_exact!(bench.download(&out), expected, "{what}");
             bench.kernels.compare(&bench.stream, CompareOp::Lt, a, b, &mut flags).unwrap();
             let expected: Vec<u8> = pairs.iter().map(|(a, b)| (a < b).into()).collect();
-            assert_eq!(bench.download(&flags), expected, "{what}");
+            assert_exact!(bench.download(&flags), expected, "{what}");
         }
     }
 }
@@ -189,7 +190,7 @@ fn arithmetic_of_integers() {
             let mut check = |op: BinaryOp, f: fn($type, $type) -> $type| {
                 bench.kernels.binary(&bench.stream, op, &x, &y, &mut out).unwrap();
                 for ((a, b), got) in pairs.iter().zip(bench.download(&out)) {
-                    assert_eq!(got, f(*a, *b), "{op:?} of {a} and {b} as {}", <$type>::NAME);
+                    assert_exact!(got, f(*a, *b), "{op:?} of {a} and {b} as {}", <$type>::NAME);
                 }
             };
             check(BinaryOp::Add, <$type>::wrapping_add);
@@ -202,7 +203,7 @@ fn arithmetic_of_integers() {
             for (op, f) in [(CompareOp::Lt, <$type>::lt as fn(&$type, &$type) -> bool), (CompareOp::Ge, <$type>::ge), (CompareOp::Eq, <$type>::eq)] {
                 bench.kernels.compare(&bench.stream, op, &x, &y, &mut flags).unwrap();
                 let expected: Vec<u8> = pairs.iter().map(|(a, b)| f(a, b).into()).collect();
-                assert_eq!(bench.download(&flags), expected, "{op:?}");
+                assert_exact!(bench.download(&flags), expected, "{op:?}");
             }
         })*};
     }
@@ -219,10 +220,10 @@ fn casts_follow_strides() {
         let view = View::new(&x, layout).unwrap();
         bench.kernels.cast(&bench.stream, view, &mut y).unwrap();
         let expected: Vec<f64> = at(&memory, &layout).iter().map(|x| *x as f64).collect();
-        assert_eq!(bench.download(&y), expected, "{layout:?}");
+        assert_exact!(bench.download(&y), expected, "{layout:?}");
         bench.kernels.cast(&bench.stream, view, &mut narrow).unwrap();
         let expected: Vec<F8E4M3> = expected.into_iter().map(F8E4M3::from_f64).collect();
-        assert_eq!(bench.download(&narrow), expected, "{layout:?}");
+        assert_exact!(bench.download(&narrow), expected, "{layout:?}");
     }
 }
 
@@ -248,11 +249,11 @@ fn wide_accesses_end_where_the_tensor_ends() {
                 for i in start..start + len {
                     (expected[i], expected[1050 + i]) = (T::from_f64(-memory[i].to_f64()), memory[i]);
                 }
-                assert!(bench.download(&y) == expected, "{} {start} {len}", T::NAME);
+                assert!(exact(bench.download(&y) == expected), "{} {start} {len}", T::NAME);
                 let value = T::from_f64(3.0);
                 bench.kernels.fill(&bench.stream, value, y.slice_mut(start..start + len).unwrap()).unwrap();
                 expected[start..start + len].fill(value);
-                assert!(bench.download(&y) == expected, "fill of {} {start} {len}", T::NAME);
+                assert!(exact(bench.download(&y) == expected), "fill of {} {start} {len}", T::NAME);
             }
         }
     }
@@ -266,7 +267,7 @@ fn eight_dimensions() {
     let memory: Vec<f16> = (0..256_u16).map(f16::from_bits).collect();
     let mut y = bench.zeroed::<f16>(256);
     bench.kernels.copy(&bench.stream, View::new(&bench.upload(&memory), layout).unwrap(), &mut y).unwrap();
-    assert_eq!(bench.download(&y), at(&memory, &layout));
+    assert_exact!(bench.download(&y), at(&memory, &layout));
 }
 
 #[test]
@@ -277,7 +278,7 @@ fn operations_in_place_of_several_tensors() {
     let columns = View::new(&x, Layout::contiguous(&[3, 2]).unwrap().transpose(0, 1).unwrap()).unwrap();
     let mut y = bench.zeroed::<f32>(6);
     bench.kernels.binary(&bench.stream, BinaryOp::Add, &x, columns, &mut y).unwrap();
-    assert_eq!(bench.download(&y), [2.0, 5.0, 8.0, 6.0, 9.0, 12.0]);
+    assert_exact!(bench.download(&y), [2.0, 5.0, 8.0, 6.0, 9.0, 12.0]);
 }
 
 #[test]
@@ -291,10 +292,10 @@ fn places_beyond_32_bits() {
     }
     let mut y = bench.zeroed::<u8>(3);
     bench.kernels.copy(&bench.stream, View::new(&memory, layout).unwrap(), &mut y).unwrap();
-    assert_eq!(bench.download(&y), [1, 7, 3]);
+    assert_exact!(bench.download(&y), [1, 7, 3]);
     let mut y = bench.zeroed::<i64>(3);
     bench.kernels.cast(&bench.stream, View::new(&memory, layout).unwrap(), &mut y).unwrap();
-    assert_eq!(bench.download(&y), [1, 7, 3]);
+    assert_exact!(bench.download(&y), [1, 7, 3]);
 }
 
 #[test]
@@ -310,7 +311,7 @@ fn more_elements_than_32_bits_count() {
     // SAFETY: the first 300 elements are in places up to 99 + 200 of x.
     unsafe { launch.enqueue().unwrap() };
     let expected: Vec<f32> = (0..300).map(|i| -((i / 3 + i % 3 * 100) as f32)).collect();
-    assert_eq!(bench.download(&y), expected);
+    assert_exact!(bench.download(&y), expected);
 }
 
 #[test]
@@ -326,7 +327,7 @@ fn graphs_take_contiguous_tensors_and_refuse_strides() {
     });
     assert!(refused.contains("cannot be captured into a graph"), "{refused}");
     graph.unwrap().instantiate().unwrap().launch(&bench.stream).unwrap();
-    assert_eq!(bench.download(&y), [-1.0, -2.0, -3.0, -4.0]);
+    assert_exact!(bench.download(&y), [-1.0, -2.0, -3.0, -4.0]);
 }
 
 #[test]
@@ -342,6 +343,6 @@ fn strides_stay_until_their_kernel_has_read_them() {
         bench.kernels.copy(&bench.stream, View::new(&x, *layout).unwrap(), y).unwrap();
     }
     for (layout, y) in all.iter().zip(&results) {
-        assert_eq!(bench.download(y), at(&memory, layout), "{layout:?}");
+        assert_exact!(bench.download(y), at(&memory, layout), "{layout:?}");
     }
 }
