@@ -9,8 +9,6 @@ constexpr unsigned THREADS = 256;
 constexpr unsigned SIDE = 64;
 constexpr unsigned EACH = 4;
 
-enum Structure : unsigned { GENERAL, SYMMETRIC, HERMITIAN, TRIANGULAR };
-
 // `Matrix` of crates/blas-on-kernels/src/gemm/launch.rs.
 struct Matrix {
     Operand operand;

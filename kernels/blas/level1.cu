@@ -1,26 +1,5 @@
 // Vectors: one thread an element for what changes them, one workgroup or more for what reduces them.
-#include "number.cuh"
-
-constexpr unsigned THREADS = 256;
-
-// `Vector` of crates/blas-on-kernels/src/vector.rs.
-struct Vector {
-    Operand operand;
-    // From one element to the next, and where the first one is: not at the pointer if `step` is negative.
-    int64_t step, first;
-};
-template <typename T> struct Elements {
-    void *p;
-    int64_t step;
-    unsigned type;
-
-    __device__ __forceinline__ Elements(const Vector &v, size_t batch) : p(nullptr), step(v.step), type(v.operand.type) {
-        const size_t size = v.operand.size();
-        p = v.operand.of(batch, size) + v.first * static_cast<int64_t>(size);
-    }
-    __device__ __forceinline__ T get(int64_t i) const { return read<T>(p, type, i * step); }
-    __device__ __forceinline__ void set(int64_t i, T x) const { write<T>(p, type, i * step, x); }
-};
+#include "vector.cuh"
 
 template <typename T> __device__ __forceinline__ T by_real(typename Number<T>::Real factor, T x) {
     if constexpr (Number<T>::COMPLEX)

@@ -75,18 +75,25 @@ template <typename T> __device__ __forceinline__ void write(void *p, unsigned ty
 struct Factor {
     const void *at;
     double re, im;
-    unsigned type;
+    unsigned type, conjugate;
 };
 template <typename T> __device__ __forceinline__ T value(const Factor &factor) {
-    if (factor.at == nullptr)
-        return Number<T>::of(factor.re, factor.im);
-    if constexpr (Number<T>::COMPLEX) {
-        // Factors of Hermitian updates are real.
-        using Real = typename Number<T>::Real;
-        if (factor.type == F32 || factor.type == F64)
-            return {read<Real>(factor.at, factor.type, 0), Real(0)};
+    T x = zero<T>();
+    if (factor.at == nullptr) {
+        x = Number<T>::of(factor.re, factor.im);
+    } else {
+        bool real = false;
+        if constexpr (Number<T>::COMPLEX) {
+            // Factors of Hermitian updates are real.
+            using Real = typename Number<T>::Real;
+            real = factor.type == F32 || factor.type == F64;
+            if (real)
+                x = {read<Real>(factor.at, factor.type, 0), Real(0)};
+        }
+        if (!real)
+            x = read<T>(factor.at, factor.type, 0);
     }
-    return read<T>(factor.at, factor.type, 0);
+    return factor.conjugate != 0 ? Number<T>::conj(x) : x;
 }
 
 // A vector or matrix of each product of a batch.
@@ -94,12 +101,14 @@ struct Operand {
     void *at;
     // Elements from one to the next, unless `at` is an array of pointers.
     int64_t stride;
+    // The element that is meant.
+    int64_t first;
     unsigned indirect, type;
 
-    __device__ __forceinline__ char *of(size_t batch, size_t size) const {
-        return indirect != 0 ? static_cast<char *const *>(at)[batch] : static_cast<char *>(at) + static_cast<int64_t>(batch) * stride * static_cast<int64_t>(size);
+    __device__ __forceinline__ void *of(size_t batch) const {
+        char *p = static_cast<char *>(indirect != 0 ? static_cast<void *const *>(at)[batch] : at);
+        return p + (first + (indirect != 0 ? 0 : static_cast<int64_t>(batch) * stride)) * static_cast<int64_t>(size());
     }
-    __device__ __forceinline__ void *of(size_t batch) const { return of(batch, size()); }
     __device__ __forceinline__ size_t size() const {
         switch (type) {
         case F64:
@@ -117,3 +126,6 @@ struct Operand {
         }
     }
 };
+
+// Which elements of a matrix are in memory, and what the others are. `Structure` of crates/blas-on-kernels/src/gemm.rs.
+enum Structure : unsigned { GENERAL, SYMMETRIC, HERMITIAN, TRIANGULAR };

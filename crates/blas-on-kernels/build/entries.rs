@@ -95,7 +95,8 @@ impl Parameters {
         let mutable = if written { "mut" } else { "const" };
         let rust = other.map_or(element.rust, |other| other.0);
         let pointer = match form {
-            Form::Batched if !typed => format!("*const *{mutable} {rust}"),
+            // Untyped memory holds pointers, too.
+            Form::Batched if !typed && rust != "c_void" => format!("*const *{mutable} {rust}"),
             _ => format!("*{mutable} {rust}"),
         };
         self.push(name, &pointer);

@@ -23,7 +23,9 @@ pub(crate) const NOT_IMPLEMENTED: rocblas_status = rocblas_status::rocblas_statu
 pub(crate) struct Call<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) state: MutexGuard<'a, State>,
-    /// The call only tells how much memory it needs, and how much it has told.
+    /// Bytes of the workspace that the call uses already.
+    pub(crate) taken: usize,
+    /// Where the caller only asks for it: how much memory the call needs.
     queried: usize,
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn entry(work: impl FnOnce() -> Result) -> rocblas_status {
 pub(crate) fn with<T>(handle: rocblas_handle, work: impl FnOnce(&mut Call<'_>) -> Result<T>) -> Result<T> {
     let handle = handle::find(handle)?;
     let state = handle.state.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut call = Call { gpu: &handle.gpu, state, queried: 0 };
+    let mut call = Call { gpu: &handle.gpu, state, taken: 0, queried: 0 };
     let hip = handle.gpu.hip;
     let mut current: c_int = -1;
     // SAFETY: there is room for the number.
@@ -75,16 +77,18 @@ pub(crate) struct Factor {
     re: f64,
     im: f64,
     kind: u32,
+    conjugate: u32,
 }
 
 impl Factor {
     pub(crate) const fn of(re: f64) -> Self {
-        Self { at: std::ptr::null(), re, im: 0.0, kind: Type::F64 as u32 }
+        Self { at: std::ptr::null(), re, im: 0.0, kind: Type::F64 as u32, conjugate: 0 }
     }
 
     /// Its value, if the host knows it.
     pub(crate) fn known(&self) -> Option<(f64, f64)> {
-        self.at.is_null().then_some((self.re, self.im))
+        let im = if self.conjugate == 0 { self.im } else { -self.im };
+        self.at.is_null().then_some((self.re, im))
     }
 
     /// Whether it is known to be this real number.
@@ -93,7 +97,7 @@ impl Factor {
     }
 
     pub(crate) fn conjugate(self) -> Self {
-        Self { im: -self.im, ..self }
+        Self { conjugate: 1 - self.conjugate, ..self }
     }
 }
 
@@ -103,21 +107,24 @@ impl Factor {
 pub(crate) struct DeviceOperand {
     pub(crate) at: *const c_void,
     pub(crate) stride: i64,
+    /// The element that is meant.
+    pub(crate) first: i64,
     pub(crate) indirect: u32,
     pub(crate) kind: u32,
 }
 
 impl DeviceOperand {
-    pub(crate) const NONE: Self = Self { at: std::ptr::null(), stride: 0, indirect: 0, kind: 0 };
+    pub(crate) const NONE: Self = Self { at: std::ptr::null(), stride: 0, first: 0, indirect: 0, kind: 0 };
 
     pub(crate) fn new(operand: &Operand, form: Form) -> Result<Self> {
         let kind = operand.kind.ok_or(INVALID_VALUE)? as u32;
-        Ok(Self { at: operand.at, stride: operand.stride, indirect: (form == Form::Batched).into(), kind })
+        let indirect = (form == Form::Batched).into();
+        Ok(Self { at: operand.at, stride: operand.stride, first: 0, indirect, kind })
     }
 
     /// Memory with products one after the other.
     pub(crate) fn dense(at: *const c_void, stride: i64, kind: Type) -> Self {
-        Self { at, stride, indirect: 0, kind: kind as u32 }
+        Self { at, stride, first: 0, indirect: 0, kind: kind as u32 }
     }
 }
 
@@ -152,11 +159,11 @@ impl Call<'_> {
             return Err(INVALID_POINTER);
         }
         if !self.on_host() {
-            return Ok(Factor { at: scalar.at, re: 0.0, im: 0.0, kind: kind as u32 });
+            return Ok(Factor { at: scalar.at, re: 0.0, im: 0.0, kind: kind as u32, conjugate: 0 });
         }
         // SAFETY: the function's caller says that it is there.
         let (re, im) = unsafe { scalar.read() }.ok_or(INVALID_VALUE)?;
-        Ok(Factor { at: std::ptr::null(), re, im, kind: kind as u32 })
+        Ok(Factor { at: std::ptr::null(), re, im, kind: kind as u32, conjugate: 0 })
     }
 
     /// Device memory for intermediate results, until the end of the call: blocks of so many bytes.
@@ -166,7 +173,7 @@ impl Call<'_> {
     pub(crate) fn workspace<const BLOCKS: usize>(&mut self, bytes: [usize; BLOCKS]) -> Result<[*mut c_void; BLOCKS]> {
         const TOO_MUCH: rocblas_status = rocblas_status::rocblas_status_memory_error;
         let mut offsets = [0; BLOCKS];
-        let mut all = 0_usize;
+        let mut all = self.taken;
         for (offset, bytes) in offsets.iter_mut().zip(bytes) {
             *offset = all;
             let bytes = bytes.checked_next_multiple_of(ALIGNMENT).ok_or(TOO_MUCH)?;
@@ -178,6 +185,7 @@ impl Call<'_> {
         }
         let hip = self.gpu.hip;
         let at = self.state.workspace.get(hip, all)?;
+        self.taken = all;
         Ok(offsets.map(|offset| at.wrapping_byte_add(offset)))
     }
 

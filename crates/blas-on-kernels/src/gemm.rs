@@ -1,10 +1,12 @@
 //! Products of matrices.
 
-use rocblas_sys::{rocblas_fill, rocblas_operation};
+use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
-use crate::args::{Args, Form, Operand, Type};
-use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_SIZE, INVALID_VALUE, NOT_IMPLEMENTED, Result};
+use crate::args::{Args, Operand, Scalar, Type};
+use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
+use crate::checks::{operation, sizes, stored};
 use crate::modules;
+use crate::vector::{self, MOST, THREADS, batches, kernel};
 
 /// `Matrix` of `kernels/blas/gemm.cu`.
 #[repr(C)]
@@ -44,6 +46,12 @@ impl Matrix {
 
     pub(crate) fn conjugated(self) -> Self {
         Self { conjugate: 1 - self.conjugate, ..self }
+    }
+
+    /// What begins at this row and column of it.
+    pub(crate) fn from(self, row: i64, column: i64) -> Self {
+        let first = self.operand.first + row * self.steps[0] + column * self.steps[1];
+        Self { operand: DeviceOperand { first, ..self.operand }, ..self }
     }
 
     pub(crate) fn op(self, operation: rocblas_operation) -> Self {
@@ -99,84 +107,130 @@ impl Product {
     }
 }
 
-/// Work-items of a workgroup: `THREADS` of `kernels/blas/gemm.cu`.
-const THREADS: u32 = 256;
-/// Rows and columns of a workgroup's part of D: `SIDE` there.
+/// Rows and columns of a workgroup's part of D: `SIDE` of `kernels/blas/gemm.cu`.
 const SIDE: i64 = 64;
-/// The most workgroups in a grid's first and in its second dimension, which go on by its size.
-const MOST: [i64; 2] = [1 << 20, 4096];
+/// The depth that a workgroup has at least before others help it.
+const LEAST_DEPTH: i64 = 256;
+/// The most workgroups that share the depth, and the most memory for what they have.
+const MOST_PARTS: i64 = 64;
+const MOST_PARTIAL: usize = 64 << 20;
 
-const KERNELS: [[&str; 2]; 5] = [
-    ["blas_gemm_f32", "blas_gemm_add_f32"],
-    ["blas_gemm_f64", "blas_gemm_add_f64"],
-    ["blas_gemm_c32", "blas_gemm_add_c32"],
-    ["blas_gemm_c64", "blas_gemm_add_c64"],
-    ["blas_gemm_i32", "blas_gemm_add_i32"],
-];
-
+/// The kernels of a product, and what adds its parts.
 fn kernels(compute: Type) -> Result<[&'static str; 2]> {
-    Ok(KERNELS[match compute {
-        Type::F32 => 0,
-        Type::F64 => 1,
-        Type::C32 => 2,
-        Type::C64 => 3,
-        Type::I32 => 4,
-        _ => return Err(NOT_IMPLEMENTED),
-    }])
+    if compute == Type::I32 {
+        return Ok(["blas_gemm_i32", "blas_gemm_add_i32"]);
+    }
+    Ok([kernel!("gemm", compute)?, kernel!("gemm_add", compute)?])
 }
 
 impl Call<'_> {
     /// Enqueues a product that is computed in this type.
     pub(crate) fn product(&mut self, compute: Type, product: &Product) -> Result {
-        let [kernel, _] = kernels(compute)?;
-        let tiles = (product.m + SIDE - 1) / SIDE * ((product.n + SIDE - 1) / SIDE);
-        let grid = [tiles.clamp(1, MOST[0]) as u32, i64::from(product.batches).clamp(1, MOST[1]) as u32, 1];
-        self.launch(&modules::GEMM, kernel, grid, THREADS, product)
+        let mut product = *product;
+        let [kernel, add] = kernels(compute)?;
+        let taken = self.taken;
+        let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
+        if let Some((parts, bytes)) = self.parts(compute, &product, tiles) {
+            let [partial] = self.workspace([bytes])?;
+            product.partial = partial;
+            // A multiple of what a workgroup reads at once.
+            product.part = ((product.k - 1) / parts / 16 + 1) * 16;
+            product.parts = ((product.k - 1) / product.part + 1) as u32;
+        }
+        let all = i64::from(product.batches) * i64::from(product.parts);
+        let grid = [tiles.clamp(1, MOST[0]) as u32, all.clamp(1, MOST[1]) as u32, 1];
+        self.launch(&modules::GEMM, kernel, grid, THREADS, &product)?;
+        if product.partial.is_null() {
+            return Ok(());
+        }
+        let workgroups = (product.m * product.n - 1) / i64::from(THREADS) + 1;
+        self.launch(&modules::GEMM, add, vector::grid(workgroups, product.batches), THREADS, &product)?;
+        // What is enqueued from now on may use the same memory.
+        self.taken = taken;
+        Ok(())
+    }
+
+    /// How many workgroups share the depth of a product with few tiles, and how much memory that needs.
+    fn parts(&self, compute: Type, product: &Product, tiles: i64) -> Option<(i64, usize)> {
+        let workgroups = tiles.saturating_mul(product.batches.into());
+        let wanted = 2 * i64::from(self.gpu.compute_units) / workgroups.max(1);
+        let parts = wanted.min(product.k / LEAST_DEPTH).min(MOST_PARTS);
+        if parts < 2 {
+            return None;
+        }
+        let elements = (product.m as usize).checked_mul(product.n as usize)?;
+        let bytes = elements.checked_mul(product.batches as usize * parts as usize)?.checked_mul(compute.size())?;
+        let workspace = &self.state.workspace;
+        let fits = !workspace.foreign || workspace.bytes().saturating_sub(self.taken) >= bytes;
+        (bytes <= MOST_PARTIAL && fits).then_some((parts, bytes))
     }
 }
 
-pub(crate) fn is_operation(operation: rocblas_operation) -> bool {
-    (rocblas_operation::rocblas_operation_none.0..=rocblas_operation::rocblas_operation_conjugate_transpose.0)
-        .contains(&operation.0)
-}
-
-/// Rows and columns of a matrix in memory, of which its transpose may be meant.
-pub(crate) fn stored(operation: rocblas_operation, rows: i64, columns: i64) -> [i64; 2] {
-    if operation == rocblas_operation::rocblas_operation_none { [rows, columns] } else { [columns, rows] }
-}
-
-/// The number of products of a batch, as kernels count them.
-pub(crate) fn batches(args: &Args) -> Result<u32> {
-    u32::try_from(args.batch).map_err(|_| INVALID_SIZE)
+/// Whether there is a kernel for products of these types that are computed in this one.
+fn types(args: &Args) -> Result<Type> {
+    let kind = |operand: &Operand| operand.kind.ok_or(INVALID_VALUE);
+    let [a, b, c, d] = [kind(&args.a)?, kind(&args.b)?, kind(&args.c)?, kind(&args.d)?];
+    let wanted = args.compute.ok_or(INVALID_VALUE)?;
+    let compute = wanted.compute();
+    let all_of = |kind: Type| [a, b, c, d].iter().all(|other| *other == kind);
+    let known = match wanted {
+        Type::F16 => all_of(Type::F16),
+        Type::F32 => a == b && c == d && [a, c].iter().all(|kind| kind.compute() == Type::F32),
+        Type::I32 => a == Type::I8 && b == Type::I8 && c == Type::I32 && d == Type::I32,
+        other => all_of(other),
+    };
+    if known { Ok(compute) } else { Err(NOT_IMPLEMENTED) }
 }
 
 pub(crate) fn gemm(call: &mut Call<'_>, args: &Args) -> Result {
-    let &Args { m, n, k, trans_a, trans_b, a, b, c, form, .. } = args;
-    if !is_operation(trans_a) || !is_operation(trans_b) {
+    multiply(call, &Args { d: args.c, ..*args })
+}
+
+/// The only solution that can be asked for by its number; 0 leaves the choice to the library.
+const SOLUTION: i32 = 1;
+
+pub(crate) fn gemm_ex(call: &mut Call<'_>, args: &Args) -> Result {
+    if let Some((algo, solution)) = args.solution
+        && algo == rocblas_gemm_algo::rocblas_gemm_algo_solution_index
+        && ![0, SOLUTION].contains(&solution)
+    {
         return Err(INVALID_VALUE);
     }
-    if m < 0 || n < 0 || k < 0 || args.batch < 0 {
-        return Err(INVALID_SIZE);
-    }
-    if a.step < stored(trans_a, m, k)[0].max(1) || b.step < stored(trans_b, k, n)[0].max(1) || c.step < m.max(1) {
-        return Err(INVALID_SIZE);
-    }
+    // The factors are of the type that is computed in.
+    let factor = |scalar: Scalar| Scalar::new(scalar.at, args.compute);
+    multiply(call, &Args { alpha: factor(args.alpha), beta: factor(args.beta), ..*args })
+}
+
+fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
+    let &Args { m, n, k, trans_a, trans_b, a, b, c, d, form, .. } = args;
+    operation(trans_a)?;
+    operation(trans_b)?;
+    sizes(m >= 0 && n >= 0 && k >= 0 && args.batch >= 0)?;
+    sizes(a.step >= stored(trans_a, m, k)[0] && b.step >= stored(trans_b, k, n)[0])?;
+    sizes(c.step >= m && d.step >= m)?;
+    let compute = types(args)?;
     if m == 0 || n == 0 || args.batch == 0 {
         return Ok(());
     }
     let beta = call.factor(args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { call.factor(args.alpha)? };
-    if beta.is(1.0) && alpha.is(0.0) {
+    let same = c.at == d.at;
+    if same && (c.step != d.step || c.stride != d.stride) {
+        return Err(INVALID_VALUE);
+    }
+    if same && beta.is(1.0) && alpha.is(0.0) {
         return Ok(());
     }
-    if c.at.is_null() || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null()) {
+    if d.at.is_null() || c.at.is_null() && !beta.is(0.0) || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null()) {
         return Err(INVALID_POINTER);
     }
     let matrix = |operand: &Operand, operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))
     };
+    let none = rocblas_operation::rocblas_operation_none;
     let operands = [matrix(&a, trans_a)?, matrix(&b, trans_b)?];
-    let c = matrix(&c, rocblas_operation::rocblas_operation_none)?;
-    let product = Product::new([m, n, k], alpha, operands, beta, c, batches(args)?);
-    call.product(args.compute.ok_or(INVALID_VALUE)?.compute(), &product)
+    let mut product =
+        Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
+    product.d = matrix(&d, none)?;
+    call.product(compute, &product)
 }

@@ -58,7 +58,7 @@ impl Workspace {
         self.bytes
     }
 
-    /// At least so many bytes, which work on the handle's stream may use until the next call.
+    /// At least so many bytes, which work on the handle's stream may use until the next call. What it has got before stays valid.
     pub(crate) fn get(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result<*mut c_void> {
         if bytes > self.bytes {
             if self.foreign {
@@ -71,6 +71,7 @@ impl Workspace {
     }
 
     fn grow(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result {
+        let bytes = bytes.max(self.bytes.saturating_mul(2));
         let bytes = bytes.checked_next_multiple_of(1 << 16).ok_or(rocblas_status::rocblas_status_memory_error)?;
         let mut at = std::ptr::null_mut();
         // SAFETY: there is room for the address.

@@ -23,12 +23,22 @@
 //! * Logging (`ROCBLAS_LAYER`) is not there.
 #![warn(missing_docs)]
 
+mod api;
 mod args;
 mod call;
-mod api;
+mod checks;
+mod combine;
 mod gemm;
 mod gpu;
 mod handle;
+mod level1;
+mod level2;
+mod level3;
+mod reduce;
+mod rotations;
+mod triangular;
+mod update;
+mod vector;
 
 use std::sync::OnceLock;
 
@@ -47,7 +57,7 @@ mod entries {
 
     use crate::args::{Args, Form, Operand, Scalar, Type};
     use crate::call::run;
-    use crate::gemm;
+    use crate::{combine, gemm, level1, level2, level3, reduce, rotations, triangular, update};
 
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 }

@@ -1,0 +1,197 @@
+// Matrices with vectors: products, updates and solutions with matrices that are stored by columns, by bands or packed.
+#include "vector.cuh"
+
+enum Storage : unsigned { DENSE, BAND, PACKED };
+
+// `Stored` of crates/blas-on-kernels/src/level2.rs.
+struct Stored {
+    Operand operand;
+    int64_t leading; // of DENSE and BAND: elements from one column to the next
+    int64_t order;   // of PACKED: rows and columns
+    int64_t diagonal; // of BAND: where the diagonal is in a column
+    unsigned storage, structure, upper, unit;
+    unsigned transposed, conjugate;
+};
+
+// Element of the matrix as it is used, transposed or not.
+template <typename T> __device__ __forceinline__ T element(const Stored &m, const void *p, int64_t i, int64_t j) {
+    bool conjugate = m.conjugate != 0, swap = m.transposed != 0;
+    if (swap) {
+        const int64_t other = i;
+        i = j, j = other;
+    }
+    if (m.structure != GENERAL) {
+        if (m.upper != 0 ? i > j : i < j) {
+            if (m.structure == TRIANGULAR)
+                return zero<T>();
+            const int64_t other = i;
+            i = j, j = other;
+            conjugate ^= m.structure == HERMITIAN;
+        }
+        if (i == j && m.structure == TRIANGULAR && m.unit != 0)
+            return one<T>();
+    }
+    int64_t at = i + j * m.leading;
+    if (m.storage == BAND)
+        at += m.diagonal - j;
+    else if (m.storage == PACKED)
+        at = i + (m.upper != 0 ? j * (j + 1) / 2 : j * (2 * m.order - j - 1) / 2);
+    const T x = read<T>(p, m.operand.type, at);
+    if (i == j && m.structure == HERMITIAN)
+        return Number<T>::real(x);
+    return conjugate ? Number<T>::conj(x) : x;
+}
+
+// `Multiplied` of crates/blas-on-kernels/src/level2.rs: y = alpha * A * x + beta * y.
+struct Multiplied {
+    int64_t m, n;
+    int64_t below, above; // how far from its diagonal A has elements
+    Stored a;
+    Vector x, y;
+    Factor alpha, beta;
+    unsigned rows; // of a workgroup: its other threads share their elements
+    unsigned batches;
+};
+
+// Adds what the threads of each row have; those of the first part get it.
+template <typename T> __device__ __forceinline__ T add_parts(T *sums, T sum, unsigned row, unsigned part, unsigned rows, unsigned parts) {
+    __syncthreads();
+    sums[part * rows + row] = sum;
+    for (unsigned half = parts / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (part < half)
+            sums[part * rows + row] = sums[part * rows + row] + sums[(part + half) * rows + row];
+    }
+    __syncthreads();
+    return sums[row];
+}
+
+template <typename T> __device__ __forceinline__ void multiply(const Multiplied &by) {
+    __shared__ T sums[THREADS];
+    const T alpha = value<T>(by.alpha), beta = value<T>(by.beta);
+    const unsigned parts = THREADS / by.rows;
+    // Neighbouring threads read neighbouring elements of a column in memory.
+    const bool along = by.a.transposed != 0;
+    const unsigned row = along ? threadIdx.x / parts : threadIdx.x % by.rows, part = along ? threadIdx.x % parts : threadIdx.x / by.rows;
+    for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y)
+        for (int64_t row0 = static_cast<int64_t>(blockIdx.x) * by.rows; row0 < by.m; row0 += static_cast<int64_t>(gridDim.x) * by.rows) {
+            const int64_t i = row0 + row;
+            T sum = zero<T>();
+            // alpha = 0 must not read A and x.
+            if (i < by.m && !(alpha == zero<T>())) {
+                const void *a = by.a.operand.of(batch);
+                const Elements<T> x(by.x, batch);
+                const int64_t first = max(int64_t(0), i - by.below), last = min(by.n, i + by.above + 1);
+                for (int64_t j = first + part; j < last; j += parts)
+                    sum = sum + element<T>(by.a, a, i, j) * x.get(j);
+            }
+            sum = add_parts(sums, sum, row, part, by.rows, parts);
+            if (part == 0 && i < by.m) {
+                const Elements<T> y(by.y, batch);
+                T result = alpha * sum;
+                // beta = 0 must not read y.
+                if (!(beta == zero<T>()))
+                    result = result + beta * y.get(i);
+                y.set(i, result);
+            }
+        }
+}
+
+// `Updated` of crates/blas-on-kernels/src/level2.rs: A += alpha * x * yᵀ, and the same the other way round.
+struct Updated {
+    int64_t m, n;
+    Stored a;
+    Vector x, y;
+    Factor alpha;
+    unsigned conjugate; // what is transposed
+    unsigned both;      // alpha * y * xᵀ as well, with alpha conjugated if `conjugate`
+    unsigned batches;
+};
+
+template <typename T> __device__ __forceinline__ void update(const Updated &by) {
+    constexpr unsigned ROWS = 64, COLUMNS = THREADS / ROWS;
+    const T alpha = value<T>(by.alpha);
+    if (alpha == zero<T>())
+        return;
+    const bool conjugate = by.conjugate != 0;
+    const T other = conjugate ? Number<T>::conj(alpha) : alpha;
+    const int64_t row_tiles = (by.m + ROWS - 1) / ROWS, tiles = row_tiles * ((by.n + COLUMNS - 1) / COLUMNS);
+    for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y)
+        for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const int64_t across = tile / row_tiles;
+            const int64_t i = (tile - across * row_tiles) * ROWS + threadIdx.x % ROWS, j = across * COLUMNS + threadIdx.x / ROWS;
+            if (i >= by.m || j >= by.n || (by.a.structure != GENERAL && (by.a.upper != 0 ? i > j : i < j)))
+                continue;
+            const Elements<T> x(by.x, batch), y(by.y, batch);
+            T left = y.get(j), right = zero<T>();
+            left = alpha * x.get(i) * (conjugate ? Number<T>::conj(left) : left);
+            if (by.both != 0) {
+                right = x.get(j);
+                right = other * y.get(i) * (conjugate ? Number<T>::conj(right) : right);
+            }
+            int64_t at = i + j * by.a.leading;
+            if (by.a.storage == PACKED)
+                at = i + (by.a.upper != 0 ? j * (j + 1) / 2 : j * (2 * by.a.order - j - 1) / 2);
+            void *a = by.a.operand.of(batch);
+            T sum = read<T>(a, by.a.operand.type, at) + left + right;
+            if (by.a.structure == HERMITIAN && i == j)
+                sum = Number<T>::real(sum);
+            write<T>(a, by.a.operand.type, at, sum);
+        }
+}
+
+// `Solved` of crates/blas-on-kernels/src/level2.rs: A * x = b, where x is b's place.
+struct Solved {
+    int64_t n;
+    int64_t reach; // how far from its diagonal A has elements
+    Stored a;
+    Vector x;
+    unsigned lower; // A as it is used
+    unsigned batches;
+};
+
+// A workgroup solves a system, in blocks: what is known of the solution is subtracted, then the block is solved in LDS.
+template <typename T> __device__ __forceinline__ void solve(const Solved &by) {
+    constexpr unsigned ROWS = 64, PARTS = THREADS / ROWS;
+    __shared__ T sums[THREADS], block[ROWS];
+    const bool lower = by.lower != 0;
+    const unsigned row = threadIdx.x % ROWS, part = threadIdx.x / ROWS;
+    // The order of the unknowns: from the first on, or from the last.
+    const auto place = [&](int64_t i) { return lower ? i : by.n - 1 - i; };
+    for (size_t batch = blockIdx.x; batch < by.batches; batch += gridDim.x) {
+        const void *a = by.a.operand.of(batch);
+        const Elements<T> x(by.x, batch);
+        for (int64_t first = 0; first < by.n; first += ROWS) {
+            const int64_t i = first + row;
+            T sum = zero<T>();
+            if (i < by.n)
+                for (int64_t j = max(int64_t(0), i - by.reach) + part; j < first; j += PARTS)
+                    sum = sum + element<T>(by.a, a, place(i), place(j)) * x.get(place(j));
+            sum = add_parts(sums, sum, row, part, ROWS, PARTS);
+            if (part == 0 && i < by.n)
+                block[row] = x.get(place(i)) - sum;
+            const unsigned rows = static_cast<unsigned>(min(int64_t(ROWS), by.n - first));
+            for (unsigned r = 0; r < rows; ++r) {
+                __syncthreads();
+                if (threadIdx.x == 0 && by.a.unit == 0)
+                    block[r] = block[r] / element<T>(by.a, a, place(first + r), place(first + r));
+                __syncthreads();
+                if (part == 0 && row > r && row < rows && static_cast<int64_t>(row - r) <= by.reach)
+                    block[row] = block[row] - element<T>(by.a, a, place(i), place(first + r)) * block[r];
+            }
+            __syncthreads();
+            if (part == 0 && i < by.n)
+                x.set(place(i), block[row]);
+            __syncthreads();
+        }
+    }
+}
+
+#define LEVEL2(T, NAME)                                                                                                 \
+    extern "C" __global__ __launch_bounds__(THREADS) void blas_multiply_##NAME(const Multiplied by) { multiply<T>(by); }  \
+    extern "C" __global__ __launch_bounds__(THREADS) void blas_update_##NAME(const Updated by) { update<T>(by); }         \
+    extern "C" __global__ __launch_bounds__(THREADS) void blas_solve_##NAME(const Solved by) { solve<T>(by); }
+LEVEL2(float, f32)
+LEVEL2(double, f64)
+LEVEL2(Complex<float>, c32)
+LEVEL2(Complex<double>, c64)
