@@ -1,0 +1,243 @@
+//! Products of general matrices.
+
+use half::{bf16, f16};
+use rocblas_sys::{rocblas_datatype, rocblas_gemm_algo, rocblas_operation};
+
+use crate::common::{BETWEEN, Blas, C, Form, N, NAN, Random, SUCCESS, T, call, form, op};
+use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, is_close, z};
+
+/// A product to try.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    form: Form,
+    on_device: bool,
+    operations: [rocblas_operation; 2],
+    size: [usize; 3],
+    alpha: Z,
+    beta: Z,
+}
+
+fn random_case(random: &mut Random, number: usize) -> Case {
+    let (form, on_device) = form(number);
+    let sizes = [0, 1, 2, 5, 17, 31, 32, 33, 63, 64, 65, 70];
+    Case {
+        form,
+        on_device,
+        operations: [random.one_of(&[N, T, C]), random.one_of(&[N, T, C])],
+        size: [random.one_of(&sizes), random.one_of(&sizes), random.one_of(&sizes)],
+        alpha: random.factor(),
+        beta: random.factor(),
+    }
+}
+
+fn sides<A: Element>(random: &mut Random, case: &Case) -> [Vec<Matrix<A>>; 2] {
+    let [m, n, k] = case.size;
+    let mut matrices = |operation, rows, columns| {
+        let (rows, columns) = if operation == N { (rows, columns) } else { (columns, rows) };
+        random.matrices(case.form.batch(), rows, columns)
+    };
+    [matrices(case.operations[0], m, k), matrices(case.operations[1], k, n)]
+}
+
+/// Compares D with the model; `epsilon` is that of the type which is computed in.
+fn compare<A: Element, D: Element>(
+    case: &Case,
+    [a, b]: [&Matrix<A>; 2],
+    c: &Matrix<D>,
+    got: &[D],
+    epsilon: f64,
+) {
+    let [m, n, k] = case.size;
+    let (alpha, beta) = (A::of(case.alpha).z(), A::of(case.beta).z());
+    let got = Matrix { data: got.to_vec(), ..c.clone() };
+    for j in 0..n {
+        for i in 0..m {
+            let mut want = if alpha == ZERO {
+                Sum::NONE
+            } else {
+                Sum::of((0..k).map(|d| (op(a, case.operations[0], i, d), op(b, case.operations[1], d, j))))
+            };
+            want = want.times(alpha);
+            if beta != ZERO {
+                want = want.plus(beta, c.at(i, j));
+            }
+            let result = got.data[i + j * got.leading];
+            assert!(is_close(result, want, epsilon), "{case:?} at {i}, {j}: {result:?}, not {want:?}");
+        }
+        for i in m..got.leading {
+            assert_eq!(got.data[i + j * got.leading], D::of(BETWEEN), "{case:?}: between columns");
+        }
+    }
+}
+
+macro_rules! products {
+    ($($test:ident $type:ty, $cases:literal, [$($name:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(1);
+            for number in 0..$cases {
+                let case = random_case(&mut random, number);
+                let [m, n, k] = case.size;
+                let [a, b] = sides::<$type>(&mut random, &case);
+                let mut c = random.matrices::<$type>(case.form.batch(), m, n);
+                if case.beta == ZERO {
+                    // Then C is not read.
+                    c.iter_mut().for_each(|c| (0..m * n).for_each(|at| c.set(at % m, at / m, NAN)));
+                }
+                let (alpha, beta) = (blas.scalar::<$type>(case.alpha, case.on_device), blas.scalar::<$type>(case.beta, case.on_device));
+                let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(case.form, matrices));
+                blas.on_device(case.on_device);
+                let status = call!(blas, case.form, [$($name)+]; v case.operations[0], v case.operations[1], s m, s n, s k,
+                    p alpha, o on_a, a[0].leading, o on_b, b[0].leading, p beta, o on_c, c[0].leading, b case.form.batch(),);
+                assert_eq!(status, SUCCESS, "{case:?}");
+                for (index, got) in on_c.read(&blas).iter().enumerate() {
+                    // 16-bit floats are computed in f32, and rounded once.
+                    let epsilon = <$type>::ROUNDING.min(6e-8);
+                    compare(&case, [&a[index], &b[index]], &c[index], got, epsilon);
+                }
+            }
+        }
+    )+};
+}
+products! {
+    products_of_f32_are_right f32, 48, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+    products_of_f64_are_right f64, 32, [rocblas_dgemm rocblas_dgemm_batched_64 rocblas_dgemm_strided_batched];
+    products_of_f16_are_right f16, 32, [rocblas_hgemm rocblas_hgemm_batched_64 rocblas_hgemm_strided_batched];
+    products_of_complex_f32_are_right [f32; 2], 40, [rocblas_cgemm rocblas_cgemm_batched_64 rocblas_cgemm_strided_batched];
+    products_of_complex_f64_are_right [f64; 2], 24, [rocblas_zgemm rocblas_zgemm_batched_64 rocblas_zgemm_strided_batched];
+}
+
+const F32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_r;
+const F16: rocblas_datatype = rocblas_datatype::rocblas_datatype_f16_r;
+const BF16: rocblas_datatype = rocblas_datatype::rocblas_datatype_bf16_r;
+const F64: rocblas_datatype = rocblas_datatype::rocblas_datatype_f64_r;
+const I8: rocblas_datatype = rocblas_datatype::rocblas_datatype_i8_r;
+const I32: rocblas_datatype = rocblas_datatype::rocblas_datatype_i32_r;
+const C32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_c;
+
+/// Types of A and B, of C and D, and what is computed in.
+fn mixed<A: Element, D: Element, S: Element>(cases: usize, [from, to, compute]: [rocblas_datatype; 3], scale: f64) {
+    let blas = Blas::new();
+    let mut random = Random::new(2);
+    for number in 0..cases {
+        let mut case = random_case(&mut random, number);
+        if compute == I32 {
+            (case.alpha, case.beta) = (z(case.alpha.re.round()), z(case.beta.re.round()));
+        }
+        let [m, n, k] = case.size;
+        let scaled = |Matrix { rows, columns, leading, data }: Matrix<[f64; 2]>| {
+            let data = data.iter().map(|[re, im]| A::of(Z { re: re * scale, im: im * scale })).collect();
+            Matrix::<A> { rows, columns, leading, data }
+        };
+        let [a, b] =
+            sides(&mut random, &case).map(|side| side.into_iter().map(scaled).collect::<Vec<_>>());
+        let c = random.matrices::<D>(case.form.batch(), m, n);
+        let d: Vec<_> = c.iter().map(|c| Matrix::<D>::new(m, n, c.leading, BETWEEN)).collect();
+        let (alpha, beta) = (blas.scalar::<S>(case.alpha, case.on_device), blas.scalar::<S>(case.beta, case.on_device));
+        let [on_a, on_b] = [&a, &b].map(|matrices| blas.matrices(case.form, matrices));
+        let [on_c, on_d] = [&c, &d].map(|matrices| blas.matrices(case.form, matrices));
+        blas.on_device(case.on_device);
+        let operations = case.operations;
+        let batch = case.form.batch();
+        let (lda, ldb, ldc) = (a[0].leading, b[0].leading, c[0].leading);
+        let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
+        let (t, h) = (blas.table, blas.handle);
+        // SAFETY: the operands have as many elements as the sizes say.
+        let status = unsafe {
+            match case.form {
+                Form::Plain => (t.rocblas_gemm_ex)(
+                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _,
+                    on_b.pointer(), from, ldb as _, beta.pointer(), on_c.pointer(), to, ldc as _, on_d.pointer(), to, ldc as _,
+                    compute, standard, 0, 0,
+                ),
+                Form::Batched => (t.rocblas_gemm_batched_ex)(
+                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _,
+                    on_b.pointer(), from, ldb as _, beta.pointer(), on_c.pointer(), to, ldc as _, on_d.pointer(), to, ldc as _,
+                    batch as _, compute, standard, 0, 0,
+                ),
+                Form::Strided => (t.rocblas_gemm_strided_batched_ex_64)(
+                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _, on_a.stride,
+                    on_b.pointer(), from, ldb as _, on_b.stride, beta.pointer(), on_c.pointer(), to, ldc as _, on_c.stride,
+                    on_d.pointer(), to, ldc as _, on_d.stride, batch as _, compute, standard, 0, 0,
+                ),
+            }
+        };
+        assert_eq!(status, SUCCESS, "{case:?}");
+        for (index, got) in on_d.read(&blas).iter().enumerate() {
+            compare(&case, [&a[index], &b[index]], &c[index], got, S::ROUNDING.min(6e-8));
+        }
+    }
+}
+
+#[test]
+fn products_of_mixed_types_are_right() {
+    mixed::<f16, f16, f32>(8, [F16, F16, F32], 1.0);
+    mixed::<f16, f32, f32>(8, [F16, F32, F32], 1.0);
+    mixed::<bf16, bf16, f32>(8, [BF16, BF16, F32], 1.0);
+    mixed::<bf16, f32, f32>(8, [BF16, F32, F32], 1.0);
+    mixed::<f16, f16, f16>(4, [F16, F16, F16], 1.0);
+    mixed::<f64, f64, f64>(4, [F64, F64, F64], 1.0);
+    mixed::<[f32; 2], [f32; 2], [f32; 2]>(4, [C32, C32, C32], 1.0);
+}
+
+#[test]
+fn products_of_integers_are_exact() {
+    mixed::<i8, i32, i32>(12, [I8, I32, I32], 127.0);
+}
+
+/// Few elements of a great depth: workgroups share it.
+#[test]
+fn deep_products_are_right_and_the_same_every_time() {
+    let blas = Blas::new();
+    let mut random = Random::new(3);
+    let case = Case {
+        form: Form::Plain,
+        on_device: false,
+        operations: [T, N],
+        size: [9, 6, 5000],
+        alpha: z(0.5),
+        beta: ONE,
+    };
+    let [a, b] = sides::<f32>(&mut random, &case);
+    let c = random.matrices::<f32>(1, 9, 6);
+    let mut first = None;
+    for _ in 0..2 {
+        let (alpha, beta) = (blas.scalar::<f32>(case.alpha, false), blas.scalar::<f32>(case.beta, false));
+        let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(case.form, matrices));
+        let status = call!(blas, case.form, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+            v T, v N, s 9, s 6, s 5000, p alpha, o on_a, a[0].leading, o on_b, b[0].leading, p beta, o on_c, c[0].leading, b 1,);
+        assert_eq!(status, SUCCESS);
+        let got = on_c.read(&blas).remove(0);
+        compare(&case, [&a[0], &b[0]], &c[0], &got, f32::ROUNDING);
+        assert!(first.get_or_insert(got.clone()) == &got, "not the same twice");
+    }
+}
+
+#[test]
+fn nan_goes_where_blas_has_it() {
+    let blas = Blas::new();
+    for on_device in [false, true] {
+        blas.on_device(on_device);
+        // alpha, beta, what A is, what C is, what is wanted
+        let nan = f64::NAN;
+        for (alpha, beta, a, c, want) in [
+            (0.0, 1.0, nan, 3.0, 3.0),
+            (0.0, 0.0, nan, nan, 0.0),
+            (1.0, 0.0, 2.0, nan, 2.0),
+            (1.0, 0.0, nan, 1.0, nan),
+            (1.0, 1.0, 2.0, nan, nan),
+            (nan, 0.0, 2.0, 1.0, nan),
+            (1.0, nan, 2.0, 1.0, nan),
+            (0.0, nan, 2.0, 1.0, nan),
+        ] {
+            let (alpha, beta) = (blas.scalar::<f32>(z(alpha), on_device), blas.scalar::<f32>(z(beta), on_device));
+            let [on_a, on_b, on_c] = [a, 1.0, c].map(|value| blas.operand(Form::Plain, &[vec![value as f32]]));
+            let status = call!(blas, Form::Plain, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+                v N, v N, s 1, s 1, s 1, p alpha, o on_a, 1, o on_b, 1, p beta, o on_c, 1, b 1,);
+            assert_eq!(status, SUCCESS);
+            let got = on_c.read(&blas)[0][0];
+            assert!(f64::from(got) == want || got.is_nan() && want.is_nan(), "{got}, not {want}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Products with symmetric and Hermitian matrices, products that are such, and matrices element by element.
+
+use rocblas_sys::{rocblas_fill, rocblas_operation};
+
+use crate::common::{BETWEEN, Blas, C, Form, LEFT, LOWER, N, NAN, RIGHT, Random, SUCCESS, T, UPPER, call, form, op};
+use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, is_close};
+
+const SIZES: [usize; 9] = [0, 1, 2, 17, 33, 63, 64, 65, 70];
+
+fn in_triangle(uplo: rocblas_fill, i: usize, j: usize) -> bool {
+    if uplo == UPPER { i <= j } else { i >= j }
+}
+
+/// Compares a matrix with what the model says of each element; `None` is what must have stayed.
+pub(crate) fn compare<E: Element>(
+    before: &Matrix<E>,
+    got: &[E],
+    what: &dyn std::fmt::Debug,
+    want: impl Fn(usize, usize) -> Option<Sum>,
+) {
+    for (place, got) in got.iter().enumerate() {
+        let (i, j) = (place % before.leading, place / before.leading);
+        let stayed = Sum::NONE.plus(ONE, before.data[place].z());
+        let want = if i < before.rows { want(i, j).unwrap_or(stayed) } else { Sum::NONE.plus(ONE, BETWEEN) };
+        assert!(is_close(*got, want, E::ROUNDING), "{what:?} at {i}, {j}: {got:?}, not {want:?}");
+    }
+}
+
+/// Leaves only one triangle of a matrix.
+fn halved<E: Element>(full: &Matrix<E>, uplo: rocblas_fill) -> Matrix<E> {
+    let mut half = full.clone();
+    for j in 0..full.columns {
+        for i in (0..full.rows).filter(|&i| !in_triangle(uplo, i, j)) {
+            half.set(i, j, NAN);
+        }
+    }
+    half
+}
+
+/// Old C, and alpha and beta, of a product: NaN where it is not to be read.
+fn old<E: Element>(random: &mut Random, form: Form, m: usize, n: usize, beta: Z) -> Vec<Matrix<E>> {
+    let mut c = random.matrices::<E>(form.batch(), m, n);
+    if beta == ZERO {
+        c.iter_mut().for_each(|c| (0..m * n).for_each(|at| c.set(at % m, at / m, NAN)));
+    }
+    c
+}
+
+fn finish(sum: Sum, alpha: Z, beta: Z, old: Z) -> Sum {
+    let sum = if alpha == ZERO { Sum::NONE } else { sum.times(alpha) };
+    if beta == ZERO { sum } else { sum.plus(beta, old) }
+}
+
+macro_rules! halves {
+    ($($test:ident: $type:ty, $hermitian:literal, $cases:literal, [$($name:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(20);
+            for number in 0..$cases {
+                let (form, on_device) = form(number);
+                blas.on_device(on_device);
+                let (side, uplo) = (random.one_of(&[LEFT, RIGHT]), random.one_of(&[UPPER, LOWER]));
+                let [m, n] = [random.one_of(&SIZES), random.one_of(&SIZES)];
+                let order = if side == LEFT { m } else { n };
+                let [alpha, beta] = [random.factor(), random.factor()].map(|x| <$type>::of(x).z());
+                let full = random.matrices::<$type>(form.batch(), order, order);
+                let half: Vec<_> = full.iter().map(|full| halved(full, uplo)).collect();
+                let b = random.matrices::<$type>(form.batch(), m, n);
+                let c = old::<$type>(&mut random, form, m, n, beta);
+                let [on_a, on_b, on_c] = [&half, &b, &c].map(|matrices| blas.matrices(form, matrices));
+                let [on_alpha, on_beta] = [alpha, beta].map(|x| blas.scalar::<$type>(x, on_device));
+                let what = (form, on_device, side, uplo, m, n, alpha, beta);
+                let status = call!(blas, form, [$($name)+]; v side, v uplo, s m, s n, p on_alpha, o on_a, half[0].leading,
+                    o on_b, b[0].leading, p on_beta, o on_c, c[0].leading, b form.batch(),);
+                assert_eq!(status, SUCCESS, "{what:?}");
+                for (index, got) in on_c.read(&blas).iter().enumerate() {
+                    let (full, b, c) = (&full[index], &b[index], &c[index]);
+                    let a = |i: usize, j: usize| {
+                        let x = if in_triangle(uplo, i, j) { full.at(i, j) } else if $hermitian { full.at(j, i).conj() } else { full.at(j, i) };
+                        if $hermitian && i == j { x.real() } else { x }
+                    };
+                    compare(c, got, &what, |i, j| {
+                        let sum = if side == LEFT {
+                            Sum::of((0..m).map(|d| (a(i, d), b.at(d, j))))
+                        } else {
+                            Sum::of((0..n).map(|d| (b.at(i, d), a(d, j))))
+                        };
+                        Some(finish(sum, alpha, beta, c.at(i, j)))
+                    });
+                }
+            }
+        }
+    )+};
+}
+halves! {
+    symmetric_matrices_of_f32_are_multiplied: f32, false, 16, [rocblas_ssymm rocblas_ssymm_batched_64 rocblas_ssymm_strided_batched];
+    symmetric_matrices_of_f64_are_multiplied: f64, false, 8, [rocblas_dsymm rocblas_dsymm_batched_64 rocblas_dsymm_strided_batched];
+    symmetric_matrices_of_complex_f32_are_multiplied: [f32; 2], false, 12, [rocblas_csymm rocblas_csymm_batched_64 rocblas_csymm_strided_batched];
+    hermitian_matrices_of_complex_f32_are_multiplied: [f32; 2], true, 16, [rocblas_chemm rocblas_chemm_batched_64 rocblas_chemm_strided_batched];
+    hermitian_matrices_of_complex_f64_are_multiplied: [f64; 2], true, 8, [rocblas_zhemm rocblas_zhemm_batched_64 rocblas_zhemm_strided_batched];
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    One,
+    Two,
+    Both,
+}
+
+/// Tries an update of a triangle.
+fn update<E: Element>(
+    blas: &Blas,
+    random: &mut Random,
+    number: usize,
+    of: Of,
+    hermitian: bool,
+    call: impl FnOnce(Update<'_, E>) -> rocblas_sys::rocblas_status,
+) {
+    let (form, on_device) = form(number);
+    blas.on_device(on_device);
+    let uplo = random.one_of(&[UPPER, LOWER]);
+    let trans = random.one_of(if hermitian { &[N, C] } else { &[N, T] });
+    let [n, k] = [random.one_of(&SIZES), random.one_of(&SIZES)];
+    let (alpha, beta) = (random.factor(), random.factor());
+    // Of herk alpha is real, of all Hermitian ones beta is.
+    let alpha = E::of(if hermitian && of == Of::One { alpha.real() } else { alpha }).z();
+    let beta = E::of(if hermitian { beta.real() } else { beta }).z();
+    let (rows, columns) = if trans == N { (n, k) } else { (k, n) };
+    let a = random.matrices::<E>(form.batch(), rows, columns);
+    let b = random.matrices::<E>(form.batch(), rows, columns);
+    let c = old::<E>(random, form, n, n, beta);
+    let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(form, matrices));
+    let [on_alpha, on_beta] = [alpha, beta].map(|x| blas.scalar::<E>(x, on_device));
+    let what = (of, form, on_device, uplo, trans, n, k, alpha, beta);
+    let (a_operand, b_operand) = ((&on_a, a[0].leading), (&on_b, b[0].leading));
+    let c_operand = (&on_c, c[0].leading);
+    let update = Update { form, uplo, trans, n, k, alpha: &on_alpha, a: a_operand, b: b_operand, beta: &on_beta, c: c_operand };
+    assert_eq!(call(update), SUCCESS, "{what:?}");
+    // Then nothing is done, and the diagonal stays as it is.
+    let nothing = (alpha == ZERO || k == 0) && beta == ONE && !on_device;
+    for (index, got) in on_c.read(blas).iter().enumerate() {
+        let (a, b, c) = (&a[index], if of == Of::One { &a[index] } else { &b[index] }, &c[index]);
+        let across = |x: Z| if hermitian { x.conj() } else { x };
+        compare(c, got, &what, |i, j| {
+            if !in_triangle(uplo, i, j) || nothing {
+                return None;
+            }
+            let mut sum = Sum::of((0..k).map(|d| (op(a, trans, i, d), across(op(b, trans, j, d))))).times(alpha);
+            if of == Of::Both {
+                let other = Sum::of((0..k).map(|d| (op(b, trans, i, d), across(op(a, trans, j, d))))).times(across(alpha));
+                sum = Sum { value: sum.value + other.value, size: sum.size + other.size, terms: 2 * k + 4 };
+            }
+            let is_diagonal = hermitian && i == j;
+            let old = if is_diagonal { c.at(i, j).real() } else { c.at(i, j) };
+            let sum = if alpha == ZERO { Sum::NONE } else { sum };
+            let sum = if beta == ZERO { sum } else { sum.plus(beta, old) };
+            Some(if is_diagonal { sum.real() } else { sum })
+        });
+    }
+}
+
+/// The arguments of an update.
+struct Update<'a, E: hip::DeviceCopy> {
+    form: Form,
+    uplo: rocblas_fill,
+    trans: rocblas_operation,
+    n: usize,
+    k: usize,
+    alpha: &'a crate::common::Scalar<E>,
+    a: (&'a crate::common::Operand<E>, usize),
+    b: (&'a crate::common::Operand<E>, usize),
+    beta: &'a crate::common::Scalar<E>,
+    c: (&'a crate::common::Operand<E>, usize),
+}
+
+macro_rules! updates {
+    ($($test:ident: $type:ty, $hermitian:literal, $cases:literal, one [$($one:ident)+] both [$($both:ident)+] two [$($two:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(21);
+            for number in 0..$cases {
+                update::<$type>(&blas, &mut random, number, Of::One, $hermitian, |Update { form, uplo, trans, n, k, alpha, a, beta, c, .. }| {
+                    call!(blas, form, [$($one)+]; v uplo, v trans, s n, s k, p alpha, o a.0, a.1, p beta, o c.0, c.1, b form.batch(),)
+                });
+                update::<$type>(&blas, &mut random, number, Of::Both, $hermitian, |Update { form, uplo, trans, n, k, alpha, a, b, beta, c }| {
+                    call!(blas, form, [$($both)+]; v uplo, v trans, s n, s k, p alpha, o a.0, a.1, o b.0, b.1, p beta, o c.0, c.1, b form.batch(),)
+                });
+                update::<$type>(&blas, &mut random, number, Of::Two, $hermitian, |Update { form, uplo, trans, n, k, alpha, a, b, beta, c }| {
+                    call!(blas, form, [$($two)+]; v uplo, v trans, s n, s k, p alpha, o a.0, a.1, o b.0, b.1, p beta, o c.0, c.1, b form.batch(),)
+                });
+            }
+        }
+    )+};
+}
+updates! {
+    symmetric_updates_of_f32_are_right: f32, false, 12,
+        one [rocblas_ssyrk rocblas_ssyrk_batched_64 rocblas_ssyrk_strided_batched]
+        both [rocblas_ssyr2k rocblas_ssyr2k_batched_64 rocblas_ssyr2k_strided_batched]
+        two [rocblas_ssyrkx rocblas_ssyrkx_batched_64 rocblas_ssyrkx_strided_batched];
+    symmetric_updates_of_f64_are_right: f64, false, 8,
+        one [rocblas_dsyrk rocblas_dsyrk_batched_64 rocblas_dsyrk_strided_batched]
+        both [rocblas_dsyr2k rocblas_dsyr2k_batched_64 rocblas_dsyr2k_strided_batched]
+        two [rocblas_dsyrkx rocblas_dsyrkx_batched_64 rocblas_dsyrkx_strided_batched];
+    symmetric_updates_of_complex_f32_are_right: [f32; 2], false, 8,
+        one [rocblas_csyrk rocblas_csyrk_batched_64 rocblas_csyrk_strided_batched]
+        both [rocblas_csyr2k rocblas_csyr2k_batched_64 rocblas_csyr2k_strided_batched]
+        two [rocblas_csyrkx rocblas_csyrkx_batched_64 rocblas_csyrkx_strided_batched];
+    hermitian_updates_of_complex_f32_are_right: [f32; 2], true, 12,
+        one [rocblas_cherk rocblas_cherk_batched_64 rocblas_cherk_strided_batched]
+        both [rocblas_cher2k rocblas_cher2k_batched_64 rocblas_cher2k_strided_batched]
+        two [rocblas_cherkx rocblas_cherkx_batched_64 rocblas_cherkx_strided_batched];
+    hermitian_updates_of_complex_f64_are_right: [f64; 2], true, 8,
+        one [rocblas_zherk rocblas_zherk_batched_64 rocblas_zherk_strided_batched]
+        both [rocblas_zher2k rocblas_zher2k_batched_64 rocblas_zher2k_strided_batched]
+        two [rocblas_zherkx rocblas_zherkx_batched_64 rocblas_zherkx_strided_batched];
+}
+
+macro_rules! others {
+    ($($test:ident: $type:ty, $cases:literal, gemmt [$($gemmt:ident)+] geam [$($geam:ident)+] dgmm [$($dgmm:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(22);
+            for number in 0..$cases {
+                let (form, on_device) = form(number);
+                blas.on_device(on_device);
+                let batch = form.batch();
+                let [m, n, k] = [random.one_of(&SIZES), random.one_of(&SIZES), random.one_of(&SIZES)];
+                let [trans_a, trans_b] = [random.one_of(&[N, T, C]), random.one_of(&[N, T, C])];
+                let uplo = random.one_of(&[UPPER, LOWER]);
+                let [alpha, beta] = [random.factor(), random.factor()].map(|x| <$type>::of(x).z());
+                let [on_alpha, on_beta] = [alpha, beta].map(|x| blas.scalar::<$type>(x, on_device));
+                let what = (form, on_device, trans_a, trans_b, uplo, [m, n, k], alpha, beta);
+                let sides = |random: &mut Random, trans, rows, columns| {
+                    let (rows, columns) = if trans == N { (rows, columns) } else { (columns, rows) };
+                    random.matrices::<$type>(batch, rows, columns)
+                };
+
+                let (a, b) = (sides(&mut random, trans_a, n, k), sides(&mut random, trans_b, k, n));
+                let c = old::<$type>(&mut random, form, n, n, beta);
+                let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(form, matrices));
+                let status = call!(blas, form, [$($gemmt)+]; v uplo, v trans_a, v trans_b, s n, s k, p on_alpha, o on_a, a[0].leading,
+                    o on_b, b[0].leading, p on_beta, o on_c, c[0].leading, b batch,);
+                assert_eq!(status, SUCCESS, "{what:?}");
+                for (index, got) in on_c.read(&blas).iter().enumerate() {
+                    let (a, b, c) = (&a[index], &b[index], &c[index]);
+                    compare(c, got, &("gemmt", what), |i, j| {
+                        let sum = || Sum::of((0..k).map(|d| (op(a, trans_a, i, d), op(b, trans_b, d, j))));
+                        in_triangle(uplo, i, j).then(|| finish(sum(), alpha, beta, c.at(i, j)))
+                    });
+                }
+
+                // What has no factor is not read.
+                let (mut a, mut b) = (sides(&mut random, trans_a, m, n), sides(&mut random, trans_b, m, n));
+                for (factor, matrices) in [(alpha, &mut a), (beta, &mut b)] {
+                    if factor == ZERO {
+                        matrices.iter_mut().for_each(|matrix| matrix.data.fill(<$type>::of(NAN)));
+                    }
+                }
+                let c = random.matrices::<$type>(batch, m, n);
+                let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(form, matrices));
+                let status = call!(blas, form, [$($geam)+]; v trans_a, v trans_b, s m, s n, p on_alpha, o on_a, a[0].leading,
+                    p on_beta, o on_b, b[0].leading, o on_c, c[0].leading, b batch,);
+                assert_eq!(status, SUCCESS, "{what:?}");
+                for (index, got) in on_c.read(&blas).iter().enumerate() {
+                    compare(&c[index], got, &("geam", what), |i, j| {
+                        let mut sum = Sum::NONE;
+                        if alpha != ZERO {
+                            sum.add(alpha, op(&a[index], trans_a, i, j));
+                        }
+                        if beta != ZERO {
+                            sum.add(beta, op(&b[index], trans_b, i, j));
+                        }
+                        Some(sum)
+                    });
+                }
+
+                let (side, step) = (random.one_of(&[LEFT, RIGHT]), random.one_of(&[1, 2, -1, -3]));
+                let a = random.matrices::<$type>(batch, m, n);
+                let x = random.vectors::<$type>(batch, if side == LEFT { m } else { n }, step);
+                let (on_a, on_x, on_c) = (blas.matrices(form, &a), blas.vectors(form, &x), blas.matrices(form, &c));
+                let status = call!(blas, form, [$($dgmm)+]; v side, s m, s n, o on_a, a[0].leading, o on_x, step, o on_c, c[0].leading, b batch,);
+                assert_eq!(status, SUCCESS, "{what:?}");
+                for (index, got) in on_c.read(&blas).iter().enumerate() {
+                    compare(&c[index], got, &("dgmm", side, step, what), |i, j| {
+                        Some(Sum::NONE.plus(a[index].at(i, j), x[index].at(if side == LEFT { i } else { j })))
+                    });
+                }
+            }
+        }
+    )+};
+}
+others! {
+    other_products_of_f32_are_right: f32, 12,
+        gemmt [rocblas_sgemmt rocblas_sgemmt_batched_64 rocblas_sgemmt_strided_batched]
+        geam [rocblas_sgeam rocblas_sgeam_batched_64 rocblas_sgeam_strided_batched]
+        dgmm [rocblas_sdgmm rocblas_sdgmm_batched_64 rocblas_sdgmm_strided_batched];
+    other_products_of_f64_are_right: f64, 8,
+        gemmt [rocblas_dgemmt rocblas_dgemmt_batched_64 rocblas_dgemmt_strided_batched]
+        geam [rocblas_dgeam rocblas_dgeam_batched_64 rocblas_dgeam_strided_batched]
+        dgmm [rocblas_ddgmm rocblas_ddgmm_batched_64 rocblas_ddgmm_strided_batched];
+    other_products_of_complex_f32_are_right: [f32; 2], 12,
+        gemmt [rocblas_cgemmt rocblas_cgemmt_batched_64 rocblas_cgemmt_strided_batched]
+        geam [rocblas_cgeam rocblas_cgeam_batched_64 rocblas_cgeam_strided_batched]
+        dgmm [rocblas_cdgmm rocblas_cdgmm_batched_64 rocblas_cdgmm_strided_batched];
+    other_products_of_complex_f64_are_right: [f64; 2], 8,
+        gemmt [rocblas_zgemmt rocblas_zgemmt_batched_64 rocblas_zgemmt_strided_batched]
+        geam [rocblas_zgeam rocblas_zgeam_batched_64 rocblas_zgeam_strided_batched]
+        dgmm [rocblas_zdgmm rocblas_zdgmm_batched_64 rocblas_zdgmm_strided_batched];
+}
