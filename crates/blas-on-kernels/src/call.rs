@@ -37,7 +37,7 @@ pub(crate) type Body = fn(&mut Call<'_>, &Args) -> Result;
 /// # Safety
 /// The caller of the function keeps its contract: pointers are valid for what the sizes say.
 pub(crate) unsafe fn run(handle: rocblas_handle, body: Body, args: &Args) -> rocblas_status {
-    entry(|| with(handle, |call| call.finish(body, args)))
+    entry(|| with(handle, |call| call.finish(|call| body(call, args))))
 }
 
 /// Runs an entry point. No panic gets through to C.
@@ -129,9 +129,10 @@ impl DeviceOperand {
 }
 
 impl Call<'_> {
-    fn finish(&mut self, body: Body, args: &Args) -> Result {
-        let Some(most) = self.state.query else { return body(self, args) };
-        match body(self, args) {
+    /// Runs an operation, or tells how much memory it needs if that is all that the caller asks for.
+    pub(crate) fn finish(&mut self, body: impl FnOnce(&mut Self) -> Result) -> Result {
+        let Some(most) = self.state.query else { return body(self) };
+        match body(self) {
             Ok(()) | Err(rocblas_status::rocblas_status_continue) => {}
             Err(status) => return Err(status),
         }

@@ -1,5 +1,6 @@
 //! Matrix multiplication.
 
+use code_object::embedded;
 use half::{bf16, f16};
 use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
 
@@ -247,8 +248,8 @@ pub(crate) fn check_matrices(
 
 /// `Shape` of `kernels/gemm.cu`.
 #[repr(C)]
-#[derive(Clone, Copy, hip::DeviceCopy)]
-pub(crate) struct BlocksShape {
+#[derive(Clone, Copy, Debug, hip::DeviceCopy)]
+pub struct BlocksShape {
     pub(crate) sizes: [u32; 4],
     pub(crate) leading: [u64; 3],
     pub(crate) strides: [u64; 3],
@@ -257,8 +258,8 @@ pub(crate) struct BlocksShape {
 
 /// `Shape` of `kernels/gemv.cu`.
 #[repr(C)]
-#[derive(Clone, Copy, hip::DeviceCopy)]
-pub(crate) struct VectorsShape {
+#[derive(Clone, Copy, Debug, hip::DeviceCopy)]
+pub struct VectorsShape {
     pub(crate) rows: u32,
     pub(crate) depth: u32,
     pub(crate) vectors: u32,
@@ -270,6 +271,110 @@ pub(crate) struct VectorsShape {
     pub(crate) y_stride: u64,
     pub(crate) batch_strides: [u64; 3],
     pub(crate) by_columns: u64,
+}
+
+/// The first argument of the kernel that computes a product.
+#[derive(Clone, Copy, Debug)]
+pub enum GemmShape {
+    /// Of `kernels/gemm.cu`.
+    Blocks(BlocksShape),
+    /// Of `kernels/gemv.cu`.
+    Vectors(VectorsShape),
+}
+
+/// How a [`Gemm`] is computed, for who launches it over addresses instead of slices: [`Kernels::gemm`] launches it so, too.
+///
+/// The kernel's arguments are the shape, alpha, both matrices, beta and C. alpha and beta are f32, or i32 for products of i8.
+#[derive(Clone, Copy, Debug)]
+pub struct GemmLaunch {
+    /// The module with the kernel.
+    pub module: &'static embedded::Module,
+    /// The kernel.
+    pub kernel: &'static str,
+    /// Workgroups in each dimension.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup.
+    pub block: u32,
+    /// The first argument.
+    pub shape: GemmShape,
+    /// B comes before A.
+    pub swapped: bool,
+}
+
+impl Gemm {
+    /// How this product is computed on a device with so many compute units; nothing if it has no elements.
+    ///
+    /// Nothing is checked. The sizes are below 2³² − 1024.
+    #[must_use]
+    pub fn launch<T: GemmElement>(&self, compute_units: usize) -> Option<GemmLaunch> {
+        let &Gemm { m, n, batch, .. } = self;
+        if m == 0 || n == 0 || batch == 0 {
+            return None;
+        }
+        Some(match (Problem { m, n, batch, compute_units }).choice() {
+            Choice::Vectors => self.by_vectors::<T>(),
+            Choice::Blocks { side } => self.by_blocks::<T>(side),
+        })
+    }
+
+    fn by_blocks<T: GemmElement>(&self, side: usize) -> GemmLaunch {
+        let shape = BlocksShape {
+            sizes: [self.m, self.n, self.k, self.batch].map(|size| size as u32),
+            leading: [self.lda, self.ldb, self.ldc].map(|stride| stride as u64),
+            strides: [self.stride_a, self.stride_b, self.stride_c].map(|stride| stride as u64),
+            transposed: [self.transposed_a, self.transposed_b].map(u32::from),
+        };
+        let blocks = |size: usize, most: usize| size.div_ceil(side).min(most) as u32;
+        GemmLaunch {
+            module: &modules::GEMM,
+            kernel: if side == 128 { T::GEMM_128 } else { T::GEMM_64 },
+            grid: [
+                blocks(self.n, MOST_COLUMN_BLOCKS),
+                blocks(self.m, MOST_BLOCKS),
+                self.batch.min(MOST_BLOCKS) as u32,
+            ],
+            block: THREADS,
+            shape: GemmShape::Blocks(shape),
+            swapped: false,
+        }
+    }
+
+    fn by_vectors<T: GemmElement>(&self) -> GemmLaunch {
+        let step = |transposed: bool, leading: usize| if transposed { (leading, 1) } else { (1, leading) };
+        // Of the two matrices, the one with more rows (columns) is W, the other one is the vectors.
+        let ((rows, w_stride, w_batch, by_columns), (vectors, x, x_batch), y) = if self.n <= self.m {
+            let x = step(!self.transposed_b, self.ldb);
+            ((self.m, self.lda, self.stride_a, self.transposed_a), (self.n, x, self.stride_b), (self.ldc, 1))
+        } else {
+            let x = step(self.transposed_a, self.lda);
+            ((self.n, self.ldb, self.stride_b, !self.transposed_b), (self.m, x, self.stride_a), (1, self.ldc))
+        };
+        let shape = VectorsShape {
+            rows: rows as u32,
+            depth: self.k as u32,
+            vectors: vectors as u32,
+            batches: self.batch as u32,
+            w_stride: w_stride as u64,
+            x_step: x.0 as u64,
+            x_stride: x.1 as u64,
+            y_step: y.0 as u64,
+            y_stride: y.1 as u64,
+            batch_strides: [w_batch, x_batch, self.stride_c].map(|stride| stride as u64),
+            by_columns: by_columns.into(),
+        };
+        GemmLaunch {
+            module: &modules::GEMV,
+            kernel: T::GEMV,
+            grid: [
+                rows.div_ceil(ROWS_OF_VECTORS).min(MOST_BLOCKS) as u32,
+                self.batch.min(MOST_BLOCKS) as u32,
+                1,
+            ],
+            block: THREADS,
+            shape: GemmShape::Vectors(shape),
+            swapped: self.n > self.m,
+        }
+    }
 }
 
 impl Kernels {
@@ -294,91 +399,19 @@ impl Kernels {
         gemm.check(a.len(), b.len(), c.len())?;
         let (alpha, beta) =
             (T::scalar(OPERATION, "alpha", gemm.alpha)?, T::scalar(OPERATION, "beta", gemm.beta)?);
-        let &Gemm { m, n, batch, .. } = gemm;
-        if m == 0 || n == 0 || batch == 0 {
-            return Ok(());
-        }
         let compute_units = self.device().properties().compute_units as usize;
-        let problem = Problem { m, n, batch, compute_units };
-        match problem.choice() {
-            Choice::Vectors => self.gemm_by_vectors(stream, gemm, (alpha, beta), a, b, c),
-            Choice::Blocks { side } => self.gemm_by_blocks(stream, gemm, side, (alpha, beta), a, b, c),
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the signature of GEMM is what it is")]
-    fn gemm_by_blocks<'a, T: GemmElement>(
-        &'a self,
-        stream: &'a Stream,
-        gemm: &Gemm,
-        side: usize,
-        (alpha, beta): (T::Scalar, T::Scalar),
-        a: DeviceSlice<'a, T>,
-        b: DeviceSlice<'a, T>,
-        c: DeviceSliceMut<'a, T::Product>,
-    ) -> Result<()> {
-        let shape = BlocksShape {
-            sizes: [gemm.m, gemm.n, gemm.k, gemm.batch].map(|size| size as u32),
-            leading: [gemm.lda, gemm.ldb, gemm.ldc].map(|stride| stride as u64),
-            strides: [gemm.stride_a, gemm.stride_b, gemm.stride_c].map(|stride| stride as u64),
-            transposed: [gemm.transposed_a, gemm.transposed_b].map(u32::from),
+        let Some(how) = gemm.launch::<T>(compute_units) else { return Ok(()) };
+        let function = self.function(how.module, how.kernel)?;
+        let [x, y, z] = how.grid;
+        let launch = function.launch(stream).grid((x, y, z)).block(how.block);
+        let (first, second) = if how.swapped { (b, a) } else { (a, b) };
+        let launch = match how.shape {
+            GemmShape::Blocks(shape) => launch.arg(shape),
+            GemmShape::Vectors(shape) => launch.arg(shape),
         };
-        let name = if side == 128 { T::GEMM_128 } else { T::GEMM_64 };
-        let blocks = |size: usize, most: usize| size.div_ceil(side).min(most) as u32;
-        let grid = (
-            blocks(gemm.n, MOST_COLUMN_BLOCKS),
-            blocks(gemm.m, MOST_BLOCKS),
-            gemm.batch.min(MOST_BLOCKS) as u32,
-        );
-        let function = self.function(&modules::GEMM, name)?;
-        let launch = function.launch(stream).grid(grid).block(THREADS);
-        let launch = launch.arg(shape).arg(alpha).arg(a).arg(b).arg(beta).arg(c);
+        let launch = launch.arg(alpha).arg(first).arg(second).arg(beta).arg(c);
         // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of each product; `check` has
         // compared the last element of each with the buffer, and has made sure that no element of C is in two products.
-        unsafe { launch.enqueue()? };
-        Ok(())
-    }
-
-    fn gemm_by_vectors<'a, T: GemmElement>(
-        &'a self,
-        stream: &'a Stream,
-        gemm: &Gemm,
-        (alpha, beta): (T::Scalar, T::Scalar),
-        a: DeviceSlice<'a, T>,
-        b: DeviceSlice<'a, T>,
-        c: DeviceSliceMut<'a, T::Product>,
-    ) -> Result<()> {
-        let step = |transposed: bool, leading: usize| if transposed { (leading, 1) } else { (1, leading) };
-        // Of the two matrices, the one with more rows (columns) is W, the other one is the vectors.
-        let ((rows, w_stride, w_batch, by_columns), (vectors, x, x_batch), y) = if gemm.n <= gemm.m {
-            let x = step(!gemm.transposed_b, gemm.ldb);
-            ((gemm.m, gemm.lda, gemm.stride_a, gemm.transposed_a), (gemm.n, x, gemm.stride_b), (gemm.ldc, 1))
-        } else {
-            let x = step(gemm.transposed_a, gemm.lda);
-            ((gemm.n, gemm.ldb, gemm.stride_b, !gemm.transposed_b), (gemm.m, x, gemm.stride_a), (1, gemm.ldc))
-        };
-        let (w, x_slice) = if gemm.n <= gemm.m { (a, b) } else { (b, a) };
-        let shape = VectorsShape {
-            rows: rows as u32,
-            depth: gemm.k as u32,
-            vectors: vectors as u32,
-            batches: gemm.batch as u32,
-            w_stride: w_stride as u64,
-            x_step: x.0 as u64,
-            x_stride: x.1 as u64,
-            y_step: y.0 as u64,
-            y_stride: y.1 as u64,
-            batch_strides: [w_batch, x_batch, gemm.stride_c].map(|stride| stride as u64),
-            by_columns: by_columns.into(),
-        };
-        let function = self.function(&modules::GEMV, T::GEMV)?;
-        let grid =
-            (rows.div_ceil(ROWS_OF_VECTORS).min(MOST_BLOCKS) as u32, gemm.batch.min(MOST_BLOCKS) as u32);
-        let launch = function.launch(stream).grid(grid).block(THREADS);
-        let launch = launch.arg(shape).arg(alpha).arg(w).arg(x_slice).arg(beta).arg(c);
-        // SAFETY: the kernel reads W's rows×depth elements and the vectors' elements, which are those of A and B, and reads and writes
-        // C's m×n elements, of each product; `check` has compared the last element of each with the buffer, and has made sure that no
-        // element of C is in two products.
         unsafe { launch.enqueue()? };
         Ok(())
     }

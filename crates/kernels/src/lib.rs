@@ -93,7 +93,7 @@ pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;
 pub use error::{Error, Result};
-pub use gemm::{Gemm, GemmElement};
+pub use gemm::{BlocksShape, Gemm, GemmElement, GemmLaunch, GemmShape, VectorsShape};
 pub use gemm_experts::{ExpertGemm, SortedPairs};
 pub use gemm_int4::{Int4Element, Int4Gemm, Int4Weights};
 pub use kv_cache::CacheLayout;

@@ -2,6 +2,7 @@
 
 mod copy;
 mod handle;
+mod solutions;
 mod text;
 
 use rocblas_sys::Builder;
@@ -26,6 +27,10 @@ functions! {
         rocblas_set_device_memory_size rocblas_set_math_mode rocblas_set_performance_metric rocblas_set_pointer_mode
         rocblas_set_stream rocblas_set_workspace rocblas_start_device_memory_size_query
         rocblas_stop_device_memory_size_query;
+    solutions:
+        rocblas_gemm_batched_ex_get_solutions rocblas_gemm_batched_ex_get_solutions_by_type
+        rocblas_gemm_ex_get_solutions rocblas_gemm_ex_get_solutions_by_type rocblas_gemm_ext2
+        rocblas_gemm_strided_batched_ex_get_solutions;
     text:
         rocblas_get_commit_hash_string rocblas_get_commit_hash_string_size rocblas_get_version_string
         rocblas_get_version_string_size rocblas_status_to_string;

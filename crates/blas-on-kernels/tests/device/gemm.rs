@@ -1,7 +1,7 @@
 //! Products of general matrices.
 
 use half::{bf16, f16};
-use rocblas_sys::{rocblas_datatype, rocblas_gemm_algo, rocblas_operation};
+use rocblas_sys::{rocblas_datatype, rocblas_gemm_algo, rocblas_operation, rocblas_status};
 
 use crate::common::{BETWEEN, Blas, C, Form, N, NAN, Random, SUCCESS, T, call, form, op};
 use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, is_close, z};
@@ -238,6 +238,70 @@ fn nan_goes_where_blas_has_it() {
             assert_eq!(status, SUCCESS);
             let got = on_c.read(&blas)[0][0];
             assert!(f64::from(got) == want || got.is_nan() && want.is_nan(), "{got}, not {want}");
+        }
+    }
+}
+
+/// Elements have steps in both directions.
+#[test]
+fn products_with_steps_between_rows_are_right() {
+    let blas = Blas::new();
+    let (a, b) = (vec![1.0_f32, 9.0, 2.0, 9.0, 3.0, 9.0, 4.0], vec![5.0_f32, 6.0, 7.0, 8.0]);
+    let [on_a, on_b] = [a, b].map(|values| blas.operand(Form::Plain, &[values]));
+    let on_c = blas.operand(Form::Plain, &[vec![1.0_f32, 2.0, 3.0, 4.0]]);
+    let on_d = blas.operand(Form::Plain, &[vec![0.0_f32; 8]]);
+    let (alpha, beta) = (blas.scalar::<f32>(ONE, false), blas.scalar::<f32>(z(10.0), false));
+    let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
+    // SAFETY: the matrices have the elements that these steps lead to.
+    let status = unsafe {
+        (blas.table.rocblas_gemm_ext2)(
+            blas.handle, 2, 2, 2, alpha.pointer(), on_a.pointer(), F32, 4, 2, on_b.pointer(), F32, 2, 1, beta.pointer(),
+            on_c.pointer(), F32, 1, 2, on_d.pointer(), F32, 1, 4, F32, standard, 0, 0,
+        )
+    };
+    assert_eq!(status, SUCCESS);
+    // [1 2; 3 4] [5 6; 7 8] + 10 [1 3; 2 4]
+    assert_eq!(on_d.read(&blas), [vec![29.0, 63.0, 0.0, 0.0, 52.0, 90.0, 0.0, 0.0]]);
+}
+
+#[test]
+fn there_is_one_solution_of_what_is_computed() {
+    let blas = Blas::new();
+    let (t, h) = (blas.table, blas.handle);
+    let (mut list, mut size) = ([0; 4], 0);
+    // SAFETY: the list has as many places as the size says.
+    unsafe {
+        let none = std::ptr::null_mut();
+        assert_eq!((t.rocblas_gemm_ex_get_solutions_by_type)(h, F16, F32, F32, 0, none, &mut size), SUCCESS);
+        assert_eq!(size, 1);
+        assert_eq!((t.rocblas_gemm_ex_get_solutions_by_type)(h, F16, F32, F32, 0, list.as_mut_ptr(), &mut size), SUCCESS);
+        let unknown = (t.rocblas_gemm_ex_get_solutions_by_type)(h, F64, F32, F32, 0, none, &mut size);
+        assert_eq!(unknown, rocblas_status::rocblas_status_not_implemented);
+    }
+    assert_eq!(list, [1, 0, 0, 0]);
+}
+
+/// Sizes of several tiles and of few vectors, for the kernels of the crate `kernels`.
+#[test]
+fn large_products_are_right() {
+    let blas = Blas::new();
+    let mut random = Random::new(9);
+    for (number, size) in [[150, 130, 40], [3, 200, 70], [260, 2, 65], [129, 65, 1]].into_iter().enumerate() {
+        for operations in [[N, N], [T, N], [N, T], [T, T]] {
+            let form = if number == 1 { Form::Strided } else { Form::Plain };
+            let case = Case { form, on_device: false, operations, size, alpha: z(0.5), beta: z(-1.0) };
+            let [m, n, k] = size;
+            let [a, b] = sides::<f32>(&mut random, &case);
+            let c = random.matrices::<f32>(form.batch(), m, n);
+            let (alpha, beta) = (blas.scalar::<f32>(case.alpha, false), blas.scalar::<f32>(case.beta, false));
+            let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(form, matrices));
+            let status = call!(blas, form, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+                v operations[0], v operations[1], s m, s n, s k, p alpha, o on_a, a[0].leading, o on_b, b[0].leading,
+                p beta, o on_c, c[0].leading, b form.batch(),);
+            assert_eq!(status, SUCCESS);
+            for (index, got) in on_c.read(&blas).iter().enumerate() {
+                compare(&case, [&a[index], &b[index]], &c[index], got, f32::ROUNDING);
+            }
         }
     }
 }

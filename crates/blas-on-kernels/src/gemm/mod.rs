@@ -1,5 +1,7 @@
 //! Products of matrices.
 
+mod fast;
+
 use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
 use crate::args::{Args, Operand, Scalar, Type};
@@ -126,11 +128,17 @@ fn kernels(compute: Type) -> Result<[&'static str; 2]> {
 impl Call<'_> {
     /// Enqueues a product that is computed in this type.
     pub(crate) fn product(&mut self, compute: Type, product: &Product) -> Result {
+        let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
+        let parts = self.parts(compute, product, tiles);
+        if parts.is_none()
+            && let Some(fast) = fast::Fast::of(product, self.gpu.compute_units as usize)
+        {
+            return fast.enqueue(self);
+        }
         let mut product = *product;
         let [kernel, add] = kernels(compute)?;
         let taken = self.taken;
-        let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
-        if let Some((parts, bytes)) = self.parts(compute, &product, tiles) {
+        if let Some((parts, bytes)) = parts {
             let [partial] = self.workspace([bytes])?;
             product.partial = partial;
             // A multiple of what a workgroup reads at once.
@@ -233,4 +241,54 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
         Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
     product.d = matrix(&d, none)?;
     call.product(compute, &product)
+}
+
+/// Products of matrices whose elements have steps in both directions.
+pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) -> Result {
+    let &Args { m, n, k, .. } = args;
+    sizes(m >= 0 && n >= 0 && k >= 0)?;
+    let compute = types(args)?;
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    let factor = |call: &Call<'_>, scalar: Scalar| call.factor(Scalar::new(scalar.at, args.compute));
+    let beta = factor(call, args.beta)?;
+    let alpha = if k == 0 { Factor::of(0.0) } else { factor(call, args.alpha)? };
+    let [a, b, c, d] = [args.a, args.b, args.c, args.d];
+    if d.at.is_null() || c.at.is_null() && !beta.is(0.0) || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null()) {
+        return Err(INVALID_POINTER);
+    }
+    let matrix = |operand: &Operand, steps| {
+        Ok(Matrix { steps, ..Matrix::stored(DeviceOperand::new(operand, args.form)?, 0) })
+    };
+    let operands = [matrix(&a, steps[0])?, matrix(&b, steps[1])?];
+    let mut product = Product::new([m, n, k], alpha, operands, beta, matrix(&c, steps[2])?, 1);
+    product.d = matrix(&d, steps[3])?;
+    call.product(compute, &product)
+}
+
+/// The solutions of a problem: how many there are if there is no list, else as many as fit into it.
+///
+/// # Safety
+/// `size` is valid, and `list` is null or has room for as many numbers as it says.
+pub(crate) unsafe fn solutions(list: *mut i32, size: *mut i32) -> Result {
+    if size.is_null() {
+        return Err(INVALID_POINTER);
+    }
+    // SAFETY: as this function's contract.
+    unsafe {
+        if list.is_null() {
+            size.write(1);
+        } else if size.read() > 0 {
+            list.write(SOLUTION);
+        }
+    }
+    Ok(())
+}
+
+/// Whether products of these types are computed at all.
+pub(crate) fn is_known(from: Option<Type>, to: Option<Type>, compute: Option<Type>) -> Result {
+    let operand = |kind| Operand::new(std::ptr::null(), 0, 0, kind);
+    let (a, c) = (operand(from), operand(to));
+    types(&Args { a, b: a, c, d: c, compute, ..Args::new(None, crate::args::Form::Plain) }).map(drop)
 }
