@@ -65,7 +65,7 @@ impl Parameters {
     }
 
     fn field(&mut self, name: &str, value: &str) {
-        self.fields.push(format!("{name}: {value}"));
+        self.fields.push(if name == value { name.to_owned() } else { format!("{name}: {value}") });
     }
 
     /// A value in host or device memory.
@@ -244,16 +244,17 @@ pub(crate) fn write(text: &str) -> Result<String, String> {
             return Err(format!("four columns are needed: {line}"));
         };
         let tokens: Vec<&str> = arguments.split_whitespace().collect();
-        let (forms, ints): (&[Form], &[&str]) = if let Some(only) = tokens.iter().find(|token| token.starts_with('=')) {
-            match *only {
-                "=32" => (&[Form::Plain, Form::Batched, Form::Strided], &["i32"]),
-                "=batches" => (&[Form::Batched, Form::Strided], &["i32", "i64"]),
-                "=one" => (&[Form::Plain], &["i32"]),
-                other => return Err(format!("`{other}` is no set of forms")),
-            }
-        } else {
-            (&[Form::Plain, Form::Batched, Form::Strided], &["i32", "i64"])
-        };
+        let (forms, ints): (&[Form], &[&str]) =
+            if let Some(only) = tokens.iter().find(|token| token.starts_with('=')) {
+                match *only {
+                    "=32" => (&[Form::Plain, Form::Batched, Form::Strided], &["i32"]),
+                    "=batches" => (&[Form::Batched, Form::Strided], &["i32", "i64"]),
+                    "=one" => (&[Form::Plain], &["i32"]),
+                    other => return Err(format!("`{other}` is no set of forms")),
+                }
+            } else {
+                (&[Form::Plain, Form::Batched, Form::Strided], &["i32", "i64"])
+            };
         let tokens: Vec<&str> = tokens.into_iter().filter(|token| !token.starts_with('=')).collect();
         for kind in types.split_whitespace() {
             let (prefix, letter) = kind.split_once(':').unwrap_or((kind, kind));

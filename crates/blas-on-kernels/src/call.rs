@@ -171,7 +171,10 @@ impl Call<'_> {
     ///
     /// # Errors
     /// `rocblas_status_memory_error`; `rocblas_status_continue` where the caller only asks how much is needed.
-    pub(crate) fn workspace<const BLOCKS: usize>(&mut self, bytes: [usize; BLOCKS]) -> Result<[*mut c_void; BLOCKS]> {
+    pub(crate) fn workspace<const BLOCKS: usize>(
+        &mut self,
+        bytes: [usize; BLOCKS],
+    ) -> Result<[*mut c_void; BLOCKS]> {
         const TOO_MUCH: rocblas_status = rocblas_status::rocblas_status_memory_error;
         let mut offsets = [0; BLOCKS];
         let mut all = self.taken;

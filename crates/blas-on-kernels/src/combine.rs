@@ -101,7 +101,8 @@ pub(crate) fn geam(call: &mut Call<'_>, args: &Args) -> Result {
         return Err(INVALID_POINTER);
     }
     // In place only element by element.
-    let clashes = |operand: &Operand, trans| c.at == operand.at && (!is_none(trans) || operand.step != c.step);
+    let clashes =
+        |operand: &Operand, trans| c.at == operand.at && (!is_none(trans) || operand.step != c.step);
     sizes(!clashes(&a, trans_a) && !clashes(&b, trans_b))?;
     let matrix = |operand: &Operand, operation: rocblas_operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))

@@ -110,8 +110,7 @@ impl Gpu {
     }
 
     fn load(&self, module: &'static embedded::Module) -> Result<hipModule_t> {
-        let object =
-            module.for_device(&self.target).ok_or(rocblas_status::rocblas_status_arch_mismatch)?;
+        let object = module.for_device(&self.target).ok_or(rocblas_status::rocblas_status_arch_mismatch)?;
         let code = object.code().map_err(|_| INTERNAL)?;
         let mut loaded = std::ptr::null_mut();
         // SAFETY: the code is a whole ELF file.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
-use hip_sys::{hipEvent_t, hipStream_t};
+use hip_sys::hipStream_t;
 use rocblas_sys::{
-    rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric, rocblas_pointer_mode,
-    rocblas_status,
+    rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric,
+    rocblas_pointer_mode, rocblas_status,
 };
 
 use crate::call::Result;
@@ -26,7 +26,6 @@ pub(crate) struct State {
     pub(crate) atomics: rocblas_atomics_mode,
     pub(crate) math: rocblas_math_mode,
     pub(crate) metric: rocblas_performance_metric,
-    pub(crate) events: (hipEvent_t, hipEvent_t),
     pub(crate) workspace: Workspace,
     /// Functions only tell how many bytes they need: the most so far.
     pub(crate) query: Option<usize>,
@@ -72,7 +71,8 @@ impl Workspace {
 
     fn grow(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result {
         let bytes = bytes.max(self.bytes.saturating_mul(2));
-        let bytes = bytes.checked_next_multiple_of(1 << 16).ok_or(rocblas_status::rocblas_status_memory_error)?;
+        let bytes =
+            bytes.checked_next_multiple_of(1 << 16).ok_or(rocblas_status::rocblas_status_memory_error)?;
         let mut at = std::ptr::null_mut();
         // SAFETY: there is room for the address.
         check(unsafe { (hip.hipMalloc)(&mut at, bytes) })?;
@@ -166,7 +166,6 @@ pub(crate) fn create(hip: &'static hip_sys::Table) -> Result<rocblas_handle> {
         atomics: rocblas_atomics_mode::rocblas_atomics_not_allowed,
         math: rocblas_math_mode::rocblas_default_math,
         metric: rocblas_performance_metric::rocblas_default_performance_metric,
-        events: (std::ptr::null_mut(), std::ptr::null_mut()),
         workspace: Workspace::NONE,
         query: None,
     };

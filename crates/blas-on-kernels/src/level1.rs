@@ -56,7 +56,13 @@ fn check_factor(kind: Option<Type>, compute: Type) -> Result {
     if kind == compute || kind == compute.real() { Ok(()) } else { Err(NOT_IMPLEMENTED) }
 }
 
-fn enqueue(call: &mut Call<'_>, args: &Args, compute: Type, change: Change, [alpha, beta]: [Factor; 2]) -> Result {
+fn enqueue(
+    call: &mut Call<'_>,
+    args: &Args,
+    compute: Type,
+    change: Change,
+    [alpha, beta]: [Factor; 2],
+) -> Result {
     let n = args.n;
     let y = if change == Change::Scal { Vector::NONE } else { Vector::new(&args.y, args.form, n)? };
     let x = Vector::new(&args.x, args.form, n)?;

@@ -99,8 +99,7 @@ fn update(call: &mut Call<'_>, args: &Args, update: &Update) -> Result {
         let matrix = matrix.transposed();
         if hermitian { matrix.conjugated() } else { matrix }
     };
-    let mut product =
-        Product::new([n, n, k], alpha, [a, across(b)], beta, matrix(&c, args)?, batches(args)?);
+    let mut product = Product::new([n, n, k], alpha, [a, across(b)], beta, matrix(&c, args)?, batches(args)?);
     product.triangle = if is_upper { 1 } else { 2 };
     product.hermitian = hermitian.into();
     call.product(kind, &product)?;
@@ -164,8 +163,7 @@ pub(crate) fn gemmt(call: &mut Call<'_>, args: &Args) -> Result {
         return Err(INVALID_POINTER);
     }
     let operands = [matrix(&a, args)?.op(trans_a), matrix(&b, args)?.op(trans_b)];
-    let mut product =
-        Product::new([n, n, k], alpha, operands, beta, matrix(&c, args)?, batches(args)?);
+    let mut product = Product::new([n, n, k], alpha, operands, beta, matrix(&c, args)?, batches(args)?);
     product.triangle = if is_upper { 1 } else { 2 };
     call.product(kind(args)?, &product)
 }

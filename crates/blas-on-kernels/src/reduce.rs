@@ -96,7 +96,8 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
     let [results, partial] = match (call.on_host(), parts > 1) {
         (false, false) => [args.result.at.cast_mut(), std::ptr::null_mut()],
         (on_host, shared) => {
-            let partial = if shared { operation.part(compute) * parts as usize * batches as usize } else { 0 };
+            let partial =
+                if shared { operation.part(compute) * parts as usize * batches as usize } else { 0 };
             let [results, partials] = call.workspace([if on_host { bytes } else { 0 }, partial])?;
             [
                 if on_host { results } else { args.result.at.cast_mut() },

@@ -29,7 +29,12 @@ pub(crate) fn rotmg(call: &mut Call<'_>, args: &Args) -> Result {
 }
 
 /// Each operand with its place in [`Rotations`] and how many numbers it has.
-fn rotations(call: &mut Call<'_>, args: &Args, operands: &[(usize, Operand, usize)], modified: bool) -> Result {
+fn rotations(
+    call: &mut Call<'_>,
+    args: &Args,
+    operands: &[(usize, Operand, usize)],
+    modified: bool,
+) -> Result {
     let compute = args.kind.ok_or(INVALID_VALUE)?;
     if args.batch <= 0 {
         return Ok(());

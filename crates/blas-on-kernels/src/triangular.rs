@@ -98,7 +98,15 @@ const SIDE: i64 = 32;
 const COLUMNS: i64 = 64;
 
 /// A * X = alpha * B, where X is B's place: of each block of rows, what is known of X is subtracted from it first.
-fn solve(call: &mut Call<'_>, kind: Type, a: Matrix, b: Matrix, alpha: Factor, [m, n]: [i64; 2], batches: u32) -> Result {
+fn solve(
+    call: &mut Call<'_>,
+    kind: Type,
+    a: Matrix,
+    b: Matrix,
+    alpha: Factor,
+    [m, n]: [i64; 2],
+    batches: u32,
+) -> Result {
     let lower = a.upper == 0;
     let general = Matrix { structure: Structure::General, unit: 0, ..a };
     let blocks = (m - 1) / SIDE + 1;
@@ -178,5 +186,7 @@ pub(crate) fn trtri(call: &mut Call<'_>, args: &Args) -> Result {
     solve(call, kind, triangle, inverse, Factor::of(1.0), size, batches)?;
     // In place, the other triangle is not A's.
     let in_place = a.at == c.at || args.form == Form::Batched;
-    Combined::copy(size, inverse, matrix(&c, args)?, batches).triangle(is_upper, !in_place).enqueue(call, kind)
+    Combined::copy(size, inverse, matrix(&c, args)?, batches)
+        .triangle(is_upper, !in_place)
+        .enqueue(call, kind)
 }

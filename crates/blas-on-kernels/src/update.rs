@@ -88,7 +88,13 @@ pub(crate) fn gerc(call: &mut Call<'_>, args: &Args) -> Result {
     general(call, args, true)
 }
 
-fn half(call: &mut Call<'_>, args: &Args, storage: Storage, structure: Structure, vectors: Vectors) -> Result {
+fn half(
+    call: &mut Call<'_>,
+    args: &Args,
+    storage: Storage,
+    structure: Structure,
+    vectors: Vectors,
+) -> Result {
     let n = args.n;
     upper(args.uplo)?;
     sizes(n >= 0 && args.batch >= 0 && args.x.step != 0 && (vectors == Vectors::One || args.y.step != 0))?;

@@ -54,7 +54,8 @@ fn the_page_lists_every_operation_that_is_there() {
 /// The names in the first column of the page's section on what is missing.
 fn missing_on_the_page() -> BTreeSet<String> {
     let page = std::fs::read_to_string(Path::new(PAGE)).unwrap();
-    let section = page.split("\n## ").find(|section| section.starts_with("What is not there")).expect("the section");
+    let section =
+        page.split("\n## ").find(|section| section.starts_with("What is not there")).expect("the section");
     let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
     rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }

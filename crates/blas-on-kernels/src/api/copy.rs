@@ -88,7 +88,6 @@ macro_rules! copies {
             entry(|| unsafe { copy::<SLOT>(&block, None) })
         }
 
-        #[expect(clippy::too_many_arguments, reason = "rocBLAS' signature")]
         pub(super) unsafe extern "C" fn $matrix_async<const SLOT: usize>(
             rows: $int, cols: $int, elem_size: $int, from: *const c_void, lda: $int, to: *mut c_void, ldb: $int,
             stream: hipStream_t,
@@ -114,7 +113,13 @@ copies! {
 }
 
 /// A vector as a matrix of one row.
-fn vector(n: i64, element: i64, (from, incx): (*const c_void, i64), (to, incy): (*mut c_void, i64), kind: hipMemcpyKind) -> Block {
+fn vector(
+    n: i64,
+    element: i64,
+    (from, incx): (*const c_void, i64),
+    (to, incy): (*mut c_void, i64),
+    kind: hipMemcpyKind,
+) -> Block {
     if incx == 1 && incy == 1 {
         let step = n.max(1);
         return Block { rows: n, columns: 1, element, from, from_step: step, to, to_step: step, kind };

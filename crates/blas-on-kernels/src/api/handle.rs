@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use hip_sys::{hipMemoryType, hipPointerAttribute_t, hipStream_t};
 use rocblas_sys::{
-    rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric, rocblas_pointer_mode,
-    rocblas_status,
+    rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric,
+    rocblas_pointer_mode, rocblas_status,
 };
 
 use super::hip;
@@ -134,7 +134,9 @@ pub(super) unsafe extern "C" fn rocblas_get_device_memory_size(
     with(handle, |_, state| unsafe { put(bytes, state.workspace.bytes()) })
 }
 
-pub(super) unsafe extern "C" fn rocblas_start_device_memory_size_query(handle: rocblas_handle) -> rocblas_status {
+pub(super) unsafe extern "C" fn rocblas_start_device_memory_size_query(
+    handle: rocblas_handle,
+) -> rocblas_status {
     with(handle, |_, state| match state.query {
         Some(_) => Err(rocblas_status::rocblas_status_size_query_mismatch),
         None => {

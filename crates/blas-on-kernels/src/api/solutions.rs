@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 
 use rocblas_sys::{
-    rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_int, rocblas_operation, rocblas_status, rocblas_stride,
+    rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_int, rocblas_operation, rocblas_status,
+    rocblas_stride,
 };
 
 use crate::args::{Args, Form, Operand, Scalar, Type};
@@ -15,7 +16,6 @@ macro_rules! by_problem {
         by_problem!(@ $name $stride $($batch)?);
     )+};
     (@ $name:ident { $($stride:ident)? } $($batch:ident)?) => {
-        #[expect(clippy::too_many_arguments, reason = "rocBLAS' signature")]
         pub(super) unsafe extern "C" fn $name(
             handle: rocblas_handle,
             _: rocblas_operation,
@@ -90,7 +90,6 @@ macro_rules! by_type {
 }
 by_type! { rocblas_gemm_ex_get_solutions_by_type rocblas_gemm_batched_ex_get_solutions_by_type }
 
-#[expect(clippy::too_many_arguments, reason = "rocBLAS' signature")]
 pub(super) unsafe extern "C" fn rocblas_gemm_ext2(
     handle: rocblas_handle,
     m: rocblas_int,

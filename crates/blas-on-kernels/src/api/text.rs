@@ -7,12 +7,11 @@ use rocblas_sys::rocblas_status;
 use crate::call::{INVALID_POINTER, INVALID_SIZE, Result, entry};
 
 /// The version of rocBLAS whose headers the table is of, and this crate's.
-const VERSION: &CStr = match CStr::from_bytes_with_nul(
-    concat!("5.2.0.ferrocm-", env!("CARGO_PKG_VERSION"), "\0").as_bytes(),
-) {
-    Ok(text) => text,
-    Err(_) => c"5.2.0",
-};
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!("5.2.0.ferrocm-", env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(text) => text,
+        Err(_) => c"5.2.0",
+    };
 /// There is no commit that a program could know.
 const COMMIT: &CStr = c"ferrocm";
 
@@ -42,7 +41,10 @@ unsafe fn size(out: *mut usize, text: &CStr) -> Result {
     Ok(())
 }
 
-pub(super) unsafe extern "C" fn rocblas_get_version_string(out: *mut c_char, length: usize) -> rocblas_status {
+pub(super) unsafe extern "C" fn rocblas_get_version_string(
+    out: *mut c_char,
+    length: usize,
+) -> rocblas_status {
     // SAFETY: the caller passes room for so many bytes.
     entry(|| unsafe { copy(out, length, VERSION) })
 }
@@ -52,7 +54,10 @@ pub(super) unsafe extern "C" fn rocblas_get_version_string_size(out: *mut usize)
     entry(|| unsafe { size(out, VERSION) })
 }
 
-pub(super) unsafe extern "C" fn rocblas_get_commit_hash_string(out: *mut c_char, length: usize) -> rocblas_status {
+pub(super) unsafe extern "C" fn rocblas_get_commit_hash_string(
+    out: *mut c_char,
+    length: usize,
+) -> rocblas_status {
     // SAFETY: the caller passes room for so many bytes.
     entry(|| unsafe { copy(out, length, COMMIT) })
 }

@@ -25,7 +25,9 @@ impl Fast {
     /// Nothing if those kernels do not have it: they know factors by value, plain matrices of one type, and batches at equal distances.
     pub(super) fn of(product: &Product, compute_units: usize) -> Option<Self> {
         let Product { m, n, k, a, b, c, d, .. } = *product;
-        let ((alpha, 0.0), (beta, 0.0)) = (product.alpha.known()?, product.beta.known()?) else { return None };
+        let ((alpha, 0.0), (beta, 0.0)) = (product.alpha.known()?, product.beta.known()?) else {
+            return None;
+        };
         // With alpha = 0, these kernels read A and B.
         let same = c.operand.at == d.operand.at && c.operand.first == d.operand.first;
         if alpha == 0.0 || product.triangle != 0 || product.hermitian != 0 || !same && beta != 0.0 {
@@ -35,7 +37,9 @@ impl Fast {
             return None;
         }
         let plain = |matrix: &Matrix| {
-            matrix.structure == Structure::General && matrix.operand.indirect == 0 && matrix.operand.stride >= 0
+            matrix.structure == Structure::General
+                && matrix.operand.indirect == 0
+                && matrix.operand.stride >= 0
         };
         if ![&a, &b, &d].into_iter().all(plain) || d.steps[0] != 1 {
             return None;

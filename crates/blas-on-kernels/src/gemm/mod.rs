@@ -88,7 +88,14 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    pub(crate) fn new([m, n, k]: [i64; 3], alpha: Factor, [a, b]: [Matrix; 2], beta: Factor, c: Matrix, batches: u32) -> Self {
+    pub(crate) fn new(
+        [m, n, k]: [i64; 3],
+        alpha: Factor,
+        [a, b]: [Matrix; 2],
+        beta: Factor,
+        c: Matrix,
+        batches: u32,
+    ) -> Self {
         Self {
             m,
             n,
@@ -167,7 +174,8 @@ impl Call<'_> {
             return None;
         }
         let elements = (product.m as usize).checked_mul(product.n as usize)?;
-        let bytes = elements.checked_mul(product.batches as usize * parts as usize)?.checked_mul(compute.size())?;
+        let bytes =
+            elements.checked_mul(product.batches as usize * parts as usize)?.checked_mul(compute.size())?;
         let workspace = &self.state.workspace;
         let fits = !workspace.foreign || workspace.bytes().saturating_sub(self.taken) >= bytes;
         (bytes <= MOST_PARTIAL && fits).then_some((parts, bytes))
@@ -229,7 +237,10 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     if same && beta.is(1.0) && alpha.is(0.0) {
         return Ok(());
     }
-    if d.at.is_null() || c.at.is_null() && !beta.is(0.0) || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null()) {
+    if d.at.is_null()
+        || c.at.is_null() && !beta.is(0.0)
+        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
+    {
         return Err(INVALID_POINTER);
     }
     let matrix = |operand: &Operand, operation| {
@@ -237,8 +248,7 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     };
     let none = rocblas_operation::rocblas_operation_none;
     let operands = [matrix(&a, trans_a)?, matrix(&b, trans_b)?];
-    let mut product =
-        Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
+    let mut product = Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
     product.d = matrix(&d, none)?;
     call.product(compute, &product)
 }
@@ -255,7 +265,10 @@ pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) 
     let beta = factor(call, args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { factor(call, args.alpha)? };
     let [a, b, c, d] = [args.a, args.b, args.c, args.d];
-    if d.at.is_null() || c.at.is_null() && !beta.is(0.0) || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null()) {
+    if d.at.is_null()
+        || c.at.is_null() && !beta.is(0.0)
+        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
+    {
         return Err(INVALID_POINTER);
     }
     let matrix = |operand: &Operand, steps| {

@@ -61,7 +61,10 @@ fn bad_arguments_of_gemm_are_refused() {
         let (p, one) = (p.cast(), one.cast());
         // SAFETY: as above.
         unsafe {
-            (t.rocblas_gemm_ex)(h, N, N, 1, 1, 1, one, p, a_type, 1, p, f32_r, 1, one, p, f32_r, 1, p, f32_r, 1, compute, algo, solution, 0)
+            (t.rocblas_gemm_ex)(
+                h, N, N, 1, 1, 1, one, p, a_type, 1, p, f32_r, 1, one, p, f32_r, 1, p, f32_r, 1, compute,
+                algo, solution, 0,
+            )
         }
     };
     assert_eq!(ex(f32_r, f32_r, standard, 0), SUCCESS);
@@ -103,10 +106,19 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
         assert_eq!((t.rocblas_ssyr)(h, UPPER, 2, &one, p, 0, p, 2), INVALID_SIZE);
         assert_eq!((t.rocblas_strsv)(h, UPPER, N, rocblas_diagonal_(0), 2, p, 2, p, 1), INVALID_VALUE);
         assert_eq!((t.rocblas_stbsv)(h, UPPER, N, NON_UNIT, 2, 1, p, 1, p, 1), INVALID_SIZE);
-        assert_eq!((t.rocblas_strsm)(h, rocblas_side::rocblas_side_both, UPPER, N, NON_UNIT, 2, 2, &one, p, 2, p, 2), INVALID_VALUE);
+        assert_eq!(
+            (t.rocblas_strsm)(h, rocblas_side::rocblas_side_both, UPPER, N, NON_UNIT, 2, 2, &one, p, 2, p, 2),
+            INVALID_VALUE
+        );
         assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 3, 2, &one, p, 2, p, 3), INVALID_SIZE);
-        assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, &one, null, 2, p, 2), INVALID_POINTER);
-        assert_eq!((t.rocblas_strmm)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, &one, p, 2, p, 2, p, 3), INVALID_VALUE);
+        assert_eq!(
+            (t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, &one, null, 2, p, 2),
+            INVALID_POINTER
+        );
+        assert_eq!(
+            (t.rocblas_strmm)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, &one, p, 2, p, 2, p, 3),
+            INVALID_VALUE
+        );
         let complex = rocblas_float_complex { x: 1.0, y: 0.0 };
         let c = p.cast::<rocblas_float_complex>();
         assert_eq!((t.rocblas_csyrk)(h, UPPER, C, 2, 2, &complex, c, 2, &complex, c, 2), INVALID_VALUE);
@@ -157,7 +169,10 @@ fn memory_is_asked_for_before_it_is_used() {
     let multiply = || unsafe { (t.rocblas_strmv)(h, UPPER, N, NON_UNIT, 10, a, 10, on_x, 1) };
     // SAFETY: the handle is live, and the number has a place.
     unsafe {
-        assert_eq!((t.rocblas_stop_device_memory_size_query)(h, &mut bytes), rocblas_status::rocblas_status_size_query_mismatch);
+        assert_eq!(
+            (t.rocblas_stop_device_memory_size_query)(h, &mut bytes),
+            rocblas_status::rocblas_status_size_query_mismatch
+        );
         assert_eq!((t.rocblas_start_device_memory_size_query)(h), SUCCESS);
         assert!((t.rocblas_is_device_memory_size_query)(h));
         assert_eq!(multiply(), rocblas_status::rocblas_status_size_increased);
@@ -252,20 +267,47 @@ fn factors_may_have_other_types_than_vectors() {
         assert_eq!((t.rocblas_scal_ex)(h, 2, alpha, f32_r, complex.pointer(), f32_c, 1, f32_c), SUCCESS);
         assert_eq!(complex.read(&blas), [vec![[1.0, inf], [3.0, -2.0]]]);
         let halves = [2.0, 3.0].map(half::f16::from_f32).to_vec();
-        let (x, y) = (blas.operand(Form::Plain, &[halves.clone()]), blas.operand(Form::Plain, &[halves]));
-        assert_eq!((t.rocblas_axpy_ex)(h, 2, alpha, f32_r, x.pointer(), f16_r, 1, y.pointer(), f16_r, 1, f32_r), SUCCESS);
+        let (x, y) = (
+            blas.operand(Form::Plain, std::slice::from_ref(&halves)),
+            blas.operand(Form::Plain, std::slice::from_ref(&halves)),
+        );
+        assert_eq!(
+            (t.rocblas_axpy_ex)(h, 2, alpha, f32_r, x.pointer(), f16_r, 1, y.pointer(), f16_r, 1, f32_r),
+            SUCCESS
+        );
         assert_eq!(y.read(&blas), [[3.0, 4.5].map(half::f16::from_f32).to_vec()]);
         let mut sum = half::f16::ZERO;
         let result = (&raw mut sum).cast();
-        assert_eq!((t.rocblas_dot_ex)(h, 2, x.pointer(), f16_r, 1, y.pointer(), f16_r, 1, result, f16_r, f32_r), SUCCESS);
+        assert_eq!(
+            (t.rocblas_dot_ex)(h, 2, x.pointer(), f16_r, 1, y.pointer(), f16_r, 1, result, f16_r, f32_r),
+            SUCCESS
+        );
         assert_eq!(sum.to_f32(), 19.5);
-        assert_eq!((t.rocblas_dot_ex)(h, 2, x.pointer(), f16_r, 1, y.pointer(), f32_c, 1, result, f16_r, f32_r), rocblas_status::rocblas_status_not_implemented);
+        assert_eq!(
+            (t.rocblas_dot_ex)(h, 2, x.pointer(), f16_r, 1, y.pointer(), f32_c, 1, result, f16_r, f32_r),
+            rocblas_status::rocblas_status_not_implemented
+        );
     }
     let (alpha, beta) = (blas.scalar::<f32>(z(2.0), false), blas.scalar::<f32>(ONE, false));
     let (a, c) = (blas.operand(Form::Plain, &[vec![3.0_f32]]), blas.operand(Form::Plain, &[vec![1.0_f32]]));
     // SAFETY: the matrices have an element.
     let status = unsafe {
-        (t.rocblas_syrk_ex)(h, UPPER, N, 1, 1, alpha.pointer(), a.pointer(), f32_r, 1, beta.pointer(), c.pointer(), f32_r, 1, f32_r)
+        (t.rocblas_syrk_ex)(
+            h,
+            UPPER,
+            N,
+            1,
+            1,
+            alpha.pointer(),
+            a.pointer(),
+            f32_r,
+            1,
+            beta.pointer(),
+            c.pointer(),
+            f32_r,
+            1,
+            f32_r,
+        )
     };
     assert_eq!(status, SUCCESS);
     assert_eq!(c.read(&blas), [vec![19.0]]);

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use rocblas_sys::{
-    Table, rocblas_diagonal, rocblas_fill, rocblas_handle, rocblas_operation, rocblas_pointer_mode, rocblas_side,
-    rocblas_status,
+    Table, rocblas_diagonal, rocblas_fill, rocblas_handle, rocblas_operation, rocblas_pointer_mode,
+    rocblas_side, rocblas_status,
 };
 
 use crate::model::{Element, Matrix, Vector, Z, z};
@@ -172,7 +172,10 @@ impl<E: Element> Operand<E> {
         let all = blas.download(&self.memory);
         all.chunks(self.stride as usize)
             .map(|chunk| {
-                assert!(chunk[self.length..].iter().all(|x| *x == E::of(BETWEEN)), "something behind was written");
+                assert!(
+                    chunk[self.length..].iter().all(|x| *x == E::of(BETWEEN)),
+                    "something behind was written"
+                );
                 chunk[..self.length].to_vec()
             })
             .collect()
@@ -273,7 +276,12 @@ impl Random {
         self.one_of(&[z(0.0), z(1.0), z(-1.0), Z { re: 0.5, im: -0.25 }, Z { re: -1.5, im: 0.75 }])
     }
 
-    pub(crate) fn matrices<E: Element>(&mut self, count: usize, rows: usize, columns: usize) -> Vec<Matrix<E>> {
+    pub(crate) fn matrices<E: Element>(
+        &mut self,
+        count: usize,
+        rows: usize,
+        columns: usize,
+    ) -> Vec<Matrix<E>> {
         let leading = rows.max(1) + self.one_of(&[0, 1, 5]);
         (0..count)
             .map(|_| {

@@ -117,7 +117,11 @@ const I32: rocblas_datatype = rocblas_datatype::rocblas_datatype_i32_r;
 const C32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_c;
 
 /// Types of A and B, of C and D, and what is computed in.
-fn mixed<A: Element, D: Element, S: Element>(cases: usize, [from, to, compute]: [rocblas_datatype; 3], scale: f64) {
+fn mixed<A: Element, D: Element, S: Element>(
+    cases: usize,
+    [from, to, compute]: [rocblas_datatype; 3],
+    scale: f64,
+) {
     let blas = Blas::new();
     let mut random = Random::new(2);
     for number in 0..cases {
@@ -130,11 +134,11 @@ fn mixed<A: Element, D: Element, S: Element>(cases: usize, [from, to, compute]: 
             let data = data.iter().map(|[re, im]| A::of(Z { re: re * scale, im: im * scale })).collect();
             Matrix::<A> { rows, columns, leading, data }
         };
-        let [a, b] =
-            sides(&mut random, &case).map(|side| side.into_iter().map(scaled).collect::<Vec<_>>());
+        let [a, b] = sides(&mut random, &case).map(|side| side.into_iter().map(scaled).collect::<Vec<_>>());
         let c = random.matrices::<D>(case.form.batch(), m, n);
         let d: Vec<_> = c.iter().map(|c| Matrix::<D>::new(m, n, c.leading, BETWEEN)).collect();
-        let (alpha, beta) = (blas.scalar::<S>(case.alpha, case.on_device), blas.scalar::<S>(case.beta, case.on_device));
+        let (alpha, beta) =
+            (blas.scalar::<S>(case.alpha, case.on_device), blas.scalar::<S>(case.beta, case.on_device));
         let [on_a, on_b] = [&a, &b].map(|matrices| blas.matrices(case.form, matrices));
         let [on_c, on_d] = [&c, &d].map(|matrices| blas.matrices(case.form, matrices));
         blas.on_device(case.on_device);
@@ -147,19 +151,88 @@ fn mixed<A: Element, D: Element, S: Element>(cases: usize, [from, to, compute]: 
         let status = unsafe {
             match case.form {
                 Form::Plain => (t.rocblas_gemm_ex)(
-                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _,
-                    on_b.pointer(), from, ldb as _, beta.pointer(), on_c.pointer(), to, ldc as _, on_d.pointer(), to, ldc as _,
-                    compute, standard, 0, 0,
+                    h,
+                    operations[0],
+                    operations[1],
+                    m as _,
+                    n as _,
+                    k as _,
+                    alpha.pointer(),
+                    on_a.pointer(),
+                    from,
+                    lda as _,
+                    on_b.pointer(),
+                    from,
+                    ldb as _,
+                    beta.pointer(),
+                    on_c.pointer(),
+                    to,
+                    ldc as _,
+                    on_d.pointer(),
+                    to,
+                    ldc as _,
+                    compute,
+                    standard,
+                    0,
+                    0,
                 ),
                 Form::Batched => (t.rocblas_gemm_batched_ex)(
-                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _,
-                    on_b.pointer(), from, ldb as _, beta.pointer(), on_c.pointer(), to, ldc as _, on_d.pointer(), to, ldc as _,
-                    batch as _, compute, standard, 0, 0,
+                    h,
+                    operations[0],
+                    operations[1],
+                    m as _,
+                    n as _,
+                    k as _,
+                    alpha.pointer(),
+                    on_a.pointer(),
+                    from,
+                    lda as _,
+                    on_b.pointer(),
+                    from,
+                    ldb as _,
+                    beta.pointer(),
+                    on_c.pointer(),
+                    to,
+                    ldc as _,
+                    on_d.pointer(),
+                    to,
+                    ldc as _,
+                    batch as _,
+                    compute,
+                    standard,
+                    0,
+                    0,
                 ),
                 Form::Strided => (t.rocblas_gemm_strided_batched_ex_64)(
-                    h, operations[0], operations[1], m as _, n as _, k as _, alpha.pointer(), on_a.pointer(), from, lda as _, on_a.stride,
-                    on_b.pointer(), from, ldb as _, on_b.stride, beta.pointer(), on_c.pointer(), to, ldc as _, on_c.stride,
-                    on_d.pointer(), to, ldc as _, on_d.stride, batch as _, compute, standard, 0, 0,
+                    h,
+                    operations[0],
+                    operations[1],
+                    m as _,
+                    n as _,
+                    k as _,
+                    alpha.pointer(),
+                    on_a.pointer(),
+                    from,
+                    lda as _,
+                    on_a.stride,
+                    on_b.pointer(),
+                    from,
+                    ldb as _,
+                    on_b.stride,
+                    beta.pointer(),
+                    on_c.pointer(),
+                    to,
+                    ldc as _,
+                    on_c.stride,
+                    on_d.pointer(),
+                    to,
+                    ldc as _,
+                    on_d.stride,
+                    batch as _,
+                    compute,
+                    standard,
+                    0,
+                    0,
                 ),
             }
         };
@@ -231,8 +304,10 @@ fn nan_goes_where_blas_has_it() {
             (1.0, nan, 2.0, 1.0, nan),
             (0.0, nan, 2.0, 1.0, nan),
         ] {
-            let (alpha, beta) = (blas.scalar::<f32>(z(alpha), on_device), blas.scalar::<f32>(z(beta), on_device));
-            let [on_a, on_b, on_c] = [a, 1.0, c].map(|value| blas.operand(Form::Plain, &[vec![value as f32]]));
+            let (alpha, beta) =
+                (blas.scalar::<f32>(z(alpha), on_device), blas.scalar::<f32>(z(beta), on_device));
+            let [on_a, on_b, on_c] =
+                [a, 1.0, c].map(|value| blas.operand(Form::Plain, &[vec![value as f32]]));
             let status = call!(blas, Form::Plain, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
                 v N, v N, s 1, s 1, s 1, p alpha, o on_a, 1, o on_b, 1, p beta, o on_c, 1, b 1,);
             assert_eq!(status, SUCCESS);
@@ -255,8 +330,32 @@ fn products_with_steps_between_rows_are_right() {
     // SAFETY: the matrices have the elements that these steps lead to.
     let status = unsafe {
         (blas.table.rocblas_gemm_ext2)(
-            blas.handle, 2, 2, 2, alpha.pointer(), on_a.pointer(), F32, 4, 2, on_b.pointer(), F32, 2, 1, beta.pointer(),
-            on_c.pointer(), F32, 1, 2, on_d.pointer(), F32, 1, 4, F32, standard, 0, 0,
+            blas.handle,
+            2,
+            2,
+            2,
+            alpha.pointer(),
+            on_a.pointer(),
+            F32,
+            4,
+            2,
+            on_b.pointer(),
+            F32,
+            2,
+            1,
+            beta.pointer(),
+            on_c.pointer(),
+            F32,
+            1,
+            2,
+            on_d.pointer(),
+            F32,
+            1,
+            4,
+            F32,
+            standard,
+            0,
+            0,
         )
     };
     assert_eq!(status, SUCCESS);
@@ -274,7 +373,10 @@ fn there_is_one_solution_of_what_is_computed() {
         let none = std::ptr::null_mut();
         assert_eq!((t.rocblas_gemm_ex_get_solutions_by_type)(h, F16, F32, F32, 0, none, &mut size), SUCCESS);
         assert_eq!(size, 1);
-        assert_eq!((t.rocblas_gemm_ex_get_solutions_by_type)(h, F16, F32, F32, 0, list.as_mut_ptr(), &mut size), SUCCESS);
+        assert_eq!(
+            (t.rocblas_gemm_ex_get_solutions_by_type)(h, F16, F32, F32, 0, list.as_mut_ptr(), &mut size),
+            SUCCESS
+        );
         let unknown = (t.rocblas_gemm_ex_get_solutions_by_type)(h, F64, F32, F32, 0, none, &mut size);
         assert_eq!(unknown, rocblas_status::rocblas_status_not_implemented);
     }

@@ -9,7 +9,12 @@ const SIZES: [usize; 7] = [0, 1, 2, 63, 64, 257, 300];
 const STEPS: [i64; 4] = [1, 2, -1, -3];
 
 /// Checks a vector against what the model says of each element, and that nothing between them has changed.
-fn compare<E: Element>(before: &Vector<E>, got: &[E], what: &dyn std::fmt::Debug, want: impl Fn(usize) -> Sum) {
+fn compare<E: Element>(
+    before: &Vector<E>,
+    got: &[E],
+    what: &dyn std::fmt::Debug,
+    want: impl Fn(usize) -> Sum,
+) {
     let places: Vec<usize> = (0..before.n).map(|i| before.place(i)).collect();
     for (i, place) in places.iter().enumerate() {
         check(got[*place], want(i), &(what, i));
@@ -261,7 +266,7 @@ fn norms_are_right_at_the_ends_of_the_range() {
         (vec![f64::NAN, 1e300], f64::NAN),
         (vec![0.0, 0.0], 0.0),
     ] {
-        let on_x = blas.operand(Form::Plain, &[values.clone()]);
+        let on_x = blas.operand(Form::Plain, std::slice::from_ref(&values));
         let mut got = Results::new(&blas, 1, 9.0_f64, false);
         let names = reduce!(blas, Form::Plain, got, [rocblas_dnrm2 rocblas_dnrm2_batched_64 rocblas_dnrm2_strided_batched];
             s values.len(), o on_x, 1, b 1,);
@@ -283,7 +288,7 @@ fn searches_find_nan_only_where_it_comes_first() {
         (vec![0.0, nan], 1, 1),
         (vec![f32::INFINITY, nan, 1.0], 1, 3),
     ] {
-        let on_x = blas.operand(Form::Plain, &[values.clone()]);
+        let on_x = blas.operand(Form::Plain, std::slice::from_ref(&values));
         let mut found = [Results::new(&blas, 1, 0_i32, false), Results::new(&blas, 1, 0_i32, false)];
         let statuses = [
             reduce!(blas, Form::Plain, found[0], [rocblas_isamax rocblas_isamax_batched_64 rocblas_isamax_strided_batched];
@@ -320,25 +325,33 @@ fn rotations_turn_the_second_number_to_zero() {
             let mut b_real: Vec<Vec<f64>> = (0..batch).map(|i| real(pairs[1].at(i))).collect();
             let mut s_real = vec![vec![9.0]; batch];
             let status = if is_complex {
-                let [on_a, on_b, on_s] = [&mut a, &mut b, &mut s].map(|x| Numbers::new(&blas, form, on_device, x));
+                let [on_a, on_b, on_s] =
+                    [&mut a, &mut b, &mut s].map(|x| Numbers::new(&blas, form, on_device, x));
                 let on_c = Numbers::new(&blas, form, on_device, &mut c);
                 let status = call!(blas, form, [rocblas_zrotg rocblas_zrotg_batched_64 rocblas_zrotg_strided_batched];
                     a on_a, a on_b, a on_c, a on_s, b batch,);
-                (on_a.get(&blas), on_b.get(&blas), on_s.get(&blas), on_c.get(&blas));
+                on_a.get(&blas);
+                on_b.get(&blas);
+                on_s.get(&blas);
+                on_c.get(&blas);
                 status
             } else {
-                let [on_a, on_b, on_c, on_s] =
-                    [&mut a_real, &mut b_real, &mut c, &mut s_real].map(|x| Numbers::new(&blas, form, on_device, x));
+                let [on_a, on_b, on_c, on_s] = [&mut a_real, &mut b_real, &mut c, &mut s_real]
+                    .map(|x| Numbers::new(&blas, form, on_device, x));
                 let status = call!(blas, form, [rocblas_drotg rocblas_drotg_batched_64 rocblas_drotg_strided_batched];
                     a on_a, a on_b, a on_c, a on_s, b batch,);
-                (on_a.get(&blas), on_b.get(&blas), on_c.get(&blas), on_s.get(&blas));
+                on_a.get(&blas);
+                on_b.get(&blas);
+                on_c.get(&blas);
+                on_s.get(&blas);
                 status
             };
             assert_eq!(status, SUCCESS);
             for i in 0..batch {
                 let part = |x: Z| if is_complex { x } else { x.real() };
                 let (x, y) = (part(pairs[0].at(i)), part(pairs[1].at(i)));
-                let (r, s) = if is_complex { (a[i][0].z(), s[i][0].z()) } else { (z(a_real[i][0]), z(s_real[i][0])) };
+                let (r, s) =
+                    if is_complex { (a[i][0].z(), s[i][0].z()) } else { (z(a_real[i][0]), z(s_real[i][0])) };
                 let c = z(c[i][0]);
                 let what = (number, is_complex, x, y, r, c, s);
                 assert!((c * x + s * y - r).size() < 1e-14, "{what:?}");
@@ -440,7 +453,8 @@ fn modified_rotations_turn_the_second_number_to_zero() {
         let mut numbers = [d1, d2, x1, y1].map(|x| vec![vec![x]; batch]);
         let mut param = vec![vec![7.0; 5]; batch];
         {
-            let [on_d1, on_d2, on_x1, on_y1] = numbers.each_mut().map(|x| Numbers::new(&blas, form, on_device, x));
+            let [on_d1, on_d2, on_x1, on_y1] =
+                numbers.each_mut().map(|x| Numbers::new(&blas, form, on_device, x));
             let on_param = Numbers::new(&blas, form, on_device, &mut param);
             let status = call!(blas, form, [rocblas_drotmg rocblas_drotmg_batched_64 rocblas_drotmg_strided_batched];
                 a on_d1, a on_d2, a on_x1, a on_y1, a on_param, b batch,);
@@ -455,7 +469,9 @@ fn modified_rotations_turn_the_second_number_to_zero() {
             let (p, what) = (&param[index], (d1, d2, x1, y1, &param[index]));
             flags.push(p[0] as i32);
             assert_eq!(new_y1, y1);
-            let invalid = d1 < 0.0 || d1 * x1 * x1 + d2 * y1 * y1 < 0.0 || (d2 < 0.0 && (d1 * x1 * x1).abs() <= (d2 * y1 * y1).abs());
+            let invalid = d1 < 0.0
+                || d1 * x1 * x1 + d2 * y1 * y1 < 0.0
+                || (d2 < 0.0 && (d1 * x1 * x1).abs() <= (d2 * y1 * y1).abs());
             let [[h11, h12], [h21, h22]] = matrix(p);
             if invalid {
                 assert_eq!(([new_d1, new_d2, new_x1], h11, h22), ([0.0; 3], 0.0, 0.0), "{what:?}");
@@ -467,7 +483,10 @@ fn modified_rotations_turn_the_second_number_to_zero() {
             // What is measured by d1 and d2 stays.
             assert!(close(new_d1 * new_x1 * new_x1, d1 * x1 * x1 + d2 * y1 * y1), "{what:?} {new_d1}");
             for d in [new_d1, new_d2] {
-                assert!(d == 0.0 || p[0] == -2.0 || (2f64.powi(-24)..=2f64.powi(24)).contains(&d.abs()), "{what:?} {d}");
+                assert!(
+                    d == 0.0 || p[0] == -2.0 || (2f64.powi(-24)..=2f64.powi(24)).contains(&d.abs()),
+                    "{what:?} {d}"
+                );
             }
         }
 

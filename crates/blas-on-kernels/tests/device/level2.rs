@@ -39,7 +39,12 @@ enum Storage {
 
 impl Storage {
     /// The matrix in memory, of which `there` says what exists; all else is NaN, and must not be read.
-    fn store<E: Element>(self, full: &Matrix<E>, there: impl Fn(usize, usize) -> bool, extra: usize) -> Matrix<E> {
+    fn store<E: Element>(
+        self,
+        full: &Matrix<E>,
+        there: impl Fn(usize, usize) -> bool,
+        extra: usize,
+    ) -> Matrix<E> {
         let (m, n) = (full.rows, full.columns);
         let mut stored = match self {
             Self::Dense => Matrix::new(m, n, m.max(1) + extra, NAN),
@@ -215,7 +220,13 @@ fn products_of_16_bit_floats_are_right() {
 
 /// Element of a matrix of which one triangle is there.
 fn mirrored<E: Element>(full: &Matrix<E>, uplo: rocblas_fill, hermitian: bool, i: usize, j: usize) -> Z {
-    let x = if in_triangle(uplo)(i, j) { full.at(i, j) } else if hermitian { full.at(j, i).conj() } else { full.at(j, i) };
+    let x = if in_triangle(uplo)(i, j) {
+        full.at(i, j)
+    } else if hermitian {
+        full.at(j, i).conj()
+    } else {
+        full.at(j, i)
+    };
     if hermitian && i == j { x.real() } else { x }
 }
 
@@ -277,6 +288,10 @@ symmetric_products! {
         packed [rocblas_zhpmv rocblas_zhpmv_batched_64 rocblas_zhpmv_strided_batched];
 }
 
+/// Calls a function with a matrix, what is between its columns, and a vector.
+type TriangleCall<'a, E> =
+    &'a dyn Fn(&crate::common::Operand<E>, usize, &crate::common::Operand<E>) -> rocblas_sys::rocblas_status;
+
 /// Tries x = A x and A x = b with a triangular matrix.
 #[expect(clippy::too_many_arguments, reason = "what the operations differ in")]
 fn triangle<E: Element>(
@@ -287,7 +302,7 @@ fn triangle<E: Element>(
     n: usize,
     (uplo, trans, diag): (rocblas_fill, rocblas_operation, rocblas_diagonal),
     step: i64,
-    calls: [&dyn Fn(&crate::common::Operand<E>, usize, &crate::common::Operand<E>) -> rocblas_sys::rocblas_status; 2],
+    calls: [TriangleCall<'_, E>; 2],
 ) {
     let batch = form.batch();
     let mut full = random.matrices::<E>(batch, n, n);
@@ -329,14 +344,20 @@ fn triangle<E: Element>(
         for (b, got) in on_x.read(blas).into_iter().enumerate() {
             let (before, after) = (&x[b], x[b].like(got.clone()));
             if is_solution == 0 {
-                compare(before, &got, E::ROUNDING, &what, |i| Sum::of((0..n).map(|j| (element(b, i, j), before.at(j)))));
+                compare(before, &got, E::ROUNDING, &what, |i| {
+                    Sum::of((0..n).map(|j| (element(b, i, j), before.at(j))))
+                });
                 continue;
             }
             // The solution times the matrix is what was there.
             for i in 0..n {
                 let sum = Sum::of((0..n).map(|j| (element(b, i, j), after.at(j))));
                 let bound = E::ROUNDING * (sum.size + before.at(i).size()) * (8 + 4 * n) as f64;
-                assert!((sum.value - before.at(i)).size() <= bound, "{what:?} at {i}: {sum:?}, not {:?}", before.at(i));
+                assert!(
+                    (sum.value - before.at(i)).size() <= bound,
+                    "{what:?} at {i}: {sum:?}, not {:?}",
+                    before.at(i)
+                );
             }
             compare(before, &got, E::ROUNDING, &what, |i| Sum::NONE.plus(ONE, after.at(i)));
         }
@@ -427,7 +448,8 @@ fn update<E: Element>(
     let [m, n] = size;
     let steps = [random.one_of(&STEPS), random.one_of(&STEPS)];
     // That of `her` is real.
-    let alpha = E::of(if matches!(half, Some((_, true))) { random.factor().real() } else { random.factor() }).z();
+    let alpha =
+        E::of(if matches!(half, Some((_, true))) { random.factor().real() } else { random.factor() }).z();
     let full = random.matrices::<E>(form.batch(), m, n);
     let there = |i, j| half.is_none_or(|(uplo, _)| in_triangle(uplo)(i, j));
     let storage = match half {
@@ -435,7 +457,8 @@ fn update<E: Element>(
         _ => Storage::Dense,
     };
     let stored: Vec<_> = full.iter().map(|full| storage.store(full, there, 1)).collect();
-    let (x, y) = (random.vectors::<E>(form.batch(), m, steps[0]), random.vectors::<E>(form.batch(), n, steps[1]));
+    let (x, y) =
+        (random.vectors::<E>(form.batch(), m, steps[0]), random.vectors::<E>(form.batch(), n, steps[1]));
     let (on_x, on_y) = (blas.vectors(form, &x), blas.vectors(form, &y));
     let (on_alpha, on_a) = (blas.scalar::<E>(alpha, on_device), blas.matrices(form, &stored));
     let status = call(form, &on_alpha, [(&on_x, steps[0]), (&on_y, steps[1])], &on_a, stored[0].leading);
@@ -462,7 +485,10 @@ fn update<E: Element>(
         let size = sizes.iter().map(|sum| sum.size).fold(1.0, f64::max);
         for (place, (got, want)) in got.iter().zip(&want.data).enumerate() {
             let sum = Sum { value: want.z(), size, terms: 4 };
-            assert!(is_close(*got, sum, E::ROUNDING), "{what:?} {form:?} {alpha:?} at {place}: {got:?}, not {want:?}");
+            assert!(
+                is_close(*got, sum, E::ROUNDING),
+                "{what:?} {form:?} {alpha:?} at {place}: {got:?}, not {want:?}"
+            );
         }
     }
 }

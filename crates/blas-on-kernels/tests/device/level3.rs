@@ -2,7 +2,9 @@
 
 use rocblas_sys::{rocblas_fill, rocblas_operation};
 
-use crate::common::{BETWEEN, Blas, C, Form, LEFT, LOWER, N, NAN, RIGHT, Random, SUCCESS, T, UPPER, call, form, op};
+use crate::common::{
+    BETWEEN, Blas, C, Form, LEFT, LOWER, N, NAN, RIGHT, Random, SUCCESS, T, UPPER, call, form, op,
+};
 use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, is_close};
 
 const SIZES: [usize; 9] = [0, 1, 2, 17, 33, 63, 64, 65, 70];
@@ -135,7 +137,18 @@ fn update<E: Element>(
     let what = (of, form, on_device, uplo, trans, n, k, alpha, beta);
     let (a_operand, b_operand) = ((&on_a, a[0].leading), (&on_b, b[0].leading));
     let c_operand = (&on_c, c[0].leading);
-    let update = Update { form, uplo, trans, n, k, alpha: &on_alpha, a: a_operand, b: b_operand, beta: &on_beta, c: c_operand };
+    let update = Update {
+        form,
+        uplo,
+        trans,
+        n,
+        k,
+        alpha: &on_alpha,
+        a: a_operand,
+        b: b_operand,
+        beta: &on_beta,
+        c: c_operand,
+    };
     assert_eq!(call(update), SUCCESS, "{what:?}");
     // Then nothing is done, and the diagonal stays as it is.
     let nothing = (alpha == ZERO || k == 0) && beta == ONE && !on_device;
@@ -146,9 +159,11 @@ fn update<E: Element>(
             if !in_triangle(uplo, i, j) || nothing {
                 return None;
             }
-            let mut sum = Sum::of((0..k).map(|d| (op(a, trans, i, d), across(op(b, trans, j, d))))).times(alpha);
+            let mut sum =
+                Sum::of((0..k).map(|d| (op(a, trans, i, d), across(op(b, trans, j, d))))).times(alpha);
             if of == Of::Both {
-                let other = Sum::of((0..k).map(|d| (op(b, trans, i, d), across(op(a, trans, j, d))))).times(across(alpha));
+                let other = Sum::of((0..k).map(|d| (op(b, trans, i, d), across(op(a, trans, j, d)))))
+                    .times(across(alpha));
                 sum = Sum { value: sum.value + other.value, size: sum.size + other.size, terms: 2 * k + 4 };
             }
             let is_diagonal = hermitian && i == j;

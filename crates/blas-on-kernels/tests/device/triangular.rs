@@ -2,7 +2,9 @@
 
 use rocblas_sys::rocblas_diagonal;
 
-use crate::common::{Blas, C, LEFT, LOWER, N, NAN, NON_UNIT, RIGHT, Random, SUCCESS, T, UNIT, UPPER, call, form};
+use crate::common::{
+    Blas, C, LEFT, LOWER, N, NAN, NON_UNIT, RIGHT, Random, SUCCESS, T, UNIT, UPPER, call, form,
+};
 use crate::level3::compare;
 use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, z};
 
