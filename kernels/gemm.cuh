@@ -21,6 +21,8 @@ template <typename Out> struct Rows {
     size_t stride;
 
     __device__ __forceinline__ Out *row(unsigned index) const { return at + index * stride; }
+    // The matrix behind a place.
+    __device__ __forceinline__ Rows behind(unsigned row0, unsigned column0) const { return {row(row0) + column0, stride}; }
 };
 
 // A block of C. Multiplies numbers of T, which the stagings make of the operands' elements; A has the rows of C, B its columns, and both
@@ -103,22 +105,22 @@ __device__ __forceinline__ void block_of(sum_t<T> alpha, const A &from_a, const 
                 for (unsigned s = 0; s < M::SUMS; ++s)
                     apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * of_operands<T>(sums[i][j].x[s]));
     };
+    const Result part = c.behind(first_row, first_column);
     if constexpr (Result::REGULAR) {
         const bool inside = first_row + WAVE_ROWS <= from_a.rows && first_column + WAVE_COLUMNS <= from_b.rows;
         // beta = 0 must not read C: it may hold anything, NaN included
         if (inside && beta == 0 && c.stride < LARGEST_NEAR_STRIDE) {
-            Out *corner = c.row(first_row) + first_column;
             const unsigned offset = (lane_row * static_cast<unsigned>(c.stride) + lane_column) * sizeof(Out);
             each([&](unsigned row, unsigned column, sum_t<T> product) {
-                *reinterpret_cast<Out *>(reinterpret_cast<char *>(corner + row * c.stride + column) + offset) = convert<Out>(product);
+                *reinterpret_cast<Out *>(reinterpret_cast<char *>(part.row(row) + column) + offset) = convert<Out>(product);
             });
             return;
         }
     }
     each([&](unsigned row, unsigned column, sum_t<T> product) {
-        row += first_row + lane_row, column += first_column + lane_column;
-        if (row < from_a.rows && column < from_b.rows) {
-            Out *at = c.row(row) + column;
+        row += lane_row, column += lane_column;
+        if (first_row + row < from_a.rows && first_column + column < from_b.rows) {
+            Out *at = part.row(row) + column;
             *at = convert<Out>(beta == 0 ? product : product + beta * load(at));
         }
     });

@@ -41,8 +41,13 @@ template <typename T> struct PlacedRows {
     Places places;
     // Rows up to the end of the expert's, and their elements.
     unsigned rows, depth;
+    // The row that is counted from.
+    unsigned first = 0;
 
-    __device__ __forceinline__ T *row(unsigned index) const { return at + static_cast<size_t>(places(index)) * depth; }
+    __device__ __forceinline__ T *row(unsigned index) const { return at + static_cast<size_t>(places(first + index)) * depth; }
+    __device__ __forceinline__ PlacedRows behind(unsigned row0, unsigned column0) const {
+        return {at + column0, places, rows, depth, first + row0};
+    }
 };
 
 // `Staging` of such rows.
