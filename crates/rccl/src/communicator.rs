@@ -618,6 +618,8 @@ impl Inner {
         while state.handle.is_some() {
             match self.is_settled(&mut state, "drop") {
                 Err(_) => return self.abort(&mut state),
+                // Its ranks have not come together, and nobody waits for that any more.
+                Ok(false) if state.streams.is_empty() => return self.abort(&mut state),
                 Ok(true) if state.streams.iter().all(is_done) => break,
                 Ok(_) if !pace.go_on(self.options.limit) => {
                     tracing::warn!(

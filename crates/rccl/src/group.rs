@@ -172,8 +172,8 @@ impl<'a> Group<'a> {
     /// Enqueues all operations on their streams; does not block (`ncclGroupStart`, `ncclGroupEnd`).
     ///
     /// # Errors
-    /// [`Error::OtherCommunicator`] if communicators of two libraries are in the group, [`Error::OwnTransfer`], [`Error::Failed`] and
-    /// [`Error::Aborted`] if a communicator is of no more use, [`Error::Hip`] with what memory or a stream has failed with, else
+    /// [`Error::OtherCommunicator`] if communicators of two libraries are in the group, [`Error::OwnTransfer`], [`Error::NotReady`], [`Error::Failed`]
+    /// and [`Error::Aborted`] if a communicator is of no use, [`Error::Hip`] with what memory or a stream has failed with, else
     /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
     pub fn launch(mut self) -> Result<()> {
         let Some(first) = self.calls.first() else { return Ok(()) };
@@ -183,7 +183,9 @@ impl<'a> Group<'a> {
             if !std::ptr::eq(inner.table, table) {
                 return Err(Error::OtherCommunicator { operation: call.name, what: "a table" });
             }
-            call.communicator.check()?;
+            if !call.communicator.is_ready()? {
+                return Err(Error::NotReady { operation: call.name });
+            }
             call.refuse_capture()?;
         }
         self.check_own_transfers()?;
