@@ -149,33 +149,28 @@ impl Machine {
                 let at = |rank| unsafe { self.segment.slot(rank, turn).add(block * apart) }.cast_const();
                 (0..ranks).map(at).collect()
             };
-            // SAFETY, for all below: slots are read by those who have met, after they were written; the caller vouches for addresses.
-            match kind {
-                Kind::AllReduce if bytes * ranks <= SMALL => unsafe {
-                    self.reduce_to(what, &slots(0), receive.offset(from), piece)?;
-                },
-                Kind::AllReduce => unsafe { self.all_reduce_parts(what, turn, receive.offset(from), piece)? },
-                Kind::Reduce if receives => unsafe {
-                    self.reduce_to(what, &slots(0), receive.offset(from), piece)?;
-                },
-                Kind::ReduceScatter => unsafe {
-                    self.reduce_to(what, &slots(rank), receive.offset(from), piece)?;
-                },
-                Kind::Broadcast => unsafe {
-                    self.copies.copy(receive.offset(from), slots(0)[root], bytes)?;
-                },
-                Kind::Scatter => unsafe {
-                    self.copies.copy(receive.offset(from), slots(rank)[root], bytes)?;
-                },
-                Kind::AllGather | Kind::AllToAll | Kind::Gather if receives => {
-                    let block = if kind == Kind::AllToAll { rank } else { 0 };
-                    for (other, slot) in slots(block).into_iter().enumerate() {
-                        unsafe {
-                            self.copies.copy(receive.offset(other * count * size + from), slot, bytes)?
-                        };
+            let to = receive.offset(from);
+            // SAFETY: slots are read by those who have met, after they were written; the caller vouches for the addresses.
+            unsafe {
+                match kind {
+                    Kind::AllReduce if bytes * ranks > SMALL => {
+                        self.all_reduce_parts(what, turn, to, piece)?
                     }
+                    Kind::AllReduce | Kind::Reduce if receives => {
+                        self.reduce_to(what, &slots(0), to, piece)?
+                    }
+                    Kind::ReduceScatter => self.reduce_to(what, &slots(rank), to, piece)?,
+                    Kind::Broadcast => self.copies.copy(to, slots(0)[root], bytes)?,
+                    Kind::Scatter => self.copies.copy(to, slots(rank)[root], bytes)?,
+                    Kind::AllGather | Kind::AllToAll | Kind::Gather if receives => {
+                        let block = if kind == Kind::AllToAll { rank } else { 0 };
+                        for (other, slot) in slots(block).into_iter().enumerate() {
+                            let to = receive.offset(other * count * size + from);
+                            self.copies.copy(to, slot, bytes)?;
+                        }
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
             start += piece;
         }

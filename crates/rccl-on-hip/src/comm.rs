@@ -317,7 +317,14 @@ impl Comm {
 
     /// Enqueues the making of parts of this communicator.
     pub(crate) fn split(&self, color: i32, key: i32, child: Option<Arc<Self>>) {
-        self.lock().jobs.push_back(Job::Split { color, key, child });
+        let mut state = self.lock();
+        match child {
+            // Another thread has ended this one meanwhile: nobody would divide it.
+            Some(child) if state.is_closed => {
+                child.fail(Failure::usage("the communicator has been finalized"), Reason::Failed);
+            }
+            child => state.jobs.push_back(Job::Split { color, key, child }),
+        }
         self.changed.notify_all();
     }
 

@@ -281,9 +281,10 @@ impl Call<'_> {
     fn refuse_capture(&self) -> Result<()> {
         let table = self.stream.device().table();
         let mut status = hipStreamCaptureStatus::hipStreamCaptureStatusNone;
-        // SAFETY: the stream is live, and the status is a place to write to. (The default stream is never captured.)
         let code = match self.stream.as_raw().is_null() {
+            // The default stream is never captured.
             true => hipError_t::hipSuccess,
+            // SAFETY: the stream is live, and the status is a place to write to.
             false => unsafe { (table.hipStreamIsCapturing)(self.stream.as_raw(), &raw mut status) },
         };
         if code == hipError_t::hipSuccess && status == hipStreamCaptureStatus::hipStreamCaptureStatusNone {

@@ -314,7 +314,7 @@ pub(crate) unsafe extern "C" fn ncclAllToAllv(
             let mut operations = Vec::new();
             for (sends, pointer, counts, offsets) in sides {
                 for (peer, (&count, &offset)) in counts.iter().zip(offsets).enumerate() {
-                    let end = count.checked_add(offset).unwrap_or(usize::MAX);
+                    let end = count.saturating_add(offset);
                     let name = if sends { "sendbuff" } else { "recvbuff" };
                     let Address(start) = call.address(pointer, end, 1, name)?;
                     let address = Address(start.wrapping_add(offset * size));

@@ -138,9 +138,9 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
             if count < 1 || devices.is_null() && count > there {
                 return Err(Failure::argument(format!("{count} ranks on {there} devices")));
             }
-            // SAFETY: the caller's list has so many numbers.
             let device = |index: c_int| match devices.is_null() {
                 true => index,
+                // SAFETY: the caller's list has so many numbers.
                 false => unsafe { *devices.add(index as usize) },
             };
             let devices: Vec<c_int> = (0..count).map(device).collect();
