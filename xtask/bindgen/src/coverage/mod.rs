@@ -86,7 +86,7 @@ const LIBRARIES: &[Library] = &[
         name: "RCCL",
         raw: "crates/rccl-sys",
         table: "src/table.rs",
-        implementation: None,
+        implementation: Some(("rccl-on-hip", "crates/rccl-on-hip/src")),
         safe: "rccl",
     },
 ];

@@ -20,7 +20,7 @@ generator.
 - **raw**: the versions of the library that export the function, by its own numbers. Every function is in the `Table` of the
   `-sys` crate, whatever library is loaded: where that one lacks it, a call returns the library's \"not supported\", and
   `Table::has` says so. What an older library has under another name or layout, the `-sys` crate bridges.
-- **`vgpu`**, **`hip-on-hsa`**: whether this project's own implementation of HSA or HIP has it.
+- **`vgpu`**, **`hip-on-hsa`**, **`rccl-on-hip`** and the like: whether this project's own implementation of the library has it.
 - **safe wrapper**: the public items that call it, those first whose documentation names it; many are only counted. *(drop)* is
   the end of a value of that type; *internal* means that the crate calls it on its own account. Where there is none, the topic
   that says why.

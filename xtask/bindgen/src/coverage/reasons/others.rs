@@ -1,4 +1,4 @@
-//! rocBLAS and RCCL, which have no safe crate yet.
+//! rocBLAS, which has no safe crate yet, and RCCL.
 
 use super::Topic;
 
@@ -29,8 +29,34 @@ pub(super) static TOPICS: &[Topic] = &[
     },
     Topic {
         library: "RCCL",
-        name: "collectives",
-        reason: "planned: the safe crate `rccl`",
-        patterns: &["nccl*"],
+        name: "windows",
+        reason: "memory of one rank that kernels of others reach: not planned",
+        patterns: &["ncclCommWindow*"],
+    },
+    Topic {
+        library: "RCCL",
+        name: "other ways",
+        reason: "`rccl::Communicator::all` makes ranks in a group, with a time limit; `broadcast` is in place; drop waits for what is \
+                 enqueued; `Communicator::device` and `rccl_sys::Table::version` know the rest",
+        patterns: &["ncclBcast", "ncclCommCuDevice", "ncclCommFinalize", "ncclCommInitAll", "ncclGetVersion"],
+    },
+    Topic {
+        library: "RCCL",
+        name: "smaller communicators",
+        reason: "planned; `rccl::Communicator::split` makes parts of one all of whose ranks live",
+        patterns: &["ncclCommShrink"],
+    },
+    Topic {
+        library: "RCCL",
+        name: "rare",
+        reason: "several ids for thousands of ranks, ranks that share a GPU, a bias added to a sum, the time that a group would take, the \
+                 settings of RCCL's log: not planned",
+        patterns: &[
+            "ncclAllReduceWithBias",
+            "ncclCommInitRankMulti",
+            "ncclCommInitRankScalable",
+            "ncclGroupSimulateEnd",
+            "ncclResetDebugInit",
+        ],
     },
 ];

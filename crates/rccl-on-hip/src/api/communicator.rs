@@ -1,0 +1,406 @@
+//! Communicators: made, asked, ended, and what belongs to one.
+
+use std::ffi::{c_int, c_void};
+use std::mem::offset_of;
+use std::ptr::null_mut;
+
+use rccl_sys::{
+    ncclComm_t, ncclConfig_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclScalarResidence_t, ncclUniqueId,
+};
+
+use super::{hip_table, place};
+use crate::batch::{Address, Scale};
+use crate::comm::{Comm, Place, Scaled};
+use crate::device::Current;
+use crate::error::{Failure, Result, entry, hip, plain};
+use crate::group;
+use crate::id::Id;
+use crate::number::Type;
+
+/// What `NCCL_CONFIG_INITIALIZER` puts into `magic`, and into numbers that the program leaves alone.
+const CONFIG_MAGIC: u32 = 0xcafe_beef;
+const UNDEFINED: c_int = c_int::MIN;
+
+/// Whether calls are to block, as a configuration says.
+///
+/// # Safety
+/// The pointer is null or that of a configuration of some version, which begins with its size.
+unsafe fn is_blocking(config: *const ncclConfig_t) -> Result<bool> {
+    if config.is_null() {
+        return Ok(true);
+    }
+    // SAFETY: every version begins with size, magic and version.
+    let (size, magic) = unsafe { ((*config).size, (*config).magic) };
+    if magic != CONFIG_MAGIC {
+        return Err(Failure::argument("the configuration was not made by NCCL_CONFIG_INITIALIZER"));
+    }
+    if size < offset_of!(ncclConfig_t, blocking) + size_of::<c_int>() {
+        return Ok(true);
+    }
+    // SAFETY: the size says that it has the member.
+    match unsafe { (*config).blocking } {
+        UNDEFINED | 1 => Ok(true),
+        0 => Ok(false),
+        other => Err(Failure::argument(format!("`blocking` is {other}, neither 0 nor 1"))),
+    }
+}
+
+/// # Safety
+/// As the pointers' types say; any of them may be null.
+unsafe fn init(
+    comm: *mut ncclComm_t,
+    ranks: c_int,
+    id: &ncclUniqueId,
+    rank: c_int,
+    config: *const ncclConfig_t,
+) -> Result<ncclResult_t> {
+    // SAFETY: the caller's promise.
+    let (comm, blocking) = unsafe { (self::place(comm, "comm")?, is_blocking(config)?) };
+    *comm = null_mut();
+    let place = Place::new(Id::of(id)?, rank, ranks)?;
+    place.id.path()?;
+    let hip = hip_table()?;
+    let (handle, started) = Comm::start(hip, Current::device(hip)?, Some(place), blocking)?;
+    *comm = handle;
+    group::started(vec![started]).inspect_err(|_| forget(comm))
+}
+
+/// Ends a communicator that its maker does not get.
+fn forget(comm: &mut ncclComm_t) {
+    if let Ok(gone) = Comm::remove(*comm) {
+        gone.abort();
+        gone.end();
+    }
+    *comm = null_mut();
+}
+
+/// `ncclCommInitRank`: on the current device.
+pub(crate) unsafe extern "C" fn ncclCommInitRank(
+    comm: *mut ncclComm_t,
+    ranks: c_int,
+    id: ncclUniqueId,
+    rank: c_int,
+) -> ncclResult_t {
+    // SAFETY: the caller passes null or a valid place.
+    entry(|| group::note(unsafe { init(comm, ranks, &id, rank, std::ptr::null()) }))
+}
+
+/// `ncclCommInitRankConfig`: of the configuration, `blocking` counts.
+pub(crate) unsafe extern "C" fn ncclCommInitRankConfig(
+    comm: *mut ncclComm_t,
+    ranks: c_int,
+    id: ncclUniqueId,
+    rank: c_int,
+    config: *mut ncclConfig_t,
+) -> ncclResult_t {
+    // SAFETY: the caller passes null or valid places.
+    entry(|| group::note(unsafe { init(comm, ranks, &id, rank, config) }))
+}
+
+/// `ncclCommInitRankScalable`: ranks of one host need no more than the first id.
+pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
+    comm: *mut ncclComm_t,
+    ranks: c_int,
+    rank: c_int,
+    ids: c_int,
+    list: *mut ncclUniqueId,
+    config: *mut ncclConfig_t,
+) -> ncclResult_t {
+    entry(|| {
+        group::note((|| {
+            if ids < 1 {
+                return Err(Failure::argument(format!("{ids} unique ids")));
+            }
+            // SAFETY: the caller passes null or valid places, and a list of so many ids.
+            unsafe {
+                let id = *self::place(list, "commIds")?;
+                init(comm, ranks, &id, rank, config)
+            }
+        })())
+    })
+}
+
+/// `ncclCommInitAll`: a rank for each device, all in this process.
+pub(crate) unsafe extern "C" fn ncclCommInitAll(
+    comms: *mut ncclComm_t,
+    count: c_int,
+    devices: *const c_int,
+) -> ncclResult_t {
+    entry(|| {
+        group::note((|| {
+            let hip = hip_table()?;
+            if comms.is_null() {
+                return Err(Failure::argument("comms is null"));
+            }
+            let mut there = 0;
+            // SAFETY: the count is a place to write to.
+            unsafe { hip!(hip, hipGetDeviceCount(&raw mut there))? };
+            if count < 1 || devices.is_null() && count > there {
+                return Err(Failure::argument(format!("{count} ranks on {there} devices")));
+            }
+            let device = |index: c_int| match devices.is_null() {
+                true => index,
+                // SAFETY: the caller's list has so many numbers.
+                false => unsafe { *devices.add(index as usize) },
+            };
+            let devices: Vec<c_int> = (0..count).map(device).collect();
+            for (index, device) in devices.iter().enumerate() {
+                if !(0..there).contains(device) {
+                    return Err(Failure::argument(format!("device {device} of {there}")));
+                }
+                if devices[..index].contains(device) {
+                    return Err(Failure::usage(format!("device {device} is named twice")));
+                }
+            }
+            let id = Id::fresh()?;
+            let mut started = Vec::new();
+            let mut handles = Vec::new();
+            for (rank, &device) in devices.iter().enumerate() {
+                let made = Place::new(id.clone(), rank as c_int, count).and_then(|place| {
+                    let _current = Current::set(hip, device)?;
+                    Comm::start(hip, device, Some(place), true)
+                });
+                match made {
+                    Ok((handle, comm)) => {
+                        handles.push(handle);
+                        started.push(comm);
+                    }
+                    Err(failure) => {
+                        handles.iter_mut().for_each(forget);
+                        return Err(failure);
+                    }
+                }
+            }
+            let status = group::started(started).inspect_err(|_| handles.iter_mut().for_each(forget))?;
+            // SAFETY: the caller has room for so many.
+            unsafe { comms.copy_from_nonoverlapping(handles.as_ptr(), handles.len()) };
+            Ok(status)
+        })())
+    })
+}
+
+/// `ncclCommFinalize`.
+pub(crate) unsafe extern "C" fn ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t {
+    entry(|| {
+        let comm = Comm::of(comm)?;
+        comm.finalize(comm.blocking)?;
+        comm.status()
+    })
+}
+
+/// `ncclCommDestroy`: waits for the operations that this rank has enqueued.
+pub(crate) unsafe extern "C" fn ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t {
+    plain(|| {
+        Comm::remove(comm)?.end();
+        Ok(())
+    })
+}
+
+/// `ncclCommAbort`: operations that are not done end with an error for all ranks.
+pub(crate) unsafe extern "C" fn ncclCommAbort(comm: ncclComm_t) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::remove(comm)?;
+        comm.abort();
+        comm.end();
+        Ok(())
+    })
+}
+
+/// `ncclCommGetAsyncError`.
+pub(crate) unsafe extern "C" fn ncclCommGetAsyncError(
+    comm: ncclComm_t,
+    error: *mut ncclResult_t,
+) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::of(comm)?;
+        // SAFETY: the caller passes null or a valid place.
+        *unsafe { place(error, "asyncError") }? = comm.status().unwrap_or_else(|failure| failure.code);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// The pointer is null or valid for writing.
+unsafe fn number(comm: ncclComm_t, out: *mut c_int, of: impl FnOnce(&Comm) -> Result<c_int>) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::of(comm)?;
+        // SAFETY: the caller's promise.
+        *unsafe { place(out, "the place for the number") }? = of(&comm)?;
+        Ok(())
+    })
+}
+
+/// `ncclCommCount`.
+pub(crate) unsafe extern "C" fn ncclCommCount(comm: ncclComm_t, count: *mut c_int) -> ncclResult_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { number(comm, count, |comm| Ok(comm.place()?.ranks as c_int)) }
+}
+
+/// `ncclCommUserRank`.
+pub(crate) unsafe extern "C" fn ncclCommUserRank(comm: ncclComm_t, rank: *mut c_int) -> ncclResult_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { number(comm, rank, |comm| Ok(comm.place()?.rank as c_int)) }
+}
+
+/// `ncclCommCuDevice`.
+pub(crate) unsafe extern "C" fn ncclCommCuDevice(comm: ncclComm_t, device: *mut c_int) -> ncclResult_t {
+    // SAFETY: the caller passes null or a valid place.
+    unsafe { number(comm, device, |comm| Ok(comm.device)) }
+}
+
+/// `ncclCommSplit`: the ranks of a color, in the order of their keys.
+pub(crate) unsafe extern "C" fn ncclCommSplit(
+    comm: ncclComm_t,
+    color: c_int,
+    key: c_int,
+    new: *mut ncclComm_t,
+    config: *mut ncclConfig_t,
+) -> ncclResult_t {
+    entry(|| {
+        group::note((|| {
+            let parent = Comm::of(comm)?;
+            parent.check()?;
+            // SAFETY: the caller passes null or valid places.
+            let (new, blocking) = unsafe { (place(new, "newcomm")?, is_blocking(config)?) };
+            *new = null_mut();
+            if color < 0 && color != rccl_sys::NCCL_SPLIT_NOCOLOR {
+                return Err(Failure::argument(format!("color {color}")));
+            }
+            let blocking = if config.is_null() { parent.blocking } else { blocking };
+            if color == rccl_sys::NCCL_SPLIT_NOCOLOR {
+                parent.split(color, key, None);
+                return Ok(ncclResult_t::ncclSuccess);
+            }
+            let (handle, child) = Comm::start(parent.hip, parent.device, None, blocking)?;
+            *new = handle;
+            parent.split(color, key, Some(child.clone()));
+            group::started(vec![child]).inspect_err(|_| forget(new))
+        })())
+    })
+}
+
+/// `NCCL_SHRINK_ABORT` and the flags' other value.
+const SHRINK: [c_int; 2] = [rccl_sys::NCCL_SHRINK_DEFAULT as c_int, rccl_sys::NCCL_SHRINK_ABORT as c_int];
+
+/// `ncclCommShrink`: all ranks but those of the list; those do not call it.
+pub(crate) unsafe extern "C" fn ncclCommShrink(
+    comm: ncclComm_t,
+    excluded: *mut c_int,
+    count: c_int,
+    new: *mut ncclComm_t,
+    config: *mut ncclConfig_t,
+    flags: c_int,
+) -> ncclResult_t {
+    entry(|| {
+        group::note((|| {
+            let parent = Comm::of(comm)?;
+            // SAFETY: the caller passes null or valid places.
+            let (new, blocking) = unsafe { (place(new, "newcomm")?, is_blocking(config)?) };
+            *new = null_mut();
+            if !SHRINK.contains(&flags) {
+                return Err(Failure::argument(format!("flags {flags}")));
+            }
+            let old = parent.place()?;
+            let length = usize::try_from(count).ok().filter(|count| (1..old.ranks).contains(count));
+            let (Some(length), false) = (length, excluded.is_null()) else {
+                return Err(Failure::argument(format!("a list of {count} ranks of {}", old.ranks)));
+            };
+            // SAFETY: the caller's list has so many numbers.
+            let excluded = unsafe { std::slice::from_raw_parts(excluded, length) };
+            let mut rest: u64 = (0..old.ranks).fold(0, |set, rank| set | 1 << rank);
+            for &rank in excluded {
+                let bit = usize::try_from(rank).ok().filter(|rank| *rank < old.ranks).map(|rank| 1 << rank);
+                match bit {
+                    Some(bit) if rest & bit != 0 => rest &= !bit,
+                    _ => return Err(Failure::argument(format!("rank {rank} of the list"))),
+                }
+            }
+            if rest & 1 << old.rank == 0 {
+                return Err(Failure::usage("a rank that is left out does not call ncclCommShrink"));
+            }
+            if flags == rccl_sys::NCCL_SHRINK_ABORT as c_int {
+                parent.abort();
+            } else {
+                parent.check()?;
+            }
+            let rank = (rest & ((1 << old.rank) - 1)).count_ones() as usize;
+            let id = parent.shrunk_id(&old.id, rest);
+            let ranks = rest.count_ones() as usize;
+            let blocking = if config.is_null() { parent.blocking } else { blocking };
+            let place = Place { id, rank, ranks };
+            let (handle, child) = Comm::start(parent.hip, parent.device, Some(place), blocking)?;
+            *new = handle;
+            group::started(vec![child]).inspect_err(|_| forget(new))
+        })())
+    })
+}
+
+/// `ncclCommRegister`: there is nothing to gain from it here; the handle is checked when it is given back.
+pub(crate) unsafe extern "C" fn ncclCommRegister(
+    comm: ncclComm_t,
+    buffer: *mut c_void,
+    size: usize,
+    handle: *mut *mut c_void,
+) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::of(comm)?;
+        // SAFETY: the caller passes null or a valid place.
+        let handle = unsafe { place(handle, "handle") }?;
+        if buffer.is_null() || size == 0 {
+            return Err(Failure::argument("there is no memory to register"));
+        }
+        *handle = comm.register(buffer as usize) as *mut c_void;
+        Ok(())
+    })
+}
+
+/// `ncclCommDeregister`.
+pub(crate) unsafe extern "C" fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) -> ncclResult_t {
+    plain(|| {
+        let found = Comm::of(comm)?.deregister(handle as usize);
+        found.map(drop).ok_or_else(|| Failure::argument("nothing is registered under this handle"))
+    })
+}
+
+/// `ncclRedOpCreatePreMulSum`.
+pub(crate) unsafe extern "C" fn ncclRedOpCreatePreMulSum(
+    op: *mut ncclRedOp_t,
+    scalar: *mut c_void,
+    element: ncclDataType_t,
+    residence: ncclScalarResidence_t,
+    comm: ncclComm_t,
+) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::of(comm)?;
+        let element = Type::of(element, comm.fnuz)?;
+        // SAFETY: the caller passes null or a valid place.
+        let op = unsafe { place(op, "op") }?;
+        if scalar.is_null() {
+            return Err(Failure::argument("scalar is null"));
+        }
+        let scale = match residence {
+            ncclScalarResidence_t::ncclScalarDevice => Scale::Device(Address(scalar as usize)),
+            ncclScalarResidence_t::ncclScalarHostImmediate => {
+                let mut word = [0; 8];
+                // SAFETY: the caller's scalar is a number of the type.
+                unsafe {
+                    word.as_mut_ptr().copy_from_nonoverlapping(scalar.cast_const().cast(), element.size());
+                }
+                Scale::Value(u64::from_ne_bytes(word))
+            }
+            other => return Err(Failure::argument(format!("residence {}", other.0))),
+        };
+        *op = ncclRedOp_t(ncclRedOp_t::ncclNumOps.0 + comm.add_scaled(Scaled { element, scale }) as u32);
+        Ok(())
+    })
+}
+
+/// `ncclRedOpDestroy`: operations that have been enqueued keep what they need of it.
+pub(crate) unsafe extern "C" fn ncclRedOpDestroy(op: ncclRedOp_t, comm: ncclComm_t) -> ncclResult_t {
+    plain(|| {
+        let comm = Comm::of(comm)?;
+        let index = op.0.checked_sub(ncclRedOp_t::ncclNumOps.0);
+        let removed = index.and_then(|index| comm.remove_scaled(index as usize));
+        removed.map(drop).ok_or_else(|| Failure::argument(format!("no operator {} has been made", op.0)))
+    })
+}

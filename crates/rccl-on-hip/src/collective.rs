@@ -1,0 +1,251 @@
+//! Collective operations over the shared memory.
+//!
+//! Data goes through the ranks' slots piece by piece: a rank copies a piece from its device to its slot, all ranks meet, and each copies
+//! what it needs from the slots of others, or what they add up to, to its device. A rank has two slots, for pieces in turn. It writes to one
+//! again two pieces later: in between, all ranks have met, and they come there only when they have read the piece before.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::batch::{Address, Batch, Collective, Kind, Scale};
+use crate::device::Copies;
+use crate::error::{Failure, Result};
+use crate::number;
+use crate::segment::{Reason, Segment};
+
+/// A reduction of fewer bytes, all inputs together, is done by every rank for itself, which saves meeting once more.
+const SMALL: usize = 32 << 10;
+
+/// What a rank's worker works with.
+pub(crate) struct Machine {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) copies: Copies,
+    /// Operations that all ranks meet for so far.
+    operations: u64,
+    /// Pieces so far.
+    pieces: u64,
+    scratch: Vec<u64>,
+}
+
+impl Machine {
+    pub(crate) fn new(segment: Arc<Segment>, copies: Copies) -> Self {
+        // A word is as aligned as any element.
+        let scratch = vec![0; segment.slot_bytes() / 8];
+        Self { segment, copies, operations: 0, pieces: 0, scratch }
+    }
+
+    /// Does everything in a batch.
+    ///
+    /// # Safety
+    /// Every address is that of memory which the device reaches, with as many elements as the operation needs, until this returns.
+    pub(crate) unsafe fn run(&mut self, batch: &Batch) -> Result {
+        for collective in &batch.collectives {
+            // SAFETY: the caller's promise.
+            unsafe { self.collective(collective)? };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { crate::transfer::run(self, &batch.transfers) }
+    }
+
+    fn ranks(&self) -> usize {
+        self.segment.ranks()
+    }
+
+    /// Operations that all ranks have met for so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Tells the others what this rank is about to do, `same` being what they have to say, too.
+    fn announce(&mut self, same: [u64; 4], own: [u64; 2]) {
+        let notice = &self.segment.control(self.segment.rank).notices[(self.operations & 1) as usize];
+        let words = [self.operations, same[0], same[1], same[2], same[3], 0];
+        notice.same.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+        notice.own.iter().zip(own).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+        self.operations += 1;
+    }
+
+    /// The words that a rank has told of its own about the operation that was announced last.
+    fn told(&self, rank: usize) -> [u64; 2] {
+        let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
+        [notice.own[0].load(Ordering::Relaxed), notice.own[1].load(Ordering::Relaxed)]
+    }
+
+    /// After all have met for the first time in an operation: whether they have announced the same.
+    fn agree(&self) -> Result {
+        let words = |rank| {
+            let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
+            notice.same.each_ref().map(|word| word.load(Ordering::Relaxed))
+        };
+        let own = words(self.segment.rank);
+        let Some(other) = (0..self.ranks()).find(|&rank| words(rank) != own) else { return Ok(()) };
+        self.segment.break_up(Reason::Disagree, self.segment.rank);
+        Err(Failure::usage(format!(
+            "ranks {} and {other} do not do the same: kind, type, operator, count or root differ",
+            self.segment.rank
+        )))
+    }
+
+    /// All ranks tell each other two words.
+    pub(crate) fn exchange(&mut self, kind: Kind, own: [u64; 2]) -> Result<Vec<[u64; 2]>> {
+        self.announce([kind as u64, 0, 0, 0], own);
+        self.segment.meet()?;
+        self.agree()?;
+        Ok((0..self.ranks()).map(|rank| self.told(rank)).collect())
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn collective(&mut self, what: &Collective) -> Result {
+        let Collective { kind, send, receive, count, element, reduction, root, .. } = *what;
+        let (rank, ranks, size) = (self.segment.rank, self.ranks(), element.size());
+        let mut scale = [0; 8];
+        match what.scale {
+            Scale::None => {}
+            Scale::Value(word) => scale = word.to_ne_bytes(),
+            // SAFETY: the program has said that a number of the type is there.
+            Scale::Device(at) => unsafe { self.copies.copy(scale.as_mut_ptr(), at.offset(0), size)? },
+        }
+        let tag = kind as u64 | (element as u64) << 8 | (reduction as u64) << 16;
+        self.announce([tag, count as u64, root as u64, 0], [u64::from_ne_bytes(scale), 0]);
+
+        // How many blocks of `count` elements a rank puts into its slot.
+        let blocks = match kind {
+            Kind::ReduceScatter | Kind::AllToAll | Kind::Scatter => ranks,
+            _ => 1,
+        };
+        let sends = match kind {
+            Kind::Broadcast | Kind::Scatter => rank == root,
+            _ => true,
+        };
+        let receives = match kind {
+            Kind::Reduce | Kind::Gather => rank == root,
+            _ => true,
+        };
+        // Blocks are a multiple of a cache line apart.
+        let apart = self.segment.slot_bytes() / blocks / 64 * 64;
+        let most = apart / size;
+        let (mut start, mut is_first) = (0, true);
+        while start < count || is_first {
+            let piece = most.min(count - start);
+            let turn = (self.pieces & 1) as usize;
+            self.pieces += 1;
+            let (from, bytes) = (start * size, piece * size);
+            let own = self.segment.slot(rank, turn);
+            if sends {
+                for block in 0..blocks {
+                    let source = send.offset(block * count * size + from);
+                    // SAFETY: the slot has room for all blocks, and nobody reads it now; the caller vouches for the source.
+                    unsafe { self.copies.copy(own.add(block * apart), source, bytes)? };
+                }
+            }
+            self.segment.meet()?;
+            if is_first {
+                self.agree()?;
+                is_first = false;
+            }
+            let slots = |block: usize| -> Vec<*const u8> {
+                // SAFETY: the block is inside of the slot.
+                let at = |rank| unsafe { self.segment.slot(rank, turn).add(block * apart) }.cast_const();
+                (0..ranks).map(at).collect()
+            };
+            let to = receive.offset(from);
+            // SAFETY: slots are read by those who have met, after they were written; the caller vouches for the addresses.
+            unsafe {
+                match kind {
+                    Kind::AllReduce if bytes * ranks > SMALL => {
+                        self.all_reduce_parts(what, turn, to, piece)?
+                    }
+                    Kind::AllReduce | Kind::Reduce if receives => {
+                        self.reduce_to(what, &slots(0), to, piece)?
+                    }
+                    Kind::ReduceScatter => self.reduce_to(what, &slots(rank), to, piece)?,
+                    Kind::Broadcast => self.copies.copy(to, slots(0)[root], bytes)?,
+                    Kind::Scatter => self.copies.copy(to, slots(rank)[root], bytes)?,
+                    Kind::AllGather | Kind::AllToAll | Kind::Gather if receives => {
+                        let block = if kind == Kind::AllToAll { rank } else { 0 };
+                        for (other, slot) in slots(block).into_iter().enumerate() {
+                            let to = receive.offset(other * count * size + from);
+                            self.copies.copy(to, slot, bytes)?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            start += piece;
+        }
+        Ok(())
+    }
+
+    fn scales(&self) -> Vec<u64> {
+        (0..self.ranks()).map(|rank| self.told(rank)[0]).collect()
+    }
+
+    /// Reduces elements of all inputs to memory of the device.
+    ///
+    /// # Safety
+    /// All have so many elements.
+    unsafe fn reduce_to(
+        &mut self,
+        what: &Collective,
+        inputs: &[*const u8],
+        to: *mut u8,
+        count: usize,
+    ) -> Result {
+        let scales = self.scales();
+        let out = self.scratch.as_mut_ptr().cast::<u8>();
+        // SAFETY: the caller's promise; the scratch memory is as large as a slot, and this rank's alone.
+        unsafe {
+            number::reduce(what.element, what.reduction, inputs, &scales, out, count);
+            self.copies.copy(to, out, count * what.element.size())
+        }
+    }
+
+    /// Each rank reduces a part of a piece, in its own slot, of which nobody else reads that part; then all read all parts.
+    ///
+    /// # Safety
+    /// The address has room for so many elements, and so has every slot.
+    unsafe fn all_reduce_parts(
+        &mut self,
+        what: &Collective,
+        turn: usize,
+        to: *mut u8,
+        count: usize,
+    ) -> Result {
+        let (rank, ranks, size) = (self.segment.rank, self.ranks(), what.element.size());
+        let part = count.div_ceil(ranks).next_multiple_of(64 / size);
+        let range = |rank: usize| (rank * part).min(count)..((rank + 1) * part).min(count);
+        let own = range(rank);
+        let at = |rank: usize, element: usize| {
+            // SAFETY: the element is one of the slot.
+            unsafe { self.segment.slot(rank, turn).add(element * size) }
+        };
+        let inputs: Vec<_> = (0..ranks).map(|other| at(other, own.start).cast_const()).collect();
+        let scales = self.scales();
+        // SAFETY: all slots hold the part, which this rank alone reads and writes until all meet again.
+        unsafe {
+            number::reduce(what.element, what.reduction, &inputs, &scales, at(rank, own.start), own.len());
+        }
+        self.segment.meet()?;
+        let out = self.scratch.as_mut_ptr().cast::<u8>();
+        for other in 0..ranks {
+            let range = range(other);
+            // SAFETY: the part lies inside of the piece, for which the scratch memory has room.
+            unsafe {
+                let source = self.segment.slot(other, turn).add(range.start * size);
+                out.add(range.start * size).copy_from_nonoverlapping(source, range.len() * size);
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.copies.copy(to, out, count * size) }
+    }
+
+    /// Copies memory of this rank's device.
+    ///
+    /// # Safety
+    /// Both sides hold so many bytes.
+    pub(crate) unsafe fn copy_own(&self, to: Address, from: Address, bytes: usize) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { self.copies.copy(to.offset(0), from.offset(0), bytes) }
+    }
+}

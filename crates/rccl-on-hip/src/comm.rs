@@ -1,0 +1,529 @@
+//! Communicators: one rank each, with a thread that does what is enqueued, in that order.
+//!
+//! An operation takes its turn in a stream like this:
+//! 1. a callback, which tells the worker that everything before it on the stream is done;
+//! 2. a wait for the communicator's [`Word`] to reach the operation's number.
+//!
+//! The worker copies to and from the device on a stream of its own, and raises the word when the operation is done, or will never be.
+//! Nothing that waits for another rank runs on a thread of HIP's, so that ranks of one process never keep each other from running.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use hip_sys::{hipError_t, hipStream_t};
+use rccl_sys::{ncclComm_t, ncclResult_t};
+
+use crate::batch::{Batch, Kind};
+use crate::collective::Machine;
+use crate::device::{Copies, Current, Word};
+use crate::error::{Failure, Result, check, hip};
+use crate::id::Id;
+use crate::segment::{MOST_RANKS, Reason, Segment};
+
+/// How many seconds ranks wait for each other when a communicator is made.
+pub(crate) const LIMIT_VARIABLE: &str = "FERROCM_RCCL_TIMEOUT";
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn limit() -> Duration {
+    let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.trim().parse().ok());
+    seconds.map_or(LIMIT, Duration::from_secs)
+}
+
+/// What a rank is in a new communicator.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) id: Id,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+}
+
+impl Place {
+    pub(crate) fn new(id: Id, rank: i32, ranks: i32) -> Result<Self> {
+        let count = usize::try_from(ranks).ok().filter(|ranks| (1..=MOST_RANKS).contains(ranks));
+        let Some(count) = count else {
+            return Err(Failure::argument(format!("{ranks} ranks; there are 1 to {MOST_RANKS}")));
+        };
+        match usize::try_from(rank) {
+            Ok(rank) if rank < count => Ok(Self { id, rank, ranks: count }),
+            _ => Err(Failure::argument(format!("rank {rank} of {count}"))),
+        }
+    }
+}
+
+/// How far a communicator is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Its ranks come together.
+    Starting,
+    Ready,
+    /// The worker has ended.
+    Ended,
+}
+
+/// A reduction that the program has made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scaled {
+    pub(crate) element: crate::number::Type,
+    pub(crate) scale: crate::batch::Scale,
+}
+
+enum Job {
+    Batch(u64, Arc<Batch>),
+    Split { color: i32, key: i32, child: Option<Arc<Comm>> },
+}
+
+struct State {
+    phase: Phase,
+    /// What it is to be, until it starts.
+    place: Option<Place>,
+    jobs: VecDeque<Job>,
+    /// A job is being done.
+    is_busy: bool,
+    /// Batches so far, counted on from the word's first value.
+    sequence: u64,
+    failure: Option<Failure>,
+    /// There will be no more jobs.
+    is_closed: bool,
+    scaled: Vec<Option<Scaled>>,
+    /// Communicators made from this one by `ncclCommShrink`.
+    shrinks: u64,
+    registered: HashMap<usize, usize>,
+}
+
+/// One rank of a communicator.
+pub(crate) struct Comm {
+    pub(crate) hip: &'static hip_sys::Table,
+    pub(crate) device: i32,
+    /// 8-bit floats are those without a negative zero.
+    pub(crate) fnuz: bool,
+    pub(crate) blocking: bool,
+    word: Word,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Once it is known.
+    place: OnceLock<Place>,
+    segment: OnceLock<Arc<Segment>>,
+}
+
+/// All communicators by their handles.
+struct Registry {
+    next: usize,
+    live: HashMap<usize, Arc<Comm>>,
+}
+
+static REGISTRY: LazyLock<Mutex<Registry>> =
+    LazyLock::new(|| Mutex::new(Registry { next: 0x1000, live: HashMap::new() }));
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Comm {
+    /// A communicator of the current device, whose worker starts when it has a place: at once, or by [`assign`](Self::assign).
+    pub(crate) fn start(
+        hip: &'static hip_sys::Table,
+        device: i32,
+        place: Option<Place>,
+        blocking: bool,
+    ) -> Result<(ncclComm_t, Arc<Self>)> {
+        let word = Word::take(hip)?;
+        let sequence = word.value();
+        let state = State {
+            phase: Phase::Starting,
+            place,
+            jobs: VecDeque::new(),
+            is_busy: false,
+            sequence,
+            failure: None,
+            is_closed: false,
+            scaled: Vec::new(),
+            shrinks: 0,
+            registered: HashMap::new(),
+        };
+        let comm = Arc::new(Self {
+            hip,
+            device,
+            fnuz: has_fnuz(hip, device)?,
+            blocking,
+            word,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            place: OnceLock::new(),
+            segment: OnceLock::new(),
+        });
+        let worker = comm.clone();
+        std::thread::Builder::new()
+            .name("rccl".into())
+            .spawn(move || worker.work())
+            .map_err(|error| Failure::system("cannot start a thread", error))?;
+        let mut registry = registry();
+        registry.next += 16;
+        let handle = registry.next;
+        registry.live.insert(handle, comm.clone());
+        Ok((handle as ncclComm_t, comm))
+    }
+
+    /// The communicator that a handle names.
+    pub(crate) fn of(handle: ncclComm_t) -> Result<Arc<Self>> {
+        let comm = registry().live.get(&(handle as usize)).cloned();
+        comm.ok_or_else(|| Failure::argument("there is no such communicator"))
+    }
+
+    /// Takes a handle away.
+    pub(crate) fn remove(handle: ncclComm_t) -> Result<Arc<Self>> {
+        let comm = registry().live.remove(&(handle as usize));
+        comm.ok_or_else(|| Failure::argument("there is no such communicator"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its rank and how many there are, once it knows.
+    pub(crate) fn place(&self) -> Result<&Place> {
+        self.place.get().ok_or_else(|| Failure::usage("the communicator is not ready"))
+    }
+
+    /// Says what a communicator is that was started without a place.
+    pub(crate) fn assign(&self, place: Place) {
+        self.lock().place = Some(place);
+        self.changed.notify_all();
+    }
+
+    /// Blocks until all ranks have come, or will not.
+    pub(crate) fn wait_until_ready(&self) -> Result {
+        let mut state = self.lock();
+        while state.phase == Phase::Starting && state.failure.is_none() {
+            state = self.wait(state);
+        }
+        state.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// An error unless operations can be enqueued.
+    pub(crate) fn check(&self) -> Result<&Place> {
+        {
+            let state = self.lock();
+            if let Some(failure) = self.failure_of(&state) {
+                return Err(failure);
+            }
+            if state.is_closed {
+                return Err(Failure::usage("the communicator has been finalized"));
+            }
+            if state.phase != Phase::Ready {
+                return Err(Failure::usage("the communicator is not ready: ask ncclCommGetAsyncError"));
+            }
+        }
+        self.place()
+    }
+
+    fn failure_of(&self, state: &State) -> Option<Failure> {
+        state.failure.clone().or_else(|| self.segment.get()?.broken())
+    }
+
+    /// What has become of it: `ncclInProgress` while it starts, or ends without blocking.
+    pub(crate) fn status(&self) -> Result<ncclResult_t> {
+        let state = self.lock();
+        if let Some(failure) = self.failure_of(&state) {
+            return Err(failure);
+        }
+        let ends = state.is_closed && (state.is_busy || !state.jobs.is_empty());
+        let in_progress = state.phase == Phase::Starting || ends;
+        Ok(if in_progress { ncclResult_t::ncclInProgress } else { ncclResult_t::ncclSuccess })
+    }
+
+    /// The communicator is of no more use.
+    pub(crate) fn fail(&self, failure: Failure, reason: Reason) {
+        tracing::warn!(code = ?failure.code, "a communicator has failed: {}", failure.text);
+        self.lock().failure.get_or_insert(failure);
+        if let Some(segment) = self.segment.get() {
+            segment.break_up(reason, segment.rank);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes no more jobs. With `wait`, blocks until those that there are are done.
+    pub(crate) fn finalize(&self, wait: bool) -> Result {
+        let mut state = self.lock();
+        state.is_closed = true;
+        self.changed.notify_all();
+        while wait && state.failure.is_none() && (state.is_busy || !state.jobs.is_empty()) {
+            state = self.wait(state);
+        }
+        self.failure_of(&state).map_or(Ok(()), Err)
+    }
+
+    /// Takes no more jobs, and blocks until the worker has ended: nothing uses the program's memory any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        self.changed.notify_all();
+        while state.phase != Phase::Ended {
+            state = self.wait(state);
+        }
+    }
+
+    /// Gives up everything that is not done.
+    pub(crate) fn abort(&self) {
+        self.fail(Failure::remote("this rank has aborted the communicator"), Reason::Aborted);
+    }
+
+    pub(crate) fn add_scaled(&self, scaled: Scaled) -> usize {
+        let mut state = self.lock();
+        match state.scaled.iter().position(Option::is_none) {
+            Some(index) => {
+                state.scaled[index] = Some(scaled);
+                index
+            }
+            None => {
+                state.scaled.push(Some(scaled));
+                state.scaled.len() - 1
+            }
+        }
+    }
+
+    pub(crate) fn scaled(&self, index: usize) -> Option<Scaled> {
+        self.lock().scaled.get(index).copied().flatten()
+    }
+
+    pub(crate) fn remove_scaled(&self, index: usize) -> Option<Scaled> {
+        self.lock().scaled.get_mut(index)?.take()
+    }
+
+    /// Remembers memory, and returns a handle, which is never 0.
+    pub(crate) fn register(&self, address: usize) -> usize {
+        let mut state = self.lock();
+        let handle = state.registered.keys().max().map_or(1, |last| last + 1);
+        state.registered.insert(handle, address);
+        handle
+    }
+
+    pub(crate) fn deregister(&self, handle: usize) -> Option<usize> {
+        self.lock().registered.remove(&handle)
+    }
+
+    /// The id of what the same ranks make next by `ncclCommShrink`.
+    pub(crate) fn shrunk_id(&self, id: &Id, rest: u64) -> Id {
+        let mut state = self.lock();
+        state.shrinks += 1;
+        id.part(&[2, state.shrinks, rest])
+    }
+
+    /// Enqueues the making of parts of this communicator.
+    pub(crate) fn split(&self, color: i32, key: i32, child: Option<Arc<Self>>) {
+        let mut state = self.lock();
+        match child {
+            // Another thread has ended this one meanwhile: nobody would divide it.
+            Some(child) if state.is_closed => {
+                child.fail(Failure::usage("the communicator has been finalized"), Reason::Failed);
+            }
+            child => state.jobs.push_back(Job::Split { color, key, child }),
+        }
+        self.changed.notify_all();
+    }
+
+    /// Gives the worker a batch, which begins when its streams have come. Its number is what streams wait for.
+    pub(crate) fn push(&self, batch: Arc<Batch>) -> u64 {
+        let mut state = self.lock();
+        state.sequence += 1;
+        let number = state.sequence;
+        if state.is_closed {
+            // Another thread has ended the communicator meanwhile: nobody would do it.
+            self.word.reach(number);
+        } else {
+            state.jobs.push_back(Job::Batch(number, batch));
+        }
+        self.changed.notify_all();
+        number
+    }
+
+    /// Has a stream tell when it comes to a batch.
+    ///
+    /// # Safety
+    /// The stream is null or a live one, and the communicator's device is current.
+    pub(crate) unsafe fn announce(self: &Arc<Self>, batch: &Arc<Batch>, stream: hipStream_t) -> Result {
+        let data = Box::into_raw(Box::new((self.clone(), batch.clone()))).cast();
+        // SAFETY: the caller vouches for the stream; the callback takes what the pointer is, once.
+        let added = unsafe { hip!(self.hip, hipStreamAddCallback(stream, Some(arrived), data, 0)) };
+        if added.is_err() {
+            // SAFETY: HIP has refused the pointer, which is this function's again.
+            drop(unsafe { Box::from_raw(data.cast::<(Arc<Self>, Arc<Batch>)>()) });
+        }
+        added
+    }
+
+    /// Has what follows on a stream wait for a batch.
+    ///
+    /// # Safety
+    /// As [`announce`](Self::announce).
+    pub(crate) unsafe fn hold(&self, number: u64, stream: hipStream_t) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { self.word.wait_on(self.hip, stream, number) }
+    }
+
+    /// The worker's thread.
+    fn work(&self) {
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let machine = self.come_together();
+            self.serve(machine);
+        }));
+        if worked.is_err() {
+            self.fail(Failure::new(ncclResult_t::ncclInternalError, "a panic in a worker"), Reason::Failed);
+            self.serve(Err(Failure::usage("")));
+        }
+        if let Some(segment) = self.segment.get() {
+            segment.leave();
+        }
+        self.lock().phase = Phase::Ended;
+        self.changed.notify_all();
+    }
+
+    fn come_together(&self) -> Result<Machine> {
+        let mut state = self.lock();
+        let place = loop {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            if state.is_closed {
+                return Err(Failure::usage("the communicator was destroyed before it was ready"));
+            }
+            match state.place.take() {
+                Some(place) => break place,
+                None => state = self.wait(state),
+            }
+        };
+        drop(state);
+        // SAFETY: the call takes a number. The thread ends with this one device.
+        unsafe { hip!(self.hip, hipSetDevice(self.device))? };
+        let copies = Copies::new(self.hip)?;
+        let path = place.id.path()?;
+        let segment = Arc::new(Segment::open(&path, place.rank, place.ranks)?);
+        let (segment, _) = (self.segment.get_or_init(|| segment), self.place.set(place));
+        if self.lock().failure.is_some() {
+            // It came before there was anything that others could see it in.
+            segment.break_up(Reason::Aborted, segment.rank);
+        }
+        segment.wait_for_all(limit())?;
+        Ok(Machine::new(segment.clone(), copies))
+    }
+
+    /// Does one job after the other, until the communicator is closed. Without a machine, all of them fail.
+    fn serve(&self, machine: Result<Machine>) {
+        let mut machine = match machine {
+            Ok(machine) => {
+                self.lock().phase = Phase::Ready;
+                self.changed.notify_all();
+                Some(machine)
+            }
+            Err(failure) => {
+                self.fail(failure, Reason::Failed);
+                None
+            }
+        };
+        while let Some(job) = self.next() {
+            match job {
+                Job::Batch(number, batch) => {
+                    if let Err(failure) = self.run(machine.as_mut(), &batch) {
+                        self.fail(failure, Reason::Failed);
+                    }
+                    self.word.reach(number);
+                }
+                Job::Split { color, key, child } => {
+                    let place = self.divide(machine.as_mut(), color, key);
+                    match (place, child) {
+                        (Ok(Some(place)), Some(child)) => child.assign(place),
+                        (Ok(_), _) => {}
+                        (Err(failure), child) => {
+                            if let Some(child) = child {
+                                child.fail(failure.clone(), Reason::Failed);
+                            }
+                            self.fail(failure, Reason::Failed);
+                        }
+                    }
+                }
+            }
+            self.lock().is_busy = false;
+            self.changed.notify_all();
+        }
+    }
+
+    /// The next job that can be done; none if there will be none.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            let can_go = match state.jobs.front() {
+                None if state.is_closed => return None,
+                None => false,
+                Some(_) if state.failure.is_some() => true,
+                Some(Job::Batch(_, batch)) => batch.is_ready().is_some(),
+                Some(Job::Split { .. }) => true,
+            };
+            if can_go {
+                state.is_busy = true;
+                return state.jobs.pop_front();
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn machine<'a>(&self, machine: Option<&'a mut Machine>) -> Result<&'a mut Machine> {
+        if let Some(failure) = self.failure_of(&self.lock()) {
+            return Err(failure);
+        }
+        machine.ok_or_else(|| Failure::usage("the communicator has not come together"))
+    }
+
+    fn run(&self, machine: Option<&mut Machine>, batch: &Batch) -> Result {
+        let machine = self.machine(machine)?;
+        batch.is_ready().unwrap_or(Ok(()))?;
+        // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
+        unsafe { machine.run(batch) }
+    }
+
+    /// Finds out what this rank is among those of its color, in the order of their keys.
+    fn divide(&self, machine: Option<&mut Machine>, color: i32, key: i32) -> Result<Option<Place>> {
+        let machine = self.machine(machine)?;
+        let place = self.place()?;
+        let told = machine.exchange(Kind::Split, [color as u64, key as u64])?;
+        if color < 0 {
+            return Ok(None);
+        }
+        let same = told.iter().enumerate().filter(|(_, words)| words[0] == color as u64);
+        let mut same: Vec<(i32, usize)> = same.map(|(rank, words)| (words[1] as i32, rank)).collect();
+        same.sort();
+        let rank = same.iter().position(|(_, rank)| *rank == place.rank).unwrap_or(0);
+        let id = place.id.part(&[1, machine.operations(), color as u64]);
+        Ok(Some(Place { id, rank, ranks: same.len() }))
+    }
+}
+
+/// What a stream calls when it comes to a batch, or has failed before.
+unsafe extern "C" fn arrived(_stream: hipStream_t, status: hipError_t, data: *mut c_void) {
+    // SAFETY: `announce` has passed such a box, and HIP calls this once for it.
+    let (comm, batch) = *unsafe { Box::from_raw(data.cast::<(Arc<Comm>, Arc<Batch>)>()) };
+    let failure = check("a stream has failed before the operation's turn", status).err();
+    batch.arrive(failure);
+    // The worker looks with the lock held: it has either seen the arrival, or waits.
+    drop(comm.lock());
+    comm.changed.notify_all();
+}
+
+/// Whether a device's 8-bit floats are AMD's own.
+fn has_fnuz(hip: &'static hip_sys::Table, device: i32) -> Result<bool> {
+    let mut properties = hip_sys::hipDeviceProp_tR0600::default();
+    // SAFETY: the properties are a place to write to.
+    unsafe { hip!(hip, hipGetDevicePropertiesR0600(&raw mut properties, device))? };
+    let name: Vec<u8> = properties.gcnArchName.iter().map(|byte| *byte as u8).collect();
+    Ok([&b"gfx940"[..], b"gfx941", b"gfx942"].iter().any(|target| name.starts_with(target)))
+}
+
+/// Keeps this thread's current device as it is while the communicator's is.
+pub(crate) fn current(comm: &Comm) -> Result<Current> {
+    Current::set(comm.hip, comm.device)
+}

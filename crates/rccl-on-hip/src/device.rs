@@ -1,0 +1,150 @@
+//! What is needed of HIP: the current device, a stream for copies, and words that streams wait for.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hip_sys::{Table, hipMemcpyKind, hipStream_t};
+
+use crate::error::{Result, hip};
+
+/// Makes a device current on this thread until this is dropped.
+pub(crate) struct Current {
+    hip: &'static Table,
+    before: i32,
+}
+
+impl Current {
+    pub(crate) fn device(hip: &'static Table) -> Result<i32> {
+        let mut device = 0;
+        // SAFETY: the number is a place to write to.
+        unsafe { hip!(hip, hipGetDevice(&raw mut device))? };
+        Ok(device)
+    }
+
+    pub(crate) fn set(hip: &'static Table, device: i32) -> Result<Self> {
+        let before = Self::device(hip)?;
+        if before != device {
+            // SAFETY: the call takes a number.
+            unsafe { hip!(hip, hipSetDevice(device))? };
+        }
+        Ok(Self { hip, before })
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        // SAFETY: the call takes a number.
+        if let Err(failure) = unsafe { hip!(self.hip, hipSetDevice(self.before)) } {
+            tracing::warn!("cannot make the former device current again: {}", failure.text);
+        }
+    }
+}
+
+/// Copies between a device and the host, on a stream of their own, each done when the call returns.
+pub(crate) struct Copies {
+    hip: &'static Table,
+    stream: hipStream_t,
+}
+
+impl Copies {
+    /// For the device that is current on the thread that uses them.
+    pub(crate) fn new(hip: &'static Table) -> Result<Self> {
+        let mut stream = null_mut();
+        // SAFETY: the handle is a place to write to.
+        unsafe { hip!(hip, hipStreamCreateWithFlags(&raw mut stream, hip_sys::hipStreamNonBlocking))? };
+        Ok(Self { hip, stream })
+    }
+
+    /// # Safety
+    /// Both sides hold so many bytes, and what of them is the host's stays there during the call.
+    pub(crate) unsafe fn copy(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let kind = hipMemcpyKind::hipMemcpyDefault;
+        // SAFETY: the caller's promise; the stream is this one's.
+        unsafe { hip!(self.hip, hipMemcpyWithStream(to.cast(), from.cast(), bytes, kind, self.stream)) }
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // SAFETY: the stream is this one's, and every copy on it is done.
+        if let Err(failure) = unsafe { hip!(self.hip, hipStreamDestroy(self.stream)) } {
+            tracing::warn!("{}", failure.text);
+        }
+    }
+}
+
+/// Words are a cache line apart.
+const APART: usize = 64;
+const PAGE: usize = 4096;
+
+/// Words that nobody has now. Their memory is never freed: a stream may look at one after its communicator is gone.
+static FREE: Mutex<Vec<Line>> = Mutex::new(Vec::new());
+
+#[derive(Clone, Copy)]
+struct Line(*const AtomicU64);
+
+// SAFETY: it points to an atomic that lives until the process ends.
+unsafe impl Send for Line {}
+// SAFETY: as above.
+unsafe impl Sync for Line {}
+
+/// A number that grows, in memory of the host that streams of every device wait on. Who has a word next goes on from its value, so that
+/// nobody ever waits for a number that has been.
+pub(crate) struct Word(Line);
+
+impl Word {
+    pub(crate) fn take(hip: &'static Table) -> Result<Self> {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = free.pop() {
+            return Ok(Self(line));
+        }
+        let mut page: *mut c_void = null_mut();
+        let flags = hip_sys::hipHostMallocPortable | hip_sys::hipHostMallocMapped;
+        // SAFETY: the pointer is a place to write to.
+        unsafe { hip!(hip, hipHostMalloc(&raw mut page, PAGE, flags))? };
+        for at in (0..PAGE).step_by(APART) {
+            // SAFETY: the page was just allocated, is larger, and is aligned; it is never freed.
+            unsafe {
+                let word = page.cast::<u8>().add(at).cast::<AtomicU64>();
+                word.write(AtomicU64::new(0));
+                free.push(Line(word));
+            }
+        }
+        free.pop().map(Self).ok_or_else(|| crate::error::Failure::usage("no word"))
+    }
+
+    fn atomic(&self) -> &AtomicU64 {
+        // SAFETY: as `Line` says.
+        unsafe { &*self.0.0 }
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        self.atomic().load(Ordering::Acquire)
+    }
+
+    /// Lets all streams go on that wait for at most this.
+    pub(crate) fn reach(&self, value: u64) {
+        self.atomic().fetch_max(value, Ordering::Release);
+    }
+
+    /// Has what follows on a stream wait until the word has the value.
+    ///
+    /// # Safety
+    /// The stream is one of the current device.
+    pub(crate) unsafe fn wait_on(&self, hip: &'static Table, stream: hipStream_t, value: u64) -> Result {
+        let (address, kind) = (self.0.0.cast_mut().cast(), hip_sys::hipStreamWaitValueGte);
+        // SAFETY: the word lives until the process ends; the caller vouches for the stream.
+        unsafe { hip!(hip, hipStreamWaitValue64(stream, address, value, kind, u64::MAX)) }
+    }
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.0);
+    }
+}

@@ -1,0 +1,115 @@
+//! The RCCL function table implemented over any HIP function table, for GPUs of one host.
+//!
+//! [`table`] takes a HIP implementation, such as `hip-on-hsa`'s over the virtual GPU, and gives RCCL on top of it: communicators within a
+//! process and across the processes of a host, collectives, transfers, groups. [`FUNCTIONS`] lists what is there; every other function of the
+//! table returns `ncclInternalError`, and `Table::has` tells the two apart.
+//!
+//! ```
+//! # fn run(hip: &'static hip_sys::Table) -> Result<(), rccl_on_hip::Error> {
+//! let rccl = rccl_on_hip::table(hip)?;
+//! let mut id = rccl_sys::ncclUniqueId::default();
+//! // SAFETY: the id is a place to write to.
+//! let status = unsafe { (rccl.ncclGetUniqueId)(&mut id) };
+//! assert_eq!(status, rccl_sys::ncclResult_t::ncclSuccess);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it works
+//! | RCCL | here |
+//! |---|---|
+//! | unique id | the name of a file that all ranks map, in `/dev/shm` or `FERROCM_RCCL_FOLDER`, and the host it is on; the last rank that comes removes it |
+//! | rank | a thread, a stream for copies, two *slots* in the file, and a *ring* for each other rank |
+//! | operation on a stream | a callback that tells the rank's thread that it is its turn, and a wait for a word in memory (`hipStreamWaitValue64`) that the thread raises when the operation is done |
+//! | collective | piece by piece: from the device to the slot, all ranks meet, and from the slots of all to the device |
+//! | reduction | by the host, in the order of ranks: the result is the same on every run |
+//! | send and receive | messages through the ring of the pair; all of a group at once, those of one pair in order |
+//!
+//! # Why it does not deadlock
+//! No thread of HIP's and no thread of the program's waits for another rank: a callback only tells, a stream waits for a word in memory, and
+//! whoever waits for others is the rank's own thread. So ranks may share a process, a thread, or a device, and operations of different
+//! communicators may be enqueued in any order. What does wait, as with AMD's RCCL, is the program: who enqueues an operation of one rank and
+//! then blocks until it is done, before the same thread enqueues that of the other, blocks for ever, unless both are in a group; frees of
+//! memory that block until the device is idle count.
+//!
+//! Within a communicator, operations run in the order in which they were enqueued, whatever their streams, and it has to be the same for
+//! all ranks. Ranks that call collectives which do not fit together are told so (`ncclInvalidUsage`), where AMD's RCCL hangs or mixes data.
+//!
+//! # What fails
+//! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the file:
+//! their operations end, and `ncclCommGetAsyncError` is `ncclRemoteError`. So it is for a rank that aborts, whose stream has failed, or that
+//! has destroyed its communicator. Streams go on in all cases; what was to be received is of unspecified value. Ranks that do not come
+//! together within 60 s, or `FERROCM_RCCL_TIMEOUT` seconds, are `ncclSystemError`. `ncclGetLastError` says more than the code.
+//!
+//! # What differs from AMD's RCCL
+//! * Ranks are on one host, 64 at most, and any number of them may share a device.
+//! * Halves and 8-bit floats are added up as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum, divided.
+//! * 8-bit floats are the device's: those without a negative zero on gfx942, OCP's elsewhere. Values beyond the largest are that one.
+//! * Of `ncclConfig_t`, `blocking` counts. Registering memory changes nothing.
+//! * Streams that are captured are refused.
+#![warn(missing_docs)]
+#![allow(non_snake_case, reason = "the functions of the table have their C names")]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("ranks share memory, locks and futexes as Linux has them");
+
+mod api;
+mod batch;
+mod collective;
+mod comm;
+mod device;
+mod error;
+mod float8;
+mod group;
+mod id;
+mod number;
+mod segment;
+mod transfer;
+
+pub use api::table::FUNCTIONS;
+
+/// What the table is made of.
+const NEEDED: &[&str] = &[
+    "hipGetDevice",
+    "hipGetDeviceCount",
+    "hipGetDevicePropertiesR0600",
+    "hipHostMalloc",
+    "hipMemcpyWithStream",
+    "hipSetDevice",
+    "hipStreamAddCallback",
+    "hipStreamCreateWithFlags",
+    "hipStreamDestroy",
+    "hipStreamGetDevice",
+    "hipStreamIsCapturing",
+    "hipStreamWaitValue64",
+];
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The process already runs RCCL over another HIP table.
+    #[error("RCCL already runs over another HIP implementation in this process; there can be only one")]
+    OtherTable,
+    /// The HIP table lacks functions that nothing works without.
+    #[error("the HIP implementation lacks {}", .0.join(", "))]
+    MissingFunctions(
+        /// Their names.
+        Vec<&'static str>,
+    ),
+}
+
+/// The RCCL table over a HIP table. Later calls with the same table return the same result.
+///
+/// # Errors
+/// See [`Error`]; a second, different HIP table is one.
+pub fn table(hip: &'static hip_sys::Table) -> Result<&'static rccl_sys::Table, Error> {
+    let missing: Vec<_> = NEEDED.iter().copied().filter(|name| !hip.has(name)).collect();
+    if !missing.is_empty() {
+        return Err(Error::MissingFunctions(missing));
+    }
+    if !std::ptr::eq(*api::HIP.get_or_init(|| hip), hip) {
+        return Err(Error::OtherTable);
+    }
+    Ok(api::table::table())
+}

@@ -1,0 +1,671 @@
+//! Communicators.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hip::{Device, Stream};
+use rccl_sys::{Table, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
+
+use crate::current::Current;
+use crate::error::{Error, Result};
+use crate::table;
+
+/// Names a communicator that is about to be made, to all of its ranks (`ncclUniqueId`). One rank [makes](Self::new) it, and gives its bytes to
+/// the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[doc(alias = "ncclUniqueId")]
+pub struct UniqueId([u8; UniqueId::SIZE]);
+
+impl UniqueId {
+    /// How many bytes it has.
+    pub const SIZE: usize = size_of::<ncclUniqueId>();
+
+    /// A new one, made by the RCCL that serves the device (`ncclGetUniqueId`).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is none, else [`Error::Rccl`].
+    #[doc(alias = "ncclGetUniqueId")]
+    pub fn new(device: &Device) -> Result<Self> {
+        Self::of_table(table::of(device)?)
+    }
+
+    fn of_table(table: &'static Table) -> Result<Self> {
+        let mut id = ncclUniqueId::default();
+        // SAFETY: the id is a place to write to.
+        let code = unsafe { (table.ncclGetUniqueId)(&raw mut id) };
+        check(table, null_mut(), "ncclGetUniqueId", code)?;
+        Ok(Self(id.internal.map(|byte| byte as u8)))
+    }
+
+    /// The bytes, for other processes.
+    pub fn to_bytes(&self) -> [u8; Self::SIZE] {
+        self.0
+    }
+
+    /// An id by its bytes. Those that are none are an error of the communicator that is made with them.
+    pub fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        Self(bytes)
+    }
+
+    fn raw(&self) -> ncclUniqueId {
+        ncclUniqueId { internal: self.0.map(|byte| byte as _) }
+    }
+}
+
+impl fmt::Debug for UniqueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UniqueId(")?;
+        self.0[8..32].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
+}
+
+/// How communicators are made, and how long they wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    limit: Duration,
+    waits: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { limit: Duration::from_secs(60), waits: true }
+    }
+}
+
+impl Options {
+    /// A minute, and [`Communicator::new`] waits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long the ranks wait for each other when they come together, and at most for an operation to be accepted. A communicator that is
+    /// dropped waits as long for its operations before it aborts them. Up to RCCL 2.13, which has no calls that do not block, the library
+    /// waits as long as it likes.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Whether making a communicator waits for the other ranks. If it does not, [`Communicator::is_ready`] tells, and
+    /// [`Communicator::wait_until_ready`] waits.
+    pub fn wait(mut self, wait: bool) -> Self {
+        self.waits = wait;
+        self
+    }
+}
+
+/// One rank of a group of GPUs that work together (`ncclComm_t`).
+///
+/// A handle; clones are the same rank. Operations go to a [`Stream`] of its device and return at once: they begin when everything before them
+/// on the stream is done and all ranks have come to the same operation, and what follows on the stream waits for them. Buffers keep their
+/// order and live as long as they are needed, as with any other work of the crate `hip`.
+///
+/// # Who calls what
+/// All ranks call the same operations of a communicator, in the same order. One thread may serve several ranks: it puts an operation of all
+/// of them into one [`Group`](crate::Group). So it does not matter which rank's turn is first.
+///
+/// # Failure
+/// Operations that have been enqueued fail behind the program's back, when another rank dies or aborts: the stream goes on, and what it
+/// received is of unspecified value. [`wait`](Self::wait) waits for a stream *and* for that news, with a time limit; [`check`](Self::check)
+/// asks without waiting.
+///
+/// # Drop
+/// The last handle waits until the streams that the communicator was used on are done, for [`Options::limit`] at most, and aborts
+/// what is not done by then (`ncclCommDestroy`, `ncclCommAbort`).
+#[derive(Clone)]
+#[doc(alias = "ncclComm_t")]
+pub struct Communicator {
+    inner: Arc<Inner>,
+}
+
+/// What all handles of a rank share.
+pub(crate) struct Inner {
+    pub(crate) table: &'static Table,
+    device: Device,
+    options: Options,
+    state: Mutex<State>,
+    aborts: AtomicBool,
+}
+
+struct State {
+    /// None if it has been aborted.
+    handle: Option<Handle>,
+    /// Rank and number of ranks, once they are known.
+    place: Option<(usize, usize)>,
+    /// Where operations may still run.
+    streams: Vec<Stream>,
+}
+
+#[derive(Clone, Copy)]
+struct Handle(ncclComm_t);
+
+// SAFETY: RCCL's communicators are tied to no thread; one call at a time uses this one.
+unsafe impl Send for Handle {}
+
+/// How often something is looked at while it is waited for.
+struct Pace(Instant, Duration);
+
+impl Pace {
+    fn new() -> Self {
+        Self(Instant::now(), Duration::from_micros(20))
+    }
+
+    /// Sleeps a little longer each time. False if the time is over.
+    fn go_on(&mut self, limit: Duration) -> bool {
+        if self.0.elapsed() >= limit {
+            return false;
+        }
+        std::thread::sleep(self.1);
+        self.1 = (self.1 * 3 / 2).min(Duration::from_millis(2));
+        true
+    }
+}
+
+/// What `NCCL_CONFIG_INITIALIZER` makes, for calls that do not block.
+fn config() -> ncclConfig_t {
+    const UNDEFINED: i32 = i32::MIN;
+    ncclConfig_t {
+        size: size_of::<ncclConfig_t>(),
+        magic: 0xcafe_beef,
+        version: 22_707,
+        blocking: 0,
+        cgaClusterSize: UNDEFINED,
+        minCTAs: UNDEFINED,
+        maxCTAs: UNDEFINED,
+        netName: std::ptr::null(),
+        splitShare: UNDEFINED,
+        trafficClass: UNDEFINED,
+        commName: std::ptr::null(),
+        collnetEnable: UNDEFINED,
+        CTAPolicy: UNDEFINED,
+        shrinkShare: UNDEFINED,
+        nvlsCTAs: UNDEFINED,
+    }
+}
+
+/// Turns a code into an error, but for that of something that goes on.
+pub(crate) fn check(
+    table: &Table,
+    comm: ncclComm_t,
+    operation: &'static str,
+    code: ncclResult_t,
+) -> Result<()> {
+    if matches!(code, ncclResult_t::ncclSuccess | ncclResult_t::ncclInProgress) {
+        return Ok(());
+    }
+    Err(Error::Rccl { operation, code, text: text(table, comm, code) })
+}
+
+/// What the library says about a failure.
+fn text(table: &Table, comm: ncclComm_t, code: ncclResult_t) -> String {
+    // SAFETY: the function takes any handle that is live, or none, and returns a text that lives until the next call on this thread.
+    let last = unsafe { (table.ncclGetLastError)(comm).as_ref() }.filter(|_| table.has("ncclGetLastError"));
+    // SAFETY: as above; the other text lives as long as the library.
+    let text = last.map(|text| unsafe { CStr::from_ptr(text) }).filter(|text| !text.is_empty());
+    // SAFETY: the function takes any code, and returns a text that lives as long as the library.
+    let general = || unsafe { CStr::from_ptr((table.ncclGetErrorString)(code)) };
+    text.unwrap_or_else(general).to_string_lossy().into_owned()
+}
+
+impl Communicator {
+    /// A rank for each device, all in this process, in the devices' order (`ncclCommInitRankConfig` in a group).
+    ///
+    /// # Errors
+    /// [`Error::Size`] without a device, [`Error::Unavailable`], [`Error::OtherCommunicator`] if the devices belong to two libraries,
+    /// [`Error::Rccl`], and [`Error::TimedOut`].
+    #[doc(alias = "ncclCommInitAll")]
+    pub fn all(devices: &[Device]) -> Result<Vec<Self>> {
+        Self::all_with(devices, Options::default())
+    }
+
+    /// As [`all`](Self::all), with options.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn all_with(devices: &[Device], options: Options) -> Result<Vec<Self>> {
+        let Some(first) = devices.first() else {
+            return Err(Error::Size { operation: "Communicator::all", size: 0 });
+        };
+        let id = UniqueId::new(first)?;
+        let ranks: Vec<_> = devices.iter().zip(0..).collect();
+        Self::start_all(&ranks, &id, devices.len(), options)
+    }
+
+    /// Rank `rank` of `size`, on a device; every other rank is made elsewhere with the same id (`ncclCommInitRankConfig`). Blocks until
+    /// all have come.
+    ///
+    /// A thread that makes several ranks uses [`some`](Self::some), or [`Options::wait`].
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Size`], [`Error::Unavailable`], [`Error::Rccl`], [`Error::Failed`] if the ranks do not fit together, and
+    /// [`Error::TimedOut`].
+    #[doc(alias = "ncclCommInitRank")]
+    #[doc(alias = "ncclCommInitRankConfig")]
+    pub fn new(device: &Device, id: &UniqueId, rank: usize, size: usize) -> Result<Self> {
+        Self::with(device, id, rank, size, Options::default())
+    }
+
+    /// As [`new`](Self::new), with options.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with(device: &Device, id: &UniqueId, rank: usize, size: usize, options: Options) -> Result<Self> {
+        let mut ranks = Self::start_all(&[(device, rank)], id, size, options)?;
+        ranks.pop().ok_or(Error::Size { operation: "Communicator::new", size: 0 })
+    }
+
+    /// Those ranks of a communicator of `size` ranks that are served by this thread, each with its device.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn some(
+        ranks: &[(&Device, usize)],
+        id: &UniqueId,
+        size: usize,
+        options: Options,
+    ) -> Result<Vec<Self>> {
+        Self::start_all(ranks, id, size, options)
+    }
+
+    fn start_all(
+        ranks: &[(&Device, usize)],
+        id: &UniqueId,
+        size: usize,
+        options: Options,
+    ) -> Result<Vec<Self>> {
+        const OPERATION: &str = "Communicator::new";
+        let count = i32::try_from(size).ok().filter(|size| *size > 0);
+        let Some(count) = count else { return Err(Error::Size { operation: OPERATION, size }) };
+        if let Some((_, rank)) = ranks.iter().find(|(_, rank)| *rank >= size) {
+            return Err(Error::Rank { operation: OPERATION, rank: *rank, size });
+        }
+        let Some((first, _)) = ranks.first() else { return Ok(Vec::new()) };
+        let table = table::of(first)?;
+        for (device, _) in ranks {
+            if !std::ptr::eq(table::of(device)?, table) {
+                return Err(Error::OtherCommunicator { operation: OPERATION, what: "a device" });
+            }
+        }
+        let start = |(device, rank): &(&Device, usize), handle: &mut ncclComm_t| {
+            let _current = Current::set(device)?;
+            if table.has("ncclCommInitRankConfig") {
+                let mut config = config();
+                // SAFETY: all pointers are places; the configuration is read during the call.
+                let code = unsafe {
+                    (table.ncclCommInitRankConfig)(handle, count, id.raw(), *rank as i32, &raw mut config)
+                };
+                check(table, null_mut(), "ncclCommInitRankConfig", code)
+            } else {
+                // SAFETY: the handle is a place to write to.
+                let code = unsafe { (table.ncclCommInitRank)(handle, count, id.raw(), *rank as i32) };
+                check(table, null_mut(), "ncclCommInitRank", code)
+            }
+        };
+        // In a group even if it is one: all that RCCL does not want to block in it does at the end.
+        let mut handles: Vec<ncclComm_t> = vec![null_mut(); ranks.len()];
+        let started = in_group(table, || {
+            ranks.iter().zip(&mut handles).try_for_each(|(rank, handle)| start(rank, handle))
+        });
+        let made = ranks.iter().zip(handles).filter(|(_, handle)| !handle.is_null());
+        let made: Vec<_> = made
+            .map(|((device, rank), handle)| Self::of(table, device, options, handle, Some((*rank, size))))
+            .collect();
+        started?;
+        if options.waits {
+            made.iter().try_for_each(Self::wait_until_ready)?;
+        }
+        Ok(made)
+    }
+
+    fn of(
+        table: &'static Table,
+        device: &Device,
+        options: Options,
+        handle: ncclComm_t,
+        place: Option<(usize, usize)>,
+    ) -> Self {
+        let state = State { handle: Some(Handle(handle)), place, streams: Vec::new() };
+        let (device, aborts) = (device.clone(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { table, device, options, state: Mutex::new(state), aborts }) }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The device whose streams and memory it works with.
+    pub fn device(&self) -> &Device {
+        &self.inner.device
+    }
+
+    /// Which RCCL serves it: the name and version of the implementation, or the path of the library.
+    pub fn implementation(&self) -> String {
+        let table = self.inner.table;
+        match (table.implementation(), table.path()) {
+            (Some(name), _) => format!("{name} {}", table.implementation_version().unwrap_or_default()),
+            (None, Some(path)) => path.display().to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// This rank (`ncclCommUserRank`).
+    ///
+    /// # Errors
+    /// [`Error::NotReady`] for a part of a communicator that is not ready.
+    #[doc(alias = "ncclCommUserRank")]
+    pub fn rank(&self) -> Result<usize> {
+        Ok(self.inner.place("ncclCommUserRank")?.0)
+    }
+
+    /// How many ranks there are (`ncclCommCount`).
+    ///
+    /// # Errors
+    /// As [`rank`](Self::rank).
+    #[doc(alias = "ncclCommCount")]
+    pub fn size(&self) -> Result<usize> {
+        Ok(self.inner.place("ncclCommCount")?.1)
+    }
+
+    /// Whether all ranks have come together, without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if they will not, [`Error::Aborted`].
+    pub fn is_ready(&self) -> Result<bool> {
+        self.inner.is_settled(&mut self.inner.lock(), "is_ready")
+    }
+
+    /// Blocks until all ranks have come together, for [`Options::limit`] at most.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if they will not, [`Error::TimedOut`], [`Error::Aborted`].
+    pub fn wait_until_ready(&self) -> Result<()> {
+        self.inner.settle("wait_until_ready")
+    }
+
+    /// Whether the communicator is well: an error if another rank is gone, or something else has ended it
+    /// (`ncclCommGetAsyncError`).
+    ///
+    /// # Errors
+    /// [`Error::Failed`], [`Error::Aborted`].
+    #[doc(alias = "ncclCommGetAsyncError")]
+    #[doc(alias = "get_async_error")]
+    pub fn check(&self) -> Result<()> {
+        self.is_ready().map(drop)
+    }
+
+    /// Blocks until everything on a stream is done, and the communicator is known to be well. If it is not, or the stream is not done
+    /// within `limit`, the communicator is aborted, so that the stream goes on.
+    ///
+    /// # Errors
+    /// [`Error::Failed`], [`Error::TimedOut`], [`Error::Aborted`], [`Error::Hip`] with what the stream has failed with.
+    pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
+        let mut pace = Pace::new();
+        loop {
+            let done = stream.is_done()?;
+            if let Err(error) = self.check() {
+                if matches!(error, Error::Failed { .. }) {
+                    self.abort()?;
+                }
+                return Err(error);
+            }
+            if done {
+                return Ok(());
+            }
+            if !pace.go_on(limit) {
+                self.abort()?;
+                return Err(Error::TimedOut { operation: "wait", limit });
+            }
+        }
+    }
+
+    /// Gives up everything that has been enqueued and is not done, on all ranks, and ends the communicator (`ncclCommAbort`). Streams go
+    /// on. Doing it twice is no error.
+    ///
+    /// # Errors
+    /// [`Error::Rccl`].
+    #[doc(alias = "ncclCommAbort")]
+    pub fn abort(&self) -> Result<()> {
+        // A call on another thread that waits for something gives way.
+        self.inner.aborts.store(true, Ordering::Release);
+        self.inner.abort(&mut self.inner.lock())
+    }
+
+    /// Divides the ranks into new communicators, one for each color; in each, ranks are in the order of their keys. All ranks call it. Those
+    /// of no color get none (`ncclCommSplit`).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::Size`] for a color beyond 2³¹, [`Error::Aborted`], [`Error::NotReady`], else as
+    /// [`new`](Self::new).
+    #[doc(alias = "ncclCommSplit")]
+    pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
+        Ok(Self::split_all(std::slice::from_ref(self), |_| (color, key))?.pop().flatten())
+    }
+
+    /// As [`split`](Self::split), for all those ranks that this thread serves: `which` gives color and key by the rank.
+    ///
+    /// # Errors
+    /// As [`split`](Self::split).
+    pub fn split_all(
+        ranks: &[Self],
+        which: impl Fn(usize) -> (Option<u32>, i32),
+    ) -> Result<Vec<Option<Self>>> {
+        const NAME: &str = "ncclCommSplit";
+        let Some(first) = ranks.first() else { return Ok(Vec::new()) };
+        let table = first.inner.table;
+        let mut wanted = Vec::with_capacity(ranks.len());
+        for one in ranks {
+            one.inner.has(NAME)?;
+            if !std::ptr::eq(one.inner.table, table) {
+                return Err(Error::OtherCommunicator { operation: NAME, what: "a rank" });
+            }
+            let (color, key) = which(one.rank()?);
+            let color = match color {
+                None => rccl_sys::NCCL_SPLIT_NOCOLOR,
+                Some(color) => {
+                    i32::try_from(color).map_err(|_| Error::Size { operation: NAME, size: color as usize })?
+                }
+            };
+            wanted.push((color, key));
+        }
+        let mut handles: Vec<ncclComm_t> = vec![null_mut(); ranks.len()];
+        let started = in_group(table, || {
+            ranks.iter().zip(&wanted).zip(&mut handles).try_for_each(|((one, (color, key)), new)| {
+                let mut config = config();
+                let _current = Current::set(one.device())?;
+                one.inner.with_handle(NAME, |table, handle| {
+                    // SAFETY: the handle is live, the others are places; the configuration is read during the call.
+                    unsafe { (table.ncclCommSplit)(handle, *color, *key, new, &raw mut config) }
+                })
+            })
+        });
+        // RCCL writes the handles of calls that do not block later.
+        let settled = started.and_then(|()| ranks.iter().try_for_each(|one| one.inner.settle(NAME)));
+        let part = |(one, handle): (&Self, ncclComm_t)| {
+            let inner = &one.inner;
+            (!handle.is_null()).then(|| Self::of(table, &inner.device, inner.options, handle, None))
+        };
+        let parts: Vec<_> = ranks.iter().zip(handles).map(part).collect();
+        settled?;
+        parts.iter().flatten().try_for_each(Self::wait_until_ready)?;
+        Ok(parts)
+    }
+}
+
+/// Runs calls in a group of RCCL's, which is ended whatever becomes of them.
+pub(crate) fn in_group(table: &Table, calls: impl FnOnce() -> Result<()>) -> Result<()> {
+    // SAFETY: the function takes nothing.
+    let code = unsafe { (table.ncclGroupStart)() };
+    check(table, null_mut(), "ncclGroupStart", code)?;
+    let called = calls();
+    // SAFETY: as above; the group was started on this thread.
+    let code = unsafe { (table.ncclGroupEnd)() };
+    called.and(check(table, null_mut(), "ncclGroupEnd", code))
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error if the library lacks a function.
+    pub(crate) fn has(&self, function: &'static str) -> Result<()> {
+        if self.table.has(function) { Ok(()) } else { Err(Error::Unsupported { function }) }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Calls RCCL with the handle, one call at a time.
+    pub(crate) fn with_handle(
+        &self,
+        operation: &'static str,
+        call: impl FnOnce(&'static Table, ncclComm_t) -> ncclResult_t,
+    ) -> Result<()> {
+        let state = self.lock();
+        let Some(Handle(handle)) = state.handle else { return Err(Error::Aborted { operation }) };
+        check(self.table, handle, operation, call(self.table, handle))
+    }
+
+    /// Rank and number of ranks.
+    pub(crate) fn place(&self, operation: &'static str) -> Result<(usize, usize)> {
+        let mut state = self.lock();
+        if let Some(place) = state.place {
+            return Ok(place);
+        }
+        let Some(Handle(handle)) = state.handle else { return Err(Error::Aborted { operation }) };
+        if !self.is_settled(&mut state, operation)? {
+            return Err(Error::NotReady { operation });
+        }
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: the handle is live, and the numbers are places to write to.
+        unsafe {
+            let code = (self.table.ncclCommUserRank)(handle, &raw mut rank);
+            check(self.table, handle, "ncclCommUserRank", code)?;
+            let code = (self.table.ncclCommCount)(handle, &raw mut size);
+            check(self.table, handle, "ncclCommCount", code)?;
+        }
+        let place = (rank.unsigned_abs() as usize, size.unsigned_abs() as usize);
+        state.place = Some(place);
+        Ok(place)
+    }
+
+    /// Whether nothing is in progress any more. What has failed since is the error.
+    fn is_settled(&self, state: &mut State, operation: &'static str) -> Result<bool> {
+        let Some(Handle(handle)) = state.handle else { return Err(Error::Aborted { operation }) };
+        let mut status = ncclResult_t::ncclSuccess;
+        // SAFETY: the handle is live, and the status is a place to write to.
+        let code = unsafe { (self.table.ncclCommGetAsyncError)(handle, &raw mut status) };
+        check(self.table, handle, "ncclCommGetAsyncError", code)?;
+        match status {
+            ncclResult_t::ncclSuccess => Ok(true),
+            ncclResult_t::ncclInProgress => Ok(false),
+            code => {
+                let (rank, size) = state.place.unwrap_or_default();
+                Err(Error::Failed { rank, size, code, text: text(self.table, handle, code) })
+            }
+        }
+    }
+
+    /// Waits until nothing is in progress any more.
+    pub(crate) fn settle(&self, operation: &'static str) -> Result<()> {
+        let mut pace = Pace::new();
+        loop {
+            // The lock is not held while this sleeps: another thread may abort.
+            if self.is_settled(&mut self.lock(), operation)? {
+                return Ok(());
+            }
+            if self.aborts.load(Ordering::Acquire) {
+                return Err(Error::Aborted { operation });
+            }
+            let limit = self.options.limit;
+            if !pace.go_on(limit) {
+                self.abort(&mut self.lock())?;
+                return Err(Error::TimedOut { operation, limit });
+            }
+        }
+    }
+
+    /// Remembers that operations may run on a stream.
+    pub(crate) fn uses(&self, stream: &Stream) {
+        let mut state = self.lock();
+        if state.streams.contains(stream) {
+            return;
+        }
+        if state.streams.len() >= 8 {
+            state.streams.retain(|stream| !matches!(stream.is_done(), Ok(true)));
+        }
+        state.streams.push(stream.clone());
+    }
+
+    fn abort(&self, state: &mut State) -> Result<()> {
+        let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
+        let _current = Current::set(&self.device)?;
+        // SAFETY: the handle was live, and nobody has it any more.
+        let code = unsafe { (self.table.ncclCommAbort)(handle) };
+        check(self.table, null_mut(), "ncclCommAbort", code)
+    }
+
+    /// Ends it when its operations are done, or aborts them.
+    fn close(&self, mut state: State) -> Result<()> {
+        let mut pace = Pace::new();
+        let is_done = |stream: &Stream| stream.is_done().unwrap_or(true);
+        while state.handle.is_some() {
+            match self.is_settled(&mut state, "drop") {
+                Err(_) => return self.abort(&mut state),
+                // Its ranks have not come together, and nobody waits for that any more.
+                Ok(false) if state.streams.is_empty() => return self.abort(&mut state),
+                Ok(true) if state.streams.iter().all(is_done) => break,
+                Ok(_) if !pace.go_on(self.options.limit) => {
+                    tracing::warn!(
+                        "a communicator is dropped whose operations are not done: they are aborted"
+                    );
+                    return self.abort(&mut state);
+                }
+                Ok(_) => {}
+            }
+        }
+        let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
+        let _current = Current::set(&self.device)?;
+        // SAFETY: the handle was live, and nobody has it any more.
+        let code = unsafe { (self.table.ncclCommDestroy)(handle) };
+        check(self.table, null_mut(), "ncclCommDestroy", code)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let empty = State { handle: None, place: None, streams: Vec::new() };
+        let state = std::mem::replace(&mut *self.lock(), empty);
+        if state.handle.is_none() {
+            return;
+        }
+        let first = state.streams.first().map(Stream::is_done);
+        if matches!(first, Some(Err(hip::Error::HostFunction))) {
+            // Here nothing can be waited for, least of all the stream that runs the function.
+            let (device, options, aborts) = (self.device.clone(), self.options, AtomicBool::new(false));
+            let rest = Self { table: self.table, device, options, state: Mutex::new(state), aborts };
+            std::thread::spawn(move || drop(rest));
+            return;
+        }
+        if let Err(error) = self.close(state) {
+            tracing::error!(%error, "ending a communicator failed");
+        }
+    }
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.inner.lock().place;
+        f.debug_struct("Communicator")
+            .field("rank", &place.map(|place| place.0))
+            .field("size", &place.map(|place| place.1))
+            .field("device", &self.inner.device)
+            .finish()
+    }
+}

@@ -1,0 +1,123 @@
+//! Types that RCCL knows, and what it does with them.
+
+use hip::DeviceCopy;
+use rccl_sys::{ncclDataType_t, ncclRedOp_t};
+
+use crate::operator::Scaled;
+
+/// Types of elements that go between ranks, and are reduced.
+///
+/// # Safety
+/// The type has the size and the meaning of its data type.
+#[diagnostic::on_unimplemented(
+    message = "RCCL has no data type for `{Self}`",
+    note = "8, 32 and 64-bit integers, floats, `half::f16`, `half::bf16`, `rccl::F8E4M3` and `rccl::F8E5M2` have one"
+)]
+pub unsafe trait Element: DeviceCopy {
+    /// The data type.
+    const TYPE: ncclDataType_t;
+}
+
+macro_rules! elements {
+    ($($type:ty: $name:ident;)+) => {
+        $(
+            // SAFETY: the data type is that of the name.
+            unsafe impl Element for $type {
+                const TYPE: ncclDataType_t = ncclDataType_t::$name;
+            }
+        )+
+    };
+}
+
+elements! {
+    i8: ncclInt8;
+    u8: ncclUint8;
+    i32: ncclInt32;
+    u32: ncclUint32;
+    i64: ncclInt64;
+    u64: ncclUint64;
+    half::f16: ncclFloat16;
+    half::bf16: ncclBfloat16;
+    f32: ncclFloat32;
+    f64: ncclFloat64;
+    F8E4M3: ncclFloat8e4m3;
+    F8E5M2: ncclFloat8e5m2;
+}
+
+/// The bits of an 8-bit float with an exponent of 4 bits, in the device's format: on gfx942 the one with a single zero, else OCP's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct F8E4M3(pub u8);
+
+/// The bits of an 8-bit float with an exponent of 5 bits, in the device's format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct F8E5M2(pub u8);
+
+// SAFETY: a byte under another name.
+unsafe impl DeviceCopy for F8E4M3 {}
+// SAFETY: as above.
+unsafe impl DeviceCopy for F8E5M2 {}
+
+/// What becomes of the elements of all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "ncclRedOp_t")]
+pub enum Op {
+    /// Their sum.
+    Sum,
+    /// Their product.
+    Product,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Their sum divided by the number of ranks; cut off for integers.
+    Average,
+}
+
+impl Op {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Sum, Self::Product, Self::Min, Self::Max, Self::Average];
+
+    fn raw(self) -> ncclRedOp_t {
+        match self {
+            Self::Sum => ncclRedOp_t::ncclSum,
+            Self::Product => ncclRedOp_t::ncclProd,
+            Self::Min => ncclRedOp_t::ncclMin,
+            Self::Max => ncclRedOp_t::ncclMax,
+            Self::Average => ncclRedOp_t::ncclAvg,
+        }
+    }
+}
+
+/// An operator of a reduction: an [`Op`], or a [`Scaled`] sum that the communicator has made.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction<'a, T: Element>(Kind<'a, T>);
+
+#[derive(Clone, Copy, Debug)]
+enum Kind<'a, T: Element> {
+    BuiltIn(Op),
+    Scaled(&'a Scaled<T>),
+}
+
+impl<T: Element> Reduction<'_, T> {
+    /// The raw operator, and the communicator that it belongs to, if to one.
+    pub(crate) fn raw(&self) -> (ncclRedOp_t, Option<usize>) {
+        match &self.0 {
+            Kind::BuiltIn(op) => (op.raw(), None),
+            Kind::Scaled(scaled) => (scaled.raw(), Some(scaled.communicator())),
+        }
+    }
+}
+
+impl<T: Element> From<Op> for Reduction<'_, T> {
+    fn from(op: Op) -> Self {
+        Self(Kind::BuiltIn(op))
+    }
+}
+
+impl<'a, T: Element> From<&'a Scaled<T>> for Reduction<'a, T> {
+    fn from(scaled: &'a Scaled<T>) -> Self {
+        Self(Kind::Scaled(scaled))
+    }
+}

@@ -1,0 +1,616 @@
+//! Operations, alone and in groups.
+
+use std::ffi::c_void;
+use std::fmt;
+
+use hip::hip_sys::{hipError_t, hipStreamCaptureStatus};
+use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
+use rccl_sys::{Table, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
+
+use crate::communicator::{Communicator, Inner, in_group};
+use crate::element::{Element, Reduction};
+use crate::error::{Error, Result};
+
+/// Operations that begin together: of several ranks that one thread serves, or sends and receives that wait for each other
+/// (`ncclGroupStart`, `ncclGroupEnd`).
+///
+/// A method for an operation checks it and remembers it, with the memory borrowed; [`launch`](Self::launch) enqueues all of them. Without
+/// that, nothing is done. Operations of a group that send and receive go on at once, whatever their order; collectives of one communicator
+/// run in their order.
+///
+/// ```
+/// use hip::{Device, DeviceBuffer, DeviceUri};
+/// use rccl::{Communicator, Group, Op};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let devices = Device::open_all(&"vgpu:gfx1100?cus=1&memory=64MiB&count=2".parse::<DeviceUri>()?)?;
+/// let ranks = Communicator::all(&devices)?;
+/// let streams = devices.iter().map(Device::stream).collect::<hip::Result<Vec<_>>>()?;
+/// let mut buffers = Vec::new();
+/// for (rank, stream) in streams.iter().enumerate() {
+///     buffers.push(DeviceBuffer::from_slice(stream, &[rank as f32 + 1.0, 10.0])?);
+/// }
+/// let mut group = Group::new();
+/// for ((rank, stream), buffer) in ranks.iter().zip(&streams).zip(&mut buffers) {
+///     group.all_reduce_in_place(rank, stream, buffer, Op::Sum)?;
+/// }
+/// group.launch()?;
+/// assert_eq!(buffers[1].to_vec(&streams[1])?, [3.0, 20.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "a group does nothing until it is launched"]
+pub struct Group<'a> {
+    calls: Vec<Call<'a>>,
+}
+
+/// One operation, with what it borrows.
+struct Call<'a> {
+    communicator: &'a Communicator,
+    stream: &'a Stream,
+    name: &'static str,
+    send: Option<DeviceSlice<'a, u8>>,
+    receive: Option<DeviceSliceMut<'a, u8>>,
+    what: What,
+}
+
+/// What the library is called with, besides memory.
+#[derive(Clone, Debug)]
+struct What {
+    kind: Kind,
+    count: usize,
+    element: ncclDataType_t,
+    op: ncclRedOp_t,
+    /// Root or peer.
+    rank: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    AllReduce,
+    Reduce,
+    ReduceScatter,
+    Broadcast,
+    AllGather,
+    AllToAll,
+    /// Counts and offsets of what is sent, and of what is received.
+    AllToAllV([Vec<usize>; 4]),
+    Gather,
+    Scatter,
+    Send,
+    Receive,
+}
+
+impl Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::AllReduce => "ncclAllReduce",
+            Self::Reduce => "ncclReduce",
+            Self::ReduceScatter => "ncclReduceScatter",
+            Self::Broadcast => "ncclBroadcast",
+            Self::AllGather => "ncclAllGather",
+            Self::AllToAll => "ncclAllToAll",
+            Self::AllToAllV(_) => "ncclAllToAllv",
+            Self::Gather => "ncclGather",
+            Self::Scatter => "ncclScatter",
+            Self::Send => "ncclSend",
+            Self::Receive => "ncclRecv",
+        }
+    }
+}
+
+/// What an operation is checked with.
+struct Check {
+    operation: &'static str,
+    rank: usize,
+    size: usize,
+}
+
+impl Check {
+    fn length(&self, what: &'static str, found: usize, expected: usize) -> Result<()> {
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::Length { operation: self.operation, what, found, expected })
+    }
+
+    /// The elements of each rank, of all that there are.
+    fn share(&self, what: &'static str, found: usize) -> Result<usize> {
+        let Self { operation, size, .. } = *self;
+        if found.is_multiple_of(size) {
+            return Ok(found / size);
+        }
+        Err(Error::Indivisible { operation, what, found, size })
+    }
+
+    fn rank(&self, rank: usize) -> Result<usize> {
+        let Self { operation, size, .. } = *self;
+        if rank < size { Ok(rank) } else { Err(Error::Rank { operation, rank, size }) }
+    }
+
+    /// Memory that the root has and no other rank.
+    fn at_root<T>(&self, what: &'static str, root: usize, memory: Option<T>) -> Result<Option<T>> {
+        let is_root = self.rank == self.rank(root)?;
+        if memory.is_some() == is_root {
+            return Ok(memory);
+        }
+        Err(Error::Root { operation: self.operation, what, is_root })
+    }
+
+    /// How many elements there are before each block, and that all of them are as many as the memory has.
+    fn offsets(&self, what: &'static str, counts: &[usize], length: usize) -> Result<Vec<usize>> {
+        self.length(what, counts.len(), self.size)?;
+        let mut end = 0_usize;
+        let offsets = counts.iter().map(|count| {
+            let start = end;
+            end = end.saturating_add(*count);
+            start
+        });
+        let offsets = offsets.collect();
+        self.length(what, length, end)?;
+        Ok(offsets)
+    }
+}
+
+impl<'a> Group<'a> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many operations it has.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Enqueues all operations on their streams; does not block (`ncclGroupStart`, `ncclGroupEnd`).
+    ///
+    /// # Errors
+    /// [`Error::OtherCommunicator`] if communicators of two libraries are in the group, [`Error::OwnTransfer`], [`Error::NotReady`], [`Error::Failed`]
+    /// and [`Error::Aborted`] if a communicator is of no use, [`Error::Hip`] with what memory or a stream has failed with, else
+    /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
+    pub fn launch(mut self) -> Result<()> {
+        let Some(first) = self.calls.first() else { return Ok(()) };
+        let table = first.communicator.inner().table;
+        for call in &self.calls {
+            let inner = call.communicator.inner();
+            if !std::ptr::eq(inner.table, table) {
+                return Err(Error::OtherCommunicator { operation: call.name, what: "a table" });
+            }
+            if !call.communicator.is_ready()? {
+                return Err(Error::NotReady { operation: call.name });
+            }
+            call.refuse_capture()?;
+        }
+        self.check_own_transfers()?;
+        let mut addresses = Vec::with_capacity(self.calls.len());
+        for call in &mut self.calls {
+            addresses.push(call.register()?);
+        }
+        in_group(table, || {
+            self.calls.iter().zip(&addresses).try_for_each(|(call, (send, receive))| {
+                // SAFETY: the addresses are those of memory that has the elements that the checks asked for; it is registered with the
+                // stream, borrowed here until the call is enqueued, and lives until the stream is done with it.
+                call.communicator.inner().with_handle(call.name, |table, handle| unsafe {
+                    call.what.call(table, handle, call.stream, *send, *receive)
+                })
+            })
+        })?;
+        self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))
+    }
+
+    fn check_own_transfers(&self) -> Result<()> {
+        for call in &self.calls {
+            let rank = call.communicator.rank()?;
+            let own = |receives: bool| {
+                let communicator = std::sync::Arc::as_ptr(call.communicator.inner());
+                let of_it = move |other: &&Call<'_>| {
+                    std::sync::Arc::as_ptr(other.communicator.inner()) == communicator
+                        && other.what.rank == rank
+                        && match other.what.kind {
+                            Kind::Send => !receives,
+                            Kind::Receive => receives,
+                            _ => false,
+                        }
+                };
+                self.calls.iter().filter(of_it).map(|call| (call.what.count, call.what.element))
+            };
+            if !own(false).eq(own(true)) {
+                return Err(Error::OwnTransfer { rank });
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, communicator: &Communicator, stream: &Stream, kind: &Kind) -> Result<Check> {
+        let (operation, inner) = (kind.name(), communicator.inner());
+        inner.has(operation)?;
+        if stream.device() != inner.device() {
+            return Err(other_device(operation, "stream", inner, stream.device()));
+        }
+        let (rank, size) = inner.place(operation)?;
+        Ok(Check { operation, rank, size })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what an operation is, named one by one")]
+    fn push(
+        &mut self,
+        communicator: &'a Communicator,
+        stream: &'a Stream,
+        send: Option<DeviceSlice<'a, u8>>,
+        receive: Option<DeviceSliceMut<'a, u8>>,
+        what: What,
+    ) -> Result<()> {
+        let (name, inner) = (what.kind.name(), communicator.inner());
+        if let Some(send) = send.filter(|send| send.device() != inner.device()) {
+            return Err(other_device(name, "memory to send", inner, send.device()));
+        }
+        if let Some(receive) = receive.as_ref().filter(|receive| receive.device() != inner.device()) {
+            return Err(other_device(name, "memory to receive", inner, receive.device()));
+        }
+        self.calls.push(Call { communicator, stream, name, send, receive, what });
+        Ok(())
+    }
+}
+
+fn other_device(operation: &'static str, what: &'static str, inner: &Inner, other: &hip::Device) -> Error {
+    Error::OtherDevice { operation, what, device: inner.device().to_string(), other: other.to_string() }
+}
+
+/// The raw operator for elements of a type.
+fn raw_op<T: Element>(
+    operation: &'static str,
+    communicator: &Communicator,
+    op: &Reduction<'_, T>,
+) -> Result<ncclRedOp_t> {
+    match op.raw() {
+        (_, Some(owner)) if owner != std::sync::Arc::as_ptr(communicator.inner()).addr() => {
+            Err(Error::OtherCommunicator { operation, what: "an operator" })
+        }
+        (op, _) => Ok(op),
+    }
+}
+
+impl Call<'_> {
+    fn refuse_capture(&self) -> Result<()> {
+        let table = self.stream.device().table();
+        let mut status = hipStreamCaptureStatus::hipStreamCaptureStatusNone;
+        let code = match self.stream.as_raw().is_null() {
+            // The default stream is never captured.
+            true => hipError_t::hipSuccess,
+            // SAFETY: the stream is live, and the status is a place to write to.
+            false => unsafe { (table.hipStreamIsCapturing)(self.stream.as_raw(), &raw mut status) },
+        };
+        if code == hipError_t::hipSuccess && status == hipStreamCaptureStatus::hipStreamCaptureStatusNone {
+            return Ok(());
+        }
+        match code {
+            hipError_t::hipSuccess => Err(Error::Captured { operation: self.name }),
+            code => Err(hip::Error::Hip { operation: "hipStreamIsCapturing", code }.into()),
+        }
+    }
+
+    /// Orders the operation after earlier uses of its memory, which lives until it is done.
+    fn register(&mut self) -> Result<(*const c_void, *mut c_void)> {
+        let send = self.send.as_ref().map(|send| send.address_on(self.stream)).transpose()?;
+        let receive = self.receive.as_mut().map(|receive| receive.address_on(self.stream)).transpose()?;
+        self.communicator.inner().uses(self.stream);
+        let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
+        // In place, what is received is what is sent.
+        Ok((pointer(send.or(receive)).cast_const(), pointer(receive)))
+    }
+}
+
+impl What {
+    /// # Safety
+    /// The addresses have as many elements as the operation needs, until the stream is done with it; the handle is live.
+    unsafe fn call(
+        &self,
+        table: &Table,
+        comm: ncclComm_t,
+        stream: &Stream,
+        send: *const c_void,
+        receive: *mut c_void,
+    ) -> ncclResult_t {
+        let Self { kind, count, element, op, rank } = self;
+        let (count, element, op, rank, stream) = (*count, *element, *op, *rank as i32, stream.as_raw());
+        // SAFETY: the caller's promise.
+        unsafe {
+            match kind {
+                Kind::AllReduce => (table.ncclAllReduce)(send, receive, count, element, op, comm, stream),
+                Kind::Reduce => (table.ncclReduce)(send, receive, count, element, op, rank, comm, stream),
+                Kind::ReduceScatter => {
+                    (table.ncclReduceScatter)(send, receive, count, element, op, comm, stream)
+                }
+                Kind::Broadcast => (table.ncclBroadcast)(send, receive, count, element, rank, comm, stream),
+                Kind::AllGather => (table.ncclAllGather)(send, receive, count, element, comm, stream),
+                Kind::AllToAll => (table.ncclAllToAll)(send, receive, count, element, comm, stream),
+                Kind::AllToAllV([sent, sent_at, received, received_at]) => (table.ncclAllToAllv)(
+                    send,
+                    sent.as_ptr(),
+                    sent_at.as_ptr(),
+                    receive,
+                    received.as_ptr(),
+                    received_at.as_ptr(),
+                    element,
+                    comm,
+                    stream,
+                ),
+                Kind::Gather => (table.ncclGather)(send, receive, count, element, rank, comm, stream),
+                Kind::Scatter => (table.ncclScatter)(send, receive, count, element, rank, comm, stream),
+                Kind::Send => (table.ncclSend)(send, count, element, rank, comm, stream),
+                Kind::Receive => (table.ncclRecv)(receive, count, element, rank, comm, stream),
+            }
+        }
+    }
+}
+
+/// The operations: each as a method of a group, which remembers it, and of a communicator, which enqueues it at once.
+macro_rules! operations {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident<$type:ident>($($argument:ident: $kind:ty),*) |$group:ident, $communicator:ident, $stream:ident| $body:block
+    )+) => {
+        impl<'a> Group<'a> {
+            $(
+                $(#[$doc])*
+                pub fn $name<$type: Element>(
+                    &mut self,
+                    communicator: &'a Communicator,
+                    stream: &'a Stream,
+                    $($argument: $kind),*
+                ) -> Result<()> {
+                    let ($group, $communicator, $stream) = (self, communicator, stream);
+                    $body
+                }
+            )+
+        }
+
+        impl Communicator {
+            $(
+                $(#[$doc])*
+                pub fn $name<'a, $type: Element>(&'a self, stream: &'a Stream, $($argument: $kind),*) -> Result<()> {
+                    let mut group = Group::new();
+                    group.$name(self, stream, $($argument),*)?;
+                    group.launch()
+                }
+            )+
+        }
+    };
+}
+
+operations! {
+    /// Reduces the elements of all ranks, and gives each rank all results (`ncclAllReduce`).
+    ///
+    /// # Errors
+    /// [`Error::Length`] if both sides do not have the same number of elements, [`Error::OtherDevice`], [`Error::OtherCommunicator`],
+    /// [`Error::NotReady`], [`Error::Aborted`]. What [`Group::launch`] returns, if the operation is not in a group.
+    #[doc(alias = "ncclAllReduce")]
+    all_reduce<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        op: impl Into<Reduction<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllReduce)?;
+        let (send, receive) = (send.into(), receive.into());
+        check.length("the memory to receive", receive.len(), send.len())?;
+        let op = raw_op(check.operation, communicator, &op.into())?;
+        let what = What { kind: Kind::AllReduce, count: send.len(), element: T::TYPE, op, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
+    }
+
+    /// As `all_reduce`, in place.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(alias = "ncclAllReduce")]
+    all_reduce_in_place<T>(
+        buffer: impl Into<DeviceSliceMut<'a, T>>,
+        op: impl Into<Reduction<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllReduce)?;
+        let buffer = buffer.into();
+        let op = raw_op(check.operation, communicator, &op.into())?;
+        let what = What { kind: Kind::AllReduce, count: buffer.len(), element: T::TYPE, op, rank: 0 };
+        group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
+    }
+
+    /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Memory to receive is the root's.
+    ///
+    /// # Errors
+    /// As `all_reduce`, [`Error::Rank`] for a root that there is not, [`Error::Root`] if the memory to receive is missing there, or not
+    /// missing elsewhere.
+    #[doc(alias = "ncclReduce")]
+    reduce<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: Option<DeviceSliceMut<'a, T>>,
+        op: impl Into<Reduction<'a, T>>,
+        root: usize
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Reduce)?;
+        let send = send.into();
+        let receive = check.at_root("the memory to receive", root, receive)?;
+        if let Some(receive) = &receive {
+            check.length("the memory to receive", receive.len(), send.len())?;
+        }
+        let op = raw_op(check.operation, communicator, &op.into())?;
+        let what = What { kind: Kind::Reduce, count: send.len(), element: T::TYPE, op, rank: root };
+        let receive = receive.map(DeviceSliceMut::into_bytes);
+        group.push(communicator, stream, Some(send.as_bytes()), receive, what)
+    }
+
+    /// Reduces the elements of all ranks, and deals the results out: rank `r` gets the `r`th of as many parts as there are ranks
+    /// (`ncclReduceScatter`).
+    ///
+    /// # Errors
+    /// As `all_reduce`; [`Error::Indivisible`] if what is sent does not have as many equal parts, [`Error::Length`] if the memory to receive
+    /// is not one of them.
+    #[doc(alias = "ncclReduceScatter")]
+    reduce_scatter<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        op: impl Into<Reduction<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::ReduceScatter)?;
+        let (send, receive) = (send.into(), receive.into());
+        let count = check.share("the memory to send", send.len())?;
+        check.length("the memory to receive", receive.len(), count)?;
+        let op = raw_op(check.operation, communicator, &op.into())?;
+        let what = What { kind: Kind::ReduceScatter, count, element: T::TYPE, op, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
+    }
+
+    /// Gives the root's elements to all ranks, in place (`ncclBroadcast`).
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a root that there is not, else as `all_reduce`.
+    #[doc(alias = "ncclBroadcast")]
+    #[doc(alias = "ncclBcast")]
+    broadcast<T>(buffer: impl Into<DeviceSliceMut<'a, T>>, root: usize) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Broadcast)?;
+        let (buffer, rank) = (buffer.into(), check.rank(root)?);
+        let (count, op) = (buffer.len(), ncclRedOp_t::ncclSum);
+        let what = What { kind: Kind::Broadcast, count, element: T::TYPE, op, rank };
+        group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
+    }
+
+    /// Gives the elements of all ranks to all ranks, in the order of ranks (`ncclAllGather`).
+    ///
+    /// # Errors
+    /// As `all_reduce`; [`Error::Length`] if the memory to receive does not have what all ranks send together.
+    #[doc(alias = "ncclAllGather")]
+    all_gather<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllGather)?;
+        let (send, receive) = (send.into(), receive.into());
+        let count = check.share("the memory to receive", receive.len())?;
+        check.length("the memory to send", send.len(), count)?;
+        let what = What { kind: Kind::AllGather, count, element: T::TYPE, op: ncclRedOp_t::ncclSum, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
+    }
+
+    /// Each rank sends a part of its elements to each rank: what rank `r` receives as its `s`th part is the `r`th part of rank `s`
+    /// (`ncclAllToAll`).
+    ///
+    /// # Errors
+    /// As `all_reduce`; [`Error::Indivisible`] if there are no equal parts for all ranks.
+    #[doc(alias = "ncclAllToAll")]
+    all_to_all<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllToAll)?;
+        let (send, receive) = (send.into(), receive.into());
+        let count = check.share("the memory to send", send.len())?;
+        check.length("the memory to receive", receive.len(), send.len())?;
+        let what = What { kind: Kind::AllToAll, count, element: T::TYPE, op: ncclRedOp_t::ncclSum, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
+    }
+
+    /// As `all_to_all`, with parts of any size, behind each other: `sent` says how many elements go to each rank, `received` how many come
+    /// from each (`ncclAllToAllv`).
+    ///
+    /// # Errors
+    /// As `all_reduce`; [`Error::Length`] if there is not one size for each rank, or they do not add up to what the memory has.
+    #[doc(alias = "ncclAllToAllv")]
+    all_to_all_v<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        sent: &[usize],
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        received: &[usize]
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllToAllV([const { Vec::new() }; 4]))?;
+        let (send, receive) = (send.into(), receive.into());
+        let sent_at = check.offsets("the memory to send", sent, send.len())?;
+        let received_at = check.offsets("the memory to receive", received, receive.len())?;
+        let kind = Kind::AllToAllV([sent.to_vec(), sent_at, received.to_vec(), received_at]);
+        let what = What { kind, count: 0, element: T::TYPE, op: ncclRedOp_t::ncclSum, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
+    }
+
+    /// Gives the elements of all ranks to the root, in the order of ranks (`ncclGather`). Memory to receive is the root's.
+    ///
+    /// # Errors
+    /// As `reduce`.
+    #[doc(alias = "ncclGather")]
+    gather<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: Option<DeviceSliceMut<'a, T>>,
+        root: usize
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Gather)?;
+        let send = send.into();
+        let receive = check.at_root("the memory to receive", root, receive)?;
+        if let Some(receive) = &receive {
+            let count = check.share("the memory to receive", receive.len())?;
+            check.length("the memory to send", send.len(), count)?;
+        }
+        let (count, op) = (send.len(), ncclRedOp_t::ncclSum);
+        let what = What { kind: Kind::Gather, count, element: T::TYPE, op, rank: root };
+        let receive = receive.map(DeviceSliceMut::into_bytes);
+        group.push(communicator, stream, Some(send.as_bytes()), receive, what)
+    }
+
+    /// Deals the root's elements out in equal parts, in the order of ranks (`ncclScatter`). Memory to send is the root's.
+    ///
+    /// # Errors
+    /// As `reduce`, of the memory to send.
+    #[doc(alias = "ncclScatter")]
+    scatter<T>(
+        send: Option<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        root: usize
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Scatter)?;
+        let receive = receive.into();
+        let send = check.at_root("the memory to send", root, send)?;
+        if let Some(send) = &send {
+            let count = check.share("the memory to send", send.len())?;
+            check.length("the memory to receive", receive.len(), count)?;
+        }
+        let (count, op) = (receive.len(), ncclRedOp_t::ncclSum);
+        let what = What { kind: Kind::Scatter, count, element: T::TYPE, op, rank: root };
+        let send = send.map(|send| send.as_bytes());
+        group.push(communicator, stream, send, Some(receive.into_bytes()), what)
+    }
+
+    /// Sends elements to another rank, which receives as many (`ncclSend`). To itself, a rank sends and receives in one group.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a peer that there is not, else as `all_reduce`.
+    #[doc(alias = "ncclSend")]
+    send<T>(send: impl Into<DeviceSlice<'a, T>>, peer: usize) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Send)?;
+        let (send, rank) = (send.into(), check.rank(peer)?);
+        let (count, op) = (send.len(), ncclRedOp_t::ncclSum);
+        let what = What { kind: Kind::Send, count, element: T::TYPE, op, rank };
+        group.push(communicator, stream, Some(send.as_bytes()), None, what)
+    }
+
+    /// Receives elements from another rank, which sends as many (`ncclRecv`).
+    ///
+    /// # Errors
+    /// As `send`.
+    #[doc(alias = "ncclRecv")]
+    receive<T>(receive: impl Into<DeviceSliceMut<'a, T>>, peer: usize) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::Receive)?;
+        let (receive, rank) = (receive.into(), check.rank(peer)?);
+        let (count, op) = (receive.len(), ncclRedOp_t::ncclSum);
+        let what = What { kind: Kind::Receive, count, element: T::TYPE, op, rank };
+        group.push(communicator, stream, None, Some(receive.into_bytes()), what)
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.calls.iter().map(|call| &call.what)).finish()
+    }
+}

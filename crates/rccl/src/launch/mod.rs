@@ -1,0 +1,210 @@
+//! Processes that a launcher has started: which rank each is, and how they find each other.
+//!
+//! ```no_run
+//! use hip::Device;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Started by `mpirun -n 4`, `srun -n 4` or `torchrun --nproc-per-node 4`.
+//! let launch = rccl::Launch::from_env()?;
+//! let device = Device::open(format!("amdgpu:{}", launch.local_rank()))?;
+//! let rank = launch.communicator(&device)?;
+//! println!("rank {} of {}", rank.rank()?, rank.size()?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | launcher | rank and number of ranks | on this host | where rank 0 is |
+//! |---|---|---|---|
+//! | torchrun | `RANK`, `WORLD_SIZE` | `LOCAL_RANK`, `LOCAL_WORLD_SIZE` | `MASTER_ADDR`, `MASTER_PORT` |
+//! | Open MPI | `OMPI_COMM_WORLD_RANK`, `_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK`, `_LOCAL_SIZE` | `MASTER_ADDR`, else this host if all ranks are on it |
+//! | MPICH and others with PMI | `PMI_RANK`, `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | as Open MPI |
+//! | Slurm | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | `MASTER_ADDR`, else the first of `SLURM_STEP_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR` |
+//!
+//! The first launcher in this order whose rank is set counts. A program that `mpirun` or `srun` starts may itself set torchrun's variables, as
+//! is usual; they go first for that reason. `FERROCM_RCCL_ADDRESS`, a host and a port, overrides where rank 0 is.
+//!
+//! Without a port in the environment, it depends on the name that the launcher has given the job, so that two jobs on one host do not meet. torchrun's
+//! own store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`; then the port behind it is used.
+
+mod env;
+mod exchange;
+
+use std::time::Duration;
+
+use hip::Device;
+
+use crate::communicator::{Communicator, Options, UniqueId};
+use crate::error::Result;
+
+pub use env::Launcher;
+
+/// The variable that says where rank 0 listens: a host and a port.
+pub const ADDRESS_VARIABLE: &str = "FERROCM_RCCL_ADDRESS";
+
+/// Why the ranks of a job do not find each other.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// No launcher has said which rank this is.
+    #[error(
+        "no launcher has started this process: none of {} is set; start it with mpirun, srun or torchrun",
+        .looked_for.join(", ")
+    )]
+    NoLauncher {
+        /// The variables that were looked for.
+        looked_for: Vec<&'static str>,
+    },
+    /// A variable that the launcher ought to have set is not.
+    #[error("{launcher} has set {given} and not {missing}")]
+    Missing {
+        /// The launcher.
+        launcher: Launcher,
+        /// The variable by which it was found.
+        given: &'static str,
+        /// What is missing.
+        missing: String,
+    },
+    /// A variable's value means nothing.
+    #[error("{variable} is `{value}`, {problem}")]
+    Value {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Two variables do not fit together.
+    #[error("{first} is {first_value} and {second} is {second_value}: {problem}")]
+    Contradiction {
+        /// One variable.
+        first: &'static str,
+        /// Its value.
+        first_value: u64,
+        /// The other one.
+        second: &'static str,
+        /// Its value.
+        second_value: u64,
+        /// What does not fit.
+        problem: &'static str,
+    },
+    /// Rank 0 cannot listen, or cannot be reached.
+    #[error("rank {rank} at {address}: {problem}: {source}")]
+    Network {
+        /// This rank.
+        rank: usize,
+        /// Where rank 0 is.
+        address: String,
+        /// What was tried.
+        problem: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Not all ranks have come in time.
+    #[error("rank 0 at {address} has waited {limit:?} in vain for the ranks {missing:?} of {size}")]
+    Missed {
+        /// Where rank 0 listens.
+        address: String,
+        /// How long.
+        limit: Duration,
+        /// Who has not come.
+        missing: Vec<usize>,
+        /// How many ranks there are.
+        size: usize,
+    },
+    /// Who listens at rank 0's address refuses this rank.
+    #[error("rank {rank} at {address}: {problem}")]
+    Refused {
+        /// This rank.
+        rank: usize,
+        /// Where rank 0 is.
+        address: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+/// What a launcher says of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    launcher: Launcher,
+    rank: usize,
+    size: usize,
+    local_rank: usize,
+    local_size: Option<usize>,
+    /// Where rank 0 listens.
+    address: (String, u16),
+    /// What tells the job from others.
+    job: u64,
+}
+
+impl Launch {
+    /// What the environment says.
+    ///
+    /// # Errors
+    /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`], [`LaunchError::Contradiction`].
+    pub fn from_env() -> Result<Self, LaunchError> {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    /// What variables say that are not the environment's.
+    ///
+    /// # Errors
+    /// As [`from_env`](Self::from_env).
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, LaunchError> {
+        env::read(&|name| variable(name).filter(|value| !value.trim().is_empty()))
+    }
+
+    /// Who has started the process.
+    pub fn launcher(&self) -> Launcher {
+        self.launcher
+    }
+
+    /// Which of all processes this is.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many processes there are.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Which of the processes on this host this is: the ordinal of its GPU, usually.
+    pub fn local_rank(&self) -> usize {
+        self.local_rank
+    }
+
+    /// How many processes are on this host, if the launcher says so.
+    pub fn local_size(&self) -> Option<usize> {
+        self.local_size
+    }
+
+    /// Where rank 0 listens while the ranks find each other: host and port.
+    pub fn address(&self) -> (&str, u16) {
+        (&self.address.0, self.address.1)
+    }
+
+    /// Makes this process's rank of a communicator of all processes: rank 0 makes an id, and gives it to the others over TCP.
+    ///
+    /// # Errors
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within a minute, else as [`Communicator::new`].
+    pub fn communicator(&self, device: &Device) -> Result<Communicator> {
+        self.communicator_with(device, Options::default(), Duration::from_secs(60))
+    }
+
+    /// As [`communicator`](Self::communicator), with options, and a limit for the exchange of the id.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn communicator_with(
+        &self,
+        device: &Device,
+        options: Options,
+        limit: Duration,
+    ) -> Result<Communicator> {
+        let own = if self.rank == 0 { Some(UniqueId::new(device)?) } else { None };
+        let bytes = exchange::exchange(self, own.map(|id| id.to_bytes()), limit)?;
+        Communicator::with(device, &UniqueId::from_bytes(bytes), self.rank, self.size, options)
+    }
+}

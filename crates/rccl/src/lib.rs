@@ -1,0 +1,72 @@
+//! Safe RCCL for Rust: collectives between GPUs, AMD's and virtual ones, in one process and across processes.
+//!
+//! A [`Communicator`] is one rank of a group of GPUs. Its operations, such as [`all_reduce`](Communicator::all_reduce), take a stream of its
+//! device and typed buffers of the crate `hip`, and return at once; a [`Group`] enqueues those of several ranks, or several sends and receives,
+//! together.
+//!
+//! ```
+#![doc = include_str!("../examples/all_reduce.rs")]
+//! ```
+//!
+//! # From where the ranks come
+//! | ranks | made by |
+//! |---|---|
+//! | GPUs of one process | [`Communicator::all`] |
+//! | processes of `mpirun`, `srun`, `torchrun` | [`Launch::from_env`], [`Launch::communicator`] |
+//! | processes and threads that have their own way to talk | a [`UniqueId`] of one rank, [`Communicator::new`] |
+//! | parts of a communicator | [`Communicator::split`] |
+//!
+//! # NCCL, RCCL, and this crate
+//! | NCCL | `rccl` |
+//! |---|---|
+//! | `ncclCommInitAll`, `ncclCommInitRank`, `ncclCommInitRankConfig` | [`Communicator::all`], [`Communicator::new`], [`Communicator::with`] |
+//! | `ncclCommSplit` | [`Communicator::split`], [`Communicator::split_all`] |
+//! | `ncclCommGetAsyncError` | [`Communicator::check`], [`Communicator::wait`] |
+//! | `ncclCommAbort` | [`Communicator::abort`], and drop where operations do not end |
+//! | `ncclGroupStart`, `ncclGroupEnd` | [`Group`] |
+//! | `ncclAllReduce`, `ncclReduce`, `ncclReduceScatter` | [`Communicator::all_reduce`], [`reduce`](Communicator::reduce), [`reduce_scatter`](Communicator::reduce_scatter), with an [`Op`] |
+//! | `ncclRedOpCreatePreMulSum` | [`Communicator::scaled_sum`] |
+//! | `ncclBroadcast`, `ncclAllGather`, `ncclGather`, `ncclScatter` | [`Communicator::broadcast`], [`all_gather`](Communicator::all_gather), [`gather`](Communicator::gather), [`scatter`](Communicator::scatter) |
+//! | `ncclAllToAll`, `ncclAllToAllv` | [`Communicator::all_to_all`], [`Communicator::all_to_all_v`] |
+//! | `ncclSend`, `ncclRecv` | [`Communicator::send`], [`Communicator::receive`] |
+//! | `ncclCommRegister`, `ncclMemAlloc` | [`Communicator::register`], [`allocate`] |
+//!
+//! # Who does it
+//! AMD's `librccl.so.1`, opened when the program runs, serves AMD's GPUs. Where there is none, and for virtual GPUs, the crate `rccl-on-hip` does
+//! (feature `on-hip`): over HIP alone, between the processes of one host. [`Communicator::implementation`] tells.
+//!
+//! # What is promised
+//! - **Nothing panics** for what a caller passes, and nothing of a call that is refused is enqueued: lengths, ranks, devices, streams and
+//!   operators are checked before.
+//! - **Memory** of an operation lives, and is ordered with other work on it, until the operation is done.
+//! - **A rank that dies** is an [`Error::Failed`] or [`Error::TimedOut`] of [`Communicator::wait`] on the others, and drop never hangs.
+//!
+//! # Features
+//! | feature | by default | brings |
+//! |---|---|---|
+//! | `on-hip` | on | collectives of our own, where AMD's library is not |
+//! | `virtual` | on | the virtual GPU of `hip`, and `on-hip` for it |
+//!
+//! # What it does not do
+//! Graphs: a stream that is captured is [`Error::Captured`].
+#![warn(missing_docs)]
+
+mod communicator;
+mod current;
+mod element;
+mod error;
+mod group;
+pub mod launch;
+mod operator;
+mod registered;
+mod table;
+
+pub use communicator::{Communicator, Options, UniqueId};
+pub use element::{Element, F8E4M3, F8E5M2, Op, Reduction};
+pub use error::{Error, Result};
+pub use group::Group;
+pub use hip;
+pub use launch::{Launch, LaunchError, Launcher};
+pub use operator::Scaled;
+pub use rccl_sys;
+pub use registered::{Registered, allocate};

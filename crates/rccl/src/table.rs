@@ -1,0 +1,28 @@
+//! Which RCCL serves a device.
+
+use hip::{Backend, Device};
+use rccl_sys::Table;
+
+use crate::error::{Error, Result};
+
+/// The RCCL for a device: AMD's for AMD's GPUs, else our own over the device's HIP.
+pub(crate) fn of(device: &Device) -> Result<&'static Table> {
+    let unavailable = |reason| Error::Unavailable { device: device.to_string(), reason };
+    match device.backend() {
+        Backend::Amd => match Table::load() {
+            Ok(table) => Ok(table),
+            Err(error) => on_hip(device).map_err(|own| unavailable(format!("{error}; {own}"))),
+        },
+        _ => on_hip(device).map_err(unavailable),
+    }
+}
+
+#[cfg(feature = "on-hip")]
+fn on_hip(device: &Device) -> Result<&'static Table, String> {
+    rccl_on_hip::table(device.table()).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "on-hip"))]
+fn on_hip(_: &Device) -> Result<&'static Table, String> {
+    Err("this program is built without the feature `on-hip` of the crate `rccl`".to_owned())
+}

@@ -1,0 +1,9 @@
+//! Tests of the devices that `FERROCM_DEVICE` names, all in one process; one file for each subject.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod moves;
+mod order;
+mod reductions;
+mod transfers;

@@ -1,0 +1,171 @@
+//! What is refused before anything is enqueued, and what ranks that disagree are told.
+
+mod common;
+
+use std::any::Any;
+
+use common::{LONG, Rank, rank};
+use hip::{Device, DeviceBuffer};
+use rccl::{Communicator, Error, Group, Op, UniqueId};
+
+fn devices(count: usize) -> Vec<Device> {
+    let uri = format!("vgpu:gfx1100?cus=1&memory=256MiB&count={count}");
+    Device::open_all(&uri.parse().unwrap()).unwrap()
+}
+
+fn ranks(count: usize) -> Vec<Rank> {
+    Communicator::all(&devices(count)).unwrap().into_iter().map(rank).collect()
+}
+
+#[test]
+fn bad_arguments_are_refused_and_the_communicator_goes_on() {
+    let ranks = ranks(2);
+    let Rank { comm, stream } = &ranks[0];
+    let mut other = ranks[1].buffer(&[0_u32; 4]);
+    let (send, mut receive) = (ranks[0].buffer(&[1_u32; 4]), ranks[0].buffer(&[0_u32; 5]));
+
+    let result = comm.all_reduce(stream, &send, &mut receive, Op::Sum);
+    assert!(matches!(result, Err(Error::Length { found: 5, expected: 4, .. })), "{result:?}");
+    let result = comm.reduce_scatter(stream, &receive, &mut other, Op::Sum);
+    assert!(matches!(result, Err(Error::Indivisible { found: 5, size: 2, .. })), "{result:?}");
+    let result = comm.all_gather(stream, &send, receive.slice_mut(..4).unwrap());
+    assert!(matches!(result, Err(Error::Length { found: 4, expected: 2, .. })), "{result:?}");
+    let result = comm.all_to_all(stream, &send, &mut receive);
+    assert!(matches!(result, Err(Error::Length { .. })), "{result:?}");
+    let result = comm.all_to_all_v(stream, &send, &[4], &mut receive, &[2, 3]);
+    assert!(matches!(result, Err(Error::Length { found: 1, expected: 2, .. })), "{result:?}");
+    let result = comm.all_to_all_v(stream, &send, &[2, 3], &mut receive, &[2, 3]);
+    assert!(matches!(result, Err(Error::Length { found: 4, expected: 5, .. })), "{result:?}");
+    let result = comm.all_to_all_v(stream, &send, &[usize::MAX, 2], &mut receive, &[2, 3]);
+    assert!(matches!(result, Err(Error::Length { expected: usize::MAX, .. })), "{result:?}");
+    let result = comm.broadcast(stream, &mut receive, 2);
+    assert!(matches!(result, Err(Error::Rank { rank: 2, size: 2, .. })), "{result:?}");
+    let result = comm.send(stream, &send, usize::MAX);
+    assert!(matches!(result, Err(Error::Rank { rank: usize::MAX, .. })), "{result:?}");
+    let result = comm.reduce(stream, &send, None, Op::Sum, 0);
+    assert!(matches!(result, Err(Error::Root { is_root: true, .. })), "{result:?}");
+    let result = comm.gather(stream, &send, Some(receive.as_mut_slice()), 1);
+    assert!(matches!(result, Err(Error::Root { is_root: false, .. })), "{result:?}");
+    let result = comm.scatter(stream, Some(send.as_slice()), &mut receive, 0);
+    assert!(matches!(result, Err(Error::Length { found: 5, expected: 2, .. })), "{result:?}");
+    let result = comm.all_reduce(stream, &send, &mut other, Op::Sum);
+    assert!(matches!(result, Err(Error::OtherDevice { what: "memory to receive", .. })), "{result:?}");
+    let result = comm.all_reduce(&ranks[1].stream, &send, receive.slice_mut(..4).unwrap(), Op::Sum);
+    assert!(matches!(result, Err(Error::OtherDevice { what: "stream", .. })), "{result:?}");
+    let foreign = ranks[1].comm.scaled_sum(2_u32).unwrap();
+    let result = comm.all_reduce(stream, &send, receive.slice_mut(..4).unwrap(), &foreign);
+    assert!(matches!(result, Err(Error::OtherCommunicator { .. })), "{result:?}");
+    assert!(matches!(comm.split(Some(u32::MAX), 0), Err(Error::Size { .. })));
+    assert!(matches!(
+        ranks[1].comm.register(DeviceBuffer::<u32>::zeroed(stream, 1).unwrap()),
+        Err(Error::OtherDevice { .. })
+    ));
+
+    // Nothing of that was enqueued: the next operation of both ranks is the same.
+    comm.broadcast(stream, receive.slice_mut(..4).unwrap(), 0).unwrap();
+    ranks[1].comm.broadcast(&ranks[1].stream, &mut other, 0).unwrap();
+    assert_eq!(ranks[1].read(&other), [0; 4]);
+    ranks[0].read(&receive);
+}
+
+#[test]
+fn bad_ranks_and_sizes_are_refused() {
+    let devices = devices(1);
+    let id = UniqueId::new(&devices[0]).unwrap();
+    assert!(matches!(Communicator::all(&[]), Err(Error::Size { size: 0, .. })));
+    assert!(matches!(Communicator::new(&devices[0], &id, 0, 0), Err(Error::Size { size: 0, .. })));
+    assert!(matches!(Communicator::new(&devices[0], &id, 0, usize::MAX), Err(Error::Size { .. })));
+    assert!(matches!(Communicator::new(&devices[0], &id, 3, 3), Err(Error::Rank { rank: 3, size: 3, .. })));
+    let many = Communicator::new(&devices[0], &id, 0, 65).unwrap_err();
+    assert!(many.to_string().contains("65 ranks"), "{many}");
+}
+
+#[test]
+fn a_captured_stream_is_refused() {
+    let ranks = ranks(1);
+    let Rank { comm, stream } = &ranks[0];
+    let mut buffer = ranks[0].buffer(&[1_u32; 4]);
+    let graph = comm.device().capture(|captured| {
+        let refused = comm.all_reduce_in_place(captured, &mut buffer, Op::Sum);
+        assert!(matches!(refused, Err(Error::Captured { .. })), "{refused:?}");
+        Ok(())
+    });
+    drop(graph);
+    comm.all_reduce_in_place(stream, &mut buffer, Op::Sum).unwrap();
+    assert_eq!(ranks[0].read(&buffer), [1; 4]);
+}
+
+/// Two ranks do what they are told, and both are to learn that it was not the same. What they return is kept until then: to free memory may
+/// wait for what this thread has not enqueued yet.
+fn disagree(first: impl FnOnce(&Rank) -> Box<dyn Any>, second: impl FnOnce(&Rank) -> Box<dyn Any>) {
+    let ranks = ranks(2);
+    let _kept = (first(&ranks[0]), second(&ranks[1]));
+    for rank in &ranks {
+        let error = rank.comm.wait(&rank.stream, LONG).unwrap_err();
+        assert_eq!(error.code(), Some(rccl::rccl_sys::ncclResult_t::ncclInvalidUsage), "{error}");
+        rank.stream.synchronize().unwrap();
+    }
+}
+
+/// Who comes last may be told at once what the others found.
+fn enqueued(result: rccl::Result<()>) {
+    assert!(matches!(result, Ok(()) | Err(Error::Failed { .. })), "{result:?}");
+}
+
+#[test]
+fn ranks_that_disagree_are_told() {
+    let reduce = |count: usize, op: Op| {
+        move |rank: &Rank| {
+            let mut buffer = rank.buffer(&vec![1.0_f32; count]);
+            enqueued(rank.comm.all_reduce_in_place(&rank.stream, &mut buffer, op));
+            Box::new(buffer) as Box<dyn Any>
+        }
+    };
+    disagree(reduce(4, Op::Sum), reduce(5, Op::Sum));
+    disagree(reduce(4, Op::Sum), reduce(4, Op::Max));
+    disagree(reduce(0, Op::Sum), reduce(200_000, Op::Sum));
+    let broadcast = |root: usize| {
+        move |rank: &Rank| {
+            let mut buffer = rank.buffer(&[1_i32; 4]);
+            enqueued(rank.comm.broadcast(&rank.stream, &mut buffer, root));
+            Box::new(buffer) as Box<dyn Any>
+        }
+    };
+    disagree(broadcast(0), broadcast(1));
+    disagree(broadcast(0), reduce(4, Op::Sum));
+    let send = |rank: &Rank| {
+        let buffer = rank.buffer(&[1_u32; 4]);
+        enqueued(rank.comm.send(&rank.stream, &buffer, 1));
+        // It has gone out, and the sender hears of it by the next operation.
+        let mut back = rank.buffer(&[0_u32; 1]);
+        enqueued(rank.comm.receive(&rank.stream, &mut back, 1));
+        Box::new((buffer, back)) as Box<dyn Any>
+    };
+    disagree(send, |rank| {
+        let mut buffer = rank.buffer(&[0_u32; 3]);
+        enqueued(rank.comm.receive(&rank.stream, &mut buffer, 0));
+        Box::new(buffer)
+    });
+    disagree(send, |rank| {
+        let mut buffer = rank.buffer(&[0_f32; 4]);
+        enqueued(rank.comm.receive(&rank.stream, &mut buffer, 0));
+        Box::new(buffer)
+    });
+}
+
+#[test]
+fn an_abort_reaches_the_others_and_a_group_that_is_dropped_does_nothing() {
+    let ranks = ranks(2);
+    let (mut first, mut second) = (ranks[0].buffer(&[1_u32; 4]), ranks[1].buffer(&[1_u32; 4]));
+    let mut group = Group::new();
+    group.all_reduce_in_place(&ranks[0].comm, &ranks[0].stream, &mut first, Op::Sum).unwrap();
+    assert_eq!(group.len(), 1);
+    drop(group);
+    ranks[1].comm.all_reduce_in_place(&ranks[1].stream, &mut second, Op::Sum).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert!(ranks[0].stream.is_done().unwrap() && !ranks[1].stream.is_done().unwrap());
+    ranks[0].comm.abort().unwrap();
+    ranks[0].comm.abort().unwrap();
+    let error = ranks[1].comm.wait(&ranks[1].stream, LONG).unwrap_err();
+    assert!(error.to_string().contains("rank 0 has aborted"), "{error}");
+}
