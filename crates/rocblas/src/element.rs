@@ -59,7 +59,6 @@ pub trait Scalar:
     + f::Iamin
     + f::Rot
     + f::Rotg
-    + f::Gemv
     + f::Gbmv
     + f::Ger
     + f::Symv
@@ -72,7 +71,6 @@ pub trait Scalar:
     + f::Tbsv
     + f::Tpmv
     + f::Tpsv
-    + f::Gemm
     + f::Gemmt
     + f::Symm
     + f::Syrk
@@ -198,16 +196,6 @@ impl Compute {
     }
 }
 
-/// A function that multiplies matrices of one type.
-#[doc(hidden)]
-pub type TypedGemm = unsafe fn(
-    &f::Call<'_>,
-    (rocblas_sys::rocblas_operation, rocblas_sys::rocblas_operation),
-    (i64, i64, i64),
-    (f::Address, f::Address),
-    (&f::Operand, &f::Operand, &f::Operand),
-) -> crate::Result<()>;
-
 /// What matrices [`gemm`](crate::Blas::gemm) multiplies, into matrices of `C`. The trait cannot be implemented elsewhere.
 ///
 /// | A and B | C | scalars | computed in |
@@ -217,7 +205,7 @@ pub type TypedGemm = unsafe fn(
 /// | `bf16` | `bf16` | `f32` | `f32` |
 /// | `f16`, `bf16` | `f32` | `f32` | `f32` |
 /// | `i8` | `i32` | `i32` | `i32` |
-pub trait GemmInput<C: Element>: Element {
+pub trait GemmInput<C: Element>: Element + f::GemmInto<C> {
     /// The type of `alpha` and `beta`.
     type Scale: One;
     /// What may be computed in, the usual one first.
@@ -225,38 +213,18 @@ pub trait GemmInput<C: Element>: Element {
     /// The types, in words.
     #[doc(hidden)]
     const TYPES: &'static str;
-    /// The function for one type to compute in, where there is one.
-    #[doc(hidden)]
-    const TYPED: Option<(Compute, TypedGemm)>;
     /// A scalar in the type that is computed in, where that is another one.
     #[doc(hidden)]
     fn narrow(scale: Self::Scale, compute: Compute) -> Option<f16>;
 }
 
-/// [`TypedGemm`] of a type.
-///
-/// # Safety
-/// As the function asks.
-unsafe fn typed<T: f::Gemm>(
-    call: &f::Call<'_>,
-    (trans_a, trans_b): (rocblas_sys::rocblas_operation, rocblas_sys::rocblas_operation),
-    (m, n, k): (i64, i64, i64),
-    (alpha, beta): (f::Address, f::Address),
-    (a, b, c): (&f::Operand, &f::Operand, &f::Operand),
-) -> crate::Result<()> {
-    // SAFETY: the caller vouches for all of it.
-    unsafe { <T as f::Gemm>::gemm(call, trans_a, trans_b, m, n, k, alpha, a, b, beta, c) }
-}
-
 macro_rules! gemm_input {
-    ($($input:ty => $output:ty, $scale:ty: $($compute:ident)+, $typed:expr;)*) => {$(
+    ($($input:ty => $output:ty, $scale:ty: $($compute:ident)+;)*) => {$(
         impl GemmInput<$output> for $input {
             type Scale = $scale;
             const COMPUTE: &'static [Compute] = &[$(Compute::$compute),+];
             const TYPES: &'static str =
                 concat!("matrices of ", stringify!($input), " into ", stringify!($output));
-            const TYPED: Option<(Compute, TypedGemm)> = $typed;
-
             fn narrow(scale: $scale, compute: Compute) -> Option<f16> {
                 (compute == Compute::F16).then(|| Narrow::narrow(scale))
             }
@@ -265,15 +233,15 @@ macro_rules! gemm_input {
 }
 
 gemm_input! {
-    f32 => f32, f32: F32, Some((Compute::F32, typed::<f32>));
-    f64 => f64, f64: F64, Some((Compute::F64, typed::<f64>));
-    Complex32 => Complex32, Complex32: F32, Some((Compute::F32, typed::<Complex32>));
-    Complex64 => Complex64, Complex64: F64, Some((Compute::F64, typed::<Complex64>));
-    f16 => f16, f32: F32 F16, Some((Compute::F16, typed::<f16>));
-    f16 => f32, f32: F32, None;
-    bf16 => bf16, f32: F32, None;
-    bf16 => f32, f32: F32, None;
-    i8 => i32, i32: I32, None;
+    f32 => f32, f32: F32;
+    f64 => f64, f64: F64;
+    Complex32 => Complex32, Complex32: F32;
+    Complex64 => Complex64, Complex64: F64;
+    f16 => f16, f32: F32 F16;
+    f16 => f32, f32: F32;
+    bf16 => bf16, f32: F32;
+    bf16 => f32, f32: F32;
+    i8 => i32, i32: I32;
 }
 
 /// Scalars as `f16`.
@@ -302,50 +270,28 @@ narrow! {
 
 /// What matrices and vectors [`gemv`](crate::Blas::gemv) multiplies, into vectors of `Y`: those of [`Scalar`] into the same, and `f16`
 /// and `bf16` into the same or into `f32`, with scalars of `f32`. The trait cannot be implemented elsewhere.
-pub trait GemvInput<Y: Element>: Element {
+pub trait GemvInput<Y: Element>: Element + f::GemvInto<Y> {
     /// The type of `alpha` and `beta`.
     type Scale: One;
-
-    /// # Safety
-    /// As the function asks.
-    #[doc(hidden)]
-    unsafe fn gemv_into(
-        call: &f::Call<'_>,
-        trans: rocblas_sys::rocblas_operation,
-        size: (i64, i64),
-        scalars: (f::Address, f::Address),
-        operands: (&f::Operand, &f::Operand, &f::Operand),
-    ) -> crate::Result<()>;
 }
 
 macro_rules! gemv_input {
-    ($($input:ident => $output:ident, $scale:ident: $method:path;)*) => {$(
+    ($($input:ident => $output:ident, $scale:ident;)*) => {$(
         impl GemvInput<$output> for $input {
             type Scale = $scale;
-
-            unsafe fn gemv_into(
-                call: &f::Call<'_>,
-                trans: rocblas_sys::rocblas_operation,
-                (m, n): (i64, i64),
-                (alpha, beta): (f::Address, f::Address),
-                (a, x, y): (&f::Operand, &f::Operand, &f::Operand),
-            ) -> crate::Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe { $method(call, trans, m, n, alpha, a, x, beta, y) }
-            }
         }
     )*};
 }
 
 gemv_input! {
-    f32 => f32, f32: <f32 as f::Gemv>::gemv;
-    f64 => f64, f64: <f64 as f::Gemv>::gemv;
-    Complex32 => Complex32, Complex32: <Complex32 as f::Gemv>::gemv;
-    Complex64 => Complex64, Complex64: <Complex64 as f::Gemv>::gemv;
-    f16 => f16, f32: <f16 as f::GemvHalf<f16>>::gemv_half;
-    f16 => f32, f32: <f16 as f::GemvHalf<f32>>::gemv_half;
-    bf16 => bf16, f32: <bf16 as f::GemvHalf<bf16>>::gemv_half;
-    bf16 => f32, f32: <bf16 as f::GemvHalf<f32>>::gemv_half;
+    f32 => f32, f32;
+    f64 => f64, f64;
+    Complex32 => Complex32, Complex32;
+    Complex64 => Complex64, Complex64;
+    f16 => f16, f32;
+    f16 => f32, f32;
+    bf16 => bf16, f32;
+    bf16 => f32, f32;
 }
 
 /// A number of 8 bits with 4 of them for the exponent and 3 for the mantissa, as [`gemm_f8`](crate::Blas::gemm_f8) multiplies them: the

@@ -1,6 +1,6 @@
 //! Operations with types of their own to compute in: what storage holds, what scalars are, and what is computed in may differ.
 
-use hip::{DeviceSlice, DeviceSliceMut};
+use hip::DeviceSliceMut;
 use rocblas_sys::rocblas_geam_ex_operation;
 
 use crate::blas::Blas;

@@ -669,3 +669,6 @@ impl Layout for BandLayout {
         signed(self.ld)
     }
 }
+
+#[cfg(test)]
+mod tests;

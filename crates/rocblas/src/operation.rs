@@ -202,7 +202,7 @@ impl<'s> Session<'s> {
     }
 
     /// Enqueues a call with results in device memory, one for each of the batch.
-    pub(crate) fn results<R: Element>(
+    pub(crate) fn results<R: DeviceCopy>(
         &self,
         results: &mut DeviceSliceMut<'_, R>,
         sizes: &[i64],
@@ -463,5 +463,44 @@ impl<'b, F: FnOnce(Indices<'_, '_>) -> Result<()>> Search<'b, F> {
     pub fn run_into_64<'r>(self, results: impl Into<DeviceSliceMut<'r, i64>>) -> Result<()> {
         self.count?;
         (self.enqueue)(Indices::Wide(&mut results.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{MatrixLayout, VectorLayout};
+
+    fn part(batch: Batch, written: bool) -> Part {
+        Part { operand: "a", batch, written }
+    }
+
+    #[test]
+    fn single_operands_serve_batches_and_do_not_take_their_results() {
+        let strided = |count, stride| Batch::Strided { count, stride };
+        let pointers = |count| Batch::Pointers { count };
+        let get = |parts: &[Part]| form("gemm", parts).ok();
+        assert_eq!(get(&[]), Some((Form::One, 1)));
+        assert_eq!(get(&[part(Batch::One, false), part(Batch::One, true)]), Some((Form::One, 1)));
+        let batched = [part(Batch::One, false), part(strided(3, 9), false), part(strided(3, 4), true)];
+        assert_eq!(get(&batched), Some((Form::Strided, 3)));
+        assert_eq!(get(&[part(strided(3, 9), false), part(pointers(3), true)]), Some((Form::Many, 3)));
+        assert_eq!(get(&[part(strided(3, 9), false), part(Batch::One, true)]), None);
+        assert_eq!(get(&[part(strided(1, 9), false), part(Batch::One, true)]), Some((Form::Strided, 1)));
+        assert_eq!(get(&[part(strided(3, 9), false), part(strided(2, 9), true)]), None);
+        // One place for all results.
+        assert_eq!(get(&[part(strided(3, 9), false), part(strided(3, 0), true)]), None);
+        assert_eq!(get(&[part(strided(0, 0), false), part(pointers(0), true)]), Some((Form::Many, 0)));
+        let error = form("gemm", &[part(pointers(3), false), part(pointers(4), true)]).unwrap_err();
+        assert_eq!(error.to_string(), "gemm: `a` is a batch of 4, 3 are needed");
+    }
+
+    #[test]
+    fn what_does_not_fit_into_32_bits_is_wide() {
+        assert!(is_narrow(0) && is_narrow(i32::MAX.into()) && is_narrow(-i64::from(i32::MAX)));
+        assert!(!is_narrow(i64::from(i32::MAX) + 1) && !is_narrow(i32::MIN.into()));
+        let part = reads("x", &VectorLayout::new(3).with_batch(2, 8));
+        assert_eq!(part.batch, Batch::Strided { count: 2, stride: 8 });
+        assert!(writes("c", &MatrixLayout::row_major(1, 1)).written);
     }
 }

@@ -5,26 +5,26 @@ use rocblas_sys::{
     rocblas_gemm_algo, rocblas_operation, rocblas_side,
 };
 
-use super::{Address, Call, Operand, four, invoke, single, six, three};
+use super::{Address, Call, Operand};
 use crate::error::{Error, Result};
 
 /// What all products of matrices take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Product {
-    pub(crate) trans_a: rocblas_operation,
-    pub(crate) trans_b: rocblas_operation,
-    pub(crate) m: i64,
-    pub(crate) n: i64,
-    pub(crate) k: i64,
-    pub(crate) alpha: Address,
-    pub(crate) beta: Address,
-    pub(crate) a: Operand,
-    pub(crate) b: Operand,
-    pub(crate) c: Operand,
-    pub(crate) d: Operand,
-    pub(crate) algo: rocblas_gemm_algo,
-    pub(crate) solution: i32,
-    pub(crate) flags: u32,
+pub struct Product {
+    pub trans_a: rocblas_operation,
+    pub trans_b: rocblas_operation,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub alpha: Address,
+    pub beta: Address,
+    pub a: Operand,
+    pub b: Operand,
+    pub c: Operand,
+    pub d: Operand,
+    pub algo: rocblas_gemm_algo,
+    pub solution: i32,
+    pub flags: u32,
 }
 
 /// `D = alpha op(A) op(B) + beta C`, with a type to compute in.
@@ -283,53 +283,3 @@ pub(crate) unsafe fn trsm_ex(
             val side, val uplo, val trans, val diag, int m, int n, ptr alpha, at a, at b, batch, at inverse, val compute)
     }
 }
-
-/// `y = alpha op(A) x + beta y` of a type of 16 bits, for `y` of some type: functions for batches alone.
-pub trait GemvHalf<Y>: Sized {
-    /// # Safety
-    /// As the function asks.
-    unsafe fn gemv_half(
-        call: &Call<'_>,
-        trans: rocblas_operation,
-        m: i64,
-        n: i64,
-        alpha: Address,
-        a: &Operand,
-        x: &Operand,
-        beta: Address,
-        y: &Operand,
-    ) -> Result<()>;
-}
-
-macro_rules! gemv_half {
-    ($type:ident, $y:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
-        impl GemvHalf<$y> for $type {
-            unsafe fn gemv_half(
-                call: &Call<'_>,
-                trans: rocblas_operation,
-                m: i64,
-                n: i64,
-                alpha: Address,
-                a: &Operand,
-                x: &Operand,
-                beta: Address,
-                y: &Operand,
-            ) -> Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe {
-                    four!(call: $many $many_64 $strided $strided_64;
-                        val trans, int m, int n, ptr alpha, at a, at x, ptr beta, at y, batch)
-                }
-            }
-        }
-    };
-}
-use half::{bf16, f16};
-gemv_half! { f16, f16, rocblas_hshgemv_batched, rocblas_hshgemv_batched_64, rocblas_hshgemv_strided_batched,
-rocblas_hshgemv_strided_batched_64 }
-gemv_half! { f16, f32, rocblas_hssgemv_batched, rocblas_hssgemv_batched_64, rocblas_hssgemv_strided_batched,
-rocblas_hssgemv_strided_batched_64 }
-gemv_half! { bf16, bf16, rocblas_tstgemv_batched, rocblas_tstgemv_batched_64, rocblas_tstgemv_strided_batched,
-rocblas_tstgemv_strided_batched_64 }
-gemv_half! { bf16, f32, rocblas_tssgemv_batched, rocblas_tssgemv_batched_64, rocblas_tssgemv_strided_batched,
-rocblas_tssgemv_strided_batched_64 }

@@ -3,12 +3,11 @@
 use num_complex::{Complex32, Complex64};
 use rocblas_sys::rocblas_operation;
 
-use super::six;
 use super::{Address, Call, Operand};
 use crate::error::Result;
 
 /// `y = alpha op(A) x + beta y`.
-pub trait Gemv: Sized {
+pub(crate) trait Gemv: Sized {
     /// # Safety
     /// As the function asks.
     unsafe fn gemv(

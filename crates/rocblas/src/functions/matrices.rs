@@ -5,11 +5,11 @@ use num_complex::{Complex32, Complex64};
 use rocblas_sys::{rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side};
 
 use super::{Address, Call, Operand};
-use super::{six, three};
+
 use crate::error::Result;
 
 /// `C = alpha op(A) op(B) + beta C`.
-pub trait Gemm: Sized {
+pub(crate) trait Gemm: Sized {
     /// # Safety
     /// As the function asks.
     unsafe fn gemm(

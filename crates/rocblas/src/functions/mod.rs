@@ -71,7 +71,7 @@ impl Address {
 }
 
 /// The type of a pointer that a function takes.
-pub trait Pointer {
+pub(crate) trait Pointer {
     fn of(address: Address) -> Self;
 }
 
@@ -88,7 +88,7 @@ impl<T> Pointer for *mut T {
 }
 
 /// The type of a size that a function takes.
-pub trait Int {
+pub(crate) trait Int {
     fn of(size: i64) -> Self;
 }
 
@@ -223,11 +223,10 @@ macro_rules! single {
     };
 }
 
-use {four, invoke, single, six, three};
-
 mod extensions;
 mod general;
 mod matrices;
+mod mixed;
 mod rotations;
 mod symmetric;
 mod symmetric_updates;
@@ -235,10 +234,11 @@ mod triangular;
 mod vectors;
 
 pub(crate) use extensions::*;
-pub use general::*;
-pub use matrices::*;
-pub use rotations::*;
-pub use symmetric::*;
-pub use symmetric_updates::*;
-pub use triangular::*;
-pub use vectors::*;
+pub(crate) use general::*;
+pub(crate) use matrices::*;
+pub(crate) use mixed::*;
+pub(crate) use rotations::*;
+pub(crate) use symmetric::*;
+pub(crate) use symmetric_updates::*;
+pub(crate) use triangular::*;
+pub(crate) use vectors::*;

@@ -2,7 +2,6 @@
 
 use num_complex::{Complex32, Complex64};
 
-use super::six;
 use super::{Address, Call, Operand};
 use crate::error::Result;
 

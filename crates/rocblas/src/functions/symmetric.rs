@@ -3,7 +3,6 @@
 use num_complex::{Complex32, Complex64};
 use rocblas_sys::rocblas_fill;
 
-use super::six;
 use super::{Address, Call, Operand};
 use crate::error::Result;
 

@@ -3,8 +3,7 @@
 use num_complex::{Complex32, Complex64};
 use rocblas_sys::{rocblas_diagonal, rocblas_fill, rocblas_operation};
 
-use super::six;
-use super::{Address, Call, Operand};
+use super::{Call, Operand};
 use crate::error::Result;
 
 /// `x = op(A) x`, `A` triangular.

@@ -3,7 +3,6 @@
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
-use super::six;
 use super::{Address, Call, Operand};
 use crate::error::Result;
 

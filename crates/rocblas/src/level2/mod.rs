@@ -46,7 +46,7 @@ impl Blas {
             let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
             session.update(&alpha, &beta, &[m, n], |call, scalars| {
                 // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and vectors that fit it.
-                unsafe { <T as GemvInput<Y>>::gemv_into(call, trans, (m, n), scalars, (&a, &x, &y)) }
+                unsafe { <T as f::GemvInto<Y>>::gemv_into(call, trans, (m, n), scalars, (&a, &x, &y)) }
             })
         })
     }

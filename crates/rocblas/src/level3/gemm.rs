@@ -5,7 +5,7 @@ use hip::DeviceSlice;
 use rocblas_sys::{rocblas_computetype, rocblas_gemm_algo, rocblas_gemm_flags};
 
 use crate::blas::Blas;
-use crate::element::{Compute, Element, Float8, Float8Output, GemmInput, One, TypedGemm};
+use crate::element::{Compute, Element, Float8, Float8Output, GemmInput, One};
 use crate::error::{Error, Result};
 use crate::functions::{self as f, Address, Call, Operand, Product};
 use crate::operation::{Scale, Session, Update, reads, writes};
@@ -260,12 +260,10 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
         let compute = computed_in::<T, C>(self.compute)?;
         // What functions for one type cannot say is for the one that takes types.
         let usual = self.solution.is_none() && self.flags == GemmFlags::default() && self.addend.is_none();
-        let typed = T::TYPED.filter(|(of, _)| usual && *of == compute);
-        self.prepared(compute, |call, product| match typed {
+        self.prepared(compute, |call, product| {
+            let computed = (compute, compute.datatype(T::IS_COMPLEX));
             // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
-            Some((_, gemm)) => unsafe { by_type(gemm, call, product) },
-            // SAFETY: as above.
-            None => unsafe { f::gemm_ex(call, product, compute.datatype(T::IS_COMPLEX)) },
+            unsafe { <T as f::GemmInto<C>>::gemm_into(call, product, computed, usual) }
         })
     }
 
@@ -314,16 +312,6 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
             _ => session.update(&self.alpha, &self.beta, &sizes, call),
         }
     }
-}
-
-/// Calls the function for one type.
-///
-/// # Safety
-/// As the function asks.
-unsafe fn by_type(gemm: TypedGemm, call: &Call<'_>, product: &Product) -> Result<()> {
-    let &Product { trans_a, trans_b, m, n, k, alpha, beta, a, b, d, .. } = product;
-    // SAFETY: the caller vouches for all of it.
-    unsafe { gemm(call, (trans_a, trans_b), (m, n, k), (alpha, beta), (&a, &b, &d)) }
 }
 
 impl<T: GemmInput<C>, C: Element> std::fmt::Debug for Gemm<'_, T, C> {
