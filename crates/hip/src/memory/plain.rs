@@ -2,7 +2,8 @@
 
 /// Plain data that can be copied to a device and back, byte by byte.
 ///
-/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them. Not for `bool`, `char`, enums
+/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them; with the feature `num-complex` for its complex
+/// numbers. Not for `bool`, `char`, enums
 /// and references: a device can write bytes that are none of their values. A struct of such fields derives it, which
 /// checks everything at compile time:
 ///
@@ -95,4 +96,29 @@ plain! {
 // SAFETY: an array has its elements' bytes and no others.
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
     const NUMBER: Option<Number> = T::NUMBER;
+}
+
+#[cfg(feature = "num-complex")]
+// SAFETY: the type is `repr(C)`: the real part and the imaginary part, of one type, and nothing else.
+unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {
+    const NUMBER: Option<Number> = T::NUMBER;
+}
+
+#[cfg(all(test, feature = "num-complex"))]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+    use crate::fake;
+    use crate::memory::DeviceBuffer;
+
+    #[test]
+    fn complex_numbers_are_their_two_parts() {
+        let stream = fake::device(0).stream().unwrap();
+        let values = [Complex::new(1.0_f32, -2.0), Complex::new(3.5, 0.0)];
+        let buffer = DeviceBuffer::from_slice(&stream, &values).unwrap();
+        assert_eq!(buffer.cast::<f32>().unwrap().to_vec(&stream).unwrap(), [1.0, -2.0, 3.5, 0.0]);
+        assert_eq!(buffer.to_vec(&stream).unwrap(), values);
+        assert_eq!(Complex::<f64>::NUMBER, Some(Number::F64));
+    }
 }

@@ -314,7 +314,16 @@ impl<'ast> Visit<'ast> for Body<'_> {
         if let Some(of) = &expression.qself
             && let Some(last) = expression.path.segments.last()
         {
-            if let Some(owner) = self.calls.names.type_in(self.module, &of.ty, self.own) {
+            // Of a type that is a parameter, the trait is what is known.
+            let names = &self.calls.names;
+            let of_trait = || {
+                let path: Vec<_> = segments(&expression.path).into_iter().take(of.position).collect();
+                match names.resolve(self.module, &path, Space::Type)? {
+                    Target::Definition(id) => Some(id),
+                    Target::Module(_) => None,
+                }
+            };
+            if let Some(owner) = names.type_in(self.module, &of.ty, self.own).or_else(of_trait) {
                 self.callees.extend(self.calls.method(owner, &last.ident.to_string()));
             }
             return;

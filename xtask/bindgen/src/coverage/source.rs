@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
-use syn::parse::Parser;
+use proc_macro2::{Group, TokenStream, TokenTree};
 use syn::{Attribute, Item, Meta, Token, Visibility, punctuated::Punctuated};
 
 /// Index of a module of a crate; the root is 0.
@@ -102,7 +101,7 @@ impl Crate {
     }
 }
 
-/// Adds the items that the module's own simple macros write: those that take identifiers and nothing else.
+/// Adds the items that the module's own simple macros write: those that take identifiers, types of one name and literals, and nothing else.
 fn expand(items: Vec<Item>) -> Vec<Item> {
     let mut rules: BTreeMap<String, (Vec<String>, TokenStream)> = BTreeMap::new();
     let mut expanded = Vec::new();
@@ -114,7 +113,7 @@ fn expand(items: Vec<Item>) -> Vec<Item> {
                 }
             } else if let Some((parameters, body)) =
                 item.mac.path.get_ident().and_then(|n| rules.get(&n.to_string()))
-                && let Some(arguments) = identifiers(item.mac.tokens.clone())
+                && let Some(arguments) = arguments(item.mac.tokens.clone())
                 && arguments.len() == parameters.len()
             {
                 let pairs = parameters.iter().map(String::as_str).zip(arguments).collect();
@@ -127,7 +126,10 @@ fn expand(items: Vec<Item>) -> Vec<Item> {
     expanded
 }
 
-/// Parameters and body of `($a:ident, $b:ident) => { … }`, if a macro is that.
+/// What a parameter of a simple macro may be.
+const SIMPLE: [&str; 3] = ["ident", "literal", "ty"];
+
+/// Parameters and body of `($a:ident, $b:literal) => { … }`, if a macro is that.
 fn rule_of(definition: TokenStream) -> Option<(Vec<String>, TokenStream)> {
     let tokens: Vec<TokenTree> = definition.into_iter().collect();
     let (parameters, body) = match tokens.as_slice() {
@@ -145,7 +147,7 @@ fn rule_of(definition: TokenStream) -> Option<(Vec<String>, TokenStream)> {
     let names = parameters.split(|token| matches!(token, TokenTree::Punct(comma) if comma.as_char() == ','));
     let names = names.map(|parameter| match parameter {
         [TokenTree::Punct(_), TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Ident(kind)]
-            if kind == "ident" =>
+            if SIMPLE.iter().any(|simple| kind == simple) =>
         {
             Some(name.to_string())
         }
@@ -154,16 +156,23 @@ fn rule_of(definition: TokenStream) -> Option<(Vec<String>, TokenStream)> {
     Some((names.collect::<Option<_>>()?, body.stream()))
 }
 
-/// The identifiers of a list with commas.
-fn identifiers(tokens: TokenStream) -> Option<Vec<Ident>> {
-    Punctuated::<Ident, Token![,]>::parse_terminated
-        .parse2(tokens)
-        .ok()
-        .map(|list| list.into_iter().collect())
+/// The parts of a list with commas.
+fn arguments(tokens: TokenStream) -> Option<Vec<TokenStream>> {
+    let mut list: Vec<TokenStream> = vec![TokenStream::new()];
+    for token in tokens {
+        match token {
+            TokenTree::Punct(comma) if comma.as_char() == ',' => list.push(TokenStream::new()),
+            TokenTree::Group(_) => return None,
+            token => list.last_mut()?.extend([token]),
+        }
+    }
+    // A comma may stand behind the last one.
+    list.pop_if(|last| last.is_empty());
+    Some(list)
 }
 
 /// Writes an argument for each `$name`.
-fn substitute(body: TokenStream, arguments: &BTreeMap<&str, Ident>) -> TokenStream {
+fn substitute(body: TokenStream, arguments: &BTreeMap<&str, TokenStream>) -> TokenStream {
     let mut written = TokenStream::new();
     let mut tokens = body.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -172,7 +181,8 @@ fn substitute(body: TokenStream, arguments: &BTreeMap<&str, Ident>) -> TokenStre
                 Some(TokenTree::Ident(name)) if arguments.contains_key(name.to_string().as_str()) => {
                     let name = name.to_string();
                     tokens.next();
-                    TokenTree::Ident(arguments[name.as_str()].clone())
+                    written.extend(arguments[name.as_str()].clone());
+                    continue;
                 }
                 _ => TokenTree::Punct(dollar),
             },

@@ -1,0 +1,495 @@
+//! The handle that everything is called with.
+
+use std::ffi::c_char;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip::{Device, DeviceAddress, DeviceBuffer, HostBuffer, Pending, Stream};
+use rocblas_sys::{
+    Table, rocblas_atomics_mode, rocblas_handle, rocblas_math_mode, rocblas_performance_metric,
+    rocblas_pointer_mode, rocblas_status,
+};
+
+use crate::error::{Error, Result};
+use crate::functions::Call;
+use crate::library::{self, Choice, Library};
+
+/// rocBLAS for one stream: a handle, and what it is set to.
+///
+/// Every operation is enqueued on the [stream](Self::stream) and returns at once, unless it says that it waits. Operands are ordered and
+/// kept alive as they are for a kernel: buffers may be used on other streams, and dropped, at any time. A value may be shared between threads, which
+/// then enqueue one after the other.
+#[doc(alias = "rocblas_handle")]
+#[doc(alias = "cublasHandle_t")]
+pub struct Blas {
+    library: Library,
+    /// Gone before the stream.
+    state: Mutex<State>,
+    stream: Stream,
+}
+
+/// What one call after the other uses.
+struct State {
+    handle: Handle,
+    workspace: Option<DeviceBuffer<u8>>,
+    /// Arrays of pointers that may still be copied to the device.
+    uploads: Vec<Pending<HostBuffer<DeviceAddressBits>>>,
+}
+
+/// A pointer in an array of pointers.
+pub(crate) type DeviceAddressBits = u64;
+
+/// Owns a handle.
+struct Handle {
+    table: &'static Table,
+    handle: rocblas_handle,
+    device: Device,
+}
+
+// SAFETY: rocBLAS lets a handle be used by any thread, one at a time; the mutex around it sees to that.
+unsafe impl Send for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let current = self.device.make_current().map_err(Error::from);
+        // SAFETY: the handle was made by `rocblas_create_handle` of this table and is destroyed once.
+        let destroyed = current.and_then(|()| unsafe {
+            status("rocblas_destroy_handle", (self.table.rocblas_destroy_handle)(self.handle))
+        });
+        if let Err(error) = destroyed {
+            tracing::warn!(%error, "a rocBLAS handle could not be destroyed");
+        }
+    }
+}
+
+/// How numbers of 32 bits are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MathMode {
+    /// As the type says.
+    Default,
+    /// Products of matrices of `f32` may be computed in 19 bits (`xf32`), on devices that have instructions for it.
+    Xf32,
+}
+
+/// What a solution for a product of matrices is chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PerformanceMetric {
+    /// The library's choice.
+    Default,
+    /// Each compute unit does as much as it can.
+    DeviceEfficiency,
+    /// Each compute unit that is used does as much as it can: for several products at once.
+    CuEfficiency,
+}
+
+/// A status as a result.
+pub(crate) fn status(function: &'static str, code: rocblas_status) -> Result<()> {
+    match code {
+        rocblas_status::rocblas_status_success => Ok(()),
+        code => Err(Error::Status { function, code }),
+    }
+}
+
+impl Blas {
+    /// rocBLAS for a stream and its device, of whoever [`Choice::Auto`] chooses (`rocblas_create_handle`).
+    ///
+    /// # Errors
+    /// [`Error::NoLibrary`] with what was tried, else [`Error::Status`] or [`Error::Hip`].
+    #[doc(alias = "rocblas_create_handle")]
+    #[doc(alias = "cublasCreate")]
+    pub fn new(stream: &Stream) -> Result<Self> {
+        Self::with(stream, Choice::Auto)
+    }
+
+    /// The same, with whose rocBLAS it shall be.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with(stream: &Stream, choice: Choice) -> Result<Self> {
+        Self::of(stream, library::choose(stream.device(), choice)?)
+    }
+
+    /// rocBLAS of a function table that the program has loaded or made itself.
+    ///
+    /// # Errors
+    /// [`Error::Status`], [`Error::Hip`].
+    ///
+    /// # Safety
+    /// Safe code calls the functions and trusts what they return: each does what rocBLAS's documentation says of it, and with streams and memory
+    /// of the library behind [`Device::table`].
+    pub unsafe fn of_table(stream: &Stream, table: &'static Table) -> Result<Self> {
+        Self::of(stream, Library { table, skipped: Vec::new() })
+    }
+
+    fn of(stream: &Stream, library: Library) -> Result<Self> {
+        let table = library.table;
+        stream.device().make_current()?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the handle is a place to write to, and the device is current.
+        let created = unsafe { (table.rocblas_create_handle)(&raw mut handle) };
+        status("rocblas_create_handle", created)?;
+        let handle = Handle { table, handle, device: stream.device().clone() };
+        let state = Mutex::new(State { handle, workspace: None, uploads: Vec::new() });
+        let mut blas = Self { library, stream: stream.clone(), state };
+        blas.bind(stream)?;
+        Ok(blas)
+    }
+
+    fn bind(&mut self, stream: &Stream) -> Result<()> {
+        let state = self.lock();
+        // SAFETY: both handles are valid: the stream is kept as long as it is set.
+        status("rocblas_set_stream", unsafe {
+            (self.library.table.rocblas_set_stream)(state.handle.handle, stream.as_raw())
+        })
+    }
+
+    /// Enqueues from now on to another stream of the same device, which waits for what has been enqueued so far (`rocblas_set_stream`).
+    ///
+    /// # Errors
+    /// [`hip::Error::OtherDevice`] if the stream is another device's, else [`Error::Status`] or [`Error::Hip`].
+    #[doc(alias = "rocblas_set_stream")]
+    #[doc(alias = "cublasSetStream")]
+    pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
+        let (expected, got) = (self.device(), stream.device());
+        if expected != got {
+            return Err(Error::Hip(hip::Error::OtherDevice {
+                operation: "rocblas_set_stream",
+                what: "stream",
+                expected: expected.to_string(),
+                got: got.to_string(),
+            }));
+        }
+        // The library's own memory is used in the order of one stream.
+        stream.wait_stream(&self.stream)?;
+        self.device().make_current()?;
+        self.bind(stream)?;
+        self.stream = stream.clone();
+        Ok(())
+    }
+
+    /// The stream that everything is enqueued on.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.stream.device()
+    }
+
+    /// Whose rocBLAS is called, and why no other one.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The function table, for calls that this crate does not wrap.
+    #[must_use]
+    pub fn table(&self) -> &'static Table {
+        self.library.table
+    }
+
+    /// The handle, for calls that this crate does not wrap; valid as long as this. Operations here set its pointer mode each time, so
+    /// that it may be changed.
+    ///
+    /// Only one thread may use a handle at a time: the caller sees to it that no operation here runs meanwhile.
+    #[must_use]
+    pub fn as_raw(&self) -> rocblas_handle {
+        self.lock().handle.handle
+    }
+
+    /// The library's version (`rocblas_get_version_string`), such as `5.2.0.a4ef4ca`.
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_get_version_string")]
+    #[doc(alias = "rocblas_get_version_string_size")]
+    pub fn version(&self) -> Result<String> {
+        let table = self.table();
+        self.text(
+            ("rocblas_get_version_string_size", table.rocblas_get_version_string_size),
+            ("rocblas_get_version_string", table.rocblas_get_version_string),
+        )
+    }
+
+    /// The commit that the library was built from (`rocblas_get_commit_hash_string`).
+    ///
+    /// # Errors
+    /// [`Error::Status`]: libraries before ROCm 6 do not know.
+    #[doc(alias = "rocblas_get_commit_hash_string")]
+    #[doc(alias = "rocblas_get_commit_hash_string_size")]
+    pub fn commit(&self) -> Result<String> {
+        let table = self.table();
+        self.text(
+            ("rocblas_get_commit_hash_string_size", table.rocblas_get_commit_hash_string_size),
+            ("rocblas_get_commit_hash_string", table.rocblas_get_commit_hash_string),
+        )
+    }
+
+    #[allow(clippy::type_complexity, reason = "the types of two functions")]
+    fn text(
+        &self,
+        (size_name, size): (&'static str, unsafe extern "C" fn(*mut usize) -> rocblas_status),
+        (name, get): (&'static str, unsafe extern "C" fn(*mut c_char, usize) -> rocblas_status),
+    ) -> Result<String> {
+        let mut len = 0;
+        // SAFETY: the size is a place to write to.
+        status(size_name, unsafe { size(&raw mut len) })?;
+        let mut text = vec![0_u8; len];
+        // SAFETY: the buffer has that many bytes.
+        status(name, unsafe { get(text.as_mut_ptr().cast(), text.len()) })?;
+        text.truncate(text.iter().position(|byte| *byte == 0).unwrap_or(text.len()));
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// What the library says about a status (`rocblas_status_to_string`).
+    #[doc(alias = "rocblas_status_to_string")]
+    #[must_use]
+    pub fn describe(&self, code: rocblas_status) -> String {
+        let text = match self.table().has("rocblas_status_to_string") {
+            // SAFETY: the call takes a number, and looks up a text.
+            true => unsafe { (self.table().rocblas_status_to_string)(code) },
+            false => std::ptr::null(),
+        };
+        if text.is_null() {
+            return format!("{code:?}");
+        }
+        // SAFETY: the texts are NUL-terminated constants.
+        unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+
+    /// Loads all that products of matrices need for the device, which is else done for the first of them and may take seconds
+    /// (`rocblas_initialize`).
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    #[doc(alias = "rocblas_initialize")]
+    pub fn initialize(&self) -> Result<()> {
+        self.device().make_current()?;
+        // SAFETY: the call takes no arguments, and the device is current.
+        unsafe { (self.table().rocblas_initialize)() };
+        Ok(())
+    }
+
+    /// Whether results may depend on the order in which parts of them are added, which is faster (`rocblas_set_atomics_mode`).
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_set_atomics_mode")]
+    #[doc(alias = "cublasSetAtomicsMode")]
+    pub fn set_atomics(&mut self, allowed: bool) -> Result<()> {
+        let mode = match allowed {
+            true => rocblas_atomics_mode::rocblas_atomics_allowed,
+            false => rocblas_atomics_mode::rocblas_atomics_not_allowed,
+        };
+        // SAFETY: the handle is valid.
+        self.with_handle("rocblas_set_atomics_mode", |table, handle| unsafe {
+            (table.rocblas_set_atomics_mode)(handle, mode)
+        })
+    }
+
+    /// What [`set_atomics`](Self::set_atomics) has set (`rocblas_get_atomics_mode`).
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_get_atomics_mode")]
+    #[doc(alias = "cublasGetAtomicsMode")]
+    pub fn atomics(&self) -> Result<bool> {
+        let mut mode = rocblas_atomics_mode::rocblas_atomics_not_allowed;
+        // SAFETY: the handle is valid, the mode a place to write to.
+        self.with_handle("rocblas_get_atomics_mode", |table, handle| unsafe {
+            (table.rocblas_get_atomics_mode)(handle, &raw mut mode)
+        })?;
+        Ok(mode == rocblas_atomics_mode::rocblas_atomics_allowed)
+    }
+
+    /// How numbers of 32 bits are multiplied (`rocblas_set_math_mode`).
+    ///
+    /// # Errors
+    /// [`Error::Status`]: `rocblas_status_arch_mismatch` for a mode that the device does not have.
+    #[doc(alias = "rocblas_set_math_mode")]
+    #[doc(alias = "cublasSetMathMode")]
+    pub fn set_math_mode(&mut self, mode: MathMode) -> Result<()> {
+        let mode = match mode {
+            MathMode::Default => rocblas_math_mode::rocblas_default_math,
+            MathMode::Xf32 => rocblas_math_mode::rocblas_xf32_xdl_math_op,
+        };
+        // SAFETY: the handle is valid.
+        self.with_handle("rocblas_set_math_mode", |table, handle| unsafe {
+            (table.rocblas_set_math_mode)(handle, mode)
+        })
+    }
+
+    /// What [`set_math_mode`](Self::set_math_mode) has set (`rocblas_get_math_mode`); none for a mode that is not known here.
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_get_math_mode")]
+    #[doc(alias = "cublasGetMathMode")]
+    pub fn math_mode(&self) -> Result<Option<MathMode>> {
+        let mut mode = rocblas_math_mode::rocblas_default_math;
+        // SAFETY: the handle is valid, the mode a place to write to.
+        self.with_handle("rocblas_get_math_mode", |table, handle| unsafe {
+            (table.rocblas_get_math_mode)(handle, &raw mut mode)
+        })?;
+        Ok(match mode {
+            rocblas_math_mode::rocblas_default_math => Some(MathMode::Default),
+            rocblas_math_mode::rocblas_xf32_xdl_math_op => Some(MathMode::Xf32),
+            _ => None,
+        })
+    }
+
+    /// What a solution for a product of matrices is chosen by (`rocblas_set_performance_metric`).
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_set_performance_metric")]
+    pub fn set_performance_metric(&mut self, metric: PerformanceMetric) -> Result<()> {
+        let metric = match metric {
+            PerformanceMetric::Default => rocblas_performance_metric::rocblas_default_performance_metric,
+            PerformanceMetric::DeviceEfficiency => {
+                rocblas_performance_metric::rocblas_device_efficiency_performance_metric
+            }
+            PerformanceMetric::CuEfficiency => {
+                rocblas_performance_metric::rocblas_cu_efficiency_performance_metric
+            }
+        };
+        // SAFETY: the handle is valid.
+        self.with_handle("rocblas_set_performance_metric", |table, handle| unsafe {
+            (table.rocblas_set_performance_metric)(handle, metric)
+        })
+    }
+
+    /// What [`set_performance_metric`](Self::set_performance_metric) has set (`rocblas_get_performance_metric`); none for one that is not
+    /// known here.
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_get_performance_metric")]
+    pub fn performance_metric(&self) -> Result<Option<PerformanceMetric>> {
+        let mut metric = rocblas_performance_metric::rocblas_default_performance_metric;
+        // SAFETY: the handle is valid, the metric a place to write to.
+        self.with_handle("rocblas_get_performance_metric", |table, handle| unsafe {
+            (table.rocblas_get_performance_metric)(handle, &raw mut metric)
+        })?;
+        Ok(match metric {
+            rocblas_performance_metric::rocblas_default_performance_metric => {
+                Some(PerformanceMetric::Default)
+            }
+            rocblas_performance_metric::rocblas_device_efficiency_performance_metric => {
+                Some(PerformanceMetric::DeviceEfficiency)
+            }
+            rocblas_performance_metric::rocblas_cu_efficiency_performance_metric => {
+                Some(PerformanceMetric::CuEfficiency)
+            }
+            _ => None,
+        })
+    }
+
+    /// Gives the library memory of its own device to work in, instead of what it allocates itself; the memory given before comes back
+    /// (`rocblas_set_workspace`). Without any, the library allocates again.
+    ///
+    /// # Errors
+    /// [`hip::Error::OtherDevice`] if the memory is another device's, else [`Error::Status`] or [`Error::Hip`]. The memory given is then
+    /// dropped, and what was set before stays.
+    #[doc(alias = "rocblas_set_workspace")]
+    #[doc(alias = "cublasSetWorkspace")]
+    pub fn set_workspace(&mut self, memory: Option<DeviceBuffer<u8>>) -> Result<Option<DeviceBuffer<u8>>> {
+        let mut memory = memory;
+        let (address, size) = match &mut memory {
+            Some(memory) => (memory.as_mut_slice().address_on(&self.stream)?, memory.len()),
+            None => (DeviceAddress(0), 0),
+        };
+        let address = std::ptr::without_provenance_mut(address.0 as usize);
+        // SAFETY: the memory has that size and is kept as long as it is set.
+        self.with_handle("rocblas_set_workspace", |table, handle| unsafe {
+            (table.rocblas_set_workspace)(handle, address, size)
+        })?;
+        Ok(std::mem::replace(&mut self.lock().workspace, memory))
+    }
+
+    /// How many bytes of device memory the library has to work in (`rocblas_get_device_memory_size`).
+    ///
+    /// # Errors
+    /// [`Error::Status`].
+    #[doc(alias = "rocblas_get_device_memory_size")]
+    pub fn workspace_size(&self) -> Result<usize> {
+        let mut size = 0;
+        // SAFETY: the handle is valid, the size a place to write to.
+        self.with_handle("rocblas_get_device_memory_size", |table, handle| unsafe {
+            (table.rocblas_get_device_memory_size)(handle, &raw mut size)
+        })?;
+        Ok(size)
+    }
+
+    /// Calls something with the handle, which nobody else uses meanwhile.
+    fn with_handle(
+        &self,
+        function: &'static str,
+        call: impl FnOnce(&'static Table, rocblas_handle) -> rocblas_status,
+    ) -> Result<()> {
+        self.device().make_current()?;
+        let state = self.lock();
+        status(function, call(self.library.table, state.handle.handle))
+    }
+
+    /// Enqueues an operation whose operands are registered on the stream.
+    pub(crate) fn enqueue(
+        &self,
+        mode: rocblas_pointer_mode,
+        call: Call<'_>,
+        enqueue: impl FnOnce(&Call<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.device().make_current()?;
+        let mut state = self.lock();
+        if let Some(workspace) = &mut state.workspace {
+            workspace.as_mut_slice().address_on(&self.stream)?;
+        }
+        let handle = state.handle.handle;
+        // SAFETY: the handle is valid.
+        status("rocblas_set_pointer_mode", unsafe {
+            (self.library.table.rocblas_set_pointer_mode)(handle, mode)
+        })?;
+        let result = enqueue(&Call { handle, ..call });
+        drop(state);
+        match result {
+            // What the library noticed may be that the stream has failed, whose report says more.
+            Err(error @ Error::Status { .. }) => match self.stream.is_done() {
+                Err(fault @ hip::Error::Fault(_)) => Err(fault.into()),
+                _ => Err(error),
+            },
+            other => other,
+        }
+    }
+
+    /// An array of pointers in device memory, for work on the stream.
+    pub(crate) fn pointers(&self, addresses: &[DeviceAddressBits]) -> Result<DeviceBuffer<DeviceAddressBits>> {
+        let mut array = DeviceBuffer::uninit_on(&self.stream, addresses.len())?;
+        if addresses.is_empty() {
+            return Ok(array);
+        }
+        let mut host = HostBuffer::zeroed(self.device(), addresses.len())?;
+        host.copy_from_slice(addresses);
+        let pending = array.upload(&self.stream, host)?;
+        let mut state = self.lock();
+        state.uploads.retain(|upload| !upload.is_done().unwrap_or(true));
+        state.uploads.push(pending);
+        Ok(array)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent between any two statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Blas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut blas = f.debug_struct("Blas");
+        blas.field("library", &self.library.to_string()).field("stream", &self.stream).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,322 @@
+//! Products of general matrices.
+
+use half::f16;
+use hip::DeviceSlice;
+use rocblas_sys::{rocblas_computetype, rocblas_gemm_algo, rocblas_gemm_flags};
+
+use crate::blas::Blas;
+use crate::element::{Compute, Element, Float8, Float8Output, GemmInput, One};
+use crate::error::{Error, Result};
+use crate::functions::{self as f, Address, Call, Operand, Product};
+use crate::operation::{Scale, Session, Update, reads, writes};
+use crate::plan::{Look as _, Multiplication, multiplication, same_order, same_shape};
+use crate::view::{Matrix, MatrixMut};
+
+/// How a product may be computed, beyond what is usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GemmFlags {
+    /// Choose a solution that uses each compute unit well, rather than many: for several products at once.
+    pub cu_efficiency: bool,
+    /// On gfx90a, multiply `f16` by way of `bf16`, which does not flush small numbers.
+    pub alternate_f16: bool,
+    /// Refuse a [solution](Gemm::solution) that does not fit the product, and compute nothing.
+    pub check_solution: bool,
+}
+
+impl GemmFlags {
+    fn bits(self) -> u32 {
+        let flag = |set: bool, flag: rocblas_gemm_flags| if set { flag.0 } else { 0 };
+        flag(self.cu_efficiency, rocblas_gemm_flags::rocblas_gemm_flags_use_cu_efficiency)
+            | flag(self.alternate_f16, rocblas_gemm_flags::rocblas_gemm_flags_fp16_alt_impl)
+            | flag(self.check_solution, rocblas_gemm_flags::rocblas_gemm_flags_check_solution_index)
+    }
+}
+
+/// A product of matrices that is not enqueued yet: see [`Blas::gemm`].
+#[must_use = "an operation does nothing before `run`"]
+pub struct Gemm<'b, T: GemmInput<C>, C: Element> {
+    blas: &'b Blas,
+    a: Matrix<'b, T>,
+    b: Matrix<'b, T>,
+    c: MatrixMut<'b, C>,
+    addend: Option<Matrix<'b, C>>,
+    alpha: Scale<'b, T::Scale>,
+    beta: Scale<'b, T::Scale>,
+    compute: Option<Compute>,
+    solution: Option<i32>,
+    flags: GemmFlags,
+}
+
+impl Blas {
+    /// `C = alpha A B + beta C` (`rocblas_sgemm` and the like, `rocblas_gemm_ex`).
+    ///
+    /// Each matrix may be row-major or column-major, transposed, and a batch. `alpha` is one and `beta` is zero unless they are set, so that
+    /// the old content of `C` does not matter. [`GemmInput`] says which types there are.
+    ///
+    /// ```no_run
+    #[doc = include_str!("../../examples/gemm.rs")]
+    /// ```
+    #[doc(alias = "rocblas_sgemm")]
+    #[doc(alias = "rocblas_gemm_ex")]
+    #[doc(alias = "rocblas_gemm_strided_batched_ex")]
+    #[doc(alias = "cublasSgemm")]
+    #[doc(alias = "cublasGemmEx")]
+    pub fn gemm<'b, T: GemmInput<C>, C: Element>(
+        &'b self,
+        a: &Matrix<'b, T>,
+        b: &Matrix<'b, T>,
+        c: &'b mut MatrixMut<'_, C>,
+    ) -> Gemm<'b, T, C> {
+        Gemm {
+            blas: self,
+            a: a.clone(),
+            b: b.clone(),
+            c: c.reborrow(),
+            addend: None,
+            alpha: Scale::Value(T::Scale::ONE),
+            beta: Scale::Value(T::Scale::ZERO),
+            compute: None,
+            solution: None,
+            flags: GemmFlags::default(),
+        }
+    }
+
+    /// The solutions that there are for products of matrices of some types, for [`Gemm::solution`]; waits for nothing
+    /// (`rocblas_gemm_ex_get_solutions_by_type`, for batches by pointers `rocblas_gemm_batched_ex_get_solutions_by_type`).
+    ///
+    /// # Errors
+    /// [`Error::Compute`], [`Error::Missing`], [`Error::Status`].
+    #[doc(alias = "rocblas_gemm_ex_get_solutions_by_type")]
+    #[doc(alias = "rocblas_gemm_batched_ex_get_solutions_by_type")]
+    pub fn gemm_solutions<T: GemmInput<C>, C: Element>(
+        &self,
+        compute: Option<Compute>,
+        by_pointers: bool,
+    ) -> Result<Vec<i32>> {
+        let compute = computed_in::<T, C>(compute)?.datatype(T::IS_COMPLEX);
+        let types = (T::DATATYPE, C::DATATYPE, compute);
+        let session = Session::new(self, "gemm_solutions", &[])?;
+        list(|list, size| {
+            session.plain(&[], |call| {
+                let form = if by_pointers { f::Form::Many } else { f::Form::One };
+                let call = Call { form, ..*call };
+                // SAFETY: the list has room for as many solutions as the size says.
+                unsafe { f::gemm_solutions_by_type(&call, types, 0, list, size) }
+            })
+        })
+    }
+
+    /// `C = alpha A B + beta C`, of numbers of 8 bits, computed in `f32` (`rocblas_gemm_ex3`, which ROCm 6 has alone).
+    #[doc(alias = "rocblas_gemm_ex3")]
+    pub fn gemm_f8<'b, A: Float8, B: Float8, C: Float8Output>(
+        &'b self,
+        a: &Matrix<'b, A>,
+        b: &Matrix<'b, B>,
+        c: &'b mut MatrixMut<'_, C>,
+    ) -> Update<'b, f32, f32, impl FnOnce(Scale<'b, f32>, Scale<'b, f32>) -> Result<()> + use<'b, A, B, C>>
+    {
+        let (a, b, mut c) = (a.clone(), b.clone(), c.reborrow());
+        Update::new(move |alpha, beta| {
+            let parts = [reads("a", a.layout()), reads("b", b.layout()), writes("c", c.layout())];
+            let mut session = Session::new(self, "gemm_f8", &parts)?;
+            let plan = multiplication("gemm_f8", false, a.layout(), b.layout(), c.layout())?;
+            let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
+            session.update(&alpha, &beta, &[plan.m, plan.n, plan.k], |call, scalars| {
+                let product = product(&plan, (a, b, c, c), scalars, None, GemmFlags::default());
+                let compute = rocblas_computetype::rocblas_compute_type_f32;
+                // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                unsafe { f::gemm_ex3(call, &product, compute) }
+            })
+        })
+    }
+}
+
+/// A list whose size is asked for first.
+pub(crate) fn list(mut get: impl FnMut(Address, Address) -> Result<()>) -> Result<Vec<i32>> {
+    let mut size = 0_i32;
+    get(Address::NULL, Address::host(&raw mut size))?;
+    let mut list = vec![0_i32; usize::try_from(size).unwrap_or(0)];
+    if list.is_empty() {
+        return Ok(list);
+    }
+    get(Address::host(list.as_mut_ptr()), Address::host(&raw mut size))?;
+    list.truncate(usize::try_from(size).unwrap_or(0));
+    Ok(list)
+}
+
+/// What is computed in, if it fits the types.
+fn computed_in<T: GemmInput<C>, C: Element>(compute: Option<Compute>) -> Result<Compute> {
+    match compute {
+        None => Ok(T::COMPUTE[0]),
+        Some(compute) if T::COMPUTE.contains(&compute) => Ok(compute),
+        Some(compute) => Err(Error::Compute { operation: "gemm", compute, types: T::TYPES }),
+    }
+}
+
+/// The arguments of the functions that take types. `operands` are A, B, C and D of the equation as it was written.
+pub(crate) fn product(
+    plan: &Multiplication,
+    (a, b, c, d): (Operand, Operand, Operand, Operand),
+    (alpha, beta): (Address, Address),
+    solution: Option<i32>,
+    flags: GemmFlags,
+) -> Product {
+    let (a, b) = if plan.flip { (b, a) } else { (a, b) };
+    let algo = match solution {
+        Some(_) => rocblas_gemm_algo::rocblas_gemm_algo_solution_index,
+        None => rocblas_gemm_algo::rocblas_gemm_algo_standard,
+    };
+    Product {
+        trans_a: plan.first,
+        trans_b: plan.second,
+        m: plan.m,
+        n: plan.n,
+        k: plan.k,
+        alpha,
+        beta,
+        a,
+        b,
+        c,
+        d,
+        algo,
+        solution: solution.unwrap_or(0),
+        flags: flags.bits(),
+    }
+}
+
+impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
+    /// The factor of the product.
+    pub fn alpha(mut self, alpha: T::Scale) -> Self {
+        self.alpha = Scale::Value(alpha);
+        self
+    }
+
+    /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
+    pub fn beta(mut self, beta: T::Scale) -> Self {
+        self.beta = Scale::Value(beta);
+        self
+    }
+
+    /// Both factors, from device memory: what is there when the operation is carried out.
+    pub fn factors_from(
+        mut self,
+        alpha: impl Into<DeviceSlice<'b, T::Scale>>,
+        beta: impl Into<DeviceSlice<'b, T::Scale>>,
+    ) -> Self {
+        self.alpha = Scale::Device(alpha.into());
+        self.beta = Scale::Device(beta.into());
+        self
+    }
+
+    /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
+    pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
+        self.addend = Some(addend.clone());
+        self
+    }
+
+    /// What is computed in, where there is a choice: see [`GemmInput`].
+    pub fn compute(mut self, compute: Compute) -> Self {
+        self.compute = Some(compute);
+        self
+    }
+
+    /// Which of the library's solutions to use: one of [`solutions`](Self::solutions).
+    pub fn solution(mut self, solution: i32) -> Self {
+        self.solution = Some(solution);
+        self
+    }
+
+    /// How it may be computed.
+    pub fn flags(mut self, flags: GemmFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The solutions that the library has for this product, by number; computes nothing (`rocblas_gemm_ex_get_solutions` and the like).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    #[doc(alias = "rocblas_gemm_ex_get_solutions")]
+    #[doc(alias = "rocblas_gemm_batched_ex_get_solutions")]
+    #[doc(alias = "rocblas_gemm_strided_batched_ex_get_solutions")]
+    pub fn solutions(&mut self) -> Result<Vec<i32>> {
+        let compute = computed_in::<T, C>(self.compute)?;
+        list(|list, size| {
+            self.prepared(compute, |call, product| {
+                // SAFETY: the operands are registered on the stream, and are matrices that fit each other; the list has room for as many
+                // solutions as the size says.
+                unsafe { f::gemm_solutions(call, product, compute.datatype(T::IS_COMPLEX), list, size) }
+            })
+        })
+    }
+
+    /// Enqueues the product; does not wait.
+    ///
+    /// # Errors
+    /// What is wrong with the operands, by [`Error`]; [`Error::Missing`] if the library does not have the function, else [`Error::Status`] or
+    /// [`Error::Hip`].
+    pub fn run(mut self) -> Result<()> {
+        let compute = computed_in::<T, C>(self.compute)?;
+        // What functions for one type cannot say is for the one that takes types.
+        let usual = self.solution.is_none() && self.flags == GemmFlags::default() && self.addend.is_none();
+        self.prepared(compute, |call, product| {
+            let computed = (compute, compute.datatype(T::IS_COMPLEX));
+            // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+            unsafe { <T as f::GemmInto<C>>::gemm_into(call, product, computed, usual) }
+        })
+    }
+
+    /// Checks the operands, registers them, and calls something with them.
+    fn prepared(
+        &mut self,
+        compute: Compute,
+        enqueue: impl FnOnce(&Call<'_>, &Product) -> Result<()>,
+    ) -> Result<()> {
+        let Self { a, b, c, addend, .. } = self;
+        let mut parts = vec![reads("a", a.layout()), reads("b", b.layout()), writes("c", c.layout())];
+        parts.extend(addend.as_ref().map(|addend| reads("addend", addend.layout())));
+        let mut session = Session::new(self.blas, "gemm", &parts)?;
+        let plan = multiplication("gemm", T::IS_COMPLEX, a.layout(), b.layout(), c.layout())?;
+        if let Some(addend) = addend {
+            same_shape("gemm", "addend", addend.layout(), (c.rows(), c.cols()))?;
+            let seen = addend.layout().seen("addend", C::IS_COMPLEX);
+            same_order("gemm", seen, c.layout().seen("c", C::IS_COMPLEX))?;
+            seen.plain("gemm")?;
+        }
+        let sizes = [plan.m, plan.n, plan.k];
+        let (a, b) = (session.read(a)?, session.read(b)?);
+        let addend = addend.as_ref().map(|addend| session.read(addend)).transpose()?;
+        let d = session.write(c)?;
+        let operands = (a, b, addend.unwrap_or(d), d);
+        let (solution, flags) = (self.solution, self.flags);
+        let call = |call: &Call<'_>, scalars: (Address, Address)| {
+            enqueue(call, &product(&plan, operands, scalars, solution, flags))
+        };
+        match (&self.alpha, &self.beta) {
+            (Scale::Value(alpha), Scale::Value(beta)) => {
+                match (T::narrow(*alpha, compute), T::narrow(*beta, compute)) {
+                    (Some(alpha), Some(beta)) => session.update(
+                        &Scale::<f16>::Value(alpha),
+                        &Scale::<f16>::Value(beta),
+                        &sizes,
+                        call,
+                    ),
+                    _ => session.update(&self.alpha, &self.beta, &sizes, call),
+                }
+            }
+            // In device memory they cannot be converted.
+            _ if compute == Compute::F16 => {
+                Err(Error::Compute { operation: "gemm", compute, types: "factors in device memory" })
+            }
+            _ => session.update(&self.alpha, &self.beta, &sizes, call),
+        }
+    }
+}
+
+impl<T: GemmInput<C>, C: Element> std::fmt::Debug for Gemm<'_, T, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut gemm = f.debug_struct("Gemm");
+        gemm.field("a", &self.a).field("b", &self.b).field("c", &self.c).finish_non_exhaustive()
+    }
+}

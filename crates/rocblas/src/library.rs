@@ -1,0 +1,90 @@
+//! Whose rocBLAS is called: AMD's, or this project's own kernels.
+
+use std::fmt;
+
+use hip::{Backend, Device};
+use rocblas_sys::Table;
+
+use crate::error::{Error, Result};
+
+/// Whose rocBLAS is to be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Choice {
+    /// For GPUs of AMD's library AMD's rocBLAS if it is installed, else this project's own kernels; for virtual GPUs these.
+    #[default]
+    Auto,
+    /// AMD's rocBLAS or nothing.
+    Amd,
+    /// This project's own kernels or nothing.
+    Kernels,
+}
+
+/// Whose rocBLAS is called, and why no other one.
+#[derive(Clone, Debug)]
+pub struct Library {
+    pub(crate) table: &'static Table,
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Library {
+    /// Whether it is a shared library, such as AMD's, and not one inside this program.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.table.path().is_some()
+    }
+
+    /// Why an implementation that comes first was not taken; empty if the first one was.
+    #[must_use]
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+}
+
+/// Its file, or the name of the implementation inside the process.
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.table.path(), self.table.implementation()) {
+            (Some(path), _) => path.display().fmt(f),
+            (None, Some(name)) => f.write_str(name),
+            (None, None) => f.write_str("an unnamed rocBLAS"),
+        }
+    }
+}
+
+/// The table for a device.
+pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
+    type Find = fn(&Device) -> Result<&'static Table, String>;
+    let order: &[Find] = match (choice, device.backend()) {
+        (Choice::Amd, _) => &[amd],
+        (Choice::Auto, Backend::Amd) => &[amd, kernels],
+        (Choice::Kernels | Choice::Auto, _) => &[kernels],
+    };
+    let mut reasons = Vec::new();
+    for find in order {
+        match find(device) {
+            Ok(table) => return Ok(Library { table, skipped: reasons }),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    Err(Error::NoLibrary { device: device.to_string(), reasons })
+}
+
+/// AMD's rocBLAS, which calls AMD's HIP: the device has to be one of that.
+fn amd(device: &Device) -> Result<&'static Table, String> {
+    if device.table().path().is_none() {
+        return Err(format!("AMD's rocBLAS calls AMD's HIP, and {device} is not a device of that"));
+    }
+    Table::load().map_err(|error| error.to_string())
+}
+
+/// This project's own kernels.
+#[cfg(feature = "kernels")]
+fn kernels(device: &Device) -> Result<&'static Table, String> {
+    blas_on_kernels::table(device.table()).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "kernels"))]
+fn kernels(_: &Device) -> Result<&'static Table, String> {
+    Err("this program is built without its own kernels, the feature `kernels` of the crate `rocblas`".to_owned())
+}

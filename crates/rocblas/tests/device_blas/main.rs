@@ -1,0 +1,4 @@
+//! Tests of the routines on the device that `FERROCM_DEVICE` names, against models in f64: one file for each kind of routine.
+
+mod common;
+mod gemm;
