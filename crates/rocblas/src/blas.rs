@@ -467,7 +467,10 @@ impl Blas {
     }
 
     /// An array of pointers in device memory, for work on the stream.
-    pub(crate) fn pointers(&self, addresses: &[DeviceAddressBits]) -> Result<DeviceBuffer<DeviceAddressBits>> {
+    pub(crate) fn pointers(
+        &self,
+        addresses: &[DeviceAddressBits],
+    ) -> Result<DeviceBuffer<DeviceAddressBits>> {
         let mut array = DeviceBuffer::uninit_on(&self.stream, addresses.len())?;
         if addresses.is_empty() {
             return Ok(array);

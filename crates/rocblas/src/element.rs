@@ -90,10 +90,7 @@ pub trait Scalar:
 }
 
 /// `f32` and `f64`.
-pub trait Real:
-    Scalar<Real = Self> + f::Rotm + f::Rotmg + f::Sbmv + f::Spmv + f::Spr2
-{
-}
+pub trait Real: Scalar<Real = Self> + f::Rotm + f::Rotmg + f::Sbmv + f::Spmv + f::Spr2 {}
 
 /// [`Complex32`] and [`Complex64`].
 pub trait Complex:

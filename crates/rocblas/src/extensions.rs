@@ -10,7 +10,9 @@ use crate::functions as f;
 use crate::level1::same_len;
 use crate::level3::{GemmFlags, product};
 use crate::operation::{Reduction, Scale, Scaled, Session, Update, reads, writes};
-use crate::plan::{Diag, Fill, Look as _, Side, multiplication, same, same_order, same_shape, size, square, written};
+use crate::plan::{
+    Diag, Fill, Look as _, Side, multiplication, same, same_order, same_shape, size, square, written,
+};
 use crate::view::{Matrix, MatrixMut, Vector, VectorMut};
 
 /// What [`Blas::geam_ex`] does with pairs of elements, of which the least counts.
@@ -223,8 +225,7 @@ impl Blas {
                 Distance::MinPlus => rocblas_geam_ex_operation::rocblas_geam_ex_operation_min_plus,
                 Distance::PlusMin => rocblas_geam_ex_operation::rocblas_geam_ex_operation_plus_min,
             };
-            let operands =
-                (session.read(&a)?, session.read(&b)?, session.read(&c)?, session.write(&mut d)?);
+            let operands = (session.read(&a)?, session.read(&b)?, session.read(&c)?, session.write(&mut d)?);
             session.update(&alpha, &beta, &[plan.m, plan.n, plan.k], |call, (alpha, beta)| {
                 // Each factor stays with its matrix.
                 let scalars = if plan.flip { (beta, alpha) } else { (alpha, beta) };
@@ -271,7 +272,8 @@ impl Blas {
             let trans = a.layout().seen("a", T::IS_COMPLEX).operation("trsm_ex")?;
             let how = (side.raw(false), fill.raw(false), trans, diag.raw());
             let (m, n) = (size(b.rows()), size(b.cols()));
-            let (a, inverses) = (session.read(&a)?, f::Operand { ld: size(needed), ..session.read(&inverses)? });
+            let (a, inverses) =
+                (session.read(&a)?, f::Operand { ld: size(needed), ..session.read(&inverses)? });
             let b = session.write(&mut b)?;
             session.scaled(&alpha, &[m, n, size(needed)], |call, alpha| {
                 // SAFETY: the operands are registered on the stream, and are matrices that fit each other.

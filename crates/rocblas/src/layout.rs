@@ -79,7 +79,9 @@ pub enum LayoutError {
         len: usize,
     },
     /// What is written twice by one call.
-    #[error("{count} in a batch lie {stride} elements apart and are {span} long: they overlap, and cannot be written")]
+    #[error(
+        "{count} in a batch lie {stride} elements apart and are {span} long: they overlap, and cannot be written"
+    )]
     Overlap {
         /// How many there are.
         count: usize,

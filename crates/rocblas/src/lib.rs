@@ -78,6 +78,4 @@ pub use num_complex::{Complex32, Complex64};
 pub use operation::{Reduction, Scaled, Search, Update};
 pub use plan::{Diag, Fill, Side};
 pub use rocblas_sys;
-pub use view::{
-    Band, Matrix, MatrixMut, Packed, PackedMut, Vector, VectorMut, View, ViewMut,
-};
+pub use view::{Band, Matrix, MatrixMut, Packed, PackedMut, Vector, VectorMut, View, ViewMut};

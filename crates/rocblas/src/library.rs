@@ -86,5 +86,6 @@ fn kernels(device: &Device) -> Result<&'static Table, String> {
 
 #[cfg(not(feature = "kernels"))]
 fn kernels(_: &Device) -> Result<&'static Table, String> {
-    Err("this program is built without its own kernels, the feature `kernels` of the crate `rocblas`".to_owned())
+    Err("this program is built without its own kernels, the feature `kernels` of the crate `rocblas`"
+        .to_owned())
 }

@@ -166,11 +166,7 @@ impl<'s> Session<'s> {
     }
 
     /// Enqueues a call without scalars.
-    pub(crate) fn plain(
-        &self,
-        sizes: &[i64],
-        enqueue: impl FnOnce(&Call<'_>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn plain(&self, sizes: &[i64], enqueue: impl FnOnce(&Call<'_>) -> Result<()>) -> Result<()> {
         self.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_host, sizes, enqueue)
     }
 
@@ -229,9 +225,7 @@ impl<S: Element> Scale<'_, S> {
     /// Where it is, for as long as this is borrowed.
     pub(crate) fn resolve(&self, session: &Session<'_>) -> Result<(rocblas_pointer_mode, Address)> {
         match self {
-            Self::Value(value) => {
-                Ok((rocblas_pointer_mode::rocblas_pointer_mode_host, Address::host(value)))
-            }
+            Self::Value(value) => Ok((rocblas_pointer_mode::rocblas_pointer_mode_host, Address::host(value))),
             Self::Device(slice) => {
                 let (operation, operand) = (session.operation, "scalar");
                 if slice.len() != 1 {

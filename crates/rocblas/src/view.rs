@@ -8,7 +8,7 @@ use hip::{DeviceSlice, DeviceSliceMut};
 
 use crate::Element;
 use crate::error::{Error, Result};
-use crate::layout::{Batch, BandLayout, Layout, LayoutError, MatrixLayout, PackedLayout, VectorLayout};
+use crate::layout::{BandLayout, Batch, Layout, LayoutError, MatrixLayout, PackedLayout, VectorLayout};
 
 /// Something in device memory that is read: see [`Vector`], [`Matrix`], [`Band`], [`Packed`].
 pub struct View<'a, T, L> {
@@ -174,9 +174,7 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
     pub fn view(&self) -> View<'_, T, L> {
         let storage = match &self.storage {
             StorageMut::One(slice) => Storage::One(slice.as_slice()),
-            StorageMut::Many(slices) => {
-                Storage::Many(slices.iter().map(DeviceSliceMut::as_slice).collect())
-            }
+            StorageMut::Many(slices) => Storage::Many(slices.iter().map(DeviceSliceMut::as_slice).collect()),
         };
         View { storage, layout: self.layout }
     }

@@ -63,7 +63,10 @@ fn what_cannot_be_is_an_error_that_says_so() {
         MatrixLayout::column_major(2, 5).with_ld(0).span(),
         Err(LayoutError::LeadingDimension { ld: 0, least: 2 })
     );
-    assert_eq!(MatrixLayout::row_major(0, 0).with_ld(0).span().unwrap_err().to_string(), text(MatrixLayout::row_major(0, 0).with_ld(0)));
+    assert_eq!(
+        MatrixLayout::row_major(0, 0).with_ld(0).span().unwrap_err().to_string(),
+        text(MatrixLayout::row_major(0, 0).with_ld(0))
+    );
     assert_eq!(VectorLayout::new(3).with_increment(0).span(), Err(LayoutError::ZeroIncrement));
     assert_eq!(VectorLayout::new(3).with_increment(isize::MIN).span(), Err(LayoutError::TooLarge));
     for huge in [
@@ -93,7 +96,9 @@ fn batches_that_overlap_are_read_only() {
     let layout = MatrixLayout::row_major(2, 3).with_batch(3, 5);
     assert_eq!(layout.needed(), Ok(16));
     assert_eq!(layout.check_written(), Err(LayoutError::Overlap { count: 3, stride: 5, span: 6 }));
-    assert!(layout.with_batch(3, 6).check_written().is_ok() && layout.with_batch(1, 0).check_written().is_ok());
+    assert!(
+        layout.with_batch(3, 6).check_written().is_ok() && layout.with_batch(1, 0).check_written().is_ok()
+    );
     assert!(VectorLayout::new(3).with_batch(2, 0).check_written().is_err());
 }
 
@@ -104,5 +109,8 @@ fn spans_of_vectors_bands_and_packed_triangles() {
     assert_eq!(PackedLayout::new(4, Order::RowMajor).span(), Ok(10));
     assert_eq!(BandLayout::new(3, 5, 1, 1, Order::ColumnMajor).with_ld(4).span(), Ok(19));
     assert_eq!(BandLayout::new(3, 5, 1, 1, Order::RowMajor).with_ld(4).span(), Ok(11));
-    assert_eq!(BandLayout::upper_triangle(3, 2, Order::RowMajor).t(), BandLayout::lower_triangle(3, 2, Order::ColumnMajor));
+    assert_eq!(
+        BandLayout::upper_triangle(3, 2, Order::RowMajor).t(),
+        BandLayout::lower_triangle(3, 2, Order::ColumnMajor)
+    );
 }

@@ -209,11 +209,8 @@ impl Blas {
         y: &mut VectorMut<'_, T>,
         parameters: &Vector<'_, T>,
     ) -> Result<()> {
-        let parts = [
-            writes("x", x.layout()),
-            writes("y", y.layout()),
-            reads("parameters", parameters.layout()),
-        ];
+        let parts =
+            [writes("x", x.layout()), writes("y", y.layout()), reads("parameters", parameters.layout())];
         let mut session = Session::new(self, "rotm", &parts)?;
         same_len("rotm", x.layout(), y.layout())?;
         side_by_side("rotm", "parameters", parameters.layout(), 5)?;

@@ -296,12 +296,9 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
         match (&self.alpha, &self.beta) {
             (Scale::Value(alpha), Scale::Value(beta)) => {
                 match (T::narrow(*alpha, compute), T::narrow(*beta, compute)) {
-                    (Some(alpha), Some(beta)) => session.update(
-                        &Scale::<f16>::Value(alpha),
-                        &Scale::<f16>::Value(beta),
-                        &sizes,
-                        call,
-                    ),
+                    (Some(alpha), Some(beta)) => {
+                        session.update(&Scale::<f16>::Value(alpha), &Scale::<f16>::Value(beta), &sizes, call)
+                    }
                     _ => session.update(&self.alpha, &self.beta, &sizes, call),
                 }
             }

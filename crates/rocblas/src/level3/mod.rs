@@ -4,15 +4,17 @@ mod gemm;
 mod symmetric;
 mod triangular;
 
-pub use gemm::{Gemm, GemmFlags};
 pub(crate) use gemm::product;
+pub use gemm::{Gemm, GemmFlags};
 
 use crate::blas::Blas;
 use crate::element::Scalar;
 use crate::error::Result;
 use crate::functions as f;
 use crate::operation::{Scale, Session, Update, reads, writes};
-use crate::plan::{Fill, Look as _, Side, multiplication, same, same_order, same_shape, size, square, written};
+use crate::plan::{
+    Fill, Look as _, Side, multiplication, same, same_order, same_shape, size, square, written,
+};
 use crate::view::{Matrix, MatrixMut, Vector};
 
 impl Blas {
@@ -38,9 +40,7 @@ impl Blas {
                 let (first, second) = (plan.first, plan.second);
                 // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
                 unsafe {
-                    <T as f::Gemmt>::gemmt(
-                        call, uplo, first, second, plan.n, plan.k, alpha, &a, &b, beta, &c,
-                    )
+                    <T as f::Gemmt>::gemmt(call, uplo, first, second, plan.n, plan.k, alpha, &a, &b, beta, &c)
                 }
             })
         })

@@ -163,12 +163,8 @@ macro_rules! update_two {
                 a: &Matrix<'b, T>,
                 b: &Matrix<'b, T>,
                 c: &'b mut MatrixMut<'_, T>,
-            ) -> Update<
-                'b,
-                T,
-                $beta,
-                impl FnOnce(Scale<'b, T>, Scale<'b, $beta>) -> Result<()> + use<'b, T>,
-            > {
+            ) -> Update<'b, T, $beta, impl FnOnce(Scale<'b, T>, Scale<'b, $beta>) -> Result<()> + use<'b, T>>
+            {
                 let (a, b, mut c) = (a.clone(), b.clone(), c.reborrow());
                 Update::new(move |alpha, beta| {
                     const OPERATION: &str = stringify!($method);

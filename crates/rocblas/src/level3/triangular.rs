@@ -38,8 +38,7 @@ impl Blas {
             fits("trmm", side, a.layout(), b.layout())?;
             let shape = (b.rows(), b.cols());
             same_shape("trmm", "c", c.layout(), shape)?;
-            let (seen_b, seen_c) =
-                (b.layout().seen("b", T::IS_COMPLEX), c.layout().seen("c", T::IS_COMPLEX));
+            let (seen_b, seen_c) = (b.layout().seen("b", T::IS_COMPLEX), c.layout().seen("c", T::IS_COMPLEX));
             let flip = written("trmm", seen_c)?;
             same_order("trmm", seen_b, seen_c)?;
             seen_b.plain("trmm")?;

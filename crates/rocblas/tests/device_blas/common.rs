@@ -247,7 +247,10 @@ pub(crate) trait Places: Layout {
             .collect();
         for (place, _) in free.iter().enumerate().filter(|(_, free)| **free) {
             let (got, was) = (memory[place].get(), gap::<T>().get());
-            assert!(got == was || got.re.is_nan() && was.re.is_nan(), "the gap at {place} was written: {got}");
+            assert!(
+                got == was || got.re.is_nan() && was.re.is_nan(),
+                "the gap at {place} was written: {got}"
+            );
         }
         items
     }

@@ -81,8 +81,7 @@ fn all_orders_and_turns<T: Scalar + Value>(bench: &Bench) {
                         let sizes = (size(&mut random), size(&mut random), size(&mut random));
                         let factors = (random.choose(&factors), random.choose(&factors));
                         let gap = random.below(4);
-                        let case =
-                            Case { sizes, orders: (a, b, c), turns: (turn_a, turn_b), factors, gap };
+                        let case = Case { sizes, orders: (a, b, c), turns: (turn_a, turn_b), factors, gap };
                         check::<T, T>(bench, &mut random, &case, None);
                     }
                 }
