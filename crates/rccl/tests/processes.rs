@@ -256,3 +256,35 @@ fn mpirun_starts_ranks() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.matches("1 passed").count() == 3, "{said}");
 }
+
+/// The example's program, which cargo builds with the tests.
+#[test]
+fn the_example_for_launchers_runs() {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(std::path::Path::parent).unwrap();
+    let program = folder.join("examples/ranks");
+    assert!(program.exists(), "{} is not there: `cargo build --examples` makes it", program.display());
+    let port = free_port();
+    let start = |rank: usize| {
+        let mut command = Command::new(&program);
+        command.env("RANK", rank.to_string()).env("WORLD_SIZE", "2").env("LOCAL_RANK", rank.to_string());
+        command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
+        command.env_remove(hip::uri::DEVICE_VARIABLE).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let processes = [start(0), start(1)];
+    for (rank, process) in processes.into_iter().enumerate() {
+        let output = process.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.trim() == format!("rank {rank} of 2: 3"), "{said}");
+    }
+}
+
+#[test]
+fn the_page_has_the_example() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A published crate has no page beside it.
+    if let Ok(page) = std::fs::read_to_string(folder.join("../../docs/rccl.md")) {
+        let example = std::fs::read_to_string(folder.join("examples/all_reduce.rs")).unwrap();
+        assert!(page.contains(&format!("```rust\n{example}```")), "docs/rccl.md has another first program");
+    }
+}

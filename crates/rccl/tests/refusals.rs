@@ -3,6 +3,7 @@
 mod common;
 
 use std::any::Any;
+use std::time::{Duration, Instant};
 
 use common::{LONG, Rank, rank};
 use hip::{Device, DeviceBuffer};
@@ -162,10 +163,26 @@ fn an_abort_reaches_the_others_and_a_group_that_is_dropped_does_nothing() {
     assert_eq!(group.len(), 1);
     drop(group);
     ranks[1].comm.all_reduce_in_place(&ranks[1].stream, &mut second, Op::Sum).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::thread::sleep(Duration::from_millis(20));
     assert!(ranks[0].stream.is_done().unwrap() && !ranks[1].stream.is_done().unwrap());
     ranks[0].comm.abort().unwrap();
     ranks[0].comm.abort().unwrap();
     let error = ranks[1].comm.wait(&ranks[1].stream, LONG).unwrap_err();
+    assert!(error.to_string().contains("rank 0 has aborted"), "{error}");
+}
+
+#[test]
+fn a_rank_that_is_dropped_gives_up_what_nobody_ends() {
+    let options = rccl::Options::new().limit(Duration::from_millis(200));
+    let mut ranks: Vec<_> =
+        Communicator::all_with(&devices(2), options).unwrap().into_iter().map(rank).collect();
+    let mut buffer = ranks[0].buffer(&[1_u32; 4]);
+    ranks[0].comm.all_reduce_in_place(&ranks[0].stream, &mut buffer, Op::Sum).unwrap();
+    let began = Instant::now();
+    let Rank { comm, stream } = ranks.remove(0);
+    drop(comm);
+    assert!(began.elapsed() >= Duration::from_millis(200) && began.elapsed() < LONG / 2);
+    stream.synchronize().unwrap();
+    let error = ranks[0].comm.check().unwrap_err();
     assert!(error.to_string().contains("rank 0 has aborted"), "{error}");
 }
