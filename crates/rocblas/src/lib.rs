@@ -40,6 +40,11 @@
 //! # What it does not do
 //! Functions that this crate has not can be called through [`Blas::table`] with [`Blas::as_raw`].
 #![warn(missing_docs)]
+#![allow(
+    clippy::type_complexity,
+    reason = "builders carry the call that they end with, whose type says what it borrows"
+)]
+#![allow(clippy::should_implement_trait, reason = "routines have the names of BLAS")]
 
 mod blas;
 mod element;

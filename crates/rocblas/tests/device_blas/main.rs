@@ -2,3 +2,9 @@
 
 mod common;
 mod gemm;
+mod general;
+mod level3;
+mod rotations;
+mod symmetric;
+mod triangular;
+mod vectors;
