@@ -183,9 +183,9 @@ where
                 let beta = random.choose(&[C::default(), TWO]);
                 // The matrix as the transposed equation wants it: not turned at all, or turned and conjugated.
                 let form = match turn {
-                    Turn::Not => order_a == order,
-                    Turn::H => order_a == order,
-                    Turn::T => false,
+                    Turn::Not | Turn::H => order_a == order,
+                    // By columns, the transposed of a matrix by rows is not turned.
+                    Turn::T => order_a != order,
                 };
                 for which in 0..3 {
                     let what = format!("{which}: {n} {k} {fill:?} {order:?} {order_a:?} {turn:?}");
