@@ -35,7 +35,6 @@
 //! |---|---|---|
 //! | `kernels` | on | this project's own kernels. Without it, only AMD's rocBLAS serves. |
 //! | `virtual` | on | the virtual GPU, as the feature of [`hip`] |
-//! | `ndarray` | off | conversions from and to the arrays of `ndarray` |
 //!
 //! # What it does not do
 //! Functions that this crate has not can be called through [`Blas::table`] with [`Blas::as_raw`].
@@ -61,8 +60,6 @@ mod level1;
 mod level2;
 mod level3;
 mod library;
-#[cfg(feature = "ndarray")]
-mod ndarray;
 #[allow(missing_docs, reason = "what is documented is exported; the rest is public in signatures alone")]
 mod operation;
 mod plan;

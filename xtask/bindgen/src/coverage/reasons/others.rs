@@ -1,4 +1,4 @@
-//! rocBLAS, which has no safe crate yet, and RCCL.
+//! rocBLAS and RCCL.
 
 use super::Topic;
 
@@ -6,13 +6,13 @@ pub(super) static TOPICS: &[Topic] = &[
     Topic {
         library: "rocBLAS",
         name: "64-bit",
-        reason: "planned with the safe crate `rocblas`; as the functions without `_64`, for sizes beyond 32 bits",
+        reason: "as the functions without `_64`, for sizes beyond 32 bits",
         patterns: &["rocblas_*_64"],
     },
     Topic {
         library: "rocBLAS",
         name: "BLAS",
-        reason: "planned: the safe crate `rocblas`",
+        reason: "not wrapped yet; `rocblas::Blas::table` and `as_raw` are there for it",
         patterns: &["rocblas_*"],
     },
     Topic {
