@@ -201,6 +201,9 @@ struct TestArguments {
     /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     overflow_checks: bool,
+    /// Run only the tests of ranks that `mpirun` starts: Debian's Open MPI is fetched into the target folder
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
+    mpi: bool,
     /// Run only the device tests of the kernels, on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of the usual run.
     /// The kernels are compiled for them
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
@@ -268,6 +271,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             kernels,
             overflow_checks,
             related,
+            mpi,
             ..
         }) => test::test(test::Options {
             gpu,
@@ -277,6 +281,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             kernels,
             overflow_checks,
             related,
+            mpi,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
         }),
