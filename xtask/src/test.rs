@@ -15,6 +15,7 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
 use crate::rocm::openmpi;
+use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
@@ -362,6 +363,12 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     }
     if HOST_CODE_RELEASES.contains(&release.name) {
         steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
+    }
+    if release.name == rccl::RELEASE {
+        steps.extend(rccl::RUNS.iter().map(move |run| {
+            let name = format!("tests of rccl on ROCm {} {}", release.name, run.what);
+            Step::new(name, move || run.run(release).map(|()| Outcome::Passed))
+        }));
     }
     steps
 }

@@ -69,7 +69,8 @@ fn one_rank() {
             assert!(matches!(late, Err(Error::Launch(LaunchError::Network { rank: 1, .. }))), "{late:?}");
         }
         "everything" => {
-            let rank = rank(launch.communicator(&device).unwrap());
+            let options = Options::new().limit(LONG);
+            let rank = rank(launch.communicator_with(&device, options, LONG).unwrap());
             let mut buffer = rank.buffer(&[1.0_f32; 1000]);
             rank.comm.all_reduce_in_place(&rank.stream, &mut buffer, Op::Sum).unwrap();
             assert_eq!(rank.read(&buffer)[999], launch.size() as f32);
