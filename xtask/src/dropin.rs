@@ -42,6 +42,15 @@ const ROCBLAS: Library = Library {
     folder: "rocblas",
 };
 
+/// RCCL over HIP alone, for programs on any HIP.
+const RCCL: Library = Library {
+    package: "ferrocm-librccl",
+    target: "rccl_drop_in",
+    script: "crates/librccl/symbols.map",
+    soname: "librccl.so.1",
+    folder: "rccl",
+};
+
 /// The virtual GPU's HSA, for AMD's HIP.
 const HSA: Library = Library {
     package: "ferrocm-hsa-runtime64",
@@ -81,7 +90,7 @@ const DRIVER: Library = Library {
 /// The libraries of the virtual GPU, for AMD's own.
 const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
-const ALL: [Library; 6] = [HIP, ROCBLAS, HSA, ROCM_SMI, AMD_SMI, DRIVER];
+const ALL: [Library; 7] = [HIP, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -101,10 +110,10 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
     println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&folder.join(HSA.folder)));
-    println!(
-        "\nFor a program that uses rocBLAS, put {} before either.",
-        folder.join(ROCBLAS.folder).display()
-    );
+    for (name, library) in [("rocBLAS", ROCBLAS), ("RCCL", RCCL)] {
+        let folder = folder.join(library.folder);
+        println!("\nFor a program that uses {name}, put {} before either.", folder.display());
+    }
     Ok(())
 }
 
@@ -137,17 +146,21 @@ pub(crate) struct Own {
     pub(crate) hip: bool,
     /// `librocblas.so.5`.
     pub(crate) blas: bool,
+    /// `librccl.so.1`.
+    pub(crate) rccl: bool,
 }
 
 impl Own {
-    /// Who a program's HIP and rocBLAS are.
-    pub(crate) fn name(self) -> &'static str {
-        match (self.hip, self.blas) {
-            (false, false) => "AMD's",
-            (true, false) => "hip-on-hsa",
-            (false, true) => "AMD's, blas-on-kernels",
-            (true, true) => "hip-on-hsa, blas-on-kernels",
+    /// Who a program's HIP is, and which other libraries are this project's.
+    pub(crate) fn name(self) -> String {
+        let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
+        for (_, other) in
+            [(self.blas, "blas-on-kernels"), (self.rccl, "rccl-on-hip")].iter().filter(|(own, _)| *own)
+        {
+            name.push_str(", ");
+            name.push_str(other);
         }
+        name
     }
 }
 
@@ -156,7 +169,9 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
-    for (library, _) in [(HIP, own.hip), (ROCBLAS, own.blas)].into_iter().filter(|(_, wanted)| *wanted) {
+    for (library, _) in
+        [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl)].into_iter().filter(|(_, wanted)| *wanted)
+    {
         let folder = folder_of(release).join(library.folder);
         built.link(&library, &folder)?;
         folders.insert(0, folder);

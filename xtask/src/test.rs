@@ -14,6 +14,8 @@ use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
+use crate::rocm::openmpi;
+use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
@@ -50,6 +52,10 @@ const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-ch
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
 
+/// The tests of ranks that `mpirun` starts, and what names that program to them.
+const MPI_TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
+const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
+
 /// Turns on checks of the virtual GPU, and all of them.
 const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
 const ALL_CHECKS: &str = "all";
@@ -75,6 +81,8 @@ pub(crate) struct Options {
     pub(crate) overflow_checks: bool,
     /// Run the device tests of the kernels on the targets that no other test runs on, and nothing else.
     pub(crate) related: bool,
+    /// Run the tests of ranks that `mpirun` starts, and nothing else.
+    pub(crate) mpi: bool,
 }
 
 /// What became of a step.
@@ -156,6 +164,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.related {
         return related_steps(shared);
     }
+    if options.mpi {
+        return mpi_steps(shared);
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -213,6 +224,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
+    steps.push(Step::new("ranks under mpirun", || Ok(Outcome::Skipped("only with --mpi".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps
@@ -352,7 +364,30 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     if HOST_CODE_RELEASES.contains(&release.name) {
         steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
     }
+    if release.name == rccl::RELEASE {
+        steps.extend(rccl::RUNS.iter().map(move |run| {
+            let name = format!("tests of rccl on ROCm {} {}", release.name, run.what);
+            Step::new(name, move || run.run(release).map(|()| Outcome::Passed))
+        }));
+    }
     steps
+}
+
+/// Fetches Open MPI, and runs the tests of ranks that it starts.
+fn mpi_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let fetch = || {
+        println!("{}", openmpi::mpirun(&sysroot::folder())?.display());
+        Ok(Outcome::Passed)
+    };
+    let test = || {
+        let mut command = nextest_command(shared)?;
+        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+        command.args(["run", "--workspace", "--test", "processes", "--filterset", MPI_TESTS]);
+        command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
+        command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");
+        execute(command)
+    };
+    vec![Step::new("Open MPI", fetch), Step::new("ranks under mpirun", test)]
 }
 
 /// Fetches a release's rocBLAS, and runs the test that decodes its kernels.
