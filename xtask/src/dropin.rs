@@ -135,8 +135,10 @@ pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
 pub(crate) struct First {
     /// Folders of libraries, in the order in which they are to be looked at.
     pub(crate) folders: Vec<PathBuf>,
-    /// The library that is loaded before all others.
+    /// The library of [`VIRTUAL`] that is loaded before all others.
     pub(crate) driver: PathBuf,
+    /// Further ones.
+    pub(crate) preloaded: Vec<PathBuf>,
 }
 
 /// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
@@ -176,8 +178,43 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
         built.link(&library, &folder)?;
         folders.insert(0, folder);
     }
-    Ok(First { folders, driver })
+    let preloaded = match own.blas {
+        true => vec![internals(&folder_of(release).join(ROCBLAS.folder))?],
+        false => Vec::new(),
+    };
+    Ok(First { folders, driver, preloaded })
 }
+
+/// What AMD's `rocblas-test` needs of AMD's library beside C functions: C++ functions that are no part of rocBLAS's interface, and so
+/// none of the drop-in, in whose folder they come. Returns the library.
+fn internals(folder: &Path) -> Result<PathBuf> {
+    let toolchain = kernel_build::toolchain::find()?;
+    let object = folder.join("rocblas-internals.o");
+    let mut compile = toolchain.command();
+    compile.args([
+        "-x",
+        "c++",
+        "-Wno-unused-command-line-argument",
+        "-std=c++17",
+        "-O1",
+        "-Wall",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-c",
+        "-o",
+    ]);
+    run::run(compile.arg(&object).arg(tools::workspace().join(INTERNALS)))?;
+    let library = folder.join("librocblas-internals.so");
+    let mut link = Command::new("cc");
+    // HIP comes with the program.
+    link.args(["-shared", "-Wl,--unresolved-symbols=ignore-all", "-o"]).arg(&library).arg(&object);
+    link.arg(folder.join(ROCBLAS.soname)).arg("-lstdc++");
+    run::run(&mut link)?;
+    Ok(library)
+}
+
+/// The source of [`internals`].
+const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 
 /// The static libraries of a build.
 #[derive(Debug)]

@@ -39,6 +39,14 @@ const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
 const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
 const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
+/// The device tests of `rocblas`, the releases whose rocBLAS they run on, too, and what tells them to.
+const ROCBLAS_TESTS: &str = "package(ferrocm-rocblas) and binary(/^device/)";
+const ROCBLAS_RELEASES: [&str; 2] = ["6.4", "7.2"];
+const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
+    ("FERROCM_ROCBLAS", "amd"),
+    // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
+    (CHECK_VARIABLE, ""),
+];
 
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
@@ -343,7 +351,8 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
     ];
-    let on_virtual = |what: &str, tests: String, device: &'static str| {
+    type Variables = &'static [(&'static str, &'static str)];
+    let on_virtual = |what: &str, tests: String, device: &'static str, variables: Variables| {
         let folder = folder.clone();
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
@@ -351,6 +360,7 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
             // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
+            command.envs(variables.iter().copied());
             sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
             execute(command)
         })
@@ -358,11 +368,18 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     if DEVICE_TEST_RELEASES.contains(&release.name) {
         let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
         steps.extend(
-            VIRTUAL_DEVICES_OF_AMD.map(|device| on_virtual("device tests of hip", tests.clone(), device)),
+            VIRTUAL_DEVICES_OF_AMD
+                .map(|device| on_virtual("device tests of hip", tests.clone(), device, &[])),
         );
     }
     if HOST_CODE_RELEASES.contains(&release.name) {
-        steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
+        let tests = HOST_CODE_TESTS.to_owned();
+        steps.push(on_virtual("compiled host code", tests, VIRTUAL_DEVICES_OF_AMD[0], &[]));
+    }
+    if ROCBLAS_RELEASES.contains(&release.name) {
+        steps.extend(VIRTUAL_DEVICES.map(|device| {
+            on_virtual("device tests of rocblas", ROCBLAS_TESTS.to_owned(), device, &ROCBLAS_VARIABLES)
+        }));
     }
     if release.name == rccl::RELEASE {
         steps.extend(rccl::RUNS.iter().map(move |run| {
