@@ -69,6 +69,9 @@ template <typename T> __device__ __forceinline__ T add_parts(T *sums, T sum, uns
 template <typename T> __device__ __forceinline__ void multiply(const Multiplied &by) {
     __shared__ T sums[THREADS];
     const T alpha = value<T>(by.alpha), beta = value<T>(by.beta);
+    // Nothing is there to be read or written.
+    if (alpha == zero<T>() && beta == one<T>())
+        return;
     const unsigned parts = THREADS / by.rows;
     // Neighbouring threads read neighbouring elements of a column in memory.
     const bool along = by.a.transposed != 0;
