@@ -237,12 +237,9 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     if same && beta.is(1.0) && alpha.is(0.0) {
         return Ok(());
     }
-    if d.at.is_null()
-        || c.at.is_null() && !beta.is(0.0)
-        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
-    {
-        return Err(INVALID_POINTER);
-    }
+    let c_is_there = beta.is(0.0) || !c.at.is_null();
+    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
+    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
     let matrix = |operand: &Operand, operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))
     };
@@ -265,12 +262,9 @@ pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) 
     let beta = factor(call, args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { factor(call, args.alpha)? };
     let [a, b, c, d] = [args.a, args.b, args.c, args.d];
-    if d.at.is_null()
-        || c.at.is_null() && !beta.is(0.0)
-        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
-    {
-        return Err(INVALID_POINTER);
-    }
+    let c_is_there = beta.is(0.0) || !c.at.is_null();
+    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
+    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
     let matrix = |operand: &Operand, steps| {
         Ok(Matrix { steps, ..Matrix::stored(DeviceOperand::new(operand, args.form)?, 0) })
     };
