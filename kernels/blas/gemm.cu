@@ -11,7 +11,7 @@ constexpr unsigned EACH = 4;
 
 // `Matrix` of crates/blas-on-kernels/src/gemm/launch.rs.
 struct Matrix {
-    Operand operand;
+    Memory operand;
     int64_t row, column; // elements from one row to the next, from one column to the next
     unsigned conjugate;
     // Where A has a structure: which triangle is there, and whether its diagonal is all ones.

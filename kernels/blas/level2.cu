@@ -5,7 +5,7 @@ enum Storage : unsigned { DENSE, BAND, PACKED };
 
 // `Stored` of crates/blas-on-kernels/src/level2.rs.
 struct Stored {
-    Operand operand;
+    Memory operand;
     int64_t leading; // of DENSE and BAND: elements from one column to the next
     int64_t order;   // of PACKED: rows and columns
     int64_t diagonal; // of BAND: where the diagonal is in a column

@@ -101,7 +101,7 @@ impl Factor {
     }
 }
 
-/// `Operand` of `kernels/blas/number.cuh`.
+/// `Memory` of `kernels/blas/number.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceOperand {

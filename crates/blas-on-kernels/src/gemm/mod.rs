@@ -1,9 +1,12 @@
 //! Products of matrices.
 
-mod fast;
+mod matmul;
+pub(crate) mod tuning;
 
 use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
+pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
+pub use self::matmul::Activation;
 use crate::args::{Args, Operand, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
 use crate::checks::{operation, sizes, stored};
@@ -135,13 +138,11 @@ fn kernels(compute: Type) -> Result<[&'static str; 2]> {
 impl Call<'_> {
     /// Enqueues a product that is computed in this type.
     pub(crate) fn product(&mut self, compute: Type, product: &Product) -> Result {
+        if let Some(matmul) = matmul::Matmul::of(product, &Epilogue::NONE, self.gpu.class) {
+            return matmul.enqueue(self);
+        }
         let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
         let parts = self.parts(compute, product, tiles);
-        if parts.is_none()
-            && let Some(fast) = fast::Fast::of(product, self.gpu.compute_units as usize)
-        {
-            return fast.enqueue(self);
-        }
         let mut product = *product;
         let [kernel, add] = kernels(compute)?;
         let taken = self.taken;
