@@ -95,7 +95,12 @@ fn half(
 ) -> Result {
     let n = args.n;
     upper(args.uplo)?;
-    sizes(addressable(n) && args.batch >= 0 && args.x.step != 0 && (vectors == Vectors::One || args.y.step != 0))?;
+    sizes(
+        addressable(n)
+            && args.batch >= 0
+            && args.x.step != 0
+            && (vectors == Vectors::One || args.y.step != 0),
+    )?;
     sizes(storage == Storage::Packed || args.a.step >= n.max(1))?;
     let conjugate = structure == Structure::Hermitian;
     enqueue(call, args, [n, n], vectors, conjugate, || Stored::half(args, storage, structure))

@@ -358,8 +358,12 @@ mod tests {
             .map(|item| item.to_token_stream().to_string())
             .collect();
         assert_eq!(written.len(), 2);
-        assert!(written[0].contains("impl Dot for f32") && written[0].contains("rocblas_sdot rocblas_sdot_64"));
-        assert!(written[1].contains("impl Dot for f64") && written[1].contains("six ! (call : rocblas_ddot ;)"));
+        assert!(
+            written[0].contains("impl Dot for f32") && written[0].contains("rocblas_sdot rocblas_sdot_64")
+        );
+        assert!(
+            written[1].contains("impl Dot for f64") && written[1].contains("six ! (call : rocblas_ddot ;)")
+        );
         assert!(items.iter().any(|item| matches!(item, Item::Trait(item) if item.ident == "Dot")));
     }
 }
