@@ -149,7 +149,7 @@ impl Layout {
     fn new(ranks: usize) -> Self {
         // Much memory for many ranks would fill the 64 MiB that containers have there.
         let slot_bytes = ((4 << 20) / ranks).next_power_of_two().clamp(64 << 10, 256 << 10);
-        let ring_bytes = ((4 << 20) / (ranks * ranks)).next_power_of_two().clamp(4 << 10, 64 << 10);
+        let ring_bytes = ((4 << 20) / (ranks * ranks)).next_power_of_two().clamp(4 << 10, 256 << 10);
         Self { ranks, slot_bytes, ring_bytes }
     }
 

@@ -88,8 +88,13 @@ impl Lane {
             let room = if self.sends { ring.size - filled } else { filled };
             let place = if self.sends { written } else { read };
             let count = if self.is_open {
+                let rest = message.bytes() - self.done;
+                // Both sides would follow each other in ever smaller pieces. The other side can always go on: one of the two has more.
+                if room < rest.min(ring.size / 2) {
+                    break;
+                }
                 let (start, most) = ring.piece(place);
-                let count = room.min(most).min(message.bytes() - self.done);
+                let count = room.min(most).min(rest);
                 let device = message.address.offset(self.done);
                 // SAFETY: the piece lies in the ring, and the counts say that it is this side's; the caller vouches for the address.
                 unsafe {

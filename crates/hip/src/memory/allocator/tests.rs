@@ -199,3 +199,26 @@ fn allocators_have_names() {
     assert_eq!(Allocator::default_of(Backend::Amd), Allocator::Caching);
     assert_eq!(Allocator::default_of(Backend::Virtual), Allocator::Direct);
 }
+
+#[test]
+fn memory_that_is_kept_for_work_lets_its_buffer_go_without_waiting() {
+    let device = fake::device(0);
+    device.set_allocator(Allocator::Direct).unwrap();
+    let stream = device.stream().unwrap();
+    let before = fake::allocations(&device);
+    let buffer = DeviceBuffer::<u8>::zeroed(&stream, 1000).unwrap();
+    let hold = fake::hold(&stream);
+    buffer.as_slice().address_on(&stream).unwrap();
+    buffer.as_slice().keep_until_done(&stream).unwrap();
+    // Without that, this would wait for the stream, which is held.
+    drop(buffer);
+    assert_eq!(fake::allocations(&device), before + 1);
+    drop(hold);
+    stream.synchronize().unwrap();
+    // It is freed on another thread.
+    let began = std::time::Instant::now();
+    while fake::allocations(&device) != before {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+}
