@@ -245,7 +245,6 @@ impl KernelBuilder {
     /// [`Error`]
     pub fn build_lib<P: Into<PathBuf>>(&self, out_file: P) -> Result<()> {
         let path = out_file.into();
-        let path = if path.is_absolute() { path } else { self.out_dir.join(path) };
         self.builder()?.link(false).build_lib(&path)?;
         let runtime = path.with_file_name(RUNTIME.0);
         std::fs::write(&runtime, RUNTIME.1).map_err(|error| io("write", &runtime, &error))
