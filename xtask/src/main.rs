@@ -13,6 +13,7 @@ mod hipify;
 mod miri;
 #[cfg(test)]
 mod packages;
+mod patch;
 mod results;
 mod rocm;
 mod rocm_run;
@@ -79,6 +80,12 @@ enum Task {
     /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise. docs/hipify.md
     /// says more.
     Hipify(Box<hipify::HipifyArguments>),
+    /// Puts this project's crates in the place of those through which a Rust program reaches CUDA: candle and the like then run on AMD
+    /// GPUs, with no source edited
+    ///
+    /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
+    /// docs/engines.md says more.
+    Patch(patch::Options),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
@@ -277,6 +284,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         }),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Patch(options) => patch::patch(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
