@@ -9,6 +9,7 @@ mod demo;
 mod dependencies;
 mod doctor;
 mod dropin;
+mod engines;
 mod hipify;
 mod miri;
 #[cfg(test)]
@@ -181,6 +182,10 @@ struct TestArguments {
     /// engine is compiled once more
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     candle: bool,
+    /// Run only candle as it is, with its CUDA backend, on virtual GPUs: its own tests, and models against its CPU backend. Cargo fetches its
+    /// crates and pip the models, its kernels and the engine are compiled, which takes a quarter of an hour the first time
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
+    engines: bool,
     /// Run only this project's kernels, on virtual GPUs of five targets: those of candle's names with candle's tests, against its CPU backend,
     /// and all with their own tests, with all checks; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is
     /// compiled once more
@@ -267,6 +272,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            engines,
             kernels,
             overflow_checks,
             related,
@@ -276,6 +282,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            engines,
             kernels,
             overflow_checks,
             related,

@@ -141,7 +141,7 @@ fn unused(metadata: &Metadata) -> Vec<String> {
 }
 
 /// The manifest with a line for each of these crates.
-fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<String> {
+pub(crate) fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<String> {
     let mut document: DocumentMut = text.parse().context("read the manifest")?;
     let table = table(&mut document)?;
     for (name, folder) in STAND_INS.iter().filter(|(name, _)| names.contains(name)) {
