@@ -79,18 +79,6 @@ template <typename T> struct Arguments {
     float *partial;
 };
 
-// The parameters as they are in memory, where the target has them there. The compiler reads them again behind each call; otherwise it
-// keeps all of them in scalar registers, which there are too few of.
-template <typename T> __device__ __forceinline__ const Arguments<T> &read_again(const Arguments<T> &given) {
-#if defined(__AMDGCN__)
-    auto at = __builtin_amdgcn_kernarg_segment_ptr();
-    asm volatile("" : "+s"(at));
-    return *(const Arguments<T> *)(at);
-#else
-    return given;
-#endif
-}
-
 template <typename T>
 __device__ __forceinline__ Cache cache_of(const Arguments<T> &from, bool values, unsigned batch, unsigned head, unsigned last) {
     const Shape &shape = from.shape;

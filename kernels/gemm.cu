@@ -12,30 +12,44 @@ struct Shape {
     unsigned transposed_a, transposed_b;
 };
 
+// The kernel's parameters, in their order.
+template <typename Number, typename From, typename Out> struct Arguments {
+    Shape shape;
+    Number alpha;
+    const From *a, *b;
+    Number beta;
+    Out *c;
+};
+
 // Calls `block` with the batch and the first row and column of each of the workgroup's blocks.
-template <unsigned SIDE, typename Block> __device__ __forceinline__ void for_blocks(const Shape &shape, Block block) {
-    // A grid has at most 65,535 blocks in its second and third dimension.
-    for (size_t batch = blockIdx.z; batch < shape.batches; batch += gridDim.z)
-        for (size_t row = static_cast<size_t>(blockIdx.y) * SIDE; row < shape.m; row += static_cast<size_t>(gridDim.y) * SIDE)
-            block(batch, static_cast<unsigned>(row), blockIdx.x * SIDE);
+template <unsigned SIDE, typename Arguments, typename Block> __device__ __forceinline__ void for_blocks(const Arguments &given, Block block) {
+    const auto count = [](unsigned size) { return (size - 1) / SIDE + 1; };
+    // There may be more of each than a grid has workgroups.
+    for (size_t batch = blockIdx.z; batch < read_again(given).shape.batches; batch += gridDim.z)
+        for (unsigned row = blockIdx.y; row < count(read_again(given).shape.m); row += gridDim.y)
+            for (unsigned column = blockIdx.x; column < count(read_again(given).shape.n); column += gridDim.x)
+                block(batch, row * SIDE, column * SIDE);
 }
 
 // The elements of `From` are made into numbers of T on their way.
-template <typename T, typename From, typename Out, unsigned SIDE>
-__device__ __forceinline__ void gemm(const Shape &shape, sum_t<T> alpha, const From *a, const From *b, sum_t<T> beta, Out *c) {
+template <typename T, unsigned SIDE, typename From, typename Out>
+__device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given) {
     using Stage = Staging<T, SIDE, DEPTH_OF<T, SIDE>, THREADS, From>;
-    for_blocks<SIDE>(shape, [&](size_t batch, unsigned row0, unsigned column0) {
+    for_blocks<SIDE>(given, [&](size_t batch, unsigned row0, unsigned column0) {
+        const auto &[shape, alpha, a, b, beta, c] = read_again(given);
         const Operand<From> from_a = {a + batch * shape.batch_a, shape.m, shape.k, shape.lda, shape.transposed_a != 0};
         const Operand<From> from_b = {b + batch * shape.batch_b, shape.n, shape.k, shape.ldb, shape.transposed_b == 0};
-        const Rows<Out> to_c = {c + batch * shape.batch_c, shape.ldc};
-        block_of<T, Stage, Stage, SIDE>(alpha, from_a, from_b, beta, to_c, row0, column0);
+        block_of<T, Stage, Stage, SIDE>(from_a, from_b, row0, column0, [&] {
+            const auto &now = read_again(given);
+            return Result<sum_t<T>, Rows<Out>>{now.alpha, now.beta, {now.c + batch * now.shape.batch_c, now.shape.ldc}};
+        });
     });
 }
 
 #define GEMM(T, FROM, OUT, NAME, SIDE)                                                                                  \
     extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const FROM *a, \
                                                                                   const FROM *b, const sum_t<T> beta, OUT *c) { \
-        gemm<T, FROM, OUT, SIDE>(shape, alpha, a, b, beta, c);                                                         \
+        gemm<T, SIDE>(Arguments<sum_t<T>, FROM, OUT>{shape, alpha, a, b, beta, c});                                    \
     }
 #define GEMM_SIDES(T, FROM, OUT, NAME)                                                                                  \
     GEMM(T, FROM, OUT, NAME, 64)                                                                                        \
@@ -46,19 +60,36 @@ GEMM_SIDES(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
 GEMM_SIDES(int8_t, int8_t, int, i8)
 GEMM_SIDES(f8_factor, f8_e4m3, float, f8_e4m3)
 
-// B is n×k numbers of 4 bits.
+// The parameters of a product whose B is n×k numbers of 4 bits, in their order.
+template <typename T> struct Int4Arguments {
+    Shape shape;
+    unsigned group_shift;
+    float alpha;
+    const T *a;
+    const uint8_t *b;
+    const T *scales, *zeros;
+    float beta;
+    T *c;
+};
+
+template <typename T> __device__ __forceinline__ void gemm_int4(const Int4Arguments<T> &given) {
+    constexpr unsigned SIDE = 64, DEPTH = DEPTH_OF<T, SIDE>;
+    for_blocks<SIDE>(given, [&](size_t, unsigned row0, unsigned column0) {
+        const Int4Arguments<T> &from = read_again(given);
+        const Operand<T> from_a = {from.a, from.shape.m, from.shape.k, from.shape.lda, false};
+        const Int4Matrix<T> from_b = {from.b, from.scales, from.zeros, from.shape.n, from.shape.k, from.group_shift};
+        block_of<T, Staging<T, SIDE, DEPTH, THREADS>, Int4Staging<T, SIDE, DEPTH, THREADS>, SIDE>(from_a, from_b, row0, column0, [&] {
+            const Int4Arguments<T> &now = read_again(given);
+            return Result<float, Rows<T>>{now.alpha, now.beta, {now.c, now.shape.ldc}};
+        });
+    });
+}
+
 #define GEMM_INT4(T, NAME)                                                                                             \
     extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_int4_##NAME(                                          \
         const Shape shape, const unsigned group_shift, const float alpha, const T *a, const uint8_t *b, const T *scales, const T *zeros, \
         const float beta, T *c) {                                                                                      \
-        constexpr unsigned SIDE = 64, DEPTH = DEPTH_OF<T, SIDE>;                                                       \
-        for_blocks<SIDE>(shape, [&](size_t, unsigned row0, unsigned column0) {                                         \
-            const Operand<T> from_a = {a, shape.m, shape.k, shape.lda, false};                                         \
-            const Int4Matrix<T> from_b = {b, scales, zeros, shape.n, shape.k, group_shift};                            \
-            const Rows<T> to_c = {c, shape.ldc};                                                                       \
-            block_of<T, Staging<T, SIDE, DEPTH, THREADS>, Int4Staging<T, SIDE, DEPTH, THREADS>, SIDE>(                 \
-                alpha, from_a, from_b, beta, to_c, row0, column0);                                                     \
-        });                                                                                                            \
+        gemm_int4(Int4Arguments<T>{shape, group_shift, alpha, a, b, scales, zeros, beta, c});                          \
     }
 GEMM_INT4(__half, f16)
 GEMM_INT4(__nv_bfloat16, bf16)

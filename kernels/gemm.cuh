@@ -25,12 +25,16 @@ template <typename Out> struct Rows {
     __device__ __forceinline__ Rows behind(unsigned row0, unsigned column0) const { return {row(row0) + column0, stride}; }
 };
 
+// What becomes of a product: C = alpha * product + beta * C.
+template <typename Number, typename To> struct Result {
+    Number alpha, beta;
+    To c;
+};
+
 // A block of C. Multiplies numbers of T, which the stagings make of the operands' elements; A has the rows of C, B its columns, and both
-// have the same depth.
-template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename Result>
-__device__ __forceinline__ void block_of(sum_t<T> alpha, const A &from_a, const B &from_b, sum_t<T> beta, const Result &c, unsigned row0,
-                                         unsigned column0) {
-    using Out = typename Result::Element;
+// have the same depth. `result` gives the `Result`, and is called when the product is there.
+template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename GiveResult>
+__device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, GiveResult result) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>, PITCH = AStage::PITCH;
     static_assert(PITCH == BStage::PITCH, "both operands lie in the same way");
     constexpr unsigned WAVE_ROWS = SIDE / (THREADS / WAVE / 2), WAVE_COLUMNS = SIDE / 2;
@@ -93,6 +97,11 @@ __device__ __forceinline__ void block_of(sum_t<T> alpha, const A &from_a, const 
         __syncthreads();
     }
 
+    const auto given = result();
+    const auto alpha = given.alpha, beta = given.beta;
+    const auto &c = given.c;
+    using To = decltype(given.c);
+    using Out = typename To::Element;
     const unsigned first_row = row0 + wave_row, first_column = column0 + wave_column;
     const unsigned lane_row = M::lane_row(lane), lane_column = M::lane_column(lane);
     // Calls `apply` with the place of each element within the wave's part, and with its sum.
@@ -105,8 +114,8 @@ __device__ __forceinline__ void block_of(sum_t<T> alpha, const A &from_a, const 
                 for (unsigned s = 0; s < M::SUMS; ++s)
                     apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * of_operands<T>(sums[i][j].x[s]));
     };
-    const Result part = c.behind(first_row, first_column);
-    if constexpr (Result::REGULAR) {
+    const To part = c.behind(first_row, first_column);
+    if constexpr (To::REGULAR) {
         const bool inside = first_row + WAVE_ROWS <= from_a.rows && first_column + WAVE_COLUMNS <= from_b.rows;
         // beta = 0 must not read C: it may hold anything, NaN included
         if (inside && beta == 0 && c.stride < LARGEST_NEAR_STRIDE) {

@@ -124,7 +124,7 @@ __device__ __forceinline__ void experts(const Shape &shape, sum_t<T> alpha, cons
         if (__syncthreads_or(!from_a.places.has(row) || !to_c.places.has(row)))
             __trap();
         block_of<T, PlacedStaging<T, SIDE, DEPTH, THREADS, From>, Staging<T, SIDE, DEPTH, THREADS, From>, SIDE>(
-            alpha, from_a, from_b, sum_t<T>(0), to_c, row0, blockIdx.x * SIDE);
+            from_a, from_b, row0, blockIdx.x * SIDE, [&] { return Result<sum_t<T>, PlacedRows<Out>>{alpha, sum_t<T>(0), to_c}; });
     }
 }
 

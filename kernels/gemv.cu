@@ -21,23 +21,49 @@ struct Shape {
     size_t by_columns;
 };
 
+// The kernel's parameters, in their order.
+template <typename T, typename Out> struct Arguments {
+    Shape shape;
+    sum_t<T> alpha;
+    const T *w, *x;
+    sum_t<T> beta;
+    Out *y;
+};
+
+// The same where W is numbers of 4 bits.
+template <typename T> struct Int4Arguments {
+    Shape shape;
+    unsigned group_shift;
+    float alpha;
+    const uint8_t *w;
+    const T *scales, *zeros, *x;
+    float beta;
+    T *y;
+};
+
 template <typename T> struct Elements {
     static constexpr unsigned COUNT = 16 / sizeof(T);
     sum_t<T> x[COUNT];
 
-    // `count` elements, zeros behind them.
-    __device__ __forceinline__ void read(const T *from, size_t step, size_t count) {
-        if (step == 1 && count >= COUNT) {
-            T raw[COUNT];
-            memcpy(raw, from, 16);
+    // Neighbours.
+    __device__ __forceinline__ void read(const T *from) {
+        T raw[COUNT];
+        memcpy(raw, from, 16);
 #pragma unroll
-            for (unsigned i = 0; i < COUNT; ++i)
-                x[i] = convert<sum_t<T>>(raw[i]);
-        } else {
+        for (unsigned i = 0; i < COUNT; ++i)
+            x[i] = convert<sum_t<T>>(raw[i]);
+    }
+    // Elements that are `step` apart.
+    __device__ __forceinline__ void read(const T *from, size_t step) {
 #pragma unroll
-            for (unsigned i = 0; i < COUNT; ++i)
-                x[i] = i < count ? convert<sum_t<T>>(from[i * step]) : sum_t<T>(0);
-        }
+        for (unsigned i = 0; i < COUNT; ++i, from = not_kept(from + step))
+            x[i] = convert<sum_t<T>>(*from);
+    }
+    // The first `count` neighbours, and any numbers behind them.
+    __device__ __forceinline__ void read_first(const T *from, unsigned count) {
+#pragma unroll
+        for (unsigned i = 0; i < COUNT; ++i)
+            x[i] = convert<sum_t<T>>(from[min(i, count - 1)]);
     }
 };
 
@@ -51,42 +77,55 @@ __device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
 }
 
 // Adds what the wave's lanes have, and writes it.
-template <typename Out, typename Number>
-__device__ __forceinline__ void finish(const Shape &shape, Number alpha, const Number (&sums)[MOST_VECTORS][ROWS], size_t row0, Number beta, Out *y) {
+template <typename Arguments, typename Number>
+__device__ __forceinline__ void finish(const Arguments &given, size_t batch, const Number (&sums)[MOST_VECTORS][ROWS], size_t row0) {
 #pragma unroll
     for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+        const Arguments &now = read_again(given);
+        const Shape &shape = now.shape;
         if (j >= shape.vectors)
             break;
+        auto *y = now.y + batch * shape.y_batch + j * shape.y_stride;
 #pragma unroll
         for (unsigned r = 0; r < ROWS; ++r) {
             Number sum = warp_reduce<Sum>(sums[j][r]);
             if (WAVE == 64)
                 sum += __shfl_xor_sync(~0ull, sum, 32, 64);
             if (threadIdx.x % WAVE == 0 && row0 + r < shape.rows)
-                write(y + j * shape.y_stride + (row0 + r) * shape.y_step, alpha, sum, beta);
+                write(y + (row0 + r) * shape.y_step, now.alpha, sum, now.beta);
         }
     }
 }
 
-template <typename T, typename Out>
-__device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+template <typename T, typename Out> __device__ __forceinline__ void by_rows(const Arguments<T, Out> &given, size_t batch) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
     const unsigned lane = threadIdx.x % WAVE;
-    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < shape.rows;
+    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < read_again(given).shape.rows;
          row0 += static_cast<size_t>(gridDim.x) * WAVES * ROWS) {
+        const Arguments<T, Out> &from = read_again(given);
+        const Shape &shape = from.shape;
+        const T *x = from.x + batch * shape.x_batch, *w[ROWS];
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; ++r)
+            w[r] = from.w + batch * shape.w_batch + min(row0 + r, static_cast<size_t>(shape.rows - 1)) * shape.w_stride;
         sum_t<T> sums[MOST_VECTORS][ROWS] = {};
+        const unsigned whole = shape.depth / COUNT * COUNT;
 #pragma unroll 1
-        for (size_t d = lane * COUNT; d < shape.depth; d += WAVE * COUNT) {
+        for (unsigned d = lane * COUNT; d < whole; d += WAVE * COUNT) {
             Elements<T> row[ROWS];
 #pragma unroll
             for (unsigned r = 0; r < ROWS; ++r)
-                row[r].read(w + min(row0 + r, static_cast<size_t>(shape.rows - 1)) * shape.w_stride + d, 1, shape.depth - d);
+                row[r].read(w[r] + d);
 #pragma unroll
             for (unsigned j = 0; j < MOST_VECTORS; ++j) {
                 if (j >= shape.vectors)
                     break;
                 Elements<T> vector;
-                vector.read(x + j * shape.x_stride + d * shape.x_step, shape.x_step, shape.depth - d);
+                const T *at = x + j * shape.x_stride + d * shape.x_step;
+                if (shape.x_step == 1)
+                    vector.read(at);
+                else
+                    vector.read(at, shape.x_step);
 #pragma unroll
                 for (unsigned r = 0; r < ROWS; ++r)
 #pragma unroll
@@ -94,26 +133,51 @@ __device__ __forceinline__ void by_rows(const Shape &shape, sum_t<T> alpha, cons
                         sums[j][r] = multiply_add(row[r].x[i], vector.x[i], sums[j][r]);
             }
         }
-        finish<Out>(shape, alpha, sums, row0, beta, y);
+        // Fewer elements than a wave has lanes.
+        const unsigned d = whole + lane;
+        if (d < shape.depth) {
+            sum_t<T> row[ROWS];
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; ++r)
+                row[r] = convert<sum_t<T>>(w[r][d]);
+#pragma unroll
+            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+                if (j >= shape.vectors)
+                    break;
+                const sum_t<T> factor = convert<sum_t<T>>(x[j * shape.x_stride + d * shape.x_step]);
+#pragma unroll
+                for (unsigned r = 0; r < ROWS; ++r)
+                    sums[j][r] = multiply_add(row[r], factor, sums[j][r]);
+            }
+        }
+        finish(given, batch, sums, row0);
     }
 }
 
-template <typename T, typename Out>
-__device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+template <typename T, typename Out> __device__ __forceinline__ void by_columns(const Arguments<T, Out> &given, size_t batch) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
     // Places of a wave's sums of the lanes' element i, and of the next one: so that 32 neighbouring rows, which 32 / COUNT lanes have, are
     // in all the 32 banks of LDS.
     constexpr unsigned PITCH = WAVE + 32 / COUNT;
     __shared__ sum_t<T> partial[WAVES][PITCH * COUNT];
     const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
-    for (size_t row0 = static_cast<size_t>(blockIdx.x) * WAVE * COUNT; row0 < shape.rows; row0 += static_cast<size_t>(gridDim.x) * WAVE * COUNT) {
+    for (size_t row0 = static_cast<size_t>(blockIdx.x) * WAVE * COUNT; row0 < read_again(given).shape.rows;
+         row0 += static_cast<size_t>(gridDim.x) * WAVE * COUNT) {
+        const Arguments<T, Out> &from = read_again(given);
+        const Shape &shape = from.shape;
+        const T *w = from.w + batch * shape.w_batch, *x = from.x + batch * shape.x_batch;
         const size_t row = row0 + lane * COUNT;
         sum_t<T> sums[MOST_VECTORS][COUNT] = {};
         if (row < shape.rows) {
+            const unsigned left = shape.rows - static_cast<unsigned>(row);
 #pragma unroll 2
             for (size_t d = wave; d < shape.depth; d += WAVES) {
                 Elements<T> column;
-                column.read(w + d * shape.w_stride + row, 1, shape.rows - row);
+                const T *at = w + d * shape.w_stride + row;
+                if (left >= COUNT)
+                    column.read(at);
+                else
+                    column.read_first(at, left);
 #pragma unroll
                 for (unsigned j = 0; j < MOST_VECTORS; ++j) {
                     if (j >= shape.vectors)
@@ -127,6 +191,8 @@ __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, c
         }
 #pragma unroll
         for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+            const Arguments<T, Out> &now = read_again(given);
+            const Shape &shape = now.shape;
             if (j >= shape.vectors)
                 break;
             __syncthreads();
@@ -134,32 +200,31 @@ __device__ __forceinline__ void by_columns(const Shape &shape, sum_t<T> alpha, c
             for (unsigned i = 0; i < COUNT; ++i)
                 partial[wave][i * PITCH + lane] = sums[j][i];
             __syncthreads();
+            Out *y = now.y + batch * shape.y_batch + j * shape.y_stride;
             for (unsigned i = threadIdx.x; i < WAVE * COUNT && row0 + i < shape.rows; i += THREADS) {
                 sum_t<T> sum = 0;
                 for (unsigned from = 0; from < WAVES; ++from)
                     sum += partial[from][i % COUNT * PITCH + i / COUNT];
-                write(y + j * shape.y_stride + (row0 + i) * shape.y_step, alpha, sum, beta);
+                write(y + (row0 + i) * shape.y_step, now.alpha, sum, now.beta);
             }
         }
     }
 }
 
-template <typename T, typename Out>
-__device__ __forceinline__ void gemv(const Shape &shape, sum_t<T> alpha, const T *w, const T *x, sum_t<T> beta, Out *y) {
+template <typename T, typename Out> __device__ __forceinline__ void gemv(const Arguments<T, Out> &given) {
     // A grid has at most 65,535 blocks in its second dimension.
-    for (size_t batch = blockIdx.y; batch < shape.batches; batch += gridDim.y) {
-        const T *matrix = w + batch * shape.w_batch, *vectors = x + batch * shape.x_batch;
-        if (shape.by_columns)
-            by_columns<T, Out>(shape, alpha, matrix, vectors, beta, y + batch * shape.y_batch);
+    for (size_t batch = blockIdx.y; batch < read_again(given).shape.batches; batch += gridDim.y) {
+        if (read_again(given).shape.by_columns)
+            by_columns(given, batch);
         else
-            by_rows<T, Out>(shape, alpha, matrix, vectors, beta, y + batch * shape.y_batch);
+            by_rows(given, batch);
     }
 }
 
 #define GEMV(T, OUT, NAME)                                                                                             \
     extern "C" __global__ __launch_bounds__(THREADS) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
                                                                       const sum_t<T> beta, OUT *y) {                   \
-        gemv<T, OUT>(shape, alpha, w, x, beta, y);                                                                     \
+        gemv(Arguments<T, OUT>{shape, alpha, w, x, beta, y});                                                          \
     }
 GEMV(float, float, f32)
 GEMV(__half, __half, f16)
@@ -168,12 +233,14 @@ GEMV(int8_t, int, i8)
 GEMV(f8_e4m3, float, f8_e4m3)
 
 // W is rows of numbers of 4 bits: a lane reads 32 of them, which have one scale.
-template <typename T>
-__device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const Int4Matrix<T> &w, const T *x, float beta, T *y) {
+template <typename T> __device__ __forceinline__ void int4_rows(const Int4Arguments<T> &given) {
     constexpr unsigned COUNT = 32;
     const unsigned lane = threadIdx.x % WAVE;
-    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < shape.rows;
+    for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < read_again(given).shape.rows;
          row0 += static_cast<size_t>(gridDim.x) * WAVES * ROWS) {
+        const Int4Arguments<T> &from = read_again(given);
+        const Shape &shape = from.shape;
+        const Int4Matrix<T> w = {from.w, from.scales, from.zeros, shape.rows, shape.depth, from.group_shift};
         float sums[MOST_VECTORS][ROWS] = {};
 #pragma unroll 1
         for (unsigned d = lane * COUNT; d < shape.depth; d += WAVE * COUNT) {
@@ -198,7 +265,7 @@ __device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const
 #pragma unroll
                     for (unsigned i = half; i < half + COUNT / 2; i += 8) {
                         Elements<T> vector;
-                        vector.read(x + j * shape.x_stride + d + i, 1, 8);
+                        vector.read(from.x + j * shape.x_stride + d + i);
 #pragma unroll
                         for (unsigned e = 0; e < 8; ++e)
 #pragma unroll
@@ -212,7 +279,7 @@ __device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const
                 for (unsigned r = 0; r < ROWS; ++r)
                     sums[j][r] = fmaf(scale[r], part[j][r], sums[j][r]);
         }
-        finish<T>(shape, alpha, sums, row0, beta, y);
+        finish(given, 0, sums, row0);
     }
 }
 
@@ -220,7 +287,7 @@ __device__ __forceinline__ void int4_rows(const Shape &shape, float alpha, const
     extern "C" __global__ __launch_bounds__(THREADS) void gemv_int4_##NAME(                                             \
         const Shape shape, const unsigned group_shift, const float alpha, const uint8_t *w, const T *scales, const T *zeros, const T *x, \
         const float beta, T *y) {                                                                                      \
-        int4_rows<T>(shape, alpha, {w, scales, zeros, shape.rows, shape.depth, group_shift}, x, beta, y);              \
+        int4_rows(Int4Arguments<T>{shape, group_shift, alpha, w, scales, zeros, x, beta, y});                          \
     }
 GEMV_INT4(__half, f16)
 GEMV_INT4(__nv_bfloat16, bf16)

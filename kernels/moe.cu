@@ -45,10 +45,14 @@ __device__ __forceinline__ void choose_groups(const Gate &gate, uint32_t *ranks)
     uint64_t mine = 0;
     if (lane < gate.groups) {
         uint32_t first = 0, second = 0;
-        for (unsigned e = lane * size; e < (lane + 1) * size; ++e) {
+        const unsigned begin = lane * size, end = begin + size;
+        // Lanes whose groups begin in the same bank of LDS begin at other experts of theirs.
+        unsigned e = begin + lane * min(size, 32u) / 32;
+        for (unsigned i = 0; i < size; ++i) {
             const uint32_t rank = ranks[e];
             second = rank > first ? first : rank > second ? rank : second;
             first = rank > first ? rank : first;
+            e = e + 1 < end ? e + 1 : begin;
         }
         mine = rank_at(gate.sum_of_two ? rank_of(of_rank(first) + of_rank(second)) : first, lane);
     }
@@ -131,46 +135,53 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t 
     const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
     const bool is_rest = expert == experts;
     const auto is_mine = [=](uint32_t id) { return is_rest ? id >= experts : id == expert; };
+    // Each warp has neighbouring pairs, the next ones the next warp.
+    const size_t part = (pairs + blockDim.x - 1) / blockDim.x * warpSize;
+    const size_t begin = min(warp * part, pairs), end = min(begin + part, pairs);
+    // Which of the lane's first pairs have the expert: these are not read again.
+    constexpr unsigned KEPT = 64;
+    uint64_t kept = 0;
     uint32_t before = 0, count = 0;
-    for (size_t p = threadIdx.x; p < pairs; p += blockDim.x) {
+    unsigned step = 0;
+    for (size_t p = begin + lane; p < end; p += warpSize, ++step) {
         const uint32_t id = ids[p];
         before += id < expert;
         count += is_mine(id);
+        if (step < KEPT)
+            kept |= static_cast<uint64_t>(is_mine(id)) << step;
     }
     before = block_combine<Sum>(before);
-    count = block_combine<Sum>(count);
+    count = warp_combine<Sum>(count, warpSize);
+    if (lane == 0)
+        in_warps[warp] = count;
+    __syncthreads();
+    uint32_t at = before, all = 0; // of this warp's, of the workgroup
+    for (unsigned w = 0; w < blockDim.x / warpSize; ++w) {
+        at += w < warp ? in_warps[w] : 0;
+        all += in_warps[w];
+    }
     if (threadIdx.x == 0) {
         offsets[expert] = before;
         if (!is_rest)
-            counts[expert] = count;
+            counts[expert] = all;
     }
-    if (is_rest && !keep) {
-        for (size_t p = before + threadIdx.x; p < pairs; p += blockDim.x)
+    const bool left_out = is_rest && !keep;
+    if (left_out)
+        for (size_t p = static_cast<size_t>(before) + threadIdx.x; p < pairs; p += blockDim.x)
             permutation[p] = 0xffffffffu;
-        for (size_t p = threadIdx.x; inverse && p < pairs; p += blockDim.x)
-            if (is_mine(ids[p]))
-                inverse[p] = 0xffffffffu;
-        return;
-    }
-    // in order: a workgroup's width at a time, each pair behind those of the warps and lanes before
-    for (size_t start = 0; start < pairs && count > 0; start += blockDim.x) {
-        const size_t p = start + threadIdx.x;
-        const bool here = p < pairs && is_mine(ids[p]);
+    // In order, each pair behind those of the lanes before.
+    const uint32_t stop = at + count;
+    step = 0;
+    for (size_t start = begin; start < end && at < stop; start += warpSize, ++step) {
+        const size_t p = start + lane;
+        const bool here = p < end && (step < KEPT ? (kept >> step & 1) != 0 : is_mine(ids[p]));
         const unsigned lanes = __ballot_sync(0xffffffffu, here);
-        __syncthreads(); // those before have been read
-        if (lane == 0)
-            in_warps[warp] = __popc(lanes);
-        __syncthreads();
-        uint32_t at = before + __popc(lanes & ((1u << lane) - 1));
-        for (unsigned w = 0; w < blockDim.x / warpSize; ++w) {
-            at += w < warp ? in_warps[w] : 0;
-            before += in_warps[w];
-        }
-        if (here) {
-            permutation[at] = static_cast<uint32_t>(p);
-            if (inverse)
-                inverse[p] = at;
-        }
+        const uint32_t place = at + __popc(lanes & ((1u << lane) - 1));
+        at += __popc(lanes);
+        if (here && !left_out)
+            permutation[place] = static_cast<uint32_t>(p);
+        if (here && inverse)
+            inverse[p] = left_out ? 0xffffffffu : place;
     }
 }
 

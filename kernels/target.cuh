@@ -41,6 +41,18 @@ template <typename T> __device__ __forceinline__ T *uniform(T *p) {
 #endif
 }
 
+// The kernel's parameters as they are in memory, where the target has them there; `Arguments` has them in their order. The compiler reads
+// them again behind each call; otherwise it keeps all of them, and what it computes of them, in scalar registers, which there are too few of.
+template <typename Arguments> __device__ __forceinline__ const Arguments &read_again(const Arguments &given) {
+#if defined(__AMDGCN__)
+    auto at = __builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(at));
+    return *(const Arguments *)(at);
+#else
+    return given;
+#endif
+}
+
 // What is loaded behind this is not loaded before it, so that it takes no registers there.
 __device__ __forceinline__ void no_loads_ahead() { asm volatile("" ::: "memory"); }
 

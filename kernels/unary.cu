@@ -2,7 +2,10 @@
 #include "elementwise.cuh"
 
 __device__ __forceinline__ float normal_cdf(float x) { return normcdff(x); }
-__device__ __forceinline__ double normal_cdf(double x) { return normcdf(x); }
+__device__ __forceinline__ float error_function(float x) { return erff(x); }
+// Not inlined: a loop around them would keep their constants in more scalar registers than there are.
+__device__ __noinline__ double normal_cdf(double x) { return normcdf(x); }
+__device__ __noinline__ double error_function(double x) { return erf(x); }
 
 // No exponential of a large number: e^-|x| does not overflow, and small results keep their digits.
 template <typename T> __device__ __forceinline__ T sigmoid(T x) {
@@ -45,7 +48,7 @@ template <typename T> __device__ __forceinline__ T sign(T x) { return x != x ? x
     UNARY(T, usin_##NAME, sin(x))                                                                                      \
     UNARY(T, ucos_##NAME, cos(x))                                                                                      \
     UNARY(T, utanh_##NAME, tanh(x))                                                                                    \
-    UNARY(T, uerf_##NAME, erf(x))                                                                                      \
+    UNARY(T, uerf_##NAME, error_function(x))                                                                           \
     UNARY(T, uceil_##NAME, ceil(x))                                                                                    \
     UNARY(T, ufloor_##NAME, floor(x))                                                                                  \
     UNARY(T, uround_##NAME, round(x))                                                                                  \

@@ -1,6 +1,7 @@
 //! `cargo xtask bench <what>`: figures for the documentation.
 
 mod blas;
+mod rccl;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -57,6 +58,9 @@ pub(crate) enum Benchmark {
     },
     /// What products of matrices execute on virtual GPUs, by this project's rocBLAS beside AMD's, which is fetched; needs a C compiler
     Blas(blas::Options),
+    /// What collectives take between virtual GPUs by size, by this project's RCCL beside AMD's, which is fetched, and beside a plain copy;
+    /// needs a C compiler
+    Rccl(rccl::Options),
     /// What the kernels of this project execute and move on virtual GPUs, beside what their operations have to, and an estimate for
     /// real GPUs; --help after it lists its options
     #[command(disable_help_flag = true)]
@@ -79,7 +83,7 @@ impl Benchmark {
     /// The package that measures it, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
-            Benchmark::Blas(_) => ("xtask", "../xtask"),
+            Benchmark::Blas(_) | Benchmark::Rccl(_) => ("xtask", "../xtask"),
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
@@ -94,6 +98,9 @@ impl Benchmark {
 pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     if let Benchmark::Blas(options) = what {
         return blas::bench(options);
+    }
+    if let Benchmark::Rccl(options) = what {
+        return rccl::bench(options);
     }
     let mut command = command(what);
     match what {
@@ -158,7 +165,7 @@ fn command(what: &Benchmark) -> Command {
 /// The command with what the benchmark itself is told, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
-        Benchmark::Sys | Benchmark::Blas(_) => {}
+        Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) => {}
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }

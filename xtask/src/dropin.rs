@@ -42,6 +42,15 @@ const ROCBLAS: Library = Library {
     folder: "rocblas",
 };
 
+/// RCCL over HIP alone, for programs on any HIP.
+const RCCL: Library = Library {
+    package: "ferrocm-librccl",
+    target: "rccl_drop_in",
+    script: "crates/librccl/symbols.map",
+    soname: "librccl.so.1",
+    folder: "rccl",
+};
+
 /// The virtual GPU's HSA, for AMD's HIP.
 const HSA: Library = Library {
     package: "ferrocm-hsa-runtime64",
@@ -81,7 +90,7 @@ const DRIVER: Library = Library {
 /// The libraries of the virtual GPU, for AMD's own.
 const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
-const ALL: [Library; 6] = [HIP, ROCBLAS, HSA, ROCM_SMI, AMD_SMI, DRIVER];
+const ALL: [Library; 7] = [HIP, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -101,10 +110,10 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
     println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&folder.join(HSA.folder)));
-    println!(
-        "\nFor a program that uses rocBLAS, put {} before either.",
-        folder.join(ROCBLAS.folder).display()
-    );
+    for (name, library) in [("rocBLAS", ROCBLAS), ("RCCL", RCCL)] {
+        let folder = folder.join(library.folder);
+        println!("\nFor a program that uses {name}, put {} before either.", folder.display());
+    }
     Ok(())
 }
 
@@ -126,8 +135,10 @@ pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
 pub(crate) struct First {
     /// Folders of libraries, in the order in which they are to be looked at.
     pub(crate) folders: Vec<PathBuf>,
-    /// The library that is loaded before all others.
+    /// The library of [`VIRTUAL`] that is loaded before all others.
     pub(crate) driver: PathBuf,
+    /// Further ones.
+    pub(crate) preloaded: Vec<PathBuf>,
 }
 
 /// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
@@ -137,17 +148,21 @@ pub(crate) struct Own {
     pub(crate) hip: bool,
     /// `librocblas.so.5`.
     pub(crate) blas: bool,
+    /// `librccl.so.1`.
+    pub(crate) rccl: bool,
 }
 
 impl Own {
-    /// Who a program's HIP and rocBLAS are.
-    pub(crate) fn name(self) -> &'static str {
-        match (self.hip, self.blas) {
-            (false, false) => "AMD's",
-            (true, false) => "hip-on-hsa",
-            (false, true) => "AMD's, blas-on-kernels",
-            (true, true) => "hip-on-hsa, blas-on-kernels",
+    /// Who a program's HIP is, and which other libraries are this project's.
+    pub(crate) fn name(self) -> String {
+        let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
+        for (_, other) in
+            [(self.blas, "blas-on-kernels"), (self.rccl, "rccl-on-hip")].iter().filter(|(own, _)| *own)
+        {
+            name.push_str(", ");
+            name.push_str(other);
         }
+        name
     }
 }
 
@@ -156,13 +171,50 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
-    for (library, _) in [(HIP, own.hip), (ROCBLAS, own.blas)].into_iter().filter(|(_, wanted)| *wanted) {
+    for (library, _) in
+        [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl)].into_iter().filter(|(_, wanted)| *wanted)
+    {
         let folder = folder_of(release).join(library.folder);
         built.link(&library, &folder)?;
         folders.insert(0, folder);
     }
-    Ok(First { folders, driver })
+    let preloaded = match own.blas {
+        true => vec![internals(&folder_of(release).join(ROCBLAS.folder))?],
+        false => Vec::new(),
+    };
+    Ok(First { folders, driver, preloaded })
 }
+
+/// What AMD's `rocblas-test` needs of AMD's library beside C functions: C++ functions that are no part of rocBLAS's interface, and so
+/// none of the drop-in, in whose folder they come. Returns the library.
+fn internals(folder: &Path) -> Result<PathBuf> {
+    let toolchain = kernel_build::toolchain::find()?;
+    let object = folder.join("rocblas-internals.o");
+    let mut compile = toolchain.command();
+    compile.args([
+        "-x",
+        "c++",
+        "-Wno-unused-command-line-argument",
+        "-std=c++17",
+        "-O1",
+        "-Wall",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-c",
+        "-o",
+    ]);
+    run::run(compile.arg(&object).arg(tools::workspace().join(INTERNALS)))?;
+    let library = folder.join("librocblas-internals.so");
+    let mut link = Command::new("cc");
+    // HIP comes with the program.
+    link.args(["-shared", "-Wl,--unresolved-symbols=ignore-all", "-o"]).arg(&library).arg(&object);
+    link.arg(folder.join(ROCBLAS.soname)).arg("-lstdc++");
+    run::run(&mut link)?;
+    Ok(library)
+}
+
+/// The source of [`internals`].
+const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 
 /// The static libraries of a build.
 #[derive(Debug)]

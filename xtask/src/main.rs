@@ -68,7 +68,7 @@ enum Task {
     /// The device tests run on virtual GPUs of all targets; docs/testing.md lists the steps.
     Test(TestArguments),
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
-    /// kernels, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
+    /// kernels, librccl.so.1, RCCL between GPUs of one host, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
     /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
     ///
@@ -204,12 +204,18 @@ struct TestArguments {
     /// With --suites: run on this project's rocBLAS in the place of AMD's, those that use rocBLAS
     #[arg(long, requires = "suites")]
     own_blas: bool,
+    /// With --suites: run on this project's RCCL in the place of AMD's, those that use RCCL
+    #[arg(long, requires = "suites")]
+    own_rccl: bool,
     /// With --suites: run only tests with names of this form (* for anything, : between several), and leave the page as it is
     #[arg(long, value_name = "PATTERN", requires = "suites")]
     filter: Option<String>,
     /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
     overflow_checks: bool,
+    /// Run only the tests of ranks that `mpirun` starts: Debian's Open MPI is fetched into the target folder
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
+    mpi: bool,
     /// Run only the device tests of the kernels, on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of the usual run.
     /// The kernels are compiled for them
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
@@ -261,8 +267,10 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
-        Task::Test(TestArguments { suites, target, own_hip, own_blas, filter, .. }) if !suites.is_empty() => {
-            let own = dropin::Own { hip: own_hip, blas: own_blas };
+        Task::Test(TestArguments { suites, target, own_hip, own_blas, own_rccl, filter, .. })
+            if !suites.is_empty() =>
+        {
+            let own = dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl };
             suites::suites(&suites::Options { names: suites, targets: target, own, filter, folder: None })
         }
         Task::Test(TestArguments {
@@ -276,6 +284,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             kernels,
             overflow_checks,
             related,
+            mpi,
             ..
         }) => test::test(test::Options {
             gpu,
@@ -286,6 +295,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             kernels,
             overflow_checks,
             related,
+            mpi,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
         }),

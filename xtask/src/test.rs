@@ -14,6 +14,8 @@ use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
+use crate::rocm::openmpi;
+use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
@@ -39,6 +41,14 @@ const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
 const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
 const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
+/// The device tests of `rocblas`, the releases whose rocBLAS they run on, too, and what tells them to.
+const ROCBLAS_TESTS: &str = "package(ferrocm-rocblas) and binary(/^device/)";
+const ROCBLAS_RELEASES: [&str; 2] = ["6.4", "7.2"];
+const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
+    ("FERROCM_ROCBLAS", "amd"),
+    // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
+    (CHECK_VARIABLE, ""),
+];
 
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
@@ -51,6 +61,10 @@ const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-ch
 
 /// The integration test that decodes the kernels of rocBLAS.
 const KERNEL_TEST: &str = "rocblas_kernels";
+
+/// The tests of ranks that `mpirun` starts, and what names that program to them.
+const MPI_TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
+const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
 
 /// Turns on checks of the virtual GPU, and all of them.
 const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
@@ -79,6 +93,8 @@ pub(crate) struct Options {
     pub(crate) overflow_checks: bool,
     /// Run the device tests of the kernels on the targets that no other test runs on, and nothing else.
     pub(crate) related: bool,
+    /// Run the tests of ranks that `mpirun` starts, and nothing else.
+    pub(crate) mpi: bool,
 }
 
 /// What became of a step.
@@ -165,6 +181,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.related {
         return related_steps(shared);
     }
+    if options.mpi {
+        return mpi_steps(shared);
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -222,6 +241,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
+    steps.push(Step::new("ranks under mpirun", || Ok(Outcome::Skipped("only with --mpi".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps.push(Step::new("candle as it is", || Ok(Outcome::Skipped("only with --engines".to_owned()))));
@@ -357,7 +377,8 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         Step::new(format!("libraries of ROCm {}", release.name), fetch),
         Step::new(format!("tests on ROCm {}", release.name), test),
     ];
-    let on_virtual = |what: &str, tests: String, device: &'static str| {
+    type Variables = &'static [(&'static str, &'static str)];
+    let on_virtual = |what: &str, tests: String, device: &'static str, variables: Variables| {
         let folder = folder.clone();
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
@@ -365,6 +386,7 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
             // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
+            command.envs(variables.iter().copied());
             sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
             execute(command)
         })
@@ -372,13 +394,43 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     if DEVICE_TEST_RELEASES.contains(&release.name) {
         let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
         steps.extend(
-            VIRTUAL_DEVICES_OF_AMD.map(|device| on_virtual("device tests of hip", tests.clone(), device)),
+            VIRTUAL_DEVICES_OF_AMD
+                .map(|device| on_virtual("device tests of hip", tests.clone(), device, &[])),
         );
     }
     if HOST_CODE_RELEASES.contains(&release.name) {
-        steps.push(on_virtual("compiled host code", HOST_CODE_TESTS.to_owned(), VIRTUAL_DEVICES_OF_AMD[0]));
+        let tests = HOST_CODE_TESTS.to_owned();
+        steps.push(on_virtual("compiled host code", tests, VIRTUAL_DEVICES_OF_AMD[0], &[]));
+    }
+    if ROCBLAS_RELEASES.contains(&release.name) {
+        steps.extend(VIRTUAL_DEVICES.map(|device| {
+            on_virtual("device tests of rocblas", ROCBLAS_TESTS.to_owned(), device, &ROCBLAS_VARIABLES)
+        }));
+    }
+    if release.name == rccl::RELEASE {
+        steps.extend(rccl::RUNS.iter().map(move |run| {
+            let name = format!("tests of rccl on ROCm {} {}", release.name, run.what);
+            Step::new(name, move || run.run(release).map(|()| Outcome::Passed))
+        }));
     }
     steps
+}
+
+/// Fetches Open MPI, and runs the tests of ranks that it starts.
+fn mpi_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let fetch = || {
+        println!("{}", openmpi::mpirun(&sysroot::folder())?.display());
+        Ok(Outcome::Passed)
+    };
+    let test = || {
+        let mut command = nextest_command(shared)?;
+        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+        command.args(["run", "--workspace", "--test", "processes", "--filterset", MPI_TESTS]);
+        command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
+        command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");
+        execute(command)
+    };
+    vec![Step::new("Open MPI", fetch), Step::new("ranks under mpirun", test)]
 }
 
 /// Fetches a release's rocBLAS, and runs the test that decodes its kernels.

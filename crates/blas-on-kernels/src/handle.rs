@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
+use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use hip_sys::hipStream_t;
@@ -147,13 +149,27 @@ impl State {
 }
 
 /// Handles by number. Numbers are never used twice, so that a stale one is an error.
-#[derive(Default)]
 struct Handles {
-    last: usize,
+    /// The next one's, what is between two, and the first that there is no room for.
+    next: usize,
+    step: usize,
+    end: usize,
     live: HashMap<usize, Arc<Handle>>,
 }
 
+impl Default for Handles {
+    fn default() -> Self {
+        Self { next: 1, step: 1, end: usize::MAX, live: HashMap::new() }
+    }
+}
+
 static HANDLES: LazyLock<RwLock<Handles>> = LazyLock::new(RwLock::default);
+
+/// Handles from now on are numbers of a range, so many apart.
+pub(crate) fn number(range: Range<usize>, step: NonZero<usize>) {
+    let mut handles = HANDLES.write().unwrap_or_else(PoisonError::into_inner);
+    (handles.next, handles.end, handles.step) = (range.start, range.end, step.get());
+}
 
 /// A handle for the current device.
 pub(crate) fn create(hip: &'static hip_sys::Table) -> Result<rocblas_handle> {
@@ -171,8 +187,9 @@ pub(crate) fn create(hip: &'static hip_sys::Table) -> Result<rocblas_handle> {
     };
     let handle = Arc::new(Handle { gpu: Gpu::of(hip, device)?, state: Mutex::new(state) });
     let mut handles = HANDLES.write().unwrap_or_else(PoisonError::into_inner);
-    handles.last += 1;
-    let number = handles.last;
+    let number = handles.next;
+    let next = number.checked_add(handles.step).filter(|next| *next <= handles.end);
+    handles.next = next.ok_or(rocblas_status::rocblas_status_memory_error)?;
     handles.live.insert(number, handle);
     Ok(std::ptr::without_provenance_mut(number))
 }

@@ -40,6 +40,8 @@ mod triangular;
 mod update;
 mod vector;
 
+use std::num::NonZero;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rocblas_sys::{Builder, Extensions, Table};
@@ -121,6 +123,15 @@ pub fn table(hip: &'static hip_sys::Table) -> Result<&'static Table, Error> {
         2 => table_of::<2>(),
         _ => table_of::<3>(),
     })
+}
+
+/// Makes the handles of this process, from now on, numbers of a range that are so many apart. When they are used up, there is
+/// `rocblas_status_memory_error`. They count from 1 otherwise.
+///
+/// The handles are never looked into here. C++ code that was compiled with rocBLAS' own headers does so: for it, a drop-in library gives a range
+/// of addresses where there is memory.
+pub fn number_handles(range: Range<usize>, step: NonZero<usize>) {
+    handle::number(range, step);
 }
 
 fn table_of<const SLOT: usize>() -> &'static Table {

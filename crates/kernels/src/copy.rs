@@ -12,6 +12,8 @@ use crate::{Element, modules};
 /// Rows and columns of a tile, and the work-items for one.
 const TILE: usize = 32;
 const TILE_BLOCK: u32 = 256;
+/// The most tiles of a row and of a column, and matrices: dimensions of a grid. More are copied element by element.
+const MOST_TILES: [usize; 3] = [u32::MAX as usize / TILE_BLOCK as usize, 65_535, 65_535];
 /// Matrices with fewer rows or columns are copied element by element: most of a tile would be empty.
 const LEAST_SIDE: usize = 16;
 
@@ -38,13 +40,18 @@ impl Transposition {
             return None;
         }
         let third = axes.iter().copied().find(|&axis| axis != along && axis != across);
+        let matrices = third.map_or(1, |axis| from.shape()[axis]);
+        let tiles = [columns.div_ceil(TILE), rows.div_ceil(TILE), matrices];
+        if tiles.iter().zip(MOST_TILES).any(|(&tiles, most)| tiles > most) {
+            return None;
+        }
         let of_third = |layout: &Layout| third.map_or(0, |axis| layout.strides()[axis]);
         Some(Self {
             rows,
             columns,
             from_row: from.strides()[across],
             to_row: to.strides()[along],
-            matrices: third.map_or(1, |axis| from.shape()[axis]),
+            matrices,
             from_matrix: of_third(from),
             to_matrix: of_third(to),
         })
@@ -220,10 +227,8 @@ impl Kernels {
         y: DeviceSliceMut<'_, W>,
     ) -> Result<()> {
         if let Some(t) = transposition {
-            let blocks =
-                |parameter, extent: usize| check_u32("copy_strided", parameter, extent.div_ceil(TILE));
-            let matrices = check_u32("copy_strided", "matrices", t.matrices)?;
-            let grid = (blocks("columns", t.columns)?, blocks("rows", t.rows)?, matrices);
+            let tiles = |extent: usize| extent.div_ceil(TILE) as u32;
+            let grid = (tiles(t.columns), tiles(t.rows), t.matrices as u32);
             let function = self.function(&modules::COPY, TRANSPOSE[size])?;
             let launch =
                 function.launch(stream).grid(grid).block(TILE_BLOCK).arg(x).arg(y).arg(t.rows).arg(t.columns);
@@ -292,6 +297,17 @@ mod tests {
             None,
             "too narrow"
         );
+        let grid_of = |matrices, rows, columns| {
+            let from = contiguous(&[matrices, rows, columns]).transpose(1, 2).unwrap();
+            of(from, contiguous(&[matrices, columns, rows])).map(|t| (t.matrices, t.rows, t.columns))
+        };
+        let widest = (u32::MAX as usize / 256) * 32;
+        for fits in [(65_535, 16, 16), (2, 65_535 * 32, 16), (2, 16, widest)] {
+            assert_eq!(grid_of(fits.0, fits.1, fits.2), Some(fits));
+        }
+        for beyond in [(65_536, 16, 16), (2, 65_535 * 32 + 1, 16), (2, 16, widest + 1)] {
+            assert_eq!(grid_of(beyond.0, beyond.1, beyond.2), None, "{beyond:?} does not fit into a grid");
+        }
         let four = contiguous(&[2, 3, 40, 30]);
         assert_eq!(of(four.transpose(2, 3).unwrap(), contiguous(&[2, 3, 30, 40])), None, "two more axes");
     }

@@ -11,9 +11,9 @@ use crate::{F8E4M3, modules};
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
 pub(crate) const THREADS: u32 = 256;
-/// The most workgroups in each dimension of a grid, which go on by its size.
+/// The most workgroups in the second and third dimension of a grid. Where there are more blocks, workgroups go on by the grid's size.
 pub(crate) const MOST_BLOCKS: usize = 4096;
-/// The most columns of a workgroup's row of blocks: more do not fit into a grid's first dimension.
+/// The same for the first dimension.
 pub(crate) const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
 /// Which kernel computes a product: the first row whose conditions hold. Products with matrices of 4 bits have blocks of 64 only.

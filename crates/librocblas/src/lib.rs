@@ -9,6 +9,9 @@
 //! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
 //! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
+//! A handle is the address of memory that nothing here uses, and which holds zeros: C++ code that was compiled with AMD's own internal headers,
+//! such as AMD's `rocblas-test`, reads and sets fields of handles.
+//!
 //! Kernels are embedded for the targets that `FERROCM_TARGETS` named when the library was built. On others, calls that launch one
 //! return `rocblas_status_arch_mismatch`.
 #![warn(missing_docs)]
@@ -23,6 +26,7 @@
     reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
 )]
 mod exports;
+mod handles;
 
 use std::sync::OnceLock;
 
@@ -35,6 +39,7 @@ fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
         drop_in_log::start("librocblas");
+        handles::give_them_memory();
         let started = hip_sys::Table::load()
             .map_err(|error| error.to_string())
             .and_then(|hip| blas_on_kernels::table(hip).map_err(|error| error.to_string()));

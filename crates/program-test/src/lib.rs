@@ -185,12 +185,23 @@ impl Program {
 
     /// Compiles C with the machine's compiler, links it with libraries and has it run on one.
     pub fn link_c(source: &Path, place: Place, libraries: &[&Path], library: PathBuf) -> Self {
+        Self::link_c_with(source, place, &[], libraries, library)
+    }
+
+    /// As [`link_c`](Self::link_c), with options for the compiler.
+    pub fn link_c_with(
+        source: &Path,
+        place: Place,
+        options: &[String],
+        libraries: &[&Path],
+        library: PathBuf,
+    ) -> Self {
         let name = source.file_stem().expect("a file").to_str().expect("a name in UTF-8");
         let folder = tempfile::Builder::new().prefix(name).tempdir_in(place.scratch("programs"));
         let folder = Arc::new(folder.expect("a folder for the program"));
         let path = folder.path().join(name);
         let mut command = Command::new("cc");
-        command.args(["-O1", "-Wall", "-Werror", "-o"]).arg(&path).arg(source);
+        command.args(["-O1", "-Wall", "-Werror"]).args(options).arg("-o").arg(&path).arg(source);
         command.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").args(libraries).arg("-lm");
         run(&mut command);
         Self { path, _folder: folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }

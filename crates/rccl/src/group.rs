@@ -202,7 +202,8 @@ impl<'a> Group<'a> {
                 })
             })
         })?;
-        self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))
+        self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))?;
+        self.calls.iter().try_for_each(Call::keep)
     }
 
     fn check_own_transfers(&self) -> Result<()> {
@@ -304,6 +305,17 @@ impl Call<'_> {
         let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
         // In place, what is received is what is sent.
         Ok((pointer(send.or(receive)).cast_const(), pointer(receive)))
+    }
+
+    /// Has the memory stay until the operation is done: a thread that drops it, and serves another rank next, must not wait.
+    fn keep(&self) -> Result<()> {
+        if let Some(send) = &self.send {
+            send.keep_until_done(self.stream)?;
+        }
+        if let Some(receive) = &self.receive {
+            receive.keep_until_done(self.stream)?;
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,13 @@ use rocblas_sys::rocblas_datatype;
 use crate::functions as f;
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: Copy {
+        /// The complex conjugate.
+        #[cfg(feature = "ndarray")]
+        fn conjugate(self) -> Self {
+            self
+        }
+    }
 }
 
 /// What an operand may consist of. The trait cannot be implemented elsewhere.
@@ -22,8 +28,13 @@ pub trait Element: DeviceCopy + std::fmt::Debug + PartialEq + sealed::Sealed {
 }
 
 macro_rules! elements {
-    ($($type:ty: $datatype:ident, $complex:literal;)*) => {$(
-        impl sealed::Sealed for $type {}
+    ($($type:ty: $datatype:ident, $complex:literal $(, $conjugate:path)?;)*) => {$(
+        impl sealed::Sealed for $type {
+            $(#[cfg(feature = "ndarray")]
+            fn conjugate(self) -> Self {
+                $conjugate(&self)
+            })?
+        }
 
         impl Element for $type {
             const DATATYPE: rocblas_datatype = rocblas_datatype::$datatype;
@@ -37,8 +48,8 @@ elements! {
     f32: rocblas_datatype_f32_r, false;
     f16: rocblas_datatype_f16_r, false;
     bf16: rocblas_datatype_bf16_r, false;
-    Complex32: rocblas_datatype_f32_c, true;
-    Complex64: rocblas_datatype_f64_c, true;
+    Complex32: rocblas_datatype_f32_c, true, num_complex::Complex::conj;
+    Complex64: rocblas_datatype_f64_c, true, num_complex::Complex::conj;
     i8: rocblas_datatype_i8_r, false;
     i32: rocblas_datatype_i32_r, false;
     F8: rocblas_datatype_f8_r, false;

@@ -35,6 +35,7 @@
 //! |---|---|---|
 //! | `kernels` | on | this project's own kernels. Without it, only AMD's rocBLAS serves. |
 //! | `virtual` | on | the virtual GPU, as the feature of [`hip`] |
+//! | `ndarray` | off | `DeviceMatrix` and `DeviceVector`: conversions from and to arrays of the crate `ndarray` |
 //!
 //! # What it does not do
 //! Functions that this crate has not can be called through [`Blas::table`] with [`Blas::as_raw`].
@@ -45,6 +46,8 @@
 )]
 #![allow(clippy::should_implement_trait, reason = "routines have the names of BLAS")]
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod blas;
 mod element;
 mod error;
@@ -65,6 +68,8 @@ mod operation;
 mod plan;
 mod view;
 
+#[cfg(feature = "ndarray")]
+pub use arrays::{DeviceArray, DeviceMatrix, DeviceVector};
 pub use blas::{Blas, MathMode, PerformanceMetric};
 pub use element::{
     AxpyScalar, Bf8, Complex, Compute, DotScalar, Element, F8, Float8, Float8Output, GemmInput, GemvInput,

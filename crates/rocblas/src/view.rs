@@ -95,6 +95,17 @@ fn check_room(needed: usize, len: usize) -> Result<()> {
     if needed <= len { Ok(()) } else { Err(refused(LayoutError::OutOfBounds { needed, len })) }
 }
 
+/// Where each of a batch begins; at the beginning if none has elements.
+#[cfg(feature = "ndarray")]
+fn places(layout: &impl Layout) -> impl Iterator<Item = usize> {
+    let (count, stride) = match layout.batch() {
+        Batch::Strided { count, stride } => (count, stride),
+        batch => (batch.count(), 0),
+    };
+    let stride = if layout.span() == Ok(0) { 0 } else { stride };
+    (0..count).map(move |index| index * stride)
+}
+
 impl<'a, T: Element, L: Layout> View<'a, T, L> {
     /// A view of a buffer, or of a part of one, with a layout.
     ///
@@ -122,6 +133,21 @@ impl<'a, T: Element, L: Layout> View<'a, T, L> {
     #[must_use]
     pub fn layout(&self) -> &L {
         &self.layout
+    }
+
+    /// A view with a layout that is known to fit.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn fits(data: DeviceSlice<'a, T>, layout: L) -> Self {
+        Self { storage: Storage::One(data), layout }
+    }
+
+    /// The memory of each of the batch, from its first place on.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn items(&self) -> Result<Vec<DeviceSlice<'a, T>>> {
+        match &self.storage {
+            Storage::One(slice) => places(&self.layout).map(|place| Ok(slice.slice(place..)?)).collect(),
+            Storage::Many(slices) => Ok(slices.to_vec()),
+        }
     }
 
     /// The same memory with a layout that is known to fit.
@@ -167,6 +193,21 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
     #[must_use]
     pub fn layout(&self) -> &L {
         &self.layout
+    }
+
+    /// A view with a layout that is known to fit.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn fits(data: DeviceSliceMut<'a, T>, layout: L) -> Self {
+        Self { storage: StorageMut::One(data), layout }
+    }
+
+    /// The memory of a view of one.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn only(&mut self) -> Option<DeviceSliceMut<'_, T>> {
+        match &mut self.storage {
+            StorageMut::One(slice) => Some(slice.reborrow()),
+            StorageMut::Many(slices) => slices.first_mut().map(DeviceSliceMut::reborrow),
+        }
     }
 
     /// The same elements, to be read.

@@ -285,7 +285,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/rccl-sys",
         module: "rccl_sys",
         folder: "src",
-        drop_ins: &[],
+        drop_ins: &[DropIn { crate_folder: "crates/librccl", every_version: false, calls: Calls::Direct }],
         other_names: &[],
         versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
         // The runtime's C++ headers have nothing that a C program could use here.

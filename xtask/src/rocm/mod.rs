@@ -3,7 +3,9 @@
 pub(crate) mod additions;
 pub(crate) mod headers;
 pub(crate) mod kernels;
+pub(crate) mod openmpi;
 pub(crate) mod program;
+pub(crate) mod rccl;
 pub(crate) mod sysroot;
 mod tree;
 

@@ -195,11 +195,13 @@ impl Place {
             libraries.push(":");
             libraries.push(folder);
         }
-        let driver = self.first.driver.as_os_str();
+        let preloaded = [&self.first.driver].into_iter().chain(&self.first.preloaded);
+        let preloaded: Vec<&OsStr> = preloaded.map(|library| library.as_os_str()).collect();
+        let preloaded = preloaded.join(OsStr::new(":"));
         let options = [
             OsStr::new("--inhibit-cache"),
             "--preload".as_ref(),
-            driver,
+            &preloaded,
             "--library-path".as_ref(),
             &libraries,
         ];
@@ -262,8 +264,11 @@ mod tests {
         fs::write(root.join("usr/bin/python3"), &elf).expect("write");
         fs::write(beside.join("usr/bin/tool"), "#!/usr/bin/env python3\n").expect("write");
         fs::write(beside.join("usr/bin/other"), "#!/usr/bin/perl\n").expect("write");
-        let first =
-            First { folders: vec![PathBuf::from("/first")], driver: PathBuf::from("/first/driver.so") };
+        let first = First {
+            folders: vec![PathBuf::from("/first")],
+            driver: PathBuf::from("/first/driver.so"),
+            preloaded: vec![PathBuf::from("/first/more.so")],
+        };
         let sysroot = Sysroot::at(crate::rocm::fixtures::release("7.2"), &root);
         let place = Place { sysroot, beside: vec![beside.clone()], first };
         assert_eq!(place.programs(), ["a-test", "other", "tool"]);
@@ -284,7 +289,8 @@ mod tests {
         );
         assert!(command.contains(&libraries), "{command}");
         assert!(
-            command.contains("ld-linux-x86-64.so.2 --inhibit-cache --preload /first/driver.so "),
+            command
+                .contains("ld-linux-x86-64.so.2 --inhibit-cache --preload /first/driver.so:/first/more.so "),
             "{command}"
         );
         let script = text(&place.command(&beside.join("usr/bin/tool")).expect("runs"));

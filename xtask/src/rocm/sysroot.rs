@@ -135,7 +135,7 @@ static CONTENTS: [Contents; 4] = [
 /// Where the libraries are.
 pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader, among them.
-const LOADER: &str = "ld-linux-x86-64.so.2";
+pub(super) const LOADER: &str = "ld-linux-x86-64.so.2";
 const CONFIGURATION: &str = "cargo.toml";
 const DROP_IN_CONFIGURATION: &str = "cargo-vgpu.toml";
 

@@ -80,6 +80,10 @@ pub(crate) fn suites(options: &Options) -> Result<()> {
             println!("{}: does not use rocBLAS", suite.name);
             continue;
         }
+        if options.own.rccl && !suite.rccl {
+            println!("{}: does not use RCCL", suite.name);
+            continue;
+        }
         let addition = additions::named(&[suite.name.to_owned()], RELEASE)?;
         let addition = addition.first().context("every suite is an addition")?;
         let tree = addition.make(&sysroot)?;
@@ -196,7 +200,7 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     failures.sort_by(|a, b| a.0.cmp(&b.0));
     if options.filter.is_none() {
         let run = page::Run {
-            place: [suite.name, libraries, target].map(str::to_owned),
+            place: [suite.name, &libraries, target].map(str::to_owned),
             summary,
             seconds: suite.seconds,
             date: setup::run::capture(Command::new("date").arg("+%-d %B %Y"))

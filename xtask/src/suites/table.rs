@@ -45,6 +45,8 @@ pub(crate) struct Suite {
     pub(crate) only_hip: bool,
     /// Whether the programs use rocBLAS, so that they run on this project's as well.
     pub(crate) blas: bool,
+    /// It uses RCCL, and runs on this project's too.
+    pub(crate) rccl: bool,
     /// Tests that do not run, and why.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
 }
@@ -121,6 +123,7 @@ pub(crate) const PLAIN: Suite = Suite {
     sample: None,
     only_hip: true,
     blas: false,
+    rccl: false,
     left_out: &[],
 };
 
@@ -178,6 +181,7 @@ pub(crate) static SUITES: &[Suite] = &[
         // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its processes.
         sample: Some(Sample { most: 2, groups: Groups::Suite }),
         batch: 1,
+        rccl: true,
         ..PLAIN
     },
     Suite {

@@ -100,6 +100,18 @@ impl Allocation {
         matches!(self.block.origin, Origin::Stream | Origin::Pool(_))
     }
 
+    /// Has the memory stay until everything enqueued on `stream` so far is done, whoever drops it, if its last owner would wait for that.
+    pub(crate) fn keep_until_done(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        match self.block.origin {
+            Origin::Device | Origin::Owner(_) => {
+                let kept = self.clone();
+                // A function that does not run is dropped with what it holds.
+                stream.host_function(move || drop(kept))
+            }
+            Origin::Nowhere | Origin::Cache | Origin::Stream | Origin::Pool(_) | Origin::Graph(_) => Ok(()),
+        }
+    }
+
     /// Where the memory lies, for work whose use of it is registered.
     #[inline]
     pub(crate) fn address(&self) -> DeviceAddress {

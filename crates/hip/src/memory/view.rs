@@ -282,7 +282,17 @@ macro_rules! common {
                 self.address
             }
 
-            /// The same, for work whose use of the memory is registered.
+            /// Lets the buffer be dropped at once while foreign work that has been enqueued on `stream` still uses it: the memory
+            /// stays until that work is done. Without this, dropping a buffer waits for it where the
+            /// [allocator](crate::Allocator) is `Direct`, which never ends if the work waits for what this thread does next.
+            ///
+            /// # Errors
+            /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].
+            pub fn keep_until_done(&self, stream: &Stream) -> Result<()> {
+                self.allocation.keep_until_done(stream)
+            }
+
+            /// Where the first element lies, for work whose use of the memory is registered.
             pub(crate) fn start(&self) -> DeviceAddress {
                 self.address
             }

@@ -86,11 +86,14 @@ pub struct QuantVectors {
     pub(super) blocks: DeviceBuffer<u8>,
 }
 
+/// The kernel that quantises counts in whole blocks of a signed number of 32 bits.
+const MOST_COLUMNS: u32 = i32::MAX as u32 / Q8_1::VALUES as u32 * Q8_1::VALUES as u32;
+
 impl QuantVectors {
     /// Zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if vectors are not of whole blocks of 32 or too many to count, [`Error::Hip`].
+    /// [`Error::Size`] if vectors are not of whole blocks of 32, longer than 2³¹ − 32 or too many to count, [`Error::Hip`].
     pub fn zeroed(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
         const OPERATION: &str = "quantised vectors";
         if !columns.is_multiple_of(Q8_1::VALUES) {
@@ -99,6 +102,10 @@ impl QuantVectors {
         }
         let size = |parameter, got| check_counted(OPERATION, parameter, got);
         let (vectors, columns) = (size("vectors", vectors)?, size("columns", columns)?);
+        if columns > MOST_COLUMNS {
+            let (got, problem) = (columns as usize, "more than 2147483616");
+            return Err(Error::Size { operation: OPERATION, parameter: "columns", got, problem });
+        }
         let bytes = (columns as usize / Q8_1::VALUES * Q8_1::BYTES).saturating_mul(vectors as usize);
         Ok(Self { vectors, columns, blocks: DeviceBuffer::zeroed(stream, bytes)? })
     }

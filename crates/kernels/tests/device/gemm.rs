@@ -1,7 +1,8 @@
 //! Matrix multiplication against f64 on the CPU.
 
+use hip::DeviceBuffer;
 use kernels::reference::{self, Expected};
-use kernels::{Element, Error, F8E4M3, Gemm, GemmElement};
+use kernels::{Element, Error, F8E4M3, Gemm, GemmElement, GemmShape};
 
 use crate::common::{Bench, for_every_type, random};
 use crate::record::{assert_exact, compare};
@@ -47,12 +48,21 @@ fn sides(gemm: &Gemm) -> [Stored; 3] {
 
 /// Multiplies random matrices, and compares what was computed, and that nothing else was written.
 fn check<T: Element + GemmElement<Product = T>>(bench: &Bench, gemm: &Gemm) {
+    check_enqueued::<T>(bench, gemm, |a, b, c| bench.kernels.gemm(&bench.stream, gemm, a, b, c).unwrap());
+}
+
+/// The same of a product that is enqueued as the caller does.
+fn check_enqueued<T: Element + GemmElement<Product = T>>(
+    bench: &Bench,
+    gemm: &Gemm,
+    enqueue: impl FnOnce(&DeviceBuffer<T>, &DeviceBuffer<T>, &mut DeviceBuffer<T>),
+) {
     let [stored_a, stored_b, stored_c] = sides(gemm);
     let a = random::<T>(stored_a.len(gemm.batch), 14, 1.0);
     let b = random::<T>(stored_b.len(gemm.batch), 15, 1.0);
     let c = random::<T>(stored_c.len(gemm.batch), 16, 1.0);
     let (device_a, device_b, mut device_c) = (bench.upload(&a), bench.upload(&b), bench.upload(&c));
-    bench.kernels.gemm(&bench.stream, gemm, &device_a, &device_b, &mut device_c).unwrap();
+    enqueue(&device_a, &device_b, &mut device_c);
     let mut expected: Vec<Expected> =
         c.iter().map(|kept| Expected { value: kept.to_f64(), slack: 0.0 }).collect();
     for batch in 0..gemm.batch {
@@ -190,6 +200,36 @@ fn more_rows_and_products_than_blocks_are_launched() {
     check::<f32>(&bench, &Gemm::new(70_000, 1, 3));
     check::<f32>(&bench, &Gemm::new(1, 1, 2).batched(4_099));
     check::<f32>(&bench, &Gemm::new(5, 5, 1).batched(4_099));
+}
+
+/// Columns beyond 2^29 need matrices of gigabytes, but a smaller grid shows the same.
+#[test]
+fn workgroups_go_on_where_there_are_more_blocks_than_they_are() {
+    let bench = Bench::open();
+    let blocks = Gemm::new(150, 200, 20).batched(2);
+    let by_columns = Gemm::new(3, 300, 20).batched(2);
+    for (gemm, compute_units) in [(blocks, 1), (blocks, 1000), (by_columns, 1), (by_columns.transpose_b(), 1)]
+    {
+        let gemm = Gemm { beta: 0.5, ..gemm };
+        let mut how = gemm.launch::<f32>(compute_units).unwrap();
+        let full = how.grid;
+        assert!(full.iter().product::<u32>() > 3, "{full:?}");
+        for grid in [[1, 1, 1], [2, 1, 1], [1, 2, 1], [1, 1, 2]] {
+            how.grid = std::array::from_fn(|i| grid[i].min(full[i]));
+            check_enqueued::<f32>(&bench, &gemm, |a, b, c| {
+                let function = bench.kernels.function(how.module, how.kernel).unwrap();
+                let launch = function.launch(&bench.stream).grid(how.grid).block(how.block);
+                let launch = match how.shape {
+                    GemmShape::Blocks(shape) => launch.arg(shape),
+                    GemmShape::Vectors(shape) => launch.arg(shape),
+                };
+                let (first, second) = if how.swapped { (b, a) } else { (a, b) };
+                let launch = launch.arg(gemm.alpha).arg(first).arg(second).arg(gemm.beta).arg(c);
+                // SAFETY: the shape is that of a product whose matrices the buffers hold.
+                unsafe { launch.enqueue().unwrap() };
+            });
+        }
+    }
 }
 
 fn special_values_stay<T: Element + GemmElement<Product = T>>(bench: &Bench) {

@@ -8,9 +8,16 @@ use crate::record::assert_exact;
 #[test]
 fn pairs_are_sorted_by_experts() {
     let bench = Bench::open();
-    for (pairs, experts, foreign) in
-        [(1, 1, 0), (100, 8, 0), (3000, 60, 0), (2500, 7, 3), (0, 4, 0), (40, 64, 0), (10, 0, 1)]
-    {
+    for (pairs, experts, foreign) in [
+        (1, 1, 0),
+        (100, 8, 0),
+        (3000, 60, 0),
+        (2500, 7, 3),
+        (0, 4, 0),
+        (40, 64, 0),
+        (10, 0, 1),
+        (70_000, 2, 1),
+    ] {
         let noise = random::<f32>(pairs, 112, 1.0);
         let span = (experts + foreign) as f32;
         // far from the others, too

@@ -144,6 +144,28 @@ fn gates() {
     for_every_type!(experts_are_chosen);
 }
 
+/// The lanes that judge groups read different banks of LDS.
+#[test]
+fn judging_groups_has_no_bank_conflicts() {
+    let bench = Bench::open();
+    for (experts, groups) in [(256, 8), (256, 32), (128, 16), (64, 4)] {
+        let by = GroupScore::TwoLargest;
+        let gate = MoeGate::new(experts, 4).groups(ExpertGroups { groups, chosen: 2, by });
+        let logits = bench.upload(&random::<f32>(8 * experts, 119, 3.0));
+        bench.stream.set_counters(true).unwrap();
+        run(&bench, &gate, &logits);
+        bench.stream.set_counters(false).unwrap();
+        let counted = bench.stream.take_counters().unwrap();
+        let [kernel] = &counted[..] else { panic!("{} kernels", counted.len()) };
+        let (cycles, conflicts) = (kernel.lds_banks.cycles, kernel.lds_banks.conflicts());
+        println!("{experts} experts, {groups} groups: {conflicts} of {cycles} cycles");
+        assert!(
+            cycles > 0 && conflicts == 0,
+            "{experts} experts, {groups} groups: {conflicts} of {cycles} cycles"
+        );
+    }
+}
+
 #[test]
 fn more_tokens_than_warps() {
     let bench = Bench::open();

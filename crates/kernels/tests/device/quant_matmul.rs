@@ -302,6 +302,9 @@ fn what_does_not_fit_is_refused() {
 
     let error = QuantVectors::zeroed(stream, 2, 33).unwrap_err();
     assert!(matches!(error, Error::Size { parameter: "columns", got: 33, .. }), "{error}");
+    let error = QuantVectors::zeroed(stream, 0, 1 << 31).unwrap_err();
+    assert!(matches!(error, Error::Size { parameter: "columns", got: 0x8000_0000, .. }), "{error}");
+    QuantVectors::zeroed(stream, 0, (1 << 31) - 32).unwrap();
     let mut vectors = QuantVectors::zeroed(stream, 2, 256).unwrap();
     let error = kernels.quantize(stream, &bench.zeroed::<f32>(511), &mut vectors).unwrap_err();
     assert!(matches!(error, Error::Length { buffer: "x", expected: 512, got: 511, .. }), "{error}");

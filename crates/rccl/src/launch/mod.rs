@@ -203,8 +203,18 @@ impl Launch {
         options: Options,
         limit: Duration,
     ) -> Result<Communicator> {
+        let id = self.exchange(device, limit)?;
+        Communicator::with(device, &id, self.rank, self.size, options)
+    }
+
+    /// The id of a communicator of all processes, for [`Communicator::with`]: rank 0 makes it, and gives it to the others over TCP.
+    ///
+    /// # Errors
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within the limit; at rank 0 also what
+    /// [`UniqueId::new`] returns.
+    pub fn exchange(&self, device: &Device, limit: Duration) -> Result<UniqueId> {
         let own = if self.rank == 0 { Some(UniqueId::new(device)?) } else { None };
         let bytes = exchange::exchange(self, own.map(|id| id.to_bytes()), limit)?;
-        Communicator::with(device, &UniqueId::from_bytes(bytes), self.rank, self.size, options)
+        Ok(UniqueId::from_bytes(bytes))
     }
 }

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use hip::{Device, DeviceBuffer, DeviceCopy, DeviceUri, Stream};
-use rccl::{Communicator, Element, Op};
+use rccl::{Communicator, Element, Op, Options};
 
-/// Long enough for anything on a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Long enough for anything on a busy machine, and for AMD's RCCL to start on virtual GPUs.
+pub(crate) const LONG: Duration = Duration::from_secs(180);
+/// The folder of AMD's libraries, where the tests run on those.
+const SYSROOT: &str = "FERROCM_ROCM_SYSROOT";
 
 /// So many devices of the kind that `FERROCM_DEVICE` names, else virtual ones. None if the machine has fewer.
 pub(crate) fn devices(count: usize) -> Option<Vec<Device>> {
@@ -37,11 +39,16 @@ pub(crate) struct Rank {
 
 /// A communicator of so many devices of this process.
 pub(crate) fn ranks(count: usize) -> Option<Vec<Rank>> {
-    let comms = Communicator::all(&devices(count)?).unwrap();
+    let comms = Communicator::all_with(&devices(count)?, Options::new().limit(LONG)).unwrap();
     Some(comms.into_iter().map(rank).collect())
 }
 
 pub(crate) fn rank(comm: Communicator) -> Rank {
+    if let Some(sysroot) = std::env::var_os(SYSROOT).filter(|_| comm.device().backend() == hip::Backend::Amd)
+    {
+        let library = comm.implementation();
+        assert!(std::path::Path::new(&library).starts_with(sysroot), "RCCL is {library}");
+    }
     let stream = comm.device().stream().unwrap();
     Rank { comm, stream }
 }
@@ -160,12 +167,13 @@ pub(crate) fn assert_reduced<T: Number>(op: Op, inputs: &[T], found: T, where_: 
 /// A command that starts this test program again, by the same loader where the command line names one, as runners do.
 pub(crate) fn this_program() -> std::process::Command {
     use std::os::unix::ffi::OsStringExt as _;
-    let program = std::env::args_os().next().unwrap();
-    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let line = std::fs::read("/proc/self/cmdline").unwrap();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
     let words = line.split(|byte| *byte == 0).map(|word| std::ffi::OsString::from_vec(word.to_vec()));
-    let mut before: Vec<_> = words.take_while(|word| *word != program).collect();
-    before.push(program);
-    let mut command = std::process::Command::new(&before[0]);
-    command.args(&before[1..]);
+    let mut words: Vec<_> = words.collect();
+    // The program's own arguments are the last ones.
+    words.truncate(words.len() + 1 - std::env::args_os().len());
+    let mut command = std::process::Command::new(&words[0]);
+    command.args(&words[1..]);
     command
 }

@@ -109,6 +109,26 @@ fn one_thread_may_enqueue_rank_after_rank() {
 }
 
 #[test]
+fn one_thread_may_drop_the_memory_of_a_rank_before_the_next_rank_comes() {
+    let Some(ranks) = ranks(3) else { return };
+    let mut results = Vec::new();
+    for (at, rank) in ranks.iter().enumerate() {
+        let input = rank.buffer(&vec![at as i32 + 1; 30_000]);
+        let mut sum = rank.buffer(&[0; 30_000]);
+        let mut scratch = rank.buffer(&vec![at as i32; 5000]);
+        rank.comm.all_reduce(&rank.stream, &input, &mut sum, Op::Sum).unwrap();
+        // The others have not come: nobody can be waited for.
+        drop(input);
+        rank.comm.all_reduce_in_place(&rank.stream, &mut scratch, Op::Max).unwrap();
+        drop(scratch);
+        results.push(sum);
+    }
+    for (rank, sum) in ranks.iter().zip(&results) {
+        assert!(rank.read(sum).iter().all(|value| *value == 6));
+    }
+}
+
+#[test]
 fn communicators_on_the_same_streams_in_another_order_do_not_wait_for_each_other() {
     let Some(ranks) = ranks(2) else { return };
     let comms: Vec<_> = ranks.iter().map(|rank| rank.comm.clone()).collect();

@@ -67,6 +67,10 @@ impl Blas {
             let trans_b = b.layout().seen("b", T::IS_COMPLEX).flipped(flip).operation("geam")?;
             let (m, n) = if flip { (shape.1, shape.0) } else { shape };
             let (m, n) = (size(m), size(n));
+            // Matrices without memory have one address, and AMD's library would refuse a C that is A or B transposed.
+            if m == 0 || n == 0 {
+                return Ok(());
+            }
             let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
             session.update(&alpha, &beta, &[m, n], |call, (alpha, beta)| {
                 // SAFETY: the operands are registered on the stream, and are matrices of one shape.

@@ -23,6 +23,12 @@ pub(crate) fn choice() -> Choice {
     }
 }
 
+/// The release of ROCm whose rocBLAS is tested, for what it does otherwise than BLAS prescribes: docs/rocblas.md lists that.
+pub(crate) fn amds() -> Option<String> {
+    let release = || std::env::var("FERROCM_ROCM_RELEASE").unwrap_or_default();
+    (choice() == Choice::Amd).then(release)
+}
+
 impl Bench {
     pub(crate) fn open() -> Self {
         let uri = std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned());

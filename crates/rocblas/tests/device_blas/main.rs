@@ -1,5 +1,7 @@
 //! Tests of the routines on the device that `FERROCM_DEVICE` names, against models in f64: one file for each kind of routine.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod common;
 mod gemm;
 mod general;

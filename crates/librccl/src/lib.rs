@@ -1,0 +1,45 @@
+//! `rccl-on-hip` as a drop-in `librccl.so.1`, on which programs that use RCCL run unmodified, between GPUs of one host.
+//!
+//! It exports the C functions of AMD's library of ROCm 7.2, and works on the HIP library that the process has loaded, AMD's or this
+//! project's own. Functions that `rccl-on-hip` lacks return `ncclInternalError`. `cargo xtask dropin` builds it.
+//!
+//! | variable | says |
+//! |---|---|
+//! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
+//! | `FERROCM_RCCL_FOLDER` | where the ranks' files are; `/dev/shm` by default |
+//! | `FERROCM_RCCL_TIMEOUT` | how many seconds ranks wait for others that do not come; 60 by default |
+//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+#![warn(missing_docs)]
+
+#[rustfmt::skip]
+#[allow(
+    non_snake_case,
+    clippy::too_many_arguments,
+    clippy::type_complexity,
+    clippy::undocumented_unsafe_blocks,
+    clippy::allow_attributes_without_reason,
+    reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
+)]
+mod exports;
+mod internal;
+
+use std::sync::OnceLock;
+
+use rccl_sys::Table;
+
+/// The functions behind the exported ones. The first call looks for HIP.
+///
+/// Where there is none the reason goes to standard error, and everything returns `ncclInternalError`.
+fn table() -> &'static Table {
+    static TABLE: OnceLock<&'static Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        drop_in_log::start("librccl");
+        let started = hip_sys::Table::load()
+            .map_err(|error| error.to_string())
+            .and_then(|hip| rccl_on_hip::table(hip).map_err(|error| error.to_string()));
+        started.unwrap_or_else(|reason| {
+            tracing::error!("RCCL cannot start: {reason}");
+            Table::unsupported()
+        })
+    })
+}

@@ -1,0 +1,192 @@
+//! What ranks do, each in its process.
+
+use std::time::{Duration, Instant};
+
+use hip::Device;
+use rccl::{Communicator, Error, Group, Launch, LaunchError, Op, Options};
+
+use crate::common::{LONG, Rank, assert_reduced, rank, values};
+use crate::job::{TASK, URI};
+use crate::killed::{LIMIT, Phase, Plan};
+
+/// How long a rank is in the making of a communicator before it dies.
+const JOIN: Duration = Duration::from_millis(500);
+
+/// The device of this process's rank.
+fn device(launch: &Launch) -> Device {
+    let uri = std::env::var(hip::uri::DEVICE_VARIABLE).unwrap_or_default();
+    let uri = match uri.starts_with("amdgpu") {
+        true => format!("amdgpu:{}", launch.local_rank()),
+        false => URI.to_owned(),
+    };
+    Device::open(uri).unwrap()
+}
+
+/// Every kind of operation, in several sizes.
+fn everything(rank: &Rank) {
+    let (at, size) = (rank.comm.rank().unwrap(), rank.comm.size().unwrap());
+    for count in [0, 1, 1001, 150_001] {
+        let inputs: Vec<Vec<f32>> = (0..size).map(|rank| values(rank, count)).collect();
+        for op in Op::ALL {
+            let mut buffer = rank.buffer(&inputs[at]);
+            rank.comm.all_reduce_in_place(&rank.stream, &mut buffer, op).unwrap();
+            let found = rank.read(&buffer);
+            for index in (0..count).step_by(1 + count / 500) {
+                let inputs: Vec<f32> = inputs.iter().map(|input| input[index]).collect();
+                assert_reduced(op, &inputs, found[index], "processes");
+            }
+        }
+        let own = rank.buffer(&inputs[at]);
+        let mut all = rank.buffer(&vec![0.0_f32; count * size]);
+        rank.comm.all_gather(&rank.stream, &own, &mut all).unwrap();
+        assert!(rank.read(&all) == inputs.concat());
+        let mut back = rank.buffer(&vec![0.0_f32; count]);
+        rank.comm.reduce_scatter(&rank.stream, &all, &mut back, Op::Max).unwrap();
+        assert!(rank.read(&back) == inputs[at]);
+        let (next, before) = ((at + 1) % size, (at + size - 1) % size);
+        let mut group = Group::new();
+        group.send(&rank.comm, &rank.stream, &own, next).unwrap();
+        group.receive(&rank.comm, &rank.stream, &mut back, before).unwrap();
+        group.launch().unwrap();
+        assert!(rank.read(&back) == inputs[before]);
+    }
+    let half = rank.comm.split(Some(at as u32 % 2), 0).unwrap().map(self::rank).unwrap();
+    let mut sum = half.buffer(&[at as u64]);
+    half.comm.all_reduce_in_place(&half.stream, &mut sum, Op::Sum).unwrap();
+    assert_eq!(half.read(&sum), [(0..size as u64).filter(|other| other % 2 == at as u64 % 2).sum::<u64>()]);
+}
+
+#[test]
+#[ignore = "runs in the processes that other tests start"]
+fn one_rank() {
+    let task = std::env::var(TASK).expect("another test starts this one");
+    let launch = Launch::from_env().unwrap();
+    let device = device(&launch);
+    match task.as_str() {
+        // Rank 0 is never there.
+        "late" => {
+            let late = launch.communicator_with(&device, Options::new(), Duration::from_millis(300));
+            assert!(matches!(late, Err(Error::Launch(LaunchError::Network { rank: 1, .. }))), "{late:?}");
+        }
+        "everything" => {
+            let options = Options::new().limit(LONG);
+            let rank = rank(launch.communicator_with(&device, options, LONG).unwrap());
+            let mut buffer = rank.buffer(&[1.0_f32; 1000]);
+            rank.comm.all_reduce_in_place(&rank.stream, &mut buffer, Op::Sum).unwrap();
+            assert_eq!(rank.read(&buffer)[999], launch.size() as f32);
+            everything(&rank);
+            println!("done by {}", rank.comm.implementation());
+        }
+        "killed" => killed(&launch, &device, &Plan::of_environment()),
+        other => panic!("no task `{other}`"),
+    }
+}
+
+/// Kills this process, as the system would: nothing of it runs any more.
+fn die_after(delay: Duration) -> ! {
+    std::thread::sleep(delay);
+    let own = std::process::id().to_string();
+    std::process::Command::new("kill").args(["-KILL", &own]).status().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Lives through a plan, or dies as it says.
+fn killed(launch: &Launch, device: &Device, plan: &Plan) {
+    let dies = launch.rank() == plan.rank;
+    let delay = Duration::from_millis(plan.delay);
+    if dies && plan.phase == Phase::Exchange {
+        die_after(delay);
+    }
+    let error = match rank_of(launch, device, plan, dies) {
+        Err(error) => error,
+        Ok(rank) => {
+            println!("ready");
+            if dies && matches!(plan.phase, Phase::Idle | Phase::Split) {
+                die_after(delay);
+            }
+            if dies {
+                std::thread::spawn(move || die_after(delay));
+            }
+            let began = Instant::now();
+            let error = work(&rank, plan).unwrap_err();
+            // Until it is dead.
+            assert!(!dies, "{error}");
+            println!("noticed after {:?}", began.elapsed());
+            // The stream goes on, and the device works.
+            let _ = rank.comm.abort();
+            rank.stream.synchronize().unwrap();
+            let mut buffer = rank.buffer(&[1.0_f32; 1000]);
+            buffer.fill(&rank.stream, 2.0).unwrap();
+            assert_eq!(buffer.to_vec(&rank.stream).unwrap(), [2.0; 1000]);
+            if rank.comm.implementation().starts_with("rccl-on-hip") {
+                assert!(error.to_string().contains(&format!("rank {}", plan.rank)), "{error}");
+                assert_eq!(error.code(), Some(rccl::rccl_sys::ncclResult_t::ncclRemoteError), "{error}");
+            }
+            error
+        }
+    };
+    let in_time = matches!(error, Error::Failed { .. } | Error::TimedOut { .. });
+    let in_launch = plan.phase == Phase::Exchange && matches!(error, Error::Launch(_));
+    assert!(in_time || in_launch, "{error:?}");
+    println!("noticed: {error}");
+}
+
+/// Makes the rank; the one that dies in the meantime does so.
+fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::Result<Rank> {
+    let limit = match plan.phase {
+        // Of a rank that never comes nobody can know that it is dead; and one may die just before it can be seen.
+        Phase::Exchange | Phase::Init | Phase::Joined => LIMIT,
+        _ => LONG,
+    };
+    let options = Options::new().limit(limit);
+    let is_last = launch.rank() == plan.last(launch.size());
+    match plan.phase {
+        Phase::Init | Phase::Joined if dies || is_last => {
+            // It gets the id as the others do, and then takes its time.
+            let id = launch.exchange(device, limit)?;
+            if dies && plan.phase == Phase::Init {
+                die_after(Duration::from_millis(plan.delay));
+            }
+            if dies {
+                let _joined =
+                    Communicator::with(device, &id, launch.rank(), launch.size(), options.wait(false))?;
+                die_after(JOIN + Duration::from_millis(plan.delay));
+            }
+            if plan.phase == Phase::Joined {
+                std::thread::sleep(2 * JOIN + Duration::from_millis(plan.delay));
+            }
+            Communicator::with(device, &id, launch.rank(), launch.size(), options).map(rank)
+        }
+        _ => launch.communicator_with(device, options, limit).map(rank),
+    }
+}
+
+/// Does the same as all ranks until something fails.
+fn work(rank: &Rank, plan: &Plan) -> rccl::Result<()> {
+    let (at, size) = (rank.comm.rank()?, rank.comm.size()?);
+    let (next, before) = ((at + 1) % size, (at + size - 1) % size);
+    let limit = if rank.comm.implementation().starts_with("rccl-on-hip") { LONG } else { LIMIT };
+    let mut buffer = rank.buffer(&vec![1.0_f32; plan.count]);
+    let mut other = rank.buffer(&vec![1.0_f32; plan.count]);
+    let began = Instant::now();
+    while began.elapsed() < 2 * LONG {
+        match plan.phase {
+            Phase::Group => {
+                let mut group = Group::new();
+                group.send(&rank.comm, &rank.stream, &buffer, next)?;
+                group.receive(&rank.comm, &rank.stream, &mut other, before)?;
+                group.launch()?;
+            }
+            Phase::Split => {
+                let part = rank.comm.split(Some(0), at as i32)?;
+                rank.comm.check()?;
+                part.map_or(Ok(()), |part| part.check())?;
+            }
+            _ => rank.comm.all_reduce_in_place(&rank.stream, &mut buffer, Op::Max)?,
+        }
+        rank.comm.wait(&rank.stream, limit)?;
+    }
+    Ok(())
+}
