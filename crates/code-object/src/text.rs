@@ -42,18 +42,18 @@ pub fn encode(bytes: &[u8]) -> String {
 
 /// Whether a text begins as [`encode`] has it.
 #[must_use]
-pub fn is_code(text: &str) -> bool {
-    text.starts_with(HEAD)
+pub fn is_code(text: impl AsRef<[u8]>) -> bool {
+    text.as_ref().starts_with(HEAD.as_bytes())
 }
 
 /// The bytes in a text. White space at its end does not count, nor what follows a NUL, with which C ends texts.
 ///
 /// # Errors
 /// [`NoCode`] says whether the text is something else, or damaged.
-pub fn decode(text: &str) -> Result<Vec<u8>, NoCode> {
-    let text = text.split('\0').next().unwrap_or_default();
-    let body = text.strip_prefix(HEAD).ok_or(NoCode::Head)?;
-    Ok(STANDARD.decode(body.trim_end())?)
+pub fn decode(text: impl AsRef<[u8]>) -> Result<Vec<u8>, NoCode> {
+    let text = text.as_ref().split(|byte| *byte == 0).next().unwrap_or_default();
+    let body = text.strip_prefix(HEAD.as_bytes()).ok_or(NoCode::Head)?;
+    Ok(STANDARD.decode(body.trim_ascii_end())?)
 }
 
 #[cfg(test)]
