@@ -69,19 +69,21 @@ template <typename T> __device__ __forceinline__ void finish(const Shape &shape,
     write<T>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
 }
 
-template <typename T> __device__ __forceinline__ void gemm(const Shape &shape) {
+template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
     constexpr unsigned DEPTH = sizeof(T) > 8 ? 8 : 16, PITCH = SIDE + 1;
+    // As many operands as there are registers for are read at once.
+    constexpr unsigned UNROLLED = sizeof(T) > 8 ? 1 : 4;
     __shared__ T tiles[2][DEPTH][PITCH];
-    const T alpha = value<T>(shape.alpha), beta = value<T>(shape.beta);
     const unsigned thread = threadIdx.x, across = thread % 16, down = thread / 16;
-    const int64_t row_tiles = (shape.m + SIDE - 1) / SIDE, all = row_tiles * ((shape.n + SIDE - 1) / SIDE);
-    for (size_t product = blockIdx.y; product < static_cast<size_t>(shape.batches) * shape.parts; product += gridDim.y) {
-        const size_t batch = product / shape.parts;
-        const unsigned part = static_cast<unsigned>(product - batch * shape.parts);
-        // alpha = 0 must not read A and B.
-        const bool sums_wanted = !(alpha == zero<T>());
-        const void *a = sums_wanted ? shape.a.operand.of(batch) : nullptr, *b = sums_wanted ? shape.b.operand.of(batch) : nullptr;
+    const int64_t row_tiles = (given.m + SIDE - 1) / SIDE, all = row_tiles * ((given.n + SIDE - 1) / SIDE);
+    for (size_t product = blockIdx.y; product < static_cast<size_t>(read_again(given).batches) * read_again(given).parts; product += gridDim.y) {
         for (int64_t tile = blockIdx.x; tile < all; tile += gridDim.x) {
+            const Shape &shape = read_again(given);
+            const size_t batch = product / shape.parts;
+            const unsigned part = static_cast<unsigned>(product - batch * shape.parts);
+            // alpha = 0 must not read A and B.
+            const bool sums_wanted = !(value<T>(shape.alpha) == zero<T>());
+            const void *a = sums_wanted ? shape.a.operand.of(batch) : nullptr, *b = sums_wanted ? shape.b.operand.of(batch) : nullptr;
             const int64_t tile_column = tile / row_tiles, row0 = (tile - tile_column * row_tiles) * SIDE, column0 = tile_column * SIDE;
             if (shape.triangle == 1 ? row0 > column0 : shape.triangle == 2 && row0 < column0)
                 continue;
@@ -114,7 +116,7 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &shape) {
                     tiles[1][deep][row] = shape.b.conjugate != 0 ? Number<T>::conj(x) : x;
                 }
                 __syncthreads();
-#pragma unroll 4
+#pragma unroll UNROLLED
                 for (unsigned deep = 0; deep < DEPTH; ++deep) {
                     T left[EACH], right[EACH];
 #pragma unroll
@@ -128,31 +130,34 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &shape) {
                 }
                 __syncthreads();
             }
-            const void *c = beta == zero<T>() || shape.partial != nullptr ? nullptr : shape.c.operand.of(batch);
-            void *d = shape.partial != nullptr ? nullptr : shape.d.operand.of(batch);
+            const Shape &to = read_again(given);
+            const T alpha = value<T>(to.alpha), beta = value<T>(to.beta);
+            const void *c = beta == zero<T>() || to.partial != nullptr ? nullptr : to.c.operand.of(batch);
+            void *d = to.partial != nullptr ? nullptr : to.d.operand.of(batch);
 #pragma unroll
             for (unsigned j = 0; j < EACH; ++j)
 #pragma unroll
                 for (unsigned i = 0; i < EACH; ++i) {
                     const int64_t row = row0 + across + 16 * i, column = column0 + down + 16 * j;
-                    if (!wanted<T>(shape, row, column))
+                    if (!wanted<T>(to, row, column))
                         continue;
-                    if (shape.partial != nullptr)
-                        static_cast<T *>(shape.partial)[(product * shape.n + column) * shape.m + row] = sums[i][j];
+                    if (to.partial != nullptr)
+                        static_cast<T *>(to.partial)[(product * to.n + column) * to.m + row] = sums[i][j];
                     else
-                        finish<T>(shape, c, d, row, column, alpha, sums[i][j], beta);
+                        finish<T>(to, c, d, row, column, alpha, sums[i][j], beta);
                 }
         }
     }
 }
 
 // Adds the parts of the depth.
-template <typename T> __device__ __forceinline__ void add(const Shape &shape) {
-    const T alpha = value<T>(shape.alpha), beta = value<T>(shape.beta);
-    const int64_t all = shape.m * shape.n;
-    for (size_t batch = blockIdx.y; batch < shape.batches; batch += gridDim.y) {
-        const T *partial = static_cast<const T *>(shape.partial) + batch * shape.parts * all;
+template <typename T> __device__ __forceinline__ void add(const Shape &given) {
+    const int64_t all = given.m * given.n;
+    for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y) {
         FOR_EACH_ELEMENT(at, static_cast<size_t>(all)) {
+            const Shape &shape = read_again(given);
+            const T alpha = value<T>(shape.alpha), beta = value<T>(shape.beta);
+            const T *partial = static_cast<const T *>(shape.partial) + batch * shape.parts * all;
             const int64_t j = at / shape.m, i = at - j * shape.m;
             if (!wanted<T>(shape, i, j))
                 continue;

@@ -191,10 +191,10 @@ template <typename T> struct Search {
     using Part = Found<Real>;
     static __device__ __forceinline__ Part none() { return {Real(0), -1}; }
     static __device__ __forceinline__ Part add(Part a, Part b, unsigned least) {
-        if (a.at < 0 || b.at < 0)
-            return a.at < 0 ? b : a;
         const bool better = least != 0 ? b.size < a.size : b.size > a.size;
-        return better || (b.size == a.size && b.at < a.at) ? b : a;
+        const bool second = a.at < 0 || (b.at >= 0 && (better || (b.size == a.size && b.at < a.at)));
+        // By parts: a choice between the two would put them into memory.
+        return {second ? b.size : a.size, second ? b.at : a.at};
     }
     static __device__ __forceinline__ Part of(const Reduced &by, const Elements<T> &x, const Elements<T> &, int64_t i) {
         Real size = magnitude<T>(x.get(i));
@@ -311,10 +311,9 @@ template <typename R> __device__ __forceinline__ void rotmg(R &d1, R &d2, R &x1,
         }
         // From here on all four are given.
         const auto all = [&] {
-            if (flag == 0)
-                h11 = h22 = 1;
-            else if (flag == 1)
-                h21 = -1, h12 = 1;
+            // By values: a choice between places would put them into memory.
+            h11 = flag == 0 ? 1 : h11, h22 = flag == 0 ? 1 : h22;
+            h21 = flag == 1 ? -1 : h21, h12 = flag == 1 ? 1 : h12;
             flag = -1;
         };
         while (scaled && d1 != 0 && (d1 <= INVERSE || d1 >= SQUARE) && d1 - d1 == 0) {
@@ -341,9 +340,10 @@ template <typename R> __device__ __forceinline__ void rotmg(R &d1, R &d2, R &x1,
     p[0] = flag;
 }
 
-template <typename T> __device__ __forceinline__ void rotations(const Rotations &by) {
+template <typename T> __device__ __forceinline__ void rotations(const Rotations &given) {
     using Real = typename Number<T>::Real;
-    FOR_EACH_ELEMENT(batch, static_cast<size_t>(by.batches)) {
+    FOR_EACH_ELEMENT(batch, static_cast<size_t>(given.batches)) {
+        const Rotations &by = read_again(given);
         if constexpr (!Number<T>::COMPLEX) {
             if (by.modified != 0) {
                 Real *d1 = static_cast<Real *>(by.d1.of(batch)), *d2 = static_cast<Real *>(by.d2.of(batch)), *x1 = static_cast<Real *>(by.x1.of(batch));

@@ -66,29 +66,31 @@ template <typename T> __device__ __forceinline__ T add_parts(T *sums, T sum, uns
     return sums[row];
 }
 
-template <typename T> __device__ __forceinline__ void multiply(const Multiplied &by) {
+template <typename T> __device__ __forceinline__ void multiply(const Multiplied &given) {
     __shared__ T sums[THREADS];
-    const T alpha = value<T>(by.alpha), beta = value<T>(by.beta);
-    const unsigned parts = THREADS / by.rows;
+    const unsigned rows = given.rows, parts = THREADS / rows;
     // Neighbouring threads read neighbouring elements of a column in memory.
-    const bool along = by.a.transposed != 0;
-    const unsigned row = along ? threadIdx.x / parts : threadIdx.x % by.rows, part = along ? threadIdx.x % parts : threadIdx.x / by.rows;
-    for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y)
-        for (int64_t row0 = static_cast<int64_t>(blockIdx.x) * by.rows; row0 < by.m; row0 += static_cast<int64_t>(gridDim.x) * by.rows) {
+    const bool along = given.a.transposed != 0;
+    const unsigned row = along ? threadIdx.x / parts : threadIdx.x % rows, part = along ? threadIdx.x % parts : threadIdx.x / rows;
+    for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y)
+        for (int64_t row0 = static_cast<int64_t>(blockIdx.x) * rows; row0 < read_again(given).m; row0 += static_cast<int64_t>(gridDim.x) * rows) {
+            const Multiplied &by = read_again(given);
             const int64_t i = row0 + row;
             T sum = zero<T>();
             // alpha = 0 must not read A and x.
-            if (i < by.m && !(alpha == zero<T>())) {
+            if (i < by.m && !(value<T>(by.alpha) == zero<T>())) {
                 const void *a = by.a.operand.of(batch);
                 const Elements<T> x(by.x, batch);
                 const int64_t first = max(int64_t(0), i - by.below), last = min(by.n, i + by.above + 1);
                 for (int64_t j = first + part; j < last; j += parts)
                     sum = sum + element<T>(by.a, a, i, j) * x.get(j);
             }
-            sum = add_parts(sums, sum, row, part, by.rows, parts);
-            if (part == 0 && i < by.m) {
-                const Elements<T> y(by.y, batch);
-                T result = alpha * sum;
+            sum = add_parts(sums, sum, row, part, rows, parts);
+            const Multiplied &to = read_again(given);
+            if (part == 0 && i < to.m) {
+                const Elements<T> y(to.y, batch);
+                const T beta = value<T>(to.beta);
+                T result = value<T>(to.alpha) * sum;
                 // beta = 0 must not read y.
                 if (!(beta == zero<T>()))
                     result = result + beta * y.get(i);
@@ -108,16 +110,16 @@ struct Updated {
     unsigned batches;
 };
 
-template <typename T> __device__ __forceinline__ void update(const Updated &by) {
+template <typename T> __device__ __forceinline__ void update(const Updated &given) {
     constexpr unsigned ROWS = 64, COLUMNS = THREADS / ROWS;
-    const T alpha = value<T>(by.alpha);
-    if (alpha == zero<T>())
+    if (value<T>(given.alpha) == zero<T>())
         return;
-    const bool conjugate = by.conjugate != 0;
-    const T other = conjugate ? Number<T>::conj(alpha) : alpha;
-    const int64_t row_tiles = (by.m + ROWS - 1) / ROWS, tiles = row_tiles * ((by.n + COLUMNS - 1) / COLUMNS);
-    for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y)
+    const int64_t row_tiles = (given.m + ROWS - 1) / ROWS, tiles = row_tiles * ((given.n + COLUMNS - 1) / COLUMNS);
+    for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y)
         for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Updated &by = read_again(given);
+            const bool conjugate = by.conjugate != 0;
+            const T alpha = value<T>(by.alpha), other = conjugate ? Number<T>::conj(alpha) : alpha;
             const int64_t across = tile / row_tiles;
             const int64_t i = (tile - across * row_tiles) * ROWS + threadIdx.x % ROWS, j = across * COLUMNS + threadIdx.x / ROWS;
             if (i >= by.m || j >= by.n || (by.a.structure != GENERAL && (by.a.upper != 0 ? i > j : i < j)))
@@ -151,14 +153,15 @@ struct Solved {
 };
 
 // A workgroup solves a system, in blocks: what is known of the solution is subtracted, then the block is solved in LDS.
-template <typename T> __device__ __forceinline__ void solve(const Solved &by) {
+template <typename T> __device__ __forceinline__ void solve(const Solved &given) {
     constexpr unsigned ROWS = 64, PARTS = THREADS / ROWS;
     __shared__ T sums[THREADS], block[ROWS];
-    const bool lower = by.lower != 0;
+    const bool lower = given.lower != 0;
     const unsigned row = threadIdx.x % ROWS, part = threadIdx.x / ROWS;
-    // The order of the unknowns: from the first on, or from the last.
-    const auto place = [&](int64_t i) { return lower ? i : by.n - 1 - i; };
-    for (size_t batch = blockIdx.x; batch < by.batches; batch += gridDim.x) {
+    for (size_t batch = blockIdx.x; batch < read_again(given).batches; batch += gridDim.x) {
+        const Solved &by = read_again(given);
+        // The order of the unknowns: from the first on, or from the last.
+        const auto place = [&](int64_t i) { return lower ? i : by.n - 1 - i; };
         const void *a = by.a.operand.of(batch);
         const Elements<T> x(by.x, batch);
         for (int64_t first = 0; first < by.n; first += ROWS) {

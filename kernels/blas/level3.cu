@@ -26,15 +26,14 @@ struct Combined {
     unsigned cleared;  // the rest of C becomes zero
 };
 
-template <typename T> __device__ __forceinline__ void combine(const Combined &by) {
+template <typename T> __device__ __forceinline__ void combine(const Combined &given) {
     constexpr unsigned ROWS = 64, COLUMNS = THREADS / ROWS;
-    const bool sum = by.combination == SUM;
-    const T alpha = sum || by.combination == CLEAR ? value<T>(by.alpha) : zero<T>(), beta = sum ? value<T>(by.beta) : zero<T>();
-    if (by.combination == CLEAR && !(alpha == zero<T>()))
+    if (given.combination == CLEAR && !(value<T>(given.alpha) == zero<T>()))
         return;
-    const int64_t row_tiles = (by.m + ROWS - 1) / ROWS, tiles = row_tiles * ((by.n + COLUMNS - 1) / COLUMNS);
-    for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y)
+    const int64_t row_tiles = (given.m + ROWS - 1) / ROWS, tiles = row_tiles * ((given.n + COLUMNS - 1) / COLUMNS);
+    for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y)
         for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Combined &by = read_again(given);
             const int64_t across = tile / row_tiles;
             const int64_t i = (tile - across * row_tiles) * ROWS + threadIdx.x % ROWS, j = across * COLUMNS + threadIdx.x / ROWS;
             if (i >= by.m || j >= by.n)
@@ -47,7 +46,8 @@ template <typename T> __device__ __forceinline__ void combine(const Combined &by
                 // zero
             } else if (by.combination == IDENTITY) {
                 result = i == j ? one<T>() : zero<T>();
-            } else if (sum) {
+            } else if (by.combination == SUM) {
+                const T alpha = value<T>(by.alpha), beta = value<T>(by.beta);
                 // Neither matrix is read where its factor is zero.
                 if (!(alpha == zero<T>()))
                     result = alpha * get<T>(by.a, by.a.operand.of(batch), i, j);

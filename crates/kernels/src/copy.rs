@@ -4,7 +4,7 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::elementwise::info::{Info, check_devices, collapse, common_shape, operand};
 use crate::elementwise::{grid, run};
-use crate::error::{Error, Result, check_u32};
+use crate::error::{Error, Result};
 use crate::library::{Kernels, names};
 use crate::view::{Layout, View, ViewMut};
 use crate::{Element, modules};
