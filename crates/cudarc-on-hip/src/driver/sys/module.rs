@@ -113,17 +113,19 @@ fn is_ptx(bytes: &[u8]) -> bool {
 unsafe fn image_length(image: *const u8) -> Outcome<usize> {
     // SAFETY: the image is whole, and no byte is read behind one that says that it ends there or before.
     unsafe {
+        let text = || Ok(CStr::from_ptr(image.cast()).to_bytes().len());
         let mut known = 4;
-        let is_short_text = (0..known).any(|place| image.add(place).read() == 0);
-        while !is_short_text {
+        if (0..known).any(|place| image.add(place).read() == 0) {
+            return text();
+        }
+        loop {
             match bundle::extent(std::slice::from_raw_parts(image, known)) {
                 Ok(Extent::AtLeast(more)) => known = more,
                 Ok(Extent::Bytes(length)) => return Ok(length),
-                Err(hip::code_object::Error::NotElf { .. }) => break,
+                Err(hip::code_object::Error::NotElf { .. }) => return text(),
                 Err(error) => return Err(refused(&error)),
             }
         }
-        Ok(CStr::from_ptr(image.cast()).to_bytes().len())
     }
 }
 
